@@ -48,8 +48,7 @@ mod victim;
 mod wear;
 mod word_line;
 mod write;
-
-use std::collections::VecDeque;
+mod writer;
 
 use base::engine::{Handle, Rng};
 use base::units::{Lpn, Span, Time};
@@ -62,12 +61,9 @@ use crate::port::{Background, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWr
 use crate::toolkit::{DieLists, Reads, WearSpec};
 
 use block_manager::BlockManager;
-use gather::Gather;
 use mapping::Mapping;
 use moves::Left;
-use placement::Placer;
-use pool_set::PoolSet;
-use streams::Streams;
+use writer::Writer;
 
 pub(crate) use checkpoint_pages::CheckpointPages;
 pub use checkpoint_spec::CheckpointSpec;
@@ -106,26 +102,12 @@ impl Kind {
 #[derive(Clone, Debug)]
 pub struct PageFtl {
     blocks: BlockManager,
-    /// True if no buffer has gathered the writes.
-    gathers: bool,
-    /// Firmware time; none if missing.
-    firmware: Option<FirmwareSpec>,
-    /// Firmware time of requests that no list has spent.
-    owed: Span,
+    mapping: Mapping,
+    writer: Writer,
     wear: WearSpec,
     copy_back: bool,
     unmapped_reads: UnmappedReads,
-    mapping: Mapping,
-    placer: Placer,
-    /// The streams, if host data or copies have several.
-    streams: Option<Box<Streams>>,
     rng: Rng,
-    /// True if the program to be begun is one of a checkpoint's pages.
-    stores_checkpoint: bool,
-    /// Mapping units of each set that have no space in any pool of the set until other programs end.
-    unplaced: Vec<VecDeque<PageWrite>>,
-    /// A pool may have given up.
-    gave_up: bool,
     /// Mapping units of the host that have been programmed since the power came on, modulo 2^32.
     programmed: u32,
     /// What the mapping units of the copy that has just ended have left, without those that the map unit still has to
@@ -135,74 +117,35 @@ pub struct PageFtl {
     expected: Option<Handle<Command>>,
     /// Pools that answers of the map unit have changed.
     changed_pools: Vec<u32>,
-    /// Data pools with waiting writes, and some that had them.
-    with_waiting: PoolSet,
-    /// Mapping units of the present request that wait, since the placement last moved on.
-    waited: u32,
-    /// The NVM set of the latest of them.
-    waited_set: u32,
-    /// True if a mapping unit of the present request waits for space.
-    stalled: bool,
-    /// Pools in which the present request has a program or a list.
-    touched: Vec<u32>,
-    gather: Option<Gather>,
     /// The open read lists of the present request, by die.
     reading: DieLists<(Handle<List>, Handle<Command>)>,
 }
 
 impl PageFtl {
     pub(crate) fn mount(config: &PageConfig, from: &Mount<'_>) -> Self {
-        let geometry = &config.geometry;
         let mut blocks = BlockManager::new(config, from);
         let mapping = Mapping::recover(&mut blocks, config, from.media);
         Self {
-            gathers: config.gathers,
-            firmware: config.firmware,
-            owed: Span::ZERO,
+            writer: Writer::new(config, &blocks),
+            mapping,
+            blocks,
             wear: config.wear.clone(),
             copy_back: config.copy_back,
             unmapped_reads: config.unmapped_reads,
-            unplaced: vec![VecDeque::new(); blocks.sets.len()],
-            gave_up: false,
-            placer: match Placer::new(&config.placement, geometry, &config.sets) {
-                placer if config.gathers => placer,
-                placer => placer.behind_buffer(blocks.groups),
-            },
-            streams: Streams::new(&config.streams, geometry),
             rng: Rng::stream(from.seed ^ from.planted.whim(), "ftl.gc"),
-            stores_checkpoint: false,
             programmed: 0,
             moved: Vec::new(),
             expected: None,
             changed_pools: Vec::new(),
-            with_waiting: PoolSet::new(blocks.groups),
-            waited: 0,
-            waited_set: 0,
-            stalled: false,
-            touched: Vec::new(),
-            gather: config.map_gather.map(Gather::new),
-            reading: DieLists::new(geometry.die_count()),
-            mapping,
-            blocks,
+            reading: DieLists::new(config.geometry.die_count()),
         }
     }
 
     fn memory(config: &PageConfig) -> u64 {
-        let geometry = &config.geometry;
-        let groups = u64::from(geometry.die_count()) * u64::from(geometry.groups());
-        let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum::<u64>() * u64::from(geometry.groups());
-        let placer = match config.gathers {
-            true => members * size_of::<u32>() as u64,
-            false => members * size_of::<u32>() as u64 + Placer::memory_behind_buffer(groups, members),
-        };
-        let reading = DieLists::<(Handle<List>, Handle<Command>)>::memory(u64::from(geometry.die_count()));
-        mapping::memory(config)
-            + config.trim_pages.memory()
-            + config.checkpoint_pages.memory()
-            + BlockManager::memory(config)
-            + placer
-            + Streams::memory(&config.streams)
-            + reading
+        let dies = u64::from(config.geometry.die_count());
+        let reading = DieLists::<(Handle<List>, Handle<Command>)>::memory(dies);
+        let pages = config.trim_pages.memory() + config.checkpoint_pages.memory();
+        mapping::memory(config) + pages + BlockManager::memory(config) + Writer::memory(config) + reading
     }
 
     /// The time that a mount reads: checkpoints, or all spare areas.
@@ -291,7 +234,7 @@ impl Ftl for PageFtl {
     }
 
     fn takes_writes(&self, set: u32, _: u32) -> bool {
-        self.takes_writes(set)
+        self.writer.takes_writes(set)
     }
 
     /// A discard that waits for its record must not come after a newer write.
@@ -334,7 +277,7 @@ impl Ftl for PageFtl {
     }
 
     fn counters(&self, now: Time) -> Counters {
-        let streams = self.streams.as_ref().map(|streams| Box::new(streams.counters.clone()));
+        let streams = self.writer.streams.as_ref().map(|streams| Box::new(streams.counters.clone()));
         Counters { map: self.mapping.map_counters(now), streams, ..Counters::default() }
     }
 

@@ -48,7 +48,7 @@ impl PageFtl {
         if awaited && !self.mapping.awaits_answers() {
             // Wakes all pools with waiting writes: the last answer has come, so they must decide without it.
             let mut at = 0;
-            while let Some(pool) = self.first_with_waiting(at) {
+            while let Some(pool) = self.writer.first_with_waiting(&self.blocks, at) {
                 self.note_change(pool);
                 at = pool + 1;
             }
@@ -57,11 +57,11 @@ impl PageFtl {
         if awaited && !self.mapping.awaits_answers() {
             self.place_unplaced(flash, owners);
         }
-        let sends = !self.touched.is_empty();
+        let sends = !self.writer.touched.is_empty();
         self.end_write(flash, owners);
         if sends {
             // A program may have ended the turn of a block.
-            self.announce_room(owners);
+            self.writer.announce_room(owners);
         }
     }
 
@@ -80,7 +80,7 @@ impl PageFtl {
 
     /// True if no pool and no write waits for the map unit.
     fn nothing_waits(&self) -> bool {
-        self.touched.is_empty() && self.changed_pools.is_empty() && self.waited == 0
+        self.writer.touched.is_empty() && self.changed_pools.is_empty() && self.writer.waited == 0
     }
 
     fn answered(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, ticket: Ticket, answer: Answer) {
@@ -174,7 +174,7 @@ impl PageFtl {
         }
         let mut changed_pools = std::mem::take(&mut self.changed_pools);
         for pool in changed_pools.drain(..) {
-            self.resume(flash, owners, pool);
+            self.writer.resume(&mut self.blocks, &mut self.mapping, flash, owners, pool);
             self.start_gc(flash, owners, pool);
         }
         self.changed_pools = changed_pools;

@@ -50,6 +50,8 @@ pub(super) struct BlockManager {
     pub(super) victims: ByContent<Victims>,
     /// The time of the latest completion or answer, for the ages of superblocks.
     pub(super) now: Time,
+    /// A pool may have given up.
+    pub(super) gave_up: bool,
     /// Superblocks that were opened since the mount, modulo 2^32.
     pub(super) opened: u32,
     pub(super) planted: Planted,
@@ -83,6 +85,7 @@ impl BlockManager {
                 pages: Victims::new(&config.gc.victim, &geometry, groups),
             },
             now: Time::ZERO,
+            gave_up: false,
             opened: 0,
             planted: from.planted,
             geometry,

@@ -61,7 +61,7 @@ impl PageFtl {
         let idle = !chosen.is_moving() && chosen.in_flight == chosen.queue.waiting.len() as u32;
         if idle && !chosen.queue.waiting.is_empty() && chosen.free.len() > 1 && chosen.kept_for_copies() > 0 {
             chosen.gc.waives = true;
-            return self.resume(flash, owners, pool);
+            return self.writer.resume(&mut self.blocks, &mut self.mapping, flash, owners, pool);
         }
         if !idle || chosen.queue.waiting.is_empty() || chosen.free.len() > 1 {
             return;
@@ -71,7 +71,7 @@ impl PageFtl {
         // Answers still to come may leave garbage here. Translation pages must not wait for them.
         let last = last && (self.blocks.kind_in(pool) == Holds::Pages || !self.mapping.awaits_answers());
         if last && self.blocks.kind_in(pool) == Holds::Pages && self.blocks.lend_block(pool - self.blocks.groups, 0) {
-            self.resume(flash, owners, pool);
+            self.writer.resume(&mut self.blocks, &mut self.mapping, flash, owners, pool);
             return self.collect(flash, owners, pool);
         }
         let last =
@@ -79,20 +79,6 @@ impl PageFtl {
         if last && !self.rescue(flash, pool, false) {
             self.give_up(flash, owners, pool);
         }
-    }
-
-    /// True if the gathered mapping units must be copied although they do not fill a program: a write waits for the
-    /// space, a block is failing, or wear is levelled among translation pages or in one of several streams, which may
-    /// never gain more. Otherwise they wait until there are more.
-    pub(super) fn must_pad(&self, pool: u32) -> bool {
-        let chosen = &self.blocks.pools[pool as usize];
-        let stalled = !chosen.is_moving();
-        let now = |victim: &Victim| match victim.cause {
-            Cause::Wear => self.blocks.kind_in(pool) == Holds::Pages || !chosen.gc.sorted.is_empty(),
-            cause => cause == Cause::Recovery,
-        };
-        let urgent = chosen.gc.victims.iter().any(now) || self.is_awaited(pool);
-        stalled && chosen.gc.has_gathered() && urgent
     }
 
     /// Gathers the copies of a program. Returns their stream; none if they do not fill a program and need not go before
@@ -104,7 +90,7 @@ impl PageFtl {
         let copies = self.blocks.pools[pool as usize].copies;
         let room = self.blocks.copy_room(pool, copies);
         let filled = self.gather(flash, pool, room);
-        (filled || self.must_pad(pool)).then_some(copies)
+        (filled || self.writer.must_pad(&self.blocks, pool)).then_some(copies)
     }
 
     /// Gathers valid slots until there are `room` of them. Returns false if there are fewer.
@@ -191,7 +177,7 @@ impl PageFtl {
         let enough = self.blocks.has_enough(pool, 0) || (!fills && self.blocks.has_enough(pool, coming));
         // While a write waits, mapping units of another victim fill the program better than padding.
         let worthwhile = self.blocks.victims[self.blocks.kind_in(pool)].is_worthwhile(pool)
-            || ((stalled || self.blocks.gc.shared_log) && self.is_awaited(pool));
+            || ((stalled || self.blocks.gc.shared_log) && self.writer.is_awaited(&self.blocks, pool));
         if !gc.active || enough || !worthwhile {
             return false;
         }
@@ -233,7 +219,7 @@ impl PageFtl {
     /// Submits a list that copies the mapping units gathered for a stream. Returns false if the pool has no superblock to
     /// copy to.
     fn copy(&mut self, flash: &mut Flash<'_>, pool: u32, stream: Stream) -> bool {
-        self.yield_log(flash, pool);
+        self.writer.yield_log(&mut self.blocks, flash, pool);
         if self.blocks.pools[pool as usize].open(stream).is_none() {
             if self.blocks.pools[pool as usize].free.is_empty() {
                 return false;
@@ -243,13 +229,6 @@ impl PageFtl {
         }
         self.copy_to(flash, pool, (pool, stream));
         true
-    }
-
-    /// Submits the programs of a shared log that the present request has gathered: copies come behind them.
-    pub(super) fn yield_log(&mut self, flash: &mut Flash<'_>, pool: u32) {
-        if self.blocks.gc.shared_log && self.blocks.pools[pool as usize].queue.open.list.is_some() {
-            self.send(flash, pool);
-        }
     }
 
     /// Submits a list that copies the mapping units that a pool has gathered for a stream to the open superblock of that
@@ -280,7 +259,7 @@ impl PageFtl {
         self.blocks.advance(to, stream, covered);
         all.drain(..room.min(all.len()));
         *self.blocks.pools[pool as usize].gathered_for(gathered_for) = all;
-        self.dispatch_after(flash, list, Span::ZERO);
+        self.writer.firmware.dispatch_after(flash, list, Span::ZERO);
     }
 
     /// Adds the reads and one program for each row, or for all rows of a one-shot program. Returns the offset behind
@@ -393,7 +372,7 @@ impl PageFtl {
                 }
             }
             self.blocks.program_done(here, handle, target.superblock);
-            self.count_in_stream(target.superblock, count);
+            self.writer.count_in_stream(&self.blocks, target.superblock, count);
             for Left { superblock, slots, .. } in moved.drain(..) {
                 if self.blocks.table.unpin_times(superblock, slots) {
                     self.blocks.erase_if_empty(flash, superblock);
@@ -403,10 +382,10 @@ impl PageFtl {
         }
         flash.backend.release(list);
         if let Some((pool, source)) = pools {
-            self.resume(flash, owners, pool);
+            self.writer.resume(&mut self.blocks, &mut self.mapping, flash, owners, pool);
             self.start_gc(flash, owners, pool);
             if source != pool {
-                self.resume(flash, owners, source);
+                self.writer.resume(&mut self.blocks, &mut self.mapping, flash, owners, source);
                 self.start_gc(flash, owners, source);
             }
             self.place_unplaced(flash, owners);
@@ -443,21 +422,22 @@ impl PageFtl {
             }
         }
         // Data may wait for translation pages, but not the other way round.
-        let keep = u32::from(!self.wants_block(group));
+        let keep = u32::from(!self.writer.wants_block(&self.blocks, group));
         self.blocks.lend_block(group, keep);
-        self.resume(flash, owners, pool);
+        self.writer.resume(&mut self.blocks, &mut self.mapping, flash, owners, pool);
         self.start_gc(flash, owners, pool);
         if pool == group && self.blocks.pools.len() > self.blocks.groups as usize {
-            self.resume(flash, owners, self.blocks.groups + group);
-            self.start_gc(flash, owners, self.blocks.groups + group);
+            let pages = self.blocks.groups + group;
+            self.writer.resume(&mut self.blocks, &mut self.mapping, flash, owners, pages);
+            self.start_gc(flash, owners, pages);
         }
         // Nearly always no pool has.
-        if self.gave_up {
+        if self.blocks.gave_up {
             self.retry_stuck(flash, owners, None);
-            self.gave_up = self.blocks.pools.iter().any(|pool| pool.stuck);
+            self.blocks.gave_up = self.blocks.pools.iter().any(|pool| pool.stuck);
         }
         // No other event would wake writes that wait for space.
-        if self.forgotten() {
+        if self.writer.forgotten(&self.blocks, &self.mapping) {
             self.place_unplaced(flash, owners);
         }
     }

@@ -5,6 +5,7 @@ use flash::backend::Cause;
 use flash::nand::{Media, Stream};
 
 use super::PageFtl;
+use super::firmware::Firmware;
 use super::mapping::Mapping;
 use crate::port::{Background, Flash, Owners, PowerCycle, Preconditioning};
 
@@ -17,7 +18,7 @@ impl Background for PageFtl {
         self.store_checkpoint(flash, owners);
         if stores {
             // Their pages may have ended the turn of a block.
-            self.announce_room(owners);
+            self.writer.announce_room(owners);
         }
     }
 
@@ -30,7 +31,7 @@ impl Background for PageFtl {
     }
 
     fn on_cpu_done(&self, flash: &mut Flash<'_>, token: u32) {
-        Self::prepared(flash, token);
+        Firmware::prepared(flash, token);
     }
 }
 
@@ -69,7 +70,7 @@ impl Preconditioning for PageFtl {
     }
 
     fn set_timed(&mut self, timed: bool) {
-        self.placer.set_timed(timed);
+        self.writer.placer.set_timed(timed);
         self.mapping.set_timed(timed);
     }
 
@@ -102,7 +103,7 @@ impl PageFtl {
         self.mapping.begin_due_checkpoint(&self.blocks, flash.backend.media_mut());
         let mut stored = false;
         while let Some(pages) = self.mapping.next_checkpoint_pages(&self.blocks) {
-            self.begin_request(0);
+            self.writer.begin_request(&self.blocks, 0);
             for page in pages {
                 let unit = self.mapping.stage_checkpoint_page(&self.blocks, flash.backend.media_mut(), page);
                 if let Some(unit) = unit {
@@ -110,13 +111,13 @@ impl PageFtl {
                 }
             }
             // They wait for no data of the host.
-            for i in 0..self.touched.len() {
-                let pool = self.touched[i];
+            for i in 0..self.writer.touched.len() {
+                let pool = self.writer.touched[i];
                 self.blocks.pools[pool as usize].queue.turn_to(Stream::HOST);
                 let of_map = |command| flash.backend.command(command).cause == Cause::Map;
                 if self.blocks.pools[pool as usize].queue.open.program.is_some_and(|assembly| of_map(assembly.command))
                 {
-                    self.send(flash, pool);
+                    self.writer.send(&mut self.blocks, flash, pool);
                 }
             }
             stored = true;

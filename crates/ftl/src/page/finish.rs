@@ -68,7 +68,12 @@ impl PageFtl {
                 if torn && !self.blocks.planted.is(Sabotage::FailureIgnored) {
                     // The owner still has the data: the pool writes it again, to another superblock.
                     let stream = self.blocks.table.stream(target.superblock);
-                    self.write_again(here, PageWrite { stream: Some(stream), ..PageWrite::again(&slot) });
+                    self.writer.write_again(
+                        &mut self.blocks,
+                        &self.mapping,
+                        here,
+                        PageWrite { stream: Some(stream), ..PageWrite::again(&slot) },
+                    );
                     continue;
                 }
                 self.blocks.pools[here as usize].in_flight -= 1;
@@ -95,35 +100,21 @@ impl PageFtl {
                 }
             }
             self.blocks.program_done(here, handle, target.superblock);
-            self.count_in_stream(target.superblock, count);
+            self.writer.count_in_stream(&self.blocks, target.superblock, count);
         }
         flash.backend.release(list);
         if let Some(pool) = pool {
             self.blocks.pools[pool as usize].queue.under_way -= 1;
-            self.count_ended(pool);
-            self.note_load(pool);
-            self.resume(flash, owners, pool);
+            self.writer.count_ended(&mut self.blocks, pool);
+            self.writer.note_load(&self.blocks, pool);
+            self.writer.resume(&mut self.blocks, &mut self.mapping, flash, owners, pool);
             self.start_gc(flash, owners, pool);
             self.place_unplaced(flash, owners);
-            if self.ends_store(pool) {
+            if self.writer.ends_store(&self.blocks, pool) {
                 self.end_write(flash, owners);
             }
             self.end_hold(flash, owners, pool);
-            self.announce_room(owners);
-        }
-    }
-
-    /// Lets a mapping unit of a failed program wait in its pool. A translation page in a data pool must not wait there.
-    fn write_again(&mut self, pool: u32, unit: PageWrite) {
-        let at_home = self.mapping.kind_of(unit.lpn) == self.blocks.kind_in(pool);
-        if at_home {
-            return self.let_wait(pool, unit);
-        }
-        let waits = &mut self.blocks.pools[pool as usize];
-        waits.live -= 1;
-        waits.in_flight -= 1;
-        if let Some(pages) = self.unplaced.last_mut() {
-            pages.push_back(unit);
+            self.writer.announce_room(owners);
         }
     }
 
@@ -134,7 +125,7 @@ impl PageFtl {
             self.blocks.erase_if_empty(flash, superblock);
             self.collect(flash, owners, self.blocks.pool_of(superblock));
             // A failing victim is retired without an erase, whose end would wake the writes that wait for space.
-            if self.blocks.table.state(superblock) == State::Bad && self.forgotten() {
+            if self.blocks.table.state(superblock) == State::Bad && self.writer.forgotten(&self.blocks, &self.mapping) {
                 self.place_unplaced(flash, owners);
             }
         }

@@ -7,14 +7,27 @@ use base::engine::Handle;
 use base::units::Span;
 use flash::backend::{List, Op};
 
-use super::PageFtl;
+use super::FirmwareSpec;
 use crate::port::Flash;
 
-impl PageFtl {
+/// The processor of the FTL.
+#[derive(Clone, Debug)]
+pub(super) struct Firmware {
+    /// None if firmware takes no time.
+    spec: Option<FirmwareSpec>,
+    /// Firmware time of requests that no list has spent.
+    owed: Span,
+}
+
+impl Firmware {
+    pub(super) const fn new(spec: Option<FirmwareSpec>) -> Self {
+        Self { spec, owed: Span::ZERO }
+    }
+
     /// Charges a request of the host or the buffer to the next list.
     #[inline]
     pub(super) fn charge_request(&mut self) {
-        if let Some(firmware) = self.firmware {
+        if let Some(firmware) = self.spec {
             self.owed += firmware.request;
         }
     }
@@ -30,7 +43,7 @@ impl PageFtl {
     #[inline(always)]
     #[allow(clippy::inline_always)] // Mostly time is off: a call would cost a list 20 instructions.
     pub(super) fn dispatch_after(&self, flash: &mut Flash<'_>, list: Handle<List>, owed: Span) {
-        match self.firmware {
+        match self.spec {
             Some(firmware) if flash.backend.is_timed() => {
                 let time = owed + firmware.unit * moved(flash, list);
                 flash.backend.use_cpu(flash.now, time, list.number().get(), flash.events);

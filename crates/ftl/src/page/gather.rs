@@ -4,8 +4,9 @@
 //! until it has the wanted number, and the next program goes to the next group. A program waits for more pages only
 //! while another program of translation pages is in progress, because the map unit may need its pages.
 
-use super::PageFtl;
+use super::block_manager::BlockManager;
 use super::block_manager::pool::Holds;
+use super::writer::Writer;
 
 /// The state of gathering.
 #[derive(Clone, Copy, Debug)]
@@ -26,28 +27,28 @@ impl Gather {
     }
 }
 
-impl PageFtl {
-    pub(super) fn pool_for_page(&mut self, page: u32) -> u32 {
-        let Some(gather) = &mut self.gather else { return self.blocks.home_of(page) };
+impl Writer {
+    pub(super) fn pool_for_page(&mut self, blocks: &BlockManager, page: u32) -> u32 {
+        let Some(gather) = &mut self.gather else { return blocks.home_of(page) };
         if let Some(pool) = gather.at {
             return pool;
         }
-        let slots = self.blocks.geometry.superblock_slots();
-        let pools = &self.blocks.pools;
-        let turns = (0..self.blocks.groups).map(|i| self.blocks.groups + (gather.next + i) % self.blocks.groups);
+        let slots = blocks.geometry.superblock_slots();
+        let pools = &blocks.pools;
+        let turns = (0..blocks.groups).map(|i| blocks.groups + (gather.next + i) % blocks.groups);
         let ready = |pool: &u32| {
             let pool = &pools[*pool as usize];
             pool.queue.waiting.is_empty() && pool.has_room(slots)
         };
-        let Some(pool) = turns.into_iter().find(ready) else { return self.blocks.home_of(page) };
-        gather.next = (pool - self.blocks.groups + 1) % self.blocks.groups;
+        let Some(pool) = turns.into_iter().find(ready) else { return blocks.home_of(page) };
+        gather.next = (pool - blocks.groups + 1) % blocks.groups;
         gather.at = Some(pool);
         pool
     }
 
     /// True if a program of `count` mapping units has the wanted number of translation pages.
-    pub(super) fn is_gathered(&self, pool: u32, count: u32) -> bool {
-        self.blocks.kind_in(pool) == Holds::Pages && self.gather.is_some_and(|gather| count >= gather.pages)
+    pub(super) fn is_gathered(&self, blocks: &BlockManager, pool: u32, count: u32) -> bool {
+        blocks.kind_in(pool) == Holds::Pages && self.gather.is_some_and(|gather| count >= gather.pages)
     }
 
     /// Ends the gathering in a pool: the next translation page goes to another.
@@ -65,16 +66,16 @@ impl PageFtl {
     }
 
     /// Counts a list of writes to a pool as submitted.
-    pub(super) fn count_store(&mut self, pool: u32) {
-        let page = self.blocks.kind_in(pool) == Holds::Pages;
+    pub(super) fn count_store(&mut self, blocks: &BlockManager, pool: u32) {
+        let page = blocks.kind_in(pool) == Holds::Pages;
         if let Some(gather) = self.gather.as_mut().filter(|_| page) {
             gather.stores += 1;
         }
     }
 
     /// Counts a list of writes to a pool as finished. Returns true if a held program may now be sent.
-    pub(super) fn ends_store(&mut self, pool: u32) -> bool {
-        let page = self.blocks.kind_in(pool) == Holds::Pages;
+    pub(super) fn ends_store(&mut self, blocks: &BlockManager, pool: u32) -> bool {
+        let page = blocks.kind_in(pool) == Holds::Pages;
         let Some(gather) = self.gather.as_mut().filter(|_| page) else { return false };
         gather.stores -= 1;
         gather.stores == 0
@@ -95,12 +96,16 @@ mod tests {
         );
         let ftl = rig.ftl.downcast_mut::<PageFtl>().expect("a page map");
         assert_eq!((ftl.blocks.groups, ftl.blocks.pools.len()), (3, 6));
-        assert_eq!((ftl.pool_for_page(0), ftl.pool_for_page(2)), (3, 3), "wherever they are at home");
-        ftl.end_gathering(3);
-        assert_eq!(ftl.pool_for_page(0), 4);
-        ftl.end_gathering(4);
+        assert_eq!(
+            (ftl.writer.pool_for_page(&ftl.blocks, 0), ftl.writer.pool_for_page(&ftl.blocks, 2)),
+            (3, 3),
+            "wherever they are at home"
+        );
+        ftl.writer.end_gathering(3);
+        assert_eq!(ftl.writer.pool_for_page(&ftl.blocks, 0), 4);
+        ftl.writer.end_gathering(4);
         // The next pool in turn is full.
         ftl.blocks.pools[5].live = ftl.blocks.pools[5].limit(ftl.blocks.geometry.superblock_slots());
-        assert_eq!(ftl.pool_for_page(2), 3);
+        assert_eq!(ftl.writer.pool_for_page(&ftl.blocks, 2), 3);
     }
 }

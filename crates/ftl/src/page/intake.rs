@@ -4,14 +4,15 @@
 //! takes two programs: one that it works on, and one behind it, so that it never waits for data. A die that collects
 //! garbage for long fills up in this way, and the programs go to the others ([`Placer`](super::placement::Placer)).
 
-use super::PageFtl;
+use super::block_manager::BlockManager;
 use super::block_manager::pool::Holds;
+use super::writer::Writer;
 use crate::port::Owners;
 
 /// Lists of writes that a die has under way before it is busy.
 const AT_ONCE: u32 = 2;
 
-impl PageFtl {
+impl Writer {
     /// True if a program of an NVM set would begin soon.
     pub(super) fn takes_writes(&self, set: u32) -> bool {
         self.unplaced[set as usize].is_empty() && self.placer.takes_writes(set)
@@ -26,23 +27,23 @@ impl PageFtl {
     }
 
     /// Begins a write request of an owner in an NVM set, or of the FTL's own.
-    pub(super) fn begin_request(&mut self, set: u32) {
-        let (pools, slots) = (&self.blocks.pools, self.blocks.geometry.superblock_slots());
+    pub(super) fn begin_request(&mut self, blocks: &BlockManager, set: u32) {
+        let (pools, slots) = (&blocks.pools, blocks.geometry.superblock_slots());
         self.placer.begin_request(set, |pool| pools[pool as usize].has_room(slots));
     }
 
     /// Notes a change of the writes that a pool has under way or lets wait.
     #[inline]
-    pub(super) fn note_load(&mut self, pool: u32) {
-        if !self.gathers && self.blocks.kind_in(pool) == Holds::Data {
-            self.note_load_behind_buffer(pool);
+    pub(super) fn note_load(&mut self, blocks: &BlockManager, pool: u32) {
+        if !self.gathers && blocks.kind_in(pool) == Holds::Data {
+            self.note_load_behind_buffer(blocks, pool);
         }
     }
 
-    fn note_load_behind_buffer(&mut self, pool: u32) {
-        let groups = self.blocks.geometry.groups();
+    fn note_load_behind_buffer(&mut self, blocks: &BlockManager, pool: u32) {
+        let groups = blocks.geometry.groups();
         let die = pool / groups * groups;
-        let pools = &self.blocks.pools[die as usize..][..groups as usize];
+        let pools = &blocks.pools[die as usize..][..groups as usize];
         let busy = pools.iter().map(|pool| pool.queue.under_way).sum::<u32>() >= AT_ONCE
             || pools.iter().any(|pool| !pool.queue.waiting.is_empty());
         (die..die + groups).for_each(|pool| self.placer.set_busy(pool, busy));

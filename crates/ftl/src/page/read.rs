@@ -57,8 +57,8 @@ impl PageFtl {
         let read = flash.backend.add_read(list, Cause::Host, superblock);
         flash.backend.push_slot(read, wanted.slot(lpn, psn));
         owners.charge(wanted.owner);
-        self.charge_request();
-        self.dispatch(flash, list);
+        self.writer.firmware.charge_request();
+        self.writer.firmware.dispatch(flash, list);
         true
     }
 
@@ -112,10 +112,10 @@ impl PageFtl {
         }
         let mut list = self.reading.pop_first();
         if list.is_some() {
-            self.charge_request();
+            self.writer.firmware.charge_request();
         }
         while let Some((now, _)) = list {
-            self.dispatch(flash, now);
+            self.writer.firmware.dispatch(flash, now);
             list = self.reading.pop_first();
         }
     }

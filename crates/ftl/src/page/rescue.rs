@@ -33,18 +33,18 @@ impl PageFtl {
     /// Gives up a pool in which nothing can be freed, and sends its waiting writes to other pools.
     pub(super) fn give_up(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
         self.blocks.pools[pool as usize].stuck = true;
-        self.gave_up = true;
+        self.blocks.gave_up = true;
         let waiting = std::mem::take(&mut self.blocks.pools[pool as usize].queue.waiting);
         let given_up = &mut self.blocks.pools[pool as usize];
         given_up.live -= waiting.len() as u32;
         given_up.in_flight -= if self.blocks.planted.is(Sabotage::PromiseKept) { 0 } else { waiting.len() as u32 };
-        self.note_load(pool);
+        self.writer.note_load(&self.blocks, pool);
         for unit in waiting {
             self.write(flash, owners, unit);
         }
         self.end_write(flash, owners);
         self.place_unplaced(flash, owners);
-        self.announce_room(owners);
+        self.writer.announce_room(owners);
     }
 
     /// Finds a place to copy to for a pool without an erased superblock, and starts to empty a victim there: the
@@ -137,7 +137,7 @@ impl PageFtl {
             let Some(victim) = self.blocks.victims[self.blocks.kind_in(pool)].cheapest(pool) else { return false };
             self.take_victim(pool, victim, Cause::Gc);
         }
-        self.yield_log(flash, helper_pool);
+        self.writer.yield_log(&mut self.blocks, flash, helper_pool);
         let copies = self.blocks.pools[helper_pool as usize].copies;
         self.blocks.pools[pool as usize].gc.join();
         if self.blocks.pools[helper_pool as usize].open(copies).is_none() {
@@ -157,18 +157,11 @@ impl PageFtl {
         true
     }
 
-    /// True if writes of translation pages wait for the superblock that the pool of a group has lost.
-    pub(super) fn wants_block(&self, group: u32) -> bool {
-        let Some(pages) = self.blocks.pools.get((self.blocks.groups + group) as usize) else { return false };
-        let waits = !pages.queue.waiting.is_empty() || self.unplaced.last().is_some_and(|pages| !pages.is_empty());
-        waits && pages.usable < pages.quota && pages.free.is_empty()
-    }
-
     /// True if the data pool of a group will soon have a free superblock for the pool of translation pages beside it,
     /// because an erase is in progress or waits for no more than a reader. It may not wait for copies of data: the map
     /// unit may need a translation page for its answer.
     pub(super) fn will_lend(&mut self, flash: &mut Flash<'_>, group: u32) -> bool {
-        if !self.wants_block(group) {
+        if !self.writer.wants_block(&self.blocks, group) {
             return false;
         }
         self.blocks.drop_stale(flash, group);

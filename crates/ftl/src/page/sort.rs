@@ -38,7 +38,7 @@ impl PageFtl {
             let victims = &self.blocks.pools[pool as usize].gc.victims;
             if let Some(i) = victims.iter().position(|victim| victim.cursor < end) {
                 self.gather_from(flash, pool, i);
-            } else if self.must_pad(pool) {
+            } else if self.writer.must_pad(&self.blocks, pool) {
                 let last = self.blocks.pools[pool as usize].copies;
                 self.blocks.pools[pool as usize].gc.join();
                 let room = self.blocks.copy_room(pool, last);
@@ -76,7 +76,7 @@ impl PageFtl {
         let (end, victim) =
             (self.blocks.geometry.superblock_slots(), &self.blocks.pools[pool as usize].gc.victims[victim]);
         let (superblock, cursor) = (victim.superblock, victim.cursor);
-        let stream = self.stream_of_copies(pool, superblock);
+        let stream = self.writer.stream_of_copies(&self.blocks, pool, superblock);
         let room = self.blocks.copy_room(pool, stream) as usize;
         // Taken out while `self` is in use, and put back to keep its memory.
         let mut gathered = std::mem::take(self.blocks.pools[pool as usize].gathered_for(stream));

@@ -12,7 +12,7 @@ impl PageFtl {
     fn static_place(&self, lpn: Lpn) -> Psn {
         let program = self.blocks.geometry.row_slots() * self.blocks.shape.word_line;
         let (stripe, inside) = (lpn.get() / program, lpn.get() % program);
-        let (group, row) = self.placer.static_group(stripe);
+        let (group, row) = self.writer.placer.static_group(stripe);
         let rows = (self.blocks.geometry.superblock_slots() / program).max(1);
         let block = row / rows % self.blocks.geometry.blocks;
         let superblock = SuperblockId::new(group * self.blocks.geometry.blocks + block);

@@ -6,7 +6,6 @@
 
 use base::units::SuperblockId;
 use flash::backend::Cause;
-use flash::nand::{Media, Stream};
 
 use super::PageFtl;
 use super::block_manager::pool::Holds;
@@ -54,7 +53,9 @@ impl PageFtl {
             self.blocks.pools[pool as usize].gc.levelling.moves += 1;
             return;
         }
-        if let Some(stream) = self.lagging_stream(pool, |erases| worn - erases.min(worn) > threshold, media) {
+        if let Some(stream) =
+            self.writer.lagging_stream(&self.blocks, pool, |erases| worn - erases.min(worn) > threshold, media)
+        {
             self.blocks.pools[pool as usize].gc.levelling.moves += 1;
             self.blocks.close_early(pool, stream);
             return;
@@ -85,21 +86,11 @@ impl PageFtl {
             return;
         }
         // Copies get a superblock of their own, the most worn. The one open for copies is closed early.
-        let copies = self.stream_of_copies(pool, coldest);
+        let copies = self.writer.stream_of_copies(&self.blocks, pool, coldest);
         self.blocks.close_early(pool, copies);
         let gc = &mut self.blocks.pools[pool as usize].gc;
         (gc.levelling.want_worn, gc.levelling.moves) = (true, gc.levelling.moves + 1);
         self.take_victim(pool, coldest, Cause::Wear);
-    }
-
-    /// A stream that writes so little that its open superblock lags, and has no program under assembly. Its superblock is
-    /// closed early, so that it can be moved like others. With one stream of each kind both are always in use.
-    fn lagging_stream(&self, pool: u32, lags: impl Fn(u32) -> bool, media: &Media) -> Option<Stream> {
-        self.streams.as_ref()?;
-        let opens = self.blocks.pools[pool as usize].open.each().flatten();
-        let lagging = opens.filter(|open| lags(media.erases(open.superblock)));
-        let streams = lagging.map(|open| self.blocks.table.stream(open.superblock));
-        streams.into_iter().find(|stream| !self.blocks.pools[pool as usize].queue.assembles(*stream))
     }
 }
 

@@ -17,54 +17,58 @@ use base::units::Lpn;
 use flash::nand::Stream;
 
 use super::PageFtl;
+use super::block_manager::BlockManager;
 use super::block_manager::pool::Holds;
+use super::writer::Writer;
 use crate::port::{Flash, Owners};
 use crate::sabotage::Sabotage;
 use crate::toolkit::Slots;
 
-impl PageFtl {
+impl Writer {
     /// Lets a pool's program under assembly wait for more data. Returns false if it should not wait.
-    pub(super) fn hold(&mut self, flash: &Flash<'_>, pool: u32) -> bool {
+    pub(super) fn hold(&mut self, blocks: &mut BlockManager, flash: &Flash<'_>, pool: u32) -> bool {
         if self.fills_streams(flash) {
-            return self.hold_for_stream(pool);
+            return self.hold_for_stream(blocks, pool);
         }
-        let fills = self.blocks.shape.word_line > 1 || (self.streams.is_some() && self.blocks.program_slots() > 1);
-        let fills = fills && self.blocks.kind_in(pool) == Holds::Data;
-        let chosen = &mut self.blocks.pools[pool as usize];
+        let fills = blocks.shape.word_line > 1 || (self.streams.is_some() && blocks.program_slots() > 1);
+        let fills = fills && blocks.kind_in(pool) == Holds::Data;
+        let chosen = &mut blocks.pools[pool as usize];
         let waits = if flash.backend.is_timed() { self.gathers && chosen.queue.under_way > 0 } else { true };
         chosen.queue.open.held = fills && waits && chosen.queue.open.program.is_some();
         chosen.queue.open.held
     }
 
+    fn send_held(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, pool: u32) {
+        self.for_each_stream(blocks, pool, |writer, blocks| {
+            let forgets = blocks.planted.is(Sabotage::ParkedForgotten)
+                && blocks.pools[pool as usize].queue.stream != Stream::HOST;
+            if blocks.pools[pool as usize].queue.open.held && !forgets {
+                writer.send(blocks, flash, pool);
+            }
+        });
+    }
+}
+
+impl PageFtl {
     /// Sends a pool's program that has waited for the end of the pool's other programs.
     pub(super) fn end_hold(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
-        if self.fills_streams(flash) {
+        if self.writer.fills_streams(flash) {
             return self.end_hold_of_streams(flash, owners, pool);
         }
         let chosen = &self.blocks.pools[pool as usize];
         let ends =
             chosen.queue.under_way == 0 && flash.backend.is_timed() && chosen.queue.each_list().any(|of| of.held);
         if ends && !self.blocks.planted.is(Sabotage::HeldForgotten) {
-            self.send_held(flash, pool);
+            self.writer.send_held(&mut self.blocks, flash, pool);
             self.start_gc(flash, owners, pool);
         }
-    }
-
-    fn send_held(&mut self, flash: &mut Flash<'_>, pool: u32) {
-        self.for_each_stream(pool, |ftl| {
-            let forgets = ftl.blocks.planted.is(Sabotage::ParkedForgotten)
-                && ftl.blocks.pools[pool as usize].queue.stream != Stream::HOST;
-            if ftl.blocks.pools[pool as usize].queue.open.held && !forgets {
-                ftl.send(flash, pool);
-            }
-        });
     }
 
     /// Sends all programs that wait for more data.
     pub(crate) fn close_programs(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         for pool in 0..self.blocks.groups {
             if self.blocks.pools[pool as usize].queue.each_list().any(|of| of.held) {
-                self.send_held(flash, pool);
+                self.writer.send_held(&mut self.blocks, flash, pool);
                 self.start_gc(flash, owners, pool);
             }
         }

@@ -9,7 +9,6 @@
 use flash::nand::Stream;
 
 use super::BlockManager;
-use crate::page::PageFtl;
 use crate::page::streams::StreamCount;
 use crate::sabotage::Sabotage;
 
@@ -49,7 +48,7 @@ impl BlockManager {
 
     /// True if the valid mapping units of all victims, and `more`, fit into the superblock open for copies and `free`
     /// others. Victims free their space late, because readers may still need them. Of several streams of copies only the
-    /// last counts, which takes copies of any class ([`super::sort`]).
+    /// last counts, which takes copies of any class ([`crate::page::sort`]).
     pub(in crate::page) fn copies_fit(&self, pool: u32, free: u32, more: u32) -> bool {
         let chosen = &self.pools[pool as usize];
         let slots = self.geometry.superblock_slots();
@@ -89,17 +88,6 @@ impl BlockManager {
         let (program, moving) = (self.program_slots(), self.pools[pool as usize].is_moving());
         let cheapest = self.victims[self.kind_in(pool)].cheapest(pool).filter(|_| !moving);
         self.copies_fit(pool, free, program + cheapest.map_or(0, |victim| self.table.valid(victim)))
-    }
-}
-
-impl PageFtl {
-    /// True if a write waits for what collection of a pool will free. Collection that starts at zero, or beside a pool
-    /// that gave up, also works for writes that no pool has taken: another pool, whose reserve has failed, may need help
-    /// from this one's.
-    pub(in crate::page) fn is_awaited(&self, pool: u32) -> bool {
-        let unplaced = || self.unplaced.iter().any(|waiting| !waiting.is_empty());
-        !self.blocks.pools[pool as usize].queue.waiting.is_empty()
-            || ((self.blocks.gc.start == 0 || self.gave_up) && unplaced())
     }
 }
 

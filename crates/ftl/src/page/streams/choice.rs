@@ -4,73 +4,98 @@ use base::units::{Sectors, SuperblockId};
 use flash::nand::Stream;
 
 use super::HostWrite;
-use crate::page::PageFtl;
+use crate::page::block_manager::BlockManager;
+use crate::page::mapping::Mapping;
+use crate::page::writer::Writer;
 use crate::port::{Flash, Origin, Owners, PageWrite};
 
-impl PageFtl {
+impl Writer {
     /// The write with its stream, which the policy chooses once.
     #[inline]
-    pub(in crate::page) fn with_stream(&mut self, owners: &dyn Owners, unit: PageWrite) -> PageWrite {
+    pub(in crate::page) fn with_stream(
+        &mut self,
+        blocks: &BlockManager,
+        mapping: &Mapping,
+        owners: &dyn Owners,
+        unit: PageWrite,
+    ) -> PageWrite {
         match self.streams {
             None => unit,
-            Some(_) => self.choose_stream(owners, unit),
+            Some(_) => self.choose_stream(blocks, mapping, owners, unit),
         }
     }
 
     #[inline(never)]
-    fn choose_stream(&mut self, owners: &dyn Owners, unit: PageWrite) -> PageWrite {
-        let Some(streams) =
-            self.streams.as_mut().filter(|_| unit.stream.is_none() && unit.lpn.get() < self.mapping.units)
+    fn choose_stream(
+        &mut self,
+        blocks: &BlockManager,
+        mapping: &Mapping,
+        owners: &dyn Owners,
+        unit: PageWrite,
+    ) -> PageWrite {
+        let Some(streams) = self.streams.as_mut().filter(|_| unit.stream.is_none() && unit.lpn.get() < mapping.units)
         else {
             return unit;
         };
         let Origin { sectors, queue } = owners.origin(unit.owner);
-        let request = Sectors::new(u64::from(if sectors == 0 { self.blocks.geometry.sectors } else { sectors }));
-        let (set, is_partial) = (owners.set(unit.owner), !unit.is_whole(self.blocks.geometry.sectors));
+        let request = Sectors::new(u64::from(if sectors == 0 { blocks.geometry.sectors } else { sectors }));
+        let (set, is_partial) = (owners.set(unit.owner), !unit.is_whole(blocks.geometry.sectors));
         let write = HostWrite { lpn: unit.lpn, request, queue, set, is_partial, written: 0 };
         PageWrite { stream: Some(streams.of_host(write)), ..unit }
     }
 
     /// The stream of the copies of a superblock's mapping units.
-    pub(in crate::page) fn stream_of_copies(&self, pool: u32, source: SuperblockId) -> Stream {
-        let last = self.blocks.pools[pool as usize].copies;
+    pub(in crate::page) fn stream_of_copies(&self, blocks: &BlockManager, pool: u32, source: SuperblockId) -> Stream {
+        let last = blocks.pools[pool as usize].copies;
         match &self.streams {
-            Some(streams) if pool < self.blocks.groups => streams.of_copies(self.blocks.table.stream(source)),
+            Some(streams) if pool < blocks.groups => streams.of_copies(blocks.table.stream(source)),
             _ => last,
         }
     }
 
     /// Counts the mapping units of a program that has ended.
     #[inline]
-    pub(in crate::page) fn count_in_stream(&mut self, superblock: SuperblockId, units: u32) {
-        let Some(streams) = self.streams.as_mut().filter(|_| !self.blocks.table.is_map(superblock)) else { return };
-        let stream = self.blocks.table.stream(superblock);
+    pub(in crate::page) fn count_in_stream(&mut self, blocks: &BlockManager, superblock: SuperblockId, units: u32) {
+        let Some(streams) = self.streams.as_mut().filter(|_| !blocks.table.is_map(superblock)) else { return };
+        let stream = blocks.table.stream(superblock);
         let counters = &mut streams.counters;
         let of = if stream.is_host() { &mut counters.host } else { &mut counters.copies };
         of[usize::from(stream.number())] += u64::from(units);
     }
 
     /// Sends the lists of a pool, all of them or those that should not wait for more data.
-    pub(in crate::page) fn end_lists(&mut self, flash: &mut Flash<'_>, pool: u32, all: bool) {
+    pub(in crate::page) fn end_lists(
+        &mut self,
+        blocks: &mut BlockManager,
+        flash: &mut Flash<'_>,
+        pool: u32,
+        all: bool,
+    ) {
         if !all && self.fills_streams(flash) && self.streams.as_ref().is_some_and(|streams| streams.writing == 0) {
-            self.send_fullest(flash, pool);
+            self.send_fullest(blocks, flash, pool);
         }
-        self.for_each_stream(pool, |ftl| {
-            if all || !ftl.hold(flash, pool) {
-                ftl.send(flash, pool);
+        self.for_each_stream(blocks, pool, |writer, blocks| {
+            if all || !writer.hold(blocks, flash, pool) {
+                writer.send(blocks, flash, pool);
             }
         });
     }
 
     /// Makes each stream of host data of a pool the present one, for a moment.
     #[inline]
-    pub(in crate::page) fn for_each_stream(&mut self, pool: u32, mut run: impl FnMut(&mut Self)) {
-        for number in 0..self.blocks.pools[pool as usize].queue.others.len() {
-            self.blocks.pools[pool as usize].queue.turn_to(Stream::host(number as u8));
-            run(self);
+    pub(in crate::page) fn for_each_stream(
+        &mut self,
+        blocks: &mut BlockManager,
+        pool: u32,
+        mut run: impl FnMut(&mut Self, &mut BlockManager),
+    ) {
+        let others = blocks.pools[pool as usize].queue.others.len();
+        for number in 0..others {
+            blocks.pools[pool as usize].queue.turn_to(Stream::host(number as u8));
+            run(self, blocks);
         }
-        if self.blocks.pools[pool as usize].queue.others.is_empty() {
-            run(self);
+        if others == 0 {
+            run(self, blocks);
         }
     }
 }

@@ -7,14 +7,16 @@
 use flash::nand::Stream;
 
 use crate::page::PageFtl;
+use crate::page::block_manager::BlockManager;
 use crate::page::block_manager::pool::Holds;
+use crate::page::writer::Writer;
 use crate::port::{Flash, Owners};
 use crate::sabotage::Sabotage;
 
 /// Lists of a pool that end while a program waits there.
 const PATIENCE: u32 = 16;
 
-impl PageFtl {
+impl Writer {
     /// True if programs wait in the way that is described here.
     #[inline]
     pub(in crate::page) fn fills_streams(&self, flash: &Flash<'_>) -> bool {
@@ -23,26 +25,26 @@ impl PageFtl {
 
     /// Counts a list of writes as submitted.
     #[inline]
-    pub(in crate::page) fn count_begun(&mut self, pool: u32) {
-        if let Some(streams) = self.streams.as_mut().filter(|_| pool < self.blocks.groups) {
+    pub(in crate::page) fn count_begun(&mut self, blocks: &BlockManager, pool: u32) {
+        if let Some(streams) = self.streams.as_mut().filter(|_| pool < blocks.groups) {
             streams.writing += 1;
         }
     }
 
     /// Counts a list of writes as finished.
     #[inline]
-    pub(in crate::page) fn count_ended(&mut self, pool: u32) {
-        if let Some(streams) = self.streams.as_mut().filter(|_| pool < self.blocks.groups) {
+    pub(in crate::page) fn count_ended(&mut self, blocks: &mut BlockManager, pool: u32) {
+        if let Some(streams) = self.streams.as_mut().filter(|_| pool < blocks.groups) {
             streams.writing -= 1;
-            self.blocks.pools[pool as usize].queue.ended = self.blocks.pools[pool as usize].queue.ended.wrapping_add(1);
+            blocks.pools[pool as usize].queue.ended = blocks.pools[pool as usize].queue.ended.wrapping_add(1);
         }
     }
 
     /// Lets the program of a pool's present stream wait for more data. Returns false if it should not wait.
-    pub(in crate::page) fn hold_for_stream(&mut self, pool: u32) -> bool {
-        let fills = self.blocks.program_slots() > 1 && self.blocks.kind_in(pool) == Holds::Data;
+    pub(in crate::page) fn hold_for_stream(&mut self, blocks: &mut BlockManager, pool: u32) -> bool {
+        let fills = blocks.program_slots() > 1 && blocks.kind_in(pool) == Holds::Data;
         let Some(streams) = &mut self.streams else { return false };
-        let chosen = &mut self.blocks.pools[pool as usize];
+        let chosen = &mut blocks.pools[pool as usize];
         if !chosen.queue.open.held {
             chosen.queue.open.held_at = chosen.queue.ended;
         }
@@ -54,37 +56,14 @@ impl PageFtl {
         chosen.queue.open.held
     }
 
-    /// A list of a pool has ended: sends the programs that have waited long enough, and one program if no other list is in
-    /// progress.
-    pub(in crate::page) fn end_hold_of_streams(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
-        if self.blocks.planted.is(Sabotage::ParkedForgotten) || pool >= self.blocks.groups {
-            return;
-        }
-        let mut sent = false;
-        self.for_each_stream(pool, |ftl| {
-            let chosen = &ftl.blocks.pools[pool as usize];
-            if chosen.queue.open.held && chosen.queue.ended.wrapping_sub(chosen.queue.open.held_at) >= PATIENCE {
-                ftl.send(flash, pool);
-                sent = true;
-            }
-        });
-        if sent {
-            self.start_gc(flash, owners, pool);
-        }
-        while let Some(other) = self.next_with_held() {
-            self.send_fullest(flash, other);
-            self.start_gc(flash, owners, other);
-        }
-    }
-
     /// A pool with a program that waits, while no list of writes is in progress.
-    fn next_with_held(&mut self) -> Option<u32> {
+    fn next_with_held(&mut self, blocks: &BlockManager) -> Option<u32> {
         let streams = self.streams.as_mut()?;
         while streams.writing == 0 {
             let with_held = &mut streams.with_held;
             let pool = with_held.first_from(streams.turn).or_else(|| with_held.first_from(0))?;
             streams.turn = pool + 1;
-            if self.blocks.pools[pool as usize].queue.each_list().any(|of| of.held) {
+            if blocks.pools[pool as usize].queue.each_list().any(|of| of.held) {
                 return Some(pool);
             }
             with_held.remove(pool);
@@ -93,18 +72,43 @@ impl PageFtl {
     }
 
     /// Sends the program with the most mapping units of those that are under assembly in a pool.
-    pub(in crate::page) fn send_fullest(&mut self, flash: &mut Flash<'_>, pool: u32) {
+    pub(in crate::page) fn send_fullest(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, pool: u32) {
         let mut fullest = None;
-        self.for_each_stream(pool, |ftl| {
-            let chosen = &ftl.blocks.pools[pool as usize];
+        self.for_each_stream(blocks, pool, |_writer, blocks| {
+            let chosen = &blocks.pools[pool as usize];
             let units = chosen.queue.open.program.map_or(0, |program| flash.backend.command(program.command).count());
             if chosen.queue.open.list.is_some() && fullest.is_none_or(|(most, _): (u32, Stream)| units > most) {
                 fullest = Some((units, chosen.queue.stream));
             }
         });
         if let Some((_, stream)) = fullest {
-            self.blocks.pools[pool as usize].queue.turn_to(stream);
-            self.send(flash, pool);
+            blocks.pools[pool as usize].queue.turn_to(stream);
+            self.send(blocks, flash, pool);
+        }
+    }
+}
+
+impl PageFtl {
+    /// A list of a pool has ended: sends the programs that have waited long enough, and one program if no other list is in
+    /// progress.
+    pub(in crate::page) fn end_hold_of_streams(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
+        if self.blocks.planted.is(Sabotage::ParkedForgotten) || pool >= self.blocks.groups {
+            return;
+        }
+        let mut sent = false;
+        self.writer.for_each_stream(&mut self.blocks, pool, |writer, blocks| {
+            let chosen = &blocks.pools[pool as usize];
+            if chosen.queue.open.held && chosen.queue.ended.wrapping_sub(chosen.queue.open.held_at) >= PATIENCE {
+                writer.send(blocks, flash, pool);
+                sent = true;
+            }
+        });
+        if sent {
+            self.start_gc(flash, owners, pool);
+        }
+        while let Some(other) = self.writer.next_with_held(&self.blocks) {
+            self.writer.send_fullest(&mut self.blocks, flash, other);
+            self.start_gc(flash, owners, other);
         }
     }
 }

@@ -3,7 +3,7 @@
 use base::engine::Rng;
 use base::units::{DieId, SuperblockId};
 
-use super::*;
+use crate::page::PageFtl;
 use crate::page::block_manager::table::State;
 use crate::page::{MapPages, PageConfig};
 use crate::rig::{Rig, describe};

@@ -1,0 +1,498 @@
+//! The writer: brings mapping units to the open superblocks of their streams.
+//!
+//! A write takes four steps. [Placement](super::place) chooses a pool; the mapping unit joins the program under assembly
+//! there; the program goes to the pool's open superblock; its list goes to the flash.
+
+use std::collections::VecDeque;
+
+use base::engine::Handle;
+use flash::backend::{Cause, Class, Command, SlotRef};
+use flash::nand::{Media, Stream, Target};
+
+use super::block_manager::BlockManager;
+use super::block_manager::collection::Victim;
+use super::block_manager::pool::Holds;
+use super::block_manager::write_queue::Assembly;
+use super::firmware::Firmware;
+use super::gather::Gather;
+use super::mapping::Mapping;
+use super::placement::Placer;
+use super::pool_set::PoolSet;
+use super::streams::Streams;
+use super::{Kind, PageConfig};
+use crate::port::{Flash, Owners, PageWrite};
+use crate::sabotage::Sabotage;
+use crate::toolkit::{push_unit, read_rest};
+
+/// The writes on their way to the flash.
+#[derive(Clone, Debug)]
+pub(super) struct Writer {
+    pub(super) placer: Placer,
+    /// The streams, if host data or copies have several.
+    pub(super) streams: Option<Box<Streams>>,
+    /// True if no buffer has gathered the writes.
+    pub(super) gathers: bool,
+    pub(super) firmware: Firmware,
+    /// Mapping units of each set that have no space in any pool of the set until other programs end.
+    pub(super) unplaced: Vec<VecDeque<PageWrite>>,
+    /// Data pools with waiting writes, and some that had them.
+    with_waiting: PoolSet,
+    /// Mapping units of the present request that wait, since the placement last moved on.
+    pub(super) waited: u32,
+    /// The NVM set of the latest of them.
+    pub(super) waited_set: u32,
+    /// True if a mapping unit of the present request waits for space.
+    pub(super) stalled: bool,
+    /// Pools in which the present request has a program or a list.
+    pub(super) touched: Vec<u32>,
+    /// True if the program to be begun is one of a checkpoint's pages.
+    stores_checkpoint: bool,
+    pub(super) gather: Option<Gather>,
+}
+
+impl Writer {
+    pub(super) fn new(config: &PageConfig, blocks: &BlockManager) -> Self {
+        Self {
+            placer: match Placer::new(&config.placement, &config.geometry, &config.sets) {
+                placer if config.gathers => placer,
+                placer => placer.behind_buffer(blocks.groups),
+            },
+            streams: Streams::new(&config.streams, &config.geometry),
+            gathers: config.gathers,
+            firmware: Firmware::new(config.firmware),
+            unplaced: vec![VecDeque::new(); blocks.sets.len()],
+            with_waiting: PoolSet::new(blocks.groups),
+            waited: 0,
+            waited_set: 0,
+            stalled: false,
+            touched: Vec::new(),
+            stores_checkpoint: false,
+            gather: config.map_gather.map(Gather::new),
+        }
+    }
+
+    /// Bytes of memory of a description's writer.
+    pub(super) fn memory(config: &PageConfig) -> u64 {
+        let geometry = &config.geometry;
+        let groups = u64::from(geometry.die_count()) * u64::from(geometry.groups());
+        let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum::<u64>() * u64::from(geometry.groups());
+        let turns = members * size_of::<u32>() as u64;
+        let placer = if config.gathers { 0 } else { Placer::memory_behind_buffer(groups, members) };
+        turns + placer + Streams::memory(&config.streams)
+    }
+
+    pub(super) const fn set_of_pages(&self) -> u32 {
+        self.unplaced.len() as u32 - 1
+    }
+
+    #[inline]
+    pub(super) fn set_of(&self, mapping: &Mapping, owners: &dyn Owners, unit: &PageWrite) -> u32 {
+        if mapping.kind_of(unit.lpn) == Holds::Data { owners.set(unit.owner) } else { self.set_of_pages() }
+    }
+
+    /// True if work in progress may leave garbage in the pools of a set. Translation pages wait neither for data nor
+    /// for the map unit, because both may wait for them.
+    pub(super) fn makes_room(&self, blocks: &BlockManager, mapping: &Mapping, set: u32) -> bool {
+        let programming =
+            |set: u32| blocks.sets[set as usize].iter().any(|pool| blocks.pools[*pool as usize].in_flight > 0);
+        let pages = self.set_of_pages();
+        programming(set) || (set != pages && (programming(pages) || mapping.awaits_answers()))
+    }
+
+    /// True if writes of a set wait for space while no work in progress would wake them.
+    pub(super) fn forgotten(&self, blocks: &BlockManager, mapping: &Mapping) -> bool {
+        let waits = |set: &u32| !self.unplaced[*set as usize].is_empty() && !self.makes_room(blocks, mapping, *set);
+        (0..self.unplaced.len() as u32).any(|set| waits(&set))
+    }
+
+    /// Lets a write wait for space in its pool.
+    pub(super) fn let_wait(&mut self, blocks: &mut BlockManager, pool: u32, unit: PageWrite) {
+        blocks.pools[pool as usize].queue.waiting.push_back(unit);
+        if blocks.kind_in(pool) == Holds::Data {
+            self.with_waiting.insert(pool);
+            self.note_load(blocks, pool);
+        }
+    }
+
+    /// The first data pool with waiting writes, from `pool` on.
+    pub(super) fn first_with_waiting(&mut self, blocks: &BlockManager, pool: u32) -> Option<u32> {
+        loop {
+            let found = self.with_waiting.first_from(pool)?;
+            if !blocks.pools[found as usize].queue.waiting.is_empty() {
+                return Some(found);
+            }
+            self.with_waiting.remove(found);
+        }
+    }
+
+    /// Writes a translation page to any log with room beside the copies that it needs. Returns false if none has.
+    pub(super) fn store_anywhere(
+        &mut self,
+        blocks: &mut BlockManager,
+        mapping: &mut Mapping,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
+        unit: &PageWrite,
+    ) -> bool {
+        let Some(pool) = blocks.pool_for_last_page() else { return false };
+        // A program of its own, which waits for nothing.
+        blocks.pools[pool as usize].queue.turn_to(Stream::HOST);
+        self.send(blocks, flash, pool);
+        let chosen = &mut blocks.pools[pool as usize];
+        chosen.live += 1;
+        chosen.in_flight += 1;
+        self.begin_program(blocks, mapping, flash, pool, true).expect("it has room");
+        self.append(blocks, mapping, flash, owners, pool, unit);
+        self.send(blocks, flash, pool);
+        true
+    }
+
+    /// Adds a write to the program under assembly in a pool. Returns false if the pool has no free superblock for it
+    /// now.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Most writes go into a program that has room: a call would cost them 25 instructions.
+    pub(super) fn append(
+        &mut self,
+        blocks: &mut BlockManager,
+        mapping: &mut Mapping,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
+        pool: u32,
+        unit: &PageWrite,
+    ) -> bool {
+        blocks.pools[pool as usize].queue.turn_to(unit.stream.unwrap_or_default());
+        // Most units are whole, and do not fill their program.
+        if let Some(assembly) = blocks.pools[pool as usize].queue.open.program
+            && takes_more(flash, assembly)
+            && unit.is_whole(blocks.geometry.sectors)
+            && blocks.kind_in(pool) == Holds::Data
+            && mapping.checkpoints.is_none()
+        {
+            blocks.pools[pool as usize].queue.set = owners.set(unit.owner);
+            push_unit(flash, owners, assembly.command, unit);
+            return true;
+        }
+        self.append_to_next(blocks, mapping, flash, owners, pool, unit)
+    }
+
+    /// The same where a program begins, ends, or takes a part of a mapping unit.
+    #[inline(never)]
+    fn append_to_next(
+        &mut self,
+        blocks: &mut BlockManager,
+        mapping: &mut Mapping,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
+        pool: u32,
+        unit: &PageWrite,
+    ) -> bool {
+        self.part_programs(blocks, mapping, flash, pool, unit);
+        let assembly = match self.open_program(blocks, flash, pool) {
+            Some(assembly) if !is_full(flash, assembly) => assembly,
+            // The next row of the word line.
+            Some(assembly) => {
+                blocks.advance(pool, blocks.pools[pool as usize].queue.stream, assembly.end);
+                owners.charge(unit.owner);
+                self.add_program(blocks, mapping, flash, pool, false)
+            }
+            None => {
+                let Some(assembly) = self.begin_program(blocks, mapping, flash, pool, false) else { return false };
+                owners.charge(unit.owner);
+                assembly
+            }
+        };
+        blocks.pools[pool as usize].queue.set = owners.set(unit.owner);
+        let to = push_unit(flash, owners, assembly.command, unit);
+        let missed = blocks.planted.is(Sabotage::RestUnread) && unit.is_whole(blocks.geometry.sectors - 1);
+        if !unit.is_whole(blocks.geometry.sectors) && !missed {
+            self.read_rest(blocks, mapping, flash, owners, pool, unit, (assembly.command, to));
+        }
+        let count = flash.backend.command(assembly.command).count();
+        let last_row = || assembly.end == blocks.program_end(assembly.start);
+        if (is_full(flash, assembly) && last_row()) || self.is_gathered(blocks, pool, count) {
+            self.end_program(blocks, flash, pool);
+            if blocks.pools[pool as usize].queue.open.held {
+                self.send(blocks, flash, pool);
+            }
+        }
+        true
+    }
+
+    /// The program under assembly in a pool ends if a mapping unit does not belong in it: pages of checkpoints have
+    /// programs of their own, and so a cause of their own.
+    #[inline]
+    fn part_programs(
+        &mut self,
+        blocks: &mut BlockManager,
+        mapping: &mut Mapping,
+        flash: &mut Flash<'_>,
+        pool: u32,
+        unit: &PageWrite,
+    ) {
+        let Some(checkpoints) = &mut mapping.checkpoints else { return };
+        let stores = checkpoints.note_write(unit.lpn);
+        self.stores_checkpoint = stores;
+        let other = |command| (flash.backend.command(command).cause == Cause::Map) != stores;
+        if blocks.pools[pool as usize].queue.open.program.is_some_and(|assembly| other(assembly.command)) {
+            self.send(blocks, flash, pool);
+        }
+    }
+
+    /// The program under assembly in a pool. A full one ends here if an earlier program has failed in its superblock:
+    /// the word line does not go on.
+    fn open_program(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, pool: u32) -> Option<Assembly> {
+        let chosen = &blocks.pools[pool as usize];
+        let ended = chosen.open[chosen.queue.stream].is_none();
+        if blocks.pools[pool as usize].queue.open.program.is_some_and(|assembly| ended && is_full(flash, assembly)) {
+            self.end_program(blocks, flash, pool);
+        }
+        blocks.pools[pool as usize].queue.open.program
+    }
+
+    /// Reads the other sectors of a partly written mapping unit. Later programs to the superblock wait for this one.
+    fn read_rest(
+        &mut self,
+        blocks: &mut BlockManager,
+        mapping: &Mapping,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
+        pool: u32,
+        unit: &PageWrite,
+        program: (Handle<Command>, SlotRef),
+    ) {
+        let Some(psn) = mapping.rest_of(unit) else { return };
+        let list = blocks.pools[pool as usize].queue.open.list.expect("a program is in a list");
+        let (superblock, _) = blocks.geometry.locate(psn);
+        if !blocks.planted.is(Sabotage::PinForgotten) {
+            blocks.table.pin(superblock);
+        }
+        read_rest(flash, owners, list, (unit, psn), program);
+        let stream = blocks.pools[pool as usize].queue.stream;
+        if let Some(open) = blocks.pools[pool as usize].open(stream) {
+            open.gate = (!blocks.planted.is(Sabotage::GateForgotten)).then_some(program.0);
+        }
+    }
+
+    /// Begins a program in the log of a pool; or as a `last` resort, without regard to its reserve, one of translation
+    /// pages.
+    fn begin_program(
+        &mut self,
+        blocks: &mut BlockManager,
+        mapping: &Mapping,
+        flash: &mut Flash<'_>,
+        pool: u32,
+        last: bool,
+    ) -> Option<Assembly> {
+        let free = blocks.pools[pool as usize].free.len();
+        let stream = blocks.pools[pool as usize].queue.stream;
+        let opens = blocks.pools[pool as usize].open(stream).is_none();
+        if blocks.gc.shared_log && !last && !blocks.shares_room(pool, free, opens) {
+            return None;
+        }
+        if opens {
+            // One free superblock is reserved for copies of garbage collection, more during a collection.
+            let least = 1 + blocks.pools[pool as usize].kept_for_copies();
+            let kept = !blocks.gc.shared_log && (free <= least || !blocks.copies_fit(pool, free - 1, 0));
+            if kept && (free == 0 || !blocks.planted.is(Sabotage::ReserveTaken)) {
+                return None;
+            }
+            // Copies of wear levelling may be on their way to it.
+            let worn = blocks.gc.shared_log && std::mem::take(&mut blocks.pools[pool as usize].gc.levelling.want_worn);
+            blocks.open_superblock(pool, stream, worn);
+        }
+        Some(self.add_program(blocks, mapping, flash, pool, last))
+    }
+
+    /// Adds a program of the next row, or rows, of the open superblock to the list of a pool.
+    fn add_program(
+        &mut self,
+        blocks: &mut BlockManager,
+        mapping: &Mapping,
+        flash: &mut Flash<'_>,
+        pool: u32,
+        last: bool,
+    ) -> Assembly {
+        let chosen = &mut blocks.pools[pool as usize];
+        let list = match chosen.queue.open.list {
+            Some(list) => list,
+            None => {
+                let list = flash.backend.open_list(Class::Other, Kind::Write as u32);
+                chosen.queue.open.list = Some(list);
+                self.touched.push(pool);
+                list
+            }
+        };
+        let stream = chosen.queue.stream;
+        let open = chosen.open[stream].expect("just opened");
+        let target = Target { superblock: open.superblock, offset: open.next };
+        let cause = match blocks.kind_in(pool) {
+            Holds::Data if self.stores_checkpoint => Cause::Map,
+            Holds::Data if !last => Cause::Host,
+            _ if mapping.is_rewriting() => Cause::Recovery,
+            _ => Cause::Map,
+        };
+        let command = flash.backend.add_program(list, cause, target, stream);
+        blocks.pass_gate(flash, pool, stream, command);
+        blocks.table.begin_program(open.superblock);
+        let rows = blocks.geometry.row_slots() * blocks.shape.one_shot;
+        let assembly = Assembly { command, start: open.next, end: (open.next / rows + 1) * rows };
+        blocks.pools[pool as usize].queue.open.program = Some(assembly);
+        assembly
+    }
+
+    /// Closes the program under assembly.
+    fn end_program(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, pool: u32) {
+        let Some(assembly) = blocks.pools[pool as usize].queue.open.program.take() else { return };
+        self.end_gathering(pool);
+        let count = flash.backend.command(assembly.command).count();
+        let slots = blocks.geometry.slots;
+        let covered = assembly.start + count.div_ceil(slots) * slots;
+        let whole_rows = blocks.shape.whole_rows && !blocks.planted.is(Sabotage::RowsUnfilled);
+        let end = if whole_rows { assembly.end } else { covered };
+        flash.backend.set_padding(assembly.command, end - covered);
+        // Further rows of a word line stay erased.
+        let next = if whole_rows { blocks.program_end(assembly.start) } else { covered };
+        let full = blocks.advance(pool, blocks.pools[pool as usize].queue.stream, next);
+        if blocks.kind_in(pool) == Holds::Data {
+            self.placer.program_filled(blocks.pools[pool as usize].queue.set, full);
+        }
+    }
+
+    pub(super) fn send(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, pool: u32) {
+        blocks.pools[pool as usize].queue.open.held = false;
+        self.end_program(blocks, flash, pool);
+        if blocks.kind_in(pool) == Holds::Data {
+            self.placer.take_turns(blocks.pools[pool as usize].queue.set);
+        }
+        if let Some(list) = blocks.pools[pool as usize].queue.open.list.take() {
+            blocks.pools[pool as usize].queue.under_way += 1;
+            self.count_begun(blocks, pool);
+            self.note_load(blocks, pool);
+            self.count_store(blocks, pool);
+            self.firmware.dispatch(flash, list);
+        }
+    }
+
+    /// Continues the waiting writes of a pool while it has space.
+    #[inline]
+    pub(super) fn resume(
+        &mut self,
+        blocks: &mut BlockManager,
+        mapping: &mut Mapping,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
+        pool: u32,
+    ) {
+        if !blocks.pools[pool as usize].queue.waiting.is_empty() {
+            self.write_waiting(blocks, mapping, flash, owners, pool);
+        }
+    }
+
+    #[inline(never)]
+    fn write_waiting(
+        &mut self,
+        blocks: &mut BlockManager,
+        mapping: &mut Mapping,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
+        pool: u32,
+    ) {
+        while let Some(unit) = blocks.pools[pool as usize].queue.waiting.front().copied() {
+            if mapping.asks_place(blocks, flash, &unit) {
+                let chosen = &mut blocks.pools[pool as usize];
+                chosen.queue.waiting.pop_front();
+                chosen.live -= 1;
+                chosen.in_flight -= 1;
+                continue;
+            }
+            if !self.append(blocks, mapping, flash, owners, pool, &unit) {
+                break;
+            }
+            blocks.pools[pool as usize].queue.waiting.pop_front();
+        }
+        self.touched.retain(|touched| *touched != pool);
+        self.note_load(blocks, pool);
+        // With several streams, what does not fill a program goes on waiting where it may.
+        let all = self.streams.is_none() || !flash.backend.is_timed();
+        self.end_lists(blocks, flash, pool, all);
+        self.announce_room(owners);
+    }
+
+    /// True if the gathered mapping units must be copied although they do not fill a program: a write waits for the
+    /// space, a block is failing, or wear is levelled among translation pages or in one of several streams, which may
+    /// never gain more. Otherwise they wait until there are more.
+    pub(super) fn must_pad(&self, blocks: &BlockManager, pool: u32) -> bool {
+        let chosen = &blocks.pools[pool as usize];
+        let stalled = !chosen.is_moving();
+        let now = |victim: &Victim| match victim.cause {
+            Cause::Wear => blocks.kind_in(pool) == Holds::Pages || !chosen.gc.sorted.is_empty(),
+            cause => cause == Cause::Recovery,
+        };
+        let urgent = chosen.gc.victims.iter().any(now) || self.is_awaited(blocks, pool);
+        stalled && chosen.gc.has_gathered() && urgent
+    }
+
+    /// Submits the programs of a shared log that the present request has gathered: copies come behind them.
+    pub(super) fn yield_log(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, pool: u32) {
+        if blocks.gc.shared_log && blocks.pools[pool as usize].queue.open.list.is_some() {
+            self.send(blocks, flash, pool);
+        }
+    }
+
+    /// Lets a mapping unit of a failed program wait in its pool. A translation page in a data pool must not wait there.
+    pub(super) fn write_again(&mut self, blocks: &mut BlockManager, mapping: &Mapping, pool: u32, unit: PageWrite) {
+        let at_home = mapping.kind_of(unit.lpn) == blocks.kind_in(pool);
+        if at_home {
+            return self.let_wait(blocks, pool, unit);
+        }
+        let waits = &mut blocks.pools[pool as usize];
+        waits.live -= 1;
+        waits.in_flight -= 1;
+        if let Some(pages) = self.unplaced.last_mut() {
+            pages.push_back(unit);
+        }
+    }
+
+    /// True if writes of translation pages wait for the superblock that the pool of a group has lost.
+    pub(super) fn wants_block(&self, blocks: &BlockManager, group: u32) -> bool {
+        let Some(pages) = blocks.pools.get((blocks.groups + group) as usize) else { return false };
+        let waits = !pages.queue.waiting.is_empty() || self.unplaced.last().is_some_and(|pages| !pages.is_empty());
+        waits && pages.usable < pages.quota && pages.free.is_empty()
+    }
+
+    /// A stream that writes so little that its open superblock lags, and has no program under assembly. Its superblock is
+    /// closed early, so that it can be moved like others. With one stream of each kind both are always in use.
+    pub(super) fn lagging_stream(
+        &self,
+        blocks: &BlockManager,
+        pool: u32,
+        lags: impl Fn(u32) -> bool,
+        media: &Media,
+    ) -> Option<Stream> {
+        self.streams.as_ref()?;
+        let opens = blocks.pools[pool as usize].open.each().flatten();
+        let lagging = opens.filter(|open| lags(media.erases(open.superblock)));
+        let streams = lagging.map(|open| blocks.table.stream(open.superblock));
+        streams.into_iter().find(|stream| !blocks.pools[pool as usize].queue.assembles(*stream))
+    }
+
+    /// True if a write waits for what collection of a pool will free. Collection that starts at zero, or beside a pool
+    /// that gave up, also works for writes that no pool has taken: another pool, whose reserve has failed, may need help
+    /// from this one's.
+    pub(super) fn is_awaited(&self, blocks: &BlockManager, pool: u32) -> bool {
+        let unplaced = || self.unplaced.iter().any(|waiting| !waiting.is_empty());
+        !blocks.pools[pool as usize].queue.waiting.is_empty()
+            || ((blocks.gc.start == 0 || blocks.gave_up) && unplaced())
+    }
+}
+
+/// True if a program under assembly takes a mapping unit and is not full then.
+#[inline]
+fn takes_more(flash: &Flash<'_>, assembly: Assembly) -> bool {
+    flash.backend.command(assembly.command).count() + 1 < assembly.end - assembly.start
+}
+
+/// True if a program under assembly takes no more mapping units.
+fn is_full(flash: &Flash<'_>, assembly: Assembly) -> bool {
+    flash.backend.command(assembly.command).count() == assembly.end - assembly.start
+}
