@@ -15,8 +15,8 @@ mod checkpoint;
 mod checkpoint_pages;
 mod checkpoint_spec;
 mod collect;
+mod collector;
 mod config;
-mod copy_back;
 mod discard_spec;
 mod duties;
 mod family;
@@ -36,8 +36,6 @@ mod placement;
 mod pool_set;
 mod prefetch;
 mod read;
-mod rescue;
-mod sort;
 mod steady;
 mod streams;
 mod translation;
@@ -45,12 +43,11 @@ mod trim;
 mod unmapped;
 mod unmapped_spec;
 mod victim;
-mod wear;
 mod word_line;
 mod write;
 mod writer;
 
-use base::engine::{Handle, Rng};
+use base::engine::Handle;
 use base::units::{Lpn, Span, Time};
 use flash::backend::{Command, List, Timing};
 use flash::nand::Media;
@@ -58,11 +55,11 @@ use flash::nand::Media;
 use crate::counters::Counters;
 use crate::port::{Background, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle, Preconditioning};
 
-use crate::toolkit::{DieLists, Reads, WearSpec};
+use crate::toolkit::{DieLists, Reads};
 
 use block_manager::BlockManager;
+use collector::{Collector, CollectorState};
 use mapping::Mapping;
-use moves::Left;
 use writer::Writer;
 
 pub(crate) use checkpoint_pages::CheckpointPages;
@@ -104,15 +101,8 @@ pub struct PageFtl {
     blocks: BlockManager,
     mapping: Mapping,
     writer: Writer,
-    wear: WearSpec,
-    copy_back: bool,
+    gc: CollectorState,
     unmapped_reads: UnmappedReads,
-    rng: Rng,
-    /// Mapping units of the host that have been programmed since the power came on, modulo 2^32.
-    programmed: u32,
-    /// What the mapping units of the copy that has just ended have left, without those that the map unit still has to
-    /// answer for.
-    moved: Vec<Left>,
     /// The program that will probably end next: what its end needs has been prefetched.
     expected: Option<Handle<Command>>,
     /// Pools that answers of the map unit have changed.
@@ -129,16 +119,18 @@ impl PageFtl {
             writer: Writer::new(config, &blocks),
             mapping,
             blocks,
-            wear: config.wear.clone(),
-            copy_back: config.copy_back,
+            gc: CollectorState::new(config, from),
             unmapped_reads: config.unmapped_reads,
-            rng: Rng::stream(from.seed ^ from.planted.whim(), "ftl.gc"),
-            programmed: 0,
-            moved: Vec::new(),
             expected: None,
             changed_pools: Vec::new(),
             reading: DieLists::new(config.geometry.die_count()),
         }
+    }
+
+    /// The collector, with the parts that it works on.
+    fn collector(&mut self) -> Collector<'_> {
+        let Self { gc: state, blocks, mapping, writer, .. } = self;
+        Collector { state, blocks, mapping, writer }
     }
 
     fn memory(config: &PageConfig) -> u64 {

@@ -10,7 +10,6 @@
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
 use flash::backend::Command;
-use flash::nand::Spare;
 
 use super::PageFtl;
 use super::block_manager::table::ValidSlots;
@@ -95,19 +94,6 @@ impl PageFtl {
     pub(super) fn fetch_for_write(&self, flash: &Flash<'_>, lpn: Lpn) {
         if !flash.backend.is_timed() {
             self.fetch_place(lpn);
-        }
-    }
-
-    /// Slots are copied: prefetches for the end of their program, if that is near because no time passes.
-    pub(super) fn fetch_for_copies(&self, flash: &Flash<'_>, gathered: &[Psn]) {
-        if flash.backend.is_timed() {
-            return;
-        }
-        let media = flash.backend.media();
-        for psn in gathered {
-            if let Spare::Data { lpn, .. } = media.spare(*psn) {
-                self.mapping.fetch(lpn.index(), media);
-            }
         }
     }
 }

@@ -109,7 +109,7 @@ impl PageFtl {
                 None if self.writer.makes_room(&self.blocks, &self.mapping, set) => break,
                 None if !pages && self.retry_stuck(flash, owners, Some(set)) => break,
                 None if pages && self.blocks.make_room_for_pages(unit.lpn.get() - self.mapping.units) => {}
-                None if pages && self.will_have_pages(flash) => break,
+                None if pages && self.collector().will_have_pages(flash) => break,
                 None if pages
                     && self.writer.store_anywhere(&mut self.blocks, &mut self.mapping, flash, owners, &unit) =>
                 {

@@ -8,16 +8,16 @@
 use base::units::SuperblockId;
 use flash::backend::Cause;
 
-use super::PageFtl;
-use super::block_manager::pool::{Holds, Open};
-use super::block_manager::table::State;
-use crate::port::{Flash, Owners};
+use super::Collector;
+use crate::page::block_manager::pool::{Holds, Open};
+use crate::page::block_manager::table::State;
+use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
-impl PageFtl {
+impl Collector<'_> {
     /// Rescues a pool that no event would wake any more, as a `last` resort by all means. Returns true if this started
     /// work.
-    pub(super) fn rescue(&mut self, flash: &mut Flash<'_>, pool: u32, last: bool) -> bool {
+    pub(in crate::page) fn rescue(&mut self, flash: &mut Flash<'_>, pool: u32, last: bool) -> bool {
         self.erase_garbage(flash, pool);
         let cheapest = self.blocks.victims[self.blocks.kind_in(pool)].cheapest(pool);
         // The rest of a shared log may be too short for any victim.
@@ -30,27 +30,10 @@ impl PageFtl {
             || self.find_place(flash, pool)
     }
 
-    /// Gives up a pool in which nothing can be freed, and sends its waiting writes to other pools.
-    pub(super) fn give_up(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
-        self.blocks.pools[pool as usize].stuck = true;
-        self.blocks.gave_up = true;
-        let waiting = std::mem::take(&mut self.blocks.pools[pool as usize].queue.waiting);
-        let given_up = &mut self.blocks.pools[pool as usize];
-        given_up.live -= waiting.len() as u32;
-        given_up.in_flight -= if self.blocks.planted.is(Sabotage::PromiseKept) { 0 } else { waiting.len() as u32 };
-        self.writer.note_load(&self.blocks, pool);
-        for unit in waiting {
-            self.write(flash, owners, unit);
-        }
-        self.end_write(flash, owners);
-        self.place_unplaced(flash, owners);
-        self.writer.announce_room(owners);
-    }
-
     /// Finds a place to copy to for a pool without an erased superblock, and starts to empty a victim there: the
     /// unwritten end of a closed superblock, or a free superblock of the pool of translation pages beside it. Returns
     /// true if copies began.
-    fn find_place(&mut self, flash: &mut Flash<'_>, pool: u32) -> bool {
+    pub(in crate::page) fn find_place(&mut self, flash: &mut Flash<'_>, pool: u32) -> bool {
         let chosen = &self.blocks.pools[pool as usize];
         let (kind, copies) = (self.blocks.kind_in(pool), chosen.copies);
         let assembles = chosen.queue.each_list().any(|of| of.program.is_some());
@@ -81,7 +64,7 @@ impl PageFtl {
     }
 
     /// Starts to copy a victim, or those that the pool has already. Returns true if copies began.
-    fn empty(&mut self, flash: &mut Flash<'_>, pool: u32, victim: Option<SuperblockId>) -> bool {
+    pub(in crate::page) fn empty(&mut self, flash: &mut Flash<'_>, pool: u32, victim: Option<SuperblockId>) -> bool {
         if let Some(victim) = victim {
             self.take_victim(pool, victim, Cause::Recovery);
         }
@@ -98,7 +81,7 @@ impl PageFtl {
     }
 
     /// Erases the closed superblocks of a pool without valid mapping units.
-    pub(super) fn erase_garbage(&mut self, flash: &mut Flash<'_>, pool: u32) {
+    pub(in crate::page) fn erase_garbage(&mut self, flash: &mut Flash<'_>, pool: u32) {
         let kind = self.blocks.kind_in(pool);
         while let Some(empty) =
             self.blocks.victims[kind].cheapest(pool).filter(|victim| self.blocks.table.valid(*victim) == 0)
@@ -108,36 +91,14 @@ impl PageFtl {
         }
     }
 
-    /// Retries the pools that gave up, after any erase, or all pools of an NVM set before a write of the set is refused
-    /// (`last`). Their content may have become garbage since, or another pool may be able to help. Returns true if any
-    /// pool of the set, or of all sets, is collecting.
-    pub(super) fn retry_stuck(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, last: Option<u32>) -> bool {
-        let count = last.map_or(self.blocks.pools.len(), |set| self.blocks.sets[set as usize].len());
-        for i in 0..count {
-            let pool = self.nth_of(last, i);
-            if last.is_some() || self.blocks.pools[pool as usize].stuck {
-                self.start_gc(flash, owners, pool);
-                if !self.blocks.is_collecting(pool) {
-                    self.rescue(flash, pool, last.is_some());
-                }
-            }
-        }
-        (0..count).any(|i| self.blocks.is_collecting(self.nth_of(last, i)))
-    }
-
-    /// The `n`-th pool of a set, or of all pools.
-    fn nth_of(&self, set: Option<u32>, n: usize) -> u32 {
-        set.map_or(n as u32, |set| self.blocks.sets[set as usize][n])
-    }
-
     /// Copies the mapping units of one program to another pool.
-    fn move_to_helper(&mut self, flash: &mut Flash<'_>, pool: u32, last: bool) -> bool {
+    pub(in crate::page) fn move_to_helper(&mut self, flash: &mut Flash<'_>, pool: u32, last: bool) -> bool {
         let Some(helper_pool) = self.blocks.helper_pool(pool, last) else { return false };
         if self.blocks.pools[pool as usize].gc.victims.is_empty() {
             let Some(victim) = self.blocks.victims[self.blocks.kind_in(pool)].cheapest(pool) else { return false };
             self.take_victim(pool, victim, Cause::Gc);
         }
-        self.writer.yield_log(&mut self.blocks, flash, helper_pool);
+        self.writer.yield_log(self.blocks, flash, helper_pool);
         let copies = self.blocks.pools[helper_pool as usize].copies;
         self.blocks.pools[pool as usize].gc.join();
         if self.blocks.pools[helper_pool as usize].open(copies).is_none() {
@@ -160,8 +121,8 @@ impl PageFtl {
     /// True if the data pool of a group will soon have a free superblock for the pool of translation pages beside it,
     /// because an erase is in progress or waits for no more than a reader. It may not wait for copies of data: the map
     /// unit may need a translation page for its answer.
-    pub(super) fn will_lend(&mut self, flash: &mut Flash<'_>, group: u32) -> bool {
-        if !self.writer.wants_block(&self.blocks, group) {
+    pub(in crate::page) fn will_lend(&mut self, flash: &mut Flash<'_>, group: u32) -> bool {
+        if !self.writer.wants_block(self.blocks, group) {
             return false;
         }
         self.blocks.drop_stale(flash, group);
@@ -174,7 +135,7 @@ impl PageFtl {
 
     /// True if a pool of translation pages will soon have a free superblock, because an erase is in progress in it or in
     /// the data pool beside it.
-    pub(super) fn will_have_pages(&mut self, flash: &mut Flash<'_>) -> bool {
+    pub(in crate::page) fn will_have_pages(&mut self, flash: &mut Flash<'_>) -> bool {
         (0..self.blocks.groups).any(|group| {
             self.erase_garbage(flash, self.blocks.groups + group);
             self.blocks.pools[(self.blocks.groups + group) as usize].gc.erases > 0 || self.will_lend(flash, group)
@@ -188,6 +149,7 @@ mod tests {
 
     use super::*;
     use crate::PageConfig;
+    use crate::page::PageFtl;
     use crate::rig::{Rig, describe};
 
     /// Four pools, and queues that are confined to these dies.
@@ -232,7 +194,7 @@ mod tests {
         });
         change(&mut rig.ftl);
         assert!(
-            rig.with_ftl(|ftl, flash, _| ftl.move_to_helper(flash, 0, false)),
+            rig.with_ftl(|ftl, flash, _| ftl.collector().move_to_helper(flash, 0, false)),
             "there is a victim, and a helper pool"
         );
         rig.run_until_idle();

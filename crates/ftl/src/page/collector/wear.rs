@@ -7,16 +7,17 @@
 use base::units::SuperblockId;
 use flash::backend::Cause;
 
-use super::PageFtl;
-use super::block_manager::pool::Holds;
+use super::Collector;
+use crate::page::block_manager::pool::Holds;
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
-impl PageFtl {
+impl Collector<'_> {
     /// Checks, every `check_every` erases, whether the least worn superblock with data lags too far behind the most
     /// worn free one. If so, moves its data there.
-    pub(super) fn level_wear(&mut self, flash: &mut Flash<'_>, pool: u32) {
-        let Some(threshold) = self.wear.threshold.filter(|_| !self.blocks.planted.is(Sabotage::NeverLevels)) else {
+    pub(in crate::page) fn level_wear(&mut self, flash: &mut Flash<'_>, pool: u32) {
+        let Some(threshold) = self.state.wear.threshold.filter(|_| !self.blocks.planted.is(Sabotage::NeverLevels))
+        else {
             return;
         };
         let chosen = &mut self.blocks.pools[pool as usize];
@@ -24,11 +25,11 @@ impl PageFtl {
         // With several streams of copies, victims wait until their copies fill a program, perhaps for ever.
         let (end, apart) = (self.blocks.geometry.superblock_slots(), !chosen.gc.sorted.is_empty());
         let collects = chosen.gc.victims.iter().any(|victim| !apart || victim.cursor < end);
-        if chosen.gc.levelling.since_check < self.wear.check_every || collects || chosen.free.len() < 2 {
+        if chosen.gc.levelling.since_check < self.state.wear.check_every || collects || chosen.free.len() < 2 {
             return;
         }
-        if chosen.gc.levelling.checked_at != self.programmed {
-            (chosen.gc.levelling.checked_at, chosen.gc.levelling.moves) = (self.programmed, 0);
+        if chosen.gc.levelling.checked_at != self.state.programmed {
+            (chosen.gc.levelling.checked_at, chosen.gc.levelling.moves) = (self.state.programmed, 0);
         }
         if chosen.gc.levelling.moves >= chosen.usable {
             return;
@@ -54,7 +55,7 @@ impl PageFtl {
             return;
         }
         if let Some(stream) =
-            self.writer.lagging_stream(&self.blocks, pool, |erases| worn - erases.min(worn) > threshold, media)
+            self.writer.lagging_stream(self.blocks, pool, |erases| worn - erases.min(worn) > threshold, media)
         {
             self.blocks.pools[pool as usize].gc.levelling.moves += 1;
             self.blocks.close_early(pool, stream);
@@ -69,7 +70,7 @@ impl PageFtl {
                 self.take_victim(other, coldest, Cause::Wear);
             } else {
                 // The pool is collecting: the check is postponed, not given up.
-                self.blocks.pools[pool as usize].gc.levelling.since_check = self.wear.check_every;
+                self.blocks.pools[pool as usize].gc.levelling.since_check = self.state.wear.check_every;
             }
             return;
         }
@@ -82,11 +83,11 @@ impl PageFtl {
             )
         {
             // The check is postponed until the copies that wait have gone.
-            self.blocks.pools[pool as usize].gc.levelling.since_check = self.wear.check_every;
+            self.blocks.pools[pool as usize].gc.levelling.since_check = self.state.wear.check_every;
             return;
         }
         // Copies get a superblock of their own, the most worn. The one open for copies is closed early.
-        let copies = self.writer.stream_of_copies(&self.blocks, pool, coldest);
+        let copies = self.writer.stream_of_copies(self.blocks, pool, coldest);
         self.blocks.close_early(pool, copies);
         let gc = &mut self.blocks.pools[pool as usize].gc;
         (gc.levelling.want_worn, gc.levelling.moves) = (true, gc.levelling.moves + 1);

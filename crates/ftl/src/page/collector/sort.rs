@@ -12,24 +12,24 @@
 
 use flash::nand::Stream;
 
-use super::PageFtl;
-use super::block_manager::collection::Collection;
-use super::prefetch::fetch_gathered;
+use super::Collector;
+use crate::page::block_manager::collection::Collection;
+use crate::page::prefetch::fetch_gathered;
 use crate::port::Flash;
 
 impl Collection {
     /// Lets the slots that have been picked for other streams of copies join those of the last.
-    pub(super) fn join(&mut self) {
+    pub(in crate::page) fn join(&mut self) {
         for gathered in &mut self.sorted {
             self.gathered.append(gathered);
         }
     }
 }
 
-impl PageFtl {
+impl Collector<'_> {
     /// Gathers the copies of a program of any stream. Returns the stream; none if no stream's copies fill a program and
     /// they need not go before they do.
-    pub(super) fn gather_sorted(&mut self, flash: &mut Flash<'_>, pool: u32) -> Option<Stream> {
+    pub(in crate::page) fn gather_sorted(&mut self, flash: &mut Flash<'_>, pool: u32) -> Option<Stream> {
         loop {
             if let Some(stream) = self.filled_stream(pool) {
                 return Some(stream);
@@ -38,7 +38,7 @@ impl PageFtl {
             let victims = &self.blocks.pools[pool as usize].gc.victims;
             if let Some(i) = victims.iter().position(|victim| victim.cursor < end) {
                 self.gather_from(flash, pool, i);
-            } else if self.writer.must_pad(&self.blocks, pool) {
+            } else if self.writer.must_pad(self.blocks, pool) {
                 let last = self.blocks.pools[pool as usize].copies;
                 self.blocks.pools[pool as usize].gc.join();
                 let room = self.blocks.copy_room(pool, last);
@@ -76,7 +76,7 @@ impl PageFtl {
         let (end, victim) =
             (self.blocks.geometry.superblock_slots(), &self.blocks.pools[pool as usize].gc.victims[victim]);
         let (superblock, cursor) = (victim.superblock, victim.cursor);
-        let stream = self.writer.stream_of_copies(&self.blocks, pool, superblock);
+        let stream = self.writer.stream_of_copies(self.blocks, pool, superblock);
         let room = self.blocks.copy_room(pool, stream) as usize;
         // Taken out while `self` is in use, and put back to keep its memory.
         let mut gathered = std::mem::take(self.blocks.pools[pool as usize].gathered_for(stream));

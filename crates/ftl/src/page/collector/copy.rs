@@ -1,0 +1,179 @@
+//! The lists that copy valid mapping units of victims.
+//!
+//! A list reads the mapping units and programs them; or it copies whole pages inside the chip, if the part can.
+
+use base::engine::Handle;
+use base::units::{Psn, Span};
+use flash::backend::{Cause, Class, List, Slot};
+use flash::nand::{Spare, Stream, Target};
+
+use super::Collector;
+use crate::page::Kind;
+use crate::port::Flash;
+use crate::sabotage::Sabotage;
+
+impl Collector<'_> {
+    /// Submits a list that copies the mapping units gathered for a stream. Returns false if the pool has no superblock to
+    /// copy to.
+    pub(in crate::page) fn copy(&mut self, flash: &mut Flash<'_>, pool: u32, stream: Stream) -> bool {
+        self.writer.yield_log(self.blocks, flash, pool);
+        if self.blocks.pools[pool as usize].open(stream).is_none() {
+            if self.blocks.pools[pool as usize].free.is_empty() {
+                return false;
+            }
+            let worn = std::mem::take(&mut self.blocks.pools[pool as usize].gc.levelling.want_worn);
+            self.blocks.open_superblock(pool, stream, worn);
+        }
+        self.copy_to(flash, pool, (pool, stream));
+        true
+    }
+
+    /// Submits a list that copies the mapping units that a pool has gathered for a stream to the open superblock of that
+    /// stream in pool `to`, which may be the same.
+    pub(in crate::page) fn copy_to(&mut self, flash: &mut Flash<'_>, pool: u32, (to, stream): (u32, Stream)) {
+        // Taken out while `self` is in use, and put back to keep its memory.
+        let mut all = std::mem::take(self.blocks.pools[pool as usize].gathered_for(stream));
+        let joins = self.blocks.planted.is(Sabotage::CopyJoinsHost)
+            && self.blocks.pools[to as usize].open[Stream::HOST].is_some();
+        let (gathered_for, stream) = (stream, if joins { Stream::HOST } else { stream });
+        let room = self.blocks.copy_room(to, stream) as usize;
+        let open = self.blocks.pools[to as usize].open[stream].expect("the caller has opened one");
+        let gathered = &all[..room.min(all.len())];
+        self.fetch_for_copies(flash, gathered);
+        let chosen = &mut self.blocks.pools[pool as usize];
+        let last = self.blocks.geometry.locate(*gathered.last().expect("something to copy")).0;
+        let cause = chosen.gc.victims.iter().find(|v| v.superblock == last).map_or(Cause::Gc, |v| v.cause);
+        let cause = if self.blocks.planted.is(Sabotage::CopyCharged) { Cause::Host } else { cause };
+        chosen.gc.copies += 1;
+        let list = flash.backend.open_list(Class::Other, Kind::Copy as u32);
+        let target = Target { superblock: open.superblock, offset: open.next };
+        let covered = if pool == to && self.copies_back(gathered, open.next) {
+            self.copy_back_list(flash, list, cause, (target, stream), gathered)
+        } else {
+            self.copy_list(flash, list, cause, (target, stream), gathered)
+        };
+        self.blocks.table.begin_program(open.superblock);
+        self.blocks.advance(to, stream, covered);
+        all.drain(..room.min(all.len()));
+        *self.blocks.pools[pool as usize].gathered_for(gathered_for) = all;
+        self.writer.firmware.dispatch_after(flash, list, Span::ZERO);
+    }
+
+    /// Adds the reads and one program for each row, or for all rows of a one-shot program. Returns the offset behind
+    /// them.
+    pub(in crate::page) fn copy_list(
+        &mut self,
+        flash: &mut Flash<'_>,
+        list: Handle<List>,
+        cause: Cause,
+        (target, stream): (Target, Stream),
+        gathered: &[Psn],
+    ) -> u32 {
+        let rows = (self.blocks.geometry.row_slots() * self.blocks.shape.one_shot) as usize;
+        let (mut target, mut rest) = (target, gathered);
+        loop {
+            let (now, behind) = rest.split_at(rows.min(rest.len()));
+            let next = self.copy_rows(flash, list, cause, (target, stream), now);
+            if behind.is_empty() {
+                return next;
+            }
+            self.blocks.table.begin_program(target.superblock);
+            (target.offset, rest) = (target.offset + rows as u32, behind);
+        }
+    }
+
+    /// Adds one program of copies and its reads. Returns the offset behind the word line, or behind the program.
+    pub(in crate::page) fn copy_rows(
+        &mut self,
+        flash: &mut Flash<'_>,
+        list: Handle<List>,
+        cause: Cause,
+        (target, stream): (Target, Stream),
+        gathered: &[Psn],
+    ) -> u32 {
+        let program = flash.backend.add_program(list, cause, target, stream);
+        let pool = self.blocks.pool_of(target.superblock);
+        self.blocks.pass_gate(flash, pool, stream, program);
+        let newer = self.blocks.planted.is(Sabotage::CopyLooksNewer).then(|| self.mapping.versions.next());
+        let mut read = None;
+        for psn in gathered {
+            let mut copy = Slot { psn: *psn, ..Slot::default() };
+            if let Some(version) = newer
+                && let Spare::Data { lpn, .. } = flash.backend.media().spare(*psn)
+            {
+                copy = Slot { lpn, version, expected: true, ..copy };
+            }
+            let to = flash.backend.push_slot(program, copy);
+            let row = self.blocks.geometry.row_of(*psn);
+            let command = match read {
+                Some((command, last)) if last == row => command,
+                _ => {
+                    let command = flash.backend.add_read(list, cause, self.blocks.geometry.locate(*psn).0);
+                    flash.backend.depend(command, program);
+                    command
+                }
+            };
+            read = Some((command, row));
+            flash.backend.push_slot(command, Slot { psn: *psn, forward: Some(to), ..Slot::default() });
+        }
+        if let Some(open) = self.blocks.pools[pool as usize].open(stream) {
+            open.gate = Some(program);
+        }
+        let slots = self.blocks.geometry.slots;
+        let covered = target.offset + (gathered.len() as u32).div_ceil(slots) * slots;
+        let rows = self.blocks.geometry.row_slots() * self.blocks.shape.one_shot;
+        let end = if self.blocks.shape.whole_rows { (target.offset / rows + 1) * rows } else { covered };
+        flash.backend.set_padding(program, end - covered);
+        if self.blocks.shape.whole_rows { self.blocks.program_end(target.offset) } else { covered }
+    }
+
+    /// True if the gathered mapping units can be copied without the bus: whole pages, each to a page of its own plane.
+    #[inline]
+    pub(in crate::page) fn copies_back(&self, gathered: &[Psn], offset: u32) -> bool {
+        let slots = self.blocks.geometry.slots as usize;
+        self.state.copy_back
+            && !self.blocks.shape.whole_rows
+            && gathered.len().is_multiple_of(slots)
+            && gathered.chunks(slots).enumerate().all(|(i, page)| {
+                let (superblock, first) = self.blocks.geometry.locate(page[0]);
+                let to = offset + (i * slots) as u32;
+                first.is_multiple_of(self.blocks.geometry.slots)
+                    && page
+                        .iter()
+                        .enumerate()
+                        .all(|(j, psn)| *psn == self.blocks.geometry.slot(superblock, first + j as u32))
+                    && self.blocks.geometry.page_and_plane(first).1 == self.blocks.geometry.page_and_plane(to).1
+            })
+    }
+
+    /// Adds one copy-back. Returns the offset behind it.
+    pub(in crate::page) fn copy_back_list(
+        &mut self,
+        flash: &mut Flash<'_>,
+        list: Handle<List>,
+        cause: Cause,
+        (target, stream): (Target, Stream),
+        gathered: &[Psn],
+    ) -> u32 {
+        let command = flash.backend.add_copy_back(list, cause, target, stream);
+        let pool = self.blocks.pool_of(target.superblock);
+        self.blocks.pass_gate(flash, pool, stream, command);
+        for psn in gathered {
+            flash.backend.push_slot(command, Slot { psn: *psn, ..Slot::default() });
+        }
+        target.offset + gathered.len() as u32
+    }
+
+    /// Slots are copied: prefetches for the end of their program, if that is near because no time passes.
+    pub(in crate::page) fn fetch_for_copies(&self, flash: &Flash<'_>, gathered: &[Psn]) {
+        if flash.backend.is_timed() {
+            return;
+        }
+        let media = flash.backend.media();
+        for psn in gathered {
+            if let Spare::Data { lpn, .. } = media.spare(*psn) {
+                self.mapping.fetch(lpn.index(), media);
+            }
+        }
+    }
+}
