@@ -11,8 +11,6 @@
 mod answer;
 mod block_manager;
 mod check;
-mod checkpoint;
-mod checkpoint_pages;
 mod checkpoint_spec;
 mod collect;
 mod collector;
@@ -21,29 +19,15 @@ mod discard_spec;
 mod duties;
 mod family;
 mod finish;
-mod firmware;
 mod firmware_spec;
-mod gather;
 mod gc_spec;
-mod intake;
-mod map_client;
-mod map_pages;
 mod mapping;
-mod mount;
-mod moves;
-mod place;
-mod placement;
-mod pool_set;
 mod prefetch;
 mod read;
 mod steady;
 mod streams;
-mod translation;
-mod trim;
-mod unmapped;
 mod unmapped_spec;
 mod victim;
-mod word_line;
 mod write;
 mod writer;
 
@@ -62,21 +46,21 @@ use collector::{Collector, CollectorState};
 use mapping::Mapping;
 use writer::Writer;
 
-pub(crate) use checkpoint_pages::CheckpointPages;
 pub use checkpoint_spec::CheckpointSpec;
 pub use config::PageConfig;
 pub use discard_spec::DiscardSpec;
 pub(crate) use family::PageFamily;
 pub use firmware_spec::FirmwareSpec;
 pub use gc_spec::GcSpec;
-pub(crate) use map_pages::MapPages;
-pub use placement::{Digits, ParseDigitsError, PlacementSpec};
+pub(crate) use mapping::checkpoint_pages::CheckpointPages;
+pub(crate) use mapping::map_pages::MapPages;
+pub(crate) use mapping::trim::TrimPages;
 pub use streams::{
     CopyStreamsSpec, HostStreamsSpec, HostWrite, StreamCounters, StreamPolicy, StreamsSpec, register_stream_policy,
 };
-pub(crate) use trim::TrimPages;
 pub use unmapped_spec::UnmappedReads;
 pub use victim::{AgeUnit, Candidate, Candidates, VictimPolicy, VictimSpec, register_victim_policy};
+pub use writer::placement::{Digits, ParseDigitsError, PlacementSpec};
 
 /// The purpose of a list, which is its tag in the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -144,7 +128,7 @@ impl PageFtl {
     pub(crate) fn time_of_mount(config: &PageConfig, media: &Media) -> Span {
         match config.checkpoint_pages.count() {
             0 => Self::scan_time(&config.timing, config.spare_transfer, media),
-            _ => checkpoint::mount::time(config, media),
+            _ => mapping::checkpoint::mount::time(config, media),
         }
     }
 

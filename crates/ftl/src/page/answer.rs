@@ -2,8 +2,8 @@
 
 use base::units::{Lpn, Psn, Time};
 
-use super::map_client::Question;
 use super::mapping::L2p;
+use super::mapping::map_client::Question;
 use super::{PageFtl, UnmappedReads};
 use crate::map_unit::{Answer, Job, Ticket};
 use crate::port::{Flash, OldPlace, Owners, PageRead, PageWrite};

@@ -17,7 +17,7 @@ pub(super) mod table;
 pub(super) mod write_queue;
 
 use base::engine::Handle;
-use base::units::{DieId, Psn, SuperblockId, Time};
+use base::units::{DieId, Lpn, Psn, SuperblockId, Time};
 use flash::backend::Command;
 use flash::nand::{Geometry, Stream};
 
@@ -26,6 +26,7 @@ use super::victim::Victims;
 use super::{GcSpec, PageConfig};
 use crate::port::{Flash, Mount};
 use crate::sabotage::{Planted, Sabotage};
+use crate::toolkit::Slots;
 
 use pool::{ByContent, Holds, Open, Pool, Reserve};
 use shape::ProgramShape;
@@ -58,7 +59,7 @@ pub(super) struct BlockManager {
 }
 
 impl BlockManager {
-    /// All superblocks are free in no pool until [`recovery`](super::mount) finds them.
+    /// All superblocks are free in no pool until [`recovery`](super::mapping::mount) finds them.
     pub(super) fn new(config: &PageConfig, from: &Mount<'_>) -> Self {
         let geometry = config.geometry.clone();
         let groups = geometry.die_count() * geometry.groups();
@@ -260,5 +261,16 @@ impl BlockManager {
     /// Free superblocks of all pools.
     pub(super) fn free_blocks(&self) -> u64 {
         self.pools.iter().map(|pool| u64::from(pool.free.len())).sum()
+    }
+
+    /// Lists the mapping units of lists that wait for more data.
+    pub(super) fn gathered(&self, flash: &Flash<'_>, into: &mut Vec<Lpn>) {
+        let lists = self.pools.iter().flat_map(|pool| pool.queue.each_list());
+        for list in lists.filter(|of| of.held).filter_map(|of| of.list) {
+            let mut slots = Slots::of(flash.backend, list);
+            while let Some((_, slot)) = slots.next(flash.backend) {
+                into.push(slot.lpn);
+            }
+        }
     }
 }

@@ -4,8 +4,8 @@ use base::units::{Lpn, Psn, SuperblockId};
 use flash::nand::{Media, Spare};
 
 use super::PageFtl;
-use super::map_client::SettledMap;
 use super::mapping::L2p;
+use super::mapping::map_client::SettledMap;
 
 impl PageFtl {
     /// Checks that every mapping unit is where the map points to, and that exactly those slots count as valid that the

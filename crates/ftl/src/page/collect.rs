@@ -10,7 +10,7 @@ use flash::backend::{List, Op};
 use super::PageFtl;
 use super::block_manager::pool::Holds;
 use super::block_manager::table::State;
-use super::moves::Left;
+use super::mapping::moves::Left;
 use crate::port::{Flash, Owners};
 use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, Programmed};

@@ -5,8 +5,8 @@ use flash::backend::Cause;
 use flash::nand::{Media, Stream};
 
 use super::PageFtl;
-use super::firmware::Firmware;
 use super::mapping::Mapping;
+use super::writer::firmware::Firmware;
 use crate::port::{Background, Flash, Owners, PowerCycle, Preconditioning};
 
 impl Background for PageFtl {
@@ -79,7 +79,7 @@ impl Preconditioning for PageFtl {
     }
 
     fn gathered(&self, flash: &Flash<'_>, into: &mut Vec<Lpn>) {
-        self.gathered(flash, into);
+        self.blocks.gathered(flash, into);
     }
 }
 

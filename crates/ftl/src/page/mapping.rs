@@ -22,6 +22,15 @@
 //! | the rest of a mapping unit is read from a place that was given up while the write waited | the map unit is asked again if the slot is invalid or its superblock was erased since |
 //! | a pool is given up, or a write refused, although an answer will make room | neither happens while an answer is outstanding; the last answer wakes all waiting writes |
 
+pub(super) mod checkpoint;
+pub(super) mod checkpoint_pages;
+pub(super) mod map_client;
+pub(super) mod map_pages;
+mod mount;
+pub(super) mod moves;
+mod translation;
+pub(super) mod trim;
+
 use base::units::{Lpn, Psn, SuperblockId, Time};
 use flash::backend::Slot;
 use flash::nand::{Media, Spare};
@@ -29,13 +38,13 @@ use flash::nand::{Media, Spare};
 use super::PageConfig;
 use super::block_manager::BlockManager;
 use super::block_manager::pool::Holds;
-use super::checkpoint::Checkpoints;
-use super::map_client::{MapClient, Question};
-use super::trim::Trims;
 use crate::map_unit::{self, Ask, Asker, Counters, MapUnit};
 use crate::port::{Flash, OldPlace, Owner, Owners, PageWrite, Service};
 use crate::sabotage::Sabotage;
 use crate::toolkit::{Map, Versions};
+use checkpoint::Checkpoints;
+use map_client::{MapClient, Question};
+use trim::Trims;
 
 /// The map of a device, and the pages that keep it and the discards on flash.
 #[derive(Clone, Debug)]

@@ -27,7 +27,7 @@ use std::fmt::Debug;
 use base::units::{Lpn, Sectors};
 use flash::nand::{Geometry, Stream};
 
-use super::pool_set::PoolSet;
+use super::writer::pool_set::PoolSet;
 
 use bloom_filters::BloomFilters;
 use formula::ByFormula;

@@ -153,6 +153,45 @@ impl PageFtl {
             self.close_programs(flash, owners);
         }
     }
+
+    /// Sends a pool's program that has waited for the end of the pool's other programs.
+    pub(super) fn end_hold(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
+        if self.writer.fills_streams(flash) {
+            return self.end_hold_of_streams(flash, owners, pool);
+        }
+        let chosen = &self.blocks.pools[pool as usize];
+        let ends =
+            chosen.queue.under_way == 0 && flash.backend.is_timed() && chosen.queue.each_list().any(|of| of.held);
+        if ends && !self.blocks.planted.is(Sabotage::HeldForgotten) {
+            self.writer.send_held(&mut self.blocks, flash, pool);
+            self.start_gc(flash, owners, pool);
+        }
+    }
+
+    /// Sends all programs that wait for more data.
+    pub(crate) fn close_programs(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
+        for pool in 0..self.blocks.groups {
+            if self.blocks.pools[pool as usize].queue.each_list().any(|of| of.held) {
+                self.writer.send_held(&mut self.blocks, flash, pool);
+                self.start_gc(flash, owners, pool);
+            }
+        }
+    }
+
+    /// A list of a pool has ended: sends the programs that have waited long enough, and one program if no other list is in
+    /// progress.
+    pub(super) fn end_hold_of_streams(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
+        if self.blocks.planted.is(Sabotage::ParkedForgotten) || pool >= self.blocks.groups {
+            return;
+        }
+        if self.writer.send_overdue(&mut self.blocks, flash, pool) {
+            self.start_gc(flash, owners, pool);
+        }
+        while let Some(other) = self.writer.next_with_held(&self.blocks) {
+            self.writer.send_fullest(&mut self.blocks, flash, other);
+            self.start_gc(flash, owners, other);
+        }
+    }
 }
 
 #[cfg(test)]

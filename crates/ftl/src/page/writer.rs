@@ -1,7 +1,15 @@
 //! The writer: brings mapping units to the open superblocks of their streams.
 //!
-//! A write takes four steps. [Placement](super::place) chooses a pool; the mapping unit joins the program under assembly
+//! A write takes four steps. [Placement](super::writer::place) chooses a pool; the mapping unit joins the program under assembly
 //! there; the program goes to the pool's open superblock; its list goes to the flash.
+
+pub(super) mod firmware;
+mod gather;
+mod intake;
+mod place;
+pub(super) mod placement;
+pub(super) mod pool_set;
+mod word_line;
 
 use std::collections::VecDeque;
 
@@ -13,16 +21,16 @@ use super::block_manager::BlockManager;
 use super::block_manager::collection::Victim;
 use super::block_manager::pool::Holds;
 use super::block_manager::write_queue::Assembly;
-use super::firmware::Firmware;
-use super::gather::Gather;
 use super::mapping::Mapping;
-use super::placement::Placer;
-use super::pool_set::PoolSet;
 use super::streams::Streams;
 use super::{Kind, PageConfig};
 use crate::port::{Flash, Owners, PageWrite};
 use crate::sabotage::Sabotage;
 use crate::toolkit::{push_unit, read_rest};
+use firmware::Firmware;
+use gather::Gather;
+use placement::Placer;
+use pool_set::PoolSet;
 
 /// The writes on their way to the flash.
 #[derive(Clone, Debug)]

@@ -6,12 +6,10 @@
 
 use flash::nand::Stream;
 
-use crate::page::PageFtl;
 use crate::page::block_manager::BlockManager;
 use crate::page::block_manager::pool::Holds;
 use crate::page::writer::Writer;
-use crate::port::{Flash, Owners};
-use crate::sabotage::Sabotage;
+use crate::port::Flash;
 
 /// Lists of a pool that end while a program waits there.
 const PATIENCE: u32 = 16;
@@ -56,8 +54,26 @@ impl Writer {
         chosen.queue.open.held
     }
 
+    /// Sends the programs of a pool that have waited long enough. Returns true if there were any.
+    pub(in crate::page) fn send_overdue(
+        &mut self,
+        blocks: &mut BlockManager,
+        flash: &mut Flash<'_>,
+        pool: u32,
+    ) -> bool {
+        let mut sent = false;
+        self.for_each_stream(blocks, pool, |writer, blocks| {
+            let queue = &blocks.pools[pool as usize].queue;
+            if queue.open.held && queue.ended.wrapping_sub(queue.open.held_at) >= PATIENCE {
+                writer.send(blocks, flash, pool);
+                sent = true;
+            }
+        });
+        sent
+    }
+
     /// A pool with a program that waits, while no list of writes is in progress.
-    fn next_with_held(&mut self, blocks: &BlockManager) -> Option<u32> {
+    pub(in crate::page) fn next_with_held(&mut self, blocks: &BlockManager) -> Option<u32> {
         let streams = self.streams.as_mut()?;
         while streams.writing == 0 {
             let with_held = &mut streams.with_held;
@@ -84,31 +100,6 @@ impl Writer {
         if let Some((_, stream)) = fullest {
             blocks.pools[pool as usize].queue.turn_to(stream);
             self.send(blocks, flash, pool);
-        }
-    }
-}
-
-impl PageFtl {
-    /// A list of a pool has ended: sends the programs that have waited long enough, and one program if no other list is in
-    /// progress.
-    pub(in crate::page) fn end_hold_of_streams(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
-        if self.blocks.planted.is(Sabotage::ParkedForgotten) || pool >= self.blocks.groups {
-            return;
-        }
-        let mut sent = false;
-        self.writer.for_each_stream(&mut self.blocks, pool, |writer, blocks| {
-            let chosen = &blocks.pools[pool as usize];
-            if chosen.queue.open.held && chosen.queue.ended.wrapping_sub(chosen.queue.open.held_at) >= PATIENCE {
-                writer.send(blocks, flash, pool);
-                sent = true;
-            }
-        });
-        if sent {
-            self.start_gc(flash, owners, pool);
-        }
-        while let Some(other) = self.writer.next_with_held(&self.blocks) {
-            self.writer.send_fullest(&mut self.blocks, flash, other);
-            self.start_gc(flash, owners, other);
         }
     }
 }

@@ -9,7 +9,7 @@
 //!
 //! The drive goes on while a checkpoint is written. At its start the FTL notes which superblocks are *closed*: nothing
 //! more is programmed there before an erase. One that a power cut has closed early is none of them, because a
-//! [rescue](super::rescue) may continue it. A page's content is the map at the moment it is handed to the flash. An
+//! [rescue](crate::page::rescue) may continue it. A page's content is the map at the moment it is handed to the flash. An
 //! entry that leads to a closed superblock holds as long as that superblock is not erased; a mount resolves every other
 //! one by the spare areas of the superblocks that were not closed, or were opened since ([`mount`]). UBI's fastmap (Linux,
 //! `drivers/mtd/ubi/fastmap.c`) works alike: its pools are the blocks that it scans although it has a fastmap.
@@ -18,8 +18,8 @@
 //! that counts, an entry of the page led there. With the spare area, which names the mapping unit, this is the content
 //! of every entry that a mount may use.
 
-pub(super) mod mount;
-pub(super) mod record;
+pub(in crate::page) mod mount;
+pub(in crate::page) mod record;
 #[cfg(test)]
 mod tests;
 
@@ -29,11 +29,11 @@ use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::Slot;
 use flash::nand::Media;
 
-use super::CheckpointPages;
-use super::block_manager::BlockManager;
-use super::block_manager::table::State;
-use super::mapping::{L2p, Mapping};
 use super::trim::Trims;
+use crate::page::CheckpointPages;
+use crate::page::block_manager::BlockManager;
+use crate::page::block_manager::table::State;
+use crate::page::mapping::{L2p, Mapping};
 use crate::port::PageWrite;
 use crate::sabotage::Sabotage;
 use crate::toolkit::Map;
@@ -59,7 +59,7 @@ struct Writing {
 
 /// The checkpoints of a drive.
 #[derive(Clone, Debug)]
-pub(super) struct Checkpoints {
+pub(in crate::page) struct Checkpoints {
     shape: CheckpointPages,
     /// Mapping units of the host.
     units: u32,
@@ -85,7 +85,7 @@ pub(super) struct Checkpoints {
 
 impl Checkpoints {
     /// True if a logical number is that of a page of a checkpoint.
-    pub(super) const fn holds(&self, lpn: Lpn) -> bool {
+    pub(in crate::page) const fn holds(&self, lpn: Lpn) -> bool {
         lpn.get() >= self.first
     }
 
@@ -110,29 +110,29 @@ impl Checkpoints {
     }
 
     /// True if a checkpoint must be begun, or pages of one must be stored now.
-    pub(super) fn is_due(&self, blocks: &BlockManager) -> bool {
+    pub(in crate::page) fn is_due(&self, blocks: &BlockManager) -> bool {
         self.begins(blocks) || self.next_pages(blocks.program_slots()).is_some()
     }
 
     /// The power is about to go off: one more checkpoint.
-    pub(super) const fn want(&mut self) {
+    pub(in crate::page) const fn want(&mut self) {
         self.wanted = true;
     }
 
     /// Notes that something is written. Returns true if it is a page of a checkpoint.
-    pub(super) const fn note_write(&mut self, lpn: Lpn) -> bool {
+    pub(in crate::page) const fn note_write(&mut self, lpn: Lpn) -> bool {
         let stores = self.holds(lpn);
         self.used |= !stores;
         stores
     }
 
     /// The places of all pages.
-    pub(super) fn places(&self) -> impl Iterator<Item = Option<Psn>> + '_ {
+    pub(in crate::page) fn places(&self) -> impl Iterator<Item = Option<Psn>> + '_ {
         (0..self.directory.len()).map(|page| self.directory.get(Lpn::new(page)))
     }
 
     /// The table of the places of the pages, and the number of a page in it, if a logical number is that of one.
-    pub(super) fn entry(&mut self, lpn: Lpn) -> Option<(&mut Map, Lpn)> {
+    pub(in crate::page) fn entry(&mut self, lpn: Lpn) -> Option<(&mut Map, Lpn)> {
         self.holds(lpn).then(|| Lpn::new(lpn.get() - self.first)).map(|page| (&mut self.directory, page))
     }
 
@@ -221,7 +221,7 @@ impl Checkpoints {
     }
 
     /// A page finds no space: the checkpoint is given up, and the one before it still counts.
-    pub(super) fn give_up(&mut self, blocks: &mut BlockManager, unit: &PageWrite) {
+    pub(in crate::page) fn give_up(&mut self, blocks: &mut BlockManager, unit: &PageWrite) {
         if let Some(writing) = self.writing.take_if(|writing| writing.version == unit.version) {
             self.drop_generation(blocks, writing.generation);
         }
@@ -241,24 +241,24 @@ impl Checkpoints {
 impl Mapping {
     /// True if a logical number is that of a page of a checkpoint.
     #[inline]
-    pub(super) fn is_checkpoint(&self, lpn: Lpn) -> bool {
+    pub(in crate::page) fn is_checkpoint(&self, lpn: Lpn) -> bool {
         self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.holds(lpn))
     }
 
     /// Begins a checkpoint if one is due.
-    pub(super) fn begin_due_checkpoint(&mut self, blocks: &BlockManager, media: &mut Media) {
+    pub(in crate::page) fn begin_due_checkpoint(&mut self, blocks: &BlockManager, media: &mut Media) {
         if let Some(checkpoints) = self.checkpoints.as_mut().filter(|checkpoints| checkpoints.begins(blocks)) {
             checkpoints.begin(blocks, media, self.versions.next());
         }
     }
 
     /// The pages of the checkpoint under way that may be stored now.
-    pub(super) fn next_checkpoint_pages(&self, blocks: &BlockManager) -> Option<Range<u32>> {
+    pub(in crate::page) fn next_checkpoint_pages(&self, blocks: &BlockManager) -> Option<Range<u32>> {
         self.checkpoints.as_ref()?.next_pages(blocks.program_slots())
     }
 
     /// The write that stores a page of the checkpoint under way; none if the checkpoint has been given up.
-    pub(super) fn stage_checkpoint_page(
+    pub(in crate::page) fn stage_checkpoint_page(
         &mut self,
         blocks: &BlockManager,
         media: &mut Media,
@@ -269,7 +269,13 @@ impl Mapping {
     }
 
     /// A page of a checkpoint has been programmed.
-    pub(super) fn checkpoint_stored(&mut self, blocks: &mut BlockManager, media: &mut Media, slot: &Slot, psn: Psn) {
+    pub(in crate::page) fn checkpoint_stored(
+        &mut self,
+        blocks: &mut BlockManager,
+        media: &mut Media,
+        slot: &Slot,
+        psn: Psn,
+    ) {
         if let Some(checkpoints) = &mut self.checkpoints {
             checkpoints.page_stored(blocks, media, slot, psn);
         }

@@ -8,8 +8,8 @@
 use base::units::DieId;
 use flash::nand::Geometry;
 
-use super::block_manager::reserve::reserved;
-use super::streams::StreamCount;
+use crate::page::block_manager::reserve::reserved;
+use crate::page::streams::StreamCount;
 use crate::spec::FtlSpec;
 
 /// The translation pages of a device; none if its map is in RAM.

@@ -7,25 +7,25 @@ use base::engine::Handle;
 use base::units::{Psn, SuperblockId};
 use flash::backend::Command;
 
-use super::block_manager::BlockManager;
-use super::block_manager::table::State;
-use super::mapping::{L2p, Mapping};
+use crate::page::block_manager::BlockManager;
+use crate::page::block_manager::table::State;
+use crate::page::mapping::{L2p, Mapping};
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
 /// A superblock that copies have left.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Left {
-    pub(super) superblock: SuperblockId,
+pub(in crate::page) struct Left {
+    pub(in crate::page) superblock: SuperblockId,
     /// The slots that were copied.
-    pub(super) slots: u32,
+    pub(in crate::page) slots: u32,
     /// Those among them that have become invalid with the copy, and still count as valid.
     valid: u32,
 }
 
 impl Left {
     /// The superblock of a slot that was copied alone.
-    pub(super) const fn alone(superblock: SuperblockId) -> Self {
+    pub(in crate::page) const fn alone(superblock: SuperblockId) -> Self {
         Self { superblock, slots: 1, valid: 0 }
     }
 }
@@ -33,7 +33,7 @@ impl Left {
 impl Mapping {
     /// Enters the mapping units of a program of copies in a pool, of which no page has failed, and adds what they leave
     /// to `left`. False if more than the map in RAM knows them: then it enters none.
-    pub(super) fn enter_copies(
+    pub(in crate::page) fn enter_copies(
         &mut self,
         blocks: &mut BlockManager,
         flash: &Flash<'_>,
@@ -87,10 +87,10 @@ mod tests {
     use flash::backend::{Cause, Class, Slot};
     use flash::nand::{Spare, Stream, Target};
 
-    use super::super::Kind;
     use super::*;
     use crate::PageConfig;
     use crate::PageFtl;
+    use crate::page::Kind;
     use crate::rig::{Rig, describe};
 
     #[test]

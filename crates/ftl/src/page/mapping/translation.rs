@@ -15,15 +15,15 @@ use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, Slot};
 use flash::nand::{Image, Media};
 
-use super::Kind;
-use super::block_manager::BlockManager;
-use super::mapping::{L2p, Mapping};
 use crate::map_unit::MapUnit;
+use crate::page::Kind;
+use crate::page::block_manager::BlockManager;
+use crate::page::mapping::{L2p, Mapping};
 use crate::port::{Flash, PageWrite};
 
 impl Mapping {
     /// Reads a translation page for the map unit.
-    pub(super) fn load_page(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, page: u32) {
+    pub(in crate::page) fn load_page(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, page: u32) {
         let L2p::MapUnit(map_client) = &mut self.l2p else { return };
         let state = &mut map_client.pages[page as usize];
         if state.storing.is_some() {
@@ -54,7 +54,13 @@ impl Mapping {
     }
 
     /// A translation page has been programmed: updates the directory and reports to the map unit.
-    pub(super) fn page_stored(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, slot: &Slot, psn: Psn) {
+    pub(in crate::page) fn page_stored(
+        &mut self,
+        blocks: &mut BlockManager,
+        flash: &mut Flash<'_>,
+        slot: &Slot,
+        psn: Psn,
+    ) {
         let page = slot.lpn.get() - self.units;
         blocks.table.mark_valid(psn);
         let L2p::MapUnit(map_client) = &mut self.l2p else { return };
@@ -70,7 +76,7 @@ impl Mapping {
 
     /// Keeps a translation page in RAM, because flash has no space for it and never will. From now on the drive accepts
     /// no writes, so that it loses nothing that it has acknowledged.
-    pub(super) fn keep_page(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, page: u32) {
+    pub(in crate::page) fn keep_page(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, page: u32) {
         let L2p::MapUnit(map_client) = &mut self.l2p else { return };
         let image = match &map_client.recovered {
             Some(recovered) if map_client.stale.contains(&page) => {
@@ -103,7 +109,7 @@ impl Mapping {
     }
 
     /// True if a translation page no longer has a place on flash.
-    pub(super) fn is_out_of_pages(&self) -> bool {
+    pub(in crate::page) fn is_out_of_pages(&self) -> bool {
         matches!(&self.l2p, L2p::MapUnit(map_client) if !map_client.kept.is_empty())
     }
 
@@ -121,7 +127,7 @@ impl Mapping {
     }
 
     /// A translation page has been read for the map unit.
-    pub(super) fn page_loaded(&mut self, flash: &Flash<'_>, lpn: Lpn) {
+    pub(in crate::page) fn page_loaded(&mut self, flash: &Flash<'_>, lpn: Lpn) {
         let page = lpn.get() - self.units;
         let L2p::MapUnit(map_client) = &mut self.l2p else { return };
         let state = &mut map_client.pages[page as usize];
@@ -133,7 +139,7 @@ impl Mapping {
     }
 
     /// Makes the image of a translation page that the map unit stores. Returns the write that stores it.
-    pub(super) fn stage_page(&mut self, media: &mut Media, page: u32, sectors: u32) -> Option<PageWrite> {
+    pub(in crate::page) fn stage_page(&mut self, media: &mut Media, page: u32, sectors: u32) -> Option<PageWrite> {
         let L2p::MapUnit(map_client) = &mut self.l2p else { return None };
         let version = self.versions.next();
         let state = &mut map_client.pages[page as usize];
@@ -146,7 +152,7 @@ impl Mapping {
     }
 
     /// Makes the images of the stale translation pages. Returns the writes that store them.
-    pub(super) fn stage_stale_pages(&mut self, media: &mut Media, sectors: u32) -> Vec<PageWrite> {
+    pub(in crate::page) fn stage_stale_pages(&mut self, media: &mut Media, sectors: u32) -> Vec<PageWrite> {
         let L2p::MapUnit(map_client) = &mut self.l2p else { return Vec::new() };
         let stale: Vec<u32> = map_client.stale.iter().copied().collect();
         let mut stage = |page: u32| {

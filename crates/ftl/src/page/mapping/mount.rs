@@ -13,15 +13,15 @@ use std::ops::Range;
 use base::units::Lpn;
 use flash::nand::{Media, Stream};
 
-use super::PageConfig;
-use super::block_manager::BlockManager;
-use super::block_manager::table::State;
 use super::checkpoint::Checkpoints;
 use super::checkpoint::{self, mount::Search};
 use super::map_client::MapClient;
-use super::mapping::{L2p, Mapping};
 use super::trim::Trims;
 use crate::map_unit::{AnyMapUnit, decode, encode};
+use crate::page::PageConfig;
+use crate::page::block_manager::BlockManager;
+use crate::page::block_manager::table::State;
+use crate::page::mapping::{L2p, Mapping};
 use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::recovery::{self, Found};
 use crate::toolkit::{Map, Versions};
@@ -31,7 +31,7 @@ const AHEAD: usize = 8;
 
 impl Mapping {
     /// Finds the state of all superblocks, and the map.
-    pub(super) fn recover(blocks: &mut BlockManager, config: &PageConfig, media: &Media) -> Self {
+    pub(in crate::page) fn recover(blocks: &mut BlockManager, config: &PageConfig, media: &Media) -> Self {
         let (planted, units) = (blocks.planted, config.units);
         let mut programmed = Vec::new();
         for (superblock, found) in recovery::survey(media, planted) {

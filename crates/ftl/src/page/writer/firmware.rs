@@ -7,12 +7,12 @@ use base::engine::Handle;
 use base::units::Span;
 use flash::backend::{List, Op};
 
-use super::FirmwareSpec;
+use crate::page::FirmwareSpec;
 use crate::port::Flash;
 
 /// The processor of the FTL.
 #[derive(Clone, Debug)]
-pub(super) struct Firmware {
+pub(in crate::page) struct Firmware {
     /// None if firmware takes no time.
     spec: Option<FirmwareSpec>,
     /// Firmware time of requests that no list has spent.
@@ -20,13 +20,13 @@ pub(super) struct Firmware {
 }
 
 impl Firmware {
-    pub(super) const fn new(spec: Option<FirmwareSpec>) -> Self {
+    pub(in crate::page) const fn new(spec: Option<FirmwareSpec>) -> Self {
         Self { spec, owed: Span::ZERO }
     }
 
     /// Charges a request of the host or the buffer to the next list.
     #[inline]
-    pub(super) fn charge_request(&mut self) {
+    pub(in crate::page) fn charge_request(&mut self) {
         if let Some(firmware) = self.spec {
             self.owed += firmware.request;
         }
@@ -34,7 +34,7 @@ impl Firmware {
 
     /// Submits a list of host data behind the firmware time of its requests and mapping units.
     #[inline]
-    pub(super) fn dispatch(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
+    pub(in crate::page) fn dispatch(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
         let owed = std::mem::take(&mut self.owed);
         self.dispatch_after(flash, list, owed);
     }
@@ -42,7 +42,7 @@ impl Firmware {
     /// Submits a list behind `owed` and the firmware time of its mapping units. With time off, at once.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Mostly time is off: a call would cost a list 20 instructions.
-    pub(super) fn dispatch_after(&self, flash: &mut Flash<'_>, list: Handle<List>, owed: Span) {
+    pub(in crate::page) fn dispatch_after(&self, flash: &mut Flash<'_>, list: Handle<List>, owed: Span) {
         match self.spec {
             Some(firmware) if flash.backend.is_timed() => {
                 let time = owed + firmware.unit * moved(flash, list);
@@ -53,7 +53,7 @@ impl Firmware {
     }
 
     /// The processor has prepared a list: submits it.
-    pub(super) fn prepared(flash: &mut Flash<'_>, token: u32) {
+    pub(in crate::page) fn prepared(flash: &mut Flash<'_>, token: u32) {
         let number = std::num::NonZeroU32::new(token).expect("the number of a list");
         flash.submit(Handle::from_number(number));
     }

@@ -2,34 +2,34 @@
 
 /// A bit for each pool.
 #[derive(Clone, Debug)]
-pub(super) struct PoolSet {
+pub(in crate::page) struct PoolSet {
     words: Vec<u64>,
 }
 
 impl PoolSet {
     /// An empty set of pools with numbers below `pools`.
-    pub(super) fn new(pools: u32) -> Self {
+    pub(in crate::page) fn new(pools: u32) -> Self {
         Self { words: vec![0; pools.div_ceil(64) as usize] }
     }
 
     #[inline]
-    pub(super) fn insert(&mut self, pool: u32) {
+    pub(in crate::page) fn insert(&mut self, pool: u32) {
         self.words[pool as usize / 64] |= 1 << (pool % 64);
     }
 
     #[inline]
-    pub(super) fn remove(&mut self, pool: u32) {
+    pub(in crate::page) fn remove(&mut self, pool: u32) {
         self.words[pool as usize / 64] &= !(1 << (pool % 64));
     }
 
     #[inline]
-    pub(super) fn contains(&self, pool: u32) -> bool {
+    pub(in crate::page) fn contains(&self, pool: u32) -> bool {
         self.words[pool as usize / 64] >> (pool % 64) & 1 != 0
     }
 
     /// The first member from `pool` on.
     #[inline]
-    pub(super) fn first_from(&self, pool: u32) -> Option<u32> {
+    pub(in crate::page) fn first_from(&self, pool: u32) -> Option<u32> {
         let mut at = pool as usize / 64;
         let mut word = self.words.get(at)? & (u64::MAX << (pool % 64));
         while word == 0 {

@@ -4,13 +4,13 @@
 //! until it has the wanted number, and the next program goes to the next group. A program waits for more pages only
 //! while another program of translation pages is in progress, because the map unit may need its pages.
 
-use super::block_manager::BlockManager;
-use super::block_manager::pool::Holds;
-use super::writer::Writer;
+use crate::page::block_manager::BlockManager;
+use crate::page::block_manager::pool::Holds;
+use crate::page::writer::Writer;
 
 /// The state of gathering.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Gather {
+pub(in crate::page) struct Gather {
     /// Pages of a program.
     pages: u32,
     /// The pool with the program under assembly.
@@ -22,13 +22,13 @@ pub(super) struct Gather {
 }
 
 impl Gather {
-    pub(super) const fn new(pages: u32) -> Self {
+    pub(in crate::page) const fn new(pages: u32) -> Self {
         Self { pages, at: None, next: 0, stores: 0 }
     }
 }
 
 impl Writer {
-    pub(super) fn pool_for_page(&mut self, blocks: &BlockManager, page: u32) -> u32 {
+    pub(in crate::page) fn pool_for_page(&mut self, blocks: &BlockManager, page: u32) -> u32 {
         let Some(gather) = &mut self.gather else { return blocks.home_of(page) };
         if let Some(pool) = gather.at {
             return pool;
@@ -47,12 +47,12 @@ impl Writer {
     }
 
     /// True if a program of `count` mapping units has the wanted number of translation pages.
-    pub(super) fn is_gathered(&self, blocks: &BlockManager, pool: u32, count: u32) -> bool {
+    pub(in crate::page) fn is_gathered(&self, blocks: &BlockManager, pool: u32, count: u32) -> bool {
         blocks.kind_in(pool) == Holds::Pages && self.gather.is_some_and(|gather| count >= gather.pages)
     }
 
     /// Ends the gathering in a pool: the next translation page goes to another.
-    pub(super) fn end_gathering(&mut self, pool: u32) {
+    pub(in crate::page) fn end_gathering(&mut self, pool: u32) {
         if let Some(gather) = &mut self.gather
             && gather.at == Some(pool)
         {
@@ -61,12 +61,12 @@ impl Writer {
     }
 
     /// True if the pool's program under assembly waits for more pages.
-    pub(super) fn is_held(&self, pool: u32) -> bool {
+    pub(in crate::page) fn is_held(&self, pool: u32) -> bool {
         self.gather.is_some_and(|gather| gather.at == Some(pool) && gather.stores > 0)
     }
 
     /// Counts a list of writes to a pool as submitted.
-    pub(super) fn count_store(&mut self, blocks: &BlockManager, pool: u32) {
+    pub(in crate::page) fn count_store(&mut self, blocks: &BlockManager, pool: u32) {
         let page = blocks.kind_in(pool) == Holds::Pages;
         if let Some(gather) = self.gather.as_mut().filter(|_| page) {
             gather.stores += 1;
@@ -74,7 +74,7 @@ impl Writer {
     }
 
     /// Counts a list of writes to a pool as finished. Returns true if a held program may now be sent.
-    pub(super) fn ends_store(&mut self, blocks: &BlockManager, pool: u32) -> bool {
+    pub(in crate::page) fn ends_store(&mut self, blocks: &BlockManager, pool: u32) -> bool {
         let page = blocks.kind_in(pool) == Holds::Pages;
         let Some(gather) = self.gather.as_mut().filter(|_| page) else { return false };
         gather.stores -= 1;

@@ -14,7 +14,7 @@ use crate::toolkit::Map;
 
 /// A question to the map unit, with the data to continue after its answer.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Question {
+pub(in crate::page) enum Question {
     /// Sectors of mapping units that the host reads.
     Read(LookUp),
     /// A mapping unit that the host writes in part.
@@ -38,50 +38,50 @@ impl Question {
 
 /// Neighbouring mapping units that one owner reads.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct LookUp {
-    pub(super) owner: Owner,
-    pub(super) first: Lpn,
-    pub(super) count: u32,
+pub(in crate::page) struct LookUp {
+    pub(in crate::page) owner: Owner,
+    pub(in crate::page) first: Lpn,
+    pub(in crate::page) count: u32,
     /// The position of the first mapping unit's first sector in the owner's data.
-    pub(super) at: i32,
+    pub(in crate::page) at: i32,
     /// The requested sectors of the first mapping unit.
-    pub(super) mask: u64,
+    pub(in crate::page) mask: u64,
     /// Those of each mapping unit, if there are several. Most lookups have one, and a question shall be small: hundreds
     /// are in progress.
     masks: Option<Handle<Masks>>,
 }
 
 /// The requested sectors of each mapping unit of a lookup.
-pub(super) type Masks = [u64; SPAN as usize];
+pub(in crate::page) type Masks = [u64; SPAN as usize];
 
 /// The state of a translation page.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Page {
+pub(in crate::page) struct Page {
     /// The durable version.
-    pub(super) durable: Option<u32>,
+    pub(in crate::page) durable: Option<u32>,
     /// The version being programmed.
-    pub(super) storing: Option<u32>,
+    pub(in crate::page) storing: Option<u32>,
     /// Reads of it in progress.
-    pub(super) loading: u32,
+    pub(in crate::page) loading: u32,
     /// Reads that begin after its program.
-    pub(super) wanted: u32,
+    pub(in crate::page) wanted: u32,
 }
 
 /// A map unit, with the questions that it was asked and the jobs that it requested.
 #[derive(Clone, Debug)]
-pub(super) struct MapClient {
-    pub(super) unit: AnyMapUnit,
+pub(in crate::page) struct MapClient {
+    pub(in crate::page) unit: AnyMapUnit,
     /// The places of the translation pages.
-    pub(super) directory: Map,
-    pub(super) pages: Vec<Page>,
+    pub(in crate::page) directory: Map,
+    pub(in crate::page) pages: Vec<Page>,
     /// Entries of a translation page.
-    pub(super) entries: u32,
+    pub(in crate::page) entries: u32,
     units: u32,
     questions: Slab<Question>,
     /// The sectors of lookups with several mapping units.
     masks: Slab<Masks>,
     /// Questions whose answers may free or take space.
-    pub(super) changes: u32,
+    pub(in crate::page) changes: u32,
     /// The lookup that the next neighbour may join; the map unit has not been asked yet.
     look_up: Option<Handle<Question>>,
     /// The time of the map unit: the device's, or its own with time off.
@@ -91,17 +91,17 @@ pub(super) struct MapClient {
     /// The time at which it will be woken.
     wake: Option<Time>,
     /// A buffer for its output; empty between its steps.
-    pub(super) out: Output,
+    pub(in crate::page) out: Output,
     /// The whole map as recovery found it, while any translation page is stale.
-    pub(super) recovered: Option<Vec<u32>>,
+    pub(in crate::page) recovered: Option<Vec<u32>>,
     /// Stale translation pages: they are written before the map unit starts.
-    pub(super) stale: BTreeSet<u32>,
+    pub(in crate::page) stale: BTreeSet<u32>,
     /// Translation pages that have no place on flash any more. They stay in RAM, and the drive accepts no more writes.
-    pub(super) kept: BTreeMap<u32, Image>,
+    pub(in crate::page) kept: BTreeMap<u32, Image>,
 }
 
 impl MapClient {
-    pub(super) fn new(unit: AnyMapUnit, units: u32, directory: Map, entries: u32) -> Self {
+    pub(in crate::page) fn new(unit: AnyMapUnit, units: u32, directory: Map, entries: u32) -> Self {
         Self {
             unit,
             pages: vec![Page::default(); directory.len() as usize],
@@ -124,7 +124,7 @@ impl MapClient {
 
     /// From now to the next mount a map in RAM answers, which stores the changed translation pages when the power goes off.
     /// A map unit whose RAM holds what flash does not have goes on.
-    pub(super) fn store_at_the_end(&mut self, media: &Media) {
+    pub(in crate::page) fn store_at_the_end(&mut self, media: &Media) {
         let has_all = self.stale.is_empty() && self.kept.is_empty() && self.unit.is_clean();
         if self.pages.is_empty() || !has_all {
             return;
@@ -144,7 +144,7 @@ impl MapClient {
     /// A question about a mapping unit will follow: prefetches what the map unit looks at first, and what leads to its
     /// translation page.
     #[inline]
-    pub(super) fn fetch(&self, unit: usize, media: &Media) {
+    pub(in crate::page) fn fetch(&self, unit: usize, media: &Media) {
         self.unit.fetch(unit);
         // A full table has no translation pages.
         if let Some(page) = (unit as u32).checked_div(self.entries) {
@@ -153,7 +153,7 @@ impl MapClient {
         }
     }
 
-    pub(super) fn ask(&mut self, now: Time, asker: Asker, question: Question, ask: Ask) {
+    pub(in crate::page) fn ask(&mut self, now: Time, asker: Asker, question: Question, ask: Ask) {
         self.changes += u32::from(question.changes());
         let handle = self.questions.insert(question);
         self.ask_unit(now, asker, handle, ask);
@@ -166,7 +166,7 @@ impl MapClient {
     }
 
     /// Removes and returns the question of an answer.
-    pub(super) fn close(&mut self, ticket: Ticket) -> Question {
+    pub(in crate::page) fn close(&mut self, ticket: Ticket) -> Question {
         let handle = Handle::from_number(std::num::NonZeroU32::new(ticket.0).expect("a ticket of ours"));
         let question = self.questions[handle];
         self.questions.remove(handle);
@@ -175,7 +175,7 @@ impl MapClient {
     }
 
     /// Adds a mapping unit to be read; neighbours share one lookup.
-    pub(super) fn look_up(&mut self, now: Time, PageRead { owner, at, mask }: PageRead, lpn: Lpn) {
+    pub(in crate::page) fn look_up(&mut self, now: Time, PageRead { owner, at, mask }: PageRead, lpn: Lpn) {
         if let Some(handle) = self.look_up {
             if let Question::Read(l) = &mut self.questions[handle]
                 && l.owner == owner
@@ -199,44 +199,44 @@ impl MapClient {
     }
 
     /// Takes the requested sectors of each mapping unit of a lookup that has been answered; none if it has only one.
-    pub(super) fn take_masks(&mut self, look_up: &LookUp) -> Option<Masks> {
+    pub(in crate::page) fn take_masks(&mut self, look_up: &LookUp) -> Option<Masks> {
         let masks = look_up.masks?;
         self.masks.remove(masks);
         Some(self.masks[masks])
     }
 
     /// Asks for the last neighbours of a read request.
-    pub(super) fn end_look_up(&mut self, now: Time) {
+    pub(in crate::page) fn end_look_up(&mut self, now: Time) {
         let Some(handle) = self.look_up.take() else { return };
         let Question::Read(LookUp { first, count, .. }) = self.questions[handle] else { unreachable!("a lookup") };
         self.ask_unit(now, Asker::Host, handle, Ask::Lookup { first, count });
     }
 
     #[inline]
-    pub(super) fn is_due(&self, timed: bool) -> bool {
+    pub(in crate::page) fn is_due(&self, timed: bool) -> bool {
         (self.awake || (!timed && self.unit.next_event().is_some())) && self.stale.is_empty()
     }
 
-    pub(super) fn wake(&mut self, now: Time) {
+    pub(in crate::page) fn wake(&mut self, now: Time) {
         if self.wake == Some(now) {
             self.wake = None;
         }
         self.awake = true;
     }
 
-    pub(super) fn flush(&mut self, now: Time) {
+    pub(in crate::page) fn flush(&mut self, now: Time) {
         let now = self.tick(now);
         self.unit.flush(now);
         self.awake = true;
     }
 
-    pub(super) fn loaded(&mut self, now: Time, page: u32, image: Option<&Image>) {
+    pub(in crate::page) fn loaded(&mut self, now: Time, page: u32, image: Option<&Image>) {
         let now = self.tick(now);
         self.unit.loaded(now, page, image);
         self.awake = true;
     }
 
-    pub(super) fn stored(&mut self, now: Time, page: u32) {
+    pub(in crate::page) fn stored(&mut self, now: Time, page: u32) {
         let now = self.tick(now);
         self.unit.stored(now, page);
         self.awake = true;
@@ -244,7 +244,7 @@ impl MapClient {
 
     /// Advances the map unit and returns its output. With time off it takes the next step; `alone`, as many as it takes to
     /// an output, because nothing else happens between them.
-    pub(super) fn advance(&mut self, now: Time, timed: bool, alone: bool) -> Output {
+    pub(in crate::page) fn advance(&mut self, now: Time, timed: bool, alone: bool) -> Output {
         let mut now = self.tick(now);
         self.awake = false;
         let mut out = std::mem::take(&mut self.out);
@@ -263,7 +263,7 @@ impl MapClient {
     /// Advances the map unit in steps, up to the first one with output, and not beyond the next event or `until`. Calls
     /// `stepped` for each step but the first, as for the event that it would have had. Returns true if there is no output
     /// yet.
-    pub(super) fn work_alone(
+    pub(in crate::page) fn work_alone(
         &mut self,
         now: &mut Time,
         until: Time,
@@ -296,7 +296,7 @@ impl MapClient {
     }
 
     /// Schedules an event at the map unit's next work.
-    pub(super) fn schedule(&mut self, now: Time, events: &mut EventQueue<Event>) {
+    pub(in crate::page) fn schedule(&mut self, now: Time, events: &mut EventQueue<Event>) {
         let Some(at) = self.unit.next_event().map(|at| at.max(now)) else { return };
         if self.wake.is_none_or(|wake| at < wake) {
             self.wake = Some(at);
@@ -304,18 +304,18 @@ impl MapClient {
         }
     }
 
-    pub(super) fn counters(&self, now: Time) -> Counters {
+    pub(in crate::page) fn counters(&self, now: Time) -> Counters {
         self.unit.counters(self.clock.max(now))
     }
 
     /// The mapping units of a translation page; it may extend beyond the last one of the drive.
-    pub(super) const fn range(&self, page: u32) -> std::ops::Range<usize> {
+    pub(in crate::page) const fn range(&self, page: u32) -> std::ops::Range<usize> {
         let first = page as usize * self.entries as usize;
         first..first + self.entries as usize
     }
 
     /// The present content of a translation page; `None` if it was never written.
-    pub(super) fn content<'a>(&'a self, media: &'a Media, page: u32) -> Option<&'a [u32]> {
+    pub(in crate::page) fn content<'a>(&'a self, media: &'a Media, page: u32) -> Option<&'a [u32]> {
         if let Some(kept) = self.kept.get(&page) {
             return Some(kept);
         }
@@ -331,17 +331,17 @@ impl MapClient {
 
 impl MapClient {
     /// The place of a mapping unit when the latest answer was given, at no cost.
-    pub(super) fn peek(&self, lpn: Lpn, media: &Media) -> Option<Psn> {
+    pub(in crate::page) fn peek(&self, lpn: Lpn, media: &Media) -> Option<Psn> {
         self.unit.peek(lpn, &|page| self.content(media, page))
     }
 }
 
 /// The map after all questions have been answered.
-pub(super) struct SettledMap {
+pub(in crate::page) struct SettledMap {
     /// The place of every mapping unit.
-    pub(super) places: Vec<Option<Psn>>,
+    pub(in crate::page) places: Vec<Option<Psn>>,
     /// Places that count as valid only until the FTL gets the answers.
-    pub(super) passing: Vec<Psn>,
+    pub(in crate::page) passing: Vec<Psn>,
 }
 
 impl MapClient {
@@ -350,7 +350,7 @@ impl MapClient {
     ///
     /// # Panics
     /// If a question gets no answer.
-    pub(super) fn settled(&self, media: &Media) -> SettledMap {
+    pub(in crate::page) fn settled(&self, media: &Media) -> SettledMap {
         let mut copy = self.clone();
         let image = |page| self.content(media, page).map(|content| Image::new(content.to_vec()));
         let mut pages: Vec<Option<Image>> = (0..self.directory.len()).map(image).collect();

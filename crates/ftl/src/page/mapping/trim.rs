@@ -17,9 +17,9 @@ use base::units::{Lpn, Psn};
 use flash::backend::Slot;
 use flash::nand::{Geometry, Media};
 
-use super::DiscardSpec;
-use super::block_manager::BlockManager;
-use super::mapping::Mapping;
+use crate::page::DiscardSpec;
+use crate::page::block_manager::BlockManager;
+use crate::page::mapping::Mapping;
 use crate::port::{Flash, Owner, Owners, PageWrite};
 use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::recovery;
@@ -96,7 +96,7 @@ impl TrimPage {
 
 /// All trim pages of a drive.
 #[derive(Clone, Debug)]
-pub(super) struct Trims {
+pub(in crate::page) struct Trims {
     shape: TrimPages,
     /// Mapping units of the host.
     units: u32,
@@ -118,12 +118,12 @@ pub(super) struct Trims {
 
 impl Trims {
     /// The place of a trim page.
-    pub(super) fn place(&self, page: u32) -> Option<Psn> {
+    pub(in crate::page) fn place(&self, page: u32) -> Option<Psn> {
         self.directory.get(Lpn::new(page))
     }
 
     /// True if a logical number is that of a trim page.
-    pub(super) const fn holds(&self, lpn: Lpn) -> bool {
+    pub(in crate::page) const fn holds(&self, lpn: Lpn) -> bool {
         lpn.get() >= self.first && lpn.get() - self.first < self.shape.count
     }
 
@@ -207,7 +207,7 @@ impl Trims {
 
     /// Notes a discard in its page; `latest` is the latest version that has been given out. Returns true if it takes effect
     /// later, when the page is programmed.
-    pub(super) fn record(&mut self, owner: Owner, lpn: Lpn, latest: u32) -> bool {
+    pub(in crate::page) fn record(&mut self, owner: Owner, lpn: Lpn, latest: u32) -> bool {
         // A write in progress is older than this discard.
         let older_write = self.newer.remove(&lpn);
         let was_discarded = self.is_discarded(lpn);
@@ -235,7 +235,7 @@ impl Trims {
 
     /// True if a mapping unit that has just been programmed is older than a discard that is durable: the map must not
     /// point to it.
-    pub(super) fn is_outdated(&mut self, slot: &Slot) -> bool {
+    pub(in crate::page) fn is_outdated(&mut self, slot: &Slot) -> bool {
         let lpn = slot.lpn;
         if lpn.get() >= self.units || self.newer.contains_key(&lpn) || !self.is_discarded(lpn) {
             return false;
@@ -246,7 +246,7 @@ impl Trims {
 
     /// A write comes to the FTL. If the mapping unit is discarded, the write is newer, unless it was in progress when the
     /// discard came and is placed again.
-    pub(super) fn note_write(&mut self, unit: &PageWrite) {
+    pub(in crate::page) fn note_write(&mut self, unit: &PageWrite) {
         let discarded = unit.lpn.get() < self.units && self.is_discarded(unit.lpn);
         if discarded && unit.version > self.page_of(unit.lpn).1.latest {
             self.newer.insert(unit.lpn, unit.version);
@@ -254,7 +254,7 @@ impl Trims {
     }
 
     /// A mapping unit has been programmed, or, if it is not `written`, refused.
-    pub(super) fn note_written(&mut self, lpn: Lpn, version: u32, written: bool) {
+    pub(in crate::page) fn note_written(&mut self, lpn: Lpn, version: u32, written: bool) {
         if lpn.get() >= self.units {
             return;
         }
@@ -274,12 +274,12 @@ impl Trims {
 
     /// True if a page must be stored now.
     #[inline]
-    pub(super) fn is_due(&self) -> bool {
+    pub(in crate::page) fn is_due(&self) -> bool {
         self.next_due().is_some()
     }
 
     /// Makes the image of a dirty page that may be stored now. Returns the write that stores it.
-    pub(super) fn stage(
+    pub(in crate::page) fn stage(
         &mut self,
         media: &mut Media,
         versions: &mut Versions,
@@ -297,7 +297,7 @@ impl Trims {
     }
 
     /// A page finds no space and never will: its discards are refused like writes.
-    pub(super) fn refuse(&mut self, owners: &mut dyn Owners, lpn: Lpn) {
+    pub(in crate::page) fn refuse(&mut self, owners: &mut dyn Owners, lpn: Lpn) {
         let page = (lpn.get() - self.first) as usize;
         self.pages[page].storing = None;
         let refused = std::mem::take(&mut self.pages[page].stored_for);
@@ -306,18 +306,18 @@ impl Trims {
     }
 
     /// The places of all pages.
-    pub(super) fn places(&self) -> impl Iterator<Item = Option<Psn>> + '_ {
+    pub(in crate::page) fn places(&self) -> impl Iterator<Item = Option<Psn>> + '_ {
         (0..self.shape.count).map(|page| self.place(page))
     }
 
     /// The table of the places of the pages, and the number of a page in it, if a logical number is that of one.
-    pub(super) fn entry(&mut self, lpn: Lpn) -> Option<(&mut Map, Lpn)> {
+    pub(in crate::page) fn entry(&mut self, lpn: Lpn) -> Option<(&mut Map, Lpn)> {
         self.holds(lpn).then(|| Lpn::new(lpn.get() - self.first)).map(|page| (&mut self.directory, page))
     }
 
     /// Takes the trim pages out of the map that recovery found, and what they discard with them. The pages are numbered
     /// behind the mapping units of the host and the translation pages.
-    pub(super) fn recover(
+    pub(in crate::page) fn recover(
         shape: TrimPages,
         (units, pages): (u32, u32),
         latest: u32,
@@ -363,12 +363,12 @@ impl Trims {
 
 impl Mapping {
     /// True if a logical number is that of a trim page.
-    pub(super) fn is_trim(&self, lpn: Lpn) -> bool {
+    pub(in crate::page) fn is_trim(&self, lpn: Lpn) -> bool {
         self.trims.as_ref().is_some_and(|trims| trims.holds(lpn))
     }
 
     /// A trim page has been programmed: its discards are durable.
-    pub(super) fn trim_stored(
+    pub(in crate::page) fn trim_stored(
         &mut self,
         blocks: &mut BlockManager,
         flash: &mut Flash<'_>,

@@ -1,14 +1,14 @@
 //! The pool that takes a write: what the placement chooses, or one with room.
 
-use super::block_manager::BlockManager;
-use super::block_manager::pool::Holds;
-use super::mapping::Mapping;
-use super::writer::Writer;
+use crate::page::block_manager::BlockManager;
+use crate::page::block_manager::pool::Holds;
+use crate::page::mapping::Mapping;
+use crate::page::writer::Writer;
 use crate::port::{Flash, PageWrite};
 
 impl Writer {
     /// The pool for a write: the placement's choice, or the emptiest pool of the set if that one is full.
-    pub(super) fn place(
+    pub(in crate::page) fn place(
         &mut self,
         blocks: &BlockManager,
         mapping: &Mapping,

@@ -3,8 +3,8 @@
 use base::units::SECTOR;
 use flash::nand::Geometry;
 
-use super::CheckpointSpec;
 use super::checkpoint::record::Record;
+use crate::page::CheckpointSpec;
 use crate::toolkit::{ENTRY, Map};
 
 /// Bytes of a superblock in the record: its erase count, and its opening with its state.
@@ -14,16 +14,16 @@ const SUPERBLOCK: u64 = 8;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CheckpointPages {
     /// Pages of one checkpoint: the map's, and behind them the record's.
-    pub(super) each: u32,
-    pub(super) maps: u32,
+    pub(in crate::page) each: u32,
+    pub(in crate::page) maps: u32,
     /// Entries of a page of the map.
-    pub(super) entries: u32,
+    pub(in crate::page) entries: u32,
     /// Superblocks opened from one checkpoint to the next.
-    pub(super) every: u32,
+    pub(in crate::page) every: u32,
     /// Entries of the map: mapping units and trim pages.
-    pub(super) covered: u32,
-    pub(super) superblocks: u32,
-    pub(super) slots: u32,
+    pub(in crate::page) covered: u32,
+    pub(in crate::page) superblocks: u32,
+    pub(in crate::page) slots: u32,
 }
 
 impl CheckpointPages {
