@@ -1,12 +1,12 @@
 //! The page-mapped FTL: a page-level map, a log in every die, and garbage collection.
 //!
-//! A write takes four steps. [`placement`] chooses a pool (a die, or a group of its planes); the mapping unit joins the
-//! program under assembly there; the program goes to the pool's open superblock; the end of the program updates the
-//! map. The map changes no earlier, because an FTL learns only from completions.
+//! Four parts own its state: the [superblocks](block_manager), the [map](mapping), the [writer] and the [collector].
+//! `PageFtl` leads requests and completions through them. The map changes only when a program has ended, because an FTL
+//! learns only from completions.
 //!
 //! The map is a table in RAM, which answers at once, or a [map unit](super::map_unit), which answers later
 //! ([`mapping`]); the rest of the FTL is the same. A map unit may keep the map in translation pages on flash: mapping
-//! units numbered after those of the host, in pools of their own ([`translation`]).
+//! units numbered after those of the host, in pools of their own ([`mapping::translation`]).
 
 mod answer;
 mod block_manager;
@@ -33,13 +33,13 @@ mod writer;
 
 use base::engine::Handle;
 use base::units::{Lpn, Span, Time};
-use flash::backend::{Command, List, Timing};
+use flash::backend::{Command, List};
 use flash::nand::Media;
 
 use crate::counters::Counters;
 use crate::port::{Background, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle, Preconditioning};
 
-use crate::toolkit::{DieLists, Reads};
+use crate::toolkit::DieLists;
 
 use block_manager::BlockManager;
 use collector::{Collector, CollectorState};
@@ -85,7 +85,7 @@ pub struct PageFtl {
     blocks: BlockManager,
     mapping: Mapping,
     writer: Writer,
-    gc: CollectorState,
+    collector: CollectorState,
     unmapped_reads: UnmappedReads,
     /// The program that will probably end next: what its end needs has been prefetched.
     expected: Option<Handle<Command>>,
@@ -103,7 +103,7 @@ impl PageFtl {
             writer: Writer::new(config, &blocks),
             mapping,
             blocks,
-            gc: CollectorState::new(config, from),
+            collector: CollectorState::new(config, from),
             unmapped_reads: config.unmapped_reads,
             expected: None,
             changed_pools: Vec::new(),
@@ -113,7 +113,7 @@ impl PageFtl {
 
     /// The collector, with the parts that it works on.
     fn collector(&mut self) -> Collector<'_> {
-        let Self { gc: state, blocks, mapping, writer, .. } = self;
+        let Self { collector: state, blocks, mapping, writer, .. } = self;
         Collector { state, blocks, mapping, writer }
     }
 
@@ -127,30 +127,9 @@ impl PageFtl {
     /// The time that a mount reads: checkpoints, or all spare areas.
     pub(crate) fn time_of_mount(config: &PageConfig, media: &Media) -> Span {
         match config.checkpoint_pages.count() {
-            0 => Self::scan_time(&config.timing, config.spare_transfer, media),
+            0 => crate::toolkit::scan_time(&config.timing, config.spare_transfer, media),
             _ => mapping::checkpoint::mount::time(config, media),
         }
-    }
-
-    /// The time of a scan of all spare areas with all channels in parallel: it reads every programmed row and transfers
-    /// the spare bytes of its pages.
-    pub(crate) fn scan_time(timing: &Timing, spare_transfer: Span, media: &Media) -> Span {
-        let geometry = media.geometry();
-        let mut reads = Reads::new(geometry, &timing.read);
-        let (row, spares) = (geometry.row_slots(), spare_transfer * u64::from(geometry.stripe));
-        for superblock in (0..geometry.superblock_count()).map(base::units::SuperblockId::new) {
-            if let Some(rows) = media.first_rows(superblock) {
-                reads.add_first(superblock, rows, spares);
-                continue;
-            }
-            for page in 0..geometry.pages {
-                let mut slots = (0..row).map(|i| media.spare(geometry.slot(superblock, page * row + i)));
-                if slots.any(|spare| spare != flash::nand::Spare::Empty) {
-                    reads.add(superblock, page, spares);
-                }
-            }
-        }
-        reads.time()
     }
 }
 

@@ -39,7 +39,7 @@ impl Config for BlockConfig {
     }
 
     fn scan_time(&self, media: &Media, _: Option<&Media>) -> Span {
-        crate::page::PageFtl::scan_time(&self.timing, self.spare_transfer, media)
+        crate::toolkit::scan_time(&self.timing, self.spare_transfer, media)
     }
 
     fn units(&self) -> u32 {

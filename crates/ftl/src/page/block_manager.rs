@@ -274,3 +274,77 @@ impl BlockManager {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use flash::nand::{Faults, Media};
+
+    use super::*;
+    use crate::PageConfig;
+    use crate::rig::describe;
+
+    /// The superblocks of a new drive, all free in the data pools of their plane groups.
+    pub(super) fn superblocks(text: &str) -> BlockManager {
+        let (config, array, _) = describe(text);
+        let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive");
+        let faults = Faults::new(&flash::nand::FaultSpec::default(), 1);
+        let media = Media::new(array.geometry.clone(), array.endurance, array.backend.timing.one_shot, faults);
+        let from = Mount { media: &media, slc_array: None, seed: 1, planted: Planted::default() };
+        let mut blocks = BlockManager::new(config, &from);
+        for superblock in (0..blocks.geometry.superblock_count()).map(SuperblockId::new) {
+            let pool = &mut blocks.pools[blocks.geometry.group_of(superblock) as usize];
+            pool.free.push(superblock, 0);
+            pool.usable += 1;
+        }
+        blocks
+    }
+
+    const ONE_DIE: &str = "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 16, pages = 8, planes = 1 }\n\
+                           ftl = { capacity = '64KiB' }";
+
+    #[test]
+    fn a_superblock_is_open_then_full_then_a_candidate() {
+        let mut blocks = superblocks(ONE_DIE);
+        let slots = blocks.geometry.superblock_slots();
+        let superblock = blocks.open_superblock(0, Stream::HOST, false);
+        assert_eq!((blocks.table.state(superblock), blocks.free_blocks()), (State::Open, 15));
+        blocks.table.begin_program(superblock);
+        assert!(!blocks.advance(0, Stream::HOST, slots / 2));
+        assert!(blocks.advance(0, Stream::HOST, slots), "now it is full");
+        assert_eq!(blocks.table.state(superblock), State::Full);
+        assert_eq!(blocks.victims[Holds::Data].valid(superblock), None, "a program is in progress");
+        (0..slots).for_each(|offset| blocks.table.mark_valid(blocks.geometry.slot(superblock, offset)));
+        blocks.pools[0].live = slots;
+        blocks.release(superblock);
+        assert_eq!(blocks.table.state(superblock), State::Closed);
+        blocks.invalidate(blocks.geometry.slot(superblock, 3));
+        assert_eq!(blocks.victims[Holds::Data].valid(superblock), Some(slots - 1));
+        assert_eq!(blocks.victims[Holds::Data].cheapest(0), Some(superblock));
+        assert_eq!(blocks.pools[0].live, slots - 1);
+    }
+
+    #[test]
+    fn a_superblock_in_which_a_program_failed_takes_no_more_and_is_emptied() {
+        let mut blocks = superblocks(ONE_DIE);
+        let superblock = blocks.open_superblock(0, Stream::COPIES, false);
+        blocks.table.begin_program(superblock);
+        blocks.fail(0, superblock);
+        assert!(blocks.pools[0].open[Stream::COPIES].is_none());
+        blocks.release(superblock);
+        assert_eq!(blocks.table.state(superblock), State::Closed);
+        assert_eq!(blocks.pools[0].gc.failing, [superblock]);
+    }
+
+    #[test]
+    fn an_open_superblock_is_closed_early_only_while_no_program_of_it_is_under_assembly() {
+        let mut blocks = superblocks(ONE_DIE);
+        let superblock = blocks.open_superblock(0, Stream::HOST, true);
+        let command = Handle::from_number(std::num::NonZeroU32::MIN);
+        let program = super::write_queue::Assembly { command, start: 0, end: 1 };
+        blocks.pools[0].queue.open.program = Some(program);
+        assert!(!blocks.close_early(0, Stream::HOST));
+        blocks.pools[0].queue.open.program = None;
+        assert!(blocks.close_early(0, Stream::HOST) && !blocks.close_early(0, Stream::HOST));
+        assert_eq!(blocks.table.state(superblock), State::Closed);
+    }
+}

@@ -93,7 +93,7 @@ impl PageFtl {
             }
             self.fetch_for_end(flash, owners, handle);
             // Mapping units that the map unit is asked for stay pinned until its answer.
-            let mut moved = std::mem::take(&mut self.gc.moved);
+            let mut moved = std::mem::take(&mut self.collector.moved);
             if failed || !self.mapping.enter_copies(&mut self.blocks, flash, handle, here, &mut moved) {
                 for i in 0..count {
                     let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
@@ -117,7 +117,7 @@ impl PageFtl {
                     self.blocks.erase_if_empty(flash, superblock);
                 }
             }
-            self.gc.moved = moved;
+            self.collector.moved = moved;
         }
         flash.backend.release(list);
         if let Some((pool, source)) = pools {

@@ -91,7 +91,8 @@ impl PageFtl {
                     continue;
                 }
                 self.mapping.note_written(slot.lpn, slot.version, true);
-                self.gc.programmed = self.gc.programmed.wrapping_add(u32::from(slot.lpn.get() < self.mapping.units));
+                self.collector.programmed =
+                    self.collector.programmed.wrapping_add(u32::from(slot.lpn.get() < self.mapping.units));
                 if self.blocks.planted.is(Sabotage::LostUpdate) && psn.get() % 16 == 5 {
                     self.blocks.pools[here as usize].live -= 1;
                     owners.write_done(slot.owner, service);

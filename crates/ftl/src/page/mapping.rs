@@ -28,7 +28,7 @@ pub(super) mod map_client;
 pub(super) mod map_pages;
 mod mount;
 pub(super) mod moves;
-mod translation;
+pub(super) mod translation;
 pub(super) mod trim;
 
 use base::units::{Lpn, Psn, SuperblockId, Time};

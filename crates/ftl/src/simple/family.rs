@@ -16,7 +16,7 @@ use super::{SimpleDrive, SimpleFtl};
 use crate::family::{Array, Config, Family, Setup, Site};
 use crate::idle::Idle;
 use crate::map_unit::MapSpec;
-use crate::page::{GcSpec, PageFtl, PlacementSpec};
+use crate::page::{GcSpec, PlacementSpec};
 use crate::pages;
 use crate::port::{Ftl, Mount};
 use crate::toolkit::{ENTRY, WearSpec};
@@ -55,7 +55,7 @@ impl<F: SimpleFtl> Config for SimpleConfig<F> {
     }
 
     fn scan_time(&self, media: &Media, _: Option<&Media>) -> Span {
-        PageFtl::scan_time(&self.timing, self.spare_transfer, media)
+        crate::toolkit::scan_time(&self.timing, self.spare_transfer, media)
     }
 
     fn units(&self) -> u32 {

@@ -1,7 +1,8 @@
 //! The time of the reads of a mount: dies work in parallel, and so do channels.
 
 use base::units::{Span, SuperblockId};
-use flash::nand::Geometry;
+use flash::backend::Timing;
+use flash::nand::{Geometry, Media, Spare};
 
 /// Reads of one step of a mount: it ends with the last of them.
 pub(crate) struct Reads<'a> {
@@ -51,6 +52,27 @@ impl<'a> Reads<'a> {
     pub(crate) fn time(self) -> Span {
         self.array.into_iter().chain(self.bus).max().unwrap_or(Span::ZERO)
     }
+}
+
+/// The time of a scan of all spare areas with all channels in parallel: it reads every programmed row and transfers
+/// the spare bytes of its pages.
+pub(crate) fn scan_time(timing: &Timing, spare_transfer: Span, media: &Media) -> Span {
+    let geometry = media.geometry();
+    let mut reads = Reads::new(geometry, &timing.read);
+    let (row, spares) = (geometry.row_slots(), spare_transfer * u64::from(geometry.stripe));
+    for superblock in (0..geometry.superblock_count()).map(SuperblockId::new) {
+        if let Some(rows) = media.first_rows(superblock) {
+            reads.add_first(superblock, rows, spares);
+            continue;
+        }
+        for page in 0..geometry.pages {
+            let mut slots = (0..row).map(|i| media.spare(geometry.slot(superblock, page * row + i)));
+            if slots.any(|spare| spare != Spare::Empty) {
+                reads.add(superblock, page, spares);
+            }
+        }
+    }
+    reads.time()
 }
 
 #[cfg(test)]

@@ -169,3 +169,46 @@ impl BlockManager {
         open.is_some_and(|stream| self.close_early(pages, stream))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::superblocks;
+
+    #[test]
+    fn a_pool_of_translation_pages_takes_a_missing_superblock_from_the_data_pool_of_its_die() {
+        // Two dies with a translation page each.
+        let text = "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 80, pages = 16, planes = 1 }\n\
+                    [ftl]\nkind = 'page'\nover-provisioning = '60%'\nmap = { kind = 'uncached' }";
+        for (lacking, page) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
+            let mut blocks = superblocks(text);
+            assert_eq!((blocks.groups, blocks.pools.len()), (2, 4));
+            (0..2).for_each(|group| while blocks.lend_block(group, 0) {});
+            assert!(!blocks.make_room_for_pages(page), "both pools have their superblocks");
+            let pool = 2 + lacking;
+            blocks.pools[pool].usable -= 1;
+            let free = blocks.pools[lacking].free.len();
+            assert!(blocks.make_room_for_pages(page));
+            assert_eq!(
+                (blocks.pools[pool].usable, blocks.pools[lacking].free.len()),
+                (blocks.pools[pool].quota, free - 1)
+            );
+            assert!(!blocks.make_room_for_pages(page), "and no more");
+        }
+    }
+
+    #[test]
+    fn what_a_data_pool_takes_back_returns_to_the_pool_of_translation_pages() {
+        let text = "flash = { part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = 40, pages = 16, planes = 1 }\n\
+                    [ftl]\nkind = 'page'\nover-provisioning = '60%'\nmap = { kind = 'uncached' }";
+        let mut blocks = superblocks(text);
+        while blocks.lend_block(0, 0) {}
+        let (data, pages) = (blocks.pools[0].usable, blocks.pools[1].usable);
+        assert!(blocks.take_back(0), "its pages need no superblock yet");
+        assert_eq!((blocks.pools[0].usable, blocks.pools[1].usable), (data + 1, pages - 1));
+        assert!(blocks.lend_block(0, 0));
+        assert_eq!((blocks.pools[0].usable, blocks.pools[1].usable), (data, pages));
+        // The reserve of the pool keeps what its pages need.
+        blocks.pools[1].live = blocks.pools[1].limit(blocks.geometry.superblock_slots());
+        assert!(!blocks.take_back(0));
+    }
+}

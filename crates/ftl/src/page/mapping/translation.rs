@@ -170,7 +170,6 @@ impl Mapping {
 
 #[cfg(test)]
 mod tests {
-    use crate::PageFtl;
 
     use crate::rig::Rig;
 
@@ -203,27 +202,5 @@ mod tests {
             }
         }
         assert_eq!(failed, [], "map, first erase that failed, writes refused, bad blocks");
-    }
-
-    #[test]
-    fn a_pool_of_translation_pages_takes_a_missing_superblock_from_the_data_pool_of_its_die() {
-        // Two dies with a translation page each.
-        let text = "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 80, pages = 16, planes = 1 }\n\
-                    [ftl]\nkind = 'page'\nover-provisioning = '60%'\nmap = { kind = 'uncached' }";
-        for (lacking, page) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
-            let mut rig = Rig::new(text);
-            let ftl = rig.ftl.downcast_mut::<PageFtl>().expect("a page map");
-            assert_eq!((ftl.blocks.groups, ftl.blocks.pools.len()), (2, 4));
-            assert!(!ftl.blocks.make_room_for_pages(page), "both pools have their superblocks");
-            let pool = 2 + lacking;
-            ftl.blocks.pools[pool].usable -= 1;
-            let free = ftl.blocks.pools[lacking].free.len();
-            assert!(ftl.blocks.make_room_for_pages(page));
-            assert_eq!(
-                (ftl.blocks.pools[pool].usable, ftl.blocks.pools[lacking].free.len()),
-                (ftl.blocks.pools[pool].quota, free - 1)
-            );
-            assert!(!ftl.blocks.make_room_for_pages(page), "and no more");
-        }
     }
 }
