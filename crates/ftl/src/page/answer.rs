@@ -15,7 +15,7 @@ impl PageFtl {
         let timed = flash.backend.is_timed();
         let nothing_waits = self.nothing_waits();
         let L2p::MapUnit(map_client) = &mut self.mapping.l2p else { return };
-        let awaited = map_client.changes > 0;
+        let awaited = map_client.awaits_answers();
         let mut out = map_client.advance(flash.now, timed, nothing_waits);
         if out.answers.is_empty() && out.jobs.is_empty() && nothing_waits {
             map_client.out = out;

@@ -284,7 +284,7 @@ impl Mapping {
 
     /// True if the map unit still owes an answer that may free or take space.
     pub(super) fn awaits_answers(&self) -> bool {
-        matches!(&self.l2p, L2p::MapUnit(map_client) if map_client.changes > 0)
+        matches!(&self.l2p, L2p::MapUnit(map_client) if map_client.awaits_answers())
     }
 
     /// True if a trim page or a page of a checkpoint must be stored now.

@@ -1,58 +1,22 @@
 //! The map unit and all communication in progress between it and the FTL: questions, loads and stores.
 
+mod questions;
+
 use std::collections::{BTreeMap, BTreeSet};
 
-use base::engine::{EventQueue, Handle, Slab};
+use base::engine::EventQueue;
 use base::prefetch::prefetch;
 use base::units::{Lpn, Psn, Time};
 use flash::nand::{Image, Media, Spare};
 
 use crate::Event;
 use crate::map_unit::{Answer, AnyMapUnit, Ask, Asker, Counters, Job, MapUnit, Output, SPAN, Ticket};
-use crate::port::{Owner, PageRead, PageWrite, Service};
+use crate::port::PageRead;
 use crate::toolkit::Map;
 
-/// A question to the map unit, with the data to continue after its answer.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::page) enum Question {
-    /// Sectors of mapping units that the host reads.
-    Read(LookUp),
-    /// A mapping unit that the host writes in part.
-    OldPlace(PageWrite),
-    /// A mapping unit that has been programmed.
-    Write { owner: Owner, service: Service, to: Psn },
-    /// A mapping unit to be discarded.
-    Discard { owner: Owner },
-    /// A mapping unit that has been copied.
-    Copy { from: Psn, to: Psn },
-    /// A lookup by a check.
-    Check(Lpn),
-}
+use questions::{LookUp, Masks, Questions};
 
-impl Question {
-    /// True if the answer may free or take space.
-    const fn changes(&self) -> bool {
-        !matches!(self, Self::Read(_) | Self::Check(_))
-    }
-}
-
-/// Neighbouring mapping units that one owner reads.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::page) struct LookUp {
-    pub(in crate::page) owner: Owner,
-    pub(in crate::page) first: Lpn,
-    pub(in crate::page) count: u32,
-    /// The position of the first mapping unit's first sector in the owner's data.
-    pub(in crate::page) at: i32,
-    /// The requested sectors of the first mapping unit.
-    pub(in crate::page) mask: u64,
-    /// Those of each mapping unit, if there are several. Most lookups have one, and a question shall be small: hundreds
-    /// are in progress.
-    masks: Option<Handle<Masks>>,
-}
-
-/// The requested sectors of each mapping unit of a lookup.
-pub(in crate::page) type Masks = [u64; SPAN as usize];
+pub(in crate::page) use questions::Question;
 
 /// The state of a translation page.
 #[derive(Clone, Copy, Debug, Default)]
@@ -77,13 +41,7 @@ pub(in crate::page) struct MapClient {
     /// Entries of a translation page.
     pub(in crate::page) entries: u32,
     units: u32,
-    questions: Slab<Question>,
-    /// The sectors of lookups with several mapping units.
-    masks: Slab<Masks>,
-    /// Questions whose answers may free or take space.
-    pub(in crate::page) changes: u32,
-    /// The lookup that the next neighbour may join; the map unit has not been asked yet.
-    look_up: Option<Handle<Question>>,
+    questions: Questions,
     /// The time of the map unit: the device's, or its own with time off.
     clock: Time,
     /// True if it has had input since its last step.
@@ -108,10 +66,7 @@ impl MapClient {
             directory,
             entries,
             units,
-            questions: Slab::default(),
-            masks: Slab::default(),
-            changes: 0,
-            look_up: None,
+            questions: Questions::default(),
             clock: Time::ZERO,
             awake: false,
             wake: None,
@@ -154,62 +109,45 @@ impl MapClient {
     }
 
     pub(in crate::page) fn ask(&mut self, now: Time, asker: Asker, question: Question, ask: Ask) {
-        self.changes += u32::from(question.changes());
-        let handle = self.questions.insert(question);
-        self.ask_unit(now, asker, handle, ask);
+        let ticket = self.questions.open(question);
+        self.ask_unit(now, asker, ticket, ask);
     }
 
-    fn ask_unit(&mut self, now: Time, asker: Asker, question: Handle<Question>, ask: Ask) {
+    fn ask_unit(&mut self, now: Time, asker: Asker, ticket: Ticket, ask: Ask) {
         let now = self.tick(now);
-        self.unit.ask(now, asker, Ticket(question.number().get()), ask);
+        self.unit.ask(now, asker, ticket, ask);
         self.awake = true;
     }
 
     /// Removes and returns the question of an answer.
     pub(in crate::page) fn close(&mut self, ticket: Ticket) -> Question {
-        let handle = Handle::from_number(std::num::NonZeroU32::new(ticket.0).expect("a ticket of ours"));
-        let question = self.questions[handle];
-        self.questions.remove(handle);
-        self.changes -= u32::from(question.changes());
-        question
+        self.questions.close(ticket)
+    }
+
+    /// True if an answer to come may free or take space.
+    pub(in crate::page) const fn awaits_answers(&self) -> bool {
+        self.questions.changes > 0
     }
 
     /// Adds a mapping unit to be read; neighbours share one lookup.
-    pub(in crate::page) fn look_up(&mut self, now: Time, PageRead { owner, at, mask }: PageRead, lpn: Lpn) {
-        if let Some(handle) = self.look_up {
-            if let Question::Read(l) = &mut self.questions[handle]
-                && l.owner == owner
-                && lpn.get() == l.first.get() + l.count
-                && !lpn.get().is_multiple_of(SPAN)
-            {
-                let of_first = l.mask;
-                let masks = *l.masks.get_or_insert_with(|| {
-                    let mut masks = [0; SPAN as usize];
-                    masks[0] = of_first;
-                    self.masks.insert(masks)
-                });
-                self.masks[masks][l.count as usize] = mask;
-                l.count += 1;
-                return;
-            }
-            self.end_look_up(now);
+    pub(in crate::page) fn look_up(&mut self, now: Time, wanted: PageRead, lpn: Lpn) {
+        if self.questions.join(wanted, lpn) {
+            return;
         }
-        let look_up = LookUp { owner, first: lpn, count: 1, at, mask, masks: None };
-        self.look_up = Some(self.questions.insert(Question::Read(look_up)));
+        self.end_look_up(now);
+        self.questions.begin_look_up(wanted, lpn);
     }
 
     /// Takes the requested sectors of each mapping unit of a lookup that has been answered; none if it has only one.
     pub(in crate::page) fn take_masks(&mut self, look_up: &LookUp) -> Option<Masks> {
-        let masks = look_up.masks?;
-        self.masks.remove(masks);
-        Some(self.masks[masks])
+        self.questions.take_masks(look_up)
     }
 
     /// Asks for the last neighbours of a read request.
     pub(in crate::page) fn end_look_up(&mut self, now: Time) {
-        let Some(handle) = self.look_up.take() else { return };
-        let Question::Read(LookUp { first, count, .. }) = self.questions[handle] else { unreachable!("a lookup") };
-        self.ask_unit(now, Asker::Host, handle, Ask::Lookup { first, count });
+        if let Some((ticket, ask)) = self.questions.end_look_up() {
+            self.ask_unit(now, Asker::Host, ticket, ask);
+        }
     }
 
     #[inline]
@@ -371,7 +309,8 @@ impl MapClient {
             copy.ask(self.clock, Asker::Host, Question::Check(lpn), Ask::Lookup { first: lpn, count });
         }
         copy.answer_all(&mut pages, &mut settled);
-        assert!(copy.questions.is_empty(), "the map unit does not answer {} questions", copy.questions.len());
+        let unanswered = copy.questions.count();
+        assert!(unanswered == 0, "the map unit does not answer {unanswered} questions");
         settled
     }
 
