@@ -54,7 +54,7 @@ pub use firmware_spec::FirmwareSpec;
 pub use gc_spec::GcSpec;
 pub(crate) use mapping::checkpoint_pages::CheckpointPages;
 pub(crate) use mapping::map_pages::MapPages;
-pub(crate) use mapping::trim::TrimPages;
+pub(crate) use mapping::trim_pages::TrimPages;
 pub use streams::{
     CopyStreamsSpec, HostStreamsSpec, HostWrite, StreamCounters, StreamPolicy, StreamsSpec, register_stream_policy,
 };
@@ -120,7 +120,7 @@ impl PageFtl {
     fn memory(config: &PageConfig) -> u64 {
         let dies = u64::from(config.geometry.die_count());
         let reading = DieLists::<(Handle<List>, Handle<Command>)>::memory(dies);
-        let pages = config.trim_pages.memory() + config.checkpoint_pages.memory();
+        let pages = mapping::trim::Trims::memory(&config.trim_pages) + config.checkpoint_pages.memory();
         mapping::memory(config) + pages + BlockManager::memory(config) + Writer::memory(config) + reading
     }
 

@@ -30,6 +30,7 @@ mod mount;
 pub(super) mod moves;
 pub(super) mod translation;
 pub(super) mod trim;
+pub(super) mod trim_pages;
 
 use base::units::{Lpn, Psn, SuperblockId, Time};
 use flash::backend::Slot;

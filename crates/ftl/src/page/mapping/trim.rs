@@ -15,50 +15,15 @@ use std::collections::BTreeMap;
 
 use base::units::{Lpn, Psn};
 use flash::backend::Slot;
-use flash::nand::{Geometry, Media};
+use flash::nand::Media;
 
-use crate::page::DiscardSpec;
 use crate::page::block_manager::BlockManager;
 use crate::page::mapping::Mapping;
+use crate::page::mapping::trim_pages::TrimPages;
 use crate::port::{Flash, Owner, Owners, PageWrite};
 use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::recovery;
 use crate::toolkit::{Map, Versions};
-
-/// The trim pages of a device; none if discards are volatile.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TrimPages {
-    pub(crate) count: u32,
-    /// Mapping units of each.
-    units: u32,
-    /// Words of four bytes of each: one half are bits, the other versions of writes in progress.
-    pub(crate) words: u32,
-}
-
-impl TrimPages {
-    pub(crate) const fn of(discard: DiscardSpec, geometry: &Geometry, units: u32) -> Self {
-        let words = geometry.sectors * 128;
-        match discard {
-            DiscardSpec::Volatile => Self { count: 0, units: 0, words: 0 },
-            DiscardSpec::Durable => Self { count: units.div_ceil(words * 16), units: words * 16, words },
-        }
-    }
-
-    /// Bytes of RAM of a real drive: a bit for each mapping unit.
-    pub(crate) const fn ram(&self) -> u64 {
-        self.count as u64 * self.units as u64 / 8
-    }
-
-    /// Bytes of the simulator's memory, with the images in the media.
-    pub(crate) fn memory(&self) -> u64 {
-        self.ram() + u64::from(self.count) * (size_of::<TrimPage>() + size_of::<u32>()) as u64
-    }
-
-    /// The most writes in progress that a page lists.
-    const fn listed(&self) -> usize {
-        self.words as usize / 4
-    }
-}
 
 /// A discard that its trim page has yet to record, and what holds again if the drive refuses the page.
 #[derive(Clone, Copy, Debug)]
@@ -117,6 +82,11 @@ pub(in crate::page) struct Trims {
 }
 
 impl Trims {
+    /// Bytes of the simulator's memory for the trim pages of a device.
+    pub(in crate::page) fn memory(shape: &TrimPages) -> u64 {
+        shape.memory(size_of::<TrimPage>())
+    }
+
     /// The place of a trim page.
     pub(in crate::page) fn place(&self, page: u32) -> Option<Psn> {
         self.directory.get(Lpn::new(page))
