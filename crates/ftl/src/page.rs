@@ -31,6 +31,7 @@ mod map_pages;
 mod mapping;
 mod mount;
 mod moves;
+mod pace;
 mod place;
 mod placement;
 mod pool;
@@ -69,6 +70,7 @@ use checkpoint::Checkpoints;
 use gather::Gather;
 use mapping::Mapping;
 use moves::Left;
+use pace::Pace;
 use placement::Placer;
 use pool::{ByContent, Holds, Pool, Reserve};
 use pool_set::PoolSet;
@@ -84,7 +86,10 @@ pub(crate) use family::PageFamily;
 pub use firmware_spec::FirmwareSpec;
 pub use gc_spec::GcSpec;
 pub(crate) use map_pages::MapPages;
-pub use placement::{Digits, ParseDigitsError, PlacementSpec};
+pub use pace::{CollectionPolicy, CollectionPool, PaceSpec, register_collection_policy};
+pub use placement::{
+    Digits, ParseDigitsError, PlacementPolicy, PlacementPool, PlacementPools, PlacementSpec, register_placement_policy,
+};
 pub use streams::{
     CopyStreamsSpec, HostStreamsSpec, HostWrite, StreamCounters, StreamPolicy, StreamsSpec, register_stream_policy,
 };
@@ -130,6 +135,8 @@ pub struct PageFtl {
     /// Firmware time of requests that no list has spent.
     owed: Span,
     gc: GcSpec,
+    /// The pace of collection, if it is not full.
+    pace: Option<Box<Pace>>,
     wear: WearSpec,
     copy_back: bool,
     unmapped_reads: UnmappedReads,
@@ -217,6 +224,7 @@ impl PageFtl {
             firmware: config.firmware,
             owed: Span::ZERO,
             gc: config.gc.clone(),
+            pace: config.gc.pace.pace(),
             wear: config.wear.clone(),
             copy_back: config.copy_back,
             unmapped_reads: config.unmapped_reads,
@@ -292,7 +300,7 @@ impl PageFtl {
             + sets
             + placer
             + Streams::memory(&config.streams)
-            + 2 * Victims::memory(geometry)
+            + 2 * Victims::memory(&config.gc.victim, geometry)
             + reading
     }
 
@@ -378,11 +386,13 @@ impl Ftl for PageFtl {
 
     #[inline]
     fn end_read(&mut self, flash: &mut Flash<'_>) {
+        self.note_request(flash.now);
         self.end_read(flash);
     }
 
     #[inline]
     fn read_alone(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
+        self.note_request(flash.now);
         self.read_alone(flash, owners, wanted, lpn)
     }
 
@@ -398,6 +408,7 @@ impl Ftl for PageFtl {
 
     #[inline]
     fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
+        self.note_request(flash.now);
         self.end_write(flash, owners);
     }
 
@@ -416,6 +427,7 @@ impl Ftl for PageFtl {
     }
 
     fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
+        self.note_request(now);
         self.discard(now, owner, lpn)
     }
 
@@ -441,7 +453,7 @@ impl Ftl for PageFtl {
     #[inline(always)]
     #[allow(clippy::inline_always)] // Three fields that are mostly empty.
     fn is_due(&self, timed: bool) -> bool {
-        self.map_is_due(timed) || self.trims_are_due() || self.checkpoint_is_due()
+        self.map_is_due(timed) || self.trims_are_due() || self.checkpoint_is_due() || self.pace_is_due()
     }
 
     fn counters(&self, now: Time) -> Counters {

@@ -63,7 +63,7 @@ impl PageFtl {
     /// Most steps of a map unit concern only the map unit. Lets it do such steps up to `until`, as long as nothing else
     /// happens; see [`crate::Background::work_alone`].
     pub(crate) fn map_works_alone(&mut self, flash: &mut Flash<'_>, until: Time, stepped: impl FnMut(Time)) -> bool {
-        if !self.nothing_waits() || self.trims_are_due() || !flash.backend.is_timed() {
+        if !self.nothing_waits() || self.trims_are_due() || self.pace_is_due() || !flash.backend.is_timed() {
             return false;
         }
         let Mapping::MapUnit(map_client) = &mut self.mapping else { return false };

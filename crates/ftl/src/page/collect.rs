@@ -44,7 +44,8 @@ impl PageFtl {
     pub(super) fn collect(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
         self.drop_stale(flash, pool);
         let mut no_room = false;
-        while self.pools[pool as usize].gc.copies < self.gc.parallel {
+        let most = self.copies_allowed(flash, pool);
+        while self.pools[pool as usize].gc.copies < most {
             let Some(stream) = self.gather_program(flash, pool) else { break };
             if !self.copy(flash, pool, stream) {
                 no_room = true;
@@ -195,11 +196,19 @@ impl PageFtl {
         if !gc.active || enough || !worthwhile {
             return false;
         }
+        self.note_unit_ages(flash, pool);
+        let chosen = &self.pools[pool as usize];
         // Without a free superblock only the cheapest victim is safe.
         let dry = free == 0 && chosen.open[chosen.copies].is_none();
         let victims = &self.victims[self.kind_in(pool)];
         let media = flash.backend.media();
-        let moment = Moment { now: flash.now, free, erases: &|superblock| media.erases(superblock) };
+        let moment = Moment {
+            now: flash.now,
+            free,
+            latest: self.versions.latest(),
+            erases: &|superblock| media.erases(superblock),
+            stream: &|superblock| self.blocks.stream(superblock),
+        };
         let victim = if dry { victims.cheapest(pool) } else { victims.pick(pool, moment, &mut self.rng) };
         // Filling up a program costs nothing; otherwise all gathered mapping units must find a place.
         let free_of_charge = stalled && fills_up;

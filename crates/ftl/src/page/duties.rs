@@ -10,6 +10,7 @@ impl Background for PageFtl {
     fn run_due(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         self.now = flash.now;
         self.advance_map(flash, owners);
+        self.collect_on_time(flash, owners);
         let stores = self.trims_are_due() || self.checkpoint_is_due();
         self.store_trims(flash, owners);
         self.store_checkpoint(flash, owners);
@@ -20,6 +21,7 @@ impl Background for PageFtl {
     }
 
     fn wake(&mut self, now: Time) {
+        self.wake_pools(now);
         self.wake(now);
     }
 

@@ -2,11 +2,14 @@
 
 use super::PageFtl;
 use super::pool::Holds;
-use crate::port::{Flash, PageWrite};
+use crate::port::{Flash, Owners, PageWrite};
 
 impl PageFtl {
     /// The pool for a write: the placement's choice, or the emptiest pool of the set if that one is full.
-    pub(super) fn place(&mut self, flash: &Flash<'_>, set: u32, unit: &PageWrite) -> Option<u32> {
+    pub(super) fn place(&mut self, flash: &Flash<'_>, owners: &dyn Owners, set: u32, unit: &PageWrite) -> Option<u32> {
+        if self.placer.has_policy() && self.kind_of(unit.lpn) == Holds::Data {
+            return self.place_by_policy(flash, owners, set, unit);
+        }
         let slots = self.geometry.superblock_slots();
         let stripe = self.by_program_slots.quotient(unit.lpn.get());
         let home =

@@ -42,7 +42,7 @@ impl PageFtl {
             self.stalled = true;
             return unplaced.push_back(unit);
         }
-        match self.place(flash, set, &unit) {
+        match self.place(flash, owners, set, &unit) {
             Some(pool) => self.accept(flash, owners, pool, unit),
             None if self.makes_room(set) => {
                 self.stalled = true;
@@ -148,7 +148,7 @@ impl PageFtl {
                 self.unplaced[set as usize].pop_front();
                 continue;
             }
-            match self.place(flash, set, &unit) {
+            match self.place(flash, owners, set, &unit) {
                 Some(pool) => {
                     self.unplaced[set as usize].pop_front();
                     self.accept(flash, owners, pool, unit);
