@@ -75,9 +75,11 @@ pub mod ftl {
     pub use ftl::map_unit;
     pub use ftl::simple;
     pub use ftl::{
-        AgeUnit, Array, Background, Candidate, Candidates, Config, Counters, Event, Family, Flash, FlushLog, Ftl,
-        FtlKind, FtlSpec, HostEvent, HostWrite, MapImages, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite,
-        Planted, PowerCycle, Preconditioning, RegisterError, Saved, Service, StreamPolicy, VictimPolicy, WorkingSpace,
-        full_mask, register_ftl, register_simple_ftl, register_stream_policy, register_victim_policy,
+        AgeUnit, Array, Background, Candidate, Candidates, CollectionPolicy, CollectionPool, Config, Counters, Event,
+        Family, Flash, FlushLog, Ftl, FtlKind, FtlSpec, HostEvent, HostWrite, MapImages, Mount, OldPlace, Origin,
+        Owner, Owners, PageRead, PageWrite, PlacementPolicy, PlacementPool, PlacementPools, Planted, PowerCycle,
+        Preconditioning, RegisterError, Saved, Service, StreamPolicy, VictimPolicy, WorkingSpace, full_mask,
+        register_collection_policy, register_ftl, register_placement_policy, register_simple_ftl,
+        register_stream_policy, register_victim_policy,
     };
 }

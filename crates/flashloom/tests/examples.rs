@@ -1,7 +1,7 @@
 //! The examples run and pass their own checks.
 
 use base::units::{Bytes, Lpn, Psn, Ratio};
-use flashloom::ftl::map_unit::{MapSpec, OwnMapSpec};
+use flashloom::ftl::map_unit::{DftlSpec, EvictSpec, MapSpec, OwnMapSpec};
 use flashloom::ftl::simple::{Done, SimpleCommands, SimpleDrive, SimpleFtl, SimpleWrite};
 use flashloom::ftl::{FtlKind, FtlSpec};
 use testkit::conformance::{self, Effort};
@@ -15,6 +15,9 @@ mod own_ftl;
 #[path = "../examples/own_map.rs"]
 #[allow(unreachable_pub, dead_code)]
 mod own_map;
+#[path = "../examples/own_policies.rs"]
+#[allow(unreachable_pub, dead_code)] // Its `main` reads the arguments of the program.
+mod own_policies;
 #[path = "../examples/own_study.rs"]
 #[allow(unreachable_pub)]
 mod own_study;
@@ -165,6 +168,20 @@ fn keys_of_other_ftls_are_refused_with_an_own_ftl() {
 #[test]
 fn the_example_own_study_runs() {
     own_study::main().expect("it runs");
+}
+
+#[test]
+fn the_policies_of_the_example_own_policies_pass_the_conformance_suite() {
+    own_policies::register().expect("new names");
+    let evict = EvictSpec::Own { name: "clean-first".into(), version: None };
+    let map = MapSpec::Dftl(DftlSpec { cmt: Bytes::new(1024), evict, ..DftlSpec::PUBLISHED });
+    let ftl: FtlSpec = toml::from_str(
+        "over-provisioning = '80%'\nmap-unit = '512B'\nplacement = { policy = 'own', name = 'around' }\n\
+         gc = { start = 3, stop = 4, pace = { policy = 'own', name = 'polite' } }",
+    )
+    .expect("a table");
+    let settings = conformance::settings_of(&[FtlSpec { map, ..ftl }]);
+    conformance::run(&settings, Effort::TEST, 1).unwrap_or_else(|failures| panic!("{}", failures[0]));
 }
 
 #[test]

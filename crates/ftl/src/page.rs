@@ -47,6 +47,7 @@ use mapping::Mapping;
 use writer::Writer;
 
 pub use checkpoint_spec::CheckpointSpec;
+pub use collector::pace::{CollectionPolicy, CollectionPool, PaceSpec, register_collection_policy};
 pub use config::PageConfig;
 pub use discard_spec::DiscardSpec;
 pub(crate) use family::PageFamily;
@@ -60,7 +61,9 @@ pub use streams::{
 };
 pub use unmapped_spec::UnmappedReads;
 pub use victim::{AgeUnit, Candidate, Candidates, VictimPolicy, VictimSpec, register_victim_policy};
-pub use writer::placement::{Digits, ParseDigitsError, PlacementSpec};
+pub use writer::placement::{
+    Digits, ParseDigitsError, PlacementPolicy, PlacementPool, PlacementPools, PlacementSpec, register_placement_policy,
+};
 
 /// The purpose of a list, which is its tag in the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -165,11 +168,13 @@ impl Ftl for PageFtl {
 
     #[inline]
     fn end_read(&mut self, flash: &mut Flash<'_>) {
+        self.collector.note_request(flash.now);
         self.end_read(flash);
     }
 
     #[inline]
     fn read_alone(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
+        self.collector.note_request(flash.now);
         self.read_alone(flash, owners, wanted, lpn)
     }
 
@@ -185,6 +190,7 @@ impl Ftl for PageFtl {
 
     #[inline]
     fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
+        self.collector.note_request(flash.now);
         self.end_write(flash, owners);
     }
 
@@ -203,6 +209,7 @@ impl Ftl for PageFtl {
     }
 
     fn discard(&mut self, now: Time, owner: Owner, lpn: Lpn) -> bool {
+        self.collector.note_request(now);
         self.mapping.discard(&mut self.blocks, now, owner, lpn)
     }
 
@@ -228,7 +235,7 @@ impl Ftl for PageFtl {
     #[inline(always)]
     #[allow(clippy::inline_always)] // Three fields that are mostly empty.
     fn is_due(&self, timed: bool) -> bool {
-        self.mapping.map_is_due(timed) || self.mapping.side_pages_are_due(&self.blocks)
+        self.mapping.map_is_due(timed) || self.mapping.side_pages_are_due(&self.blocks) || self.collector.is_due()
     }
 
     fn counters(&self, now: Time) -> Counters {

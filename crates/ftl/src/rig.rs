@@ -156,7 +156,7 @@ pub(crate) struct Rig<F: Ftl + ?Sized = dyn Ftl> {
     pub(crate) backend: Backend,
     slc_array: Option<Backend>,
     events: EventQueue<Event>,
-    hash: EventHash,
+    pub(crate) hash: EventHash,
     now: Time,
 }
 

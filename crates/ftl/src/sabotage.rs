@@ -154,13 +154,15 @@ pub enum Sabotage {
     CopyJoinsHost,
     /// Programs that wait for more data go on only in the stream that was written last.
     ParkedForgotten,
+    /// Collection keeps to its pace although a write waits for it.
+    PaceObeyed,
     /// Another source than the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 74] = [
+    pub const EVERY: [Self; 75] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -234,6 +236,7 @@ impl Sabotage {
         Self::StreamForgotten,
         Self::CopyJoinsHost,
         Self::ParkedForgotten,
+        Self::PaceObeyed,
         Self::Undetermined,
     ];
 }

@@ -130,8 +130,16 @@ impl FtlSpec {
         }
         self.map = self.map.written_out();
         self.gc.victim = self.gc.victim.written_out();
+        self.gc.pace = self.gc.pace.written_out();
         self.streams = self.streams.written_out();
+        self.placement = self.placement.written_out();
         self
+    }
+
+    /// True if the place or the stream of a write depends on the request that brought the data.
+    #[must_use]
+    pub fn asks_for_requests(&self) -> bool {
+        self.streams.asks_for_requests() || self.placement.asks_for_requests()
     }
 
     /// Adds the faults of numbers that are wrong on any array.
@@ -158,7 +166,9 @@ impl FtlSpec {
             faults.add("ftl.options", message, "leave it out, or set ftl.kind = \"own:NAME\"");
         }
         gc.victim.check(faults);
+        gc.pace.check(faults);
         self.streams.check(gc, faults);
+        self.placement.check(faults);
         faults.positive("ftl.gc.parallel", gc.parallel);
         faults.positive("ftl.wear.check-every", wear.check_every);
         if wear.threshold == Some(0) {

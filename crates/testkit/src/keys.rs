@@ -6,6 +6,7 @@
 mod alternatives;
 pub mod drives;
 mod own;
+mod policies;
 mod walk;
 
 use serde_json::Value;

@@ -1,5 +1,7 @@
 //! A random device under a random workload with random faults and power cuts; one seed determines everything.
 
+mod policies;
+
 use base::engine::Rng;
 use base::units::{Bytes, Rate, Ratio, Span};
 use flash::backend::{
@@ -9,8 +11,8 @@ use flash::backend::{
 use flash::nand::{Cell, Part, Stamp};
 use flash::spec::{DecodeSpec, EccSpec};
 use ftl::{
-    Allocation, DensitySpec, EraseWhen, FirmwareSpec, HydraSpec, LogSpec, MappingSpec, Probing, ProcessorSpec,
-    SlcMlcSpec, Striping, ThresholdBy,
+    Allocation, DensitySpec, EraseWhen, FirmwareSpec, HydraSpec, LogSpec, MappingSpec, PaceSpec, Probing,
+    ProcessorSpec, SlcMlcSpec, Striping, ThresholdBy,
 };
 use ssd::{
     BufferPolicy, BufferSpec, CheckpointSpec, CopyStreamsSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy,
@@ -21,6 +23,7 @@ use ssd::{
 
 use crate::conformance::{short, varied};
 use crate::{Host, leave_out_idle, requests};
+use policies::with_policies;
 
 /// Limits of what a run of the swarm draws.
 #[derive(Clone, Copy, Debug)]
@@ -99,6 +102,7 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         if spec.ftl.kind == FtlKind::Page && !levels && reserve.chance(0.35) {
             (spec.ftl.gc.start, spec.ftl.gc.stop) = (0, 1);
         }
+        with_policies(&mut spec, &mut Rng::stream(rng.clone().bits(), "swarm.policies"));
         with_times(&mut spec, &mut Rng::stream(rng.clone().bits(), "swarm.times"));
         leave_out_idle(&mut spec);
         if spec.resolve().is_ok() {
@@ -286,6 +290,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
                 start,
                 stop: start + 1,
                 parallel: 1 + rng.below(3) as u32,
+                pace: PaceSpec::Full,
                 copy_back: rng.chance(0.5),
                 shared_log: later.chance(0.2),
             },

@@ -63,7 +63,15 @@ const KINDS: [Kind; 5] = [
         promised: &["crates/ftl/src/page/victim.rs"],
         within: SHIPPED,
         members: victims,
-        uses: &[("crates/ftl/src/page/gc_spec.rs", "Greedy", "the default")],
+        uses: &[
+            ("crates/ftl/src/page/gc_spec.rs", "Greedy", "the default"),
+            ("crates/ftl/src/map_unit/evict.rs", "Random", "an eviction of this name"),
+            ("crates/ftl/src/map_unit/evict.rs", "Score", "an eviction of this name"),
+            ("crates/ftl/src/map_unit/evict/score.rs", "Score", "an eviction of this name"),
+            ("crates/ftl/src/page/placement.rs", "Score", "a placement of this name"),
+            ("crates/ftl/src/page/placement/choice.rs", "Score", "a placement of this name"),
+            ("crates/ftl/src/page/placement/score.rs", "Score", "a placement of this name"),
+        ],
     },
     Kind {
         name: "a NAND part",

@@ -209,6 +209,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::PageSkipped => vec![at(PAGES, "books"), at(PAGES, "integrity")],
         Sabotage::StreamForgotten => vec![at(STREAMS, "power cuts, full")],
         Sabotage::CopyJoinsHost | Sabotage::ParkedForgotten => vec![at(&["streams, one-shot programs"], "integrity")],
+        Sabotage::PaceObeyed => vec![at(&["pace, never"], "integrity")],
         // A unit test finds it: the suite has no tenants confined to a part of the dies.
         Sabotage::ConfinementForgotten => Vec::new(),
         // A unit test finds it: a rescue into such an end needs two failures and several power cuts.

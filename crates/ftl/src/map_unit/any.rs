@@ -80,6 +80,7 @@ impl AnyMapUnit {
                     shared_loads: spec.shared_loads,
                     blocks: blocks(spec.cmt, entries(spec.block)) / spec.cores,
                     ways: spec.ways,
+                    evict: spec.evict,
                 },
                 spec.write_buffers,
             )),
@@ -92,6 +93,7 @@ impl AnyMapUnit {
                     shared_loads: true,
                     blocks: blocks(spec.cmt, entries(spec.block)) / spec.cores,
                     ways: spec.ways,
+                    evict: spec.evict,
                 },
                 blocks(spec.ctp, entries(page)) / spec.cores,
                 spec.write_buffers,
@@ -140,7 +142,8 @@ impl AnyMapUnit {
 
     pub(super) fn cdftl(plan: &Plan, pages: u32, buffers: u32) -> Software<SecondLevel> {
         let buffers = (buffers / plan.cores).max(1);
-        let level = |core| SecondLevel::new((core, plan.cores), (pages, plan.ways), plan.layout.page, buffers);
+        let (ways, page) = (plan.ways, plan.layout.page);
+        let level = |core| SecondLevel::new((core, plan.cores), (pages, ways), page, buffers, plan.evict);
         Software::new(plan, level)
     }
 
@@ -154,6 +157,7 @@ impl AnyMapUnit {
             cmt_ways: spec.ways,
             ctp_blocks,
             ctp_ways: spec.ways,
+            evict: spec.evict,
             low,
             // A flush makes at least one block clean.
             high: ((f64::from(cmt_blocks) * spec.high.get()) as u32).max(low + 1),

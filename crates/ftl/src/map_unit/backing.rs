@@ -7,6 +7,7 @@ use flash::nand::Image;
 
 use super::Counters;
 use super::costs::Costs;
+use super::evict::EvictSpec;
 use super::layout::Layout;
 
 /// The storage behind the CMT of a core: flash, or the second level.
@@ -124,4 +125,6 @@ pub(super) struct Plan {
     /// Blocks of the CMT of each core, and their associativity.
     pub(super) blocks: u32,
     pub(super) ways: u32,
+    /// Which block of a set leaves, in each level.
+    pub(super) evict: EvictSpec,
 }

@@ -1,21 +1,12 @@
-//! A set-associative cache of blocks of map entries with the second-chance algorithm (Sec. 4.4): which blocks there are.
-//! Their entries are elsewhere.
+//! A set-associative cache of blocks of map entries: which blocks there are, and which of a set leaves for another, by second
+//! chance (Sec. 4.4) or another policy. Their entries are elsewhere.
 
 use base::prefetch::prefetch;
 use base::steps;
 use base::units::Divisor;
 
-/// The state of one block, as in Figs. 6 and 7: its key and its bits.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Block {
-    /// The number of its content; none if it is empty (the valid bit).
-    pub(super) key: Option<u32>,
-    /// True while its data are on their way; it must stay meanwhile.
-    pub(super) transient: bool,
-    /// True if its data are newer than their source.
-    pub(super) dirty: bool,
-    referenced: bool,
-}
+use super::block_state::Block;
+use super::evict::{EvictSpec, Eviction};
 
 /// The blocks, and the state of victim selection.
 #[derive(Clone, Debug)]
@@ -27,11 +18,13 @@ pub(super) struct Cache {
     /// The next block that the search for a victim tests, for each set.
     hands: Vec<u32>,
     dirty: u32,
+    /// The policy that chooses victims; none for second chance.
+    eviction: Option<Box<Eviction>>,
 }
 
 impl Cache {
     /// A cache of `blocks` blocks in sets of `ways`.
-    pub(super) fn new(blocks: u32, ways: u32) -> Self {
+    pub(super) fn new(blocks: u32, ways: u32, evict: EvictSpec) -> Self {
         assert!(ways > 0 && blocks >= ways && blocks.is_multiple_of(ways), "whole sets");
         Self {
             by_sets: Divisor::new(blocks / ways),
@@ -40,6 +33,7 @@ impl Cache {
             blocks: vec![Block::default(); blocks as usize],
             hands: vec![0; (blocks / ways) as usize],
             dirty: 0,
+            eviction: Eviction::new(evict, blocks),
         }
     }
 
@@ -109,13 +103,20 @@ impl Cache {
     /// Notes that a block was used.
     pub(super) fn touch(&mut self, block: usize) {
         self.blocks[block].referenced = true;
+        if let Some(eviction) = &mut self.eviction {
+            eviction.touch(block);
+        }
     }
 
-    /// A victim in the set of `key` among the loaded blocks that `may_go`, and the number of blocks tested. The hand skips
-    /// the others, and once those used since it last came by.
+    /// A victim in the set of `key` among the loaded blocks that `may_go`, and the number of blocks tested. Under second chance
+    /// the hand skips the others, and once those used since it last came by.
     pub(super) fn victim(&mut self, key: u32, may_go: impl Fn(&Block) -> bool) -> (Option<usize>, u64) {
         let number = self.set_number(key);
         let first = (number * self.ways) as usize;
+        if let Some(eviction) = &mut self.eviction {
+            let set = &self.blocks[first..][..self.ways as usize];
+            return (eviction.victim(set, first, &may_go), u64::from(self.ways));
+        }
         let hand = &mut self.hands[number as usize];
         for step in 1..=2 * u64::from(self.ways) {
             steps::count();
@@ -138,6 +139,9 @@ impl Cache {
         let state = &mut self.blocks[block];
         assert!(!state.dirty && !state.transient, "what is dropped can be loaded again");
         *state = Block { key: Some(key), transient: true, dirty: false, referenced: true };
+        if let Some(eviction) = &mut self.eviction {
+            eviction.load(block);
+        }
     }
 
     /// The data of a block have arrived.
@@ -151,12 +155,18 @@ impl Cache {
     pub(super) fn make_dirty(&mut self, block: usize) -> bool {
         let fresh = !std::mem::replace(&mut self.blocks[block].dirty, true);
         self.dirty += u32::from(fresh);
+        if let Some(eviction) = &mut self.eviction {
+            eviction.change(block);
+        }
         fresh
     }
 
     pub(super) fn make_clean(&mut self, block: usize) {
         assert!(std::mem::take(&mut self.blocks[block].dirty), "a dirty block");
         self.dirty -= 1;
+        if let Some(eviction) = &mut self.eviction {
+            eviction.clean(block);
+        }
     }
 }
 
@@ -175,7 +185,7 @@ mod tests {
 
     #[test]
     fn a_referenced_block_has_a_second_chance() {
-        let mut cache = Cache::new(4, 4);
+        let mut cache = Cache::new(4, 4, EvictSpec::SecondChance);
         for key in 0..4 {
             assert_eq!(fill(&mut cache, key), (None, 1));
         }
@@ -189,14 +199,14 @@ mod tests {
 
     #[test]
     fn a_miss_examines_two_blocks_on_average() {
-        let mut cache = Cache::new(64, 4);
+        let mut cache = Cache::new(64, 4, EvictSpec::SecondChance);
         let steps: u64 = (0..64_000).map(|key| fill(&mut cache, key).1).sum();
         assert!((127_000..129_000).contains(&steps), "{steps}");
     }
 
     #[test]
     fn dirty_and_loading_blocks_are_no_victims() {
-        let mut cache = Cache::new(4, 2);
+        let mut cache = Cache::new(4, 2, EvictSpec::SecondChance);
         fill(&mut cache, 0);
         fill(&mut cache, 2);
         assert!(cache.make_dirty(0) && !cache.make_dirty(0));

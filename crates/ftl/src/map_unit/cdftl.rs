@@ -10,8 +10,10 @@ use base::units::{Divisor, Span};
 use flash::nand::Image;
 
 use super::backing::{Access, Backing, Cause, Outcome, Step};
-use super::cache::{Block, Cache};
+use super::block_state::Block;
+use super::cache::Cache;
 use super::costs::Costs;
+use super::evict::EvictSpec;
 use super::pages::Pages;
 use super::write_buffers::WriteBuffers;
 
@@ -45,8 +47,8 @@ enum Found {
 
 impl SecondLevel {
     /// The second level of one of several cores, with `pages.0` pages in sets of `pages.1`.
-    pub(super) fn new((core, cores): (u32, u32), pages: (u32, u32), size: u32, buffers: u32) -> Self {
-        let ctp = Cache::new(pages.0, pages.1);
+    pub(super) fn new((core, cores): (u32, u32), pages: (u32, u32), size: u32, buffers: u32, evict: EvictSpec) -> Self {
+        let ctp = Cache::new(pages.0, pages.1, evict);
         let (pages, buffers) = (Pages::new(pages.0, size), WriteBuffers::new(buffers));
         Self { core, cores: Divisor::new(cores), ctp, pages, buffers, freed: None }
     }

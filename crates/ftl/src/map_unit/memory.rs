@@ -7,6 +7,7 @@ use base::units::Bytes;
 
 use super::MapSpec;
 use super::entry::ENTRY;
+use super::evict::EvictSpec;
 
 /// Bytes of state for each block of a cache in software.
 const STATE: u64 = 12;
@@ -24,14 +25,14 @@ const PAGE: u64 = 56;
 const TASK: u64 = 248;
 
 /// Bytes of the states of a cache's blocks and sets.
-fn states(size: Bytes, block: u64, ways: u32, beside: u64) -> u64 {
+fn states(size: Bytes, block: u64, ways: u32, (beside, evict): (u64, EvictSpec)) -> u64 {
     let blocks = size.get() / block.max(1);
     let set = if beside < REGISTERS { size_of::<u32>() as u64 } else { SET };
-    blocks * beside + blocks / u64::from(ways.max(1)) * set
+    blocks * (beside + evict.memory()) + blocks / u64::from(ways.max(1)) * set
 }
 
 /// Bytes of a cache with the entries of its blocks.
-fn cache(size: Bytes, block: u64, ways: u32, beside: u64) -> u64 {
+fn cache(size: Bytes, block: u64, ways: u32, beside: (u64, EvictSpec)) -> u64 {
     size.get() + states(size, block, ways, beside)
 }
 
@@ -59,18 +60,18 @@ pub(crate) fn memory(spec: &MapSpec, units: u64, pages: u64, entries: u64) -> u6
         MapSpec::Uncached { .. } => pages * 3 * PAGE,
         MapSpec::Dftl(spec) => {
             let tasks = u64::from(spec.cores) * u64::from(spec.outstanding) * TASK;
-            cache(spec.cmt, spec.block.get(), spec.ways, CHAINED) + tasks + beside
+            cache(spec.cmt, spec.block.get(), spec.ways, (CHAINED, spec.evict)) + tasks + beside
         }
         MapSpec::Cdftl(spec) => {
             let tasks = u64::from(spec.cores) * u64::from(spec.outstanding) * TASK;
-            let ctp = states(spec.ctp, page, spec.ways, STATE + HANDLE);
-            cache(spec.cmt, spec.block.get(), spec.ways, CHAINED) + ctp + tasks + beside
+            let ctp = states(spec.ctp, page, spec.ways, (STATE + HANDLE, spec.evict));
+            cache(spec.cmt, spec.block.get(), spec.ways, (CHAINED, spec.evict)) + ctp + tasks + beside
         }
         // Its tables, and whatever it keeps to know the truth: all entries.
         MapSpec::Own(spec) => spec.ram.get() + units * ENTRY + beside,
         MapSpec::Fmmu(spec) => {
-            let ctp = states(spec.ctp, page, spec.ways, REGISTERS);
-            cache(spec.cmt, spec.block.get(), spec.ways, REGISTERS) + ctp + beside
+            let ctp = states(spec.ctp, page, spec.ways, (REGISTERS, spec.evict));
+            cache(spec.cmt, spec.block.get(), spec.ways, (REGISTERS, spec.evict)) + ctp + beside
         }
     }
 }

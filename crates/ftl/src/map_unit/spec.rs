@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::costs::CostSpec;
 use super::entry::ENTRY;
+use super::evict::EvictSpec;
 use super::{OwnMapSpec, SPAN};
 
 /// The most ways of a set: every question tests each of them.
@@ -53,6 +54,9 @@ pub struct DftlSpec {
     pub block: Bytes,
     /// Associativity; 4 in the execution times of Woo and Min, Sec. 5.2.
     pub ways: u32,
+    /// Which block of a set leaves the cache for another.
+    #[serde(skip_serializing_if = "EvictSpec::is_default")]
+    pub evict: EvictSpec,
     /// Cores; translation page `n` belongs to core `n` modulo this number.
     pub cores: u32,
     /// Questions that a core works on at once; with 1 it waits for each load. Four cores that wait answer about 90,000
@@ -76,6 +80,7 @@ impl DftlSpec {
         cmt: Bytes::new(1_088 << 10),
         block: Bytes::new(64),
         ways: 4,
+        evict: EvictSpec::SecondChance,
         cores: 1,
         outstanding: 1,
         shared_loads: false,
@@ -103,6 +108,9 @@ pub struct CdftlSpec {
     pub ctp: Bytes,
     /// Associativity of both; 4 in the execution times of Woo and Min, Sec. 5.2.
     pub ways: u32,
+    /// Which block of a set leaves for another, in both levels.
+    #[serde(skip_serializing_if = "EvictSpec::is_default")]
+    pub evict: EvictSpec,
     /// Cores; translation page `n` belongs to core `n` modulo this number.
     pub cores: u32,
     /// Questions that a core works on at once; with 1 it waits for each load. Four cores that wait answer about 90,000
@@ -123,6 +131,7 @@ impl CdftlSpec {
         block: Bytes::new(64),
         ctp: Bytes::new(1_024 << 10),
         ways: 4,
+        evict: EvictSpec::SecondChance,
         cores: 1,
         outstanding: 1,
         write_buffers: 128,
@@ -149,6 +158,9 @@ pub struct FmmuSpec {
     pub ctp: Bytes,
     /// Associativity of both; 4 in the execution times of Woo and Min, Sec. 5.2.
     pub ways: u32,
+    /// Which block of a set leaves for another, in both levels.
+    #[serde(skip_serializing_if = "EvictSpec::is_default")]
+    pub evict: EvictSpec,
     /// Share of clean blocks of the CMT at which a flush begins (Sec. 4.5). Assumed: the paper gives no number.
     pub low: Ratio,
     /// Share of clean blocks at which a flush ends. Assumed.
@@ -183,6 +195,7 @@ impl FmmuSpec {
         block: Bytes::new(64),
         ctp: Bytes::new(1_024 << 10),
         ways: 4,
+        evict: EvictSpec::SecondChance,
         low: Ratio::new(0.25),
         high: Ratio::new(0.5),
         batch: 4,
@@ -225,10 +238,16 @@ impl MapSpec {
         Self::Fmmu(FmmuSpec { cmt: SMALL.0, ctp: SMALL.1, ways: 2, queue: 4, ..FmmuSpec::PUBLISHED }),
     ];
 
-    /// The description with the version of a map unit of the program.
+    /// The description with the versions of a map unit and of a policy of the program.
     #[must_use]
     pub(crate) fn written_out(self) -> Self {
-        if let Self::Own(spec) = self { Self::Own(spec.written_out()) } else { self }
+        match self {
+            Self::Own(spec) => Self::Own(spec.written_out()),
+            Self::Dftl(spec) => Self::Dftl(DftlSpec { evict: spec.evict.written_out(), ..spec }),
+            Self::Cdftl(spec) => Self::Cdftl(CdftlSpec { evict: spec.evict.written_out(), ..spec }),
+            Self::Fmmu(spec) => Self::Fmmu(FmmuSpec { evict: spec.evict.written_out(), ..spec }),
+            Self::Ram | Self::Table { .. } | Self::Uncached { .. } => self,
+        }
     }
 
     /// True if flash holds the map, in translation pages.
@@ -256,17 +275,20 @@ impl MapSpec {
                 check.cores(spec.cores, spec.outstanding, spec.write_buffers);
                 check.block(spec.block);
                 check.cache("cmt", spec.cmt, spec.block, spec.ways, spec.cores);
+                spec.evict.check(&mut check.faults);
             }
             Self::Cdftl(spec) => {
                 check.cores(spec.cores, spec.outstanding, spec.write_buffers);
                 check.block(spec.block);
                 check.cache("cmt", spec.cmt, spec.block, spec.ways, spec.cores);
+                spec.evict.check(&mut check.faults);
                 check.cache("ctp", spec.ctp, page, spec.ways, spec.cores);
             }
             Self::Fmmu(spec) => {
                 check.cores(1, 1, spec.write_buffers);
                 check.block(spec.block);
                 check.cache("cmt", spec.cmt, spec.block, spec.ways, 1);
+                spec.evict.check(&mut check.faults);
                 check.cache("ctp", spec.ctp, page, spec.ways, 1);
                 let above = [("batch", spec.batch), ("window", spec.window)];
                 let above = above.into_iter().chain([("responses", spec.responses), ("queue", spec.queue)]);

@@ -2,6 +2,7 @@
 
 mod costs;
 mod equal;
+mod evictions;
 mod figure8;
 mod flow;
 mod rig;

@@ -69,6 +69,7 @@ impl PageFtl {
     /// happens; see [`crate::Background::work_alone`].
     pub(crate) fn map_works_alone(&mut self, flash: &mut Flash<'_>, until: Time, stepped: impl FnMut(Time)) -> bool {
         if !self.nothing_waits()
+            || self.collector.is_due()
             || self.mapping.trims.as_ref().is_some_and(|trims| trims.is_due())
             || !flash.backend.is_timed()
         {

@@ -101,7 +101,7 @@ impl BlockManager {
         let pools = groups * Pool::memory(geometry, config.streams.count()) + with_pages;
         let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum();
         let sets = members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
-        BlockTable::memory(geometry) + pools + sets + 2 * Victims::memory(geometry)
+        BlockTable::memory(geometry) + pools + sets + 2 * Victims::memory(&config.gc.victim, geometry)
     }
 
     /// The pool that a superblock belongs to.

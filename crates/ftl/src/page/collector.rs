@@ -5,6 +5,7 @@
 //! free superblock is always reserved for copies, so collection itself never runs out.
 
 mod copy;
+pub(super) mod pace;
 mod rescue;
 mod sort;
 mod wear;
@@ -29,9 +30,13 @@ use crate::port::{Flash, Mount};
 use crate::sabotage::Sabotage;
 use crate::toolkit::WearSpec;
 
+use pace::Pace;
+
 /// The state of the collector that concerns no single pool.
 #[derive(Clone, Debug)]
 pub(super) struct CollectorState {
+    /// The pace of collection, if it is not full.
+    pub(super) pace: Option<Box<Pace>>,
     wear: WearSpec,
     copy_back: bool,
     rng: Rng,
@@ -45,6 +50,7 @@ pub(super) struct CollectorState {
 impl CollectorState {
     pub(super) fn new(config: &PageConfig, from: &Mount<'_>) -> Self {
         Self {
+            pace: config.gc.pace.pace(),
             wear: config.wear.clone(),
             copy_back: config.copy_back,
             rng: Rng::stream(from.seed ^ from.planted.whim(), "ftl.gc"),
@@ -67,7 +73,8 @@ impl Collector<'_> {
     /// Copies until as many copies of a pool are under way as there may be, or nothing is left to copy. Returns false if the
     /// pool has no superblock to copy to.
     pub(super) fn copy_on(&mut self, flash: &mut Flash<'_>, pool: u32) -> bool {
-        while self.blocks.pools[pool as usize].gc.copies < self.blocks.gc.parallel {
+        let most = self.copies_allowed(flash, pool);
+        while self.blocks.pools[pool as usize].gc.copies < most {
             let Some(stream) = self.gather_program(flash, pool) else { break };
             if !self.copy(flash, pool, stream) {
                 return false;
@@ -176,11 +183,19 @@ impl Collector<'_> {
         if !gc.active || enough || !worthwhile {
             return false;
         }
+        self.blocks.note_unit_ages(flash, pool);
+        let chosen = &self.blocks.pools[pool as usize];
         // Without a free superblock only the cheapest victim is safe.
         let dry = free == 0 && chosen.open[chosen.copies].is_none();
         let victims = &self.blocks.victims[self.blocks.kind_in(pool)];
         let media = flash.backend.media();
-        let moment = Moment { now: flash.now, free, erases: &|superblock| media.erases(superblock) };
+        let moment = Moment {
+            now: flash.now,
+            free,
+            latest: self.mapping.versions.latest(),
+            erases: &|superblock| media.erases(superblock),
+            stream: &|superblock| self.blocks.table.stream(superblock),
+        };
         let victim = if dry { victims.cheapest(pool) } else { victims.pick(pool, moment, &mut self.state.rng) };
         // Filling up a program costs nothing; otherwise all gathered mapping units must find a place.
         let free_of_charge = stalled && fills_up;

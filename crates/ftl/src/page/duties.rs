@@ -13,6 +13,9 @@ impl Background for PageFtl {
     fn run_due(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         self.blocks.now = flash.now;
         self.advance_map(flash, owners);
+        if self.collector.take_due() {
+            (0..self.blocks.groups).for_each(|pool| self.start_gc(flash, owners, pool));
+        }
         let stores = self.mapping.side_pages_are_due(&self.blocks);
         self.store_trims(flash, owners);
         self.store_checkpoint(flash, owners);
@@ -23,6 +26,9 @@ impl Background for PageFtl {
     }
 
     fn wake(&mut self, now: Time) {
+        if let Some(pace) = &mut self.collector.pace {
+            pace.wake(now);
+        }
         self.mapping.wake(now);
     }
 

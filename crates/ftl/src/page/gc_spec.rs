@@ -3,6 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::collector::pace::PaceSpec;
 use super::victim::VictimSpec;
 
 /// Garbage collection.
@@ -20,6 +21,9 @@ pub struct GcSpec {
     pub stop: u32,
     /// The most copies of one pool in progress at once.
     pub parallel: u32,
+    /// How many of them a pool may have at a moment.
+    #[serde(skip_serializing_if = "PaceSpec::is_default")]
+    pub pace: PaceSpec,
     /// Copy whole pages inside their plane without crossing the channel, if the part can.
     pub copy_back: bool,
     /// Host writes and copies share one open superblock of each pool. A pool then keeps two superblocks to itself
@@ -30,6 +34,14 @@ pub struct GcSpec {
 
 impl Default for GcSpec {
     fn default() -> Self {
-        Self { victim: VictimSpec::Greedy, start: 2, stop: 3, parallel: 2, copy_back: false, shared_log: false }
+        Self {
+            victim: VictimSpec::Greedy,
+            start: 2,
+            stop: 3,
+            parallel: 2,
+            pace: PaceSpec::Full,
+            copy_back: false,
+            shared_log: false,
+        }
     }
 }

@@ -47,11 +47,17 @@ impl PageConfig {
         if self.gc.victim.choice().is_none() {
             return Some("no model of this policy of ftl.gc.victim");
         }
+        if !self.gc.pace.is_default() {
+            return Some("no model of ftl.gc.pace, which lets pools have fewer free superblocks");
+        }
         if self.checkpoint_pages.count() > 0 {
             return Some("no model of ftl.checkpoint, whose pages would lie among data");
         }
         if matches!(self.placement, PlacementSpec::AddressStriping { .. }) {
             return Some("no model of ftl.placement = \"address-striping\", whose pools have addresses of their own");
+        }
+        if self.placement.is_by_policy() {
+            return Some("no model of a formula or a policy of the program for ftl.placement");
         }
         if self.map_pages.count > 0 {
             return Some("no model of translation pages: the map must be in RAM");

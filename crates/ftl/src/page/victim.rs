@@ -15,6 +15,7 @@ mod order;
 mod own_policy;
 mod random;
 mod score;
+mod unit_ages;
 mod windowed_greedy;
 
 use std::borrow::Cow;
@@ -31,11 +32,13 @@ use serde::{Deserialize, Serialize};
 use crate::toolkit::Minima;
 
 use order::AgeOrder;
+use unit_ages::UnitAges;
 
 pub use age_unit::AgeUnit;
 pub(super) use candidates::Moment;
 pub use candidates::{Candidate, Candidates};
 pub use own_policy::register_victim_policy;
+pub(super) use unit_ages::Versions;
 
 /// The policy that chooses a victim among the closed superblocks of a pool. It never chooses one without an invalid
 /// mapping unit.
@@ -86,7 +89,9 @@ pub enum VictimSpec {
         /// The formula: numbers, names, `+ - * / ^`, comparisons (1 if true, 0 if not), brackets, `abs`, `sqrt`, `ln`, `exp`,
         /// `floor`, `min`, `max` and `if(condition, then, else)`. Names: `u` (share of valid mapping units), `valid` and
         /// `invalid` (mapping units), `age` (superblocks closed since in any pool, plus one), `seconds` (simulated time since
-        /// it was closed), `erases`, `mean_erases` (of all candidates), `free` (free superblocks of the pool).
+        /// it was closed), `erases`, `mean_erases` (of all candidates), `free` (free superblocks of the pool), `stream` (number of
+        /// its write stream), `copies` (1 if collection wrote it), `youngest`, `oldest` and `mean_age` (writes since the
+        /// mapping units in it were written that were valid when it became a candidate).
         #[schemars(extend("examples" = ["age * (1 - u) / (2 * u)", "-valid"]))]
         score: Cow<'static, str>,
     },
@@ -113,6 +118,12 @@ fn is_default(age: &AgeUnit) -> bool {
 pub trait VictimPolicy: Send + Sync {
     /// The victim; `None` if there is no candidate.
     fn choose<'c>(&self, candidates: &'c Candidates<'_>, rng: &mut Rng) -> Option<Candidate<'c>>;
+
+    /// True if the policy asks how long ago the mapping units of a candidate were written ([`Candidate::youngest`] and others). The
+    /// drive then looks through each superblock once.
+    fn asks_for_unit_ages(&self) -> bool {
+        false
+    }
 }
 
 impl<F: Fn(&Candidate<'_>) -> f64 + Send + Sync> VictimPolicy for F {
@@ -227,6 +238,8 @@ pub(crate) struct Victims {
     slots: u32,
     minima: Minima,
     ages: AgeOrder,
+    /// How long ago mapping units were written, if the policy asks.
+    unit_ages: Option<UnitAges>,
     /// Invalid mapping units in the closed superblocks of each pool.
     garbage: Vec<u64>,
 }
@@ -235,8 +248,11 @@ impl Victims {
     /// One pool for each plane group; their numbers start at `first_pool`.
     pub(crate) fn new(spec: &VictimSpec, geometry: &Geometry, first_pool: u32) -> Self {
         let pools = geometry.die_count() * geometry.groups();
+        let policy = spec.policy();
+        let asks = policy.asks_for_unit_ages();
         Self {
-            policy: spec.policy(),
+            policy,
+            unit_ages: asks.then(|| UnitAges::new(geometry.superblock_count())),
             first_pool,
             blocks: geometry.blocks,
             slots: geometry.superblock_slots(),
@@ -247,10 +263,11 @@ impl Victims {
     }
 
     /// Bytes of memory of the victims of all pools.
-    pub(crate) fn memory(geometry: &Geometry) -> u64 {
+    pub(crate) fn memory(spec: &VictimSpec, geometry: &Geometry) -> u64 {
         let pools = u64::from(geometry.die_count()) * u64::from(geometry.groups());
         let superblocks = u64::from(geometry.superblock_count());
-        Minima::memory(pools, u64::from(geometry.blocks)) + AgeOrder::memory(pools, superblocks) + pools * 8
+        let unit_ages = if spec.policy().asks_for_unit_ages() { UnitAges::memory(superblocks) } else { 0 };
+        Minima::memory(pools, u64::from(geometry.blocks)) + AgeOrder::memory(pools, superblocks) + pools * 8 + unit_ages
     }
 
     /// A superblock becomes a candidate.
@@ -267,6 +284,9 @@ impl Victims {
         let group = pool - self.first_pool;
         self.garbage[group as usize] -= u64::from(self.slots - valid);
         self.minima.remove(superblock.get());
+        if let Some(unit_ages) = &mut self.unit_ages {
+            unit_ages.forget(superblock.get());
+        }
         self.ages.remove(group, superblock.get());
     }
 
@@ -289,12 +309,25 @@ impl Victims {
         self.garbage[(pool - self.first_pool) as usize] >= u64::from(self.slots)
     }
 
+    /// True if the policy asks how long ago mapping units were written.
+    pub(super) const fn asks_for_unit_ages(&self) -> bool {
+        self.unit_ages.is_some()
+    }
+
+    /// Notes the versions in the superblocks of a pool that were closed since the last time.
+    pub(super) fn note_versions(&mut self, pool: u32, versions: impl Fn(SuperblockId) -> Versions) {
+        if let Some(unit_ages) = &mut self.unit_ages {
+            unit_ages.update(&self.ages, pool - self.first_pool, versions);
+        }
+    }
+
     /// The next victim of a pool, if any superblock has garbage.
     pub(super) fn pick(&self, pool: u32, moment: Moment<'_>, rng: &mut Rng) -> Option<SuperblockId> {
         let group = pool - self.first_pool;
         let candidates = Candidates {
             minima: &self.minima,
             ages: &self.ages,
+            unit_ages: self.unit_ages.as_ref(),
             pool: group,
             first: group * self.blocks,
             blocks: self.blocks,
@@ -325,6 +358,7 @@ impl Victims {
 mod tests {
     use super::*;
     use base::units::Span;
+    use flash::nand::Stream;
 
     /// Victims of one pool of eight superblocks with 10 slots each, closed in the order given.
     fn closed(spec: VictimSpec, blocks: &[(u32, u32)]) -> Victims {
@@ -337,7 +371,13 @@ mod tests {
     /// So many microseconds after the begin, with three free superblocks. Superblock 5 was erased ten times, all others twice.
     fn moment(us: u64) -> Moment<'static> {
         let now = Time::ZERO + Span::from_us(us);
-        Moment { now, free: 3, erases: &|superblock| if superblock.get() == 5 { 10 } else { 2 } }
+        Moment {
+            now,
+            free: 3,
+            latest: 100,
+            erases: &|superblock| if superblock.get() == 5 { 10 } else { 2 },
+            stream: &|superblock| if superblock.get() == 5 { Stream::copies(3) } else { Stream::HOST },
+        }
     }
 
     const COST_BENEFIT: VictimSpec = VictimSpec::CostBenefit { age: AgeUnit::Superblocks };
@@ -492,6 +532,30 @@ mod tests {
         assert!(found[0].contains("did you mean `youngest`?"), "{found:?}");
         assert!(faults(&own("youngest", Some("7")))[0].starts_with("ftl.gc.victim.version: is \"7\""));
         assert_eq!(own("youngest", None).written_out(), own("youngest", Some("1")));
+    }
+
+    #[test]
+    fn a_formula_knows_streams_and_the_ages_of_mapping_units() {
+        let versions = |superblock: SuperblockId| {
+            // Superblock 3 has the newest, 2 the oldest on average, 1 the oldest.
+            let of = [[50; 2], [1, 90], [30, 40], [60, 99], [50; 2], [60, 61], [50; 2]];
+            Versions::of(of[superblock.index()].into_iter())
+        };
+        for (formula, victim) in [
+            ("copies", 5),
+            ("stream", 5),
+            ("1 - copies", 3),
+            ("-youngest", 3),
+            ("oldest", 1),
+            ("mean_age", 2),
+            ("oldest - youngest == 89", 1),
+        ] {
+            let mut victims = closed(score(formula), &BLOCKS);
+            victims.note_versions(0, versions);
+            let picked = victims.pick(0, moment(0), &mut Rng::stream(1, "test"));
+            assert_eq!(picked.map(SuperblockId::get), Some(victim), "{formula}");
+        }
+        assert_eq!(pick(score("youngest + oldest + mean_age"), &BLOCKS), Some(3), "nothing is known: all are equal");
     }
 
     #[test]

@@ -37,7 +37,7 @@ impl PageFtl {
             self.writer.stalled = true;
             return unplaced.push_back(unit);
         }
-        match self.writer.place(&self.blocks, &self.mapping, flash, set, &unit) {
+        match self.writer.place(&self.blocks, &self.mapping, flash, owners, (set, &unit)) {
             Some(pool) => self.accept(flash, owners, pool, unit),
             None if self.writer.makes_room(&self.blocks, &self.mapping, set) => {
                 self.writer.stalled = true;
@@ -101,7 +101,7 @@ impl PageFtl {
                 self.writer.unplaced[set as usize].pop_front();
                 continue;
             }
-            match self.writer.place(&self.blocks, &self.mapping, flash, set, &unit) {
+            match self.writer.place(&self.blocks, &self.mapping, flash, owners, (set, &unit)) {
                 Some(pool) => {
                     self.writer.unplaced[set as usize].pop_front();
                     self.accept(flash, owners, pool, unit);

@@ -153,7 +153,7 @@ impl Spec {
             low: share(buffer.low),
             superblocks: if whole { self.superblocks(unit, superblock, faults) } else { self.no_superblocks(faults) },
             flush: buffer.flush,
-            origins: self.ftl.streams.asks_for_requests(),
+            origins: self.ftl.asks_for_requests(),
         })
     }
 

@@ -6,6 +6,7 @@ mod collection;
 mod hydra;
 mod pairs;
 mod plane_reads;
+mod policies;
 mod reserve;
 mod samples;
 mod slc_mlc;
@@ -25,6 +26,7 @@ use ssd::{
 };
 
 use crate::leave_out_idle;
+pub(crate) use policies::evicting;
 pub use samples::settings_of;
 pub(crate) use suspend::short;
 pub(crate) use variation::varied;
@@ -497,6 +499,10 @@ pub fn settings() -> Vec<Setting> {
     settings.extend(plane_reads::of_families());
     settings.extend(variation::of_families());
     settings = for_every_map(settings, Book::streams);
+    settings = for_every_map(settings, Book::evictions);
+    let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
+    book.placements();
+    settings = for_every_map(book.settings, Book::paces);
     settings.extend(samples::settings_of(&[own()]));
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings

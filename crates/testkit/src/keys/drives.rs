@@ -210,7 +210,7 @@ pub fn fixtures() -> Vec<Fixture> {
         ),
     ];
     super::own::register_cached().expect("a name of one version");
-    for (name, map) in [
+    let maps = [
         ("page, map uncached", "map = { kind = \"uncached\", service = \"1us\" }\nmap-gather = 2"),
         (
             "page, map dftl",
@@ -225,12 +225,19 @@ pub fn fixtures() -> Vec<Fixture> {
             "[ftl.map]\nkind = \"fmmu\"\ncmt = \"512B\"\nctp = \"1KiB\"\nways = 2\nqueue = 3\nwindow = 2\nhigh = \"90%\"\nlow = \"80%\"\nwrite-buffers = 2\nCOSTS",
         ),
         ("page, map own", "map = { kind = \"own\", name = \"cached\", version = \"1\", ram = \"1KiB\" }"),
-    ] {
-        let rest = format!(
-            "[host]\nqueue-depth = 12\n[ftl]\nmap-unit = \"512B\"\nover-provisioning = \"66%\"\n{}",
-            costs(map)
-        );
-        fixtures.push(fixture(name, FLAT, "channels = 2\nchips = 2\n", &rest));
+    ];
+    for (name, map) in maps {
+        // Each cache with a formula, and once more with a policy of the program.
+        for (suffix, evict) in super::policies::evictions(map.contains("COSTS")) {
+            let rest = format!(
+                "[host]\nqueue-depth = 12\n[ftl]\nmap-unit = \"512B\"\nover-provisioning = \"66%\"\n{}",
+                costs(&map.replace("COSTS", &format!("{evict}\nCOSTS")))
+            );
+            fixtures.push(fixture(&format!("{name}{suffix}"), FLAT, "channels = 2\nchips = 2\n", &rest));
+        }
+    }
+    for (name, ftl) in super::policies::tables() {
+        fixtures.push(fixture(name, PART, "channels = 2\nchips = 2\n", &ftl));
     }
     // The size of an array is a whole number of blocks, so that hardly any other part or number of planes fits it.
     for (name, size) in [("part by its name", "blocks = 12"), ("size of the array", "size = \"1152KiB\"")] {

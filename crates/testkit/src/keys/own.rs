@@ -5,11 +5,11 @@
 use std::collections::VecDeque;
 
 use base::units::{Bytes, Lpn, Psn, SuperblockId};
-use ftl::map_unit::{AnyMapUnit, DftlSpec, MapSpec, register_map_unit};
+use ftl::map_unit::{AnyMapUnit, CachedBlock, DftlSpec, MapSpec, register_eviction_policy, register_map_unit};
 use ftl::simple::{Done, SimpleCommands, SimpleDrive, SimpleFtl, SimpleWrite};
 use ftl::{
-    Candidate, HostWrite, RegisterError, StreamPolicy, register_simple_ftl, register_stream_policy,
-    register_victim_policy,
+    Candidate, CollectionPool, HostWrite, PlacementPool, RegisterError, StreamPolicy, register_collection_policy,
+    register_placement_policy, register_simple_ftl, register_stream_policy, register_victim_policy,
 };
 
 /// Free blocks that only copies take.
@@ -177,4 +177,25 @@ impl StreamPolicy for Neighbours {
 pub(super) fn streams() -> &'static str {
     register_stream_policy("neighbours", "1", Neighbours).expect("a name of one version");
     "{ policy = \"own\", name = \"neighbours\", streams = 2, version = \"1\" }"
+}
+
+/// An eviction policy of this program, as a description names it.
+pub(super) fn eviction() -> &'static str {
+    let latest = |block: &CachedBlock<'_>| -(block.recency() as f64);
+    register_eviction_policy("latest", "1", latest).expect("a name of one version");
+    "{ policy = \"own\", name = \"latest\", version = \"1\" }"
+}
+
+/// A placement policy of this program, as a description names it.
+pub(super) fn placement() -> &'static str {
+    let emptiest = |pool: &PlacementPool<'_>| f64::from(pool.room()) - f64::from(pool.commands());
+    register_placement_policy("emptiest", "1", emptiest).expect("a name of one version");
+    "{ policy = \"own\", name = \"emptiest\", version = \"1\" }"
+}
+
+/// A collection policy of this program, as a description names it.
+pub(super) fn pace() -> &'static str {
+    let behind = |pool: &CollectionPool<'_>| if pool.writes() > 0 { 0 } else { pool.parallel() };
+    register_collection_policy("behind", "1", behind).expect("a name of one version");
+    "{ policy = \"own\", name = \"behind\", version = \"1\" }"
 }

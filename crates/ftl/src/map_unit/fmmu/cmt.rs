@@ -71,7 +71,7 @@ pub(super) struct Cmt {
 impl Cmt {
     pub(super) fn new(sizes: &Sizes, costs: Costs) -> Self {
         let blocks = sizes.cmt_blocks;
-        let cache = Cache::new(blocks, sizes.cmt_ways);
+        let cache = Cache::new(blocks, sizes.cmt_ways, sizes.evict);
         Self {
             layout: sizes.layout,
             costs: Charged::new(costs),

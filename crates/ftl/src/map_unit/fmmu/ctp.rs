@@ -79,7 +79,7 @@ pub(super) struct Ctp {
 impl Ctp {
     pub(super) fn new(sizes: &Sizes, costs: Costs) -> Self {
         let (blocks, page) = (sizes.ctp_blocks, sizes.layout.page);
-        let cache = Cache::new(blocks, sizes.ctp_ways);
+        let cache = Cache::new(blocks, sizes.ctp_ways, sizes.evict);
         Self {
             costs: Charged::new(costs),
             width: sizes.layout.block as usize,

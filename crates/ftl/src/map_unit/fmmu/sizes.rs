@@ -1,5 +1,6 @@
-//! The sizes of the two levels and of the queue between them.
+//! The sizes of the two levels and of the queue between them, and their eviction.
 
+use super::super::evict::EvictSpec;
 use super::super::layout::Layout;
 
 /// All sizes, in blocks.
@@ -10,6 +11,8 @@ pub(crate) struct Sizes {
     pub(crate) cmt_ways: u32,
     pub(crate) ctp_blocks: u32,
     pub(crate) ctp_ways: u32,
+    /// Which block of a set leaves, in both.
+    pub(crate) evict: EvictSpec,
     /// Clean blocks of the CMT at which a flush begins, and at which it ends.
     pub(crate) low: u32,
     pub(crate) high: u32,

@@ -112,7 +112,7 @@ impl<B: Backing> Core<B> {
             cores: plan.cores,
             by_cores: Divisor::new(plan.cores),
             shared_loads: plan.shared_loads,
-            cmt: Cache::new(plan.blocks, plan.ways),
+            cmt: Cache::new(plan.blocks, plan.ways, plan.evict),
             entries: BlockEntries::new(plan.blocks, plan.layout.block),
             backing,
             pages: PageStates::new(plan.layout.pages().div_ceil(plan.cores), plan.blocks),

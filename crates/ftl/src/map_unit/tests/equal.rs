@@ -2,13 +2,16 @@
 
 use base::units::{Lpn, Psn, Span, Time};
 use proptest::prelude::*;
+use proptest::sample::select;
 
 use super::super::backing::Plan;
+use super::super::evict::EvictSpec;
 use super::super::fmmu::{Fmmu, Sizes};
 use super::super::layout::Layout;
 use super::super::uncached::Uncached;
 use super::super::{AnyMapUnit, Ask, Asker, Costs, Table};
 use super::rig::Rig;
+use crate::own::Name;
 
 /// Sizes of a small map unit; each map unit uses some of them.
 #[derive(Clone, Copy, Debug)]
@@ -27,6 +30,7 @@ pub(super) struct Small {
     pub(super) low: u32,
     pub(super) timed: bool,
     pub(super) set_wait_queue: bool,
+    pub(super) evict: EvictSpec,
 }
 
 impl Small {
@@ -47,6 +51,7 @@ impl Small {
             shared_loads,
             blocks: self.cmt_sets * self.ways,
             ways: self.ways,
+            evict: self.evict,
         }
     }
 
@@ -67,6 +72,7 @@ impl Small {
             cmt_ways: self.ways,
             ctp_blocks,
             ctp_ways: self.ways,
+            evict: self.evict,
             low,
             high: (2 * low).clamp(low + 1, cmt_blocks),
             batch: 2,
@@ -94,12 +100,18 @@ impl Small {
     }
 }
 
+/// Second chance twice as often as each other policy, and a formula that evicts what was used last.
+fn every_policy() -> Vec<EvictSpec> {
+    let latest = EvictSpec::Score { score: Name::from("dirty + changes - recency") };
+    [EvictSpec::SecondChance, latest].into_iter().chain(EvictSpec::every()).collect()
+}
+
 fn small() -> impl Strategy<Value = Small> {
     let map = (1u32..80, 1u32..5, 1u32..5);
     let caches = (1u32..4, 1u32..8, 1u32..5);
     let software = (1u32..4, 1u32..6, 1u32..5);
-    (map, caches, software, (1u32..5, 0u32..4, 0u32..6, any::<bool>(), any::<bool>())).prop_map(
-        |(map, caches, software, rest)| Small {
+    (map, caches, software, (1u32..5, 0u32..4, 0u32..6, any::<bool>(), any::<bool>()), select(every_policy())).prop_map(
+        |(map, caches, software, rest, evict)| Small {
             units: map.0,
             block: map.1,
             blocks_in_page: map.2,
@@ -114,6 +126,7 @@ fn small() -> impl Strategy<Value = Small> {
             low: rest.2,
             timed: rest.3,
             set_wait_queue: rest.4,
+            evict,
         },
     )
 }

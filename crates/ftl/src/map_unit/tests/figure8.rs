@@ -4,6 +4,7 @@
 use base::units::{Lpn, Psn, Time};
 use flash::nand::Image;
 
+use super::super::EvictSpec;
 use super::super::fmmu::Fmmu;
 use super::super::{Answer, Ask, Asker, Job, MapUnit, Output, Ticket};
 use super::equal::Small;
@@ -23,6 +24,7 @@ const SMALL: Small = Small {
     low: 0,
     timed: true,
     set_wait_queue: true,
+    evict: EvictSpec::SecondChance,
 };
 
 /// Runs all steps to their ends; returns the output, and the end of the last step.

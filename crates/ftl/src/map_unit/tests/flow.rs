@@ -2,6 +2,7 @@
 
 use base::units::{Bytes, Lpn, Psn, Span};
 
+use super::super::EvictSpec;
 use super::super::{AnyMapUnit, Ask, Asker, CdftlSpec, DftlSpec, FmmuSpec, MapSpec, MapUnit};
 use super::equal::Small;
 use super::rig::Rig;
@@ -83,6 +84,7 @@ const SMALL: Small = Small {
     low: 4,
     timed: true,
     set_wait_queue: true,
+    evict: EvictSpec::SecondChance,
 };
 
 fn update(rig: &mut Rig, page: u32) {

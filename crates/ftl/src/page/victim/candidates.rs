@@ -4,18 +4,24 @@ use std::fmt;
 
 use base::engine::Rng;
 use base::units::{Span, SuperblockId, Time};
+use flash::nand::Stream;
 
 use super::order::AgeOrder;
+use super::unit_ages::{UnitAges, Versions};
 use crate::toolkit::Minima;
 
-/// The time, the free superblocks and the erases of a pool that looks for a victim.
+/// The time, the free superblocks, the writes, the erases and the streams of a pool that looks for a victim.
 #[derive(Clone, Copy)]
 pub(crate) struct Moment<'a> {
     pub(crate) now: Time,
     /// Its free superblocks.
     pub(crate) free: u32,
+    /// The version of the latest write.
+    pub(crate) latest: u32,
     /// How often a superblock was erased.
     pub(crate) erases: &'a dyn Fn(SuperblockId) -> u32,
+    /// The stream that wrote a superblock.
+    pub(crate) stream: &'a dyn Fn(SuperblockId) -> Stream,
 }
 
 /// The superblocks of a pool from which a [`VictimPolicy`](super::VictimPolicy) chooses: closed ones with at least one invalid
@@ -24,6 +30,7 @@ pub(crate) struct Moment<'a> {
 pub struct Candidates<'a> {
     pub(super) minima: &'a Minima,
     pub(super) ages: &'a AgeOrder,
+    pub(super) unit_ages: Option<&'a UnitAges>,
     pub(super) pool: u32,
     /// The pool's superblocks are `first..first + blocks`.
     pub(super) first: u32,
@@ -148,6 +155,43 @@ impl Candidate<'_> {
     #[must_use]
     pub fn erases(&self) -> u32 {
         (self.all.moment.erases)(self.superblock())
+    }
+
+    /// The number of the write stream that wrote it, among those of the host or those of copies.
+    #[must_use]
+    pub fn stream(&self) -> u8 {
+        (self.all.moment.stream)(self.superblock()).number()
+    }
+
+    /// True if collection or wear levelling wrote it.
+    #[must_use]
+    pub fn is_of_copies(&self) -> bool {
+        !(self.all.moment.stream)(self.superblock()).is_host()
+    }
+
+    /// The versions of its mapping units, if the policy [asks](super::VictimPolicy::asks_for_unit_ages).
+    fn versions(&self) -> Option<Versions> {
+        self.all.unit_ages.and_then(|ages| ages.of(self.superblock))
+    }
+
+    /// Writes since its youngest mapping unit was written; 0 if the policy does not
+    /// [ask](super::VictimPolicy::asks_for_unit_ages). A copy keeps the age of its original. Mapping units that had become invalid
+    /// before the superblock was a candidate do not count, and those that become invalid later do.
+    #[must_use]
+    pub fn youngest(&self) -> u32 {
+        self.versions().map_or(0, |versions| self.all.moment.latest.saturating_sub(versions.newest))
+    }
+
+    /// Writes since its oldest mapping unit was written, as for [`Self::youngest`].
+    #[must_use]
+    pub fn oldest(&self) -> u32 {
+        self.versions().map_or(0, |versions| self.all.moment.latest.saturating_sub(versions.oldest))
+    }
+
+    /// Writes since its mapping units were written, on average, as for [`Self::youngest`].
+    #[must_use]
+    pub fn mean_age(&self) -> f64 {
+        self.versions().map_or(0.0, |versions| (f64::from(self.all.moment.latest) - versions.mean).max(0.0))
     }
 }
 

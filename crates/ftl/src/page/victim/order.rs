@@ -70,6 +70,15 @@ impl AgeOrder {
         })
     }
 
+    /// Superblocks, those closed last at the beginning.
+    pub(super) fn latest_first(&self, pool: u32) -> impl Iterator<Item = u32> + '_ {
+        let tail = self.ends[pool as usize].1;
+        std::iter::successors((tail != NONE).then_some(tail), |sb| {
+            let before = self.links[*sb as usize].before;
+            (before != NONE).then_some(before)
+        })
+    }
+
     /// The number of superblocks that were closed after this one, in any pool.
     pub(super) fn closed_since(&self, superblock: u32) -> u64 {
         self.closings - self.links[superblock as usize].closed

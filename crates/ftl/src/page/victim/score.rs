@@ -6,7 +6,7 @@ use super::{Candidate, Candidates, VictimPolicy};
 use crate::formula::{Formula, FormulaError};
 
 /// The names of a formula, each with its meaning for a candidate.
-const NAMES: [(&str, &str); 8] = [
+const NAMES: [(&str, &str); 13] = [
     ("u", "share of its mapping units that are valid, 0 to 1"),
     ("valid", "its valid mapping units"),
     ("invalid", "its invalid mapping units"),
@@ -15,9 +15,17 @@ const NAMES: [(&str, &str); 8] = [
     ("erases", "how often it was erased"),
     ("mean_erases", "how often the candidates were erased, on average"),
     ("free", "free superblocks of the pool"),
+    ("stream", "number of the write stream that wrote it"),
+    ("copies", "1 if collection or wear levelling wrote it"),
+    ("youngest", "writes since its youngest mapping unit was written"),
+    ("oldest", "writes since its oldest mapping unit was written"),
+    ("mean_age", "writes since its mapping units were written, on average"),
 ];
 
 const MEAN_ERASES: usize = 6;
+const YOUNGEST: usize = 10;
+const OLDEST: usize = 11;
+const MEAN_AGE: usize = 12;
 
 /// The score of a candidate.
 pub(super) struct Score {
@@ -31,6 +39,10 @@ impl Score {
 }
 
 impl VictimPolicy for Score {
+    fn asks_for_unit_ages(&self) -> bool {
+        [YOUNGEST, OLDEST, MEAN_AGE].into_iter().any(|name| self.formula.uses(name))
+    }
+
     fn choose<'c>(&self, candidates: &'c Candidates<'_>, _: &mut Rng) -> Option<Candidate<'c>> {
         let mean_erases = if self.formula.uses(MEAN_ERASES) { candidates.mean_erases() } else { 0.0 };
         candidates.best(|candidate| {
@@ -42,7 +54,12 @@ impl VictimPolicy for Score {
                 4 => candidate.time().as_secs_f64(),
                 5 => f64::from(candidate.erases()),
                 MEAN_ERASES => mean_erases,
-                _ => f64::from(candidates.free()),
+                7 => f64::from(candidates.free()),
+                8 => f64::from(candidate.stream()),
+                9 => f64::from(u8::from(candidate.is_of_copies())),
+                YOUNGEST => f64::from(candidate.youngest()),
+                OLDEST => f64::from(candidate.oldest()),
+                _ => candidate.mean_age(),
             })
         })
     }

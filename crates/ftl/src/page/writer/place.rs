@@ -4,7 +4,7 @@ use crate::page::block_manager::BlockManager;
 use crate::page::block_manager::pool::Holds;
 use crate::page::mapping::Mapping;
 use crate::page::writer::Writer;
-use crate::port::{Flash, PageWrite};
+use crate::port::{Flash, Owners, PageWrite};
 
 impl Writer {
     /// The pool for a write: the placement's choice, or the emptiest pool of the set if that one is full.
@@ -13,9 +13,12 @@ impl Writer {
         blocks: &BlockManager,
         mapping: &Mapping,
         flash: &Flash<'_>,
-        set: u32,
-        unit: &PageWrite,
+        owners: &dyn Owners,
+        (set, unit): (u32, &PageWrite),
     ) -> Option<u32> {
+        if self.placer.has_policy() && mapping.kind_of(unit.lpn) == Holds::Data {
+            return self.place_by_policy(blocks, flash, owners, set, unit);
+        }
         let slots = blocks.geometry.superblock_slots();
         let stripe = blocks.shape.by_program_slots.quotient(unit.lpn.get());
         let home = if mapping.kind_of(unit.lpn) == Holds::Pages {

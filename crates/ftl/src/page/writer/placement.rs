@@ -1,5 +1,13 @@
 //! Placement: chooses the pool of a write.
 
+mod choice;
+mod own;
+mod policy;
+mod score;
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
 use base::steps;
 use base::units::DieId;
 use flash::nand::Geometry;
@@ -7,6 +15,9 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::pool_set::PoolSet;
+
+pub use own::register_placement_policy;
+pub use policy::{PlacementPolicy, PlacementPool, PlacementPools};
 
 /// The policy that distributes writes over the dies.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -44,6 +55,34 @@ pub enum PlacementSpec {
         #[serde(default)]
         order: Digits,
     },
+    /// Each mapping unit goes to the pool with the highest value of a formula, among the pools (dies, or groups of their planes)
+    /// that have room. Of several, the pool of the mapping unit before takes it while a program there is not full, or else the
+    /// next behind that pool in `order`. A value that is not a number is lower than all others.
+    Score {
+        /// The formula, with the operators and functions of `ftl.gc.victim.score`. Names of a pool: `pool`, `die`, `channel`,
+        /// `group` (of planes, in its die) and `turn` (numbers from 0; the pool whose turn is next has `turn` 0), `commands` and
+        /// `channel_commands` (flash commands that wait or are in progress), `waiting` (mapping units that wait for a free
+        /// superblock), `promised` (mapping units on their way to it), `filling` (1 if a program there takes more mapping
+        /// units), `free` (superblocks), `live` and `room` (mapping units) and `collecting` (1 while it collects garbage).
+        /// Names of the write: `address` (bytes), `size` (of the request, in bytes), `queue` and `stream`.
+        #[schemars(extend("examples" = ["10 * filling - commands", "-turn"]))]
+        score: Cow<'static, str>,
+        /// The order of the dimensions in which pools take turns.
+        #[serde(default)]
+        order: Digits,
+    },
+    /// Each mapping unit goes to the pool that a policy of the program chooses, which has registered it.
+    Own {
+        /// The name under which it is registered.
+        name: Cow<'static, str>,
+        /// The version with which it is registered. A resolved device has it, so that another version has other keys in a
+        /// store of results.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        version: Option<String>,
+        /// The order of the dimensions in which pools take turns.
+        #[serde(default)]
+        order: Digits,
+    },
 }
 
 impl Default for PlacementSpec {
@@ -53,7 +92,7 @@ impl Default for PlacementSpec {
 }
 
 impl PlacementSpec {
-    /// One of every policy with an order, for the conformance suite and the swarm.
+    /// One of every policy of the library but the formula, with an order, for the conformance suite and the swarm.
     #[must_use]
     pub const fn every(order: Digits) -> [Self; 5] {
         [
@@ -71,7 +110,9 @@ impl PlacementSpec {
             | Self::PageRoundRobin { order }
             | Self::BlockStriping { order }
             | Self::AddressStriping { order }
-            | Self::LeastLoaded { order } => *order,
+            | Self::LeastLoaded { order }
+            | Self::Score { order, .. }
+            | Self::Own { order, .. } => *order,
         }
     }
 }
@@ -178,6 +219,8 @@ impl JsonSchema for Digits {
 #[derive(Clone, Debug)]
 pub(crate) struct Placer {
     spec: PlacementSpec,
+    /// A formula, or a policy of the program, that chooses the pools.
+    policy: Option<Arc<dyn PlacementPolicy>>,
     /// The pools of each NVM set, which take turns.
     turns: Vec<Turns>,
     /// The NVM sets of each pool, and its place there; empty without a write buffer.
@@ -255,7 +298,8 @@ impl Placer {
             (0..pools.len() as u32).for_each(|place| ready.insert(place));
             Turns { pools, next: 0, ready, busy: 0 }
         };
-        Self { spec: spec.clone(), turns: sets.iter().map(turns).collect(), places: Vec::new(), skips: false }
+        let policy = spec.policy();
+        Self { spec: spec.clone(), policy, turns: sets.iter().map(turns).collect(), places: Vec::new(), skips: false }
     }
 
     /// The placement of writes that a buffer has gathered.
@@ -410,6 +454,7 @@ mod tests {
             PlacementSpec::BlockStriping { .. } => 2,
             PlacementSpec::AddressStriping { .. } => 3,
             PlacementSpec::LeastLoaded { .. } => 4,
+            PlacementSpec::Score { .. } | PlacementSpec::Own { .. } => unreachable!("not among them"),
         };
         assert!(PlacementSpec::every(Digits::default()).iter().map(place).eq(0..5));
         let orders: std::collections::BTreeSet<String> = Digits::every().map(|order| order.to_string()).collect();

@@ -1,0 +1,239 @@
+//! The pace of collection: how many copies a pool may have in progress at a moment.
+//!
+//! `start` and `stop` say when a pool is short of free superblocks. A pace says how much of the flash collection may take
+//! meanwhile: none while the host is busy, all of it while the host is idle. A pool that can no longer wait is exempt
+//! (`must_collect`), so no pace can stop the drive.
+
+mod formula;
+mod own;
+mod pool;
+
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use base::fault::Faults;
+use base::units::{Span, Time};
+use flash::backend::Cause;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Collector, CollectorState};
+use crate::event::Event;
+use crate::page::block_manager::pool::Holds;
+use crate::port::Flash;
+use crate::sabotage::Sabotage;
+
+pub use own::register_collection_policy;
+pub use pool::CollectionPool;
+
+/// How many copies a pool that is short of free superblocks may have in progress: at most `parallel`, and fewer if the pace says
+/// so. A pool has at least one copy in progress, whatever its pace says, while a write waits for a superblock there, while only the
+/// superblocks are free that the host leaves to copies, or while its victims are to be retired or levelled. Pools of translation
+/// pages have `parallel` copies.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, tag = "policy", rename_all = "kebab-case")]
+pub enum PaceSpec {
+    /// As many as `parallel` says.
+    #[default]
+    Full,
+    /// The value of a formula, rounded down; a value that is not a number counts as 0.
+    Formula {
+        /// The formula, with the operators and functions of `ftl.gc.victim.score`. Names: `free` (superblocks of the pool),
+        /// `start`, `stop` and `parallel` (as in `ftl.gc`), `copies` (of the pool, in progress), `erases` (of the pool, in
+        /// progress), `waiting` (mapping units that wait for a superblock of the pool), `writes` (programs of the host in progress
+        /// in the pool), `commands` (flash commands of the die that wait or are in progress), `u` (share of valid mapping units
+        /// in the candidate with the fewest, 1 without a candidate) and `idle` (seconds since the latest read, write or discard
+        /// reached the FTL).
+        #[schemars(extend("examples" = ["if(idle > 0.001, parallel, 0)", "if(writes > 0, 1, parallel)"]))]
+        copies: Cow<'static, str>,
+    },
+    /// As many as a policy of the program says, which has registered it.
+    Own {
+        /// The name under which it is registered.
+        name: Cow<'static, str>,
+        /// The version with which it is registered. A resolved device has it, so that another version has other keys in a
+        /// store of results.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        version: Option<String>,
+    },
+}
+
+/// Says how many copies a pool may have in progress.
+///
+/// A function from a pool to a number is a policy. A policy has no state of its own, so equal pools collect at an equal pace.
+pub trait CollectionPolicy: Send + Sync {
+    /// The most copies that the pool may have in progress now; 0 lets it collect later. The drive asks when a write, a copy or an
+    /// erase of the pool has ended, and while the pool waits 0.1 ms, 0.2 ms, 0.4 ms and so on after the latest request.
+    fn copies(&self, pool: &CollectionPool<'_>) -> u32;
+}
+
+impl<F: Fn(&CollectionPool<'_>) -> u32 + Send + Sync> CollectionPolicy for F {
+    fn copies(&self, pool: &CollectionPool<'_>) -> u32 {
+        self(pool)
+    }
+}
+
+impl fmt::Debug for dyn CollectionPolicy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a collection policy")
+    }
+}
+
+impl PaceSpec {
+    /// A formula for the conformance suite and the swarm, which lets pools wait for an idle drive.
+    #[must_use]
+    pub const fn sample() -> Self {
+        Self::Formula { copies: Cow::Borrowed("if(idle > 0.0005, parallel, (free < 2) + (u < 0.2) - writes)") }
+    }
+
+    pub(in crate::page) fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// Adds the faults of a formula or of the name of a policy.
+    pub(crate) fn check(&self, faults: &mut Faults) {
+        match self {
+            Self::Full => {}
+            Self::Formula { copies } => {
+                if let Err(error) = formula::ByFormula::parse(copies) {
+                    faults.add("ftl.gc.pace.copies", error.to_string(), "e.g. \"if(idle > 0.001, parallel, 0)\"");
+                }
+            }
+            Self::Own { name, version } => {
+                let keys = ("ftl.gc.pace.name", "ftl.gc.pace.version");
+                own::POLICIES.check(keys, name, version.as_deref(), faults);
+            }
+        }
+    }
+
+    /// The description with the version of a policy of the program.
+    pub(crate) fn written_out(self) -> Self {
+        match self {
+            Self::Own { name, .. } => {
+                let version = own::POLICIES.version(&name);
+                Self::Own { name, version }
+            }
+            other => other,
+        }
+    }
+
+    /// The pace of a drive from now on; `None` if it is full.
+    pub(in crate::page) fn pace(&self) -> Option<Box<Pace>> {
+        let (policy, looks_again): (Arc<dyn CollectionPolicy>, _) = match self {
+            Self::Full => return None,
+            Self::Formula { copies } => {
+                let formula = formula::ByFormula::parse(copies).expect("the description is checked");
+                let looks_again = formula.asks_for_idle();
+                (Arc::new(formula), looks_again)
+            }
+            Self::Own { name, .. } => (own::POLICIES.policy(name).expect("the description is checked"), true),
+        };
+        Some(Box::new(Pace { policy, looks_again, latest: Time::ZERO, next_look: None, is_due: false }))
+    }
+}
+
+/// The first time after the latest request at which pools that wait are looked at again; the next are twice, four times, ... as
+/// long after it.
+const FIRST_LOOK: Span = Span::from_us(100);
+/// The number of those times, so that an idle drive has no events for ever: the last is 14 minutes after the latest request.
+const LOOKS: u32 = 24;
+
+/// The pace of a drive.
+#[derive(Clone, Debug)]
+pub(in crate::page) struct Pace {
+    policy: Arc<dyn CollectionPolicy>,
+    /// True if the policy may say more only because time passes.
+    looks_again: bool,
+    /// The time of the latest request.
+    latest: Time,
+    /// The time of the event at which pools that wait are looked at again.
+    next_look: Option<Time>,
+    /// True if they are to be looked at now.
+    is_due: bool,
+}
+
+impl Pace {
+    /// The time at which pools that wait are looked at again.
+    fn look_after(&self, now: Time) -> Option<Time> {
+        (0..LOOKS).map(|power| self.latest + FIRST_LOOK * (1 << power)).find(|look| *look > now)
+    }
+}
+
+impl Pace {
+    /// The time of an event has come: pools that wait may go on.
+    pub(in crate::page) fn wake(&mut self, now: Time) {
+        if self.next_look.is_some_and(|look| look <= now) {
+            (self.next_look, self.is_due) = (None, true);
+        }
+    }
+}
+
+impl CollectorState {
+    /// Notes that a request has reached the FTL.
+    #[inline]
+    pub(in crate::page) fn note_request(&mut self, now: Time) {
+        if let Some(pace) = &mut self.pace {
+            pace.latest = now;
+        }
+    }
+
+    /// True if pools that wait are to be looked at now.
+    #[inline]
+    pub(in crate::page) fn is_due(&self) -> bool {
+        self.pace.as_ref().is_some_and(|pace| pace.is_due)
+    }
+
+    /// True, once, if pools that wait are to be looked at now.
+    pub(in crate::page) fn take_due(&mut self) -> bool {
+        self.pace.as_mut().is_some_and(|pace| std::mem::take(&mut pace.is_due))
+    }
+}
+
+impl Collector<'_> {
+    /// The most copies that a pool may have in progress now.
+    #[inline]
+    pub(super) fn copies_allowed(&mut self, flash: &mut Flash<'_>, pool: u32) -> u32 {
+        if self.state.pace.is_none() { self.blocks.gc.parallel } else { self.paced(flash, pool) }
+    }
+
+    #[inline(never)]
+    fn paced(&mut self, flash: &mut Flash<'_>, pool: u32) -> u32 {
+        let most = self.blocks.gc.parallel;
+        let gc = &self.blocks.pools[pool as usize].gc;
+        let collects = gc.active || !gc.victims.is_empty() || !gc.failing.is_empty();
+        if self.blocks.kind_in(pool) == Holds::Pages || !collects {
+            return most;
+        }
+        let least = u32::from(self.must_collect(pool) && !self.blocks.planted.is(Sabotage::PaceObeyed));
+        let Some(pace) = &mut self.state.pace else { return most };
+        let asked = pace.policy.copies(&CollectionPool::new(self.blocks, flash, pool, pace.latest)).min(most);
+        let allowed = asked.max(least);
+        if allowed < most
+            && pace.looks_again
+            && flash.backend.is_timed()
+            && pace.next_look.is_none()
+            && let Some(look) = pace.look_after(flash.now)
+        {
+            pace.next_look = Some(look);
+            flash.events.push(look, Event::Ftl);
+        }
+        allowed
+    }
+
+    /// True if a pool cannot wait with its collection: a write waits, the host could open no further superblock, or victims are
+    /// there for another reason than their garbage. Translation pages may be about to take a superblock, too.
+    fn must_collect(&self, pool: u32) -> bool {
+        let chosen = &self.blocks.pools[pool as usize];
+        let for_garbage = chosen.gc.failing.is_empty() && chosen.gc.victims.iter().all(|v| v.cause == Cause::Gc);
+        chosen.free.len() <= 1 + chosen.kept_for_copies()
+            || !for_garbage
+            || !chosen.queue.waiting.is_empty()
+            || self.blocks.gave_up
+            || self.writer.unplaced.iter().any(|waiting| !waiting.is_empty())
+            || self.writer.wants_block(self.blocks, pool)
+    }
+}
+
+#[cfg(test)]
+mod tests;

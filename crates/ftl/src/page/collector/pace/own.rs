@@ -1,0 +1,33 @@
+//! Collection policies of the program that uses this library.
+
+use std::sync::Arc;
+
+use super::CollectionPolicy;
+use crate::registry::{RegisterError, Registry};
+
+/// The registered policies.
+pub(super) static POLICIES: Registry<Arc<dyn CollectionPolicy>> =
+    Registry::new("collection policy", "register_collection_policy");
+
+/// Registers a collection policy, which descriptions of drives then name: `pace = { policy = "own", name = "..." }`.
+///
+/// The version is a part of the key of each result, so change it whenever the policy changes: a store of results then does not
+/// mix the two. A policy of the same name and version stays the one that was registered first.
+///
+/// ```
+/// // One copy at a time while the host writes.
+/// ftl::register_collection_policy("polite", "1", |pool: &ftl::CollectionPool<'_>| {
+///     if pool.writes() > 0 { 1 } else { pool.parallel() }
+/// })?;
+/// # Ok::<(), ftl::RegisterError>(())
+/// ```
+///
+/// # Errors
+/// If a policy of another version has the name.
+pub fn register_collection_policy(
+    name: impl Into<String>,
+    version: impl Into<String>,
+    policy: impl CollectionPolicy + 'static,
+) -> Result<(), RegisterError> {
+    POLICIES.register(name.into(), version.into(), Arc::new(policy))
+}

@@ -1,0 +1,153 @@
+//! How long ago the mapping units of a superblock were written, for policies that ask.
+//!
+//! A spare area has the version of its mapping unit, which grows by one with each write. So the ages of a superblock's mapping
+//! units need no state of each: the spare areas are looked through once, when the superblock is a candidate for the first time.
+
+use base::units::SuperblockId;
+use flash::nand::Spare;
+
+use super::order::AgeOrder;
+use crate::page::block_manager::BlockManager;
+use crate::port::Flash;
+
+/// The versions of the mapping units that were valid in a superblock when a victim was next chosen after it was closed.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(crate) struct Versions {
+    pub(crate) newest: u32,
+    pub(crate) oldest: u32,
+    pub(crate) mean: f64,
+}
+
+impl Versions {
+    /// The versions of some mapping units; 0 if there are none.
+    pub(crate) fn of(versions: impl Iterator<Item = u32>) -> Self {
+        let (mut newest, mut oldest, mut sum, mut count) = (0, u32::MAX, 0_u64, 0_u32);
+        for version in versions {
+            (newest, oldest) = (newest.max(version), oldest.min(version));
+            (sum, count) = (sum + u64::from(version), count + 1);
+        }
+        if count == 0 {
+            return Self::default();
+        }
+        Self { newest, oldest, mean: sum as f64 / f64::from(count) }
+    }
+}
+
+/// The versions in all closed superblocks.
+#[derive(Clone, Debug)]
+pub(super) struct UnitAges {
+    /// None of superblocks that were closed since a victim was chosen last.
+    known: Vec<Option<Versions>>,
+}
+
+impl UnitAges {
+    pub(super) fn new(superblocks: u32) -> Self {
+        Self { known: vec![None; superblocks as usize] }
+    }
+
+    pub(super) const fn memory(superblocks: u64) -> u64 {
+        superblocks * size_of::<Option<Versions>>() as u64
+    }
+
+    pub(super) fn forget(&mut self, superblock: u32) {
+        self.known[superblock as usize] = None;
+    }
+
+    pub(super) fn of(&self, superblock: u32) -> Option<Versions> {
+        self.known[superblock as usize]
+    }
+
+    /// Looks through the superblocks of a pool that were closed since the last time.
+    pub(super) fn update(&mut self, ages: &AgeOrder, pool: u32, versions: impl Fn(SuperblockId) -> Versions) {
+        for superblock in ages.latest_first(pool) {
+            let known = &mut self.known[superblock as usize];
+            if known.is_some() {
+                break;
+            }
+            *known = Some(versions(SuperblockId::new(superblock)));
+        }
+    }
+}
+
+impl BlockManager {
+    /// Notes the versions in the closed superblocks of a pool, if its policy asks how long ago mapping units were written.
+    #[inline]
+    pub(in crate::page) fn note_unit_ages(&mut self, flash: &Flash<'_>, pool: u32) {
+        let kind = self.kind_in(pool);
+        if !self.victims[kind].asks_for_unit_ages() {
+            return;
+        }
+        let (table, media) = (&self.table, flash.backend.media());
+        self.victims[kind].note_versions(pool, |superblock| {
+            Versions::of(table.valid_slots(superblock, 0).filter_map(|psn| match media.spare(psn) {
+                Spare::Data { version, .. } => Some(version),
+                Spare::Empty | Spare::Torn => None,
+            }))
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use base::units::Time;
+
+    use super::*;
+    use crate::page::PageFtl;
+    use crate::rig::Rig;
+
+    #[test]
+    fn the_mean_lies_between_the_oldest_and_the_newest() {
+        let Versions { newest, oldest, mean } = Versions::of([4, 9, 2].into_iter());
+        assert_eq!((newest, oldest), (9, 2));
+        assert!((mean - 5.0).abs() < 1e-12);
+        assert_eq!(Versions::of(std::iter::empty()), Versions::default());
+    }
+
+    #[test]
+    fn each_superblock_is_looked_through_once_after_it_was_closed() {
+        let (mut ages, mut unit_ages) = (AgeOrder::new(1, 4), UnitAges::new(4));
+        let looked = RefCell::new(Vec::new());
+        let versions = |superblock: SuperblockId| {
+            looked.borrow_mut().push(superblock.get());
+            Versions::of(std::iter::once(superblock.get()))
+        };
+        [2, 0].into_iter().for_each(|superblock| ages.append(Time::ZERO, 0, superblock));
+        unit_ages.update(&ages, 0, versions);
+        ages.append(Time::ZERO, 0, 3);
+        unit_ages.update(&ages, 0, versions);
+        unit_ages.update(&ages, 0, versions);
+        ages.remove(0, 2);
+        unit_ages.forget(2);
+        ages.append(Time::ZERO, 0, 2);
+        unit_ages.update(&ages, 0, versions);
+        assert_eq!(*looked.borrow(), [0, 2, 3, 2]);
+        assert_eq!(unit_ages.of(3).map(|versions| versions.newest), Some(3));
+        assert_eq!(unit_ages.of(1), None);
+    }
+
+    #[test]
+    fn a_drive_whose_policy_asks_for_ages_keeps_all_data() {
+        for score in ["mean_age * invalid", "oldest - youngest", "youngest", "invalid + copies - stream"] {
+            let mut rig = Rig::new(&format!(
+                "flash = {{ part = 'dirik-2009', channels = 1, chips = 1, blocks = 24, pages = 8, planes = 1 }}\n\
+                 ftl = {{ map-unit = '1KiB', over-provisioning = '40%', \
+                 gc = {{ victim = {{ policy = 'score', score = '{score}' }} }} }}"
+            ));
+            let units = rig.units();
+            (0..units).for_each(|lpn| rig.write(&[lpn], None));
+            for i in 0..4 * units {
+                rig.write(&[i * i % units], None);
+                rig.run_until_idle();
+            }
+            let ftl = rig.ftl.downcast_ref::<PageFtl>().expect("a page-mapped drive");
+            let victims = &ftl.blocks.victims.data;
+            let known = victims.closed(0).filter_map(|superblock| victims.unit_ages.as_ref()?.of(superblock.get()));
+            let known: Vec<_> = known.collect();
+            assert_eq!(known.is_empty(), score.starts_with("invalid"), "{score}");
+            let latest = ftl.mapping.versions.latest();
+            assert!(known.iter().all(|of| of.oldest <= of.newest && of.newest <= latest), "{score}");
+        }
+    }
+}

@@ -1,0 +1,31 @@
+//! Tables of a description with policies: by a formula, and by a policy of this program.
+
+use super::own;
+
+/// The evictions of a cache of map entries, each with the end of its device's name: none if there is no cache.
+pub(super) fn evictions(has_cache: bool) -> Vec<(&'static str, String)> {
+    if !has_cache {
+        return vec![("", String::new())];
+    }
+    let score = "evict = { policy = \"score\", score = \"age - recency\" }".to_owned();
+    vec![("", score), (", own eviction", format!("evict = {}", own::eviction()))]
+}
+
+/// Tables `[ftl]` with a placement or a pace.
+pub(super) fn tables() -> Vec<(&'static str, String)> {
+    let table = |ftl: &str| format!("[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\n{ftl}\n");
+    let placement = |placement: &str| table(&format!("placement = {placement}"));
+    let pace = |pace: &str| table(&format!("gc = {{ start = 3, stop = 4, parallel = 3, pace = {pace} }}"));
+    vec![
+        (
+            "page, placement by a formula",
+            placement("{ policy = \"score\", score = \"3 * filling - commands\", order = \"channel-chip-die-plane\" }"),
+        ),
+        ("page, placement by a policy of the program", placement(own::placement())),
+        (
+            "page, pace by a formula",
+            pace("{ policy = \"formula\", copies = \"if(idle > 0.0005, parallel, free < 2)\" }"),
+        ),
+        ("page, pace by a policy of the program", pace(own::pace())),
+    ]
+}
