@@ -184,7 +184,15 @@ impl Ftl for BlockFtl {
 
     #[inline]
     fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        self.finished(flash, owners, list);
+        let die = self.blocks.die_of(flash, list);
+        self.blocks.dies[die].under_way -= 1;
+        match Kind::of(flash.backend.list(list)) {
+            Kind::Read => self.read_finished(flash, owners, list),
+            Kind::Write => self.write_finished(flash, owners, die, list),
+            Kind::Merge => self.merge_finished(flash, owners, die, list),
+            Kind::Erase => self.erase_finished(flash, list),
+        }
+        self.start_next(flash, owners, die);
     }
 
     fn check(&self, media: &Media, _: Option<&Media>) {

@@ -198,7 +198,15 @@ impl Ftl for LogBlockFtl {
 
     #[inline]
     fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        self.finished(flash, owners, list);
+        self.blocks.under_way -= 1;
+        let (kind, log) = Kind::of(flash.backend.list(list));
+        match kind {
+            Kind::Read | Kind::OldPlace => self.read_finished(flash, owners, list, kind == Kind::Read),
+            Kind::Write => self.write_finished(flash, owners, list),
+            Kind::Merge => self.merger().finished(flash, log, list),
+            Kind::Erase => self.erase_finished(flash, list),
+        }
+        self.advance_merges(flash, owners);
     }
 
     fn check(&self, media: &Media, _: Option<&Media>) {

@@ -3,25 +3,12 @@
 use base::engine::Handle;
 use flash::backend::{List, Op};
 
-use super::{BlockFtl, Kind};
+use super::BlockFtl;
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::{Commands, Programmed, Slots};
 
 impl BlockFtl {
-    /// A list has finished.
-    pub(super) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        let die = self.blocks.die_of(flash, list);
-        self.blocks.dies[die].under_way -= 1;
-        match Kind::of(flash.backend.list(list)) {
-            Kind::Read => self.read_finished(flash, owners, list),
-            Kind::Write => self.write_finished(flash, owners, die, list),
-            Kind::Merge => self.merge_finished(flash, owners, die, list),
-            Kind::Erase => self.erase_finished(flash, list),
-        }
-        self.start_next(flash, owners, die);
-    }
-
-    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
+    pub(super) fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut slots = Slots::of(flash.backend, list);
         while let Some((place, slot)) = slots.next(flash.backend) {
@@ -32,7 +19,13 @@ impl BlockFtl {
         flash.backend.release(list);
     }
 
-    fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, die: usize, list: Handle<List>) {
+    pub(super) fn write_finished(
+        &mut self,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
+        die: usize,
+        list: Handle<List>,
+    ) {
         let service = Service::of(flash.backend.list(list));
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
@@ -58,7 +51,7 @@ impl BlockFtl {
         flash.backend.release(list);
     }
 
-    fn erase_finished(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
+    pub(super) fn erase_finished(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
         let erase = flash.backend.list(list).first().expect("an erase");
         let command = flash.backend.command(erase);
         let (superblock, failed) = (command.target.superblock, command.failed);

@@ -5,25 +5,18 @@ use flash::backend::{Cause, List, Op};
 
 use super::awaited::Awaited;
 use super::heap::Entry;
-use super::{Kind, LogBlockFtl};
+use super::LogBlockFtl;
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::{Commands, Programmed, Slots};
 
 impl LogBlockFtl {
-    /// A list has finished.
-    pub(super) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        self.blocks.under_way -= 1;
-        let (kind, log) = Kind::of(flash.backend.list(list));
-        match kind {
-            Kind::Read | Kind::OldPlace => self.read_finished(flash, owners, list, kind == Kind::Read),
-            Kind::Write => self.write_finished(flash, owners, list),
-            Kind::Merge => self.merger().finished(flash, log, list),
-            Kind::Erase => self.erase_finished(flash, list),
-        }
-        self.advance_merges(flash, owners);
-    }
-
-    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>, for_host: bool) {
+    pub(super) fn read_finished(
+        &mut self,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
+        list: Handle<List>,
+        for_host: bool,
+    ) {
         let service = Service::of(flash.backend.list(list));
         let mut slots = Slots::of(flash.backend, list);
         while let Some((place, slot)) = slots.next(flash.backend) {
@@ -36,7 +29,7 @@ impl LogBlockFtl {
         flash.backend.release(list);
     }
 
-    fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
+    pub(super) fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut programs = Commands::of(flash.backend, list);
         while let Some((handle, command)) = programs.next(flash.backend) {
@@ -73,7 +66,7 @@ impl LogBlockFtl {
         flash.backend.release(list);
     }
 
-    fn erase_finished(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
+    pub(super) fn erase_finished(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
         let erase = flash.backend.list(list).first().expect("an erase");
         let command = flash.backend.command(erase);
         debug_assert_eq!(command.op, Op::Erase);
