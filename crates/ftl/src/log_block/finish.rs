@@ -3,9 +3,9 @@
 use base::engine::Handle;
 use flash::backend::{Cause, List, Op};
 
+use super::LogBlockFtl;
 use super::awaited::Awaited;
 use super::heap::Entry;
-use super::LogBlockFtl;
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::{Commands, Programmed, Slots};
 
