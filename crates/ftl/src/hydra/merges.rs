@@ -91,12 +91,14 @@ pub(super) struct Merges {
 impl Index<u32> for Merges {
     type Output = Merge;
 
+    #[inline]
     fn index(&self, number: u32) -> &Merge {
         &self.slots[number as usize]
     }
 }
 
 impl IndexMut<u32> for Merges {
+    #[inline]
     fn index_mut(&mut self, number: u32) -> &mut Merge {
         &mut self.slots[number as usize]
     }
