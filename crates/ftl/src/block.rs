@@ -2,7 +2,7 @@
 //! Flash Translation Layer", Journal of Systems Architecture 55, 2009; Sung, Sec. 2.3).
 //!
 //! The map has an entry for each logical block; a page always has its own offset in a block. An overwrite goes to the
-//! same offset of a *replacement block*. A logical block is a [chain](chains): its data block and the replacement
+//! same offset of a *replacement block*. A logical block is a [chain](mapping): its data block and the replacement
 //! blocks behind it. A [merge] makes one block of a chain when the chain has reached its limit, or when its die has no
 //! free block for another replacement. Without replacement blocks each overwrite is a merge, which writes the new data
 //! itself (Sung, Sec. 2.3).
@@ -10,31 +10,29 @@
 //! Logical block `l` lives on die `l` modulo the number of dies, so dies share neither free blocks nor merges. The
 //! spare area of a page tells what it holds, so the FTL has no state for each page except for discarded ones.
 
-mod chains;
+mod block_manager;
 mod check;
 mod config;
-mod dies;
 mod family;
 mod finish;
+mod mapping;
 mod merge;
 mod mount;
-mod read;
 mod spec;
 #[cfg(test)]
 mod tests;
 mod write;
 
 use base::engine::Handle;
-use base::units::{Divisor, Lpn, SuperblockId, Time};
-use flash::backend::{List, Slot};
-use flash::nand::{Geometry, Media};
+use base::units::{Lpn, Time};
+use flash::backend::{Cause, List, Slot};
+use flash::nand::Media;
 
-use crate::port::{Flash, Ftl, Owner, Owners, PageRead, PageWrite, PowerCycle};
-use crate::sabotage::Planted;
-use crate::toolkit::{DieLists, Gates, Holes, Versions};
+use crate::port::{Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle};
+use crate::toolkit::{DieLists, Gates, add_read};
 
-use chains::{Block, Chain};
-use dies::Die;
+use block_manager::BlockManager;
+use mapping::Mapping;
 
 pub use config::BlockConfig;
 pub(crate) use family::BlockFamily;
@@ -77,22 +75,9 @@ impl Kind {
 /// A block-mapped FTL.
 #[derive(Clone, Debug)]
 pub struct BlockFtl {
-    geometry: Geometry,
-    /// Pages of a block.
-    pages: Divisor,
-    units: u32,
-    /// Replacement blocks behind a data block, at most.
-    replacements: u32,
-    blocks: Vec<Block>,
-    /// The chain of each logical block.
-    chains: Vec<Chain>,
-    dies: Vec<Die>,
-    holes: Holes,
+    blocks: BlockManager,
+    mapping: Mapping,
     gates: Gates<Lbn>,
-    /// Blocks that mount found without new pages; they are to be erased.
-    useless: Vec<SuperblockId>,
-    versions: Versions,
-    found: u32,
     /// The open lists of the current request.
     writing: DieLists<Handle<List>>,
     reading: DieLists<Handle<List>>,
@@ -102,29 +87,23 @@ pub struct BlockFtl {
     along: Vec<Option<PageWrite>>,
     /// The writes that the ending merge has taken along; empty between merges.
     taken: Vec<Slot>,
-    planted: Planted,
 }
 
 impl BlockFtl {
-    /// The logical block of a page, and the page's offset there.
-    #[inline]
-    const fn split(&self, lpn: Lpn) -> (Lbn, u32) {
-        self.pages.split(lpn.get())
-    }
-
-    /// The die of a logical block.
-    #[inline]
-    fn home(&self, lbn: Lbn) -> usize {
-        lbn as usize % self.dies.len()
-    }
-
-    fn block(&mut self, superblock: SuperblockId) -> &mut Block {
-        &mut self.blocks[superblock.index()]
-    }
-
-    fn submit(&mut self, flash: &mut Flash<'_>, die: usize, list: Handle<List>) {
-        self.dies[die].under_way += 1;
-        flash.submit(list);
+    /// Recovers the FTL from the media.
+    fn mount(config: &BlockConfig, from: &Mount<'_>) -> Self {
+        let mut blocks = BlockManager::new(config);
+        let dies = config.geometry.die_count();
+        Self {
+            mapping: Mapping::recover(&mut blocks, config, from),
+            gates: Gates::default(),
+            writing: DieLists::new(dies),
+            reading: DieLists::new(dies),
+            stalled: Vec::new(),
+            along: vec![None; blocks.pages as usize],
+            taken: Vec::new(),
+            blocks,
+        }
     }
 }
 
@@ -134,55 +113,86 @@ impl Ftl for BlockFtl {
     }
 
     fn units(&self) -> u32 {
-        self.units
+        self.mapping.units
     }
 
     fn free_blocks(&self) -> u64 {
-        self.dies.iter().map(|die| u64::from(die.free.len())).sum()
+        self.blocks.dies.iter().map(|die| u64::from(die.free.len())).sum()
     }
 
     fn latest_version(&self) -> u32 {
-        self.versions.latest()
+        self.mapping.versions.latest()
     }
 
     fn next_version(&mut self) -> u32 {
-        self.versions.next()
+        self.mapping.versions.next()
     }
 
     #[inline]
     fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
-        self.read(flash, owners, wanted, lpn)
+        let (lbn, offset) = self.mapping.split(lpn);
+        let Some(psn) = self.mapping.place_of(&self.blocks, flash.backend.media(), lbn, offset) else { return false };
+        let (superblock, _) = self.blocks.geometry.locate(psn);
+        let die = self.blocks.geometry.die_of(superblock);
+        self.blocks[superblock].pins += 1;
+        let list = self.reading.list(flash.backend, die, (owners.read_class(wanted.owner), Kind::Read as u32));
+        add_read(flash.backend, list, Cause::Host, wanted.slot(lpn, psn));
+        owners.charge(wanted.owner);
+        true
     }
 
     #[inline]
     fn end_read(&mut self, flash: &mut Flash<'_>) {
-        self.end_read(flash);
+        while let Some(list) = self.reading.pop_first() {
+            let die = self.blocks.die_of(flash, list);
+            self.blocks.submit(flash, die, list);
+        }
     }
 
     #[inline]
     fn write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
-        self.write(flash, owners, unit);
+        let (lbn, _) = self.mapping.split(unit.lpn);
+        let die = self.blocks.home(lbn);
+        // Pages of a logical block stay in order: a waiting first page must not break a sequence.
+        let behind = self.blocks.dies[die].waiting_for(lbn).is_some();
+        if behind || !self.place(flash, owners, &unit) {
+            self.blocks.dies[die].wait(lbn, unit, false);
+            if !self.stalled.contains(&die) {
+                self.stalled.push(die);
+            }
+        }
     }
 
     #[inline]
     fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        self.end_write(flash, owners);
+        self.send(flash);
+        while let Some(die) = self.stalled.pop() {
+            self.start_next(flash, owners, die);
+        }
     }
 
     /// Sixteen programs for each die. The address decides the die, so with fewer a die would often be idle while others
     /// have several programs to do: of dies chosen by chance, sixteen in seventeen have one.
     fn takes_writes(&self, _: u32, under_way: u32) -> bool {
-        under_way < 16 * self.geometry.die_count() * self.geometry.row_slots()
+        under_way < 16 * self.blocks.geometry.die_count() * self.blocks.geometry.row_slots()
     }
 
     fn discard(&mut self, _: Time, _: Owner, lpn: Lpn) -> bool {
-        self.discard(lpn);
+        self.mapping.discard(&self.blocks, lpn);
         false
     }
 
     #[inline]
     fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        self.finished(flash, owners, list);
+        let die = self.blocks.die_of(flash, list);
+        self.blocks.dies[die].under_way -= 1;
+        match Kind::of(flash.backend.list(list)) {
+            Kind::Read => self.read_finished(flash, owners, list),
+            Kind::Write => self.write_finished(flash, owners, die, list),
+            Kind::Merge => self.merge_finished(flash, owners, die, list),
+            Kind::Erase => self.erase_finished(flash, list),
+        }
+        self.start_next(flash, owners, die);
     }
 
     fn check(&self, media: &Media, _: Option<&Media>) {
@@ -190,8 +200,8 @@ impl Ftl for BlockFtl {
     }
 
     fn may_hold(&self, lpn: Lpn, media: &Media, _: Option<&Media>) -> bool {
-        let (lbn, offset) = self.split(lpn);
-        self.place_of(media, lbn, offset).is_some()
+        let (lbn, offset) = self.mapping.split(lpn);
+        self.mapping.place_of(&self.blocks, media, lbn, offset).is_some()
     }
 
     fn power_cycle(&mut self) -> Option<&mut dyn PowerCycle> {
@@ -201,6 +211,6 @@ impl Ftl for BlockFtl {
 
 impl PowerCycle for BlockFtl {
     fn found(&self) -> u32 {
-        self.found
+        self.mapping.found
     }
 }

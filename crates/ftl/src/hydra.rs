@@ -19,31 +19,34 @@ mod family;
 mod flush_log;
 mod free;
 mod journal;
+mod mapping;
 mod merge;
+mod merges;
 mod mount;
 mod spec;
 mod spread;
 mod superblocks;
 mod wear;
 
-use std::collections::VecDeque;
-
 use base::engine::Handle;
 use base::nonmax::NonMaxU32;
-use base::units::{Lpn, Psn, Span, Time};
+use base::units::{Lpn, Span, Time};
 use flash::backend::{Cause, Command, List};
 use flash::nand::Media;
 
 use crate::counters::Counters;
-use crate::port::{self, Background, Flash, Ftl, Owner, Owners, PageRead, PageWrite, PowerCycle, Saved, Service};
-use crate::toolkit::recovery::version_of;
-use crate::toolkit::{Slots, Versions, WearSpec, add_read};
+use crate::port::{
+    self, Background, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle, Saved, Service,
+};
+use crate::sabotage::Sabotage;
+use crate::toolkit::{Slots, add_read};
 
 use flush_log::FlushLog;
 use journal::{Journal, Record};
-use merge::Merge;
+use mapping::{Mapping, RowPlace};
+use merges::Merges;
 use superblocks::Superblocks;
-use wear::WearCheck;
+use wear::WearLeveller;
 
 pub(crate) use address::Layout;
 pub use config::HydraConfig;
@@ -74,126 +77,81 @@ impl Kind {
     }
 }
 
-/// The place of a row.
-#[derive(Clone, Copy, Debug)]
-struct RowPlace {
-    superblock: u32,
-    chip: u32,
-    psn: Psn,
-}
-
 /// Processor work: indices into `cpu_time`.
 const READ: usize = 0;
 const MERGE: usize = 1;
 
+/// The read request that is being collected.
+#[derive(Clone, Debug)]
+struct Reader {
+    list: Option<Handle<List>>,
+    /// The latest command of the list, for each die of a superchip.
+    last: Vec<Option<Handle<Command>>>,
+}
+
 /// The block-mapped FTL of Hydra.
 #[derive(Clone, Debug)]
 pub struct HydraFtl {
-    layout: Layout,
-    /// Rows the host can address.
-    units: u32,
     superblocks: Superblocks,
-    /// The physical superblock of each logical one.
-    map: Vec<Option<NonMaxU32>>,
-    /// Discarded rows that the mapped superblock still holds: one bit a row, for superblocks that have any. Empty until
-    /// the first discard.
-    forgotten: Vec<Option<Box<[u64]>>>,
+    mapping: Mapping,
     journal: Journal,
     /// Present if flushes are logged instead of merged.
     flush_log: Option<FlushLog>,
-    saved: Vec<Saved>,
-    versions: Versions,
-    merges: Vec<Merge>,
-    /// Free places in `merges`.
-    idle: Vec<u32>,
-    waiting: VecDeque<u32>,
-    /// Merges that controllers work on, and the limit: the number of controllers, or of superchips if it is not given.
-    working: u32,
-    at_once: u32,
+    merges: Merges,
     /// The mapping units of the host write that is being collected.
     gathering: Vec<PageWrite>,
-    /// The list of the read request that is being collected.
-    reading: Option<Handle<List>>,
-    /// The latest command of that list, for each die of a superchip.
-    read_chain: Vec<Option<Handle<Command>>>,
-    /// The latest command of the list that is being built, for each die of the superchip.
-    chain: Vec<Option<Handle<Command>>>,
-    /// The blocks of the merge that is being built, by die of its superchip.
-    blocks: Vec<merge::Blocks>,
+    reader: Reader,
     /// Records that have just become durable.
     logged: Vec<Record>,
     /// Processor time of a read request and of a merge (Sec. 4.2.3, Figs. 17 and 18).
     cpu_time: [Span; 2],
-    wear: WearSpec,
-    wear_checks: Vec<WearCheck>,
-    /// The FTL refuses writes, because it cannot write its log.
-    read_only: bool,
-    found: u32,
+    wear: WearLeveller,
     /// Counts since power-on.
-    counts: MergeCounters,
+    counters: MergeCounters,
 }
 
 impl HydraFtl {
-    /// Counts since power-on.
-    pub(crate) fn counters(&self) -> MergeCounters {
-        let (log_pages, maps) = self.journal.written();
-        let flush_pages = self.flush_log.as_ref().map_or(0, FlushLog::written);
-        let erase_spread = self.superblocks.erase_spread();
-        MergeCounters { log_pages, maps, flush_pages, erase_spread, ..self.counts }
-    }
-
-    /// Rows of a superblock: the most that one merge writes.
-    pub(crate) const fn batch(&self) -> u32 {
-        self.layout.rows()
-    }
-
-    /// True if a write handed over now would begin at once. Until then the buffer keeps it and absorbs newer writes.
-    pub(crate) fn takes_writes(&self) -> bool {
-        self.waiting.is_empty() && self.working < self.at_once
-    }
-
-    /// Reads sectors of a row for an owner. Returns false if the row holds no data.
-    #[inline]
-    pub(crate) fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
-        let Some(RowPlace { superblock, chip, psn }) = self.place_of_row(lpn, flash.backend.media()) else {
-            return false;
+    /// Recovers the FTL from the media. A new drive has empty media.
+    fn mount(config: &HydraConfig, from: &Mount<'_>) -> Self {
+        let (media, layout) = (from.media, config.layout);
+        let (journal, mut found) = Journal::mount(&layout, &config.areas, media, |area| Kind::Area.tag(area));
+        if from.planted.is(Sabotage::LogUnread) {
+            found.records.clear();
+        }
+        if from.planted.is(Sabotage::JournalShort) {
+            found.records.pop();
+        }
+        if from.planted.is(Sabotage::ReplacementForgotten) {
+            found.records.retain(|record| matches!(record, Record::Mapped { .. }));
+        }
+        let mut superblocks = Superblocks::new(layout, media.geometry(), config.wear.dynamic);
+        let mut mapping = Mapping::new(config, found.version);
+        mapping.replay(&mut superblocks, &found, from.planted);
+        superblocks.take_stock(media, mapping.map.iter().flatten().map(|superblock| superblock.get()));
+        mapping.found = mapping.count_rows(&superblocks, media);
+        let merged = |lpn| mapping.row_version(&superblocks, media, lpn);
+        let flush_log = FlushLog::mount(&layout, &config.areas, media, merged);
+        if let Some((_, newest)) = flush_log
+            && !from.planted.is(Sabotage::FlushesUnversioned)
+        {
+            mapping.versions.note(newest);
+        }
+        let mut ftl = Self {
+            superblocks,
+            mapping,
+            journal,
+            flush_log: flush_log.map(|(log, _)| log),
+            merges: Merges::new(config.at_once),
+            gathering: Vec::new(),
+            reader: Reader { list: None, last: vec![None; layout.chips as usize] },
+            logged: Vec::new(),
+            cpu_time: config.cpu_time,
+            wear: WearLeveller::new(&config.wear, layout.superchips),
+            counters: MergeCounters::default(),
         };
-        self.superblocks.pin(superblock);
-        let class = owners.read_class(wanted.owner);
-        let list = *self.reading.get_or_insert_with(|| flash.backend.open_list(class, Kind::Read.tag(0)));
-        let (command, _) = add_read(flash.backend, list, Cause::Host, wanted.slot(lpn, psn));
-        flash.backend.set_sectors(command, self.layout.bus_sectors(wanted.mask));
-        // A controller works on one superchip at a time (Sec. 3.3). It reads a chip's next page after it has sent the
-        // previous one.
-        if let Some(before) = self.read_chain[chip as usize].replace(command) {
-            flash.backend.depend(before, command);
-        }
-        owners.charge(wanted.owner);
-        true
-    }
-
-    /// The place of a row; none if it holds no data.
-    #[inline]
-    fn place_of_row(&self, lpn: Lpn, media: &Media) -> Option<RowPlace> {
-        let (logical, row) = self.layout.split(lpn);
-        let superblock = self.place_of(logical)?;
-        if self.is_forgotten(logical, row) {
-            return None;
-        }
-        let (chip, page) = self.layout.chip_and_page(row);
-        let block = self.superblocks.block(superblock, chip);
-        let psn = media.geometry().slot(block, page);
-        // A real drive would have to read an erased page to know that it is empty; here that takes no time.
-        media.holds_data(psn).then_some(RowPlace { superblock, chip, psn })
-    }
-
-    /// Submits the list of a complete read request.
-    #[inline]
-    pub(crate) fn end_read(&mut self, flash: &mut Flash<'_>) {
-        if let Some(list) = self.reading.take() {
-            self.read_chain.fill(None);
-            self.use_cpu(flash, list, READ);
-        }
+        ftl.log_replacements();
+        ftl.counters = MergeCounters::default();
+        ftl
     }
 
     /// Submits a list after the processor time that its preparation takes.
@@ -204,70 +162,128 @@ impl HydraFtl {
         flash.backend.use_cpu(flash.now, self.cpu_time[what], list.number().get(), flash.events);
     }
 
-    /// The processor has prepared a list: submits it.
-    pub(crate) fn on_cpu_done(flash: &mut Flash<'_>, token: u32) {
-        let number = std::num::NonZeroU32::new(token).expect("the number of a list");
-        flash.submit(Handle::from_number(number));
+    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
+        let service = Service::of(flash.backend.list(list));
+        let mut slots = Slots::of(flash.backend, list);
+        let mut freed = false;
+        while let Some((place, slot)) = slots.next(flash.backend) {
+            let (block, _) = flash.backend.geometry().locate(slot.psn);
+            freed |= self.superblocks.unpin(self.superblocks.of_block(block));
+            owners.read_done(&slot, flash.backend.content_of(place), service);
+        }
+        flash.backend.release(list);
+        if freed {
+            self.start(flash, owners);
+        }
     }
 
-    /// Adds a mapping unit to the host write that is being collected.
-    pub(crate) fn write(&mut self, unit: PageWrite) {
+    fn log_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, area: u32, list: Handle<List>) {
+        let mut log = self.flush_log.take().expect("a list of the log");
+        match log.finished(flash, area, list, |media, lpn| self.mapping.row_version(&self.superblocks, media, lpn)) {
+            Some(well) => owners.logged(well),
+            None => owners.room(),
+        }
+        self.flush_log = Some(log);
+        self.start(flash, owners);
+    }
+
+    /// Writes the pending log records, and the map if it is due.
+    fn write_journal(&mut self, flash: &mut Flash<'_>) {
+        if self.journal.wants_map() {
+            let version = self.mapping.versions.next();
+            let (superblocks, mapping) = (&self.superblocks, &self.mapping);
+            self.journal.store_map(flash, version, |words| {
+                mapping.store(superblocks, words);
+                words.extend(superblocks.all_erases());
+                words.extend(superblocks.stand_ins().iter().copied().map(NonMaxU32::to_word));
+            });
+        }
+        let versions = &mut self.mapping.versions;
+        self.journal.advance(flash, || versions.next());
+    }
+}
+
+impl Ftl for HydraFtl {
+    fn boxed(&self) -> Box<dyn Ftl> {
+        Box::new(self.clone())
+    }
+
+    fn units(&self) -> u32 {
+        self.mapping.units
+    }
+
+    fn free_blocks(&self) -> u64 {
+        self.superblocks.free_count()
+    }
+
+    fn latest_version(&self) -> u32 {
+        self.mapping.versions.latest()
+    }
+
+    fn next_version(&mut self) -> u32 {
+        self.mapping.versions.next()
+    }
+
+    #[inline]
+    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
+        let Some(RowPlace { superblock, chip, psn }) =
+            self.mapping.place_of_row(&self.superblocks, lpn, flash.backend.media())
+        else {
+            return false;
+        };
+        self.superblocks.pin(superblock);
+        let class = owners.read_class(wanted.owner);
+        let list = *self.reader.list.get_or_insert_with(|| flash.backend.open_list(class, Kind::Read.tag(0)));
+        let (command, _) = add_read(flash.backend, list, Cause::Host, wanted.slot(lpn, psn));
+        flash.backend.set_sectors(command, self.mapping.layout.bus_sectors(wanted.mask));
+        // A controller works on one superchip at a time (Sec. 3.3). It reads a chip's next page after it has sent the
+        // previous one.
+        if let Some(before) = self.reader.last[chip as usize].replace(command) {
+            flash.backend.depend(before, command);
+        }
+        owners.charge(wanted.owner);
+        true
+    }
+
+    #[inline]
+    fn end_read(&mut self, flash: &mut Flash<'_>) {
+        if let Some(list) = self.reader.list.take() {
+            self.reader.last.fill(None);
+            self.use_cpu(flash, list, READ);
+        }
+    }
+
+    #[inline]
+    fn write(&mut self, _: &mut Flash<'_>, _: &mut dyn Owners, unit: PageWrite) {
         self.gathering.push(unit);
     }
 
-    /// Ends a host write: queues a merge for each logical superblock in it.
-    pub(crate) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
+    /// Queues a merge for each logical superblock in the host write.
+    #[inline]
+    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         let mut units = std::mem::take(&mut self.gathering);
         units.sort_unstable_by_key(|unit| unit.lpn);
-        let layout = self.layout;
+        let layout = self.mapping.layout;
         for same in units.chunk_by(|a, b| layout.split(a.lpn).0 == layout.split(b.lpn).0) {
             let logical = layout.split(same[0].lpn).0;
-            self.queue(logical, Cause::Host, same.iter().copied());
+            self.merges.queue(logical, Cause::Host, same.iter().copied());
         }
         units.clear();
         self.gathering = units;
         self.start(flash, owners);
     }
 
-    /// Discards a row: it reads as zeros, and merges no longer copy it. After a power cut the row may be back.
-    pub(crate) fn discard(&mut self, lpn: Lpn) {
+    /// The row reads as zeros, and merges no longer copy it. After a power cut the row may be back.
+    fn discard(&mut self, _: Time, _: Owner, lpn: Lpn) -> bool {
         if let Some(log) = &mut self.flush_log {
             log.forget(lpn);
         }
-        let (logical, row) = self.layout.split(lpn);
-        let words = self.layout.rows().div_ceil(64) as usize;
-        if self.map[logical as usize].is_some() {
-            if self.forgotten.is_empty() {
-                self.forgotten.resize(self.map.len(), None);
-            }
-            let rows = self.forgotten[logical as usize].get_or_insert_with(|| vec![0; words].into());
-            rows[row as usize / 64] |= 1 << (row % 64);
-        }
+        self.mapping.forget(lpn);
+        false
     }
 
-    /// True if a row of a logical superblock may have been discarded.
     #[inline]
-    fn forgets(&self, logical: u32) -> bool {
-        self.forgotten.get(logical as usize).is_some_and(Option::is_some)
-    }
-
-    fn is_forgotten(&self, logical: u32, row: u32) -> bool {
-        self.forgotten
-            .get(logical as usize)
-            .and_then(Option::as_ref)
-            .is_some_and(|rows| rows[row as usize / 64] >> (row % 64) & 1 != 0)
-    }
-
-    /// Clears the discard of a row that has been written again.
-    fn remember(&mut self, lpn: Lpn) {
-        let (logical, row) = self.layout.split(lpn);
-        if let Some(Some(rows)) = self.forgotten.get_mut(logical as usize) {
-            rows[row as usize / 64] &= !(1 << (row % 64));
-        }
-    }
-
-    /// Dispatches a finished list by its kind.
-    pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
+    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         match Kind::of(flash.backend.list(list).tag()) {
             (Kind::Read, _) => self.read_finished(flash, owners, list),
             (Kind::Erase, number) => self.erase_finished(flash, owners, number, list),
@@ -291,129 +307,17 @@ impl HydraFtl {
         }
     }
 
-    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        let service = Service::of(flash.backend.list(list));
-        let mut slots = Slots::of(flash.backend, list);
-        let mut freed = false;
-        while let Some((place, slot)) = slots.next(flash.backend) {
-            let (block, _) = flash.backend.geometry().locate(slot.psn);
-            freed |= self.superblocks.unpin(self.superblocks.of_block(block));
-            owners.read_done(&slot, flash.backend.content_of(place), service);
-        }
-        flash.backend.release(list);
-        if freed {
-            self.start(flash, owners);
-        }
-    }
-
-    fn log_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, area: u32, list: Handle<List>) {
-        let mut log = self.flush_log.take().expect("a list of the log");
-        match log.finished(flash, area, list, |media, lpn| self.row_version(media, lpn)) {
-            Some(well) => owners.logged(well),
-            None => owners.room(),
-        }
-        self.flush_log = Some(log);
-        self.start(flash, owners);
-    }
-
-    /// The version of a row in its mapped superblock.
-    fn row_version(&self, media: &Media, lpn: Lpn) -> Option<u32> {
-        let (logical, row) = self.layout.split(lpn);
-        let superblock = self.place_of(logical)?;
-        let (chip, page) = self.layout.chip_and_page(row);
-        version_of(media, media.geometry().slot(self.superblocks.block(superblock, chip), page))
-    }
-
-    /// The physical superblock of a logical one.
-    #[inline]
-    fn place_of(&self, logical: u32) -> Option<u32> {
-        self.map[logical as usize].map(NonMaxU32::get)
-    }
-
-    /// Writes the pending log records, and the map if it is due.
-    fn write_journal(&mut self, flash: &mut Flash<'_>) {
-        if self.journal.wants_map() {
-            let version = self.versions.next();
-            let (superblocks, map) = (&self.superblocks, &self.map);
-            self.journal.store_map(flash, version, |words| {
-                // A logical superblock stays in its superchip, so its position needs no division.
-                let superchips = self.layout.superchips as usize;
-                let before = words.len();
-                words.resize(before + map.len(), u32::MAX);
-                let rows = words[before..].chunks_mut(superchips).zip(map.chunks(superchips));
-                for ((word, at), superchip) in rows.flat_map(|(words, row)| words.iter_mut().zip(row).zip(0..)) {
-                    *word = at.map_or(u32::MAX, |at| at.get() - superblocks.join(superchip, 0));
-                }
-                words.extend(superblocks.all_erases());
-                words.extend(superblocks.stand_ins().iter().copied().map(NonMaxU32::to_word));
-            });
-        }
-        let versions = &mut self.versions;
-        self.journal.advance(flash, || versions.next());
-    }
-}
-
-impl Ftl for HydraFtl {
-    fn boxed(&self) -> Box<dyn Ftl> {
-        Box::new(self.clone())
-    }
-
-    fn units(&self) -> u32 {
-        self.units
-    }
-
-    fn free_blocks(&self) -> u64 {
-        self.superblocks.free_count()
-    }
-
-    fn latest_version(&self) -> u32 {
-        self.versions.latest()
-    }
-
-    fn next_version(&mut self) -> u32 {
-        self.versions.next()
-    }
-
-    #[inline]
-    fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
-        self.read(flash, owners, wanted, lpn)
-    }
-
-    #[inline]
-    fn end_read(&mut self, flash: &mut Flash<'_>) {
-        self.end_read(flash);
-    }
-
-    #[inline]
-    fn write(&mut self, _: &mut Flash<'_>, _: &mut dyn Owners, unit: PageWrite) {
-        self.write(unit);
-    }
-
-    #[inline]
-    fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        self.end_write(flash, owners);
-    }
-
-    fn discard(&mut self, _: Time, _: Owner, lpn: Lpn) -> bool {
-        self.discard(lpn);
-        false
-    }
-
-    #[inline]
-    fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        self.finished(flash, owners, list);
-    }
-
     fn check(&self, media: &Media, _: Option<&Media>) {
         self.check(media);
     }
 
     fn may_hold(&self, lpn: Lpn, media: &Media, _: Option<&Media>) -> bool {
-        self.place_of_row(lpn, media).is_some()
+        self.mapping.place_of_row(&self.superblocks, lpn, media).is_some()
     }
 
+    /// Rows of a superblock: the most that one merge writes.
     fn batch(&self, _: u32) -> u32 {
-        self.batch()
+        self.mapping.layout.rows()
     }
 
     /// A merge that waits may begin without a word to the buffer.
@@ -421,12 +325,17 @@ impl Ftl for HydraFtl {
         false
     }
 
+    /// True if a write would begin at once. Until then the buffer keeps the write and absorbs newer ones.
     fn takes_writes(&self, _: u32, _: u32) -> bool {
-        self.takes_writes()
+        !self.merges.is_any_waiting() && self.merges.has_controller()
     }
 
     fn counters(&self, _: Time) -> Counters {
-        Counters { merges: Some(self.counters()), ..Counters::default() }
+        let (log_pages, maps) = self.journal.written();
+        let flush_pages = self.flush_log.as_ref().map_or(0, FlushLog::written);
+        let erase_spread = self.superblocks.erase_spread();
+        let merges = MergeCounters { log_pages, maps, flush_pages, erase_spread, ..self.counters };
+        Counters { merges: Some(merges), ..Counters::default() }
     }
 
     fn background(&mut self) -> Option<&mut dyn Background> {
@@ -464,23 +373,41 @@ impl port::FlushLog for HydraFtl {
     }
 
     fn take_saved(&mut self) -> Vec<Saved> {
-        std::mem::take(&mut self.saved)
+        self.flush_log.as_mut().map_or_else(Vec::new, FlushLog::take_saved)
     }
 }
 
 impl Background for HydraFtl {
     #[inline]
     fn on_idle(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) -> bool {
-        self.on_idle(flash, owners)
+        if !self.wear.is_on() || self.merges.read_only || !self.merges.is_empty() {
+            return false;
+        }
+        let mut begun = false;
+        for superchip in 0..self.mapping.layout.superchips {
+            if !self.merges.has_controller() {
+                break;
+            }
+            if let Some((logical, target)) = self.wear.next_move(&self.superblocks, &self.mapping, superchip) {
+                self.superblocks.take_this(target);
+                let number = self.merges.add(logical, Cause::Wear);
+                self.merges.working += 1;
+                self.begin(flash, owners, number, target);
+                begun = true;
+            }
+        }
+        begun
     }
 
+    /// The processor has prepared a list: submits the list.
     fn on_cpu_done(&self, flash: &mut Flash<'_>, token: u32) {
-        Self::on_cpu_done(flash, token);
+        let number = std::num::NonZeroU32::new(token).expect("the number of a list");
+        flash.submit(Handle::from_number(number));
     }
 }
 
 impl PowerCycle for HydraFtl {
     fn found(&self) -> u32 {
-        self.found
+        self.mapping.found
     }
 }

@@ -7,7 +7,7 @@
 //! block into a new one.
 //!
 //! The spare area of a page tells what it holds, so a data block needs no state for each page; discarded pages are
-//! [kept apart](Holes). A superblock is one block, and a die is one chip.
+//! [kept apart](crate::toolkit::Holes). A superblock is one block, and a die is one chip.
 //!
 //! Rules that keep data and progress:
 //!
@@ -22,7 +22,7 @@ mod address;
 mod allocate;
 mod awaited;
 mod bast;
-mod blocks;
+mod block_manager;
 mod check;
 mod config;
 mod counters;
@@ -33,35 +33,31 @@ mod fold;
 mod heap;
 mod ideal;
 mod logs;
+mod mapping;
 mod merge;
 mod mount;
 mod order;
 mod policy;
-mod read;
+mod reader;
 mod spec;
 mod waiting;
 mod write;
 
-use std::collections::VecDeque;
-
 use base::engine::Handle;
-use base::units::{DieId, Lpn, Psn, SuperblockId, Time};
+use base::units::{Lpn, Time};
 use flash::backend::List;
-use flash::nand::{Geometry, Media};
+use flash::nand::Media;
 
 use crate::counters::Counters;
 use crate::port::{Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle};
-use crate::sabotage::Planted;
-use crate::toolkit::{DieLists, Gates, Holes, Versions};
 
-use address::{Address, Lbn};
-use allocate::{Allocator, Use};
-use blocks::Block;
-use fold::Lists;
-use ideal::Ideal;
-use logs::{LogId, Logs};
-use merge::Job;
-use waiting::Waiting;
+use awaited::Awaited;
+use block_manager::BlockManager;
+use logs::LogId;
+use mapping::Mapping;
+use merge::{Merger, Merges};
+use reader::{Held, Reader};
+use write::Writer;
 
 pub use config::LogBlockConfig;
 pub use counters::LogMerges;
@@ -94,154 +90,33 @@ impl Kind {
     }
 }
 
-/// A read that waits for a merge which has already erased its sources.
-#[derive(Clone, Copy, Debug)]
-struct Held {
-    lpn: Lpn,
-    wanted: PageRead,
-}
-
 /// A log-block FTL.
 #[derive(Clone, Debug)]
 pub struct LogBlockFtl {
-    geometry: Geometry,
-    /// Pages of a block.
-    pages: u32,
-    address: Address,
-    policy: Policy,
-    spec: LogSpec,
-    units: u32,
-    blocks: Vec<Block>,
-    /// The data block of each logical block.
-    data: Vec<Option<SuperblockId>>,
-    holes: Holes,
-    logs: Logs,
-    allocator: Allocator,
-    gates: Gates<SuperblockId>,
-    /// Queued merges, oldest first; the first `parallel` of them are under way.
-    jobs: VecDeque<Job>,
-    /// Ended jobs, kept to reuse their allocations.
-    over: Vec<Job>,
-    waiting: Waiting,
-    held: Vec<Held>,
-    /// Logical blocks with pages in the log and without a data block. Each will need a free block.
-    orphans: u32,
-    /// Blocks that recovery found without valid pages; they are to be erased.
-    useless: Vec<SuperblockId>,
-    versions: Versions,
-    found: u32,
-    /// A block or a log block has become free, or a merge has moved on: waiting writes may have a place now.
-    changed_pools: bool,
-    /// Submitted lists that have not finished.
-    under_way: u32,
-    /// The open lists of the current request.
-    programming: DieLists<Handle<List>>,
-    reading: DieLists<Handle<List>>,
-    /// The dies of the current request's data blocks.
-    request_dies: Vec<DieId>,
-    /// The sources of a merge's pages, by offset; empty between merges.
-    sources: Vec<Option<Psn>>,
-    /// The lists of the merge that is being built.
-    lists: Lists,
-    merges: LogMerges,
-    ideal: Ideal,
-    planted: Planted,
+    blocks: BlockManager,
+    mapping: Mapping,
+    merges: Merges,
+    writer: Writer,
+    reader: Reader,
 }
 
 impl LogBlockFtl {
     /// Mounts the FTL: reads its state from the media.
     fn mount(config: &LogBlockConfig, from: &Mount<'_>) -> Self {
-        let geometry = config.geometry.clone();
-        let spec = config.spec.clone();
-        let pages = geometry.superblock_slots();
-        let address = Address::new(config.units, pages, spec.width(&geometry));
-        let mut ftl = Self {
-            pages,
-            address,
-            policy: config.policy,
-            units: config.units,
-            blocks: vec![Block::default(); geometry.superblock_count() as usize],
-            data: vec![None; address.blocks() as usize],
-            holes: Holes::new(address.blocks(), pages),
-            logs: Logs::new(address.blocks(), pages, spec.blocks, spec.parallel),
-            allocator: Allocator::new(spec.allocation, config.wear.dynamic, config.controllers, &geometry),
-            gates: Gates::default(),
-            jobs: VecDeque::new(),
-            over: Vec::new(),
-            waiting: Waiting::new(address.blocks()),
-            held: Vec::new(),
-            orphans: 0,
-            useless: Vec::new(),
-            versions: Versions::default(),
-            found: 0,
-            changed_pools: false,
-            under_way: 0,
-            programming: DieLists::new(geometry.die_count()),
-            reading: DieLists::new(geometry.die_count()),
-            request_dies: Vec::new(),
-            sources: vec![None; pages as usize],
-            lists: Lists::default(),
-            merges: LogMerges::default(),
-            ideal: Ideal::new(&config.timing),
-            planted: from.planted,
-            geometry,
-            spec,
-        };
-        ftl.recover_state(from.media);
-        ftl
-    }
-
-    /// The place of the newest copy of a page.
-    #[inline]
-    fn place_of(&self, media: &Media, lpn: Lpn) -> Option<Psn> {
-        let (lbn, offset) = self.address.split(lpn);
-        if let Some(place) = self.logs.find_page(lbn, offset) {
-            let (log, page) = self.logs.locate(place);
-            return Some(self.geometry.slot(self.logs.log(log).superblock, page));
-        }
-        self.in_data_block(media, lbn, offset)
-    }
-
-    /// The page in the data block, if it holds data that has not been discarded.
-    #[inline]
-    fn in_data_block(&self, media: &Media, lbn: Lbn, offset: u32) -> Option<Psn> {
-        let psn = self.geometry.slot(self.data[lbn as usize]?, offset);
-        let holds = media.holds_data(psn) && !self.holes.contains(lbn, offset);
-        holds.then_some(psn)
-    }
-
-    /// Discards a page at once.
-    pub(crate) fn discard(&mut self, lpn: Lpn) {
-        let (lbn, offset) = self.address.split(lpn);
-        self.with_orphans(lbn, |ftl| ftl.logs.unlink(lbn, offset));
-        let there = self.data[lbn as usize].is_some_and(|block| offset < self.blocks[block.index()].next);
-        // A merge under way may have copied the page from any block.
-        if there || self.is_folding(lbn) {
-            self.holes.insert(lbn, offset);
+        let mut blocks = BlockManager::new(config);
+        Self {
+            mapping: Mapping::recover(&mut blocks, config, from),
+            blocks,
+            merges: Merges::new(config),
+            writer: Writer::new(config),
+            reader: Reader::new(config.geometry.die_count()),
         }
     }
 
-    /// Applies a change to the log or the data block of a logical block, and keeps the count of orphans.
-    #[inline]
-    fn with_orphans<T>(&mut self, lbn: Lbn, change: impl FnOnce(&mut Self) -> T) -> T {
-        let orphan = |ftl: &Self| u32::from(ftl.data[lbn as usize].is_none() && !ftl.logs.is_empty(lbn));
-        let before = orphan(self);
-        let result = change(self);
-        self.orphans = self.orphans + orphan(self) - before;
-        result
-    }
-
-    fn submit(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
-        self.under_way += 1;
-        flash.submit(list);
-    }
-
-    /// Takes a free block, if possible on a die that the allocation method allows.
-    fn take_block(&mut self, flash: &Flash<'_>, purpose: Use, beside: Option<DieId>) -> Option<SuperblockId> {
-        let load = |die| flash.backend.load(die);
-        let superblock = self.allocator.take(purpose, beside, load)?;
-        self.blocks[superblock.index()].open();
-        Some(superblock)
+    /// The merges, with the parts that they work on.
+    fn merger(&mut self) -> Merger<'_> {
+        let Self { merges, blocks, mapping, writer, .. } = self;
+        Merger { merges, blocks, mapping, waiting: &mut writer.waiting }
     }
 }
 
@@ -251,60 +126,87 @@ impl Ftl for LogBlockFtl {
     }
 
     fn units(&self) -> u32 {
-        self.units
+        self.mapping.units
     }
 
     fn free_blocks(&self) -> u64 {
-        u64::from(self.allocator.count())
+        u64::from(self.blocks.allocator.count())
     }
 
     fn latest_version(&self) -> u32 {
-        self.versions.latest()
+        self.mapping.versions.latest()
     }
 
     fn next_version(&mut self) -> u32 {
-        self.versions.next()
+        self.mapping.versions.next()
     }
 
     #[inline]
     fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
-        self.read(flash, owners, wanted, lpn)
+        if self.merges.is_in_buffer(self.mapping.address.split(lpn).0) {
+            self.reader.held.push(Held { lpn, wanted });
+            return true;
+        }
+        let Some(psn) = self.mapping.place_of(flash.backend.media(), lpn) else { return false };
+        self.reader.read_at(&mut self.blocks, flash, owners, wanted, lpn, psn);
+        true
     }
 
     #[inline]
     fn end_read(&mut self, flash: &mut Flash<'_>) {
-        self.end_read(flash);
+        self.reader.submit(&mut self.blocks, flash);
     }
 
     #[inline]
     fn begin_write(&mut self, _: u32) {
-        self.begin_write();
+        self.writer.request_dies.clear();
     }
 
     #[inline]
     fn write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
-        self.write(flash, owners, unit);
+        // Pages of a logical block stay in order: a waiting first page must not break a sequence.
+        let (lbn, _) = self.mapping.address.split(unit.lpn);
+        let behind = self.writer.waiting.has(lbn);
+        let placed = if behind { Err(Awaited::Nothing) } else { self.place(flash, owners, &unit) };
+        if let Err(awaited) = placed {
+            self.writer.waiting.push(lbn, unit, awaited);
+        }
     }
 
     #[inline]
     fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        self.end_write(flash, owners);
+        self.writer.send(&mut self.blocks, flash);
+        self.advance_merges(flash, owners);
     }
 
     /// Sixteen programs for each die. The address decides the die, so with fewer a die would often be idle while others
     /// have several programs to do: of dies chosen by chance, sixteen in seventeen have one.
     fn takes_writes(&self, _: u32, under_way: u32) -> bool {
-        under_way < 16 * self.geometry.die_count() * self.geometry.row_slots()
+        under_way < 16 * self.blocks.geometry.die_count() * self.blocks.geometry.row_slots()
     }
 
     fn discard(&mut self, _: Time, _: Owner, lpn: Lpn) -> bool {
-        self.discard(lpn);
+        let (lbn, offset) = self.mapping.address.split(lpn);
+        self.mapping.with_orphans(lbn, |mapping| mapping.logs.unlink(lbn, offset));
+        let there = self.mapping.data[lbn as usize].is_some_and(|block| offset < self.blocks[block].next);
+        // A merge under way may have copied the page from any block.
+        if there || self.merges.is_folding(lbn) {
+            self.mapping.holes.insert(lbn, offset);
+        }
         false
     }
 
     #[inline]
     fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        self.finished(flash, owners, list);
+        self.blocks.under_way -= 1;
+        let (kind, log) = Kind::of(flash.backend.list(list));
+        match kind {
+            Kind::Read | Kind::OldPlace => self.read_finished(flash, owners, list, kind == Kind::Read),
+            Kind::Write => self.write_finished(flash, owners, list),
+            Kind::Merge => self.merger().finished(flash, log, list),
+            Kind::Erase => self.erase_finished(flash, list),
+        }
+        self.advance_merges(flash, owners);
     }
 
     fn check(&self, media: &Media, _: Option<&Media>) {
@@ -312,11 +214,11 @@ impl Ftl for LogBlockFtl {
     }
 
     fn may_hold(&self, lpn: Lpn, media: &Media, _: Option<&Media>) -> bool {
-        self.may_hold(lpn, media)
+        self.merges.is_in_buffer(self.mapping.address.split(lpn).0) || self.mapping.place_of(media, lpn).is_some()
     }
 
     fn counters(&self, _: Time) -> Counters {
-        Counters { log_merges: Some(self.merges), ..Counters::default() }
+        Counters { log_merges: Some(self.merges.counters), ..Counters::default() }
     }
 
     fn power_cycle(&mut self) -> Option<&mut dyn PowerCycle> {
@@ -326,10 +228,10 @@ impl Ftl for LogBlockFtl {
 
 impl PowerCycle for LogBlockFtl {
     fn found(&self) -> u32 {
-        self.found
+        self.mapping.found
     }
 
     fn power_fails(&mut self, flash: &mut Flash<'_>) {
-        self.power_fails(flash);
+        self.merger().power_fails(flash);
     }
 }

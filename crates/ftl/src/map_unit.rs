@@ -24,6 +24,7 @@ mod memory;
 mod mshrs;
 mod own;
 mod pages;
+mod questions;
 mod software;
 mod spec;
 mod table;

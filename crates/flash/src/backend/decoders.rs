@@ -232,17 +232,8 @@ impl DecoderPool {
         (decoder.current, decoder.last) = (Some(handle), Some(command.cause));
         let generation = decoder.meter.begin(now, until);
         events.push(until, Event::Decoder { decoder: number, generation }.into());
-        Phase {
-            resource: Resource::Decoder(number),
-            die: command.die.get(),
-            primitive: Primitive::Decode,
-            op: command.op,
-            cause: command.cause,
-            command: handle.number().get(),
-            ready: if last { command.ready } else { now },
-            from: now,
-            until,
-        }
+        let ready = if last { command.ready } else { now };
+        Phase::of((handle, command), (Resource::Decoder(number), Primitive::Decode), [ready, now, until])
     }
 
     /// A decoder has taken a codeword in, and takes the next. Returns the phase that begins.

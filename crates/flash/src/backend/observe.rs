@@ -75,6 +75,18 @@ pub struct Phase {
     pub until: Time,
 }
 
+impl Phase {
+    /// A phase of a command.
+    pub(super) const fn of(
+        (handle, command): (Handle<Command>, &Command),
+        (resource, primitive): (Resource, Primitive),
+        [ready, from, until]: [Time; 3],
+    ) -> Self {
+        let (op, cause, die) = (command.op, command.cause, command.die.get());
+        Self { resource, die, primitive, op, cause, command: handle.number().get(), ready, from, until }
+    }
+}
+
 /// A point in the life of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stop {

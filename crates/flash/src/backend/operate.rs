@@ -230,17 +230,8 @@ impl Backend {
         let from = now + delay;
         let until = from + time;
         if let Some(observer) = &mut self.observer {
-            observer.phase(Phase {
-                resource: self.rules.array_of(number),
-                die: command.die.get(),
-                primitive,
-                op: command.op,
-                cause: command.cause,
-                command: handle.number().get(),
-                ready: from,
-                from,
-                until,
-            });
+            let resource = self.rules.array_of(number);
+            observer.phase(Phase::of((handle, command), (resource, primitive), [from, from, until]));
         }
         let die = &mut self.dies[number as usize];
         if let Some(suspension) = &mut die.suspension {

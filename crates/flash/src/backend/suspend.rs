@@ -361,17 +361,8 @@ impl Backend {
         let (Some(spec), Some(suspension)) = (&rules.suspend, &mut die.suspension) else { return };
         let Some(StopTimes { work_until, free_at, gain }) = suspension.ask(now, spec, array, queue) else { return };
         let command = &table.commands[array];
-        let phase = Phase {
-            resource: Resource::Array(number),
-            die: number,
-            primitive: Primitive::Suspend,
-            op: command.op,
-            cause: command.cause,
-            command: array.number().get(),
-            ready: work_until,
-            from: work_until,
-            until: free_at,
-        };
+        let part = (Resource::Array(number), Primitive::Suspend);
+        let phase = Phase { die: number, ..Phase::of((array, command), part, [work_until, work_until, free_at]) };
         if let Some(observer) = observer {
             observer.shortened(phase.resource, number, phase.command, work_until);
             observer.phase(phase);
@@ -435,17 +426,9 @@ impl Backend {
         die.last = Some(command.cause);
         let primitive = if command.op == Op::Erase { Primitive::Erase } else { Primitive::Program };
         if let Some(observer) = observer.as_mut().filter(|_| !delay.is_zero()) {
-            observer.phase(Phase {
-                resource: Resource::Array(number),
-                die: number,
-                primitive: Primitive::Resume,
-                op: command.op,
-                cause: command.cause,
-                command: handle.number().get(),
-                ready: now,
-                from: now,
-                until: now + delay,
-            });
+            let part = (Resource::Array(number), Primitive::Resume);
+            let phase = Phase::of((handle, command), part, [now, now, now + delay]);
+            observer.phase(Phase { die: number, ..phase });
         }
         self.start_array(now, handle, (delay, left), primitive, (None, events));
         true

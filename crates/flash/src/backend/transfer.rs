@@ -106,17 +106,8 @@ impl Backend {
         let command = &mut self.table.commands[handle];
         let generation = channel.begin((now, load), handle, command, &mut self.table.lists);
         if let Some(observer) = &mut self.observer {
-            observer.phase(Phase {
-                resource: Resource::Channel(number),
-                die: command.die.get(),
-                primitive: state.primitive(),
-                op: command.op,
-                cause: command.cause,
-                command: handle.number().get(),
-                ready: command.ready,
-                from: now,
-                until,
-            });
+            let part = (Resource::Channel(number), state.primitive());
+            observer.phase(Phase::of((handle, command), part, [command.ready, now, until]));
         }
         events.push(until, Event::Bus { channel: number, generation }.into());
         if state == State::DataIn {
@@ -165,17 +156,8 @@ impl Backend {
         let from = channel.meter.until();
         channel.meter.begin(from, until);
         if let Some(observer) = &mut self.observer {
-            observer.phase(Phase {
-                resource: Resource::Channel(number),
-                die: command.die.get(),
-                primitive: Primitive::Hold,
-                op: command.op,
-                cause: command.cause,
-                command: handle.number().get(),
-                ready: from,
-                from,
-                until,
-            });
+            let part = (Resource::Channel(number), Primitive::Hold);
+            observer.phase(Phase::of((handle, command), part, [from, from, until]));
         }
     }
 

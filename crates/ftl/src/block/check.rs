@@ -6,7 +6,7 @@ use base::units::SuperblockId;
 use flash::nand::{Media, Spare};
 
 use super::BlockFtl;
-use super::chains::State;
+use super::block_manager::State;
 
 impl BlockFtl {
     /// Checks that the newest copy of every page is found, and that every block has one use. Slow: for tests.
@@ -15,21 +15,21 @@ impl BlockFtl {
     /// If an invariant is broken.
     pub(super) fn check(&self, media: &Media) {
         let mut used = BTreeSet::new();
-        for lbn in 0..self.chains.len() as u32 {
-            let blocks: Vec<SuperblockId> = self.chain(lbn).collect();
-            let chain = self.chains[lbn as usize];
+        for lbn in 0..self.mapping.chains.len() as u32 {
+            let blocks: Vec<SuperblockId> = self.mapping.chain(&self.blocks, lbn).collect();
+            let chain = self.mapping.chains[lbn as usize];
             assert_eq!(blocks.len() as u32, chain.length, "blocks of logical block {lbn}");
-            let die = &self.dies[self.home(lbn)];
+            let die = &self.blocks.dies[self.blocks.home(lbn)];
             assert_eq!(die.replaced.contains(&lbn), chain.length > 1, "replacement blocks of logical block {lbn}");
             for block in &blocks {
-                assert_eq!(self.geometry.die_of(*block).index(), self.home(lbn), "die of {block}");
+                assert_eq!(self.blocks.geometry.die_of(*block).index(), self.blocks.home(lbn), "die of {block}");
                 assert!(used.insert(*block), "{block} is in two chains");
             }
-            for offset in 0..self.pages.get() {
-                let spares = blocks.iter().map(|block| media.spare(self.geometry.slot(*block, offset)));
+            for offset in 0..self.blocks.pages {
+                let spares = blocks.iter().map(|block| media.spare(self.blocks.geometry.slot(*block, offset)));
                 let versions = spares.filter_map(|spare| match spare {
                     Spare::Data { lpn, version } => {
-                        assert_eq!(self.split(lpn), (lbn, offset), "{lpn} is in logical block {lbn}");
+                        assert_eq!(self.mapping.split(lpn), (lbn, offset), "{lpn} is in logical block {lbn}");
                         Some(version)
                     }
                     Spare::Empty | Spare::Torn => None,
@@ -37,11 +37,10 @@ impl BlockFtl {
                 assert!(versions.is_sorted_by(|newer, older| newer >= older), "page {offset} of logical block {lbn}");
             }
         }
-        for (number, die) in self.dies.iter().enumerate() {
+        for (number, die) in self.blocks.dies.iter().enumerate() {
             used.extend(die.merge.and_then(|merge| merge.destination));
-            let blocks = (0..self.blocks.len() as u32).map(SuperblockId::new);
-            let here = blocks.filter(|block| self.geometry.die_of(*block).index() == number);
-            let of = |state| here.clone().filter(move |block| self.blocks[block.index()].state == state);
+            let here = self.blocks.states().filter(|(block, _)| self.blocks.geometry.die_of(*block).index() == number);
+            let of = |state| here.clone().filter(move |(_, found)| *found == state).map(|(block, _)| block);
             for block in of(State::Free) {
                 assert!(media.is_erased(block), "{block} is free, and not erased");
             }
@@ -51,10 +50,8 @@ impl BlockFtl {
             let waiting: BTreeSet<_> = die.waiting.iter().map(|waiting| waiting.lbn).collect();
             assert_eq!(waiting.len(), die.waiting.len(), "each logical block waits once");
         }
-        used.extend(&self.useless);
-        let states = (0..).map(SuperblockId::new).zip(&self.blocks);
-        let in_use: BTreeSet<_> =
-            states.filter(|(_, info)| info.state == State::Used).map(|(block, _)| block).collect();
-        assert_eq!(in_use, used, "blocks in use, and blocks in chains");
+        used.extend(&self.blocks.useless);
+        let in_use = self.blocks.states().filter(|(_, state)| *state == State::Used).map(|(block, _)| block);
+        assert_eq!(in_use.collect::<BTreeSet<_>>(), used, "blocks in use, and blocks in chains");
     }
 }

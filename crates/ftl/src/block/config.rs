@@ -8,12 +8,12 @@ use base::units::{Span, SuperblockId};
 use flash::backend::{List, Timing};
 use flash::nand::{BlockBirth, Geometry, Media};
 
-use super::chains::{Block, Chain};
-use super::dies::Die;
+use super::block_manager::BlockManager;
+use super::mapping::Mapping;
 use super::{BlockFtl, BlockSpec, Lbn};
 use crate::family::Config;
 use crate::port::{Ftl, Mount, PageWrite};
-use crate::toolkit::{DieLists, ENTRY, FreeList, Holes, WearSpec};
+use crate::toolkit::{DieLists, ENTRY, WearSpec};
 
 /// The configuration of a block-mapped FTL on an array.
 #[derive(Clone, Debug)]
@@ -52,15 +52,10 @@ impl Config for BlockConfig {
     }
 
     fn memory(&self) -> u64 {
-        let (logical, pages) = (u64::from(self.logical()), self.geometry.superblock_slots());
-        let (blocks, dies) = (u64::from(self.geometry.superblock_count()), u64::from(self.geometry.die_count()));
-        blocks * size_of::<Block>() as u64
-            + logical * size_of::<Chain>() as u64
-            + Holes::memory(logical, pages)
-            + FreeList::memory(blocks)
-            + dies * size_of::<Die>() as u64
-            + 2 * DieLists::<Handle<List>>::memory(dies)
-            + u64::from(pages) * size_of::<Option<PageWrite>>() as u64
+        BlockManager::memory(&self.geometry)
+            + Mapping::memory(self)
+            + 2 * DieLists::<Handle<List>>::memory(self.geometry.die_count().into())
+            + u64::from(self.geometry.superblock_slots()) * size_of::<Option<PageWrite>>() as u64
     }
 
     /// The age of every programmed block, and the versions in a chain.

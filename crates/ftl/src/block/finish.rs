@@ -1,42 +1,31 @@
 //! Finished lists. Only here a write takes effect.
 
 use base::engine::Handle;
-use base::units::SuperblockId;
 use flash::backend::{List, Op};
 
-use super::chains::State;
-use super::{BlockFtl, Kind};
+use super::BlockFtl;
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::{Commands, Programmed, Slots};
 
 impl BlockFtl {
-    /// A list has finished.
-    pub(super) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        let die = self.die_of(flash, list);
-        self.dies[die].under_way -= 1;
-        match Kind::of(flash.backend.list(list)) {
-            Kind::Read => self.read_finished(flash, owners, list),
-            Kind::Write => self.write_finished(flash, owners, die, list),
-            Kind::Merge => self.merge_finished(flash, owners, die, list),
-            Kind::Erase => self.erase_finished(flash, die, list),
-        }
-        self.start_next(flash, owners, die);
-    }
-
-    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
+    pub(super) fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut slots = Slots::of(flash.backend, list);
         while let Some((place, slot)) = slots.next(flash.backend) {
             owners.read_done(&slot, flash.backend.content_of(place), service);
-            let (superblock, _) = self.geometry.locate(slot.psn);
-            let block = self.block(superblock);
-            block.pins = block.pins.checked_sub(1).expect("a pin for every read");
-            self.erase_unread(flash, superblock, flash::backend::Cause::Merge);
+            let (superblock, _) = self.blocks.geometry.locate(slot.psn);
+            self.blocks.unpin(flash, superblock);
         }
         flash.backend.release(list);
     }
 
-    fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, die: usize, list: Handle<List>) {
+    pub(super) fn write_finished(
+        &mut self,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
+        die: usize,
+        list: Handle<List>,
+    ) {
         let service = Service::of(flash.backend.list(list));
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
@@ -45,40 +34,28 @@ impl BlockFtl {
             }
             let (target, failed) = (command.target, command.failed);
             let Programmed { slot, torn, .. } = Programmed::of(flash.backend, handle, (target, failed), 0);
-            let (lbn, offset) = self.split(slot.lpn);
+            let (lbn, offset) = self.mapping.split(slot.lpn);
             self.gates.done(handle);
-            self.chains[lbn as usize].programs -= 1;
+            self.mapping.chains[lbn as usize].programs -= 1;
             if failed {
-                self.fail(target.superblock);
+                self.blocks.fail(target.superblock);
             }
             if torn {
                 // The owner still has the data: the FTL writes it again, elsewhere.
-                self.dies[die].wait(lbn, PageWrite::again(&slot), false);
+                self.blocks.dies[die].wait(lbn, PageWrite::again(&slot), false);
                 continue;
             }
-            self.holes.remove(lbn, offset);
+            self.mapping.holes.remove(lbn, offset);
             owners.write_done(slot.owner, service);
         }
         flash.backend.release(list);
     }
 
-    /// A program has failed: the block takes no more pages, and is retired after its merge.
-    pub(super) fn fail(&mut self, superblock: SuperblockId) {
-        let pages = self.pages.get();
-        let block = self.block(superblock);
-        (block.failing, block.next) = (true, pages);
-    }
-
-    fn erase_finished(&mut self, flash: &mut Flash<'_>, die: usize, list: Handle<List>) {
+    pub(super) fn erase_finished(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
         let erase = flash.backend.list(list).first().expect("an erase");
         let command = flash.backend.command(erase);
         let (superblock, failed) = (command.target.superblock, command.failed);
         flash.backend.release(list);
-        if failed {
-            return self.retire(flash, superblock);
-        }
-        self.block(superblock).state = State::Free;
-        self.dies[die].leaving -= 1;
-        self.dies[die].free.push(superblock, flash.backend.media().erases(superblock));
+        self.blocks.erased(flash, superblock, failed);
     }
 }

@@ -11,8 +11,8 @@ use base::units::{Psn, SuperblockId};
 use flash::backend::{Cause, Class, Command, List, Op};
 use flash::nand::Target;
 
-use super::chains::{Chain, State};
-use super::dies::{Merge, Waiting};
+use super::block_manager::{Merge, Waiting};
+use super::mapping::Chain;
 use super::{BlockFtl, Kind, Lbn};
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::{Commands, add_copy};
@@ -26,49 +26,50 @@ struct Copies {
 impl BlockFtl {
     /// Begins the merge of a logical block. Returns false if there is no room for it now.
     pub(super) fn merge(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, lbn: Lbn) -> bool {
-        let die = self.home(lbn);
-        let chain = self.chains[lbn as usize];
+        let die = self.blocks.home(lbn);
+        let chain = self.mapping.chains[lbn as usize];
         assert_eq!(chain.programs, 0, "a merge waits for the programs of its chain");
         let youngest = chain.newest.expect("a merge of something");
         if chain.length > 1 && self.is_whole(flash, lbn, youngest) {
-            self.dies[die].merge = Some(Merge { lbn, destination: None });
-            let from = self.blocks[youngest.index()].next;
+            self.blocks.dies[die].merge = Some(Merge { lbn, destination: None });
+            let from = self.blocks[youngest].next;
             self.copy(flash, owners, die, youngest, from);
             return true;
         }
         // A merge into the last free block takes no writes along. After a power cut its pages are then also in the
         // chain, and the block can be erased.
-        let free = self.dies[die].free.len();
+        let free = self.blocks.dies[die].free.len();
         if free == 0 || (free == 1 && chain.length == 1) {
             return false;
         }
         if free > 1 {
             self.take_along(die, lbn);
         }
-        let destination = self.take_free(die).expect("a free block");
-        self.dies[die].merge = Some(Merge { lbn, destination: Some(destination) });
+        let destination = self.blocks.take_free(die).expect("a free block");
+        self.blocks.dies[die].merge = Some(Merge { lbn, destination: Some(destination) });
         self.copy(flash, owners, die, destination, 0);
         true
     }
 
     /// True if the newest copies of all pages before the block's next one are in this block.
     fn is_whole(&self, flash: &Flash<'_>, lbn: Lbn, superblock: SuperblockId) -> bool {
-        let block = self.blocks[superblock.index()];
+        let block = self.blocks[superblock];
         let media = flash.backend.media();
-        let here = |psn: Psn| self.geometry.locate(psn).0 == superblock;
-        !block.failing && (0..block.next).all(|offset| self.place_of(media, lbn, offset).is_none_or(here))
+        let here = |psn: Psn| self.blocks.geometry.locate(psn).0 == superblock;
+        !block.failing
+            && (0..block.next).all(|offset| self.mapping.place_of(&self.blocks, media, lbn, offset).is_none_or(here))
     }
 
     /// Moves the waiting writes of a logical block from the queue of its die to its merge.
     fn take_along(&mut self, die: usize, lbn: Lbn) {
-        let waiting = &mut self.dies[die].waiting;
+        let waiting = &mut self.blocks.dies[die].waiting;
         let Some(place) = waiting.iter().position(|waiting| waiting.lbn == lbn) else { return };
         let Waiting { mut units, .. } = waiting.remove(place).expect("it was just found");
         for unit in units.drain(..) {
-            let (_, offset) = self.split(unit.lpn);
+            let (_, offset) = self.mapping.split(unit.lpn);
             self.along[offset as usize] = Some(unit);
         }
-        self.dies[die].over.push(units);
+        self.blocks.dies[die].over.push(units);
     }
 
     /// Submits the list of a merge: from a page on, the newest copies of all pages and the writes taken along.
@@ -80,23 +81,23 @@ impl BlockFtl {
         superblock: SuperblockId,
         from: u32,
     ) {
-        let lbn = self.dies[die].merge.expect("it has begun").lbn;
+        let lbn = self.blocks.dies[die].merge.expect("it has begun").lbn;
         let mut copies = Copies { list: flash.backend.open_list(Class::Other, Kind::Merge as u32), last: None };
         let mut along = std::mem::take(&mut self.along);
-        for offset in from..self.pages.get() {
+        for offset in from..self.blocks.pages {
             let target = Target { superblock, offset };
             if let Some(unit) = along[offset as usize].take() {
                 self.add_along(flash, owners, &mut copies, target, &unit);
-            } else if let Some(psn) = self.place_of(flash.backend.media(), lbn, offset) {
+            } else if let Some(psn) = self.mapping.place_of(&self.blocks, flash.backend.media(), lbn, offset) {
                 self.add_copy(flash, &mut copies, target, psn);
             } else {
                 continue;
             }
-            self.block(superblock).next = offset + 1;
+            self.blocks[superblock].next = offset + 1;
         }
         self.along = along;
         if copies.last.is_some() {
-            self.submit(flash, die, copies.list);
+            self.blocks.submit(flash, die, copies.list);
         } else {
             flash.backend.release(copies.list);
             self.end_merge(flash, die);
@@ -134,7 +135,7 @@ impl BlockFtl {
         die: usize,
         list: Handle<List>,
     ) {
-        let Merge { lbn, destination } = self.dies[die].merge.expect("its merge");
+        let Merge { lbn, destination } = self.blocks.dies[die].merge.expect("its merge");
         let service = Service::of(flash.backend.list(list));
         let (mut taken, mut failed) = (std::mem::take(&mut self.taken), false);
         let mut commands = Commands::of(flash.backend, list);
@@ -147,7 +148,7 @@ impl BlockFtl {
         flash.backend.release(list);
         if !failed {
             for slot in &taken {
-                self.holes.remove(lbn, self.split(slot.lpn).1);
+                self.mapping.holes.remove(lbn, self.mapping.split(slot.lpn).1);
             }
             self.end_merge(flash, die);
             taken.drain(..).for_each(|slot| owners.write_done(slot.owner, service));
@@ -155,46 +156,45 @@ impl BlockFtl {
             return;
         }
         // The chain is unchanged. The owners still have the data of the writes taken along, and these wait again.
-        self.dies[die].merge = None;
+        self.blocks.dies[die].merge = None;
         for slot in taken.drain(..).rev() {
-            self.dies[die].wait(lbn, PageWrite::again(&slot), true);
+            self.blocks.dies[die].wait(lbn, PageWrite::again(&slot), true);
         }
         self.taken = taken;
         match destination {
             Some(superblock) => {
-                self.block(superblock).failing = true;
-                self.give_up(flash, superblock, Cause::Recovery);
+                self.blocks[superblock].failing = true;
+                self.blocks.give_up(flash, superblock, Cause::Recovery);
             }
-            None => self.fail(self.chains[lbn as usize].newest.expect("it was copied to")),
+            None => self.blocks.fail(self.mapping.chains[lbn as usize].newest.expect("it was copied to")),
         }
     }
 
     /// All pages are in one block: makes it the data block, and gives up the others.
     fn end_merge(&mut self, flash: &mut Flash<'_>, die: usize) {
-        let Merge { lbn, destination } = self.dies[die].merge.take().expect("its merge");
-        let chain = self.chains[lbn as usize];
+        let Merge { lbn, destination } = self.blocks.dies[die].merge.take().expect("its merge");
+        let chain = self.mapping.chains[lbn as usize];
         let data = destination.or(chain.newest).expect("a block that was copied to");
-        let is_empty = self.blocks[data.index()].next == 0;
+        let is_empty = self.blocks[data].next == 0;
         let mut old = chain.newest;
         while let Some(superblock) = old {
-            old = self.blocks[superblock.index()].older;
+            old = self.blocks[superblock].older;
             if superblock != data {
-                self.give_up(flash, superblock, Cause::Merge);
+                self.blocks.give_up(flash, superblock, Cause::Merge);
             }
         }
-        self.dies[die].replaced.retain(|other| *other != lbn);
-        self.chains[lbn as usize] = Chain::default();
+        self.blocks.dies[die].replaced.retain(|other| *other != lbn);
+        self.mapping.chains[lbn as usize] = Chain::default();
         if is_empty {
             // All pages had been discarded.
-            self.block(data).state = State::Free;
-            self.dies[die].free.push(data, flash.backend.media().erases(data));
+            self.blocks.free(flash, data);
         } else {
-            self.link(lbn, data);
+            self.mapping.link(&mut self.blocks, lbn, data);
         }
-        for offset in 0..self.pages.get() {
-            let there = flash.backend.media().holds_data(self.geometry.slot(data, offset));
+        for offset in 0..self.blocks.pages {
+            let there = flash.backend.media().holds_data(self.blocks.geometry.slot(data, offset));
             if is_empty || !there {
-                self.holes.remove(lbn, offset);
+                self.mapping.holes.remove(lbn, offset);
             }
         }
     }

@@ -112,7 +112,7 @@ fn without_a_free_block_the_oldest_chain_is_merged() {
 /// The number of blocks of each chain.
 fn lengths(rig: &Rig) -> Vec<u32> {
     let ftl = rig.ftl.downcast_ref::<BlockFtl>().expect("a block map");
-    ftl.chains.iter().map(|chain| chain.length).collect()
+    ftl.mapping.chains.iter().map(|chain| chain.length).collect()
 }
 
 #[test]
@@ -236,9 +236,9 @@ fn the_block_map_takes_the_memory_it_predicts() {
          [ftl]\nkind = 'block'\nover-provisioning = '50%'",
     );
     let ftl = rig.ftl.downcast_ref::<BlockFtl>().expect("a block map");
-    let tables = size_of_val(&*ftl.blocks) + size_of_val(&*ftl.chains) + size_of_val(&*ftl.dies);
+    let tables = ftl.blocks.taken() + size_of_val(&*ftl.mapping.chains);
     // Each free block has a number and an erase count; each logical block a bit for each page, and their place.
-    let full = tables + 800 * 8 + ftl.chains.len() * (8 + 4);
+    let full = tables + 800 * 8 + ftl.mapping.chains.len() * (8 + 4);
     let said = rig.config.memory();
     // The lists of a request, and the pages of a merge.
     assert!((full as u64..full as u64 + 4096).contains(&said), "{said}, and the tables take {full}");

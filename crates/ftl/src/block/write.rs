@@ -1,62 +1,100 @@
 //! Host writes.
 
 use base::engine::Handle;
+use base::units::SuperblockId;
 use flash::backend::{Cause, Class, Command, List};
 use flash::nand::{Stream, Target};
 
-use super::{BlockFtl, Kind};
+use super::block_manager::Waiting;
+use super::{BlockFtl, Kind, Lbn, RESERVE};
 use crate::port::{Flash, Owners, PageWrite};
 use crate::toolkit::{push_unit, read_rest};
 
 impl BlockFtl {
-    /// Takes a mapping unit of the request.
-    pub(super) fn write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
-        let (lbn, _) = self.split(unit.lpn);
-        let die = self.home(lbn);
-        // Pages of a logical block stay in order: a waiting first page must not break a sequence.
-        let behind = self.dies[die].waiting_for(lbn).is_some();
-        if behind || !self.place(flash, owners, &unit) {
-            self.dies[die].wait(lbn, unit, false);
-            if !self.stalled.contains(&die) {
-                self.stalled.push(die);
+    /// Submits the lists of programs, one for each die.
+    pub(super) fn send(&mut self, flash: &mut Flash<'_>) {
+        while let Some(list) = self.writing.pop_first() {
+            let die = self.blocks.die_of(flash, list);
+            self.blocks.submit(flash, die, list);
+        }
+    }
+
+    /// Starts the waiting writes and merges of a die. Refuses writes only if nothing under way there could make room.
+    pub(super) fn start_next(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, die: usize) {
+        for superblock in std::mem::take(&mut self.blocks.useless) {
+            self.blocks.give_up(flash, superblock, Cause::Recovery);
+        }
+        loop {
+            if self.blocks.dies[die].waiting.is_empty() {
+                return;
+            }
+            self.place_waiting(flash, owners, die);
+            let Some(victim) = self.next_merge(die) else { break };
+            if !self.merge(flash, owners, victim) {
+                break;
+            }
+        }
+        if self.blocks.dies[die].under_way == 0 {
+            for unit in std::mem::take(&mut self.blocks.dies[die].waiting).into_iter().flat_map(|waiting| waiting.units)
+            {
+                owners.write_refused(unit.owner);
             }
         }
     }
 
-    /// Submits the programs of a complete request, and starts the dies at which writes wait.
-    pub(super) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
+    /// Programs the waiting writes of a die that have a place now.
+    fn place_waiting(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, die: usize) {
+        let mut all = std::mem::take(&mut self.blocks.dies[die].waiting);
+        all.retain_mut(|waiting| {
+            while let Some(unit) = waiting.units.front() {
+                if !self.place(flash, owners, unit) {
+                    return true;
+                }
+                waiting.units.pop_front();
+            }
+            self.blocks.dies[die].over.push(std::mem::take(&mut waiting.units));
+            false
+        });
+        self.blocks.dies[die].waiting = all;
         self.send(flash);
-        while let Some(die) = self.stalled.pop() {
-            self.start_next(flash, owners, die);
-        }
     }
 
-    /// Submits the lists of programs, one for each die.
-    pub(super) fn send(&mut self, flash: &mut Flash<'_>) {
-        while let Some(list) = self.writing.pop_first() {
-            let die = self.die_of(flash, list);
-            self.submit(flash, die, list);
+    /// The logical block that the die merges next. None if no write waits for a merge, or if a block is still being
+    /// erased: that one may be room enough.
+    fn next_merge(&self, die: usize) -> Option<Lbn> {
+        let here = &self.blocks.dies[die];
+        if here.merge.is_some() || here.leaving > 0 {
+            return None;
         }
-    }
-
-    /// The die of a list's commands.
-    pub(super) fn die_of(&self, flash: &Flash<'_>, list: Handle<List>) -> usize {
-        let first = flash.backend.list(list).first().expect("a list of commands");
-        self.geometry.die_of(flash.backend.command(first).target.superblock).index()
+        let idle = |lbn: &Lbn| self.mapping.chains[*lbn as usize].programs == 0;
+        // A power cut during a merge has cost a block, so that merge comes first.
+        let is_short = here.free.len() < RESERVE;
+        here.waiting.iter().find_map(|Waiting { lbn, .. }| {
+            let length = self.mapping.chains[*lbn as usize].length;
+            if !here.replaced.is_empty() && (is_short || length <= self.mapping.replacements) {
+                // It needs a free block.
+                here.replaced.iter().copied().find(idle)
+            } else {
+                // Its chain has reached its limit, or there is no block for a longer one.
+                Some(*lbn).filter(|lbn| length > 0 && idle(lbn))
+            }
+        })
     }
 
     /// Adds the program of a mapping unit to the list of its die. Returns false if there is no page for it now.
     pub(super) fn place(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: &PageWrite) -> bool {
-        let (lbn, offset) = self.split(unit.lpn);
-        if self.dies[self.home(lbn)].merge.is_some_and(|merge| merge.lbn == lbn) {
+        let (lbn, offset) = self.mapping.split(unit.lpn);
+        if self.blocks.dies[self.blocks.home(lbn)].merge.is_some_and(|merge| merge.lbn == lbn) {
             return false;
         }
         // Pages are programmed in order: the youngest block takes the page if it has nothing at or behind its offset.
-        let fits = |block: &base::units::SuperblockId| self.blocks[block.index()].next <= offset;
-        let Some(superblock) = self.chains[lbn as usize].newest.filter(fits).or_else(|| self.open(lbn)) else {
+        let fits = |block: &SuperblockId| self.blocks[*block].next <= offset;
+        let Some(superblock) =
+            self.mapping.chains[lbn as usize].newest.filter(fits).or_else(|| self.mapping.open(&mut self.blocks, lbn))
+        else {
             return false;
         };
-        let die = self.geometry.die_of(superblock);
+        let die = self.blocks.geometry.die_of(superblock);
         let list = self.writing.list(flash.backend, die, (Class::Other, Kind::Write as u32));
         let (program, reads) = self.add_program(flash, owners, list, Target { superblock, offset }, unit);
         // The programs of a chain run in order, across blocks too: the order of the blocks is that of their first
@@ -67,8 +105,8 @@ impl BlockFtl {
         if reads || self.gates.of(lbn).is_some() {
             self.gates.set(lbn, program);
         }
-        self.block(superblock).next = offset + 1;
-        self.chains[lbn as usize].programs += 1;
+        self.blocks[superblock].next = offset + 1;
+        self.mapping.chains[lbn as usize].programs += 1;
         true
     }
 
@@ -82,9 +120,9 @@ impl BlockFtl {
         target: Target,
         unit: &PageWrite,
     ) -> (Handle<Command>, bool) {
-        let (lbn, offset) = self.split(unit.lpn);
-        let partly = !unit.is_whole(self.geometry.sectors);
-        let rest = if partly { self.place_of(flash.backend.media(), lbn, offset) } else { None };
+        let (lbn, offset) = self.mapping.split(unit.lpn);
+        let partly = !unit.is_whole(self.blocks.geometry.sectors);
+        let rest = if partly { self.mapping.place_of(&self.blocks, flash.backend.media(), lbn, offset) } else { None };
         let program = flash.backend.add_program(list, Cause::Host, target, Stream::HOST);
         owners.charge(unit.owner);
         let to = push_unit(flash, owners, program, unit);

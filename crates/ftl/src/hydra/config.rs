@@ -7,7 +7,7 @@ use flash::backend::Timing;
 use flash::nand::Media;
 
 use super::superblocks::Superblocks;
-use super::{Areas, HydraFtl, Layout};
+use super::{Areas, HydraFtl, Layout, mount};
 use crate::family::Config;
 use crate::port::{Ftl, Mount};
 use crate::toolkit::{ENTRY, WearSpec};
@@ -70,7 +70,7 @@ impl Config for HydraConfig {
     }
 
     fn scan_time(&self, media: &Media, _: Option<&Media>) -> Span {
-        HydraFtl::scan_time(self, media)
+        mount::scan_time(self, media)
     }
 
     fn units(&self) -> u32 {

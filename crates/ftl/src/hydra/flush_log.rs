@@ -42,86 +42,100 @@ struct Full {
 /// The area's blocks on one die.
 #[derive(Clone, Debug, Default)]
 struct Strip {
+    /// The die, the first block and the number of blocks.
+    place: (u32, u32, u32),
     free: VecDeque<SuperblockId>,
     full: Vec<Full>,
     /// The erased block being filled, and its next page.
     current: Option<(SuperblockId, u32)>,
     erasing: Option<SuperblockId>,
+    /// The open list of the flush that is being built, and its latest program.
+    list: Option<(Handle<List>, Handle<Command>)>,
+}
+
+/// The next flush: rows packed into pages.
+#[derive(Clone, Debug, Default)]
+struct NextFlush {
+    /// The rows, each with its page.
+    rows: Vec<(PageWrite, u32)>,
+    /// The sectors used in the last page.
+    used: u32,
+}
+
+/// The flush under way.
+#[derive(Clone, Debug, Default)]
+struct Flush {
+    rows: Vec<Live>,
+    /// The version of the pages.
+    version: u32,
+    /// Lists that have not finished.
+    left: u32,
+    failed: bool,
 }
 
 /// The reserved area for flushes.
 #[derive(Clone, Debug)]
 pub(super) struct FlushLog {
-    /// Die, first block and number of blocks of each strip.
-    places: Vec<(u32, u32, u32)>,
+    layout: Layout,
     strips: Vec<Strip>,
-    pages: u32,
-    sectors: u32,
-    buses: u32,
-    /// The first logical number of the area's pages, and the first number of their images in the media.
-    first_number: u32,
+    /// The first number of the pages' images in the media.
     first_image: u32,
     /// The first tag of the area's lists; each strip has one for erases and one for programs.
     first_tag: u32,
     /// The strip that takes the next page.
     turn: usize,
-    /// The rows that are being packed, each with its page, and the sectors used in the last page.
-    packing: Vec<(PageWrite, u32)>,
-    used: u32,
-    /// The rows of the flush under way, the version of its pages, and the lists that have not finished.
-    writing: Vec<Live>,
-    version: u32,
-    left: u32,
-    failed: bool,
+    next: NextFlush,
+    flush: Flush,
     /// The live rows, by number.
     live: Vec<Live>,
+    /// The rows that recovery has found, for the buffer.
+    saved: Vec<Saved>,
     words: Vec<u32>,
-    lists: Vec<Option<(Handle<List>, Handle<Command>)>>,
     /// Pages written since power-on.
     written: u64,
 }
 
 impl FlushLog {
-    /// Recovers the area from the media. Also returns the rows for the buffer, and the newest version on flash.
+    /// Recovers the area from the media, if flushes are logged. Also returns the newest version on flash.
     /// `merged(row)` is the version of a row in its mapped superblock.
     pub(super) fn mount(
         layout: &Layout,
         areas: &Areas,
         media: &Media,
-        first_tag: u32,
         merged: impl Fn(Lpn) -> Option<u32>,
-    ) -> (Self, Vec<Saved>, u32) {
+    ) -> Option<(Self, u32)> {
+        if areas.strips.is_empty() {
+            return None;
+        }
         let mut log = Self {
-            places: areas.strips.clone(),
-            strips: vec![Strip::default(); areas.strips.len()],
-            pages: layout.pages,
-            sectors: layout.sectors,
-            buses: layout.buses,
-            first_number: layout.first_number(),
+            layout: *layout,
+            strips: areas.strips.iter().map(|place| Strip { place: *place, ..Strip::default() }).collect(),
             first_image: areas.images(layout),
-            first_tag,
+            first_tag: areas.places.len() as u32,
             turn: 0,
-            packing: Vec::new(),
-            used: 0,
-            writing: Vec::new(),
-            version: 0,
-            left: 0,
-            failed: false,
+            next: NextFlush::default(),
+            flush: Flush::default(),
             live: Vec::new(),
+            saved: Vec::new(),
             words: Vec::new(),
-            lists: vec![None; areas.strips.len()],
             written: 0,
         };
-        let (saved, newest) = log.recover(media, merged);
-        (log, saved, newest)
+        let newest = log.recover(media, merged);
+        Some((log, newest))
     }
 
-    fn recover(&mut self, media: &Media, merged: impl Fn(Lpn) -> Option<u32>) -> (Vec<Saved>, u32) {
+    /// The rows that recovery has found, for the buffer.
+    pub(super) fn take_saved(&mut self) -> Vec<Saved> {
+        std::mem::take(&mut self.saved)
+    }
+
+    fn recover(&mut self, media: &Media, merged: impl Fn(Lpn) -> Option<u32>) -> u32 {
         let mut found: Vec<(Live, Saved)> = Vec::new();
         for strip in 0..self.strips.len() {
-            for i in 0..self.places[strip].2 {
+            for i in 0..self.strips[strip].place.2 {
                 let block = self.block(media, strip, i);
-                let newest = (0..self.pages).filter_map(|page| self.scan(media, strip, i, page, &mut found)).max();
+                let newest =
+                    (0..self.layout.pages).filter_map(|page| self.scan(media, strip, i, page, &mut found)).max();
                 match newest {
                     Some(newest) => self.strips[strip].full.push(Full { block, newest }),
                     None if media.is_bad(block) => {}
@@ -132,16 +146,15 @@ impl FlushLog {
         let newest = self.strips.iter().flat_map(|strip| &strip.full).map(|full| full.newest).max().unwrap_or(0);
         // The last one of each row is the newest.
         found.sort_by_key(|(live, _)| (live.lpn, live.page, live.version));
-        let mut saved = Vec::new();
         for same in found.chunk_by(|(a, _), (b, _)| a.lpn == b.lpn) {
             let (live, content) = same[same.len() - 1];
             if merged(live.lpn).is_none_or(|version| version < live.version) {
                 self.live.push(live);
-                saved.push(content);
+                self.saved.push(content);
             }
         }
         self.release(media);
-        (saved, newest)
+        newest
     }
 
     /// Appends the rows of a page to `found`. Returns the version of the page, if it holds any.
@@ -159,14 +172,14 @@ impl FlushLog {
     }
 
     fn block(&self, media: &Media, strip: usize, i: u32) -> SuperblockId {
-        let (die, first, _) = self.places[strip];
+        let (die, first, _) = self.strips[strip].place;
         SuperblockId::new(die * media.geometry().blocks + first + i)
     }
 
     /// The number of a page, unique in the area.
     fn page_number(&self, strip: usize, block: u32, page: u32) -> u32 {
-        let before: u32 = self.places[..strip].iter().map(|place| place.2).sum();
-        (before + block) * self.pages + page
+        let before: u32 = self.strips[..strip].iter().map(|strip| strip.place.2).sum();
+        (before + block) * self.layout.pages + page
     }
 
     fn image(&self, strip: usize, block: u32, page: u32) -> u32 {
@@ -180,13 +193,13 @@ impl FlushLog {
 
     /// True while programs are under way.
     pub(super) const fn is_writing(&self) -> bool {
-        self.left > 0
+        self.flush.left > 0
     }
 
     /// Pages that can be written without another erase.
     pub(super) fn room(&self) -> u32 {
         let left = self.strips.iter().filter_map(|strip| strip.current);
-        left.map(|(_, next)| self.pages - next).sum()
+        left.map(|(_, next)| self.layout.pages - next).sum()
     }
 
     /// True if the log has no room, and only merges can make some.
@@ -222,73 +235,70 @@ impl FlushLog {
     /// Takes a row for the next pages. Returns false if they have no room.
     pub(super) fn take(&mut self, unit: PageWrite) -> bool {
         let sectors = unit.mask.count_ones();
-        let last = self.packing.last().map(|(_, page)| *page);
+        let last = self.next.rows.last().map(|(_, page)| *page);
         let page = match last {
-            Some(page) if self.used + sectors <= self.sectors => page,
+            Some(page) if self.next.used + sectors <= self.layout.sectors => page,
             _ => last.map_or(0, |page| page + 1),
         };
         if page >= self.room() {
             return false;
         }
-        self.used = if last == Some(page) { self.used + sectors } else { sectors };
-        self.packing.push((unit, page));
+        self.next.used = if last == Some(page) { self.next.used + sectors } else { sectors };
+        self.next.rows.push((unit, page));
         true
     }
 
     /// Writes the taken rows.
     pub(super) fn write(&mut self, flash: &mut Flash<'_>, owners: &dyn Owners, version: u32) {
-        let packing = std::mem::take(&mut self.packing);
-        (self.version, self.failed) = (version, false);
-        for rows in packing.chunk_by(|a, b| a.1 == b.1) {
-            self.write_page(flash, owners, rows);
+        let mut rows = std::mem::take(&mut self.next.rows);
+        (self.flush.version, self.flush.failed) = (version, false);
+        for page in rows.chunk_by(|a, b| a.1 == b.1) {
+            self.write_page(flash, owners, page);
         }
-        self.packing = packing;
-        self.packing.clear();
-        self.used = 0;
-        for i in 0..self.lists.len() {
-            if let Some((list, _)) = self.lists[i].take() {
-                self.left += 1;
-                flash.submit(list);
-            }
+        rows.clear();
+        self.next = NextFlush { rows, used: 0 };
+        for (list, _) in self.strips.iter_mut().filter_map(|strip| strip.list.take()) {
+            self.flush.left += 1;
+            flash.submit(list);
         }
     }
 
     fn write_page(&mut self, flash: &mut Flash<'_>, owners: &dyn Owners, rows: &[(PageWrite, u32)]) {
         let strips = self.strips.len();
-        let has_room = |strip: &usize| self.strips[*strip].current.is_some_and(|(_, next)| next < self.pages);
+        let has_room = |strip: &usize| self.strips[*strip].current.is_some_and(|(_, next)| next < self.layout.pages);
         let strip = (0..strips).map(|i| (self.turn + i) % strips).find(has_room).expect("there was room for the row");
         self.turn = strip + 1;
         let (block, page) = self.strips[strip].current.expect("it has room");
         self.strips[strip].current = Some((block, page + 1));
-        let before = self.lists[strip];
+        let before = self.strips[strip].list;
         let list = match before {
             Some((list, _)) => list,
             None => flash.backend.open_list(Class::Other, self.tag(strip, true)),
         };
         let target = Target { superblock: block, offset: page };
         let program = flash.backend.add_program(list, Cause::Flush, target, Stream::HOST);
-        let i = block.get() % flash.backend.geometry().blocks - self.places[strip].1;
-        let lpn = Lpn::new(self.first_number + self.image(strip, i, page));
+        let i = block.get() % flash.backend.geometry().blocks - self.strips[strip].place.1;
+        let lpn = Lpn::new(self.layout.first_number() + self.image(strip, i, page));
         let count: u32 = rows.iter().map(|(unit, _)| unit.mask.count_ones()).sum();
-        let slot = Slot { lpn, version: self.version, ..Slot::default() };
+        let slot = Slot { lpn, version: self.flush.version, ..Slot::default() };
         let slot = flash.backend.push_slot(program, slot);
         // The packed sectors fill all buses alike.
-        flash.backend.set_sectors(program, count.next_multiple_of(self.buses));
+        flash.backend.set_sectors(program, count.next_multiple_of(self.layout.buses));
         self.words.clear();
         let mut first = 0;
         for (unit, _) in rows {
             owners.pack(unit, flash.backend.content_mut(slot), first);
             first += unit.mask.count_ones() as usize;
             self.words.extend([unit.lpn.get(), unit.mask as u32, (unit.mask >> 32) as u32, unit.version]);
-            self.writing.push(Live { lpn: unit.lpn, version: unit.version, page: self.version });
+            self.flush.rows.push(Live { lpn: unit.lpn, version: unit.version, page: self.flush.version });
         }
         let image = self.image(strip, i, page);
-        flash.backend.media_mut().stage_image(image, None, self.version, &self.words);
+        flash.backend.media_mut().stage_image(image, None, self.flush.version, &self.words);
         // The programs run one after another, so that reads can go in between.
         if let Some((_, before)) = before {
             flash.backend.depend(before, program);
         }
-        self.lists[strip] = Some((list, program));
+        self.strips[strip].list = Some((list, program));
         self.written += 1;
     }
 
@@ -321,21 +331,21 @@ impl FlushLog {
         if failed {
             flash.backend.media_mut().retire(block);
         }
-        if failed || page == self.pages {
-            self.strips[strip].full.push(Full { block, newest: self.version });
+        if failed || page == self.layout.pages {
+            self.strips[strip].full.push(Full { block, newest: self.flush.version });
             self.strips[strip].current = None;
         }
-        self.failed |= failed;
-        self.left -= 1;
-        if self.left > 0 {
+        self.flush.failed |= failed;
+        self.flush.left -= 1;
+        if self.flush.left > 0 {
             return None;
         }
-        let mut writing = std::mem::take(&mut self.writing);
-        let well = !self.failed;
+        let mut writing = std::mem::take(&mut self.flush.rows);
+        let well = !self.flush.failed;
         for row in writing.drain(..).filter(|_| well) {
             self.live_again(row, merged(flash.backend.media(), row.lpn));
         }
-        self.writing = writing;
+        self.flush.rows = writing;
         self.release(flash.backend.media());
         self.prepare(flash);
         Some(well)
@@ -364,13 +374,13 @@ impl FlushLog {
     /// The host has discarded a row.
     pub(super) fn forget(&mut self, lpn: Lpn) {
         self.merged(lpn, u32::MAX);
-        self.writing.retain(|row| row.lpn != lpn);
+        self.flush.rows.retain(|row| row.lpn != lpn);
     }
 
     /// Frees the full blocks if neither they nor older blocks have a live page.
     pub(super) fn release(&mut self, media: &Media) {
         // The flush under way counts as live until its last page is written.
-        let written = self.is_writing().then_some(self.version);
+        let written = self.is_writing().then_some(self.flush.version);
         let oldest = self.live.iter().map(|live| live.page).chain(written).min().unwrap_or(u32::MAX);
         for strip in &mut self.strips {
             let free = &mut strip.free;
@@ -389,14 +399,14 @@ impl FlushLog {
         assert!(self.live.is_sorted_by(|a, b| a.lpn < b.lpn), "rows in the log of flushes");
         let mut found = Vec::new();
         for strip in 0..self.strips.len() {
-            let Strip { free, full, current, erasing } = &self.strips[strip];
-            for i in 0..self.places[strip].2 {
+            let Strip { free, full, current, erasing, .. } = &self.strips[strip];
+            for i in 0..self.strips[strip].place.2 {
                 let block = self.block(media, strip, i);
                 let kept = full.iter().any(|full| full.block == block) || current.is_some_and(|(it, _)| it == block);
                 let idle = free.contains(&block) || *erasing == Some(block);
                 assert_eq!(kept || idle, kept != idle, "{block} of the log of flushes is in two places");
                 if kept {
-                    for page in 0..self.pages {
+                    for page in 0..self.layout.pages {
                         self.scan(media, strip, i, page, &mut found);
                     }
                 }

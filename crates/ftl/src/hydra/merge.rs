@@ -14,57 +14,10 @@ use flash::backend::{Cause, Class, List, Slot};
 use flash::nand::{Stream, Target};
 
 use super::journal::Record;
-use super::superblocks::State;
+use super::merges::{Blocks, Merge, Stage};
 use super::{HydraFtl, Kind};
 use crate::port::{Flash, Owners, PageWrite, Service, full_mask};
 use crate::toolkit::{Commands, give_unit};
-
-/// The stage of a merge.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stage {
-    /// No merge has this place.
-    Nothing,
-    /// The merge waits for a controller, for another merge of the superblock, or for a free superblock.
-    Waiting,
-    /// The target is being erased.
-    Erasing,
-    /// The rows are being copied and programmed.
-    Copying,
-    /// The target is complete; its log record is not on flash yet.
-    Logging,
-}
-
-/// A merge. Its place is reused after its end.
-#[derive(Clone, Debug)]
-pub(super) struct Merge {
-    pub(super) stage: Stage,
-    pub(super) logical: u32,
-    /// The target superblock, once the merge has begun.
-    pub(super) target: u32,
-    /// The reason: a host write or wear levelling.
-    cause: Cause,
-    /// The mapping units to write, by row.
-    pub(super) units: Vec<PageWrite>,
-    /// The dies that are not done, one bit each.
-    chips: u64,
-    /// Blocks in which a program failed: the merge copies their rows to the spare.
-    failing: Vec<(u32, SuperblockId)>,
-    /// True once the erase of the target has been counted.
-    erased: bool,
-    service: Service,
-}
-
-/// The blocks of a merge on one die.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Blocks {
-    /// The die has all its pages.
-    is_done: bool,
-    target: SuperblockId,
-    /// The block of the old content, if there is any.
-    source: Option<SuperblockId>,
-    /// A block in which a program of this merge failed.
-    failing: Option<SuperblockId>,
-}
 
 /// The command that a row needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,77 +29,24 @@ enum Way {
 }
 
 impl HydraFtl {
-    /// Queues a merge of mapping units of one logical superblock.
-    pub(super) fn queue(&mut self, logical: u32, cause: Cause, units: impl Iterator<Item = PageWrite>) {
-        let number = self.new_merge(logical, cause);
-        self.merges[number as usize].units.extend(units);
-        self.waiting.push_back(number);
-    }
-
-    /// Adds a merge without mapping units.
-    pub(super) fn new_merge(&mut self, logical: u32, cause: Cause) -> u32 {
-        let number = self.idle.pop().unwrap_or_else(|| {
-            self.merges.push(Merge {
-                stage: Stage::Nothing,
-                logical,
-                target: 0,
-                cause,
-                units: Vec::new(),
-                chips: 0,
-                failing: Vec::new(),
-                erased: false,
-                service: Service::NONE,
-            });
-            self.merges.len() as u32 - 1
-        });
-        let merge = &mut self.merges[number as usize];
-        (merge.stage, merge.logical, merge.cause) = (Stage::Waiting, logical, cause);
-        merge.units.clear();
-        number
-    }
-
-    /// True if the superchip has a merge at one of these stages.
-    fn merging(&self, superchip: u32, stages: &[Stage]) -> bool {
-        let of = |merge: &Merge| self.layout.superchip_of(merge.logical) == superchip;
-        self.merges.iter().any(|merge| stages.contains(&merge.stage) && of(merge))
-    }
-
-    /// The queue position of the next merge: the first that can begin on a superchip without merges, or else the first
-    /// that can begin.
-    fn next_merge(&self) -> Option<usize> {
-        let busy = [Stage::Erasing, Stage::Copying, Stage::Logging];
-        let can = |number: u32| {
-            let logical = self.merges[number as usize].logical;
-            let other = self.merges.iter().any(|merge| merge.logical == logical && busy.contains(&merge.stage));
-            !other && !self.superblocks.free_of(self.layout.superchip_of(logical)).is_empty()
-        };
-        let mut able = self.waiting.iter().enumerate().filter(|(_, number)| can(**number));
-        let first = able.clone().next()?.0;
-        let idle = able.find(|(_, number)| {
-            let superchip = self.layout.superchip_of(self.merges[**number as usize].logical);
-            !self.merging(superchip, &[Stage::Erasing, Stage::Copying])
-        });
-        Some(idle.map_or(first, |(place, _)| place))
-    }
-
     /// Begins as many merges as possible, and refuses those that can never begin.
     pub(super) fn start(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        while self.working < self.at_once && !self.read_only {
-            let Some(place) = self.next_merge() else { break };
-            let number = self.waiting.remove(place).expect("it is in the queue");
-            self.working += 1;
-            let superchip = self.layout.superchip_of(self.merges[number as usize].logical);
+        while self.merges.working < self.merges.at_once && !self.merges.read_only {
+            let Some(place) = self.merges.next(&self.mapping, &self.superblocks) else { break };
+            let number = self.merges.waiting.remove(place).expect("it is in the queue");
+            self.merges.working += 1;
+            let superchip = self.mapping.layout.superchip_of(self.merges[number].logical);
             let target = self.superblocks.take(superchip).expect("one is free");
             self.begin(flash, owners, number, target);
         }
-        self.refuse_hopeless(owners);
+        self.merges.refuse_hopeless(&self.mapping, &self.superblocks, &self.journal, owners);
     }
 
     /// Begins a merge into a superblock that was free.
     pub(super) fn begin(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32, target: u32) {
-        let merge = &mut self.merges[number as usize];
+        let merge = &mut self.merges[number];
         merge.target = target;
-        merge.chips = full_mask(self.layout.chips);
+        merge.chips = full_mask(self.mapping.layout.chips);
         merge.failing.clear();
         merge.erased = false;
         merge.service = Service::NONE;
@@ -155,11 +55,11 @@ impl HydraFtl {
 
     /// Erases the blocks of the target that are not erased, and then copies.
     fn erase(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32) {
-        let merge = &mut self.merges[number as usize];
+        let merge = &mut self.merges[number];
         merge.stage = Stage::Erasing;
         let cause = merge.why();
         let mut list = None;
-        for chip in (0..self.layout.chips).filter(|chip| merge.chips >> chip & 1 != 0) {
+        for chip in (0..self.mapping.layout.chips).filter(|chip| merge.chips >> chip & 1 != 0) {
             let block = self.superblocks.block(merge.target, chip);
             if !flash.backend.media().is_erased(block) {
                 let list = *list.get_or_insert_with(|| flash.backend.open_list(Class::Other, Kind::Erase.tag(number)));
@@ -177,11 +77,11 @@ impl HydraFtl {
 
     /// Prefetches the spare areas that the merge will look at when its target is erased.
     fn fetch_source(&self, flash: &Flash<'_>, number: u32) {
-        let Some(source) = self.place_of(self.merges[number as usize].logical) else { return };
-        for chip in 0..self.layout.chips {
+        let Some(source) = self.mapping.place_of(self.merges[number].logical) else { return };
+        for chip in 0..self.mapping.layout.chips {
             let block = self.superblocks.block(source, chip);
             // A line of the caches holds at least as many.
-            for page in (0..self.layout.pages).step_by(8) {
+            for page in (0..self.mapping.layout.pages).step_by(8) {
                 flash.backend.media().fetch_spare(flash.backend.geometry().slot(block, page));
             }
         }
@@ -194,12 +94,12 @@ impl HydraFtl {
         number: u32,
         list: Handle<List>,
     ) {
-        let target = self.merges[number as usize].target;
-        if !std::mem::replace(&mut self.merges[number as usize].erased, true) {
+        let target = self.merges[number].target;
+        if !std::mem::replace(&mut self.merges[number].erased, true) {
             self.superblocks.erased(target);
-            self.note_erase(self.superblocks.split(target).0);
+            self.wear.note_erase(self.superblocks.split(target).0);
         }
-        let failed = failed_chips(flash, list, self.layout.chips);
+        let failed = failed_chips(flash, list, self.mapping.layout.chips);
         flash.backend.release(list);
         if self.replace_failed(flash, number, failed) {
             self.erase(flash, owners, number);
@@ -211,9 +111,9 @@ impl HydraFtl {
     /// Replaces the blocks that failed in these dies with spares. Returns false if a spare is missing and the target is
     /// lost.
     fn replace_failed(&mut self, flash: &mut Flash<'_>, number: u32, failed: u64) -> bool {
-        let target = self.merges[number as usize].target;
+        let target = self.merges[number].target;
         let mut whole = true;
-        for chip in (0..self.layout.chips).filter(|chip| failed >> chip & 1 != 0) {
+        for chip in (0..self.mapping.layout.chips).filter(|chip| failed >> chip & 1 != 0) {
             flash.backend.media_mut().retire(self.superblocks.block(target, chip));
             whole &= self.superblocks.replace(target, chip);
         }
@@ -225,20 +125,20 @@ impl HydraFtl {
     pub(super) fn log_replacements(&mut self) {
         while let Some((die, position, spare)) = self.superblocks.take_replaced() {
             self.journal.push(Record::Replaced { die, position, spare });
-            self.counts.replaced += 1;
+            self.counters.replaced += 1;
         }
     }
 
     /// The target is lost: takes another one, or waits for one.
     fn begin_again(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32) {
-        let superchip = self.superblocks.split(self.merges[number as usize].target).0;
-        self.superblocks.lose(self.merges[number as usize].target);
+        let superchip = self.superblocks.split(self.merges[number].target).0;
+        self.superblocks.lose(self.merges[number].target);
         if let Some(target) = self.superblocks.take(superchip) {
             return self.begin(flash, owners, number, target);
         }
-        self.working -= 1;
-        self.merges[number as usize].stage = Stage::Waiting;
-        self.waiting.push_front(number);
+        self.merges.working -= 1;
+        self.merges[number].stage = Stage::Waiting;
+        self.merges.waiting.push_front(number);
         self.start(flash, owners);
     }
 
@@ -248,8 +148,9 @@ impl HydraFtl {
         Blocks {
             is_done: merge.chips >> chip & 1 == 0,
             target: self.superblocks.block(merge.target, chip),
-            source: self.place_of(merge.logical).map(|source| self.superblocks.block(source, chip)),
+            source: self.mapping.place_of(merge.logical).map(|source| self.superblocks.block(source, chip)),
             failing: failing.map(|(_, block)| *block),
+            last: None,
         }
     }
 
@@ -270,45 +171,43 @@ impl HydraFtl {
         match (unit, old) {
             (None, None) => Way::Skip,
             (None, Some(psn)) => Way::Copy(psn),
-            (Some(unit), Some(psn)) if !unit.is_whole(self.layout.sectors) => Way::CopyWith(psn),
+            (Some(unit), Some(psn)) if !unit.is_whole(self.mapping.layout.sectors) => Way::CopyWith(psn),
             (Some(_), _) => Way::Program,
         }
     }
 
     /// Copies and programs the rows of a merge, in order on each die. Empty rows are left out.
     fn copy(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32) {
-        self.merges[number as usize].stage = Stage::Copying;
+        self.merges[number].stage = Stage::Copying;
         let list = flash.backend.open_list(Class::Other, Kind::Copy.tag(number));
-        let merge = &self.merges[number as usize];
-        let mut units = merge.units.iter().peekable();
-        self.chain.clear();
-        self.chain.resize(self.layout.chips as usize, None);
-        let mut all_blocks = std::mem::take(&mut self.blocks);
+        let mut all_blocks = std::mem::take(&mut self.merges.blocks);
         all_blocks.clear();
-        all_blocks.extend((0..self.layout.chips).map(|chip| self.blocks_of(merge, chip)));
-        let forgets = self.forgets(merge.logical);
+        let merge = &self.merges[number];
+        let mut units = merge.units.iter().peekable();
+        all_blocks.extend((0..self.mapping.layout.chips).map(|chip| self.blocks_of(merge, chip)));
+        let forgets = self.mapping.forgets(merge.logical);
         let why = merge.why();
         // The first write of the host's sectors counts as the host's, a repetition does not.
         let given = if why == Cause::Merge { Cause::Host } else { why };
         let mut empty = true;
-        for row in 0..self.layout.rows() {
-            let lpn = self.layout.join(merge.logical, row);
+        for row in 0..self.mapping.layout.rows() {
+            let lpn = self.mapping.layout.join(merge.logical, row);
             let unit = units.next_if(|unit| unit.lpn == lpn);
-            let (chip, page) = self.layout.chip_and_page(row);
-            let blocks = &all_blocks[chip as usize];
+            let (chip, page) = self.mapping.layout.chip_and_page(row);
+            let blocks = &mut all_blocks[chip as usize];
             if blocks.is_done {
                 continue;
             }
-            let is_forgotten = forgets && self.is_forgotten(merge.logical, row);
+            let is_forgotten = forgets && self.mapping.is_forgotten(merge.logical, row);
             let way = self.way(flash, blocks, page, (is_forgotten, unit));
             let target = Target { superblock: blocks.target, offset: page };
-            let plain = Slot { lpn, expected: true, mask: full_mask(self.layout.sectors), ..Slot::default() };
+            let plain = Slot { lpn, expected: true, mask: full_mask(self.mapping.layout.sectors), ..Slot::default() };
             let command = match way {
                 Way::Skip => continue,
                 Way::Copy(psn) => {
-                    self.counts.copied += 1;
+                    self.counters.copied += 1;
                     let slot = Slot { psn, ..plain };
-                    let before = self.chain[chip as usize];
+                    let before = blocks.last;
                     if before.is_some_and(|before| flash.backend.extend_copy_back(before, why, target, &slot)) {
                         continue;
                     }
@@ -326,21 +225,21 @@ impl HydraFtl {
                         let command = flash.backend.add_program(list, given, target, Stream::HOST);
                         (command, flash.backend.push_slot(command, slot))
                     };
-                    if !unit.is_whole(self.layout.sectors) {
-                        flash.backend.set_sectors(command, self.layout.bus_sectors(unit.mask));
+                    if !unit.is_whole(self.mapping.layout.sectors) {
+                        flash.backend.set_sectors(command, self.mapping.layout.bus_sectors(unit.mask));
                     }
                     give_unit(flash, owners, unit, slot);
                     owners.charge(unit.owner);
-                    self.counts.given += 1;
+                    self.counters.given += 1;
                     command
                 }
             };
             empty = false;
-            if let Some(before) = self.chain[chip as usize].replace(command) {
+            if let Some(before) = blocks.last.replace(command) {
                 flash.backend.depend(before, command);
             }
         }
-        self.blocks = all_blocks;
+        self.merges.blocks = all_blocks;
         if empty {
             flash.backend.release(list);
             return self.copied(flash, owners, number);
@@ -355,9 +254,9 @@ impl HydraFtl {
         number: u32,
         list: Handle<List>,
     ) {
-        let failed = failed_chips(flash, list, self.layout.chips);
+        let failed = failed_chips(flash, list, self.mapping.layout.chips);
         let done = flash.backend.list(list);
-        let merge = &mut self.merges[number as usize];
+        let merge = &mut self.merges[number];
         merge.service.wait = merge.service.wait.max(done.wait());
         merge.service.start_wait = merge.service.start_wait.max(done.start_wait());
         merge.service.waited_for.extend(done.waited_for());
@@ -366,10 +265,10 @@ impl HydraFtl {
             return self.copied(flash, owners, number);
         }
         // Repeats only the dies that failed, into spares.
-        let merge = &mut self.merges[number as usize];
+        let merge = &mut self.merges[number];
         merge.chips = failed;
         merge.failing.clear();
-        for chip in (0..self.layout.chips).filter(|chip| failed >> chip & 1 != 0) {
+        for chip in (0..self.mapping.layout.chips).filter(|chip| failed >> chip & 1 != 0) {
             merge.failing.push((chip, self.superblocks.block(merge.target, chip)));
         }
         if self.replace_failed(flash, number, failed) {
@@ -381,13 +280,13 @@ impl HydraFtl {
 
     /// The target is complete: logs its new place.
     fn copied(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32) {
-        let merge = &mut self.merges[number as usize];
+        let merge = &mut self.merges[number];
         merge.stage = Stage::Logging;
         let (logical, target) = (merge.logical, merge.target);
         let erases = self.superblocks.erases(target);
         let position = self.superblocks.split(target).1;
         self.journal.push(Record::Mapped { logical, position, erases });
-        self.working -= 1;
+        self.merges.working -= 1;
         self.write_journal(flash);
         owners.room();
         self.start(flash, owners);
@@ -395,77 +294,26 @@ impl HydraFtl {
 
     /// A record of a logical superblock is durable: the map now names the target, and the host's writes are done.
     pub(super) fn commit(&mut self, owners: &mut dyn Owners, logical: u32) {
-        let logging = |merge: &Merge| merge.logical == logical && merge.stage == Stage::Logging;
-        let Some(number) = self.merges.iter().position(logging) else {
-            assert!(self.read_only, "logical superblock {logical} is logged and was not merged");
+        let Some(number) = self.merges.find(logical, Stage::Logging) else {
+            assert!(self.merges.read_only, "logical superblock {logical} is logged and was not merged");
             return;
         };
         let target = self.merges[number].target;
-        let source = self.map[logical as usize].replace(NonMaxU32::new(target));
+        let source = self.mapping.map[logical as usize].replace(NonMaxU32::new(target));
         self.superblocks.map(target);
         if let Some(source) = source {
             self.superblocks.leave(source.get());
         }
-        self.counts.merges += 1;
+        self.counters.merges += 1;
         for i in 0..self.merges[number].units.len() {
             let unit = self.merges[number].units[i];
-            self.remember(unit.lpn);
+            self.mapping.remember(unit.lpn);
             if let Some(log) = &mut self.flush_log {
                 log.merged(unit.lpn, unit.version);
             }
             owners.write_done(unit.owner, self.merges[number].service);
         }
-        self.drop_merge(number as u32);
-    }
-
-    fn drop_merge(&mut self, number: u32) {
-        self.merges[number as usize].stage = Stage::Nothing;
-        self.idle.push(number);
-    }
-
-    /// Refuses the merges that wait for a superblock or a log that will never be available.
-    fn refuse_hopeless(&mut self, owners: &mut dyn Owners) {
-        self.read_only |= self.journal.is_stuck();
-        let under_way = [Stage::Erasing, Stage::Copying, Stage::Logging];
-        let mut place = 0;
-        while place < self.waiting.len() {
-            let number = self.waiting[place];
-            let superchip = self.layout.superchip_of(self.merges[number as usize].logical);
-            let hope = !self.superblocks.free_of(superchip).is_empty()
-                || self.merging(superchip, &under_way)
-                || self.superblocks.is_any(superchip, State::Leaving);
-            if hope && !self.read_only {
-                place += 1;
-                continue;
-            }
-            self.waiting.remove(place);
-            self.refuse(owners, number);
-        }
-        if self.read_only {
-            for number in 0..self.merges.len() {
-                if self.merges[number].stage == Stage::Logging {
-                    self.refuse(owners, number as u32);
-                }
-            }
-        }
-    }
-
-    fn refuse(&mut self, owners: &mut dyn Owners, number: u32) {
-        for i in 0..self.merges[number as usize].units.len() {
-            owners.write_refused(self.merges[number as usize].units[i].owner);
-        }
-        self.drop_merge(number);
-    }
-}
-
-impl Merge {
-    /// The cause that its erases and copies count for.
-    fn why(&self) -> Cause {
-        match self.cause {
-            _ if !self.failing.is_empty() => Cause::Recovery,
-            Cause::Wear => Cause::Wear,
-            _ => Cause::Merge,
-        }
+        self.merges.remove(number);
     }
 }
 

@@ -4,19 +4,18 @@ use std::fmt::Display;
 
 use base::engine::Handle;
 use base::memory::growing;
-use base::units::{Psn, Span, SuperblockId};
+use base::units::{Psn, Span};
 use flash::backend::{Controllers, List, Timing};
 use flash::nand::{Geometry, Media};
 
 use super::address::Address;
-use super::allocate::Allocator;
-use super::blocks::Block;
-use super::logs::Logs;
+use super::block_manager::BlockManager;
+use super::mapping::Mapping;
 use super::waiting::Waiting;
 use super::{LogBlockFtl, LogSpec, Policy, Striping};
 use crate::family::Config;
 use crate::port::{Ftl, Mount};
-use crate::toolkit::{DieLists, ENTRY, Holes, Map, WearSpec};
+use crate::toolkit::{DieLists, ENTRY, Map, WearSpec};
 
 /// The configuration of a log-block FTL on an array.
 #[derive(Clone, Debug)]
@@ -29,6 +28,13 @@ pub struct LogBlockConfig {
     pub(crate) units: u32,
     pub(crate) spec: LogSpec,
     pub(crate) wear: WearSpec,
+}
+
+impl LogBlockConfig {
+    /// The logical blocks of the drive.
+    pub(super) fn address(&self) -> Address {
+        Address::new(self.units, self.geometry.superblock_slots(), self.spec.width(&self.geometry))
+    }
 }
 
 impl Config for LogBlockConfig {
@@ -52,18 +58,12 @@ impl Config for LogBlockConfig {
     }
 
     fn memory(&self) -> u64 {
-        let (geometry, spec) = (&self.geometry, &self.spec);
-        let pages = geometry.superblock_slots();
-        let blocks = u64::from(Address::new(self.units, pages, spec.width(geometry)).blocks());
-        let dies = u64::from(geometry.die_count());
-        u64::from(geometry.superblock_count()) * size_of::<Block>() as u64
-            + blocks * size_of::<Option<SuperblockId>>() as u64
-            + Holes::memory(blocks, pages)
-            + Logs::memory(blocks, pages, spec.blocks, spec.parallel)
-            + Waiting::memory(blocks)
-            + Allocator::memory(geometry)
-            + 2 * DieLists::<Handle<List>>::memory(dies)
-            + u64::from(pages) * size_of::<Option<Psn>>() as u64
+        let geometry = &self.geometry;
+        BlockManager::memory(geometry)
+            + Mapping::memory(self)
+            + Waiting::memory(self.address().blocks().into())
+            + 2 * DieLists::<Handle<List>>::memory(geometry.die_count().into())
+            + u64::from(geometry.superblock_slots()) * size_of::<Option<Psn>>() as u64
     }
 
     /// The newest copy of every mapping unit, and the contents of each block.

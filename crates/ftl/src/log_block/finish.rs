@@ -1,96 +1,107 @@
 //! Finished lists. The map changes only here.
 
 use base::engine::Handle;
-use flash::backend::{List, Op};
+use flash::backend::{Cause, List, Op};
 
+use super::LogBlockFtl;
 use super::awaited::Awaited;
-use super::{Kind, LogBlockFtl};
+use super::heap::Entry;
 use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::toolkit::{Commands, Programmed, Slots};
 
 impl LogBlockFtl {
-    /// A list has finished.
-    pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        self.under_way -= 1;
-        let (kind, log) = Kind::of(flash.backend.list(list));
-        match kind {
-            Kind::Read | Kind::OldPlace => self.read_finished(flash, owners, list, kind == Kind::Read),
-            Kind::Write => self.write_finished(flash, owners, list),
-            Kind::Merge => self.merge_finished(flash, log, list),
-            Kind::Erase => self.erase_finished(flash, list),
-        }
-        self.advance_merges(flash, owners);
-    }
-
-    fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>, for_host: bool) {
+    pub(super) fn read_finished(
+        &mut self,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
+        list: Handle<List>,
+        for_host: bool,
+    ) {
         let service = Service::of(flash.backend.list(list));
         let mut slots = Slots::of(flash.backend, list);
         while let Some((place, slot)) = slots.next(flash.backend) {
             if for_host {
                 owners.read_done(&slot, flash.backend.content_of(place), service);
             }
-            self.unpin(flash, self.geometry.locate(slot.psn).0, 1);
+            let (superblock, _) = self.blocks.geometry.locate(slot.psn);
+            self.merger().unpin(flash, superblock, 1);
         }
         flash.backend.release(list);
     }
 
-    fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
+    pub(super) fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut programs = Commands::of(flash.backend, list);
         while let Some((handle, command)) = programs.next(flash.backend) {
             let (target, failed) = (command.target, command.failed);
             let Programmed { slot, torn, .. } = Programmed::of(flash.backend, handle, (target, failed), 0);
-            let (lbn, offset) = self.address.split(slot.lpn);
-            self.gates.done(handle);
-            let log = self.blocks[target.superblock.index()].log;
+            let (lbn, offset) = self.mapping.address.split(slot.lpn);
+            self.writer.gates.done(handle);
+            let log = self.blocks[target.superblock].log;
             match log {
-                Some(id) => self.logs.log_mut(id).programs -= 1,
-                None => self.block(target.superblock).programs -= 1,
+                Some(id) => self.mapping.logs.log_mut(id).programs -= 1,
+                None => self.blocks[target.superblock].programs -= 1,
             }
             if failed {
-                self.fail(target.superblock);
+                self.blocks.fail(&mut self.mapping.logs, target.superblock);
             }
             if torn {
                 // The owner still has the data: the FTL writes it again, elsewhere.
-                self.waiting.push(lbn, PageWrite::again(&slot), Awaited::Nothing);
-                self.changed_pools = true;
+                self.writer.waiting.push(lbn, PageWrite::again(&slot), Awaited::Nothing);
+                self.writer.waiting.room_changed = true;
                 continue;
             }
             if log.is_some() {
-                self.outdate_folded(lbn, offset);
+                self.merges.outdate_folded(lbn, offset);
             }
-            self.with_orphans(lbn, |ftl| match log {
-                Some(id) => ftl.logs.link(lbn, offset, ftl.logs.place(id, target.offset)),
-                None => ftl.logs.unlink(lbn, offset),
+            self.mapping.with_orphans(lbn, |mapping| match log {
+                Some(id) => mapping.logs.link(lbn, offset, mapping.logs.place(id, target.offset)),
+                None => mapping.logs.unlink(lbn, offset),
             });
             if log.is_none() {
-                self.holes.remove(lbn, offset);
+                self.mapping.holes.remove(lbn, offset);
             }
             owners.write_done(slot.owner, service);
         }
         flash.backend.release(list);
     }
 
-    /// A program has failed: the block takes no more pages, and is retired after its merge.
-    pub(super) fn fail(&mut self, superblock: base::units::SuperblockId) {
-        let pages = self.pages;
-        let block = self.block(superblock);
-        block.failing = true;
-        match block.log {
-            None => block.next = pages,
-            Some(id) => {
-                let log = self.logs.log_mut(id);
-                (log.next, log.in_order) = (pages, false);
-            }
-        }
-    }
-
-    fn erase_finished(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
+    pub(super) fn erase_finished(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
         let erase = flash.backend.list(list).first().expect("an erase");
         let command = flash.backend.command(erase);
         debug_assert_eq!(command.op, Op::Erase);
         let (superblock, failed) = (command.target.superblock, command.failed);
         flash.backend.release(list);
-        self.erased(flash, superblock, failed);
+        self.merger().erased(flash, superblock, failed);
+    }
+
+    /// Advances the merges, and then the writes that waited for them. Refuses writes only if nothing under way could
+    /// make room.
+    pub(super) fn advance_merges(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
+        for superblock in std::mem::take(&mut self.blocks.useless) {
+            self.blocks.mark_for_erase(flash, superblock, Cause::Recovery);
+        }
+        if self.merges.jobs.is_empty() && self.writer.waiting.is_empty() {
+            return;
+        }
+        loop {
+            while self.merger().advance(flash) {
+                self.writer.waiting.room_changed = true;
+            }
+            self.reader.release(&mut self.blocks, &self.mapping, &self.merges, flash, owners);
+            if !std::mem::take(&mut self.writer.waiting.room_changed) {
+                break;
+            }
+            self.resume(flash, owners);
+        }
+        if self.blocks.under_way == 0 {
+            self.merger().abandon_folds(flash);
+        }
+        if self.blocks.under_way == 0 {
+            while let Some(Entry { lbn, .. }) = self.writer.waiting.oldest() {
+                owners.write_refused(self.writer.waiting.take(lbn).owner);
+                self.writer.waiting.placed(lbn);
+            }
+        }
     }
 }

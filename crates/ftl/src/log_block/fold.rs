@@ -7,20 +7,36 @@
 use std::ops::Range;
 
 use base::engine::Handle;
-use base::units::{DieId, Psn, SuperblockId};
+use base::units::{Psn, SuperblockId};
 use flash::backend::{Cause, Class, Command, List, Slot};
 use flash::nand::{Geometry, Stream, Target};
 
-use super::blocks::State;
-use super::merge::{Job, Phase};
-use super::{EraseWhen, Kind, LogBlockFtl, Use};
+use super::allocate::Use;
+use super::block_manager::State;
+use super::merge::{Fold, Job, Merger, Phase};
+use super::{EraseWhen, Kind};
 use crate::port::Flash;
 use crate::toolkit::{Commands, add_copy};
 
 /// The lists of a fold, by area.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Lists {
-    lists: Vec<(u32, Handle<List>, Option<Handle<Command>>)>,
+pub(super) struct Lists(Vec<(u32, Handle<List>, Option<Handle<Command>>)>);
+
+impl Lists {
+    /// The list of an area.
+    fn of_area(&mut self, flash: &mut Flash<'_>, tag: u32, area: u32) -> usize {
+        self.0.iter().position(|(of, ..)| *of == area).unwrap_or_else(|| {
+            self.0.push((area, flash.backend.open_list(Class::Other, tag), None));
+            self.0.len() - 1
+        })
+    }
+
+    /// Makes a command wait for the controller's previous one.
+    fn follow(&mut self, flash: &mut Flash<'_>, list: usize, command: Handle<Command>) {
+        if let Some(last) = self.0[list].2.replace(command) {
+            flash.backend.depend(last, command);
+        }
+    }
 }
 
 /// The next pages of a fold from `at` on that come from one block: the block, and their offsets.
@@ -34,51 +50,41 @@ fn next_run(geometry: &Geometry, sources: &[Option<Psn>], at: usize) -> Option<(
     Some((source, start..end))
 }
 
-impl LogBlockFtl {
-    /// The list of the controller that serves a die.
-    fn list_for(&mut self, flash: &mut Flash<'_>, tag: u32, die: DieId) -> usize {
-        let area = self.allocator.area(die);
-        let lists = &mut self.lists.lists;
-        lists.iter().position(|(of, ..)| *of == area).unwrap_or_else(|| {
-            lists.push((area, flash.backend.open_list(Class::Other, tag), None));
-            lists.len() - 1
-        })
-    }
-
-    /// Makes a command wait for the controller's previous one.
-    fn follow(&mut self, flash: &mut Flash<'_>, list: usize, command: Handle<Command>) {
-        if let Some(last) = self.lists.lists[list].2.replace(command) {
-            flash.backend.depend(last, command);
-        }
+impl Merger<'_> {
+    /// The list of the controller that serves a block.
+    fn list_for(&mut self, flash: &mut Flash<'_>, tag: u32, superblock: SuperblockId) -> usize {
+        let area = self.blocks.allocator.area(self.blocks.geometry.die_of(superblock));
+        self.merges.lists.of_area(flash, tag, area)
     }
 
     /// Begins a fold for the log block of a job. Returns false if that is not possible now.
     pub(super) fn begin_fold(&mut self, flash: &mut Flash<'_>, i: usize) -> bool {
-        let id = self.jobs[i].log;
-        let log = *self.logs.log(id);
+        let id = self.merges.jobs[i].log;
+        let log = *self.mapping.logs.log(id);
         let alone = log.role.block().filter(|_| log.in_order && log.valid == log.next);
-        let Some(lbn) = alone.or_else(|| self.logs.first_block(id)) else { return false };
-        let old = self.data[lbn as usize];
-        if self.is_folding(lbn) || old.is_some_and(|old| self.blocks[old.index()].programs > 0) {
+        let Some(lbn) = alone.or_else(|| self.mapping.logs.first_block(id)) else { return false };
+        let old = self.mapping.data[lbn as usize];
+        if self.merges.is_folding(lbn) || old.is_some_and(|old| self.blocks[old].programs > 0) {
             return false;
         }
         let converts = alone.is_some();
-        let mut sources = std::mem::take(&mut self.sources);
+        let mut sources = std::mem::take(&mut self.merges.sources);
         let media = flash.backend.media();
         if let Some(old) = old {
-            let (first, has_holes) = (self.geometry.slot(old, 0).get(), self.holes.any(lbn));
-            for offset in if converts { log.next } else { 0 }..self.pages {
+            let (first, has_holes) = (self.blocks.geometry.slot(old, 0).get(), self.mapping.holes.any(lbn));
+            for offset in if converts { log.next } else { 0 }..self.blocks.pages {
                 let psn = Psn::new(first + offset);
-                let holds = media.holds_data(psn) && !(has_holes && self.holes.contains(lbn, offset));
+                let holds = media.holds_data(psn) && !(has_holes && self.mapping.holes.contains(lbn, offset));
                 sources[offset as usize] = holds.then_some(psn);
             }
         }
-        self.jobs[i].fold.begin(lbn);
-        let fold = &mut self.jobs[i].fold;
-        for (offset, place) in self.logs.chain(lbn) {
-            let (from, page) = self.logs.locate(place);
+        self.merges.jobs[i].fold.begin(lbn);
+        let fold = &mut self.merges.jobs[i].fold;
+        for (offset, place) in self.mapping.logs.chain(lbn) {
+            let (from, page) = self.mapping.logs.locate(place);
             // A newer page in another log block stays there; it takes precedence over the data block.
-            sources[offset as usize] = (!converts).then(|| self.geometry.slot(self.logs.log(from).superblock, page));
+            sources[offset as usize] =
+                (!converts).then(|| self.blocks.geometry.slot(self.mapping.logs.log(from).superblock, page));
             if !converts || from == id {
                 fold.logged.push((offset, place));
             }
@@ -91,27 +97,27 @@ impl LogBlockFtl {
             (false, _) => match self.destination(flash, old, &sources) {
                 Some(superblock) => Some(superblock),
                 None => {
-                    self.jobs[i].fold.phase = Phase::Idle;
+                    self.merges.jobs[i].fold.phase = Phase::Idle;
                     sources.fill(None);
-                    self.sources = sources;
+                    self.merges.sources = sources;
                     return false;
                 }
             },
         };
-        let fold = &mut self.jobs[i].fold;
+        let fold = &mut self.merges.jobs[i].fold;
         fold.destination = destination;
         for (offset, _) in &fold.logged {
-            self.holes.remove(lbn, *offset);
+            self.mapping.holes.remove(lbn, *offset);
         }
         // The fold's own reads would pin the blocks, so this comes before they are added.
-        let erases_early = self.spec.erase == EraseWhen::Read;
+        let erases_early = self.merges.erase == EraseWhen::Read;
         let early = if erases_early { self.early_erases(i, old) } else { [None; 2] };
         if let Some(destination) = destination {
             self.add_copies(flash, i, destination, &sources, !erases_early);
         }
         self.add_early_erases(flash, Kind::Merge.tag(id), early);
         sources.fill(None);
-        self.sources = sources;
+        self.merges.sources = sources;
         self.send_fold(flash, i);
         true
     }
@@ -123,13 +129,13 @@ impl LogBlockFtl {
         old: Option<SuperblockId>,
         sources: &[Option<Psn>],
     ) -> Option<SuperblockId> {
-        self.allocator.begin();
+        self.blocks.allocator.begin();
         let mut at = 0;
-        while let Some((source, run)) = next_run(&self.geometry, sources, at) {
-            self.allocator.avoid(self.geometry.die_of(source), Some(source) == old);
+        while let Some((source, run)) = next_run(&self.blocks.geometry, sources, at) {
+            self.blocks.allocator.avoid(self.blocks.geometry.die_of(source), Some(source) == old);
             at = run.end;
         }
-        self.take_block(flash, Use::Merge, None)
+        self.blocks.take(flash, Use::Merge, None)
     }
 
     /// Adds a read and a program for each page, by offset: as one set of copies if nothing else is to be in their lists,
@@ -142,13 +148,12 @@ impl LogBlockFtl {
         sources: &[Option<Psn>],
         alone: bool,
     ) {
-        let tag = Kind::Merge.tag(self.jobs[i].log);
+        let tag = Kind::Merge.tag(self.merges.jobs[i].log);
         let set = alone.then(|| flash.backend.open_copies(Cause::Merge, destination));
         let mut at = 0;
-        while let Some((source, run)) = next_run(&self.geometry, sources, at) {
-            let dies = [source, destination].map(|superblock| self.geometry.die_of(superblock));
-            let areas = dies.map(|die| self.list_for(flash, tag, die));
-            let lists = areas.map(|area| self.lists.lists[area].1);
+        while let Some((source, run)) = next_run(&self.blocks.geometry, sources, at) {
+            let areas = [source, destination].map(|superblock| self.list_for(flash, tag, superblock));
+            let lists = areas.map(|area| self.merges.lists.0[area].1);
             let pages = (run.start as u32..).zip(sources[run.clone()].iter().flatten().copied());
             match set {
                 Some(set) => flash.backend.push_copies(set, lists, source, pages),
@@ -156,7 +161,7 @@ impl LogBlockFtl {
                     for (offset, psn) in pages {
                         let copy = add_copy(flash.backend, lists, psn, Target { superblock: destination, offset });
                         for (area, command) in areas.into_iter().zip(copy) {
-                            self.follow(flash, area, command);
+                            self.merges.lists.follow(flash, area, command);
                         }
                     }
                 }
@@ -169,8 +174,8 @@ impl LogBlockFtl {
     /// Pins the source of this many reads of a list. Without a pin another merge could find it without valid pages, and
     /// erase it.
     fn pin(&mut self, i: usize, list: Handle<List>, source: SuperblockId, reads: u32) {
-        self.blocks[source.index()].pins += reads;
-        let pinned = &mut self.jobs[i].fold.pinned;
+        self.blocks[source].pins += reads;
+        let pinned = &mut self.merges.jobs[i].fold.pinned;
         // Blocks are released in the order of their last reads.
         let before = pinned.iter().position(|(of, block, _)| (*of, *block) == (list, source));
         let before = before.map_or(0, |before| pinned.remove(before).2);
@@ -179,54 +184,54 @@ impl LogBlockFtl {
 
     /// The old data block and the log block of a fold, if the fold may erase them right after its reads.
     fn early_erases(&mut self, i: usize, old: Option<SuperblockId>) -> [Option<SuperblockId>; 2] {
-        let (id, log) = (self.jobs[i].log, *self.logs.log(self.jobs[i].log));
-        let fold = &self.jobs[i].fold;
-        let here = fold.logged.iter().filter(|(_, place)| self.logs.locate(*place).0 == id).count();
+        let (id, log) = (self.merges.jobs[i].log, *self.mapping.logs.log(self.merges.jobs[i].log));
+        let fold = &self.merges.jobs[i].fold;
+        let here = fold.logged.iter().filter(|(_, place)| self.mapping.logs.locate(*place).0 == id).count();
         let last = !fold.converts && here == log.valid as usize;
         // If other reads of a block are under way they may be anywhere in their queues, so the block is erased after
         // them.
-        let free = |block: &SuperblockId| !self.blocks[block.index()].failing && self.blocks[block.index()].pins == 0;
+        let free = |block: &SuperblockId| !self.blocks[*block].failing && self.blocks[*block].pins == 0;
         // If the destination fails, the buffered pages need another block: one free block is kept for that.
-        let another = self.allocator.count() > 0;
+        let another = self.blocks.allocator.count() > 0;
         let free = |block: &SuperblockId| another && free(block);
         let old = old.filter(free);
         let log = Some(log.superblock).filter(|block| last && free(block));
-        self.jobs[i].fold.erased_early = old.is_some();
-        self.jobs[i].emptied = log.is_some();
+        self.merges.jobs[i].fold.erased_early = old.is_some();
+        self.merges.jobs[i].emptied = log.is_some();
         [old, log]
     }
 
     /// Erases the sources after their reads, without waiting for the programs (Fig. 11b and 12b).
     fn add_early_erases(&mut self, flash: &mut Flash<'_>, tag: u32, early: [Option<SuperblockId>; 2]) {
         for superblock in early.into_iter().flatten() {
-            let list = self.list_for(flash, tag, self.geometry.die_of(superblock));
-            let erase = flash.backend.add_erase(self.lists.lists[list].1, Cause::Merge, superblock);
-            self.follow(flash, list, erase);
-            self.block(superblock).state = State::Erasing;
+            let list = self.list_for(flash, tag, superblock);
+            let erase = flash.backend.add_erase(self.merges.lists.0[list].1, Cause::Merge, superblock);
+            self.merges.lists.follow(flash, list, erase);
+            self.blocks[superblock].state = State::Erasing;
         }
     }
 
     /// Submits the lists of a fold: first those with the reads, then the one with the programs that wait for them.
     fn send_fold(&mut self, flash: &mut Flash<'_>, i: usize) {
-        let mut lists = std::mem::take(&mut self.lists);
-        let fold = &mut self.jobs[i].fold;
+        let mut lists = std::mem::take(&mut self.merges.lists);
+        let fold = &mut self.merges.jobs[i].fold;
         fold.lists.clear();
-        fold.lists.extend(lists.lists.iter().map(|(_, list, _)| *list));
-        let target = fold.destination.filter(|_| fold.copies > 0).map(|block| self.geometry.die_of(block));
-        let area = target.map(|die| self.allocator.area(die));
-        fold.programs = lists.lists.iter().find(|(of, ..)| Some(*of) == area).map(|(_, list, _)| *list);
+        fold.lists.extend(lists.0.iter().map(|(_, list, _)| *list));
+        let target = fold.destination.filter(|_| fold.copies > 0).map(|block| self.blocks.geometry.die_of(block));
+        let area = target.map(|die| self.blocks.allocator.area(die));
+        fold.programs = lists.0.iter().find(|(of, ..)| Some(*of) == area).map(|(_, list, _)| *list);
         let programs = fold.programs;
-        for (_, list, _) in lists.lists.iter().filter(|(_, list, _)| Some(*list) != programs) {
-            self.submit(flash, *list);
+        for (_, list, _) in lists.0.iter().filter(|(_, list, _)| Some(*list) != programs) {
+            self.blocks.submit(flash, *list);
         }
         if let Some(programs) = programs {
-            self.submit(flash, programs);
+            self.blocks.submit(flash, programs);
         }
-        if lists.lists.is_empty() {
+        if lists.0.is_empty() {
             self.end_fold(flash, i);
         }
-        lists.lists.clear();
-        self.lists = lists;
+        lists.0.clear();
+        self.merges.lists = lists;
     }
 
     /// Copies to another destination: reads the programmed pages again, and takes the others from the buffer.
@@ -238,22 +243,22 @@ impl LogBlockFtl {
 
     /// Does the same and returns the old list of programs, which may still be at work when the power fails.
     pub(super) fn copy_again(&mut self, flash: &mut Flash<'_>, i: usize) -> Option<Handle<List>> {
-        let broken = self.jobs[i].fold.destination.expect("it has been programmed");
-        self.allocator.begin();
-        self.allocator.avoid(self.geometry.die_of(broken), false);
-        let superblock = match self.take_block(flash, Use::Merge, None) {
+        let broken = self.merges.jobs[i].fold.destination.expect("it has been programmed");
+        self.blocks.allocator.begin();
+        self.blocks.allocator.avoid(self.blocks.geometry.die_of(broken), false);
+        let superblock = match self.blocks.take(flash, Use::Merge, None) {
             Some(superblock) => superblock,
             None => {
                 // Blocks that this merge has erased.
-                for (superblock, failed) in std::mem::take(&mut self.jobs[i].fold.emptied) {
+                for (superblock, failed) in std::mem::take(&mut self.merges.jobs[i].fold.emptied) {
                     self.erased(flash, superblock, failed);
                 }
-                self.take_block(flash, Use::Merge, None)?
+                self.blocks.take(flash, Use::Merge, None)?
             }
         };
-        self.block(broken).failing = true;
-        let tag = Kind::Merge.tag(self.jobs[i].log);
-        let buffer = self.jobs[i].fold.programs.take().expect("its programs have been kept");
+        self.blocks[broken].failing = true;
+        let tag = Kind::Merge.tag(self.merges.jobs[i].log);
+        let buffer = self.merges.jobs[i].fold.programs.take().expect("its programs have been kept");
         let mut kept = Vec::new();
         let mut commands = Commands::of(flash.backend, buffer);
         while let Some((handle, command)) = commands.next(flash.backend) {
@@ -263,27 +268,28 @@ impl LogBlockFtl {
             }
         }
         let media = flash.backend.media();
-        let slots = (0..self.pages).map(|offset| self.geometry.slot(broken, offset));
+        let slots = (0..self.blocks.pages).map(|offset| self.blocks.geometry.slot(broken, offset));
         let sources: Vec<Option<Psn>> = slots.map(|psn| media.holds_data(psn).then_some(psn)).collect();
-        for offset in 0..self.pages {
+        for offset in 0..self.blocks.pages {
             if let Some((_, slot, place)) = kept.iter().find(|(of, ..)| *of == offset) {
-                let list = self.list_for(flash, tag, self.geometry.die_of(superblock));
+                let list = self.list_for(flash, tag, superblock);
                 let target = Target { superblock, offset };
-                let program = flash.backend.add_program(self.lists.lists[list].1, Cause::Merge, target, Stream::COPIES);
-                self.follow(flash, list, program);
-                let whole = crate::port::full_mask(self.geometry.sectors);
+                let program =
+                    flash.backend.add_program(self.merges.lists.0[list].1, Cause::Merge, target, Stream::COPIES);
+                self.merges.lists.follow(flash, list, program);
+                let whole = crate::port::full_mask(self.blocks.geometry.sectors);
                 let to = flash.backend.push_slot(
                     program,
                     Slot { lpn: slot.lpn, version: slot.version, lost: slot.lost, mask: whole, ..Slot::default() },
                 );
                 flash.backend.copy_payload(*place, to, u64::MAX);
             } else if let Some(psn) = sources[offset as usize] {
-                let mut one = vec![None; self.pages as usize];
+                let mut one = vec![None; self.blocks.pages as usize];
                 one[offset as usize] = Some(psn);
                 self.add_copies(flash, i, superblock, &one, false);
             }
         }
-        let job = &mut self.jobs[i];
+        let job = &mut self.merges.jobs[i];
         job.fold.failed = false;
         job.fold.phase = Phase::Copying;
         job.fold.destination = Some(superblock);
@@ -295,15 +301,15 @@ impl LogBlockFtl {
     /// Erases a broken destination whose pages a later one holds: the fold takes it when its erase ends. Returns false
     /// if there is none.
     pub(super) fn reuse(&mut self, flash: &mut Flash<'_>, i: usize) -> bool {
-        let Some(superblock) = self.jobs[i].fold.next_to_reuse() else { return false };
-        self.block(superblock).state = State::Erasing;
-        let list = flash.backend.open_list(Class::Other, Kind::Merge.tag(self.jobs[i].log));
+        let Some(superblock) = self.merges.jobs[i].fold.next_to_reuse() else { return false };
+        self.blocks[superblock].state = State::Erasing;
+        let list = flash.backend.open_list(Class::Other, Kind::Merge.tag(self.merges.jobs[i].log));
         flash.backend.add_erase(list, Cause::Merge, superblock);
-        let fold = &mut self.jobs[i].fold;
+        let fold = &mut self.merges.jobs[i].fold;
         fold.reused += 1;
         fold.phase = Phase::Copying;
         fold.lists.push(list);
-        self.submit(flash, list);
+        self.blocks.submit(flash, list);
         true
     }
 
@@ -314,8 +320,8 @@ impl LogBlockFtl {
     /// If the sources were erased early, the buffer has the only copies. So the fold erases its broken destinations and
     /// tries them again, instead of retiring them.
     pub(super) fn abandon_folds(&mut self, flash: &mut Flash<'_>) {
-        for i in 0..self.jobs.len() {
-            let Job { log, emptied, fold, .. } = &mut self.jobs[i];
+        for i in 0..self.merges.jobs.len() {
+            let Job { log, emptied, fold, .. } = &mut self.merges.jobs[i];
             if fold.phase != Phase::Failed {
                 continue;
             }
@@ -333,13 +339,13 @@ impl LogBlockFtl {
                 flash.backend.release(programs);
             }
             for superblock in broken {
-                if self.blocks[superblock.index()].log.is_some() {
+                if self.blocks[superblock].log.is_some() {
                     // It was to become the data block; it stays a log block without a free page.
-                    debug_assert_eq!(self.blocks[superblock.index()].log, Some(id));
-                    self.fail(superblock);
+                    debug_assert_eq!(self.blocks[superblock].log, Some(id));
+                    self.blocks.fail(&mut self.mapping.logs, superblock);
                 } else {
-                    self.block(superblock).failing = true;
-                    self.mark_for_erase(flash, superblock, Cause::Merge);
+                    self.blocks[superblock].failing = true;
+                    self.blocks.mark_for_erase(flash, superblock, Cause::Merge);
                 }
             }
         }
@@ -347,43 +353,44 @@ impl LogBlockFtl {
 
     /// All pages are in place: changes the map, and marks the old blocks for erase.
     pub(super) fn end_fold(&mut self, flash: &mut Flash<'_>, i: usize) {
-        let mut fold = std::mem::take(&mut self.jobs[i].fold);
-        let (id, lbn) = (self.jobs[i].log, fold.lbn);
+        let mut fold = std::mem::take(&mut self.merges.jobs[i].fold);
+        let (id, lbn) = (self.merges.jobs[i].log, fold.lbn);
         if let Some(programs) = fold.programs.take() {
             flash.backend.release(programs);
         }
-        let old = self.data[lbn as usize];
-        self.with_orphans(lbn, |ftl| {
+        let old = self.mapping.data[lbn as usize];
+        self.mapping.with_orphans(lbn, |mapping| {
             for (offset, place) in &fold.logged {
-                if ftl.logs.find_page(lbn, *offset) == Some(*place) && !fold.newer.contains(offset) {
-                    ftl.logs.unlink(lbn, *offset);
+                if mapping.logs.find_page(lbn, *offset) == Some(*place) && !fold.newer.contains(offset) {
+                    mapping.logs.unlink(lbn, *offset);
                 }
             }
-            ftl.data[lbn as usize] = fold.destination;
+            mapping.data[lbn as usize] = fold.destination;
         });
         let media = flash.backend.media();
-        let geometry = &self.geometry;
+        let geometry = &self.blocks.geometry;
         let holds = |offset| fold.destination.is_some_and(|block| media.holds_data(geometry.slot(block, offset)));
-        let next = (0..self.pages).rev().find(|offset| holds(*offset)).map_or(0, |last| last + 1);
-        if self.holes.any(lbn) {
-            for offset in (0..self.pages).filter(|offset| !holds(*offset)) {
-                self.holes.remove(lbn, offset);
+        let next = (0..self.blocks.pages).rev().find(|offset| holds(*offset)).map_or(0, |last| last + 1);
+        if self.mapping.holes.any(lbn) {
+            for offset in (0..self.blocks.pages).filter(|offset| !holds(*offset)) {
+                self.mapping.holes.remove(lbn, offset);
             }
         }
         if let Some(destination) = fold.destination {
-            let block = self.block(destination);
+            let block = &mut self.blocks[destination];
             (block.next, block.log) = (next, None);
         }
         if fold.converts {
             self.count_conversion(&fold, next);
             self.remove_log(id);
-            self.jobs[i].removed = true;
+            self.merges.jobs[i].removed = true;
         } else {
-            self.jobs[i].folds += 1;
-            self.merges.full_pages += u64::from(fold.copies);
+            self.merges.jobs[i].folds += 1;
+            self.merges.counters.full_pages += u64::from(fold.copies);
             let (copied, logged) = (u64::from(fold.copies), fold.logged.len() as u64);
-            let erased = (old.is_some(), self.logs.log(id).valid == 0);
-            self.merges.saving += self.ideal.saved_by_full((copied - logged.min(copied), logged.min(copied)), erased);
+            let erased = (old.is_some(), self.mapping.logs.log(id).valid == 0);
+            self.merges.counters.saving +=
+                self.merges.ideal.saved_by_full((copied - logged.min(copied), logged.min(copied)), erased);
         }
         fold.phase = Phase::Ending;
         for (superblock, failed) in fold.emptied.drain(..) {
@@ -391,28 +398,28 @@ impl LogBlockFtl {
         }
         let old = old.filter(|_| !fold.erased_early);
         for superblock in old.into_iter().chain(fold.broken.drain(..)) {
-            if self.mark_for_erase(flash, superblock, Cause::Merge) {
-                self.jobs[i].erasing.push(superblock);
+            if self.blocks.mark_for_erase(flash, superblock, Cause::Merge) {
+                self.merges.jobs[i].erasing.push(superblock);
             }
         }
         // The log block is erased in parallel with the last data block.
-        if !fold.converts && !self.jobs[i].emptied && self.logs.log(id).valid == 0 {
-            self.jobs[i].dying = true;
-            let superblock = self.logs.log(id).superblock;
-            if self.mark_for_erase(flash, superblock, Cause::Merge) {
-                self.jobs[i].erasing.push(superblock);
+        if !fold.converts && !self.merges.jobs[i].emptied && self.mapping.logs.log(id).valid == 0 {
+            self.merges.jobs[i].dying = true;
+            let superblock = self.mapping.logs.log(id).superblock;
+            if self.blocks.mark_for_erase(flash, superblock, Cause::Merge) {
+                self.merges.jobs[i].erasing.push(superblock);
             }
         }
-        self.jobs[i].fold = fold;
+        self.merges.jobs[i].fold = fold;
     }
 
-    fn count_conversion(&mut self, fold: &super::merge::Fold, next: u32) {
-        if fold.copies == 0 && next == self.pages {
-            self.merges.switch += 1;
+    fn count_conversion(&mut self, fold: &Fold, next: u32) {
+        if fold.copies == 0 && next == self.blocks.pages {
+            self.merges.counters.switch += 1;
         } else {
-            self.merges.partial += 1;
-            self.merges.partial_pages += u64::from(fold.copies);
-            self.merges.saving += self.ideal.saved_by_partial(fold.copies.into());
+            self.merges.counters.partial += 1;
+            self.merges.counters.partial_pages += u64::from(fold.copies);
+            self.merges.counters.saving += self.merges.ideal.saved_by_partial(fold.copies.into());
         }
     }
 }
@@ -422,6 +429,7 @@ mod tests {
     use flash::nand::Stamp;
 
     use super::*;
+    use crate::LogBlockFtl;
     use crate::rig::Rig;
 
     /// A logical block with all its pages and a full log block that holds them once more, on a drive with two free
@@ -437,9 +445,9 @@ mod tests {
             rig.run_until_idle();
         }
         let ftl = rig.ftl.downcast_mut::<LogBlockFtl>().expect("log blocks");
-        while ftl.allocator.count() > 2 {
-            let superblock = ftl.allocator.take(Use::Data, None, |_| 0).expect("a free block");
-            ftl.blocks[superblock.index()].state = State::Bad;
+        while ftl.blocks.allocator.count() > 2 {
+            let superblock = ftl.blocks.allocator.take(Use::Data, None, |_| 0).expect("a free block");
+            ftl.blocks[superblock].state = State::Bad;
             rig.backend.media_mut().retire(superblock);
         }
         (0..failures).for_each(|nth| rig.backend.media_mut().faults_mut().fail_program(nth));

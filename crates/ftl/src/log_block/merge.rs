@@ -4,16 +4,22 @@
 //! partial merge). Otherwise a full merge copies the newest pages of a logical block into a new block, and repeats that
 //! for each logical block with pages in the log block (FAST).
 
+use std::collections::VecDeque;
+
 use base::engine::Handle;
 use base::steps;
-use base::units::SuperblockId;
+use base::units::{Psn, SuperblockId};
 use flash::backend::{Cause, List, Op};
 
 use super::address::Lbn;
-use super::heap::Entry;
-use super::logs::{LogId, Place};
-use super::{EraseWhen, LogBlockFtl};
-use crate::port::{Flash, Owners};
+use super::block_manager::BlockManager;
+use super::fold::Lists;
+use super::ideal::Ideal;
+use super::logs::{LogId, Logs, Place};
+use super::mapping::Mapping;
+use super::waiting::Waiting;
+use super::{EraseWhen, LogBlockConfig, LogMerges};
+use crate::port::Flash;
 use crate::toolkit::Commands;
 
 /// The most broken destinations that a fold erases. Without an end a drive on which every program fails would never be
@@ -108,10 +114,40 @@ pub(super) struct Job {
     pub(super) erasing: Vec<SuperblockId>,
 }
 
-impl LogBlockFtl {
+/// The queued merges.
+#[derive(Clone, Debug)]
+pub(super) struct Merges {
+    /// The merges, oldest first; the first `parallel` of them are under way.
+    pub(super) jobs: VecDeque<Job>,
+    /// Ended jobs, kept to reuse their allocations.
+    over: Vec<Job>,
+    pub(super) parallel: u32,
+    pub(super) erase: EraseWhen,
+    /// The sources of the pages of the fold that is being built, by offset; empty between folds.
+    pub(super) sources: Vec<Option<Psn>>,
+    /// The lists of the fold that is being built.
+    pub(super) lists: Lists,
+    pub(super) counters: LogMerges,
+    pub(super) ideal: Ideal,
+}
+
+impl Merges {
+    pub(super) fn new(config: &LogBlockConfig) -> Self {
+        Self {
+            jobs: VecDeque::new(),
+            over: Vec::new(),
+            parallel: config.spec.parallel,
+            erase: config.spec.erase,
+            sources: vec![None; config.geometry.superblock_slots() as usize],
+            lists: Lists::default(),
+            counters: LogMerges::default(),
+            ideal: Ideal::new(&config.timing),
+        }
+    }
+
     /// The merges under way. Those queued behind them have begun no fold and marked no block.
     fn under_way(&self) -> impl Iterator<Item = &Job> {
-        self.jobs.iter().take(self.spec.parallel as usize).inspect(|_| steps::count())
+        self.jobs.iter().take(self.parallel as usize).inspect(|_| steps::count())
     }
 
     /// True if a fold of this logical block is under way.
@@ -120,9 +156,14 @@ impl LogBlockFtl {
         self.under_way().any(|job| job.fold.phase != Phase::Idle && job.fold.lbn == lbn)
     }
 
+    /// True if the controllers' buffer may hold the only copies of some pages of a logical block.
+    pub(super) fn is_in_buffer(&self, lbn: Lbn) -> bool {
+        self.erase == EraseWhen::Read && self.is_folding(lbn)
+    }
+
     /// A page has been written to the log: a fold of its logical block must not replace it.
     pub(super) fn outdate_folded(&mut self, lbn: Lbn, offset: u32) {
-        let parallel = self.spec.parallel as usize;
+        let parallel = self.parallel as usize;
         let folds = self.jobs.iter_mut().take(parallel).inspect(|_| steps::count()).map(|job| &mut job.fold);
         for fold in folds.filter(|fold| fold.phase != Phase::Idle && fold.lbn == lbn) {
             if !fold.newer.contains(&offset) {
@@ -139,70 +180,51 @@ impl LogBlockFtl {
     }
 
     /// Queues the merge of a log block, and closes the log block.
-    pub(super) fn want_merge(&mut self, id: LogId) {
-        if self.logs.log(id).closed {
+    pub(super) fn want(&mut self, logs: &mut Logs, id: LogId) {
+        if logs.log(id).closed {
             return;
         }
-        self.logs.close(id);
+        logs.close(id);
         let mut job = self.over.pop().unwrap_or_default();
         (job.log, job.removed, job.emptied, job.dying, job.folds) = (id, false, false, false, 0);
         self.jobs.push_back(job);
     }
 
-    /// True if [`want_any_merge`](Self::want_any_merge) would queue a merge.
-    pub(super) fn could_want_any_merge(&self) -> bool {
-        self.jobs.is_empty() && self.logs.by_age().next().is_some()
+    /// True if [`want_any`](Self::want_any) would queue a merge.
+    pub(super) fn could_want_any(&self, logs: &Logs) -> bool {
+        self.jobs.is_empty() && logs.by_age().next().is_some()
     }
 
     /// If no merge is queued, queues one: of the policy's victim, or else of the oldest log block.
-    pub(super) fn want_any_merge(&mut self) {
-        let oldest = || self.logs.by_age().next();
+    pub(super) fn want_any(&mut self, mapping: &mut Mapping) {
+        let oldest = || mapping.logs.by_age().next();
         if self.jobs.is_empty()
-            && let Some(id) = self.policy.victim(&self.logs).or_else(|| oldest().map(|(id, _)| id))
+            && let Some(id) = mapping.policy.victim(&mapping.logs).or_else(|| oldest().map(|(id, _)| id))
         {
-            self.want_merge(id);
+            self.want(&mut mapping.logs, id);
         }
     }
+}
 
-    /// Advances the merges, and then the writes that waited for them. Refuses writes only if nothing under way could
-    /// make room.
-    pub(super) fn advance_merges(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        for superblock in std::mem::take(&mut self.useless) {
-            self.mark_for_erase(flash, superblock, Cause::Recovery);
-        }
-        if self.jobs.is_empty() && self.waiting.is_empty() {
-            return;
-        }
-        loop {
-            while self.merge(flash) {
-                self.changed_pools = true;
-            }
-            self.release_reads(flash, owners);
-            if !std::mem::take(&mut self.changed_pools) {
-                break;
-            }
-            self.resume(flash, owners);
-        }
-        if self.under_way == 0 {
-            self.abandon_folds(flash);
-        }
-        if self.under_way == 0 {
-            while let Some(Entry { lbn, .. }) = self.waiting.oldest() {
-                owners.write_refused(self.waiting.take(lbn).owner);
-                self.waiting.placed(lbn);
-            }
-        }
-    }
+/// The merges, with the parts that they work on.
+#[derive(Debug)]
+pub(super) struct Merger<'a> {
+    pub(super) merges: &'a mut Merges,
+    pub(super) blocks: &'a mut BlockManager,
+    pub(super) mapping: &'a mut Mapping,
+    pub(super) waiting: &'a mut Waiting,
+}
 
+impl Merger<'_> {
     /// Advances each merge under way by a step. Returns true if one could.
-    fn merge(&mut self, flash: &mut Flash<'_>) -> bool {
+    pub(super) fn advance(&mut self, flash: &mut Flash<'_>) -> bool {
         let mut any = false;
         let mut i = 0;
-        while i < self.jobs.len().min(self.spec.parallel as usize) {
+        while i < self.merges.jobs.len().min(self.merges.parallel as usize) {
             any |= self.step(flash, i);
-            let job = &self.jobs[i];
+            let job = &self.merges.jobs[i];
             if job.removed && job.fold.phase == Phase::Idle {
-                self.over.extend(self.jobs.remove(i));
+                self.merges.over.extend(self.merges.jobs.remove(i));
             } else {
                 i += 1;
             }
@@ -211,7 +233,7 @@ impl LogBlockFtl {
     }
 
     fn step(&mut self, flash: &mut Flash<'_>, i: usize) -> bool {
-        let job = &mut self.jobs[i];
+        let job = &mut self.merges.jobs[i];
         match job.fold.phase {
             Phase::Idle => {}
             Phase::Copying => return false,
@@ -224,7 +246,7 @@ impl LogBlockFtl {
             Phase::Ending => return false,
         }
         let id = job.log;
-        let log = *self.logs.log(id);
+        let log = *self.mapping.logs.log(id);
         if log.programs > 0 || !job.erasing.is_empty() {
             return false;
         }
@@ -233,37 +255,57 @@ impl LogBlockFtl {
         }
         if !job.dying && !job.emptied {
             job.dying = true;
-            if self.mark_for_erase(flash, log.superblock, Cause::Merge) {
-                self.jobs[i].erasing.push(log.superblock);
+            if self.blocks.mark_for_erase(flash, log.superblock, Cause::Merge) {
+                self.merges.jobs[i].erasing.push(log.superblock);
                 return true;
             }
         }
-        let job = &mut self.jobs[i];
+        let job = &mut self.merges.jobs[i];
         job.removed = true;
-        self.merges.full += 1;
-        self.merges.folds += u64::from(job.folds);
+        self.merges.counters.full += 1;
+        self.merges.counters.folds += u64::from(job.folds);
         self.remove_log(id);
         true
     }
 
     /// Removes a log block. If it was a logical block's own, that may have another now.
     pub(super) fn remove_log(&mut self, id: LogId) {
-        if let Some(lbn) = self.logs.remove(id).role.block() {
+        if let Some(lbn) = self.mapping.logs.remove(id).role.block() {
             self.waiting.merge_ended(lbn);
         }
     }
 
+    /// This many reads of a block have ended.
+    pub(super) fn unpin(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, reads: u32) {
+        if self.blocks.unpin(flash, superblock, reads) {
+            self.block_gone(superblock);
+        }
+    }
+
+    /// An erase has finished.
+    pub(super) fn erased(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, failed: bool) {
+        self.blocks.erased(flash, superblock, failed);
+        self.block_gone(superblock);
+    }
+
+    /// A marked block is free or retired: merges and writes that waited for it go on.
+    fn block_gone(&mut self, superblock: SuperblockId) {
+        self.waiting.room_changed = true;
+        let under_way = self.merges.jobs.iter_mut().take(self.merges.parallel as usize);
+        under_way.for_each(|job| job.erasing.retain(|block| *block != superblock));
+    }
+
     /// The power fails now. Pages whose old place is erased are only in the controllers' buffer: capacitors program
     /// them. The same holds for the pages of failed programs, which need another block.
-    pub(crate) fn power_fails(&mut self, flash: &mut Flash<'_>) {
-        if self.spec.erase != EraseWhen::Read {
+    pub(super) fn power_fails(&mut self, flash: &mut Flash<'_>) {
+        if self.merges.erase != EraseWhen::Read {
             return;
         }
-        for i in 0..self.jobs.len() {
-            if self.jobs[i].fold.phase == Phase::Copying {
+        for i in 0..self.merges.jobs.len() {
+            if self.merges.jobs[i].fold.phase == Phase::Copying {
                 self.save(flash, i);
             }
-            while self.jobs[i].fold.phase == Phase::Failed {
+            while self.merges.jobs[i].fold.phase == Phase::Failed {
                 if self.copy_again(flash, i).is_none() && !self.reuse(flash, i) {
                     break;
                 }
@@ -274,7 +316,7 @@ impl LogBlockFtl {
 
     /// Capacitors carry out the lists of a fold.
     fn save(&mut self, flash: &mut Flash<'_>, i: usize) {
-        let fold = &mut self.jobs[i].fold;
+        let fold = &mut self.merges.jobs[i].fold;
         flash.backend.save(flash.now, &fold.lists);
         for list in fold.lists.drain(..).chain(fold.programs) {
             let mut commands = Commands::of(flash.backend, list);
@@ -291,23 +333,23 @@ impl LogBlockFtl {
     }
 
     /// A list of a merge has finished.
-    pub(super) fn merge_finished(&mut self, flash: &mut Flash<'_>, id: LogId, list: Handle<List>) {
+    pub(super) fn finished(&mut self, flash: &mut Flash<'_>, id: LogId, list: Handle<List>) {
         let copying = |job: &Job| job.log == id && job.fold.phase == Phase::Copying;
-        let i = self.under_way().position(copying).expect("a merge has a job");
+        let i = self.merges.under_way().position(copying).expect("a merge has a job");
         let mut commands = Commands::of(flash.backend, list);
         while let Some((_, command)) = commands.next(flash.backend) {
             match command.op {
-                Op::Erase => self.jobs[i].fold.emptied.push((command.target.superblock, command.failed)),
-                Op::Program => self.jobs[i].fold.failed |= command.failed,
+                Op::Erase => self.merges.jobs[i].fold.emptied.push((command.target.superblock, command.failed)),
+                Op::Program => self.merges.jobs[i].fold.failed |= command.failed,
                 Op::Read | Op::CopyBack => {}
             }
         }
-        let mut pinned = std::mem::take(&mut self.jobs[i].fold.pinned);
+        let mut pinned = std::mem::take(&mut self.merges.jobs[i].fold.pinned);
         for (_, source, reads) in pinned.extract_if(.., |(of, ..)| *of == list) {
             self.unpin(flash, source, reads);
         }
-        self.jobs[i].fold.pinned = pinned;
-        let fold = &mut self.jobs[i].fold;
+        self.merges.jobs[i].fold.pinned = pinned;
+        let fold = &mut self.merges.jobs[i].fold;
         fold.lists.retain(|other| *other != list);
         if fold.programs != Some(list) {
             flash.backend.release(list);
@@ -315,7 +357,7 @@ impl LogBlockFtl {
         if !fold.lists.is_empty() {
             return;
         }
-        self.changed_pools = true;
+        self.waiting.room_changed = true;
         if fold.failed {
             fold.phase = Phase::Failed;
         } else {

@@ -7,12 +7,14 @@
 //! than the limit.
 
 use base::units::SuperblockId;
-use flash::nand::{Media, Spare};
+use flash::nand::Spare;
 
-use super::LogBlockFtl;
+use super::LogBlockConfig;
 use super::address::Lbn;
-use super::blocks::State;
+use super::block_manager::{BlockManager, State};
 use super::logs::Role;
+use super::mapping::Mapping;
+use crate::port::Mount;
 use crate::sabotage::Sabotage;
 use crate::toolkit::Map;
 use crate::toolkit::recovery::{self, Found};
@@ -33,16 +35,24 @@ struct Content {
     next: u32,
 }
 
-impl LogBlockFtl {
-    pub(super) fn recover_state(&mut self, media: &Media) {
+impl Mapping {
+    /// Finds the maps on the media, and the state of each block.
+    pub(super) fn recover(blocks: &mut BlockManager, config: &LogBlockConfig, from: &Mount<'_>) -> Self {
+        let mut mapping = Self::new(config);
+        mapping.find_blocks(blocks, from);
+        mapping
+    }
+
+    fn find_blocks(&mut self, blocks: &mut BlockManager, from: &Mount<'_>) {
+        let (media, planted) = (from.media, from.planted);
         let mut programmed = Vec::new();
-        for (superblock, found) in recovery::survey(media, self.planted) {
+        for (superblock, found) in recovery::survey(media, planted) {
             match found {
-                Found::Bad => self.block(superblock).state = State::Bad,
-                Found::Erased(erases) => self.allocator.put(self.geometry.die_of(superblock), superblock, erases),
+                Found::Bad => blocks[superblock].state = State::Bad,
+                Found::Erased(erases) => blocks.allocator.put(blocks.geometry.die_of(superblock), superblock, erases),
                 Found::Programmed(birth) => {
-                    self.block(superblock).open();
-                    self.block(superblock).failing = media.is_failing(superblock);
+                    blocks[superblock].open();
+                    blocks[superblock].failing = media.is_failing(superblock);
                     programmed.push((birth, superblock));
                 }
             }
@@ -51,34 +61,40 @@ impl LogBlockFtl {
         // A new drive has no pages to find.
         let mut newest = Map::new(if programmed.is_empty() { 0 } else { self.units });
         let superblocks = programmed.iter().map(|(_, superblock)| *superblock);
-        recovery::find_newest(media, superblocks.clone(), &mut newest, &mut self.versions, self.planted);
+        recovery::find_newest(media, superblocks.clone(), &mut newest, &mut self.versions, planted);
         self.found = newest.iter().count() as u32;
-        let found: Vec<Content> = superblocks.map(|block| self.scan_superblock(media, block, &newest)).collect();
+        let found: Vec<Content> = superblocks.map(|block| self.scan_superblock(blocks, from, block, &newest)).collect();
         let data = self.choose_data_blocks(&found);
         let mut logs = Vec::new();
         for block in found {
             match block.block.filter(|lbn| data[*lbn as usize] == Some(block.superblock)) {
                 Some(lbn) => {
                     self.data[lbn as usize] = Some(block.superblock);
-                    self.block(block.superblock).next = block.next;
+                    blocks[block.superblock].next = block.next;
                 }
                 None if block.valid > 0 => logs.push(block),
-                None => self.useless.push(block.superblock),
+                None => blocks.useless.push(block.superblock),
             }
         }
-        self.take_logs(media, &logs, &newest);
-        let orphans = (0..self.address.blocks()).filter(|lbn| self.data[*lbn as usize].is_none());
-        self.orphans = orphans.filter(|lbn| !self.logs.is_empty(*lbn)).count() as u32;
+        self.take_logs(blocks, from, &logs, &newest);
+        self.orphans = (0..self.address.blocks()).filter(|lbn| self.is_orphan(*lbn)).count() as u32;
     }
 
-    fn scan_superblock(&self, media: &Media, superblock: SuperblockId, newest: &Map) -> Content {
+    fn scan_superblock(
+        &self,
+        blocks: &BlockManager,
+        from: &Mount<'_>,
+        superblock: SuperblockId,
+        newest: &Map,
+    ) -> Content {
+        let media = from.media;
         let mut found = Content { superblock, valid: 0, block: None, in_place: true, in_order: true, next: 0 };
-        let mut blocks = 0;
+        let mut logical = 0;
         let mut pages = 0;
-        for page in 0..self.pages {
-            let psn = self.geometry.slot(superblock, page);
+        for page in 0..blocks.pages {
+            let psn = blocks.geometry.slot(superblock, page);
             let spare = media.spare(psn);
-            let torn = spare == Spare::Torn && self.planted.is(Sabotage::TornPageForgotten);
+            let torn = spare == Spare::Torn && from.planted.is(Sabotage::TornPageForgotten);
             if spare != Spare::Empty && !torn {
                 found.next = page + 1;
             }
@@ -86,18 +102,18 @@ impl LogBlockFtl {
             let (lbn, offset) = self.address.split(lpn);
             if found.block != Some(lbn) {
                 found.block = Some(lbn);
-                blocks += 1;
+                logical += 1;
             }
             pages += 1;
             found.in_place &= offset == page;
             found.valid += u32::from(newest.leads(lpn, psn));
         }
-        found.block = found.block.filter(|_| blocks == 1);
+        found.block = found.block.filter(|_| logical == 1);
         found.in_place &= found.block.is_some();
         found.in_order = found.in_place && pages == found.next;
         if media.is_failing(superblock) {
             // A failing block takes no more pages.
-            (found.next, found.in_order) = (self.pages, false);
+            (found.next, found.in_order) = (blocks.pages, false);
         }
         found
     }
@@ -116,18 +132,18 @@ impl LogBlockFtl {
     }
 
     /// Opens the log blocks, in their old roles as far as each role is still free.
-    fn take_logs(&mut self, media: &Media, logs: &[Content], newest: &Map) {
+    fn take_logs(&mut self, blocks: &mut BlockManager, from: &Mount<'_>, logs: &[Content], newest: &Map) {
         let kinds: Vec<_> = logs.iter().map(|log| (log.block, log.in_order)).collect();
-        let trusted = self.planted.is(Sabotage::InOrderTrusted);
+        let trusted = from.planted.is(Sabotage::InOrderTrusted);
         for (found, role) in logs.iter().zip(self.policy.roles(&kinds)) {
             let id = self.logs.open(found.superblock, role);
-            self.block(found.superblock).log = Some(id);
+            blocks[found.superblock].log = Some(id);
             let log = self.logs.log_mut(id);
             log.next = found.next;
             log.in_order = (found.in_order || trusted) && role != Role::Random;
             for page in 0..found.next {
-                let psn = self.geometry.slot(found.superblock, page);
-                let Spare::Data { lpn, .. } = media.spare(psn) else { continue };
+                let psn = blocks.geometry.slot(found.superblock, page);
+                let Spare::Data { lpn, .. } = from.media.spare(psn) else { continue };
                 if newest.leads(lpn, psn) {
                     let (lbn, offset) = self.address.split(lpn);
                     self.logs.link(lbn, offset, self.logs.place(id, page));
@@ -160,7 +176,7 @@ mod tests {
             }
             rig.cut_power();
             let ftl = rig.ftl.downcast_ref::<LogBlockFtl>().expect("log blocks");
-            let logs: Vec<_> = ftl.logs.by_age().map(|(_, log)| log.superblock).collect();
+            let logs: Vec<_> = ftl.mapping.logs.by_age().map(|(_, log)| log.superblock).collect();
             assert!(logs.len() > 5 && !logs.is_sorted(), "{kind}: their numbers say nothing of their ages: {logs:?}");
             assert!(logs.is_sorted_by_key(|superblock| rig.backend.media().birth(*superblock)), "{kind}: {logs:?}");
         }

@@ -1,7 +1,6 @@
 //! The parameters of a log-block FTL: `[ftl.log]`.
 
 use base::fault::Fault;
-use base::units::Bytes;
 use flash::nand::Geometry;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -126,23 +125,7 @@ impl LogSpec {
             let message = format!("{} log blocks", self.blocks);
             faults.push(Fault::new("ftl.log.blocks", message, format!("use {least} to {most}")));
         }
-        let unit = Bytes::new(u64::from(geometry.sectors) * 512);
-        if geometry.slots > 1 {
-            let message = format!("a page holds {} mapping units of {unit}, and log blocks map pages", geometry.slots);
-            faults.push(Fault::new("ftl.map-unit", message, "leave it out, or use the size of a page"));
-        }
-        if geometry.stripe > 1 {
-            let message = format!(
-                "one command works on {} planes or ganged chips, and log blocks map single \
-                                   pages",
-                geometry.stripe
-            );
-            faults.push(Fault::new("flash.multi-plane", message, "set it to false, and flash.gang to 1"));
-        }
-        if one_shot > 1 {
-            let message = format!("one program writes {one_shot} pages, and log blocks map single pages");
-            faults.push(Fault::new("flash.part", message, "choose a part that programs page by page"));
-        }
+        faults.extend(crate::pages::single_page_faults(geometry, one_shot, "log blocks map"));
         faults
     }
 }

@@ -40,6 +40,8 @@ pub(super) struct Waiting {
     refused: Vec<(Lbn, Awaited)>,
     /// The number of the youngest write.
     number: Number,
+    /// A block or a log block has become free, or a merge has moved on: waiting writes may have a place now.
+    pub(super) room_changed: bool,
 }
 
 impl Waiting {
@@ -50,6 +52,7 @@ impl Waiting {
             heaps: Default::default(),
             refused: Vec::new(),
             number: 0,
+            room_changed: false,
         }
     }
 

@@ -1,68 +1,76 @@
 //! Host writes.
 
-use base::units::SuperblockId;
-use flash::backend::{Cause, Class};
+use base::engine::Handle;
+use base::units::{DieId, SuperblockId};
+use flash::backend::{Cause, Class, List};
 use flash::nand::{Stream, Target};
 
 use super::address::Lbn;
+use super::allocate::Use;
 use super::awaited::Awaited;
+use super::block_manager::BlockManager;
 use super::heap::Entry;
 use super::logs::{LogId, Role};
 use super::policy::Choice;
-use super::{Kind, LogBlockFtl, Use};
+use super::waiting::Waiting;
+use super::{Kind, LogBlockConfig, LogBlockFtl};
 use crate::port::{Flash, Owners, PageWrite};
-use crate::toolkit::{push_unit, read_rest};
+use crate::toolkit::{DieLists, Gates, push_unit, read_rest};
 
-impl LogBlockFtl {
-    pub(crate) fn begin_write(&mut self) {
-        self.request_dies.clear();
-    }
+/// The writes of the host on their way to the flash.
+#[derive(Clone, Debug)]
+pub(super) struct Writer {
+    pub(super) waiting: Waiting,
+    /// The open lists of the current request.
+    lists: DieLists<Handle<List>>,
+    /// The dies of the current request's data blocks.
+    pub(super) request_dies: Vec<DieId>,
+    pub(super) gates: Gates<SuperblockId>,
+    /// Free blocks that merges need.
+    reserve: u32,
+}
 
-    /// Takes a mapping unit of the request.
-    pub(crate) fn write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
-        // Pages of a logical block stay in order: a waiting first page must not break a sequence.
-        let (lbn, _) = self.address.split(unit.lpn);
-        let behind = self.waiting.has(lbn);
-        let placed = if behind { Err(Awaited::Nothing) } else { self.place(flash, owners, &unit) };
-        if let Err(awaited) = placed {
-            self.waiting.push(lbn, unit, awaited);
+impl Writer {
+    pub(super) fn new(config: &LogBlockConfig) -> Self {
+        Self {
+            waiting: Waiting::new(config.address().blocks()),
+            lists: DieLists::new(config.geometry.die_count()),
+            request_dies: Vec::new(),
+            gates: Gates::default(),
+            reserve: config.spec.reserve(),
         }
-    }
-
-    /// Submits the programs of a complete request.
-    pub(crate) fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        self.send(flash);
-        self.advance_merges(flash, owners);
     }
 
     /// Submits the lists of programs, one for each die.
-    pub(super) fn send(&mut self, flash: &mut Flash<'_>) {
-        while let Some(list) = self.programming.pop_first() {
-            self.submit(flash, list);
+    pub(super) fn send(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>) {
+        while let Some(list) = self.lists.pop_first() {
+            blocks.submit(flash, list);
         }
     }
+}
 
+impl LogBlockFtl {
     /// Places the waiting writes for which there is room now.
     pub(super) fn resume(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         let mut last = 0;
         while let Some(Entry { number, lbn }) = self.next_waiting() {
             debug_assert!(last < number, "a pass goes from old to young");
             last = number;
-            let unit = self.waiting.take(lbn);
-            self.request_dies.clear();
+            let unit = self.writer.waiting.take(lbn);
+            self.writer.request_dies.clear();
             match self.place(flash, owners, &unit) {
-                Ok(()) => self.waiting.placed(lbn),
-                Err(awaited) => self.waiting.refuse(lbn, awaited),
+                Ok(()) => self.writer.waiting.placed(lbn),
+                Err(awaited) => self.writer.waiting.refuse(lbn, awaited),
             }
         }
-        self.waiting.end_pass();
-        self.send(flash);
+        self.writer.waiting.end_pass();
+        self.writer.send(&mut self.blocks, flash);
     }
 
     /// The logical block with the oldest waiting write that is worth an attempt. Within a pass a heap that is not worth
     /// one stays so: writes and queued merges only take room.
     fn next_waiting(&self) -> Option<Entry> {
-        let oldest = |awaited| self.waiting.oldest_in(awaited);
+        let oldest = |awaited| self.writer.waiting.oldest_in(awaited);
         let mut next = oldest(Awaited::Nothing);
         for awaited in [Awaited::Log, Awaited::Sequential, Awaited::DataBlock] {
             let older = oldest(awaited).filter(|entry| next.is_none_or(|next| *entry < next));
@@ -77,8 +85,8 @@ impl LogBlockFtl {
             Awaited::Nothing | Awaited::DataBlock => true,
             Awaited::Merge => false,
             Awaited::Log | Awaited::Sequential => {
-                let (_, offset) = self.address.split(self.waiting.first(lbn).lpn);
-                self.could_follow(self.policy.place(&self.logs, self.pages, lbn, offset))
+                let (_, offset) = self.mapping.address.split(self.writer.waiting.first(lbn).lpn);
+                self.could_follow(self.mapping.policy.place(&self.mapping.logs, self.blocks.pages, lbn, offset))
             }
         }
     }
@@ -87,41 +95,46 @@ impl LogBlockFtl {
     pub(super) fn could_follow(&self, choice: Choice) -> bool {
         match choice {
             Choice::Append(_) | Choice::Merge(_) => true,
-            Choice::Open(_) => self.host_may_take(false) || self.could_want_any_merge(),
+            Choice::Open(_) => self.host_may_take(false) || self.merges.could_want_any(&self.mapping.logs),
             Choice::Wait => false,
         }
     }
 
     /// Finds a page for a mapping unit, and adds its program to the list of the die. If there is none now, returns what
     /// the unit waits for.
-    fn place(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: &PageWrite) -> Result<(), Awaited> {
-        let (lbn, offset) = self.address.split(unit.lpn);
-        let partly = !unit.is_whole(self.geometry.sectors);
-        if partly && self.is_in_buffer(lbn) {
+    pub(super) fn place(
+        &mut self,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
+        unit: &PageWrite,
+    ) -> Result<(), Awaited> {
+        let (lbn, offset) = self.mapping.address.split(unit.lpn);
+        let partly = !unit.is_whole(self.blocks.geometry.sectors);
+        if partly && self.merges.is_in_buffer(lbn) {
             return Err(Awaited::Merge);
         }
         let Some(target) = self.in_place(flash, lbn, offset).or_else(|| self.in_log(flash, lbn, offset)) else {
-            let has_block = self.data[lbn as usize].is_some() || self.is_folding(lbn);
-            let in_log = self.policy.awaited(&self.logs, lbn, offset);
+            let has_block = self.mapping.data[lbn as usize].is_some() || self.merges.is_folding(lbn);
+            let in_log = self.mapping.policy.awaited(&self.mapping.logs, lbn, offset);
             return Err(if has_block { in_log } else { Awaited::DataBlock });
         };
-        let die = self.geometry.die_of(target.superblock);
-        let list = self.programming.list(flash.backend, die, (Class::Other, Kind::Write.tag(0)));
+        let die = self.blocks.geometry.die_of(target.superblock);
+        let list = self.writer.lists.list(flash.backend, die, (Class::Other, Kind::Write.tag(0)));
         let command = flash.backend.add_program(list, Cause::Host, target, Stream::HOST);
         owners.charge(unit.owner);
         let to = push_unit(flash, owners, command, unit);
-        if let Some(gate) = self.gates.of(target.superblock) {
+        if let Some(gate) = self.writer.gates.of(target.superblock) {
             flash.backend.depend(gate, command);
-            self.gates.set(target.superblock, command);
+            self.writer.gates.set(target.superblock, command);
         }
-        if partly && let Some(psn) = self.place_of(flash.backend.media(), unit.lpn) {
+        if partly && let Some(psn) = self.mapping.place_of(flash.backend.media(), unit.lpn) {
             // The controller of the source's die reads the old sectors; another controller may program.
-            let (superblock, _) = self.geometry.locate(psn);
-            self.block(superblock).pins += 1;
+            let (superblock, _) = self.blocks.geometry.locate(psn);
+            self.blocks[superblock].pins += 1;
             let list = flash.backend.open_list(Class::Other, Kind::OldPlace.tag(0));
             read_rest(flash, owners, list, (unit, psn), (command, to));
-            self.gates.set(target.superblock, command);
-            self.submit(flash, list);
+            self.writer.gates.set(target.superblock, command);
+            self.blocks.submit(flash, list);
         }
         Ok(())
     }
@@ -129,15 +142,15 @@ impl LogBlockFtl {
     /// The page at the same offset of the data block, if it can still be programmed. The first write of a logical block
     /// allocates its data block.
     fn in_place(&mut self, flash: &Flash<'_>, lbn: Lbn, offset: u32) -> Option<Target> {
-        if self.is_folding(lbn) {
+        if self.merges.is_folding(lbn) {
             return None;
         }
-        let superblock = match self.data[lbn as usize] {
+        let superblock = match self.mapping.data[lbn as usize] {
             Some(superblock) => superblock,
             None => self.new_data_block(flash, lbn)?,
         };
-        self.request_dies.push(self.geometry.die_of(superblock));
-        let block = self.block(superblock);
+        self.writer.request_dies.push(self.blocks.geometry.die_of(superblock));
+        let block = &mut self.blocks[superblock];
         if block.failing || offset < block.next {
             return None;
         }
@@ -147,59 +160,59 @@ impl LogBlockFtl {
     }
 
     fn new_data_block(&mut self, flash: &Flash<'_>, lbn: Lbn) -> Option<SuperblockId> {
-        if !self.host_may_take(!self.logs.is_empty(lbn)) {
+        if !self.host_may_take(!self.mapping.logs.is_empty(lbn)) {
             return None;
         }
         // On another bus or chip than the request's other data blocks (Sung, Sec. 4.2).
-        self.allocator.begin();
-        self.request_dies.iter().for_each(|die| self.allocator.avoid(*die, true));
-        let superblock = self.take_block(flash, Use::Data, None)?;
-        self.with_orphans(lbn, |ftl| ftl.data[lbn as usize] = Some(superblock));
+        self.blocks.allocator.begin();
+        self.writer.request_dies.iter().for_each(|die| self.blocks.allocator.avoid(*die, true));
+        let superblock = self.blocks.take(flash, Use::Data, None)?;
+        self.mapping.with_orphans(lbn, |mapping| mapping.data[lbn as usize] = Some(superblock));
         Some(superblock)
     }
 
     /// True if one more free block can go to the host, and merges and orphans still have enough. An orphan has a block
     /// of its own.
     fn host_may_take(&self, orphan: bool) -> bool {
-        let kept = self.orphans - u32::from(orphan) + self.spec.reserve() - 1;
-        self.allocator.count() + self.destinations() > kept
+        let kept = self.mapping.orphans - u32::from(orphan) + self.writer.reserve - 1;
+        self.blocks.allocator.count() + self.merges.destinations() > kept
     }
 
     /// The next page of the log block that the policy chooses.
     fn in_log(&mut self, flash: &Flash<'_>, lbn: Lbn, offset: u32) -> Option<Target> {
-        let id = match self.policy.place(&self.logs, self.pages, lbn, offset) {
+        let id = match self.mapping.policy.place(&self.mapping.logs, self.blocks.pages, lbn, offset) {
             Choice::Append(id) => id,
             Choice::Open(role) => match self.new_log_block(flash, lbn, role) {
                 Some(id) => id,
                 None => {
-                    // Too many blocks have failed: there is no room for all log blocks.
-                    self.want_any_merge();
+                    // Too many blocks have failed: there is no room for all log self.blocks.
+                    self.merges.want_any(&mut self.mapping);
                     return None;
                 }
             },
             Choice::Merge(id) => {
-                self.want_merge(id);
+                self.merges.want(&mut self.mapping.logs, id);
                 return None;
             }
             Choice::Wait => return None,
         };
-        let page = self.logs.take_page(id, lbn, offset);
-        Some(Target { superblock: self.logs.log(id).superblock, offset: page })
+        let page = self.mapping.logs.take_page(id, lbn, offset);
+        Some(Target { superblock: self.mapping.logs.log(id).superblock, offset: page })
     }
 
     fn new_log_block(&mut self, flash: &Flash<'_>, lbn: Lbn, role: Role) -> Option<LogId> {
         if !self.host_may_take(false) {
             return None;
         }
-        let beside = self.data[lbn as usize].map(|superblock| self.geometry.die_of(superblock));
-        self.allocator.begin();
-        self.request_dies.iter().for_each(|die| self.allocator.avoid(*die, false));
+        let beside = self.mapping.data[lbn as usize].map(|superblock| self.blocks.geometry.die_of(superblock));
+        self.blocks.allocator.begin();
+        self.writer.request_dies.iter().for_each(|die| self.blocks.allocator.avoid(*die, false));
         if let Some(die) = beside {
-            self.allocator.avoid(die, true);
+            self.blocks.allocator.avoid(die, true);
         }
-        let superblock = self.take_block(flash, Use::Log, beside)?;
-        let id = self.logs.open(superblock, role);
-        self.block(superblock).log = Some(id);
+        let superblock = self.blocks.take(flash, Use::Log, beside)?;
+        let id = self.mapping.logs.open(superblock, role);
+        self.blocks[superblock].log = Some(id);
         Some(id)
     }
 }
@@ -219,16 +232,16 @@ mod tests {
         );
         let ftl = rig.ftl.downcast_mut::<LogBlockFtl>().expect("log blocks");
         // One for the merge, one to replace a failing block, and one so that there is always a next.
-        assert_eq!(ftl.spec.reserve(), 3);
-        while ftl.allocator.count() > 3 {
-            assert!(ftl.host_may_take(false), "{} are free", ftl.allocator.count());
-            ftl.allocator.take(Use::Data, None, |_| 0).expect("a free block");
+        assert_eq!(ftl.writer.reserve, 3);
+        while ftl.blocks.allocator.count() > 3 {
+            assert!(ftl.host_may_take(false), "{} are free", ftl.blocks.allocator.count());
+            ftl.blocks.allocator.take(Use::Data, None, |_| 0).expect("a free block");
         }
         assert!(ftl.host_may_take(false), "it leaves the others");
-        ftl.orphans = 1;
+        ftl.mapping.orphans = 1;
         assert_eq!([true, false].map(|orphan| ftl.host_may_take(orphan)), [true, false], "an orphan has its own");
-        ftl.orphans = 0;
-        ftl.allocator.take(Use::Data, None, |_| 0).expect("a free block");
+        ftl.mapping.orphans = 0;
+        ftl.blocks.allocator.take(Use::Data, None, |_| 0).expect("a free block");
         assert!(!ftl.host_may_take(false), "merges need them");
     }
 
@@ -250,7 +263,7 @@ mod tests {
                     rig.ftl.check(rig.backend.media(), None);
                 }
                 let ftl = rig.ftl.downcast_ref::<LogBlockFtl>().expect("log blocks");
-                waited += u32::from(!ftl.waiting.is_empty());
+                waited += u32::from(!ftl.writer.waiting.is_empty());
             }
             rig.run_until_idle();
             assert_eq!((rig.host.written, rig.host.refused), (448, 0), "{kind}");

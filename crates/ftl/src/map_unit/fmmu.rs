@@ -4,9 +4,13 @@
 mod cmt;
 mod ctp;
 mod dirty_order;
+mod flusher;
 mod packet;
+mod registers;
+mod requests;
 mod set_wait_queue;
 mod sizes;
+mod stores;
 
 use base::units::{Lpn, Psn, Time};
 use flash::nand::Image;

@@ -140,23 +140,7 @@ impl<F: SimpleFtl> Family for SimpleFamily<F> {
     }
 
     fn check_array(&self, site: &Site<'_>, geometry: &Geometry, timing: &Timing, sets: usize, faults: &mut Faults) {
-        if geometry.slots > 1 {
-            let unit = Bytes::new(u64::from(geometry.sectors) * SECTOR.get());
-            let message =
-                format!("a page holds {} mapping units of {unit}, and a simple FTL places whole pages", geometry.slots);
-            faults.add("ftl.map-unit", message, "leave it out, or use the size of a page");
-        }
-        if geometry.stripe > 1 {
-            let message = format!(
-                "one command works on {} planes or ganged chips, and a simple FTL places single pages",
-                geometry.stripe
-            );
-            faults.add("flash.multi-plane", message, "set it to false, and flash.gang to 1");
-        }
-        if timing.one_shot > 1 {
-            let message = format!("one program writes {} pages, and a simple FTL places single pages", timing.one_shot);
-            faults.add("flash.part", message, "choose a part that programs page by page");
-        }
+        faults.0.extend(pages::single_page_faults(geometry, timing.one_shot, "a simple FTL places"));
         if site.ftl.map != MapSpec::default() {
             faults.add("ftl.map", "the map of a simple FTL is in RAM", "leave it out");
         }

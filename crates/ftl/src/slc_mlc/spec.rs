@@ -125,23 +125,7 @@ impl SlcMlcSpec {
             faults.push(Fault::new("ftl.chang.density", message, "leave it out, or set mapping = \"chains\""));
         }
         faults.extend(self.density.iter().flat_map(|density| density.faults(geometry)));
-        let unit = base::units::SECTOR * u64::from(geometry.sectors);
-        if geometry.slots > 1 {
-            let message = format!("a page holds {} mapping units of {unit}, and this FTL maps pages", geometry.slots);
-            faults.push(Fault::new("ftl.map-unit", message, "leave it out, or use the size of a page"));
-        }
-        if geometry.stripe > 1 {
-            let message = format!(
-                "one command works on {} planes or ganged chips, and this FTL maps single \
-                                   pages",
-                geometry.stripe
-            );
-            faults.push(Fault::new("flash.multi-plane", message, "set it to false, and flash.gang to 1"));
-        }
-        if one_shot > 1 {
-            let message = format!("one program writes {one_shot} pages, and this FTL maps single pages");
-            faults.push(Fault::new("flash.part", message, "choose a part that programs page by page"));
-        }
+        faults.extend(crate::pages::single_page_faults(geometry, one_shot, "this FTL maps"));
         faults
     }
 }

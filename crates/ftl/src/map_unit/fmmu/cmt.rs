@@ -11,10 +11,11 @@ use super::super::arbiter::Arbiter;
 use super::super::block_entries::BlockEntries;
 use super::super::cache::Cache;
 use super::super::costs::{Charged, Costs};
-use super::super::dtl::Dtl;
 use super::super::layout::{self, Layout};
 use super::super::mshrs::{CMT_COND_UPDATE, CMT_LOOKUP, CMT_UPDATE, Mshrs};
+use super::super::questions::Questions;
 use super::super::{Answer, Ask, Asker, Counters, Output, Ticket};
+use super::flusher::Flusher;
 use super::packet::{Kind, Request};
 use super::set_wait_queue::SetWaitQueue;
 use super::sizes::Sizes;
@@ -38,32 +39,16 @@ pub(super) struct Cmt {
     cache: Cache,
     entries: BlockEntries,
     mshrs: Mshrs<(Ticket, Ask)>,
-    dtl: Dtl,
-    queues: [VecDeque<(Ticket, Ask)>; 2],
-    /// True if the first question of a queue cannot proceed before an event frees a block.
-    stalled: [bool; 2],
+    questions: Questions,
     /// Questions that wait for a block of their set.
     set_wait_queue: SetWaitQueue<(Ticket, Ask)>,
     /// Blocks whose data have arrived but are not taken yet.
     responses: VecDeque<usize>,
     /// Responses and requests.
     classes: Arbiter<2>,
-    askers: Arbiter<2>,
     /// The block whose registers are being served, and the number served so far.
     serving: Option<(usize, usize)>,
-    /// Clean blocks at which a flush begins, and at which it ends.
-    low: u32,
-    high: u32,
-    batch: u32,
-    window: u32,
-    flushing: bool,
-    draining: bool,
-    /// Pages whose blocks must be flushed for a question to proceed.
-    forced: VecDeque<u32>,
-    /// The next block of the page being flushed.
-    chain: Option<u32>,
-    /// Blocks flushed since the last packet was taken.
-    flushed: u32,
+    flusher: Flusher,
     effect: Effect,
     until: Option<Time>,
 }
@@ -79,22 +64,11 @@ impl Cmt {
             cache,
             entries: BlockEntries::new(blocks, sizes.layout.block),
             mshrs: Mshrs::new(blocks, sizes.layout.block * 4),
-            dtl: Dtl::new(sizes.layout.pages(), blocks),
-            queues: Default::default(),
-            stalled: [false; 2],
+            questions: Questions::new(),
             responses: VecDeque::new(),
             classes: Arbiter::new([sizes.responses, 1]),
-            askers: Arbiter::new([1, 1]),
             serving: None,
-            low: sizes.low,
-            high: sizes.high,
-            batch: sizes.batch,
-            window: sizes.window,
-            flushing: false,
-            draining: false,
-            forced: VecDeque::new(),
-            chain: None,
-            flushed: 0,
+            flusher: Flusher::new(sizes),
             effect: Effect::Nothing,
             until: None,
         }
@@ -109,11 +83,11 @@ impl Cmt {
     }
 
     pub(super) fn set_weights(&mut self, weights: [u32; 2]) {
-        self.askers.set(weights);
+        self.questions.set_weights(weights);
     }
 
     pub(super) fn ask(&mut self, asker: Asker, ticket: Ticket, ask: Ask) {
-        self.queues[asker as usize].push_back((ticket, ask));
+        self.questions.push(asker, ticket, ask);
     }
 
     /// A question about this block will follow: prefetches its set.
@@ -130,12 +104,12 @@ impl Cmt {
 
     /// Chooses between flushing all dirty blocks and only those that `low` and `high` ask for.
     pub(super) fn drain(&mut self, everything: bool) {
-        self.draining = everything;
+        self.flusher.drain(everything);
     }
 
     pub(super) fn is_clean(&self) -> bool {
         let idle = self.until.is_none() && self.serving.is_none() && self.responses.is_empty();
-        idle && self.queues.iter().all(VecDeque::is_empty) && self.set_wait_queue.is_empty() && self.cache.dirty() == 0
+        idle && self.questions.is_empty() && self.set_wait_queue.is_empty() && self.cache.dirty() == 0
     }
 
     /// True if no block remains to be sent to the CTP, as far as is known now.
@@ -155,7 +129,7 @@ impl Cmt {
 
     #[cfg(test)]
     pub(super) fn dirty_pages(&self) -> Vec<(u32, u32)> {
-        self.dtl.listed()
+        self.flusher.dtl.listed()
     }
 
     /// The entries of a block, if they are here.
@@ -199,32 +173,33 @@ impl Cmt {
             return Some(self.serve_register());
         }
         let clean = self.cache.len() - self.cache.dirty();
-        self.flushing = clean <= self.low || self.flushing && clean < self.high;
+        self.flusher.update(clean);
         // Some blocks and one packet alternate, so that no question waits for a whole flush (Sec. 4.5).
         if room
-            && self.flushed < self.batch
+            && self.flusher.has_turn()
             && let Some(cost) = self.flush(counters)
         {
             return Some(cost);
         }
         loop {
-            let is_ready = |queue: usize| room && !self.stalled[queue] && !self.queues[queue].is_empty();
-            let ready = [is_ready(0), is_ready(1)];
+            let ready = if room { self.questions.ready() } else { [false; 2] };
             let set_wait_queue = room && self.set_wait_queue.is_ready();
             let class = self.classes.pick([!self.responses.is_empty(), set_wait_queue || ready[0] || ready[1]]);
             let cost = match class {
                 Some(0) => Some(self.fill()),
                 Some(_) if set_wait_queue => self.retry_waiting(counters),
                 Some(_) => {
-                    let queue = self.askers.pick(ready).expect("one is ready");
+                    let queue = self.questions.pick(ready).expect("one is ready");
                     let cost = self.question(queue, counters);
-                    self.stalled[queue] = cost.is_none();
+                    if cost.is_none() {
+                        self.questions.stall(queue);
+                    }
                     cost
                 }
                 None => return if room { self.flush(counters) } else { None },
             };
             if cost.is_some() {
-                self.flushed = 0;
+                self.flusher.packet_taken();
                 return cost;
             }
         }
@@ -246,7 +221,7 @@ impl Cmt {
         if served + 1 == self.mshrs.of(block).len() {
             self.mshrs.clear(block);
             self.serving = None;
-            self.stalled = [false; 2];
+            self.questions.resume();
             self.set_wait_queue.note_change(self.cache.set_of(block));
         }
         self.costs.list + self.serve(block, ticket, &ask)
@@ -262,16 +237,16 @@ impl Cmt {
         }
         let (tvpn, _) = self.layout.page_of(self.cache.key(block));
         if self.cache.make_dirty(block) {
-            self.dtl.register(tvpn, block);
+            self.flusher.dtl.register(tvpn, block);
             return self.costs.list;
         }
-        self.dtl.touch(tvpn);
+        self.flusher.dtl.touch(tvpn);
         Span::ZERO
     }
 
     /// Takes the first question of a queue; none if it must wait and hold up the questions behind it.
     fn question(&mut self, queue: usize, counters: &mut Counters) -> Option<Span> {
-        let (ticket, ask) = *self.queues[queue].front().expect("a question");
+        let (ticket, ask) = self.questions.first(queue);
         let set = self.cache.set_number(self.layout.block_of(&ask));
         // Behind other questions of its set, it does not even search.
         let tried = if self.set_wait_queue.waits(set) { None } else { self.carry_out(ticket, ask, counters) };
@@ -282,7 +257,7 @@ impl Cmt {
             }
             tried => tried?,
         };
-        self.queues[queue].pop_front();
+        self.questions.pop(queue);
         Some(cost)
     }
 
@@ -316,8 +291,9 @@ impl Cmt {
                 let Some(block) = victim else {
                     // No block can be dropped until one of the set has been flushed (Sec. 4.4).
                     let dirty = self.cache.set(key).find(|block| self.cache.block(*block).dirty);
-                    let page = dirty.map(|block| self.layout.page_of(self.cache.key(block)).0);
-                    self.forced.extend(page.filter(|page| !self.forced.contains(page)));
+                    if let Some(block) = dirty {
+                        self.flusher.force(self.layout.page_of(self.cache.key(block)).0);
+                    }
                     return None;
                 };
                 self.cache.allocate(block, key);
@@ -344,31 +320,19 @@ impl Cmt {
     #[inline(always)]
     #[allow(clippy::inline_always)] // Nearly every step asks, and nothing is to be flushed.
     fn flush(&mut self, counters: &mut Counters) -> Option<Span> {
-        if self.chain.is_none() && self.forced.is_empty() && !self.flushing && !self.draining {
+        if !self.flusher.has_work() {
             return None;
         }
         self.flush_next(counters)
     }
 
     fn flush_next(&mut self, counters: &mut Counters) -> Option<Span> {
-        let mut cost = Span::ZERO;
-        if self.chain.is_none() {
-            self.chain = std::iter::from_fn(|| self.forced.pop_front()).find_map(|tvpn| self.dtl.take(tvpn));
-            if self.chain.is_none() && (self.flushing || self.draining) {
-                let (tvpn, looked) = self.dtl.choose(self.window);
-                cost += self.costs.victim * looked;
-                self.chain = self.dtl.take(tvpn?);
-            }
-            counters.flushes += u64::from(self.chain.is_some());
-        }
-        let block = self.chain?;
-        self.chain = self.dtl.after(block);
+        let (block, looked) = self.flusher.next_block(counters)?;
+        let cost = self.costs.victim * looked;
         self.cache.make_clean(block as usize);
-        self.stalled = [false; 2];
+        self.questions.resume();
         self.set_wait_queue.note_change(self.cache.set_of(block as usize));
         self.effect = Effect::Flush(block as usize);
-        self.flushed += 1;
-        counters.flushed_blocks += 1;
         Some(cost + self.costs.packet + self.costs.list + self.costs.entry * u64::from(self.layout.block))
     }
 }

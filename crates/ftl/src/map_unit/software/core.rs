@@ -3,52 +3,25 @@
 //! A question that needs flash is a task that waits. In the published design a core has one task and waits with it;
 //! with more, it continues with other questions meanwhile. A step takes effect for the caller at its end.
 
+mod cmt;
 mod page_states;
+mod partition;
 mod steps;
+mod tasks;
 mod waiting;
 
-use std::collections::VecDeque;
-
-use base::units::{Divisor, Span, Time};
+use base::units::{Span, Time};
 use flash::nand::Image;
 
-use super::super::arbiter::Arbiter;
 use super::super::backing::{Backing, Cause, Plan, Step};
-use super::super::block_entries::BlockEntries;
 use super::super::cache::Cache;
 use super::super::costs::{Charged, Costs};
 use super::super::entry::encode;
-use super::super::layout::Layout;
+use super::super::questions::Questions;
 use super::super::{Answer, Ask, Asker, Counters, Job, Output, Parts, Ticket};
-use page_states::PageStates;
-use waiting::Waiting;
-
-/// A task that the core has begun.
-#[derive(Clone, Debug)]
-struct Task {
-    /// None for a write-back that the core began by itself.
-    question: Option<(Ticket, Ask)>,
-    stage: Stage,
-    /// The page that was loaded for the stage, if it has been loaded.
-    page: Option<Image>,
-}
-
-/// The next step of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Stage {
-    /// Search for the block.
-    Find,
-    /// Find a place for the block: this one, if it is free.
-    Place(Option<usize>),
-    /// Search for all dirty blocks of a page, because the block is needed.
-    Scan(u32, Option<usize>),
-    /// Write them back.
-    Merge(u32, Option<usize>),
-    /// Fill the block.
-    Fetch(usize),
-    /// Store a page that the backing chooses.
-    Evict,
-}
+use cmt::Cmt;
+use partition::Partition;
+use tasks::{Stage, Tasks};
 
 /// The effect at the end of a step.
 #[derive(Clone, Copy, Debug)]
@@ -70,28 +43,14 @@ struct Running {
 /// A core with its part of the map.
 #[derive(Clone, Debug)]
 pub(super) struct Core<B> {
-    layout: Layout,
+    partition: Partition,
     costs: Charged<Costs>,
-    /// The number of this core, and of all cores.
-    index: u32,
-    cores: u32,
-    by_cores: Divisor,
     /// True if one load serves all tasks that need the page.
     shared_loads: bool,
-    cmt: Cache,
-    entries: BlockEntries,
+    cmt: Cmt,
     backing: B,
-    pages: PageStates,
-    /// Dirty blocks of a page, during a step.
-    found: Vec<usize>,
-    queues: [VecDeque<(Ticket, Ask)>; 2],
-    arbiter: Arbiter<2>,
-    tasks: Vec<Task>,
-    /// Tasks without work.
-    free: Vec<usize>,
-    /// Tasks begun so far.
-    begun: u64,
-    waiting: Waiting,
+    questions: Questions,
+    tasks: Tasks,
     /// The content of a page that was never written.
     empty: Image,
     running: Option<Running>,
@@ -103,26 +62,16 @@ pub(super) struct Core<B> {
 
 impl<B: Backing> Core<B> {
     pub(super) fn new(plan: &Plan, index: u32, backing: B) -> Self {
-        let task = Task { question: None, stage: Stage::Find, page: None };
-        let sets = backing.sets();
+        let cache = Cache::new(plan.blocks, plan.ways, plan.evict);
+        let pages = plan.layout.pages().div_ceil(plan.cores);
         Self {
-            layout: plan.layout,
+            partition: Partition::new(plan.layout, index, plan.cores),
             costs: Charged::new(plan.costs),
-            index,
-            cores: plan.cores,
-            by_cores: Divisor::new(plan.cores),
             shared_loads: plan.shared_loads,
-            cmt: Cache::new(plan.blocks, plan.ways, plan.evict),
-            entries: BlockEntries::new(plan.blocks, plan.layout.block),
+            cmt: Cmt::new(cache, plan.layout.block, pages),
+            questions: Questions::new(),
+            tasks: Tasks::new(plan.outstanding, backing.sets()),
             backing,
-            pages: PageStates::new(plan.layout.pages().div_ceil(plan.cores), plan.blocks),
-            found: Vec::new(),
-            queues: Default::default(),
-            arbiter: Arbiter::new([1, 1]),
-            tasks: vec![task; plan.outstanding as usize],
-            free: (0..plan.outstanding as usize).rev().collect(),
-            begun: 0,
-            waiting: Waiting::new(plan.outstanding, sets),
             empty: Image::new(vec![encode(None); plan.layout.page as usize]),
             running: None,
             draining: false,
@@ -136,7 +85,7 @@ impl<B: Backing> Core<B> {
     }
 
     pub(super) fn set_weights(&mut self, weights: [u32; 2]) {
-        self.arbiter.set(weights);
+        self.questions.set_weights(weights);
     }
 
     pub(super) fn backing(&self) -> &B {
@@ -151,48 +100,30 @@ impl<B: Backing> Core<B> {
         self.running.map(|running| running.until)
     }
 
-    /// Blocks have their own numbers on each core, so that they spread over all its sets.
-    fn key(&self, block: u32) -> u32 {
-        let (tvpn, number) = self.layout.split(block);
-        self.by_cores.quotient(tvpn) * self.layout.blocks() + number
-    }
-
-    /// The number of a page among those of this core.
-    fn own_number(&self, tvpn: u32) -> u32 {
-        self.by_cores.quotient(tvpn)
-    }
-
-    /// The page of a cached block, and the block's offset in it.
-    fn page_of(&self, key: u32) -> (u32, usize) {
-        let (page, at) = self.layout.page_of(key);
-        (page * self.cores + self.index, at)
-    }
-
     /// The entries of a block, if they are here.
     pub(super) fn cached(&self, block: u32) -> Option<&[u32]> {
-        let found = self.cmt.find(self.key(block))?;
-        (!self.cmt.block(found).transient).then(|| self.entries.of(found))
+        self.cmt.cached(self.partition.key(block))
     }
 
     pub(super) fn ask(&mut self, now: Time, asker: Asker, ticket: Ticket, ask: Ask) {
-        self.queues[asker as usize].push_back((ticket, ask));
+        self.questions.push(asker, ticket, ask);
         self.begin(now);
     }
 
     pub(super) fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&Image>) {
         self.loads = self.loads.checked_sub(1).expect("a page that was asked for");
         // The oldest first: each load is for one task, or for all.
-        while let Some(number) = self.waiting.take_loading(tvpn) {
+        while let Some(number) = self.tasks.waiting.take_loading(tvpn) {
             if B::KEEPS_PAGES {
                 self.backing.keep_page(tvpn, image);
             }
             self.tasks[number].page = Some(image.unwrap_or(&self.empty).clone());
-            self.waiting.ready(number);
+            self.tasks.waiting.ready(number);
             if !self.shared_loads {
                 break;
             }
         }
-        self.waiting.release(Cause::Page(tvpn));
+        self.tasks.waiting.release(Cause::Page(tvpn));
         self.begin(now);
     }
 
@@ -203,15 +134,15 @@ impl<B: Backing> Core<B> {
 
     pub(super) fn stored(&mut self, now: Time, tvpn: u32) {
         let sets = self.backing.stored(tvpn);
-        self.waiting.release(Cause::Page(tvpn));
-        self.waiting.release(Cause::Buffer);
+        self.tasks.waiting.release(Cause::Page(tvpn));
+        self.tasks.waiting.release(Cause::Buffer);
         for set in sets {
             base::steps::count();
-            if self.waiting.awaits_place(set) && self.backing.has_room(set) {
-                self.waiting.release_place(set);
+            if self.tasks.waiting.awaits_place(set) && self.backing.has_room(set) {
+                self.tasks.waiting.release_place(set);
             }
         }
-        self.waiting.wake();
+        self.tasks.waiting.wake();
         self.begin(now);
     }
 
@@ -222,8 +153,7 @@ impl<B: Backing> Core<B> {
     }
 
     pub(super) fn is_clean(&self) -> bool {
-        let idle = self.free.len() == self.tasks.len();
-        idle && self.queues.iter().all(VecDeque::is_empty) && self.cmt.dirty() == 0 && self.backing.is_clean()
+        self.tasks.is_idle() && self.questions.is_empty() && self.cmt.cache.dirty() == 0 && self.backing.is_clean()
     }
 
     /// Ends the step that was due at `now`, and starts another.
@@ -236,7 +166,7 @@ impl<B: Backing> Core<B> {
         match next {
             Next::Step(stage) => {
                 self.tasks[task].stage = stage;
-                self.waiting.ready(task);
+                self.tasks.waiting.ready(task);
             }
             Next::Load(tvpn) => {
                 self.counters.loads += 1;
@@ -244,33 +174,32 @@ impl<B: Backing> Core<B> {
                 self.counters.loads_at_most = self.counters.loads_at_most.max(self.loads);
                 out.jobs.push(Job::Load(tvpn));
                 self.wait_for_load(task, tvpn);
-                let loading = u64::from(self.waiting.loading());
+                let loading = u64::from(self.tasks.waiting.loading());
                 self.counters.mshrs_at_most[0] = self.counters.mshrs_at_most[0].max(loading);
             }
             Next::Nothing => {}
             Next::Done(answer) => {
-                self.free.push(task);
-                if let Some((ticket, _)) = self.tasks[task].question.take() {
+                if let Some((ticket, _)) = self.tasks.end(task) {
                     self.counters.questions += 1;
                     out.answers.push((ticket, answer.expect("a question is answered")));
                 }
             }
         }
-        self.waiting.wake();
+        self.tasks.waiting.wake();
         self.begin(now);
     }
 
     /// A task waits for a load. A load in progress lets others join it.
     fn wait_for_load(&mut self, task: usize, tvpn: u32) {
-        self.waiting.wait(task, Cause::Load(tvpn));
-        self.waiting.release(Cause::Page(tvpn));
+        self.tasks.waiting.wait(task, Cause::Load(tvpn));
+        self.tasks.waiting.release(Cause::Page(tvpn));
     }
 
     /// Starts a step if the core is idle: of the oldest ready task, or of a new one.
     fn begin(&mut self, now: Time) {
         // A task that must wait is not tried again here: the tasks after it change nothing for it.
         while self.running.is_none() {
-            let next = self.waiting.pop().or_else(|| self.open().map(|task| (task, None)));
+            let next = self.tasks.waiting.pop().or_else(|| self.open().map(|task| (task, None)));
             let Some((task, place)) = next else { return };
             base::steps::count();
             let stage = self.tasks[task].stage;
@@ -279,7 +208,7 @@ impl<B: Backing> Core<B> {
             if let Some(set) = place
                 && self.backing.has_room(set)
             {
-                self.waiting.next_in(set);
+                self.tasks.waiting.next_in(set);
             }
             match step {
                 Ok((cost, store, mut next)) => {
@@ -288,7 +217,7 @@ impl<B: Backing> Core<B> {
                     // load in progress may end before this step does, so the task waits from now on.
                     if let Next::Load(tvpn) = next
                         && self.shared_loads
-                        && self.waiting.is_loading(tvpn)
+                        && self.tasks.waiting.is_loading(tvpn)
                     {
                         self.wait_for_load(task, tvpn);
                         next = Next::Nothing;
@@ -298,37 +227,32 @@ impl<B: Backing> Core<B> {
                     self.counters.count_work(0, cost, merges || searches);
                     self.running = Some(Running { task, until: now + cost, store, next });
                 }
-                Err(cause) => self.waiting.wait(task, cause),
+                Err(cause) => self.tasks.waiting.wait(task, cause),
             }
         }
     }
 
     /// Makes a task of the next question, or of a write-back.
     fn open(&mut self) -> Option<usize> {
-        let task = *self.free.last()?;
-        let ready = [!self.queues[0].is_empty(), !self.queues[1].is_empty()];
-        let (question, stage) = match self.arbiter.pick(ready) {
-            Some(queue) => (self.queues[queue].pop_front(), Stage::Find),
+        if !self.tasks.is_any_free() {
+            return None;
+        }
+        let (question, stage) = match self.questions.pick(self.questions.ready()) {
+            Some(queue) => (self.questions.pop(queue), Stage::Find),
             None => (None, self.next_write_back()?),
         };
-        self.free.pop();
-        self.begun += 1;
-        self.waiting.begin(task, self.begun);
-        let task_state = &mut self.tasks[task];
-        (task_state.question, task_state.stage) = (question, stage);
-        task_state.page = None;
-        Some(task)
+        Some(self.tasks.begin(question, stage))
     }
 
     /// The next write-back while draining.
     fn next_write_back(&mut self) -> Option<Stage> {
         // One page after another: this is not urgent.
-        if !self.draining || self.pages.locked() > 0 {
+        if !self.draining || self.cmt.pages.locked() > 0 {
             return None;
         }
-        if self.cmt.dirty() > 0 {
-            let dirty = (0..self.cmt.len() as usize).find(|block| self.cmt.block(*block).dirty)?;
-            let tvpn = self.page_of(self.cmt.key(dirty)).0;
+        if self.cmt.cache.dirty() > 0 {
+            let dirty = (0..self.cmt.cache.len() as usize).find(|block| self.cmt.cache.block(*block).dirty)?;
+            let tvpn = self.partition.page_of(self.cmt.cache.key(dirty)).0;
             return Some(Stage::Scan(tvpn, None));
         }
         if self.backing.is_clean() {
@@ -345,12 +269,12 @@ impl<B: Backing> Core<B> {
             Stage::Scan(tvpn, _) | Stage::Merge(tvpn, _) => Some(tvpn),
             _ => None,
         };
-        let asked = self.tasks[task].question.map(|(_, ask)| self.layout.tvpn_of(&ask));
+        let asked = self.tasks[task].question.map(|(_, ask)| self.partition.layout.tvpn_of(&ask));
         for tvpn in written_back.into_iter().chain(asked) {
-            self.waiting.release(Cause::Page(tvpn));
+            self.tasks.waiting.release(Cause::Page(tvpn));
         }
         if let Some(set) = self.backing.take_freed() {
-            self.waiting.release_place(set);
+            self.tasks.waiting.release_place(set);
         }
     }
 
@@ -360,18 +284,19 @@ impl<B: Backing> Core<B> {
             Stage::Find => self.find(task),
             Stage::Place(wanted) => self.place(task, wanted, Span::ZERO),
             Stage::Scan(tvpn, wanted) => {
-                if self.pages.is_locked(self.own_number(tvpn)) {
+                if self.cmt.pages.is_locked(self.partition.own_number(tvpn)) {
                     return Err(Cause::Page(tvpn));
                 }
-                let stale =
-                    |block: &usize| !self.cmt.block(*block).dirty || self.page_of(self.cmt.key(*block)).0 != tvpn;
+                let stale = |block: &usize| {
+                    !self.cmt.cache.block(*block).dirty || self.partition.page_of(self.cmt.cache.key(*block)).0 != tvpn
+                };
                 if let Some(block) = wanted.filter(stale) {
                     // Another task has written the page back meanwhile, and may have taken the block.
                     return self.place(task, Some(block), Span::ZERO);
                 }
-                self.pages.lock(self.own_number(tvpn));
+                self.cmt.pages.lock(self.partition.own_number(tvpn));
                 // No list has the dirty blocks of a page, so the core tests all its blocks (Sec. 5.2).
-                Ok((self.costs.scan * u64::from(self.cmt.len()), None, Next::Step(Stage::Merge(tvpn, wanted))))
+                Ok((self.costs.scan * u64::from(self.cmt.cache.len()), None, Next::Step(Stage::Merge(tvpn, wanted))))
             }
             Stage::Merge(tvpn, wanted) => self.merge(task, tvpn, wanted),
             Stage::Fetch(block) => self.fetch(task, block, Span::ZERO),

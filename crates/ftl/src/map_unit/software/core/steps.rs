@@ -12,10 +12,12 @@ type Taken = (Span, Option<u32>, Next);
 impl<B: Backing> Core<B> {
     /// Searches for the block of the question.
     pub(super) fn find(&mut self, task: usize) -> Result<Taken, Cause> {
-        let cost = self.costs.packet + self.costs.tag * self.cmt.ways() + self.costs.sync * u64::from(self.cores - 1);
+        let cost = self.costs.packet
+            + self.costs.tag * self.cmt.cache.ways()
+            + self.costs.sync * u64::from(self.partition.cores - 1);
         let key = self.key_of(task);
-        match self.cmt.find(key) {
-            Some(block) if self.cmt.block(block).transient => Err(self.block_cause(key)),
+        match self.cmt.cache.find(key) {
+            Some(block) if self.cmt.cache.block(block).transient => Err(self.block_cause(key)),
             Some(block) => {
                 self.counters.cmt_hits += 1;
                 Ok(self.serve(task, block, cost))
@@ -31,41 +33,41 @@ impl<B: Backing> Core<B> {
     /// Finds a place for the block and starts to fill it.
     pub(super) fn place(&mut self, task: usize, wanted: Option<usize>, cost: Span) -> Result<Taken, Cause> {
         let key = self.key_of(task);
-        if let Some(block) = self.cmt.find(key) {
+        if let Some(block) = self.cmt.cache.find(key) {
             // Another question has loaded it meanwhile.
-            return match self.cmt.block(block).transient {
+            return match self.cmt.cache.block(block).transient {
                 true => Err(self.block_cause(key)),
                 false => Ok(self.serve(task, block, cost)),
             };
         }
-        let free = |block: &usize| !self.cmt.block(*block).dirty && !self.cmt.block(*block).transient;
+        let free = |block: &usize| !self.cmt.cache.block(*block).dirty && !self.cmt.cache.block(*block).transient;
         let (victim, looked) = match wanted.filter(free) {
             Some(block) => (Some(block), 0),
-            None => self.cmt.victim(key, |_| true),
+            None => self.cmt.cache.victim(key, |_| true),
         };
         let victim = victim.ok_or_else(|| self.block_cause(key))?;
         let cost = cost + self.costs.victim * looked;
-        if self.cmt.block(victim).dirty {
-            let (tvpn, _) = self.page_of(self.cmt.key(victim));
+        if self.cmt.cache.block(victim).dirty {
+            let (tvpn, _) = self.partition.page_of(self.cmt.cache.key(victim));
             return Ok((cost, None, Next::Step(Stage::Scan(tvpn, Some(victim)))));
         }
-        self.cmt.allocate(victim, key);
+        self.cmt.cache.allocate(victim, key);
         // The place is taken: if the backing is not ready, the step ends with the cost so far.
         Ok(self.fetch(task, victim, cost).unwrap_or((cost, None, Next::Step(Stage::Fetch(victim)))))
     }
 
     /// Fills the block and answers.
     pub(super) fn fetch(&mut self, task: usize, block: usize, spent: Span) -> Result<Taken, Cause> {
-        let (tvpn, at) = self.page_of(self.cmt.key(block));
-        let flushed =
-            self.pages.is_locked(self.own_number(tvpn)) && !(self.shared_loads && self.waiting.is_loading(tvpn));
+        let (tvpn, at) = self.partition.page_of(self.cmt.cache.key(block));
+        let flushed = self.cmt.pages.is_locked(self.partition.own_number(tvpn))
+            && !(self.shared_loads && self.tasks.waiting.is_loading(tvpn));
         if flushed && self.tasks[task].page.is_none() && self.backing.page(tvpn).is_none() {
             // A load issued now could still be in progress when the page is stored, and would bring the old version.
             return Err(Cause::Page(tvpn));
         }
         let state = &mut self.tasks[task];
         let access = Access { tvpn, loaded: state.page.as_ref(), costs: &self.costs, counters: &mut self.counters };
-        let step = self.backing.fetch(access, at, self.entries.of_mut(block));
+        let step = self.backing.fetch(access, at, self.cmt.entries.of_mut(block));
         let cost = spent + step.cost;
         match step.outcome {
             Outcome::Wait(cause) => Err(cause),
@@ -75,8 +77,8 @@ impl<B: Backing> Core<B> {
             }
             Outcome::Done => {
                 state.page = None;
-                self.cmt.finish_load(block);
-                self.waiting.release(Cause::Block(self.cmt.set_of(block)));
+                self.cmt.cache.finish_load(block);
+                self.tasks.waiting.release(Cause::Block(self.cmt.cache.set_of(block)));
                 let (cost, _, next) = self.serve(task, block, cost);
                 Ok((cost, step.store, next))
             }
@@ -85,18 +87,18 @@ impl<B: Backing> Core<B> {
 
     /// Writes back the dirty blocks of a page.
     pub(super) fn merge(&mut self, task: usize, tvpn: u32, wanted: Option<usize>) -> Result<Taken, Cause> {
-        if self.tasks[task].page.is_some() && self.waiting.is_loading(tvpn) {
+        if self.tasks[task].page.is_some() && self.tasks.waiting.is_loading(tvpn) {
             // A load that began before would still be in progress when the page is stored.
             return Err(Cause::Page(tvpn));
         }
-        let page = self.own_number(tvpn);
-        let mut found = std::mem::take(&mut self.found);
+        let page = self.partition.own_number(tvpn);
+        let mut found = std::mem::take(&mut self.cmt.found);
         found.clear();
-        found.extend(self.pages.dirty_blocks(page));
+        found.extend(self.cmt.pages.dirty_blocks(page));
         let state = &mut self.tasks[task];
         let access = Access { tvpn, loaded: state.page.as_ref(), costs: &self.costs, counters: &mut self.counters };
-        let (cmt, entries, layout) = (&self.cmt, &self.entries, &self.layout);
-        let blocks = found.iter().map(|block| (layout.page_of(cmt.key(*block)).1, entries.of(*block)));
+        let (cmt, layout) = (&self.cmt, &self.partition.layout);
+        let blocks = found.iter().map(|block| (layout.page_of(cmt.cache.key(*block)).1, cmt.entries.of(*block)));
         let step = self.backing.merge(access, blocks);
         let taken = match step.outcome {
             Outcome::Wait(cause) => Err(cause),
@@ -105,8 +107,8 @@ impl<B: Backing> Core<B> {
                 state.page = None;
                 self.counters.flushes += 1;
                 self.counters.flushed_blocks += found.len() as u64;
-                found.iter().for_each(|block| self.cmt.make_clean(*block));
-                self.pages.written_back(page);
+                found.iter().for_each(|block| self.cmt.cache.make_clean(*block));
+                self.cmt.pages.written_back(page);
                 let next = match state.question {
                     Some(_) => Next::Step(Stage::Place(wanted)),
                     None => Next::Done(None),
@@ -114,28 +116,28 @@ impl<B: Backing> Core<B> {
                 Ok((step.cost, step.store, next))
             }
         };
-        self.found = found;
+        self.cmt.found = found;
         taken
     }
 
     fn serve(&mut self, task: usize, block: usize, cost: Span) -> Taken {
         let (_, ask) = self.tasks[task].question.expect("a question");
-        let offset = self.layout.offset(&ask);
-        let (answer, changed) = layout::serve(&ask, &mut self.entries.of_mut(block)[offset..]);
-        self.cmt.touch(block);
-        if changed && self.cmt.make_dirty(block) {
-            self.pages.add_dirty(self.layout.split(self.cmt.key(block)).0, block);
+        let offset = self.partition.layout.offset(&ask);
+        let (answer, changed) = layout::serve(&ask, &mut self.cmt.entries.of_mut(block)[offset..]);
+        self.cmt.cache.touch(block);
+        if changed && self.cmt.cache.make_dirty(block) {
+            self.cmt.pages.add_dirty(self.partition.layout.split(self.cmt.cache.key(block)).0, block);
         }
         (cost + self.costs.command_for(&answer), None, Next::Done(Some(answer)))
     }
 
     /// The cause if no block of the set of `key` has its data, or the block of `key` has not.
     fn block_cause(&self, key: u32) -> Cause {
-        Cause::Block(self.cmt.set_number(key))
+        Cause::Block(self.cmt.cache.set_number(key))
     }
 
     fn key_of(&self, task: usize) -> u32 {
         let (_, ask) = self.tasks[task].question.expect("a question");
-        self.key(self.layout.block_of(&ask))
+        self.partition.key(self.partition.layout.block_of(&ask))
     }
 }
