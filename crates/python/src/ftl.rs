@@ -143,7 +143,8 @@ impl SimpleFtl for PythonFtl {
     }
 
     fn place(&self, lpn: Lpn) -> Option<Psn> {
-        let ask = |py: Python<'_>| self.flash.get().checked(lpn.get(), &self.methods.place.bind(py).call1((lpn.get(),))?);
+        let ask =
+            |py: Python<'_>| self.flash.get().checked(lpn.get(), &self.methods.place.bind(py).call1((lpn.get(),))?);
         Python::attach(ask).unwrap_or_else(|error| fail(error))
     }
 

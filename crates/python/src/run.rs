@@ -301,11 +301,11 @@ fn several(point: &Point, settings: &Settings, interrupt: &AtomicBool) -> Result
     fits(point, settings, interrupt)?;
     let one = |seed| -> Result<_, Failure> {
         known(|| {
-        let session = session(point, seed, interrupt);
-        session.check()?;
-        let session = session.open_all(point)?;
-        refuse_stages(&session)?;
-        Ok(session.run()?)
+            let session = session(point, seed, interrupt);
+            session.check()?;
+            let session = session.open_all(point)?;
+            refuse_stages(&session)?;
+            Ok(session.run()?)
         })
     };
     let runs = with_each(&seeds_from(settings.seed, settings.seeds), settings.jobs, one, &|_, _| {})?;

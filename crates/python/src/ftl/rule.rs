@@ -56,7 +56,9 @@ impl fmt::Display for Rule {
             Self::Failing { block } => {
                 write!(f, "a program has failed in block {block}; it takes no more until its erase")
             }
-            Self::Broken { block } => write!(f, "block {block} is broken; drive.blocks() lists the blocks that are not"),
+            Self::Broken { block } => {
+                write!(f, "block {block} is broken; drive.blocks() lists the blocks that are not")
+            }
             Self::Erasing { block } => write!(f, "the erase of block {block} has not ended"),
             Self::Programming { block, programs } => write!(
                 f,

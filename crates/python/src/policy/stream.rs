@@ -66,7 +66,9 @@ impl PythonStream {
         let number = self.choose.bind(py).call1(arguments)?;
         match number.extract::<i64>() {
             Ok(number) if number >= 0 => Ok(u8::try_from(number).unwrap_or(u8::MAX)),
-            Ok(number) => Err(PyValueError::new_err(format!("a stream policy returned {number}; streams count from 0"))),
+            Ok(number) => {
+                Err(PyValueError::new_err(format!("a stream policy returned {number}; streams count from 0")))
+            }
             Err(_) => {
                 let text = format!("a stream policy returns the number of a stream, not {}", number.repr()?);
                 Err(PyTypeError::new_err(text))
