@@ -172,11 +172,11 @@ impl SimpleDrive<'_> {
     }
 
     /// The newest copy of each mapping unit on flash: a map as it was before the power went. Of equal ones it is one that can
-    /// be read.
+    /// be read. Blocks that are broken hold nothing that is needed.
     #[must_use]
     pub fn newest(&self) -> Vec<Option<Psn>> {
         let mut newest: Vec<Option<(u32, bool, Psn)>> = vec![None; self.units as usize];
-        for psn in (0..self.geometry.slot_count()).map(Psn::new) {
+        for psn in self.blocks().flat_map(|block| self.geometry.slots_of(block)).map(Psn::new) {
             let Spare::Data { lpn, version } = self.spare(psn) else { continue };
             let Some(known) = newest.get_mut(lpn.index()) else { continue };
             let found = (version, !self.media.is_unreadable(psn), psn);

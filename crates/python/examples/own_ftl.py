@@ -37,7 +37,8 @@ class LogFtl(flashloom.Ftl):
         self.go_on(flash)
 
     def failed(self, flash, block, source):
-        self.to_copy.extend([] if source is None else [source])
+        if source is not None and flash.unit(source) is not None:  # Its block may be erased by now.
+            self.to_copy.append(source)
         self.go_on(flash)
 
     def erased(self, flash, block):

@@ -153,7 +153,7 @@ impl SimpleFtl for PythonFtl {
         let call = |py: Python<'_>| -> PyResult<()> {
             let seen = self.flash.bind(py);
             self.methods.write.bind(py).call1((seen, Write::new(seen, write, is_partial)))?;
-            Ok(seen.get().give(flash, false)?)
+            seen.get().give(py, flash, false)
         };
         Python::attach(call).unwrap_or_else(|error| fail(error));
     }
@@ -168,7 +168,7 @@ impl SimpleFtl for PythonFtl {
         let follows = matches!(done, Done::Failed { copy: None, .. });
         let call = |py: Python<'_>| -> PyResult<()> {
             self.ended(py, done)?;
-            Ok(self.flash.get().give(flash, follows)?)
+            self.flash.get().give(py, flash, follows)
         };
         Python::attach(call).unwrap_or_else(|error| fail(error));
     }

@@ -32,7 +32,13 @@ assert_type(study.run(executor="local", jobs=2, store="memory://results"), flash
 
 victim = flashloom.policy.victim(lambda blocks: blocks.invalid, name="mine")
 assert_type(victim, dict[str, str])
-streams = flashloom.policy.stream(lambda lpn, size: lpn % 2, streams=2)
+
+
+def choose(lpn: int, size: int) -> int:
+    return int(size > 4096) + lpn % 2
+
+
+streams = flashloom.policy.stream(choose, streams=3)
 device.set("ftl.gc.victim", victim).set("ftl.streams.host", streams)
 
 

@@ -12,8 +12,8 @@ def digest(of: object) -> str:
     """The digest of the source of a function, an object or a class, and of the values and functions of the same module that it
     uses.
     """
-    home = getattr(of, "__module__", None) if callable(of) else None
-    return hashlib.sha256("\0".join(_Parts(str(home)).of(of)).encode()).hexdigest()
+    parts = _Parts(str(getattr(of, "__module__", None))).of(of)
+    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 class _Parts:
@@ -103,8 +103,10 @@ class _Parts:
         return [*parts, *(part for item in made for part in self.of(list(item) if isinstance(item, Iterator) else item))]
 
 
-_MADE = frozenset(["__dict__", "__weakref__", "__module__", "__doc__", "__firstlineno__", "__static_attributes__", "__annotate__",
-                   "__annotate_func__", "__annotations_cache__", "__abstractmethods__", "_abc_impl"])
+_MADE = frozenset(
+    """__dict__ __weakref__ __module__ __doc__ __slotnames__ __firstlineno__ __static_attributes__ __annotate__ __annotate_func__
+    __annotations_cache__ __abstractmethods__ _abc_impl""".split()
+)
 """What Python adds to a class."""
 
 

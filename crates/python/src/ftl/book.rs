@@ -42,11 +42,12 @@ impl Book {
             let (next, is_failing) = (drive.next_page(id).unwrap_or(pages), drive.is_failing(id));
             blocks[id.index()] = Block { next, is_failing, erases: drive.erases(id), ..Block::default() };
         }
-        let unit = |psn| match drive.spare(psn) {
-            Spare::Data { lpn, .. } => lpn.get(),
-            _ => NONE,
-        };
-        let units = (0..drive.geometry.slot_count()).map(Psn::new).map(unit).collect();
+        let mut units = vec![NONE; drive.geometry.slot_count() as usize];
+        for psn in drive.blocks().flat_map(|block| drive.geometry.slots_of(block)).map(Psn::new) {
+            if let Spare::Data { lpn, .. } = drive.spare(psn) {
+                units[psn.index()] = lpn.get();
+            }
+        }
         Self { pages, blocks, units, under_way: 0 }
     }
 

@@ -22,7 +22,7 @@ use super::rule::Rule;
 #[derive(Clone, Debug)]
 enum Command {
     Program { write: SimpleWrite, page: Psn, old: Option<Psn> },
-    Copy { source: Psn, page: Psn },
+    Copy { unit: u32, source: Psn, page: Psn },
     Erase(SuperblockId),
     Refuse(SimpleWrite),
 }
@@ -94,20 +94,27 @@ impl Flash {
     }
 
     /// Gives the commands of a method that has returned. `follows` tells that a write that has failed comes again.
-    pub(super) fn give(&self, flash: &mut SimpleCommands<'_, '_>, follows: bool) -> Result<(), Rule> {
+    pub(super) fn give(&self, py: Python<'_>, flash: &mut SimpleCommands<'_, '_>, follows: bool) -> PyResult<()> {
         let writes = self.tally.forgotten.load(Ordering::Relaxed);
         if writes > 0 {
-            return Err(Rule::Forgotten { writes });
+            return Err(Rule::Forgotten { writes }.into());
         }
         let writes = self.tally.kept.load(Ordering::Relaxed);
         if writes > 0 && !follows && self.book().under_way() == 0 {
-            return Err(Rule::Stuck { writes });
+            return Err(Rule::Stuck { writes }.into());
         }
         let mut commands = take(&mut *locked(&self.commands));
         for command in commands.drain(..) {
             match command {
-                Command::Program { write, page, old } => flash.program(write, page, old),
-                Command::Copy { source, page } => flash.copy(source, page),
+                Command::Program { write, page, old } => {
+                    // The map must not have changed yet, also if nobody asks for the mapping unit before the program ends.
+                    self.ask(py, write.lpn().get())?;
+                    flash.program(write, page, old);
+                }
+                Command::Copy { unit, source, page } => {
+                    self.ask(py, unit)?;
+                    flash.copy(source, page);
+                }
                 Command::Erase(block) => flash.erase(block),
                 Command::Refuse(write) => flash.refuse(write),
             }
@@ -137,11 +144,9 @@ impl Flash {
     /// Copies a page to a page of an erased or open block; `copied` follows.
     fn copy(&self, source: u32, page: u32) -> PyResult<()> {
         let mut book = self.book();
-        if book.unit(source)?.is_none() {
-            return Err(Rule::Empty { page: source }.into());
-        }
+        let Some(unit) = book.unit(source)? else { return Err(Rule::Empty { page: source }.into()) };
         book.program(page)?;
-        locked(&self.commands).push(Command::Copy { source: Psn::new(source), page: Psn::new(page) });
+        locked(&self.commands).push(Command::Copy { unit, source: Psn::new(source), page: Psn::new(page) });
         Ok(())
     }
 
