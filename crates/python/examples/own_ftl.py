@@ -6,14 +6,12 @@ import flashloom
 
 
 class LogFtl(flashloom.Ftl):
-    """Writes of the host fill one open block (0), copies another one (1)."""
-
     def mount(self, drive):
         self.pages, self.map = drive.geometry.pages, drive.newest()
         self.free = deque(block for block in drive.blocks() if drive.is_erased(block))
         self.used = [block for block in drive.blocks() if not drive.is_erased(block)]
-        # Copies go on in the block with the most pages left.
         left = {block: drive.next_page(block) for block in self.used if drive.next_page(block) is not None}
+        # The open block of the host, and that of copies, which go on in the block with the most pages left.
         self.open = [None, min(left, key=left.get, default=None)]
         self.waiting, self.to_copy, self.victim = deque(), deque(), None
 
@@ -59,7 +57,7 @@ class LogFtl(flashloom.Ftl):
 
     def go_on(self, flash):
         if self.victim is None and len(self.free) <= 4:
-            closed = [block for block in self.used if block not in self.open and flash.programs(block) == 0]
+            closed = (block for block in self.used if block not in self.open and flash.programs(block) == 0)
             valid = {block: flash.valid_pages(block, self.map) for block in closed}
             victim = min(valid, key=lambda block: len(valid[block]), default=None)
             if victim is not None and len(valid[victim]) < self.pages:
@@ -69,7 +67,7 @@ class LogFtl(flashloom.Ftl):
         if self.victim is not None and not flash.valid_pages(self.victim, self.map):
             flash.erase(self.victim)
             self.used.remove(self.victim)
-            self.victim = None
+            self.victim, self.to_copy = None, deque()
         while self.waiting and (page := self.next_page(flash, 0)) is not None:
             flash.program(self.waiting.popleft(), page)
         while self.waiting and flash.under_way == 0:  # Nothing will make room any more.
@@ -81,4 +79,4 @@ for name, ftl in [("LogFtl", LogFtl.kind()), ("page map", {"kind": "page"})]:
     drive = {"name": name, "flash": flash, "ftl": {**ftl, "over-provisioning": "20%"}}
     outcome = flashloom.run(drive, "zipf-write-4k", precondition="fill", limit=10_000, verify=True)
     print(f"{name:>8}: write amplification {outcome.summary.write_amplification:.2f}")
-print(flashloom.ftl.check(LogFtl))
+print(flashloom.ftl.check(LogFtl, step=8))

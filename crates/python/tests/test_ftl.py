@@ -55,7 +55,7 @@ def test_a_class_is_an_ftl() -> None:
 
 def test_the_conformance_suite_passes_and_finds_a_bug() -> None:
     done: list[tuple[int, int]] = []
-    work = flashloom.ftl.check(LogFtl, progress=lambda number, of: done.append((number, of)))
+    work = flashloom.ftl.check(LogFtl, step=8, progress=lambda number, of: done.append((number, of)))
     assert work.cuts > 500 and work.failures > 500 and done[-1][0] == done[-1][1] == len(done)
 
     class Forgetful(LogFtl):
@@ -63,7 +63,7 @@ def test_the_conformance_suite_passes_and_finds_a_bug() -> None:
             pass
 
     with pytest.raises(flashloom.FtlError, match="check `integrity` fails on the drive `own:.*Forgetful.* with seed"):
-        flashloom.ftl.check(Forgetful)
+        flashloom.ftl.check(Forgetful, step=8)
 
     class Hasty(LogFtl):
         """A mapping that changes before its program has ended."""
@@ -74,7 +74,7 @@ def test_the_conformance_suite_passes_and_finds_a_bug() -> None:
                 self.map[write.unit] = self.open[0] * self.pages + (flash.next_page(self.open[0]) or 1) - 1
 
     with pytest.raises(flashloom.FtlError, match="holds no data; a mapping changes when its program has ended") as caught:
-        flashloom.ftl.check(Hasty)
+        flashloom.ftl.check(Hasty, step=8)
     assert any("check `" in note for note in getattr(caught.value, "__notes__", ["check `"]))
 
     class Greedy(LogFtl):
@@ -83,7 +83,7 @@ def test_the_conformance_suite_passes_and_finds_a_bug() -> None:
             return geometry.blocks
 
     with pytest.raises(flashloom.FtlError, match="spare_blocks leaves"):
-        flashloom.ftl.check(Greedy)
+        flashloom.ftl.check(Greedy, step=8)
 
 
 def test_power_cuts_lose_nothing_that_was_flushed() -> None:
