@@ -36,6 +36,7 @@ mod serve;
 mod serve_tls;
 mod serve_verify;
 mod shown;
+mod simple;
 mod store;
 mod streams;
 mod studies;

@@ -47,9 +47,20 @@ pub trait SimpleFtl: Clone + Debug + Send + Sync + 'static {
     /// Blocks that the FTL needs beside those that the data of a full drive fill. By default one that is open in each die, one
     /// for copies and two free ones.
     #[must_use]
-    fn spare_blocks(geometry: &Geometry) -> u32 {
-        geometry.die_count() + 3
+    fn spare_blocks(site: &SimpleSite<'_>) -> u32 {
+        site.geometry.die_count() + 3
     }
+}
+
+/// What a description says of a drive that a simple FTL may get.
+#[derive(Clone, Copy, Debug)]
+pub struct SimpleSite<'a> {
+    /// The name under which the FTL was registered. One type may have several names.
+    pub name: &'a str,
+    /// The shape of the flash.
+    pub geometry: &'a Geometry,
+    /// The numbers of `ftl.options` in the description.
+    pub options: &'a BTreeMap<String, f64>,
 }
 
 /// A mapping unit that the host writes, or sectors of it. It is used once.
@@ -62,6 +73,12 @@ impl SimpleWrite {
     #[must_use]
     pub const fn lpn(&self) -> Lpn {
         self.0.lpn
+    }
+
+    /// True if the write leaves out sectors of the mapping unit.
+    #[must_use]
+    pub const fn is_partial(&self, geometry: &Geometry) -> bool {
+        !self.0.is_whole(geometry.sectors)
     }
 }
 
@@ -103,6 +120,8 @@ pub enum Done {
 pub struct SimpleDrive<'a> {
     /// Mapping units that the host can address.
     pub units: u32,
+    /// The name under which the FTL was registered. One type may have several names.
+    pub name: &'a str,
     /// The shape of the flash.
     pub geometry: &'a Geometry,
     /// The numbers of `ftl.options` in the description.
@@ -134,6 +153,18 @@ impl SimpleDrive<'_> {
         self.media.unwritten_from(block)
     }
 
+    /// True if a program of a block has failed since its erase: an erase retires the block.
+    #[must_use]
+    pub fn is_failing(&self, block: SuperblockId) -> bool {
+        self.media.is_failing(block)
+    }
+
+    /// Program/erase cycles of a block.
+    #[must_use]
+    pub fn erases(&self, block: SuperblockId) -> u32 {
+        self.media.erases(block)
+    }
+
     /// What the spare area of a page says.
     #[must_use]
     pub fn spare(&self, psn: Psn) -> Spare {
@@ -141,11 +172,11 @@ impl SimpleDrive<'_> {
     }
 
     /// The newest copy of each mapping unit on flash: a map as it was before the power went. Of equal ones it is one that can
-    /// be read.
+    /// be read. Blocks that are broken hold nothing that is needed.
     #[must_use]
     pub fn newest(&self) -> Vec<Option<Psn>> {
         let mut newest: Vec<Option<(u32, bool, Psn)>> = vec![None; self.units as usize];
-        for psn in (0..self.geometry.slot_count()).map(Psn::new) {
+        for psn in self.blocks().flat_map(|block| self.geometry.slots_of(block)).map(Psn::new) {
             let Spare::Data { lpn, version } = self.spare(psn) else { continue };
             let Some(known) = newest.get_mut(lpn.index()) else { continue };
             let found = (version, !self.media.is_unreadable(psn), psn);

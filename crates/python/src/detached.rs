@@ -11,6 +11,7 @@ use std::time::Duration;
 use pyo3::prelude::*;
 
 use crate::error::Failure;
+use crate::policy::known;
 
 /// How long Ctrl-C waits to be seen. The work sees it some hundredths of a second later.
 const EVERY: Duration = Duration::from_millis(10);
@@ -51,7 +52,7 @@ pub(crate) fn polled<T: Send, M: Send>(
             // The channel is open until the job ends, also if it sends nothing.
             let open = sender.clone();
             let work = move || {
-                let result = job(flag, sender);
+                let result = known(|| job(flag, sender));
                 drop(open);
                 result
             };

@@ -14,6 +14,7 @@ use study::session::SessionError;
 use study::store::StoreError;
 use workload::SourceError;
 
+use crate::ftl::are_any;
 use crate::policy::raised;
 
 // They are classes in Python, because each is also one of Python's own exceptions.
@@ -43,7 +44,11 @@ type Row = (Option<PathBuf>, Option<usize>, String, String, String);
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
         match failure {
+            // A method of an FTL is asked while a description is checked.
             Failure::Described(faults) => {
+                if let Some(error) = raised() {
+                    return error;
+                }
                 let text = faults.to_string();
                 let rows = faults
                     .0
@@ -53,6 +58,10 @@ impl From<Failure> for PyErr {
             }
             Failure::Run(text) => RunError::new_err((text,)),
             Failure::Output(text) => OutputError::new_err((text,)),
+            Failure::Bug(text) if are_any() => BugError::new_err((format!(
+                "bug: {text}\nThis is a bug in an FTL that this program has registered, or one in Flashloom: \
+                 flashloom.ftl.check tests the FTL"
+            ),)),
             Failure::Bug(text) => BugError::new_err((format!(
                 "bug: {text}\nThis is a bug in Flashloom. Please report it with the lines that reproduce it"
             ),)),

@@ -10,6 +10,7 @@ mod columns;
 mod detached;
 mod device;
 mod error;
+mod ftl;
 mod outcome;
 mod policy;
 mod requests;
@@ -29,9 +30,11 @@ mod _native {
     #[pymodule_export]
     use crate::device::Device;
     #[pymodule_export]
+    use crate::ftl::{Drive, Flash, Geometry, Write, check_ftl, register_ftl};
+    #[pymodule_export]
     use crate::outcome::Outcome;
     #[pymodule_export]
-    use crate::policy::register_victim;
+    use crate::policy::{register_stream, register_victim, stream_values};
     #[pymodule_export]
     use crate::run::run;
     #[pymodule_export]

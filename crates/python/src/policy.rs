@@ -1,70 +1,44 @@
-//! Victim policies in Python: a callable that gives each candidate a score.
+//! Victim and stream policies in Python.
 //!
-//! `flashloom.policy` makes one function of it, from columns to the place of the victim, which is called once for each victim. A
-//! policy cannot fail in the simulator: an exception ends its run like a bug does, and is raised in place of the bug.
+//! A policy cannot fail in the simulator: an exception ends its run like a bug does, and is raised in place of the bug.
+
+mod stream;
+mod victim;
 
 use std::panic::resume_unwind;
 use std::sync::{Mutex, PoisonError};
 
-use base::engine::Rng;
-use flashloom::ftl::{Candidate, Candidates, VictimPolicy, register_victim_policy};
-use pyo3::exceptions::{PyIndexError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyBytes;
 
-/// Exceptions of policies that have ended a run and are not raised yet.
+pub(crate) use stream::{register_stream, stream_values};
+pub(crate) use victim::register_victim;
+
+/// Exceptions of policies and FTLs that have ended a run and are not raised yet.
 static RAISED: Mutex<Vec<PyErr>> = Mutex::new(Vec::new());
 
-/// The exception of a policy, if one has ended a run. Of several runs at the same time, that of the first.
+/// The exception of a policy or an FTL, if one has ended a run. Of several runs at the same time, that of the first.
 pub(crate) fn raised() -> Option<PyErr> {
     std::mem::take(&mut *RAISED.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().next()
 }
 
-/// A policy whose function is Python's.
-struct PythonPolicy {
-    choose: Py<PyAny>,
+/// Keeps an exception until [`raised`] takes it.
+pub(crate) fn note(error: PyErr) {
+    RAISED.lock().unwrap_or_else(PoisonError::into_inner).push(error);
 }
 
-impl PythonPolicy {
-    fn ask(&self, py: Python<'_>, all: &[Candidate<'_>], free: u32) -> PyResult<usize> {
-        let valid = column(py, all, |candidate| candidate.valid().to_ne_bytes());
-        let age = column(py, all, |candidate| candidate.age().to_ne_bytes());
-        let seconds = column(py, all, |candidate| candidate.time().as_secs_f64().to_ne_bytes());
-        let erases = column(py, all, |candidate| candidate.erases().to_ne_bytes());
-        let chosen = self.choose.bind(py).call1((valid, age, seconds, erases, all[0].units(), free))?;
-        let place: usize = chosen.extract()?;
-        if place < all.len() { Ok(place) } else { Err(PyIndexError::new_err("no such candidate")) }
-    }
+/// Ends the run with an exception.
+pub(crate) fn fail(error: PyErr) -> ! {
+    note(error);
+    resume_unwind(Box::new("a function in Python has raised an exception"))
 }
 
-/// The bytes of a number of each candidate.
-fn column<'py, const N: usize>(
-    py: Python<'py>,
-    all: &[Candidate<'_>],
-    of: impl Fn(&Candidate<'_>) -> [u8; N],
-) -> Bound<'py, PyBytes> {
-    PyBytes::new(py, &all.iter().flat_map(of).collect::<Vec<u8>>())
+/// A deep copy of some objects, which keeps what they share.
+pub(crate) fn deep_copy<'py>(of: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+    of.py().import("copy")?.call_method1("deepcopy", (of,))
 }
 
-impl VictimPolicy for PythonPolicy {
-    fn choose<'c>(&self, candidates: &'c Candidates<'_>, _: &mut Rng) -> Option<Candidate<'c>> {
-        let all: Vec<Candidate<'c>> = candidates.by_age().collect();
-        if all.is_empty() {
-            return None;
-        }
-        match Python::attach(|py| self.ask(py, &all, candidates.free())) {
-            Ok(place) => Some(all[place]),
-            Err(error) => {
-                RAISED.lock().unwrap_or_else(PoisonError::into_inner).push(error);
-                resume_unwind(Box::new("a victim policy has raised an exception"))
-            }
-        }
-    }
-}
-
-/// Registers a function that gets the columns of the candidates and returns the place of the victim among them.
-#[pyfunction]
-pub(crate) fn register_victim(name: &str, version: &str, choose: Py<PyAny>) -> PyResult<()> {
-    register_victim_policy(name, version, PythonPolicy { choose })
-        .map_err(|taken| PyValueError::new_err(taken.to_string()))
+/// Does work in a thread that Python knows from then on, without the interpreter's lock. A call into Python would make the
+/// thread known and forget it again, which takes longer than a small function.
+pub(crate) fn known<T: Send>(work: impl FnOnce() -> T + Send) -> T {
+    Python::attach(|py| py.detach(work))
 }

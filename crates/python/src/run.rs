@@ -24,6 +24,7 @@ use crate::detached::followed;
 use crate::device::Device;
 use crate::error::Failure;
 use crate::outcome::{Done, Outcome};
+use crate::policy::known;
 use crate::workload::{Flow, Workload};
 
 /// All that a run is made of besides its point.
@@ -299,11 +300,13 @@ fn several(point: &Point, settings: &Settings, interrupt: &AtomicBool) -> Result
     }
     fits(point, settings, interrupt)?;
     let one = |seed| -> Result<_, Failure> {
-        let session = session(point, seed, interrupt);
-        session.check()?;
-        let session = session.open_all(point)?;
-        refuse_stages(&session)?;
-        Ok(session.run()?)
+        known(|| {
+            let session = session(point, seed, interrupt);
+            session.check()?;
+            let session = session.open_all(point)?;
+            refuse_stages(&session)?;
+            Ok(session.run()?)
+        })
     };
     let runs = with_each(&seeds_from(settings.seed, settings.seeds), settings.jobs, one, &|_, _| {})?;
     Ok(Done { runs, records: None })

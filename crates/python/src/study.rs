@@ -19,6 +19,7 @@ use study::summary::Summary;
 use crate::detached::followed;
 use crate::error::Failure;
 use crate::outcome::{framed, typed, write};
+use crate::policy::known;
 use crate::run::{given_memory, jobs_of};
 use crate::sweep::Sweep;
 use crate::table::Table;
@@ -167,6 +168,7 @@ impl Study {
                     finished: &finished,
                     kept: &put,
                     interrupt: Some(interrupt),
+                    wrapper: &|run| known(run),
                 };
                 let storing = store.as_ref().map(|store| Storing::new(store, &said));
                 Ok(execute::run_followed(plan, &flashloom::program(), jobs, storing.as_ref(), follow)?)

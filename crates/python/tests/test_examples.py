@@ -1,4 +1,4 @@
-"""The examples and the tutorial run, and print what they printed before. FLASHLOOM_BLESS=1 keeps what they print today."""
+"""The examples and the notebooks run, and print what they printed before. FLASHLOOM_BLESS=1 keeps what they print today."""
 
 import base64
 import io
@@ -53,8 +53,9 @@ def difference(picture: Any, other: Any) -> float:
     return float(numpy.mean(numpy.any(numpy.abs(picture - other) > 0.1, axis=-1)))
 
 
-def test_the_tutorial_shows_what_it_showed() -> None:
-    path = EXAMPLES / "tutorial.ipynb"
+@pytest.mark.parametrize("name", sorted(path.stem for path in EXAMPLES.glob("*.ipynb")))
+def test_a_notebook_shows_what_it_showed(name: str) -> None:
+    path = EXAMPLES / f"{name}.ipynb"
     notebook = nbformat.read(path, as_version=4)
     before, drawn = outputs(notebook), pictures(notebook)
     os.environ["MPLBACKEND"] = "module://matplotlib_inline.backend_inline"

@@ -29,3 +29,43 @@ study = flashloom.Study("chang/wear").axis("channels", "device.flash.channels", 
 assert_type(study, flashloom.Study)
 assert_type(study.run(jobs=2, store=True).claims, list[Claim])
 assert_type(study.run(executor="local", jobs=2, store="memory://results"), flashloom.StudyOutcome)
+
+victim = flashloom.policy.victim(lambda blocks: blocks.invalid, name="mine")
+assert_type(victim, dict[str, str])
+
+
+def choose(lpn: int, size: int) -> int:
+    return int(size > 4096) + lpn % 2
+
+
+streams = flashloom.policy.stream(choose, streams=3)
+device.set("ftl.gc.victim", victim).set("ftl.streams.host", streams)
+
+
+class Mine(flashloom.Ftl):
+    def mount(self, drive: flashloom.ftl.Drive) -> None:
+        assert_type(drive.geometry.pages, int)
+        assert_type(drive.spare(0), Optional[tuple[int, int]])
+        self.map = drive.newest()
+        assert_type(self.map, list[Optional[int]])
+
+    def place(self, unit: int) -> Optional[int]:
+        return self.map[unit]
+
+    def write(self, flash: flashloom.ftl.Flash, write: flashloom.ftl.Write) -> None:
+        page = flash.next_page(0)
+        if page is None:
+            flash.refuse(write)
+        else:
+            flash.program(write, page)
+
+    def discard(self, unit: int) -> None:
+        self.map[unit] = None
+
+    def written(self, flash: flashloom.ftl.Flash, unit: int, page: int) -> None:
+        assert_type(flash.valid_pages(0, self.map), list[int])
+        self.map[unit] = page
+
+
+assert_type(Mine.kind(), dict[str, str])
+assert_type(flashloom.ftl.check(Mine, step=1).cuts, int)

@@ -1,7 +1,7 @@
-"""Writes python/flashloom/results.py from the JSON schemas of the command, so that the types of results are those of Rust.
+"""Writes python/flashloom/results/ from the JSON schemas of the command, so that the types of results are those of Rust.
 
-python tools/results.py         writes the file
-python tools/results.py --check  says whether it is up to date
+python tools/results.py         writes the files
+python tools/results.py --check  says whether they are up to date
 """
 
 import json
@@ -11,11 +11,21 @@ import sys
 import textwrap
 
 HERE = pathlib.Path(__file__).resolve().parent.parent
-FILE = HERE / "python" / "flashloom" / "results.py"
+FOLDER = HERE / "python" / "flashloom" / "results"
 SCHEMAS = ["result", "seeds-result", "study-result"]
 # What a caller meets; the others are the types of their attributes.
 ROOTS = ["Summary", "Spread", "Claim"]
 SCALARS = {"integer": "int", "number": "float", "string": "str", "boolean": "bool"}
+# The files, and the types that begin each of them. A type that another one uses is in the file of its first user.
+FILES = {
+    "_claims": ("Claims of studies, and the spread of a metric over seeds.", ["Claim", "Spread"]),
+    "_flash": ("What the flash did, and what it cost.", ["FlashRow", "Erases", "EnduranceSummary", "Energies", "Utilisation"]),
+    "_ftl": ("What an FTL did.", ["MapSummary", "MergeSummary", "SlcMlcSummary", "StreamsSummary", "LogSummary"]),
+    "_time": ("Time series, and whether a run was steady.", ["SeriesSummary", "SteadySummary", "ValiditySummary", "WarmUpSummary"]),
+    "_summary": ("The result of a run.", ["Summary"]),
+}
+HEAD = "The numbers of results, with their units of measure in their names: the keys of the JSON."
+MADE = "Made by tools/results.py from `flashloom schema`."
 
 
 def definitions() -> dict[str, dict]:
@@ -77,25 +87,70 @@ def written(name: str, schema: dict, names: dict[str, dict]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def text() -> str:
-    names = definitions()
+def reached(roots: list[str], names: dict[str, dict], without: set[str]) -> list[str]:
+    """The types that the roots use, and the roots, but for those that are known."""
     wanted: list[str] = []
-    queue = list(ROOTS)
+    queue = list(roots)
     while queue:
         name = queue.pop(0)
-        if name not in wanted and "properties" in names[name]:
+        if name in without or name in wanted:
+            continue
+        if "properties" in names[name]:
             wanted.append(name)
-        queue += [inner for inner in references(names[name]) if inner not in wanted and inner not in queue]
-    classes = "".join(written(name, names[name], names) for name in sorted(wanted))
-    body = "from flashloom._record import Record\n" + classes
-    used = [name for name in ("Any", "Optional", "Union") if f"{name}[" in body or f"{name}]" in body]
-    head = '"""The numbers of results, with their units of measure in their names: the keys of the JSON.\n\n'
-    head += 'Made by tools/results.py from `flashloom schema`."""\n\n'
-    head += "from __future__ import annotations\n\n"
-    return head + (f"from typing import {', '.join(used)}\n\n" if used else "") + body
+        queue += references(names[name])
+    return sorted(wanted)
+
+
+def header(text: str) -> str:
+    return f'"""{text}\n\n{MADE}"""\n\nfrom __future__ import annotations\n\n'
+
+
+def texts() -> dict[str, str]:
+    """The files by name."""
+    names = definitions()
+    files: dict[str, str] = {}
+    homes: dict[str, str] = {}
+    for file, (text, roots) in FILES.items():
+        own = reached(roots, names, set(homes))
+        homes.update({name: file for name in own})
+        classes = "".join(written(name, names[name], names) for name in own)
+        others: dict[str, list[str]] = {}
+        used = {name for one in own for name in references(names[one])}
+        for name in sorted(used - set(own)):
+            if name in homes:
+                others.setdefault(homes[name], []).append(name)
+        typing = [name for name in ("Any", "Optional", "Union") if f"{name}[" in classes or f"{name}]" in classes]
+        imports = [f"from typing import {', '.join(typing)}\n"] if typing else []
+        lines = ["from flashloom._record import Record"]
+        lines += [f"from flashloom.results.{home} import {', '.join(names)}" for home, names in sorted(others.items())]
+        files[file] = header(text) + "\n".join([*imports, *lines]) + "\n" + classes
+    every = reached(ROOTS, names, set())
+    assert sorted(homes) == every, set(homes) ^ set(every)
+    body = "".join(
+        f"from flashloom.results.{file} import " + ", ".join(sorted(name for name in homes if homes[name] == file)) + "\n"
+        for file in sorted(FILES)
+    )
+    listed = "".join(f'    "{name}",\n' for name in every)
+    files["__init__"] = header(HEAD) + body + f"\n__all__ = [\n{listed}]\n"
+    return {name: wrapped_imports(text) for name, text in files.items()}
+
+
+def wrapped_imports(text: str) -> str:
+    """Long lines of imports, one name a line."""
+    lines = []
+    for line in text.split("\n"):
+        start, _, names = line.partition(" import ")
+        if line.startswith("from ") and len(line) > 120:
+            line = f"{start} import (\n" + "".join(f"    {name},\n" for name in names.split(", ")) + ")"
+        lines.append(line)
+    return "\n".join(lines)
 
 
 if __name__ == "__main__":
+    wanted = texts()
     if sys.argv[1:] == ["--check"]:
-        sys.exit(0 if FILE.read_text() == text() else f"{FILE} is out of date: run {sys.argv[0]}")
-    FILE.write_text(text())
+        old = [name for name, text in wanted.items() if (FOLDER / f"{name}.py").read_text() != text]
+        sys.exit(f"{FOLDER} is out of date: run {sys.argv[0]}" if old else 0)
+    FOLDER.mkdir(exist_ok=True)
+    for name, text in wanted.items():
+        (FOLDER / f"{name}.py").write_text(text)

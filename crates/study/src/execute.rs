@@ -180,11 +180,14 @@ pub struct Follow<'a> {
     pub kept: &'a (dyn Fn(Digest) + Sync),
     /// Ends all runs soon after it becomes true, see [`Session::interrupt`]. Results that are in a store stay.
     pub interrupt: Option<&'a AtomicBool>,
+    /// Calls its argument, which does one run, in the thread of the run: for a caller whose policies need a prepared thread.
+    pub wrapper: &'a (dyn Fn(&mut (dyn FnMut() + Send)) + Sync),
 }
 
 impl Default for Follow<'_> {
     fn default() -> Self {
-        Self { progress: &|_, _| {}, finished: &|_, _| {}, kept: &|_| {}, interrupt: None }
+        let wrapper = &|run: &mut (dyn FnMut() + Send)| run();
+        Self { progress: &|_, _| {}, finished: &|_, _| {}, kept: &|_| {}, interrupt: None, wrapper }
     }
 }
 
@@ -258,6 +261,11 @@ fn run_jobs(
         };
         result.iter().for_each(|summary| (follow.finished)(job.point, summary));
         result
+    };
+    let run = |next: usize| {
+        let mut result = None;
+        (follow.wrapper)(&mut || result = Some(run(next)));
+        result.expect("`wrapper` calls its argument")
     };
     let done = |done| (follow.progress)((stored + done) as u64, jobs.len() as u64);
     let made = each_until_error(left.len(), threads, run, &done);

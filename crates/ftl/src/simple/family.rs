@@ -12,7 +12,7 @@ use flash::nand::{Geometry, Media};
 
 use super::layer::Layer;
 use super::traffic::Traffic;
-use super::{SimpleDrive, SimpleFtl};
+use super::{SimpleDrive, SimpleFtl, SimpleSite};
 use crate::family::{Array, Config, Family, Setup, Site};
 use crate::idle::Idle;
 use crate::map_unit::MapSpec;
@@ -45,7 +45,7 @@ struct SimpleConfig<F> {
 
 impl<F: SimpleFtl> SimpleConfig<F> {
     fn drive<'a>(&'a self, media: &'a Media) -> SimpleDrive<'a> {
-        SimpleDrive { units: self.units, geometry: &self.geometry, options: &self.options, media }
+        SimpleDrive { units: self.units, name: self.name, geometry: &self.geometry, options: &self.options, media }
     }
 }
 
@@ -121,7 +121,9 @@ impl<F: SimpleFtl> Family for SimpleFamily<F> {
 
     fn units(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
         let (path, units) = site.asked_units(geometry, faults)?;
-        let (blocks, spare) = (geometry.superblock_count(), F::spare_blocks(geometry));
+        let (name, _) = site.ftl.kind.own()?;
+        let simple = SimpleSite { name, geometry, options: &site.ftl.options };
+        let (blocks, spare) = (geometry.superblock_count(), F::spare_blocks(&simple));
         let most = u64::from(blocks.saturating_sub(spare)) * u64::from(geometry.superblock_slots());
         if units == 0 || units > most {
             let unit = u64::from(geometry.sectors) * SECTOR.get();
@@ -130,7 +132,7 @@ impl<F: SimpleFtl> Family for SimpleFamily<F> {
                 Bytes::new(units * unit),
             );
             let remedy = match most {
-                0 => format!("give the flash at least {} blocks", spare + 1),
+                0 => format!("give the flash at least {} blocks", spare.saturating_add(1)),
                 _ => format!("use a capacity of {} to {}", Bytes::new(unit), Bytes::new(most * unit)),
             };
             faults.add(path, message, remedy);

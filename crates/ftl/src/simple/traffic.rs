@@ -29,6 +29,8 @@ impl Kind {
 struct Under {
     reads: u32,
     programs: u32,
+    /// The latest program, until it has ended.
+    last: Option<Handle<Command>>,
 }
 
 /// The commands that have not ended, by block, and the blocks that wait for the ends of reads.
@@ -86,8 +88,12 @@ impl Traffic {
         source: Option<Psn>,
     ) {
         self.under_way += 1;
-        self.blocks[block.index()].programs += 1;
-        let gate = self.gates.of(block).filter(|_| !self.planted.is(Sabotage::GateForgotten));
+        let under = &mut self.blocks[block.index()];
+        under.programs += 1;
+        // The read of this list may take a controller before an earlier program of the block has one, so the program of this
+        // list waits for that one in any case.
+        let last = under.last.replace(program).filter(|_| source.is_some());
+        let gate = self.gates.of(block).or(last).filter(|_| !self.planted.is(Sabotage::GateForgotten));
         if let Some(gate) = gate {
             flash.backend.depend(gate, program);
         }
@@ -104,7 +110,9 @@ impl Traffic {
     pub(super) fn end_program(&mut self, program: Handle<Command>, block: SuperblockId) {
         self.under_way -= 1;
         self.gates.done(program);
-        self.blocks[block.index()].programs -= 1;
+        let under = &mut self.blocks[block.index()];
+        under.programs -= 1;
+        under.last.take_if(|last| *last == program);
     }
 
     /// A page has been read: erases its block if that waited for it.

@@ -13,7 +13,7 @@ Numbers carry their unit of measure in their names (`latency_us`, `arrival_ps`, 
 are texts with a unit: `"25us"`, `"4KiB"`, `"667MB/s"`. Equal devices, workloads, seeds and versions give equal outcomes.
 """
 
-from flashloom import policy, results
+from flashloom import ftl, policy, results
 from flashloom._native import (
     Completion,
     Device,
@@ -32,7 +32,8 @@ from flashloom._native import (
     studies,
     workloads,
 )
-from flashloom.errors import BugError, DescriptionError, Fault, FlashloomError, OutputError, RunError
+from flashloom.errors import BugError, DescriptionError, Fault, FlashloomError, FtlError, OutputError, RunError
+from flashloom.ftl import Ftl
 from flashloom.study import Study
 
 NS = 1_000
@@ -59,6 +60,8 @@ __all__ = [
     "Fault",
     "FlashloomError",
     "Flow",
+    "Ftl",
+    "FtlError",
     "Outcome",
     "OutputError",
     "Recovery",
@@ -72,6 +75,7 @@ __all__ = [
     "__version__",
     "default_store",
     "devices",
+    "ftl",
     "policy",
     "results",
     "run",

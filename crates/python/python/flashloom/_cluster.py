@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional
 
 import flashloom
-from flashloom import _native, policy
+from flashloom import _native, _registered
 from flashloom._object_store import ObjectStore, Putting, point_path
 from flashloom.errors import RunError
 
@@ -85,7 +85,7 @@ class Done(NamedTuple):
 
 
 def run_batch(
-    version: tuple[str, str], digests: list[str], tasks: bytes, files: _Files, policies: list[policy.Named]
+    version: tuple[str, str], digests: list[str], tasks: bytes, files: _Files, policies: list[_registered.Named]
 ) -> Done:
     """Does some points, on a worker."""
     worker = distributed.get_worker()
@@ -94,7 +94,7 @@ def run_batch(
         text = f"the worker {worker.address} has Flashloom {own}, and the study {theirs}; install one version on both"
         return Done({}, RunError(text))
     for named in policies:
-        policy.register(*named)
+        _registered.register(*named)
     current = worker.get_current_task()
 
     def poll() -> None:
@@ -228,7 +228,7 @@ class _Run:
                 digests,
                 zlib.compress("\n".join(lines).encode(), 1),
                 list(files.items()),
-                policy.named_in("\n".join(lines)),
+                _registered.named_in("\n".join(lines)),
                 key=(group, name, which),
                 priority=int(priority * 1000),
                 resources=resources,

@@ -45,6 +45,11 @@ class RunError(FlashloomError, RuntimeError):
     """A run cannot be done: a trace cannot be read, a drive does not fit into the memory, or a drive wears out."""
 
 
+class FtlError(FlashloomError, ValueError):
+    """An FTL in Python breaks a rule: a page is programmed out of order, an erase would lose data, the map points to a page that does
+    not hold the mapping unit, or a check of the conformance suite fails."""
+
+
 class OutputError(FlashloomError, OSError):
     """A file cannot be written, or is not Flashloom's to replace."""
 

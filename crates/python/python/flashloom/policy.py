@@ -3,22 +3,24 @@
     >>> import flashloom
     >>> fresh = flashloom.policy.victim(lambda blocks: blocks.invalid * (blocks.age > 8))
     >>> device = flashloom.Device("demo").set("ftl.gc.victim", fresh)
+    >>> odd = flashloom.policy.stream(lambda lpn: lpn % 2, streams=2)
+    >>> device = device.set("ftl.streams.host", odd)
 
-The function is called for each victim that garbage collection takes, with all candidates at once; the columns are arrays of
-NumPy. The description of the drive names the function and has the digest of its source, so a store of results never takes the
-result of one version for that of another. An exception of the function ends the run and is raised there.
+A `victim` is called for each victim that garbage collection takes, with all candidates at once; the columns are arrays of
+NumPy. A `stream` is called for each mapping unit that the host writes. The description of the drive names the function and has the
+digest of its source, so a store of results never takes the result of one version for that of another. An exception of the function
+ends the run and is raised there.
 """
 
-import hashlib
 import importlib
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from types import CodeType
-from typing import Any, Optional
+from typing import Any, Optional, Union
 
-from flashloom import _native
+from flashloom import _native, _registered
+from flashloom._source import digest
 from flashloom.errors import RunError
 
 
@@ -57,12 +59,7 @@ class Blocks:
 
 
 _Score = Callable[[Blocks], Any]
-
-Named = tuple[str, str, _Score]
-"""A policy as it travels to the workers of a cluster: name, version, function."""
-
-_registered: dict[str, tuple[str, _Score]] = {}
-"""Versions and functions of this process by name, for the workers of a cluster."""
+_Stream = Callable[..., int]
 
 
 def victim(score: _Score, *, name: Optional[str] = None) -> dict[str, str]:
@@ -72,21 +69,60 @@ def victim(score: _Score, *, name: Optional[str] = None) -> dict[str, str]:
     others. Returns the value of the key `ftl.gc.victim`. The name is that of the function with a part of the digest of its
     source; give one yourself if results shall be found under it.
     """
-    version = _digest(score)
-    name = name or f"{getattr(score, '__qualname__', type(score).__name__)}-{version[:8]}"
-    register(name, version, score)
+    version = digest(score)
+    name = name or _registered.name_of(score, version)
+    _registered.register("victim", name, version, score)
     return {"policy": "own", "name": name, "version": version}
 
 
-def register(name: str, version: str, score: _Score) -> None:
-    """Makes a function known under a name and a version, as `victim` does. Descriptions name both."""
+def stream(choose: _Stream, *, streams: int, name: Optional[str] = None) -> dict[str, Union[str, int]]:
+    """Makes a stream policy of a function that returns the number of the stream for each mapping unit that the host writes.
+
+    The names of its parameters say what it gets: `lpn` (the mapping unit), `size` (bytes of the request), `queue` (its submission
+    queue), `nvm_set` (the NVM set, 0 for the whole array), `partial` (true if the request covers a part of the mapping unit) and
+    `written` (mapping units that the host has written before since the power came on). Stream 0 is for the data that are
+    overwritten first; the last of the `streams` takes all higher numbers, too. Returns the value of the key `ftl.streams.host`:
+
+        >>> flashloom.policy.stream(lambda size, partial: 0 if partial or size <= 8192 else 1, streams=2)
+
+    An object with a method `__call__` may have a state. Each mount of a drive begins with a deep copy of the object.
+    """
+    values = _values(choose)
+    version = digest(choose)
+    name = name or _registered.name_of(choose, version)
+    _registered.register("stream", name, version, (choose, values))
+    return {"policy": "own", "name": name, "version": version, "streams": streams}
+
+
+def _values(choose: _Stream) -> list[str]:
+    """The values of a write that the parameters of a function name."""
+    known = _native.stream_values()
+    values: list[str] = []
+    passed = True
+    for parameter in inspect.signature(choose).parameters.values():
+        is_named = parameter.kind in (parameter.POSITIONAL_ONLY, parameter.POSITIONAL_OR_KEYWORD)
+        if passed and is_named and parameter.name in known:
+            values.append(parameter.name)
+            continue
+        if is_named and parameter.default is not parameter.empty:
+            # It and all behind it keep their defaults.
+            passed = False
+        elif is_named or (parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty):
+            names = ", ".join(known)
+            raise TypeError(f"a stream policy has no parameter `{parameter.name}`; the names of its parameters are {names}")
+    return values
+
+
+def _register_victim(name: str, version: str, score: _Score) -> None:
     _native.register_victim(name, version, _chooser(score))
-    _registered.setdefault(name, (version, score))
 
 
-def named_in(text: str) -> list[Named]:
-    """The policies of this process whose names a text has: name, version, function."""
-    return [(name, version, score) for name, (version, score) in _registered.items() if name in text]
+def _register_stream(name: str, version: str, policy: tuple[_Stream, list[str]]) -> None:
+    _native.register_stream(name, version, *policy)
+
+
+_registered.kind("victim", _register_victim)
+_registered.kind("stream", _register_stream)
 
 
 def _chooser(score: _Score) -> Callable[[bytes, bytes, bytes, bytes, int, int], int]:
@@ -110,22 +146,4 @@ def _chooser(score: _Score) -> Callable[[bytes, bytes, bytes, bytes, int, int], 
     return choose
 
 
-def _digest(score: _Score) -> str:
-    """The digest of what a function is made of: its source, and the values that it takes from around it."""
-    parts: list[str] = []
-    code = getattr(score, "__code__", None)
-    if isinstance(code, CodeType):
-        try:
-            parts.append(inspect.getsource(code))
-        except (OSError, TypeError):
-            parts += [code.co_code.hex(), *(repr(constant) for constant in code.co_consts if not isinstance(constant, CodeType))]
-        around = inspect.getclosurevars(score)
-        plain = {name: value for name, value in around.globals.items() if not (callable(value) or inspect.ismodule(value))}
-        parts += [repr(sorted(around.nonlocals.items())), repr(sorted(plain.items()))]
-        parts.append(repr(getattr(score, "__defaults__", None)))
-    else:
-        parts.append(repr(score))
-    return hashlib.sha256("\0".join(parts).encode()).hexdigest()
-
-
-__all__ = ["Blocks", "Named", "named_in", "register", "victim"]
+__all__ = ["Blocks", "stream", "victim"]

@@ -1,0 +1,104 @@
+"""What the flash did, and what it cost.
+
+Made by tools/results.py from `flashloom schema`."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from flashloom._record import Record
+
+
+class EnduranceSummary(Record):
+    """What a run used of the flash's rated endurance, and what the host could write until all of it is used."""
+
+    rated_cycles: int
+    """Program/erase cycles that the part is rated for."""
+    tbw_bytes: float
+    """Bytes that the host can write in the drive's life (metric `tbw`): data bytes of the flash times
+    `rated_cycles` by `byte_write_amplification`."""
+    used: float
+    """The mean erase count of the blocks at the end by `rated_cycles`: what the drive's life, preconditioning
+    included, has used."""
+    written_bytes: int
+    """Bytes that the host wrote since the run began, warm-up included; preconditioning does not count."""
+
+
+class Energies(Record):
+    """Energy spent during the run."""
+
+    by_name_j: dict[str, float]
+    """By name, in joules."""
+    total_j: float
+    """The total, in joules."""
+
+
+class Erases(Record):
+    """The distribution of erase counts over blocks."""
+
+    blocks: int
+    """The number of blocks."""
+    deviation: float
+    """Standard deviation."""
+    max: int
+    """The maximum."""
+    mean: float
+    """The mean."""
+    min: int
+    """The minimum."""
+
+
+class FlashRow(Record):
+    """Flash commands of one operation and cause."""
+
+    array_s: float
+    """Array time."""
+    bus_s: float
+    """Channel time."""
+    bytes: int
+    """Bytes over the channel."""
+    cause: str
+    """Cause."""
+    commands: int
+    """Commands finished."""
+    op: str
+    """Operation."""
+    pages: int
+    """Pages, or blocks for an erase."""
+    slots: int
+    """Mapping units carried."""
+    suspend_gain_s: Optional[float]
+    """How much longer the commands for which operations were suspended would have waited for the ends of these,
+    without the time to stop; left out if it is zero."""
+    suspend_overhead_s: Optional[float]
+    """Array time of stopping and of going on, a part of `array_s`; left out if it is zero."""
+    suspended_s: Optional[float]
+    """Time for which operations stood still; left out if it is zero."""
+    suspensions: Optional[int]
+    """Suspensions of the operations; left out if there were none."""
+
+
+class Utilisation(Record):
+    """Busy shares of the run, between 0 and 1."""
+
+    channels: list[float]
+    """Each channel."""
+    controllers: list[float]
+    """Each controller."""
+    decoders: list[float]
+    """Each decoder of the error correction; missing without it."""
+    dies: list[float]
+    """Each die. While one of `P` planes reads by itself, its die is busy by `1 / P`."""
+    ftl: Optional[float]
+    """The time-consuming part of the FTL, its map unit: the mean over its cores, or the busier of CMT and CTP of an
+    FMMU. Missing without a map unit or if that has no processor."""
+    ftl_parts: list[float]
+    """Each core, or CMT and CTP."""
+    link: float
+    """The host link."""
+    planes: list[float]
+    """Each plane that reads by itself; missing if there are none."""
+    processor: float
+    """The processor of software controllers and the FTL."""
+    ram: Optional[float]
+    """The RAM, for the write buffer and the look-ups of the map; missing if it takes no time."""

@@ -1,0 +1,200 @@
+"""What an FTL did.
+
+Made by tools/results.py from `flashloom schema`."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from flashloom._record import Record
+from flashloom.results._flash import FlashRow
+
+
+class EraseRange(Record):
+    """The erase counts of blocks that stand beside each other."""
+
+    blocks: int
+    """The number of blocks."""
+    max: int
+    """The maximum."""
+    mean: float
+    """The mean."""
+    min: int
+    """The minimum."""
+
+
+class LogSummary(Record):
+    """The merges of the run, if the device has log blocks."""
+
+    erases: int
+    """Erases that the merges cause: one for each, and for a full merge one more for each new data block (Sung,
+    Table 3)."""
+    full: int
+    """Full merges: log blocks whose pages were copied into new data blocks."""
+    k: Optional[float]
+    """New data blocks per full merge."""
+    pages_of_full: Optional[float]
+    """Pages copied per full merge."""
+    pages_of_partial: Optional[float]
+    """Pages copied per partial merge."""
+    partial: int
+    """Partial merges: log blocks that became data blocks after the missing pages were copied into them."""
+    saving_s: float
+    """The saving of the allocation method on an idle device, in seconds: the time of each merge on one controller
+    beside its destination's, minus that on controllers of its own (Sung, Fig. 11 to 13)."""
+    switch: int
+    """Switch merges: log blocks that became data blocks without a copy."""
+
+
+class MapSummary(Record):
+    """The work of the map unit during the run, if the device has one."""
+
+    flush_time_us: Optional[float]
+    """Mean busy time of a flush, including its stores."""
+    flushed_blocks: int
+    """Blocks that flushes wrote back."""
+    flushes: int
+    """Flushes: each writes back all dirty blocks of one translation page."""
+    hit_ratio: Optional[float]
+    """The share of hits."""
+    hits: int
+    """Questions whose block of entries was in the first level of cache (CMT); all questions if the full table is in
+    RAM."""
+    loads: int
+    """Translation pages loaded from flash."""
+    loads_at_most: int
+    """The maximum number of concurrent loads since power-on."""
+    misses: int
+    """Questions whose block was missing or still being loaded."""
+    mshrs_at_most: Mshrs
+    """The maximum number of miss status registers in use since power-on."""
+    page_hit_ratio: Optional[float]
+    """The share of hits; missing without a second level."""
+    page_hits: int
+    """Requests to the second level (CTP) that found their translation page."""
+    page_misses: int
+    """Requests whose page was missing or still being loaded."""
+    questions: int
+    """Questions answered."""
+    stores: int
+    """Translation pages stored."""
+    time_us: Optional[float]
+    """Mean busy time of a question, including the command that follows it; loads from flash do not count."""
+
+
+class MergeSummary(Record):
+    """The work of a block-mapped FTL."""
+
+    copied: int
+    """Rows that merges copied inside their chips."""
+    erase_spread: int
+    """The erase count of the most erased superblock minus that of the least erased one, at the end."""
+    flush_pages: int
+    """Pages of flushes without merges."""
+    given: int
+    """Rows with sectors from the host."""
+    log_pages: int
+    """Pages of the log, without replicas."""
+    maps: int
+    """The number of times the map was written."""
+    merges: int
+    """Merges, including those of wear levelling."""
+    recovery_us: float
+    """The time of recovery, in microseconds, after a power cut at the end."""
+    replaced: int
+    """Failing blocks replaced by spares."""
+
+
+class Mshrs(Record):
+    """Miss status registers of the two levels."""
+
+    cmt: int
+    """Of the first level; in software, the questions that wait for a load."""
+    ctp: int
+    """Of the second level."""
+
+
+class SlcMlcSummary(Record):
+    """The work of a hybrid drive, or of the conventional drive beside it, during the run."""
+
+    accepted: Optional[float]
+    """The share of writes that the SLC flash accepted."""
+    alpha: float
+    """Share of the data written that the SLC flash takes."""
+    assisted: int
+    """Sectors of the SLC flash that folds carried along to the MLC flash."""
+    cost: Optional[float]
+    """The price of all flash divided by that of the MLC flash alone, if the prices are known."""
+    expected_page_write_us: float
+    """The time of a page write that the closed form expects with these factors."""
+    k: int
+    """The maximum number of blocks of the SLC log at the end."""
+    levelled: int
+    """Chains that wear levelling moved."""
+    mlc_erase_ranges: list[EraseRange]
+    """The erase counts of the MLC blocks at the end, by ranges of block numbers."""
+    n1: float
+    """Pages with valid data in an SLC block when it is the tail."""
+    n2: float
+    """Pages of these that are copied to the head."""
+    n3: float
+    """Pages of a chain that are scanned on a miss of the mapping cache."""
+    n4: float
+    """Blocks that the fold of a chain erases."""
+    p1: float
+    """Share of the page writes that miss the mapping cache."""
+    p2: float
+    """Folds for each page written to the MLC flash."""
+    slc_erase_ranges: list[EraseRange]
+    """Those of the SLC blocks."""
+    slc_erases: Optional[list[int]]
+    """The minimum and maximum erase count of SLC blocks."""
+    slc_flash: list[FlashRow]
+    """Commands of the SLC flash by operation and cause."""
+    slc_mode: int
+    """Logical blocks in SLC mode at the end, under density control."""
+    slc_mode_changes: list[int]
+    """Logical blocks that folds switched to SLC mode, and back."""
+    slc_mode_pages: int
+    """Pages of the MLC flash programmed in SLC mode."""
+    small: Optional[float]
+    """The share of writes up to the threshold in size."""
+    switches: int
+    """Chains that became data blocks without a copy."""
+    table_bytes: int
+    """Bytes of RAM for the tables."""
+    threshold: int
+    """The threshold at the end, in sectors."""
+    throttled: int
+    """Small writes that the throttle rejected."""
+    unplaced: int
+    """Small writes without a free place in the hash table."""
+    updates: Optional[float]
+    """The share of accepted writes that were updates."""
+    wear_ratio: Optional[float]
+    """Mean erases per SLC block divided by mean erases per MLC block."""
+    writes: int
+    """Write requests."""
+    written_back: int
+    """Sectors that moved from the SLC to the MLC flash by cleaning of the log's tail and by folds."""
+
+
+class StreamSummary(Record):
+    """One write stream."""
+
+    share: float
+    """Their share of those of all streams of the same kind; 0 if there are none."""
+    units: int
+    """Mapping units programmed in the stream."""
+    write_amplification: Optional[float]
+    """Mapping units programmed for one that the host wrote, in the class of the stream; only for a stream of host
+    data whose copies stay in a stream of their own (`ftl.streams.copies` = `same`)."""
+
+
+class StreamsSummary(Record):
+    """The write streams of a page-mapped FTL that has several."""
+
+    copies: list[StreamSummary]
+    """The streams of copies."""
+    host: list[StreamSummary]
+    """The streams of host data, in the order of their numbers."""

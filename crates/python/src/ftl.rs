@@ -1,0 +1,187 @@
+//! FTLs in Python: a class whose methods are those of a simple FTL.
+//!
+//! The layer `ftl::simple` calls a [`PythonFtl`], which calls the methods. Like a policy an FTL cannot fail in the simulator: an
+//! exception of a method, and a broken [rule](rule::Rule), ends its run and is raised there.
+
+mod book;
+mod conformance;
+mod drive;
+mod flash;
+mod rule;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use flashloom::ftl::register_simple_ftl;
+use flashloom::ftl::simple::{Done, SimpleCommands, SimpleDrive, SimpleFtl, SimpleSite, SimpleWrite};
+use flashloom::units::{Lpn, Psn};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+
+use crate::policy::{deep_copy, fail, note};
+
+use book::Book;
+
+pub(crate) use conformance::check_ftl;
+pub(crate) use drive::{Drive, Geometry};
+pub(crate) use flash::{Flash, Write};
+
+/// The classes by the names under which they are registered.
+static CLASSES: Mutex<BTreeMap<String, Py<PyAny>>> = Mutex::new(BTreeMap::new());
+
+/// True if this process has an FTL in Python: what looks like a bug of the simulator may be one of the FTL.
+pub(crate) fn are_any() -> bool {
+    !CLASSES.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+}
+
+fn class_of<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
+    let classes = CLASSES.lock().unwrap_or_else(PoisonError::into_inner);
+    let class = classes.get(name).map(|class| class.bind(py).clone());
+    class.ok_or_else(|| PyRuntimeError::new_err(format!("no FTL `{name}` is registered")))
+}
+
+/// Registers a class as the FTL of a name.
+#[pyfunction]
+pub(crate) fn register_ftl(name: &str, version: &str, class_: Py<PyAny>) -> PyResult<()> {
+    register_simple_ftl::<PythonFtl>(name, version).map_err(|taken| PyValueError::new_err(taken.to_string()))?;
+    CLASSES.lock().unwrap_or_else(PoisonError::into_inner).entry(name.to_owned()).or_insert(class_);
+    Ok(())
+}
+
+/// The methods that are called during a run, bound once.
+#[derive(Debug)]
+struct Methods {
+    place: Py<PyAny>,
+    write: Py<PyAny>,
+    discard: Py<PyAny>,
+    written: Py<PyAny>,
+    copied: Py<PyAny>,
+    failed: Py<PyAny>,
+    erased: Py<PyAny>,
+    retired: Py<PyAny>,
+}
+
+/// An FTL whose methods are Python's.
+#[derive(Debug)]
+struct PythonFtl {
+    ftl: Py<PyAny>,
+    flash: Py<Flash>,
+    methods: Methods,
+}
+
+impl PythonFtl {
+    fn bind(ftl: &Bound<'_, PyAny>, flash: &Bound<'_, Flash>) -> PyResult<Self> {
+        let method = |name: &str| ftl.getattr(name).map(Bound::unbind);
+        let methods = Methods {
+            place: method("place")?,
+            write: method("write")?,
+            discard: method("discard")?,
+            written: method("written")?,
+            copied: method("copied")?,
+            failed: method("failed")?,
+            erased: method("erased")?,
+            retired: method("retired")?,
+        };
+        flash.get().set_place(methods.place.clone_ref(ftl.py()));
+        Ok(Self { ftl: ftl.clone().unbind(), flash: flash.clone().unbind(), methods })
+    }
+
+    fn mounted(py: Python<'_>, drive: &SimpleDrive<'_>) -> PyResult<Self> {
+        let book = Arc::new(Book::of(drive));
+        let ftl = class_of(py, drive.name)?.call0()?;
+        let seen = Bound::new(py, Drive::of(py, drive, Arc::clone(&book))?)?;
+        ftl.call_method1("mount", (&seen,))?;
+        let flash = Bound::new(py, Flash::new(seen.get().geometry(py), Book::clone(&book)))?;
+        Self::bind(&ftl, &flash)
+    }
+
+    fn copied(&self, py: Python<'_>) -> PyResult<Self> {
+        // Together, because the FTL's writes refer to the flash.
+        let both = deep_copy(PyTuple::new(py, [self.ftl.bind(py), self.flash.bind(py).as_any()])?.as_any())?;
+        Self::bind(&both.get_item(0)?, both.get_item(1)?.cast::<Flash>()?)
+    }
+
+    fn ended(&self, py: Python<'_>, done: Done) -> PyResult<()> {
+        let (flash, methods) = (self.flash.bind(py), &self.methods);
+        let book = || flash.get().book();
+        match done {
+            Done::Written { lpn, to } => {
+                book().programmed(to, lpn.get());
+                methods.written.bind(py).call1((flash, lpn.get(), to.get()))
+            }
+            Done::Copied { lpn, from, to } => {
+                book().programmed(to, lpn.get());
+                methods.copied.bind(py).call1((flash, lpn.get(), from.get(), to.get()))
+            }
+            Done::Failed { superblock, copy } => {
+                book().failed(superblock);
+                methods.failed.bind(py).call1((flash, superblock.get(), copy.map(Psn::get)))
+            }
+            Done::Erased(block) => {
+                book().erased(block, false);
+                methods.erased.bind(py).call1((flash, block.get()))
+            }
+            Done::Retired(block) => {
+                book().erased(block, true);
+                methods.retired.bind(py).call1((flash, block.get()))
+            }
+        }
+        .map(drop)
+    }
+}
+
+impl Clone for PythonFtl {
+    fn clone(&self) -> Self {
+        Python::attach(|py| self.copied(py)).unwrap_or_else(|error| fail(error))
+    }
+}
+
+impl SimpleFtl for PythonFtl {
+    fn mount(drive: &SimpleDrive<'_>) -> Self {
+        Python::attach(|py| Self::mounted(py, drive)).unwrap_or_else(|error| fail(error))
+    }
+
+    fn place(&self, lpn: Lpn) -> Option<Psn> {
+        let ask =
+            |py: Python<'_>| self.flash.get().checked(lpn.get(), &self.methods.place.bind(py).call1((lpn.get(),))?);
+        Python::attach(ask).unwrap_or_else(|error| fail(error))
+    }
+
+    fn write(&mut self, flash: &mut SimpleCommands<'_, '_>, write: SimpleWrite) {
+        let is_partial = write.is_partial(flash.geometry());
+        let call = |py: Python<'_>| -> PyResult<()> {
+            let seen = self.flash.bind(py);
+            self.methods.write.bind(py).call1((seen, Write::new(seen, write, is_partial)))?;
+            seen.get().give(py, flash, false)
+        };
+        Python::attach(call).unwrap_or_else(|error| fail(error));
+    }
+
+    fn discard(&mut self, lpn: Lpn) {
+        let call = |py: Python<'_>| self.methods.discard.bind(py).call1((lpn.get(),)).map(drop);
+        Python::attach(call).unwrap_or_else(|error| fail(error));
+    }
+
+    fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: Done) {
+        // A write of the host whose program has failed comes again.
+        let follows = matches!(done, Done::Failed { copy: None, .. });
+        let call = |py: Python<'_>| -> PyResult<()> {
+            self.ended(py, done)?;
+            self.flash.get().give(py, flash, follows)
+        };
+        Python::attach(call).unwrap_or_else(|error| fail(error));
+    }
+
+    /// An exception stands in place of the faults of the description: no drive has so many blocks.
+    fn spare_blocks(site: &SimpleSite<'_>) -> u32 {
+        let ask = |py: Python<'_>| -> PyResult<u32> {
+            let class = class_of(py, site.name)?;
+            class.call_method1("spare_blocks", (Geometry::of(site.geometry), site.options.clone()))?.extract()
+        };
+        Python::attach(ask).unwrap_or_else(|error| {
+            note(error);
+            u32::MAX
+        })
+    }
+}
