@@ -15,6 +15,8 @@ acknowledged data. And a block is erased when the copies of its data have ended.
 raises `FtlError`, an exception of a method ends the run and is raised there. `check` runs the conformance suite of the
 library's own FTLs.
 
+An FTL in Python is slow: a run takes 5 to 7 times as long as with the same FTL in Rust.
+
 A copy of a drive has a deep copy of the FTL (`copy.deepcopy`). The description has the digest of the class's source, so a store of
 results never takes the result of one version for that of another.
 """
