@@ -308,7 +308,6 @@ impl Backend {
         handle
     }
 
-    #[inline]
     fn array_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let handle = self.charge_array(now, number);
         if self.rules.suspend.is_some() && self.stands_still(now, number, handle, events) {

@@ -162,7 +162,6 @@ impl Backend {
     }
 
     /// The transfer under way on a channel has ended.
-    #[inline]
     pub(super) fn transfer_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         if self.fast.plain_reads {
             let current = self.channels[number as usize].current;
