@@ -48,8 +48,8 @@ impl Fmmu {
 
     fn drain(&mut self, everything: bool) {
         self.draining = everything;
-        self.cmt.drain(everything);
-        self.ctp.drain(false);
+        self.cmt.flusher.drain(everything);
+        self.ctp.stores.drain(false);
     }
 
     /// The state of a block of the CMT: true if it waits for data, true if it is dirty, and its number of registers.
@@ -78,12 +78,12 @@ impl Fmmu {
 
     /// Lets both machines start their next steps.
     fn begin(&mut self, now: Time) {
-        let room = self.ctp.queued() < self.queue;
+        let room = self.ctp.requests.occupied() < self.queue;
         self.cmt.begin(now, room, &mut self.counters);
         // The CTP stores a page once, after the last of its blocks has arrived.
-        self.ctp.drain(self.draining && self.cmt.is_flushed() && self.ctp.queued() == 0);
+        self.ctp.stores.drain(self.draining && self.cmt.is_flushed() && self.ctp.requests.occupied() == 0);
         self.ctp.begin(now, &mut self.counters);
-        if !room && self.ctp.queued() < self.queue {
+        if !room && self.ctp.requests.occupied() < self.queue {
             // The CTP has just freed a place in its queue.
             self.cmt.begin(now, true, &mut self.counters);
         }
@@ -93,7 +93,7 @@ impl Fmmu {
 impl MapUnit for Fmmu {
     fn ask(&mut self, now: Time, asker: Asker, ticket: Ticket, ask: Ask) {
         self.layout.checked_block_of(&ask);
-        self.cmt.ask(asker, ticket, ask);
+        self.cmt.questions.push(asker, ticket, ask);
         self.begin(now);
     }
 
@@ -115,7 +115,7 @@ impl MapUnit for Fmmu {
                     self.cmt.respond(block, entries);
                 }
             } else if let Some((request, entries)) = self.cmt.finish(&mut self.counters, out) {
-                self.ctp.request(request, entries);
+                self.ctp.requests.push(request, entries);
             }
             self.begin(at);
         }
@@ -155,7 +155,7 @@ impl MapUnit for Fmmu {
     }
 
     fn set_collector_weight(&mut self, valid: u32, of: u32) {
-        self.cmt.set_weights(arbiter::collector_weights(valid, of));
+        self.cmt.questions.set_weights(arbiter::collector_weights(valid, of));
     }
 
     fn counters(&self, now: Time) -> Counters {

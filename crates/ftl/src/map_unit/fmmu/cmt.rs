@@ -14,7 +14,7 @@ use super::super::costs::{Charged, Costs};
 use super::super::layout::{self, Layout};
 use super::super::mshrs::{CMT_COND_UPDATE, CMT_LOOKUP, CMT_UPDATE, Mshrs};
 use super::super::questions::Questions;
-use super::super::{Answer, Ask, Asker, Counters, Output, Ticket};
+use super::super::{Answer, Ask, Counters, Output, Ticket};
 use super::flusher::Flusher;
 use super::packet::{Kind, Request};
 use super::set_wait_queue::SetWaitQueue;
@@ -39,7 +39,7 @@ pub(super) struct Cmt {
     cache: Cache,
     entries: BlockEntries,
     mshrs: Mshrs<(Ticket, Ask)>,
-    questions: Questions,
+    pub(super) questions: Questions,
     /// Questions that wait for a block of their set.
     set_wait_queue: SetWaitQueue<(Ticket, Ask)>,
     /// Blocks whose data have arrived but are not taken yet.
@@ -48,7 +48,7 @@ pub(super) struct Cmt {
     classes: Arbiter<2>,
     /// The block whose registers are being served, and the number served so far.
     serving: Option<(usize, usize)>,
-    flusher: Flusher,
+    pub(super) flusher: Flusher,
     effect: Effect,
     until: Option<Time>,
 }
@@ -82,14 +82,6 @@ impl Cmt {
         self.costs.set_timed(timed);
     }
 
-    pub(super) fn set_weights(&mut self, weights: [u32; 2]) {
-        self.questions.set_weights(weights);
-    }
-
-    pub(super) fn ask(&mut self, asker: Asker, ticket: Ticket, ask: Ask) {
-        self.questions.push(asker, ticket, ask);
-    }
-
     /// A question about this block will follow: prefetches its set.
     #[inline]
     pub(super) fn fetch(&self, block: u32) {
@@ -100,11 +92,6 @@ impl Cmt {
     pub(super) fn respond(&mut self, block: usize, entries: &[u32]) {
         self.responses.push_back(block);
         self.entries.of_mut(block).copy_from_slice(entries);
-    }
-
-    /// Chooses between flushing all dirty blocks and only those that `low` and `high` ask for.
-    pub(super) fn drain(&mut self, everything: bool) {
-        self.flusher.drain(everything);
     }
 
     pub(super) fn is_clean(&self) -> bool {

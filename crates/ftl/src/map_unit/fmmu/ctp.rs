@@ -43,8 +43,8 @@ pub(super) struct Ctp {
     cache: Cache,
     pages: Pages,
     registers: Registers,
-    stores: Stores,
-    requests: Requests,
+    pub(super) stores: Stores,
+    pub(super) requests: Requests,
     /// Blocks whose pages have arrived but are not taken yet.
     loads: VecDeque<usize>,
     arbiter: Arbiter<3>,
@@ -91,15 +91,6 @@ impl Ctp {
         self.until
     }
 
-    /// Occupied places in the queue to the CTP.
-    pub(super) fn queued(&self) -> usize {
-        self.requests.len()
-    }
-
-    pub(super) fn request(&mut self, request: Request, entries: &[u32]) {
-        self.requests.push(request, entries);
-    }
-
     /// The controller has transferred a page; it lies in its block until the registers are served.
     pub(super) fn loaded(&mut self, tvpn: u32, image: Option<&Image>) {
         let block = self.cache.find(tvpn).filter(|block| self.cache.block(*block).transient);
@@ -114,11 +105,6 @@ impl Ctp {
 
     pub(super) fn stored(&mut self, tvpn: u32) {
         self.stores.responses.push_back(tvpn);
-    }
-
-    /// Chooses between storing all dirty pages and only those above the threshold.
-    pub(super) fn drain(&mut self, everything: bool) {
-        self.stores.drain(everything);
     }
 
     pub(super) fn is_clean(&self) -> bool {

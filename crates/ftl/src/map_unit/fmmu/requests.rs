@@ -42,7 +42,7 @@ impl Requests {
 
     /// Occupied places in the queue to the CTP.
     #[inline]
-    pub(super) fn len(&self) -> usize {
+    pub(super) fn occupied(&self) -> usize {
         self.queue.len() + self.flushes_in_sets
     }
 
