@@ -59,7 +59,7 @@ pub(super) struct BlockManager {
 }
 
 impl BlockManager {
-    /// All superblocks are free in no pool until [`recovery`](super::mapping::mount) finds them.
+    /// All superblocks are free in no pool until recovery (`mapping::mount`) finds them.
     pub(super) fn new(config: &PageConfig, from: &Mount<'_>) -> Self {
         let geometry = config.geometry.clone();
         let groups = geometry.die_count() * geometry.groups();

@@ -6,8 +6,8 @@
 
 mod copy;
 pub(super) mod pace;
-mod rescue;
-mod sort;
+pub(super) mod rescue;
+pub(super) mod sort;
 mod wear;
 
 use base::engine::Rng;

@@ -213,7 +213,7 @@ impl Writer {
         let to = push_unit(flash, owners, assembly.command, unit);
         let missed = blocks.planted.is(Sabotage::RestUnread) && unit.is_whole(blocks.geometry.sectors - 1);
         if !unit.is_whole(blocks.geometry.sectors) && !missed {
-            self.read_rest(blocks, mapping, flash, owners, pool, unit, (assembly.command, to));
+            Self::read_rest(blocks, mapping, flash, owners, pool, unit, (assembly.command, to));
         }
         let count = flash.backend.command(assembly.command).count();
         let last_row = || assembly.end == blocks.program_end(assembly.start);
@@ -259,7 +259,6 @@ impl Writer {
 
     /// Reads the other sectors of a partly written mapping unit. Later programs to the superblock wait for this one.
     fn read_rest(
-        &mut self,
         blocks: &mut BlockManager,
         mapping: &Mapping,
         flash: &mut Flash<'_>,

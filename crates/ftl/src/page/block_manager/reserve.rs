@@ -48,7 +48,7 @@ impl BlockManager {
 
     /// True if the valid mapping units of all victims, and `more`, fit into the superblock open for copies and `free`
     /// others. Victims free their space late, because readers may still need them. Of several streams of copies only the
-    /// last counts, which takes copies of any class ([`crate::page::sort`]).
+    /// last counts, which takes copies of any class ([`crate::page::collector::sort`]).
     pub(in crate::page) fn copies_fit(&self, pool: u32, free: u32, more: u32) -> bool {
         let chosen = &self.pools[pool as usize];
         let slots = self.geometry.superblock_slots();

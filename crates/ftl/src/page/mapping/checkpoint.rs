@@ -9,7 +9,7 @@
 //!
 //! The drive goes on while a checkpoint is written. At its start the FTL notes which superblocks are *closed*: nothing
 //! more is programmed there before an erase. One that a power cut has closed early is none of them, because a
-//! [rescue](crate::page::rescue) may continue it. A page's content is the map at the moment it is handed to the flash. An
+//! [rescue](crate::page::collector::rescue) may continue it. A page's content is the map at the moment it is handed to the flash. An
 //! entry that leads to a closed superblock holds as long as that superblock is not erased; a mount resolves every other
 //! one by the spare areas of the superblocks that were not closed, or were opened since ([`mount`]). UBI's fastmap (Linux,
 //! `drivers/mtd/ubi/fastmap.c`) works alike: its pools are the blocks that it scans although it has a fastmap.

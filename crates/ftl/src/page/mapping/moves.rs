@@ -1,7 +1,7 @@
 //! The mapping units of a program of copies, entered into the map together.
 //!
 //! Nearly all come from one superblock, so its counts change once for all of them. Everything is then as if
-//! [`PageFtl::enter_copy`] had entered each.
+//! [`Mapping::enter_copy`] had entered each.
 
 use base::engine::Handle;
 use base::units::{Psn, SuperblockId};

@@ -155,7 +155,7 @@ impl Mapping {
     pub(in crate::page) fn stage_stale_pages(&mut self, media: &mut Media, sectors: u32) -> Vec<PageWrite> {
         let L2p::MapUnit(map_client) = &mut self.l2p else { return Vec::new() };
         let stale: Vec<u32> = map_client.stale.iter().copied().collect();
-        let mut stage = |page: u32| {
+        let stage = |page: u32| {
             let version = self.versions.next();
             let range = map_client.range(page);
             let state = &mut map_client.pages[page as usize];
@@ -164,7 +164,7 @@ impl Mapping {
             media.stage_image(page, state.durable, version, &recovered[range]);
             PageWrite::of_ftl(Lpn::new(self.units + page), version, sectors)
         };
-        stale.into_iter().map(|page| stage(page)).collect()
+        stale.into_iter().map(stage).collect()
     }
 }
 
