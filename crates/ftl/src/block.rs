@@ -90,6 +90,14 @@ pub struct BlockFtl {
 }
 
 impl BlockFtl {
+    /// Bytes of memory of a drive.
+    fn memory(config: &BlockConfig) -> u64 {
+        BlockManager::memory(&config.geometry)
+            + Mapping::memory(config)
+            + 2 * DieLists::<Handle<List>>::memory(config.geometry.die_count().into())
+            + u64::from(config.geometry.superblock_slots()) * size_of::<Option<PageWrite>>() as u64
+    }
+
     /// Recovers the FTL from the media.
     fn mount(config: &BlockConfig, from: &Mount<'_>) -> Self {
         let mut blocks = BlockManager::new(config);

@@ -32,6 +32,7 @@ mod finish;
 mod fold;
 mod heap;
 mod ideal;
+mod lists;
 mod logs;
 mod mapping;
 mod merge;
@@ -44,12 +45,13 @@ mod waiting;
 mod write;
 
 use base::engine::Handle;
-use base::units::{Lpn, Time};
+use base::units::{Lpn, Psn, Time};
 use flash::backend::List;
 use flash::nand::Media;
 
 use crate::counters::Counters;
 use crate::port::{Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle};
+use crate::toolkit::DieLists;
 
 use awaited::Awaited;
 use block_manager::BlockManager;
@@ -57,6 +59,7 @@ use logs::LogId;
 use mapping::Mapping;
 use merge::{Merger, Merges};
 use reader::{Held, Reader};
+use waiting::Waiting;
 use write::Writer;
 
 pub use config::LogBlockConfig;
@@ -101,6 +104,16 @@ pub struct LogBlockFtl {
 }
 
 impl LogBlockFtl {
+    /// Bytes of memory of a drive.
+    fn memory(config: &LogBlockConfig) -> u64 {
+        let geometry = &config.geometry;
+        BlockManager::memory(geometry)
+            + Mapping::memory(config)
+            + Waiting::memory(config.address().blocks().into())
+            + 2 * DieLists::<Handle<List>>::memory(geometry.die_count().into())
+            + u64::from(geometry.superblock_slots()) * size_of::<Option<Psn>>() as u64
+    }
+
     /// Mounts the FTL: reads its state from the media.
     fn mount(config: &LogBlockConfig, from: &Mount<'_>) -> Self {
         let mut blocks = BlockManager::new(config);

@@ -1,7 +1,7 @@
 //! The array as all families but Hydra's see it: mapping units are pages or parts of pages.
 
-use base::fault::{Fault, Faults};
-use base::units::{Bytes, SECTOR};
+use base::fault::Faults;
+use base::units::Bytes;
 use flash::nand::Geometry;
 
 use crate::family::Site;
@@ -47,25 +47,4 @@ pub(crate) fn geometry(site: &Site<'_>, faults: &mut Faults) -> Option<Geometry>
         u32::try_from(sectors.get()).unwrap_or(u32::MAX),
     );
     geometry.map_err(|error| faults.0.push(flash.impossible(&error, part, "ftl.map-unit"))).ok()
-}
-
-/// The faults of an array whose commands work on anything but single pages, or whose pages hold several mapping units.
-/// `ftl_maps` says who maps pages, e.g. "log blocks map".
-pub(crate) fn single_page_faults(geometry: &Geometry, one_shot: u32, ftl_maps: &str) -> Vec<Fault> {
-    let mut faults = Vec::new();
-    if geometry.slots > 1 {
-        let unit = Bytes::new(u64::from(geometry.sectors) * SECTOR.get());
-        let message = format!("a page holds {} mapping units of {unit}, and {ftl_maps} whole pages", geometry.slots);
-        faults.push(Fault::new("ftl.map-unit", message, "leave it out, or use the size of a page"));
-    }
-    if geometry.stripe > 1 {
-        let count = geometry.stripe;
-        let message = format!("one command works on {count} planes or ganged chips, and {ftl_maps} single pages");
-        faults.push(Fault::new("flash.multi-plane", message, "set it to false, and flash.gang to 1"));
-    }
-    if one_shot > 1 {
-        let message = format!("one program writes {one_shot} pages, and {ftl_maps} single pages");
-        faults.push(Fault::new("flash.part", message, "choose a part that programs page by page"));
-    }
-    faults
 }

@@ -68,9 +68,9 @@ const KINDS: [Kind; 5] = [
             ("crates/ftl/src/map_unit/evict.rs", "Random", "an eviction of this name"),
             ("crates/ftl/src/map_unit/evict.rs", "Score", "an eviction of this name"),
             ("crates/ftl/src/map_unit/evict/score.rs", "Score", "an eviction of this name"),
-            ("crates/ftl/src/page/placement.rs", "Score", "a placement of this name"),
-            ("crates/ftl/src/page/placement/choice.rs", "Score", "a placement of this name"),
-            ("crates/ftl/src/page/placement/score.rs", "Score", "a placement of this name"),
+            ("crates/ftl/src/page/writer/placement.rs", "Score", "a placement of this name"),
+            ("crates/ftl/src/page/writer/placement/choice.rs", "Score", "a placement of this name"),
+            ("crates/ftl/src/page/writer/placement/score.rs", "Score", "a placement of this name"),
         ],
     },
     Kind {

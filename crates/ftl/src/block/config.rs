@@ -2,18 +2,15 @@
 
 use std::fmt::Display;
 
-use base::engine::Handle;
 use base::memory::growing;
 use base::units::{Span, SuperblockId};
-use flash::backend::{List, Timing};
+use flash::backend::Timing;
 use flash::nand::{BlockBirth, Geometry, Media};
 
-use super::block_manager::BlockManager;
-use super::mapping::Mapping;
 use super::{BlockFtl, BlockSpec, Lbn};
 use crate::family::Config;
-use crate::port::{Ftl, Mount, PageWrite};
-use crate::toolkit::{DieLists, ENTRY, WearSpec};
+use crate::port::{Ftl, Mount};
+use crate::toolkit::{ENTRY, WearSpec};
 
 /// The configuration of a block-mapped FTL on an array.
 #[derive(Clone, Debug)]
@@ -52,10 +49,7 @@ impl Config for BlockConfig {
     }
 
     fn memory(&self) -> u64 {
-        BlockManager::memory(&self.geometry)
-            + Mapping::memory(self)
-            + 2 * DieLists::<Handle<List>>::memory(self.geometry.die_count().into())
-            + u64::from(self.geometry.superblock_slots()) * size_of::<Option<PageWrite>>() as u64
+        BlockFtl::memory(self)
     }
 
     /// The age of every programmed block, and the versions in a chain.

@@ -86,7 +86,7 @@ impl Family for BlockFamily {
     }
 
     fn check_array(&self, site: &Site<'_>, geometry: &Geometry, timing: &Timing, sets: usize, faults: &mut Faults) {
-        faults.0.extend(pages::single_page_faults(geometry, timing.one_shot, "a block map places"));
+        faults.0.extend(crate::toolkit::single_page_faults(geometry, timing.one_shot, "a block map places"));
         if site.ftl.map != MapSpec::default() {
             faults.add("ftl.map", "a block map is always in RAM", "leave it out");
         }

@@ -2,20 +2,16 @@
 
 use std::fmt::Display;
 
-use base::engine::Handle;
 use base::memory::growing;
-use base::units::{Psn, Span};
-use flash::backend::{Controllers, List, Timing};
+use base::units::Span;
+use flash::backend::{Controllers, Timing};
 use flash::nand::{Geometry, Media};
 
 use super::address::Address;
-use super::block_manager::BlockManager;
-use super::mapping::Mapping;
-use super::waiting::Waiting;
 use super::{LogBlockFtl, LogSpec, Policy, Striping};
 use crate::family::Config;
 use crate::port::{Ftl, Mount};
-use crate::toolkit::{DieLists, ENTRY, Map, WearSpec};
+use crate::toolkit::{ENTRY, Map, WearSpec};
 
 /// The configuration of a log-block FTL on an array.
 #[derive(Clone, Debug)]
@@ -58,12 +54,7 @@ impl Config for LogBlockConfig {
     }
 
     fn memory(&self) -> u64 {
-        let geometry = &self.geometry;
-        BlockManager::memory(geometry)
-            + Mapping::memory(self)
-            + Waiting::memory(self.address().blocks().into())
-            + 2 * DieLists::<Handle<List>>::memory(geometry.die_count().into())
-            + u64::from(geometry.superblock_slots()) * size_of::<Option<Psn>>() as u64
+        LogBlockFtl::memory(self)
     }
 
     /// The newest copy of every mapping unit, and the contents of each block.

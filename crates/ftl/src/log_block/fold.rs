@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use base::engine::Handle;
 use base::units::{Psn, SuperblockId};
-use flash::backend::{Cause, Class, Command, List, Slot};
+use flash::backend::{Cause, Class, List, Slot};
 use flash::nand::{Geometry, Stream, Target};
 
 use super::allocate::Use;
@@ -17,27 +17,6 @@ use super::merge::{Fold, Job, Merger, Phase};
 use super::{EraseWhen, Kind};
 use crate::port::Flash;
 use crate::toolkit::{Commands, add_copy};
-
-/// The lists of a fold, by area.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Lists(Vec<(u32, Handle<List>, Option<Handle<Command>>)>);
-
-impl Lists {
-    /// The list of an area.
-    fn of_area(&mut self, flash: &mut Flash<'_>, tag: u32, area: u32) -> usize {
-        self.0.iter().position(|(of, ..)| *of == area).unwrap_or_else(|| {
-            self.0.push((area, flash.backend.open_list(Class::Other, tag), None));
-            self.0.len() - 1
-        })
-    }
-
-    /// Makes a command wait for the controller's previous one.
-    fn follow(&mut self, flash: &mut Flash<'_>, list: usize, command: Handle<Command>) {
-        if let Some(last) = self.0[list].2.replace(command) {
-            flash.backend.depend(last, command);
-        }
-    }
-}
 
 /// The next pages of a fold from `at` on that come from one block: the block, and their offsets.
 fn next_run(geometry: &Geometry, sources: &[Option<Psn>], at: usize) -> Option<(SuperblockId, Range<usize>)> {

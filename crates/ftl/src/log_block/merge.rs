@@ -13,8 +13,8 @@ use flash::backend::{Cause, List, Op};
 
 use super::address::Lbn;
 use super::block_manager::BlockManager;
-use super::fold::Lists;
 use super::ideal::Ideal;
+use super::lists::Lists;
 use super::logs::{LogId, Logs, Place};
 use super::mapping::Mapping;
 use super::waiting::Waiting;

@@ -125,7 +125,7 @@ impl LogSpec {
             let message = format!("{} log blocks", self.blocks);
             faults.push(Fault::new("ftl.log.blocks", message, format!("use {least} to {most}")));
         }
-        faults.extend(crate::pages::single_page_faults(geometry, one_shot, "log blocks map"));
+        faults.extend(crate::toolkit::single_page_faults(geometry, one_shot, "log blocks map"));
         faults
     }
 }

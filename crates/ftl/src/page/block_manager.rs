@@ -19,10 +19,10 @@ pub(super) mod write_queue;
 use base::engine::Handle;
 use base::units::{DieId, Lpn, Psn, SuperblockId, Time};
 use flash::backend::Command;
-use flash::nand::{Geometry, Stream};
+use flash::nand::{Geometry, Spare, Stream};
 
 use super::streams::StreamCount;
-use super::victim::Victims;
+use super::victim::{UnitVersions, Victims};
 use super::{GcSpec, PageConfig};
 use crate::port::{Flash, Mount};
 use crate::sabotage::{Planted, Sabotage};
@@ -256,6 +256,22 @@ impl BlockManager {
             self.close(open.superblock);
         }
         true
+    }
+
+    /// Notes the versions in the closed superblocks of a pool, if its policy asks how long ago mapping units were written.
+    #[inline]
+    pub(super) fn note_unit_ages(&mut self, flash: &Flash<'_>, pool: u32) {
+        let kind = self.kind_in(pool);
+        if !self.victims[kind].asks_for_unit_ages() {
+            return;
+        }
+        let (table, media) = (&self.table, flash.backend.media());
+        self.victims[kind].note_versions(pool, |superblock| {
+            UnitVersions::of(table.valid_slots(superblock, 0).filter_map(|psn| match media.spare(psn) {
+                Spare::Data { version, .. } => Some(version),
+                Spare::Empty | Spare::Torn => None,
+            }))
+        });
     }
 
     /// Free superblocks of all pools.

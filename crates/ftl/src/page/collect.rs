@@ -1,8 +1,5 @@
-//! Garbage collection: it chooses victims, copies their valid mapping units, and erases them.
-//!
-//! It gathers valid mapping units, from several victims if necessary, until they fill a program; then one list reads
-//! and programs them. It erases a victim when all its valid mapping units have new places and no reader needs it. One
-//! free superblock is always reserved for copies, so collection itself never runs out.
+//! The course of garbage collection: when it starts, how it goes on at the end of copies and erases, and when a pool gives up.
+//! The [collector](super::collector) does the work.
 
 use base::engine::Handle;
 use flash::backend::{List, Op};

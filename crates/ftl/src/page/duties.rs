@@ -1,4 +1,4 @@
-//! What the page-mapped FTL does beside requests.
+//! Work beside requests: the map unit, trim pages, checkpoints, recovery, preconditioning.
 
 use base::units::{Lpn, Time};
 use flash::backend::Cause;

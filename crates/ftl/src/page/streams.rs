@@ -12,9 +12,7 @@
 //! ascending order, each from its oldest superblock on, and so finds every original before its copies.
 
 mod bloom_filters;
-mod choice;
 mod formula;
-mod hold;
 mod interval;
 mod lru;
 mod own;
@@ -124,10 +122,10 @@ pub(super) struct Streams {
     copies: CopyStreamsSpec,
     written: u64,
     /// Lists of writes of data in progress.
-    writing: u32,
+    pub(super) writing: u32,
     /// Pools with programs that wait for data of their stream, and some that had them; the next pool in turn.
-    with_held: PoolSet,
-    turn: u32,
+    pub(super) with_held: PoolSet,
+    pub(super) turn: u32,
     pub(super) counters: StreamCounters,
 }
 

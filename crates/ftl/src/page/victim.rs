@@ -38,7 +38,7 @@ pub use age_unit::AgeUnit;
 pub(super) use candidates::Moment;
 pub use candidates::{Candidate, Candidates};
 pub use own_policy::register_victim_policy;
-pub(super) use unit_ages::Versions;
+pub(super) use unit_ages::UnitVersions;
 
 /// The policy that chooses a victim among the closed superblocks of a pool. It never chooses one without an invalid
 /// mapping unit.
@@ -315,7 +315,7 @@ impl Victims {
     }
 
     /// Notes the versions in the superblocks of a pool that were closed since the last time.
-    pub(super) fn note_versions(&mut self, pool: u32, versions: impl Fn(SuperblockId) -> Versions) {
+    pub(super) fn note_versions(&mut self, pool: u32, versions: impl Fn(SuperblockId) -> UnitVersions) {
         if let Some(unit_ages) = &mut self.unit_ages {
             unit_ages.update(&self.ages, pool - self.first_pool, versions);
         }
@@ -539,7 +539,7 @@ mod tests {
         let versions = |superblock: SuperblockId| {
             // Superblock 3 has the newest, 2 the oldest on average, 1 the oldest.
             let of = [[50; 2], [1, 90], [30, 40], [60, 99], [50; 2], [60, 61], [50; 2]];
-            Versions::of(of[superblock.index()].into_iter())
+            UnitVersions::of(of[superblock.index()].into_iter())
         };
         for (formula, victim) in [
             ("copies", 5),

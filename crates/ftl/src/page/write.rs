@@ -1,4 +1,4 @@
-//! Host writes, up to their programs.
+//! The way of a write to its pool, and the writes that wait for space. The [writer](super::writer) brings it to the flash.
 
 use std::collections::VecDeque;
 

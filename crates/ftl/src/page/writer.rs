@@ -5,10 +5,12 @@
 
 pub(super) mod firmware;
 mod gather;
+mod hold;
 mod intake;
 mod place;
 pub(super) mod placement;
 pub(super) mod pool_set;
+mod stream;
 mod word_line;
 
 use std::collections::VecDeque;

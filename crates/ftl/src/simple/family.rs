@@ -142,7 +142,7 @@ impl<F: SimpleFtl> Family for SimpleFamily<F> {
     }
 
     fn check_array(&self, site: &Site<'_>, geometry: &Geometry, timing: &Timing, sets: usize, faults: &mut Faults) {
-        faults.0.extend(pages::single_page_faults(geometry, timing.one_shot, "a simple FTL places"));
+        faults.0.extend(crate::toolkit::single_page_faults(geometry, timing.one_shot, "a simple FTL places"));
         if site.ftl.map != MapSpec::default() {
             faults.add("ftl.map", "the map of a simple FTL is in RAM", "leave it out");
         }

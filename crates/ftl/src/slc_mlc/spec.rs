@@ -125,7 +125,7 @@ impl SlcMlcSpec {
             faults.push(Fault::new("ftl.chang.density", message, "leave it out, or set mapping = \"chains\""));
         }
         faults.extend(self.density.iter().flat_map(|density| density.faults(geometry)));
-        faults.extend(crate::pages::single_page_faults(geometry, one_shot, "this FTL maps"));
+        faults.extend(crate::toolkit::single_page_faults(geometry, one_shot, "this FTL maps"));
         faults
     }
 }

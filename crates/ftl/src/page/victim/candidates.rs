@@ -7,7 +7,7 @@ use base::units::{Span, SuperblockId, Time};
 use flash::nand::Stream;
 
 use super::order::AgeOrder;
-use super::unit_ages::{UnitAges, Versions};
+use super::unit_ages::{UnitAges, UnitVersions};
 use crate::toolkit::Minima;
 
 /// The time, the free superblocks, the writes, the erases and the streams of a pool that looks for a victim.
@@ -170,7 +170,7 @@ impl Candidate<'_> {
     }
 
     /// The versions of its mapping units, if the policy [asks](super::VictimPolicy::asks_for_unit_ages).
-    fn versions(&self) -> Option<Versions> {
+    fn versions(&self) -> Option<UnitVersions> {
         self.all.unit_ages.and_then(|ages| ages.of(self.superblock))
     }
 

@@ -4,21 +4,18 @@
 //! units need no state of each: the spare areas are looked through once, when the superblock is a candidate for the first time.
 
 use base::units::SuperblockId;
-use flash::nand::Spare;
 
 use super::order::AgeOrder;
-use crate::page::block_manager::BlockManager;
-use crate::port::Flash;
 
 /// The versions of the mapping units that were valid in a superblock when a victim was next chosen after it was closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(crate) struct Versions {
+pub(crate) struct UnitVersions {
     pub(crate) newest: u32,
     pub(crate) oldest: u32,
     pub(crate) mean: f64,
 }
 
-impl Versions {
+impl UnitVersions {
     /// The versions of some mapping units; 0 if there are none.
     pub(crate) fn of(versions: impl Iterator<Item = u32>) -> Self {
         let (mut newest, mut oldest, mut sum, mut count) = (0, u32::MAX, 0_u64, 0_u32);
@@ -37,7 +34,7 @@ impl Versions {
 #[derive(Clone, Debug)]
 pub(super) struct UnitAges {
     /// None of superblocks that were closed since a victim was chosen last.
-    known: Vec<Option<Versions>>,
+    known: Vec<Option<UnitVersions>>,
 }
 
 impl UnitAges {
@@ -46,19 +43,19 @@ impl UnitAges {
     }
 
     pub(super) const fn memory(superblocks: u64) -> u64 {
-        superblocks * size_of::<Option<Versions>>() as u64
+        superblocks * size_of::<Option<UnitVersions>>() as u64
     }
 
     pub(super) fn forget(&mut self, superblock: u32) {
         self.known[superblock as usize] = None;
     }
 
-    pub(super) fn of(&self, superblock: u32) -> Option<Versions> {
+    pub(super) fn of(&self, superblock: u32) -> Option<UnitVersions> {
         self.known[superblock as usize]
     }
 
     /// Looks through the superblocks of a pool that were closed since the last time.
-    pub(super) fn update(&mut self, ages: &AgeOrder, pool: u32, versions: impl Fn(SuperblockId) -> Versions) {
+    pub(super) fn update(&mut self, ages: &AgeOrder, pool: u32, versions: impl Fn(SuperblockId) -> UnitVersions) {
         for superblock in ages.latest_first(pool) {
             let known = &mut self.known[superblock as usize];
             if known.is_some() {
@@ -66,24 +63,6 @@ impl UnitAges {
             }
             *known = Some(versions(SuperblockId::new(superblock)));
         }
-    }
-}
-
-impl BlockManager {
-    /// Notes the versions in the closed superblocks of a pool, if its policy asks how long ago mapping units were written.
-    #[inline]
-    pub(in crate::page) fn note_unit_ages(&mut self, flash: &Flash<'_>, pool: u32) {
-        let kind = self.kind_in(pool);
-        if !self.victims[kind].asks_for_unit_ages() {
-            return;
-        }
-        let (table, media) = (&self.table, flash.backend.media());
-        self.victims[kind].note_versions(pool, |superblock| {
-            Versions::of(table.valid_slots(superblock, 0).filter_map(|psn| match media.spare(psn) {
-                Spare::Data { version, .. } => Some(version),
-                Spare::Empty | Spare::Torn => None,
-            }))
-        });
     }
 }
 
@@ -99,10 +78,10 @@ mod tests {
 
     #[test]
     fn the_mean_lies_between_the_oldest_and_the_newest() {
-        let Versions { newest, oldest, mean } = Versions::of([4, 9, 2].into_iter());
+        let UnitVersions { newest, oldest, mean } = UnitVersions::of([4, 9, 2].into_iter());
         assert_eq!((newest, oldest), (9, 2));
         assert!((mean - 5.0).abs() < 1e-12);
-        assert_eq!(Versions::of(std::iter::empty()), Versions::default());
+        assert_eq!(UnitVersions::of(std::iter::empty()), UnitVersions::default());
     }
 
     #[test]
@@ -111,7 +90,7 @@ mod tests {
         let looked = RefCell::new(Vec::new());
         let versions = |superblock: SuperblockId| {
             looked.borrow_mut().push(superblock.get());
-            Versions::of(std::iter::once(superblock.get()))
+            UnitVersions::of(std::iter::once(superblock.get()))
         };
         [2, 0].into_iter().for_each(|superblock| ages.append(Time::ZERO, 0, superblock));
         unit_ages.update(&ages, 0, versions);

@@ -3,9 +3,9 @@
 use base::units::{Sectors, SuperblockId};
 use flash::nand::Stream;
 
-use super::HostWrite;
 use crate::page::block_manager::BlockManager;
 use crate::page::mapping::Mapping;
+use crate::page::streams::HostWrite;
 use crate::page::writer::Writer;
 use crate::port::{Flash, Origin, Owners, PageWrite};
 
