@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
 
-use flashloom::conformance::{CHECKS, Effort, Setting, Trial, settings_of};
 use flashloom::ftl::{FtlKind, FtlSpec};
 use flashloom::units::Ratio;
 use pyo3::prelude::*;
+use testkit::conformance::{CHECKS, Effort, Setting, Trial, settings_of};
 
 use super::rule::FtlError;
 use crate::detached::followed;
