@@ -50,7 +50,8 @@ def amplification(host):
 
 recorder = Recorder()
 amplification(flashloom.policy.stream(recorder, streams=2))
-oracle = flashloom.policy.stream(Oracle(recorder.writes, [4_000, 16_000]), streams=3)
-interval = {"policy": "interval", "limits": ["8MiB", "32MiB"]}
+# Overwritten within 4 MiB of writes, or later: 2048 mapping units of 2 KiB.
+oracle = flashloom.policy.stream(Oracle(recorder.writes, [2_048]), streams=2)
+interval = {"policy": "interval", "limits": ["4MiB"]}
 for name, host in [("one stream", {"policy": "one"}), ("update interval", interval), ("oracle", oracle)]:
     print(f"{name:>15}: write amplification {amplification(host):.2f}")
