@@ -13,7 +13,7 @@ use crate::registry::Registry;
 /// The names and their versions.
 pub(crate) static NAMES: Registry<()> = Registry::new("FTL", "register_ftl or register_simple_ftl");
 
-/// What stands before the name of an FTL of the program in a description.
+/// The prefix of the name of an FTL of the program in a description.
 const OWN: &str = "own:";
 
 /// A text of which there is one for as long as the program runs: it can be copied.

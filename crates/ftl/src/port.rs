@@ -162,12 +162,12 @@ pub trait Ftl: Any + Debug + Send + Sync {
         None
     }
 
-    /// What it does when the power goes and comes, if anything.
+    /// The work of the FTL when the power goes and comes, if it has any.
     fn power_cycle(&mut self) -> Option<&mut dyn PowerCycle> {
         None
     }
 
-    /// What it does while a drive is preconditioned, if anything.
+    /// The work of the FTL while a drive is preconditioned, if it has any.
     fn preconditioning(&mut self) -> Option<&mut dyn Preconditioning> {
         None
     }

@@ -27,7 +27,7 @@ pub struct OwnMapSpec {
     pub ram: Bytes,
 }
 
-/// What a map unit of the program is built for.
+/// The drive that a map unit of the program is built for.
 #[derive(Clone, Debug)]
 pub struct MapSetup<'a> {
     /// Mapping units of the drive, with those of its own records.

@@ -1,7 +1,7 @@
 //! The collector: chooses victims, gathers their valid mapping units, and copies them.
 //!
-//! It gathers valid mapping units, from several victims if necessary, until they fill a program; then one list reads
-//! and programs them. It erases a victim when all its valid mapping units have new places and no reader needs it. One
+//! The collector gathers valid mapping units, from several victims if necessary, until they fill a program; then one list reads
+//! and programs them. The collector erases a victim when all its valid mapping units have new places and no reader needs it. One
 //! free superblock is always reserved for copies, so collection itself never runs out.
 
 mod copy;
@@ -42,8 +42,8 @@ pub(super) struct CollectorState {
     rng: Rng,
     /// Mapping units of the host that have been programmed since the power came on, modulo 2^32.
     pub(super) programmed: u32,
-    /// What the mapping units of the copy that has just ended have left, without those that the map unit still has to
-    /// answer for. A buffer: empty between two ends.
+    /// The superblocks that the mapping units of the copy that has just ended have left, without units that the map unit still
+    /// has to answer for. A buffer: empty between two ends.
     pub(super) moved: Vec<Left>,
 }
 

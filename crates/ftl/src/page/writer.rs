@@ -185,7 +185,7 @@ impl Writer {
         self.append_to_next(blocks, mapping, flash, owners, pool, unit)
     }
 
-    /// The same where a program begins, ends, or takes a part of a mapping unit.
+    /// Adds a write where a program begins, ends, or takes a part of a mapping unit.
     #[inline(never)]
     fn append_to_next(
         &mut self,

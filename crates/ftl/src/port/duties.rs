@@ -1,4 +1,4 @@
-//! What only some FTLs do: a trait for each duty. [`Ftl`](super::Ftl) says which of them an FTL has.
+//! The duties that only some FTLs have, a trait for each. [`Ftl`](super::Ftl) says which of them an FTL has.
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn, Time};
@@ -21,8 +21,8 @@ pub trait Background {
     /// An [event](crate::Event::Ftl) of the FTL has occurred.
     fn wake(&mut self, _now: Time) {}
 
-    /// Works after such an event as long as nobody else is concerned: what is due now, and what would follow with an event
-    /// each, before all other events and not after `until`. Advances the time of `flash`, and calls `stepped` for each
+    /// Lets the FTL work after such an event as long as nobody else is concerned: on what is due now, and on what would
+    /// follow with an event each, before all other events and not after `until`. Advances the time of `flash`, and calls `stepped` for each
     /// such event, which the queue never sees. Returns true if nothing that is due remains.
     fn work_alone(&mut self, _flash: &mut Flash<'_>, _until: Time, _stepped: &mut dyn FnMut(Time)) -> bool {
         false

@@ -181,7 +181,7 @@ pub trait Owners {
     #[inline]
     fn prefetch(&self, _owner: Owner, _lpn: Lpn) {}
 
-    /// It will follow sooner: prefetches what it needs and [`Owners::prefetch`] leads to.
+    /// [`Owners::write_done`] will follow sooner: prefetches what it needs and [`Owners::prefetch`] leads to.
     #[inline]
     fn prefetch_near(&self, _owner: Owner, _lpn: Lpn) {}
 }

@@ -42,7 +42,7 @@ pub(in crate::page) struct WriteQueue {
     /// The stream of the writes that the pool takes now, of which `open` is.
     pub(in crate::page) stream: Stream,
     pub(in crate::page) open: OpenList,
-    /// Those of the other streams of host data; empty if there is one stream.
+    /// The open lists of the other streams of host data; empty if there is one stream.
     pub(in crate::page) others: Box<[OpenList]>,
     /// Lists in progress.
     pub(in crate::page) under_way: u32,

@@ -40,7 +40,7 @@ pub(in crate::page) struct LookUp {
     pub(in crate::page) at: i32,
     /// The requested sectors of the first mapping unit.
     pub(in crate::page) mask: u64,
-    /// Those of each mapping unit, if there are several. Most lookups have one, and a question shall be small: hundreds
+    /// The requested sectors of each mapping unit, if there are several. Most lookups have one, and a question shall be small: hundreds
     /// are in progress.
     masks: Option<Handle<Masks>>,
 }
