@@ -70,7 +70,10 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("report", &["base", "flash", "ftl", "ssd", "workload", "study"]),
     ("serve", &["base", "flash", "ftl", "ssd", "workload", "study"]),
     ("flashloom", &["base", "flash", "ftl", "ssd", "workload", "study", "report", "serve", "testkit"]),
-    ("python", &["align", "base", "flash", "ftl", "ssd", "workload", "study", "report", "serve", "testkit", "flashloom"]),
+    (
+        "python",
+        &["align", "base", "flash", "ftl", "ssd", "workload", "study", "report", "serve", "testkit", "flashloom"],
+    ),
     ("web", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
     ("testkit", &["base", "flash", "ftl", "ssd", "workload", "study"]),
     ("bench", &["base", "flash", "ftl", "ssd", "workload", "study", "testkit"]),
