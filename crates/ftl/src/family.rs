@@ -11,6 +11,7 @@ use flash::backend::{ModeTimes, Timing};
 use flash::nand::{Geometry, Media, Part};
 use flash::spec::{FlashSpec, SlcSpec};
 
+use crate::foresight::Foresight;
 use crate::idle::Idle;
 use crate::port::{Ftl, Mount};
 use crate::sabotage::Planted;
@@ -117,6 +118,11 @@ pub trait Config: Any + Debug + Send + Sync {
 
     /// The time that this reading takes.
     fn scan_time(&self, media: &Media, slc_array: Option<&Media>) -> Span;
+
+    /// The same configuration with a foresight; `None` if the FTL makes nothing of it.
+    fn with_foresight(&self, _: &Foresight) -> Option<Arc<dyn Config>> {
+        None
+    }
 
     /// Mapping units the host can address.
     fn units(&self) -> u32;

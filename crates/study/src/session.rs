@@ -41,6 +41,7 @@ mod about;
 mod alone;
 mod error;
 mod flow;
+mod foresight;
 mod outcome;
 mod point;
 mod prepare;
@@ -345,9 +346,14 @@ impl<'a> Session<'a> {
     /// If the drive breaks an invariant, for example loses a request.
     pub fn run(mut self) -> Result<Outcome, SessionError> {
         self.check()?;
-        let again = self.open_again()?;
-        let mut outcome = self.run_once()?;
-        self.run_alone(&mut outcome, again)?;
+        let device = self.with_foresight()?;
+        let mut session = self;
+        if let Some(device) = &device {
+            session.device = device;
+        }
+        let again = session.open_again()?;
+        let mut outcome = session.run_once()?;
+        session.run_alone(&mut outcome, again)?;
         Ok(outcome)
     }
 
@@ -375,6 +381,7 @@ impl<'a> Session<'a> {
         D: Drive<S> + Inspect,
         P: Payload<S>,
     {
+        self.refuse_foresight()?;
         self.run_all(drive, payload)
     }
 

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
+use std::sync::Arc;
 
 use base::engine::Rng;
 use base::memory::growing;
@@ -10,10 +11,12 @@ use flash::backend::Timing;
 use flash::nand::{Geometry, Media};
 
 use super::{
-    CheckpointPages, FirmwareSpec, GcSpec, MapPages, PageFtl, PlacementSpec, StreamsSpec, TrimPages, UnmappedReads,
+    CheckpointPages, FirmwareSpec, GcSpec, HostStreamsSpec, MapPages, PageFtl, PlacementSpec, StreamsSpec, TrimPages,
+    UnmappedReads,
 };
 use crate::MapSpec;
 use crate::family::{Config, MapImages, WorkingSpace};
+use crate::foresight::Foresight;
 use crate::map_unit::cached_pages;
 use crate::port::{Ftl, Mount};
 use crate::sabotage::Planted;
@@ -35,6 +38,8 @@ pub struct PageConfig {
     pub(crate) units: u32,
     pub(crate) gc: GcSpec,
     pub(crate) streams: StreamsSpec,
+    /// What the streams know of the writes to come.
+    pub(crate) foresight: Foresight,
     pub(crate) wear: WearSpec,
     /// True if collection copies inside a plane.
     pub(crate) copy_back: bool,
@@ -52,6 +57,11 @@ pub struct PageConfig {
 impl Config for PageConfig {
     fn mount(&self, from: &Mount<'_>) -> Box<dyn Ftl> {
         Box::new(PageFtl::mount(self, from))
+    }
+
+    fn with_foresight(&self, foresight: &Foresight) -> Option<Arc<dyn Config>> {
+        let asks = matches!(self.streams.host, HostStreamsSpec::Oracle { .. });
+        asks.then(|| Arc::new(Self { foresight: foresight.clone(), ..self.clone() }) as Arc<dyn Config>)
     }
 
     fn scan_time(&self, media: &Media, _: Option<&Media>) -> Span {

@@ -12,6 +12,7 @@ use super::config::PageConfig;
 use super::streams::{StreamCount, StreamsSpec};
 use super::{CheckpointPages, FirmwareSpec, MapPages, TrimPages, UnmappedReads};
 use crate::family::{Array, Config, Family, Setup, Site};
+use crate::foresight::Foresight;
 use crate::idle::Idle;
 use crate::map_unit::MapSpec;
 use crate::pages;
@@ -170,6 +171,7 @@ impl PageFamily {
             units,
             gc: site.ftl.gc.clone(),
             streams: site.ftl.streams.clone(),
+            foresight: Foresight::None,
             wear: site.ftl.wear.clone(),
             copy_back: site.ftl.gc.copy_back && copy_back,
             placement: site.ftl.placement.clone(),

@@ -15,6 +15,7 @@ mod bloom_filters;
 mod formula;
 mod interval;
 mod lru;
+mod oracle;
 mod own;
 mod queue;
 mod size;
@@ -26,11 +27,13 @@ use base::units::{Lpn, Sectors};
 use flash::nand::{Geometry, Stream};
 
 use super::writer::pool_set::PoolSet;
+use crate::foresight::Foresight;
 
 use bloom_filters::BloomFilters;
 use formula::ByFormula;
 use interval::Interval;
 use lru::Lru;
+use oracle::Oracle;
 use queue::ByQueue;
 use size::BySize;
 
@@ -71,6 +74,7 @@ enum HostPolicy {
     Interval(Interval),
     Lru(Lru),
     BloomFilters(BloomFilters),
+    Oracle(Oracle),
     Formula(ByFormula),
     Own(Box<dyn own::Cloned>),
 }
@@ -83,6 +87,7 @@ impl StreamPolicy for HostPolicy {
             Self::Interval(policy) => policy.stream(write),
             Self::Lru(policy) => policy.stream(write),
             Self::BloomFilters(policy) => policy.stream(write),
+            Self::Oracle(policy) => policy.stream(write),
             Self::Formula(policy) => policy.stream(write),
             Self::Own(policy) => policy.stream(write),
         }
@@ -153,7 +158,7 @@ impl StreamCount {
 
 impl Streams {
     /// The streams of a description; `None` if it has one of each.
-    pub(super) fn new(spec: &StreamsSpec, geometry: &Geometry) -> Option<Box<Self>> {
+    pub(super) fn new(spec: &StreamsSpec, geometry: &Geometry, foresight: &Foresight) -> Option<Box<Self>> {
         let count = spec.count();
         let unit = u64::from(geometry.sectors);
         let policy = match &spec.host {
@@ -167,6 +172,7 @@ impl Streams {
             HostStreamsSpec::BloomFilters { filters, bits, decay, threshold } => {
                 Some(HostPolicy::BloomFilters(BloomFilters::new(*filters, *bits, *decay, *threshold)))
             }
+            HostStreamsSpec::Oracle { limits } => Some(HostPolicy::Oracle(Oracle::new(limits, unit, foresight))),
             HostStreamsSpec::Formula { number, memory, .. } => {
                 let policy = ByFormula::parse(number, *memory, unit).expect("the description is checked");
                 Some(HostPolicy::Formula(policy))
@@ -198,6 +204,7 @@ impl Streams {
             HostStreamsSpec::Interval { limits, memory } => Interval::memory(limits, *memory),
             HostStreamsSpec::Lru { levels } => Lru::memory(levels),
             HostStreamsSpec::BloomFilters { filters, bits, .. } => BloomFilters::memory(*filters, *bits),
+            HostStreamsSpec::Oracle { limits } => Oracle::memory(limits),
             HostStreamsSpec::Formula { number, memory, .. } => ByFormula::memory(number, *memory),
         };
         size_of::<Self>() as u64 + counters + tables
@@ -245,7 +252,7 @@ mod tests {
     fn copies_keep_their_class_or_count_their_generation_and_never_go_back() {
         let streams = |host, copies| {
             let geometry = Geometry::new(1, 1, 1, 1, 1, 40, 4, 1, 8).expect("small");
-            Streams::new(&StreamsSpec { host, copies }, &geometry).expect("several")
+            Streams::new(&StreamsSpec { host, copies }, &geometry, &Foresight::None).expect("several")
         };
         let queue = HostStreamsSpec::Queue { streams: 3 };
         let same = streams(queue.clone(), CopyStreamsSpec::Same);
@@ -268,7 +275,7 @@ mod tests {
     #[test]
     fn a_drive_with_one_stream_of_each_has_no_streams() {
         let geometry = Geometry::new(1, 1, 1, 1, 1, 40, 4, 1, 8).expect("small");
-        assert!(Streams::new(&StreamsSpec::default(), &geometry).is_none());
+        assert!(Streams::new(&StreamsSpec::default(), &geometry, &Foresight::None).is_none());
         assert_eq!(Streams::memory(&StreamsSpec::default()), 0);
     }
 
@@ -307,7 +314,7 @@ mod tests {
         assert!(faults(&own("od", None)).contains("did you mean `odd`?"));
         assert!(faults(&own("odd", Some("2"))).contains("is registered with version \"1\""));
         let geometry = Geometry::new(1, 1, 1, 1, 1, 40, 4, 1, 8).expect("small");
-        let mut streams = Streams::new(&own("odd", None), &geometry).expect("two streams").clone();
+        let mut streams = Streams::new(&own("odd", None), &geometry, &Foresight::None).expect("two streams").clone();
         assert_eq!([7, 8].map(|lpn| streams.of_host(write_of(lpn, 0))), [Stream::HOST, Stream::host(1)]);
     }
 }

@@ -72,6 +72,13 @@ impl Resolved {
         self.family.room(&self.host.queues.sets[set as usize])
     }
 
+    /// The same device with a foresight; `None` if its FTL makes nothing of it.
+    #[must_use]
+    pub fn with_foresight(&self, foresight: &ftl::Foresight) -> Option<Self> {
+        let family = self.family.with_foresight(foresight)?;
+        Some(Self { family, ..self.clone() })
+    }
+
     /// The same device with a planted bug.
     #[cfg(feature = "sabotage")]
     #[must_use]

@@ -36,6 +36,11 @@ pub enum SessionError {
         /// The workload.
         workload: String,
     },
+    /// The streams of the drive's FTL need to know the writes to come, and the run cannot be made twice.
+    Foresight {
+        /// The reason.
+        cannot: &'static str,
+    },
     /// A workload cannot be opened a second time.
     Again {
         /// The reason.
@@ -119,6 +124,11 @@ impl fmt::Display for SessionError {
                 f,
                 "{workload}: its requests can be read only once, and it has to run alone, too; open it with \
                  `Session::open`"
+            ),
+            Self::Foresight { cannot } => write!(
+                f,
+                "ftl.streams.host: the policy `oracle` needs a run that can be made twice, and {cannot}; use `run`, `compare` \
+                 or `study` without --fairness, or another policy"
             ),
             Self::Again { error, .. } => error.fmt(f),
             Self::SeveralStages { workload } => {

@@ -111,6 +111,13 @@ impl<'a> Flow<'a> {
         Ok(again.named(&self.name).pacing(self.pacing).queue(self.queue))
     }
 
+    /// The same requests once more, with the same part measured.
+    pub(super) fn repeated(&self) -> Result<Flow<'static>, SessionError> {
+        let mut again = self.again()?;
+        again.parts.iter_mut().zip(&self.parts).for_each(|(again, part)| again.measured = part.measured);
+        Ok(again)
+    }
+
     /// A flow of any source. Results have no description of it.
     #[must_use]
     pub fn of(name: impl Into<String>, source: impl Source + 'a) -> Self {

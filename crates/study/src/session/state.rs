@@ -67,6 +67,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// If it needs too much memory, its snapshot cannot be read or kept, or preconditioning wears it out.
     pub fn prepare<S: Sector>(mut self) -> Result<Ssd<S>, SessionError> {
+        self.refuse_foresight()?;
         // The content of the sectors counts; there is no time series.
         self.check_with(self.device.resolved.memory_of::<S>(self.purpose()))?;
         self.prepared(None)

@@ -419,3 +419,32 @@ fn memory_is_that_of_what_the_run_can_touch() {
     let unknown = Flow::of("list", List::new(Vec::new(), EIGHT));
     assert!(Session::new(&device).spec(&spec(Some(20_000))).flow(unknown).memory().total().get() > 30 << 30);
 }
+
+/// A drive with streams by the next write.
+fn with_oracle() -> Device {
+    device(("oracle", "streams = { host = { policy = \"oracle\", limits = [\"64KiB\"] } }"))
+}
+
+#[test]
+fn an_oracle_makes_a_run_twice_and_then_knows_its_writes() {
+    let device = with_oracle();
+    let file = catalogue::workload(Path::new("zipf-write-4k")).expect("a built-in workload");
+    let run = || {
+        let session = Session::new(&device).seed(3).precondition(vec![FILL]).verify(true).stop(Stop::Requests(3000));
+        let flow = session.open(&file, &TraceOptions::default()).expect("a workload");
+        session.flow(flow).run().expect("sound")
+    };
+    let (first, again) = (run(), run());
+    assert_eq!(first.first().event_hash(), again.first().event_hash(), "a run repeats");
+    let streams = first.first().result.counters().streams.clone().expect("two streams");
+    assert!(streams.host.iter().all(|units| *units > 100), "both streams take data: {streams:?}");
+}
+
+#[test]
+fn what_cannot_be_made_twice_has_no_oracle() {
+    let device = with_oracle();
+    let error = Session::new(&device).prepare::<()>().expect_err("a client").to_string();
+    assert!(error.starts_with("ftl.streams.host: the policy `oracle` needs a run that can be made twice"), "{error}");
+    let error = session(&device, 10, EIGHT).run().expect_err("requests that are read once").to_string();
+    assert!(error.contains("can be read only once"), "{error}");
+}

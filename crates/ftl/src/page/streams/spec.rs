@@ -74,6 +74,13 @@ pub enum HostStreamsSpec {
         #[serde(default = "threshold")]
         threshold: u32,
     },
+    /// By how much the host writes until it writes the mapping unit next. No drive knows it: this is the bound for the others. A
+    /// run is made twice, and the first time notes the writes, 8 bytes of memory for each. A served drive, and one that a
+    /// program drives itself, cannot have it.
+    Oracle {
+        /// The shortest distance of each stream but the first, in ascending order: 1 to 15 amounts of data.
+        limits: Vec<Bytes>,
+    },
     /// By the value of a formula: the number of the stream, rounded down.
     Formula {
         /// The formula, with the operators and functions of `ftl.gc.victim.score`. Names: `size` (bytes of the request),
@@ -152,7 +159,9 @@ impl StreamsSpec {
         let most = usize::from(Stream::MOST);
         let host = match &self.host {
             HostStreamsSpec::One => 1,
-            HostStreamsSpec::Size { limits } | HostStreamsSpec::Interval { limits, .. } => limits.len() + 1,
+            HostStreamsSpec::Size { limits }
+            | HostStreamsSpec::Interval { limits, .. }
+            | HostStreamsSpec::Oracle { limits } => limits.len() + 1,
             HostStreamsSpec::Queue { streams }
             | HostStreamsSpec::Formula { streams, .. }
             | HostStreamsSpec::Own { streams, .. } => *streams as usize,
@@ -203,7 +212,7 @@ impl StreamsSpec {
         let most = u32::from(Stream::MOST);
         match &self.host {
             HostStreamsSpec::One => {}
-            HostStreamsSpec::Size { limits } => check_limits(limits, faults),
+            HostStreamsSpec::Size { limits } | HostStreamsSpec::Oracle { limits } => check_limits(limits, faults),
             HostStreamsSpec::Queue { streams } => faults.within("ftl.streams.host.streams", *streams, 2..=most),
             HostStreamsSpec::Interval { limits, memory } => {
                 check_limits(limits, faults);
@@ -293,12 +302,13 @@ impl HostStreamsSpec {
     /// One of every policy but the default, for the conformance suite and the swarm. The parameters make a difference on a
     /// small device.
     #[must_use]
-    pub fn every() -> [Self; 6] {
+    pub fn every() -> [Self; 7] {
         [
             Self::Size { limits: vec![Bytes::new(2048), Bytes::new(4096)] },
             Self::Queue { streams: 2 },
             Self::Interval { limits: vec![Bytes::new(16 << 10)], memory: Bytes::new(256) },
             Self::Lru { levels: vec![4, 8, 16] },
+            Self::Oracle { limits: vec![Bytes::new(16 << 10)] },
             Self::BloomFilters { filters: 4, bits: 64, decay: 16, threshold: 6 },
             Self::Formula {
                 number: "if(interval < 9000, 0, 1 + sequential)".to_owned(),

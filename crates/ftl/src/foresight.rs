@@ -1,0 +1,90 @@
+//! What an FTL may know of the writes to come: for bounds, which no drive can reach.
+//!
+//! A run is made twice. In the first the FTL notes the mapping units that the host writes ([`WriteLog`]); in the second it
+//! knows for each write when the next one of its mapping unit comes ([`NextWrites`]). The order of two units may change between
+//! the runs, because the times of writes do. The order of one unit's writes does not, so the `n`-th write of a unit is looked up.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use base::units::Lpn;
+
+/// What an FTL knows of the writes to come.
+#[derive(Clone, Debug, Default)]
+pub enum Foresight {
+    /// Nothing.
+    #[default]
+    None,
+    /// Nothing yet: the FTL notes its writes for the next run.
+    Log(Arc<WriteLog>),
+    /// When each mapping unit is written next.
+    Known(Arc<NextWrites>),
+}
+
+/// The mapping units that the host writes in a run, in the order in which the FTL takes them.
+#[derive(Debug, Default)]
+pub struct WriteLog(Mutex<Vec<u32>>);
+
+impl WriteLog {
+    /// Notes a write.
+    pub(crate) fn note(&self, lpn: Lpn) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(lpn.get());
+    }
+}
+
+/// How many mapping units the host writes between each write of a unit and the next.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NextWrites {
+    /// The place of each unit's first distance, and behind all units the end.
+    first: Vec<u32>,
+    /// The distances of each unit's writes but the last, whose entry is [`NEVER`].
+    distances: Vec<u32>,
+}
+
+/// Marks a write that no other follows.
+const NEVER: u32 = u32::MAX;
+
+impl NextWrites {
+    /// The distances of a log of a drive with so many mapping units.
+    #[must_use]
+    pub fn of(log: &WriteLog, units: u32) -> Self {
+        let log = log.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut first = vec![0_u32; units as usize + 1];
+        log.iter().for_each(|lpn| first[*lpn as usize + 1] += 1);
+        (1..first.len()).for_each(|i| first[i] += first[i - 1]);
+        let mut distances = vec![NEVER; log.len()];
+        // The place of the next write of each unit, and the number of the latest one.
+        let mut next: Vec<(u32, Option<usize>)> = first.iter().map(|place| (*place, None)).collect();
+        for (number, lpn) in log.iter().enumerate() {
+            let (place, latest) = &mut next[*lpn as usize];
+            if let Some(latest) = latest {
+                distances[*place as usize - 1] = (number - *latest) as u32;
+            }
+            (*place, *latest) = (*place + 1, Some(number));
+        }
+        Self { first, distances }
+    }
+
+    /// Mapping units that the host writes between the `nth` write of a unit, from 0, and the next; `None` if there is no next, or
+    /// no such write.
+    pub(crate) fn distance(&self, lpn: Lpn, nth: u32) -> Option<u64> {
+        let (first, end) = (self.first[lpn.index()], self.first[lpn.index() + 1]);
+        let place = first.checked_add(nth).filter(|place| *place < end)?;
+        Some(self.distances[place as usize]).filter(|distance| *distance != NEVER).map(u64::from)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_write_knows_how_far_the_next_one_of_its_unit_is() {
+        let log = WriteLog::default();
+        [3, 1, 3, 3, 0, 1].into_iter().for_each(|lpn| log.note(Lpn::new(lpn)));
+        let next = NextWrites::of(&log, 4);
+        let of = |lpn, nth| next.distance(Lpn::new(lpn), nth);
+        assert_eq!([of(3, 0), of(3, 1), of(3, 2), of(3, 3)], [Some(2), Some(1), None, None]);
+        assert_eq!([of(1, 0), of(1, 1)], [Some(4), None]);
+        assert_eq!([of(0, 0), of(2, 0)], [None, None]);
+    }
+}

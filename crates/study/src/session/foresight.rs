@@ -1,0 +1,44 @@
+//! A run that is made twice, so that the FTL knows the writes to come.
+
+use std::sync::Arc;
+
+use ftl::{Foresight, NextWrites, WriteLog};
+
+use super::flow::Flow;
+use super::settings::Settings;
+use super::{Session, SessionError};
+use crate::catalogue::Device;
+
+impl Session<'_> {
+    /// The device whose FTL knows the writes of this run, which is made once for that; `None` if the FTL makes nothing of it.
+    pub(super) fn with_foresight(&mut self) -> Result<Option<Device>, SessionError> {
+        let (resolved, log) = (&self.device.resolved, Arc::new(WriteLog::default()));
+        let Some(noting) = resolved.with_foresight(&Foresight::Log(Arc::clone(&log))) else { return Ok(None) };
+        if self.settings.fairness {
+            return Err(SessionError::Foresight { cannot: "a flow alone makes other writes than beside others" });
+        }
+        let device = Device { resolved: noting, ..self.device.clone() };
+        let mut session = Session::new(&device);
+        session.settings = Settings { verify: false, check_drive: false, course: None, ..self.settings.clone() };
+        session.flows = self.flows.iter().map(Flow::repeated).collect::<Result<_, _>>()?;
+        session.interrupt = self.interrupt;
+        let progress = &mut self.progress;
+        session.progress = Some(Box::new(move |now| {
+            if let Some(progress) = progress {
+                progress(now);
+            }
+        }));
+        session.run_once()?;
+        drop(session);
+        let known = Foresight::Known(Arc::new(NextWrites::of(&log, resolved.units)));
+        Ok(resolved.with_foresight(&known).map(|resolved| Device { resolved, ..self.device.clone() }))
+    }
+
+    /// Refuses a drive that is used in another way than by a run that can be made twice.
+    pub(super) fn refuse_foresight(&self) -> Result<(), SessionError> {
+        match self.device.resolved.with_foresight(&Foresight::None) {
+            None => Ok(()),
+            Some(_) => Err(SessionError::Foresight { cannot: "nobody knows what a client will write" }),
+        }
+    }
+}
