@@ -41,7 +41,7 @@ pub use account::{Account, Tally};
 pub use cause::{Cause, CauseSet, Op};
 pub use command::{Class, Command, List, Slot, SlotRef};
 pub use config::{
-    Arbitration, BusOrder, Completion, Config, ConfigError, Controllers, Cycles, ModeTimes, Order, Timing, Transfer,
+    Arbitration, BusOrder, Completion, Config, ConfigError, Controllers, Cycles, Order, SlcTiming, Timing, Transfer,
 };
 pub use decoders::{Decoders, Ecc};
 pub use fast::CopySet;

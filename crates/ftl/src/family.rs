@@ -7,7 +7,7 @@ use std::sync::Arc;
 use base::engine::Rng;
 use base::fault::Faults;
 use base::units::{Bytes, DieId, Lpn, SECTOR, Span};
-use flash::backend::{ModeTimes, Timing};
+use flash::backend::{SlcTiming, Timing};
 use flash::nand::{Geometry, Media, Part};
 use flash::spec::{FlashSpec, SlcSpec};
 
@@ -296,8 +296,8 @@ pub trait Family: Send + Sync {
         None
     }
 
-    /// The page times of SLC mode, if the family uses it.
-    fn slc_mode(&self, _ftl: &FtlSpec) -> Option<ModeTimes> {
+    /// SLC mode, if the family uses it.
+    fn slc_mode(&self, _site: &Site<'_>) -> Option<SlcTiming> {
         None
     }
 }

@@ -24,6 +24,8 @@ mod gc_spec;
 mod mapping;
 mod prefetch;
 mod read;
+mod slc_cache_counters;
+mod slc_cache_spec;
 mod steady;
 mod streams;
 mod unmapped_spec;
@@ -56,6 +58,8 @@ pub use gc_spec::GcSpec;
 pub(crate) use mapping::checkpoint_pages::CheckpointPages;
 pub(crate) use mapping::map_pages::MapPages;
 pub(crate) use mapping::trim_pages::TrimPages;
+pub use slc_cache_counters::SlcCacheCounters;
+pub use slc_cache_spec::{CachePoint, IdleFoldSpec, SlcCacheSpec, WhenFull};
 pub use streams::{
     CopyStreamsSpec, HostStreamsSpec, HostWrite, StreamCounters, StreamPolicy, StreamsSpec, register_stream_policy,
 };
@@ -114,6 +118,13 @@ impl PageFtl {
         }
     }
 
+    /// Notes that a request has reached the FTL.
+    #[inline]
+    fn note_request(&mut self, flash: &mut Flash<'_>) {
+        self.collector.note_request(flash.now);
+        self.blocks.note_request(flash);
+    }
+
     /// The collector, with the parts that it works on.
     fn collector(&mut self) -> Collector<'_> {
         let Self { collector: state, blocks, mapping, writer, .. } = self;
@@ -168,13 +179,13 @@ impl Ftl for PageFtl {
 
     #[inline]
     fn end_read(&mut self, flash: &mut Flash<'_>) {
-        self.collector.note_request(flash.now);
+        self.note_request(flash);
         self.end_read(flash);
     }
 
     #[inline]
     fn read_alone(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
-        self.collector.note_request(flash.now);
+        self.note_request(flash);
         self.read_alone(flash, owners, wanted, lpn)
     }
 
@@ -190,7 +201,7 @@ impl Ftl for PageFtl {
 
     #[inline]
     fn end_write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        self.collector.note_request(flash.now);
+        self.note_request(flash);
         self.end_write(flash, owners);
     }
 
@@ -233,14 +244,18 @@ impl Ftl for PageFtl {
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Three fields that are mostly empty.
+    #[allow(clippy::inline_always)] // Four fields that are mostly empty.
     fn is_due(&self, timed: bool) -> bool {
-        self.mapping.map_is_due(timed) || self.mapping.side_pages_are_due(&self.blocks) || self.collector.is_due()
+        self.mapping.map_is_due(timed)
+            || self.mapping.side_pages_are_due(&self.blocks)
+            || self.collector.is_due()
+            || self.blocks.idle_is_due()
     }
 
     fn counters(&self, now: Time) -> Counters {
         let streams = self.writer.streams.as_ref().map(|streams| Box::new(streams.counters.clone()));
-        Counters { map: self.mapping.map_counters(now), streams, ..Counters::default() }
+        let slc_cache = self.blocks.cache_counters();
+        Counters { map: self.mapping.map_counters(now), streams, slc_cache, ..Counters::default() }
     }
 
     fn background(&mut self) -> Option<&mut dyn Background> {

@@ -45,7 +45,8 @@ pub(crate) fn describe(text: &str) -> (Arc<dyn Config>, Array, Option<Array>) {
     family.check(&site, &mut faults);
     let geometry = family.geometry(&site, &mut faults).expect("an array");
     let rate = Rate::new(part.bus.rate.get() * u64::from(described.flash.width / 8));
-    let timing = Timing::new(&part, &geometry, rate, described.flash.cache_mode).expect("times");
+    let mut timing = Timing::new(&part, &geometry, rate, described.flash.cache_mode).expect("times");
+    timing.slc_mode = family.slc_mode(&site);
     let units = family.units(&site, &geometry, &mut faults);
     family.check_array(&site, &geometry, &timing, 1, &mut faults);
     let ecc = described.flash.resolved_ecc(&geometry, &mut faults);
@@ -189,7 +190,7 @@ impl<F: Ftl + ?Sized> Rig<F> {
             let faults = flash::nand::Faults::new(&flash::nand::FaultSpec::default(), 1);
             let timing = &array.backend.timing;
             let media = Media::new(array.geometry.clone(), array.endurance, timing.one_shot, faults);
-            let media = media.with_paired_pages(timing.paired).with_content(SectorKind::Stamp);
+            let media = timing.of_media(media).with_content(SectorKind::Stamp);
             Backend::new(media, &array.backend)
         };
         let (backend, slc_array) = (new(array), slc_array.map(new));

@@ -156,13 +156,19 @@ pub enum Sabotage {
     ParkedForgotten,
     /// Collection keeps to its pace although a write waits for it.
     PaceObeyed,
+    /// The SLC cache takes more superblocks than its size.
+    CacheOverfilled,
+    /// A superblock that has been folded and erased still counts as one of the SLC cache.
+    CacheNeverEmpties,
+    /// A mount takes superblocks in SLC mode for full ones.
+    SlcModeForgotten,
     /// Another source than the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 75] = [
+    pub const EVERY: [Self; 78] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -237,6 +243,9 @@ impl Sabotage {
         Self::CopyJoinsHost,
         Self::ParkedForgotten,
         Self::PaceObeyed,
+        Self::CacheOverfilled,
+        Self::CacheNeverEmpties,
+        Self::SlcModeForgotten,
         Self::Undetermined,
     ];
 }

@@ -13,7 +13,9 @@ use crate::idle::Idle;
 use crate::kind::FtlKind;
 use crate::log_block::LogSpec;
 use crate::map_unit::MapSpec;
-use crate::page::{CheckpointSpec, DiscardSpec, FirmwareSpec, GcSpec, PlacementSpec, StreamsSpec, UnmappedReads};
+use crate::page::{
+    CheckpointSpec, DiscardSpec, FirmwareSpec, GcSpec, PlacementSpec, SlcCacheSpec, StreamsSpec, UnmappedReads,
+};
 use crate::slc_mlc::SlcMlcSpec;
 use crate::toolkit::WearSpec;
 
@@ -55,6 +57,9 @@ pub struct FtlSpec {
     pub placement: PlacementSpec,
     /// Garbage collection.
     pub gc: GcSpec,
+    /// Blocks in SLC mode in front of the others; if missing, every block stores all bits of its cells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slc_cache: Option<SlcCacheSpec>,
     /// Write streams.
     #[serde(skip_serializing_if = "is_default")]
     pub streams: StreamsSpec,
@@ -97,6 +102,7 @@ impl Default for FtlSpec {
             firmware: None,
             placement: PlacementSpec::default(),
             gc: GcSpec::default(),
+            slc_cache: None,
             streams: StreamsSpec::default(),
             wear: WearSpec::default(),
             discard: DiscardSpec::default(),
@@ -168,6 +174,9 @@ impl FtlSpec {
         gc.victim.check(faults);
         gc.pace.check(faults);
         self.streams.check(gc, faults);
+        if let Some(cache) = &self.slc_cache {
+            cache.check(&self.streams, gc.shared_log, faults);
+        }
         self.placement.check(faults);
         faults.positive("ftl.gc.parallel", gc.parallel);
         faults.positive("ftl.wear.check-every", wear.check_every);

@@ -85,7 +85,7 @@ pub(crate) fn table(records: &[Record]) -> Table {
     let wait = "The longest wait of one of them";
     table.count("flash_wait_ps", UnitOfMeasure::Picoseconds, wait, records.iter().map(|r| r.flash_wait.as_ps()));
     let mask = "Bit n is set if it waited behind commands of the n-th cause: 0 host, 1 gc, 2 merge, 3 wear, 4 map, 5 flush, \
-                6 pad, 7 recovery";
+                6 pad, 7 recovery, 8 fold";
     let bits = |r: &Record| r.waited_for.iter().map(|cause| 1 << cause as u8).sum();
     table.count("waited_for_mask", UnitOfMeasure::None, mask, records.iter().map(bits));
     table.count(

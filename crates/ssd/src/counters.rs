@@ -3,7 +3,7 @@
 use base::units::{SECTOR, Span, Time};
 use flash::backend::{Account, Backend, Op};
 
-use ftl::{LogMerges, MergeCounters, SlcMlcCounters, StreamCounters, map_unit};
+use ftl::{LogMerges, MergeCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters, map_unit};
 
 /// A snapshot of all counters of a device.
 #[derive(Clone, Debug, PartialEq)]
@@ -61,6 +61,8 @@ pub struct Counters {
     pub slc_mlc: Option<Box<SlcMlcCounters>>,
     /// Mapping units programmed in each write stream since power-on, if there are several.
     pub streams: Option<Box<StreamCounters>>,
+    /// What the SLC cache did since power-on, and its level; `None` without one.
+    pub slc_cache: Option<SlcCacheCounters>,
     /// Free blocks of the FTL.
     pub free_blocks: u64,
     /// Blocks retired, factory-marked ones included.

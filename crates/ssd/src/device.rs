@@ -108,7 +108,7 @@ impl<S: Sector> Ssd<S> {
         let slc_array = resolved.slc_array.as_ref().map(|part| {
             Media::new(part.geometry.clone(), part.part.endurance, 1, faults(slc_seed(seed))).with_content(S::KIND)
         });
-        (media.with_paired_pages(timing.paired).with_content(S::KIND), slc_array)
+        (timing.of_media(media).with_content(S::KIND), slc_array)
     }
 
     /// A device over new or used flash. Its SLC array, if it has one, is new if none is given.
@@ -534,6 +534,7 @@ impl<S: Sector> Drive<S> for Ssd<S> {
             slc_array: self.slc_array.as_ref().map(|slc_array| Box::new(SlcArrayCounters::of(slc_array, self.now))),
             slc_mlc: ftl.slc_mlc,
             streams: ftl.streams,
+            slc_cache: ftl.slc_cache,
             free_blocks: self.ftl.free_blocks(),
             bad_blocks: self.backend.media().bad_blocks(),
             event_hash: hash.value(),

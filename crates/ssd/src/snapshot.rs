@@ -51,7 +51,7 @@ impl<S: Sector> Ssd<S> {
         let timing = &resolved.backend.timing;
         let (endurance, one_shot) = (resolved.part.endurance, timing.one_shot);
         let media = Media::load(S::KIND, resolved.geometry.clone(), endurance, one_shot, faults(seed), from)?;
-        let media = media.with_paired_pages(timing.paired);
+        let media = timing.of_media(media);
         let mut used = [0];
         from.read_exact(&mut used)?;
         let slc_array = match (used, &resolved.slc_array) {

@@ -8,6 +8,7 @@ mod log;
 mod map;
 mod merges;
 mod slc;
+mod slc_cache;
 mod words;
 
 use std::fmt;
@@ -24,6 +25,7 @@ use log::LogStat;
 use map::MapStat;
 use merges::MergeStat;
 use slc::SlcStat;
+use slc_cache::SlcCacheStat;
 
 pub(crate) use catalogue::every;
 pub use catalogue::{Entry, Group, catalogue, meaning_of_cause, meaning_of_op};
@@ -74,6 +76,7 @@ fn names() -> Vec<String> {
     names.extend(Status::ALL.map(|status| format!("outcomes.{}", status.name())));
     names.extend(of("erases", &ERASES));
     names.extend(of("busy", &BUSY));
+    names.extend(of("slc-cache", &slc_cache::NAMES));
     for group in ["commands", "slots"] {
         names.extend(flash::backend::Op::ALL.into_iter().map(|op| format!("{group}.{}", op.name())));
     }
@@ -81,7 +84,7 @@ fn names() -> Vec<String> {
 }
 
 /// The forms a metric can take.
-pub const HELP: [&str; 33] = [
+pub const HELP: [&str; 34] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
@@ -119,6 +122,8 @@ pub const HELP: [&str; 33] = [
      alpha, n1, n2, n3, n4, p1, p2, expected (the closed form and its factors), switches, levelled, wear (erases of SLC by \
      those of MLC blocks), spread (of the erases of SLC blocks), cost, tables (bytes of RAM), mode (logical blocks in SLC \
      mode), mode-pages (programmed in it), commands.OP, commands.OP.CAUSE",
+    "slc-cache.STAT of a drive with an SLC cache with share (of the host's data that went there), cached, direct (mapping units), \
+     superblocks (in SLC mode at the end), limit (of them, at that fill)",
     "commands.OP or commands.OP.CAUSE, e.g. commands.erase.gc",
     "slots.OP or slots.OP.CAUSE",
     "suspensions (of programs and erases)",
@@ -153,6 +158,7 @@ enum Name {
     Map(MapStat),
     Log(LogStat),
     Slc(SlcStat),
+    SlcCache(SlcCacheStat),
     Merges(MergeStat),
     Commands(String, Option<String>),
     Slots(String, Option<String>),
@@ -222,6 +228,7 @@ impl Name {
             ["map", ref stat @ ..] => MapStat::parse(stat).map(Self::Map),
             ["log", ref stat @ ..] => LogStat::parse(stat).map(Self::Log),
             ["slc", ref stat @ ..] => SlcStat::parse(stat).map(Self::Slc),
+            ["slc-cache", stat] => SlcCacheStat::parse(stat).map(Self::SlcCache),
             ["merges", stat] => MergeStat::parse(stat).map(Self::Merges),
             ["commands", op] => flash(op, None).map(|(op, cause)| Self::Commands(op, cause)),
             ["commands", op, cause] => flash(op, Some(cause)).map(|(op, cause)| Self::Commands(op, cause)),
@@ -279,6 +286,7 @@ impl Name {
             Self::Map(stat) => stat.dimension(),
             Self::Log(stat) => stat.dimension(),
             Self::Slc(stat) => stat.dimension(),
+            Self::SlcCache(stat) => stat.dimension(),
         }
     }
 
@@ -331,6 +339,7 @@ impl Name {
             Self::Map(stat) => stat.of(summary.map.as_ref()?),
             Self::Log(stat) => stat.of(summary.log_merges.as_ref()?),
             Self::Slc(stat) => stat.of(summary.slc_mlc.as_ref()?),
+            Self::SlcCache(stat) => Some(stat.of(summary.slc_cache.as_ref()?)),
             Self::Merges(stat) => Some(stat.of(summary.merges.as_ref()?)),
             Self::Commands(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.commands)),
             Self::Slots(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.slots)),

@@ -4,6 +4,7 @@ mod about;
 mod commands;
 mod curve;
 mod endurance;
+mod erases;
 mod failures;
 mod fairness;
 mod log;
@@ -11,6 +12,7 @@ mod map;
 mod merges;
 mod series;
 mod slc;
+mod slc_cache;
 mod streams;
 mod validity;
 
@@ -37,6 +39,7 @@ pub use about::About;
 pub use commands::FlashRow;
 pub use curve::Curve;
 pub use endurance::{Array, EnduranceSummary, amplifications_differ};
+pub use erases::Erases;
 pub use failures::FAILURES;
 pub use fairness::{FairnessSummary, Slowdown};
 pub use log::LogSummary;
@@ -44,6 +47,7 @@ pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
 pub use series::{CompletedSummary, FlowIntervalSummary, IntervalSummary, SeriesSummary, busy_dies, percentile};
 pub use slc::{EraseRange, SlcMlcSummary};
+pub use slc_cache::SlcCacheSummary;
 pub use streams::{StreamSummary, StreamsSummary};
 pub use validity::{OverloadSummary, RoundSummary, SteadySummary, ValiditySummary, WarmUpSummary};
 
@@ -184,6 +188,9 @@ pub struct Summary {
     /// The write streams, if there are several of host data or of copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<StreamsSummary>,
+    /// The SLC cache, if there is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc_cache: Option<SlcCacheSummary>,
     /// Busy shares of the parts of the device.
     pub utilisation: Utilisation,
     /// The parts of the requests' time by kind and band of percentiles, if an observer attributed it.
@@ -350,21 +357,6 @@ pub struct Utilisation {
     pub processor: f64,
 }
 
-/// The distribution of erase counts over blocks.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-pub struct Erases {
-    /// The number of blocks.
-    pub blocks: u64,
-    /// The minimum.
-    pub min: u32,
-    /// The mean.
-    pub mean: f64,
-    /// The maximum.
-    pub max: u32,
-    /// Standard deviation.
-    pub deviation: f64,
-}
-
 /// Energy spent during the run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Energies {
@@ -469,14 +461,6 @@ fn flow(result: &FlowResult) -> FlowSummary {
     }
 }
 
-fn erases(counts: &[u32]) -> Option<Erases> {
-    let (min, max) = (*counts.iter().min()?, *counts.iter().max()?);
-    let blocks = counts.len() as f64;
-    let mean = counts.iter().map(|count| f64::from(*count)).sum::<f64>() / blocks;
-    let variance = counts.iter().map(|count| (f64::from(*count) - mean).powi(2)).sum::<f64>() / blocks;
-    Some(Erases { blocks: counts.len() as u64, min, mean, max, deviation: variance.sqrt() })
-}
-
 impl Summary {
     /// The numbers of a run.
     #[must_use]
@@ -484,7 +468,7 @@ impl Summary {
         let Report { about, result, .. } = report;
         let counted = result.counters();
         let span = result.after.at - result.before.at;
-        let erases = erases(report.erase_counts);
+        let erases = Erases::of(report.erase_counts);
         let energy = |energies: &[(String, Energy)]| Energies {
             total_j: energies.iter().map(|(_, energy)| energy.as_joules()).sum(),
             by_name_j: energies.iter().map(|(name, energy)| (name.clone(), energy.as_joules())).collect(),
@@ -525,6 +509,7 @@ impl Summary {
             log_merges: counted.log_merges.as_ref().map(LogSummary::new),
             slc_mlc: counted.slc_mlc.as_ref().map(|slc_mlc| SlcMlcSummary::new(slc_mlc, &counted, report)),
             streams: counted.streams.as_deref().map(StreamsSummary::new),
+            slc_cache: counted.slc_cache.as_ref().map(SlcCacheSummary::new),
             utilisation: Utilisation {
                 link: share(counted.link_busy, span),
                 ram: (!counted.ram_busy.is_zero()).then(|| share(counted.ram_busy, span)),
@@ -579,17 +564,4 @@ pub enum Results<'a> {
     One(&'a Summary),
     /// The stages of the run, in order.
     Several(&'a [Summary]),
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_deviation_of_erase_counts_is_that_of_all_blocks() {
-        // Squares of the differences: 9, 1, 1, 1, 0, 0, 4 and 16, a mean of 4. The blocks are no sample.
-        let found = erases(&[2, 4, 4, 4, 5, 5, 7, 9]).expect("blocks");
-        assert_eq!((found.blocks, found.min, found.max, found.mean, found.deviation), (8, 2, 9, 5.0, 2.0));
-        assert_eq!(erases(&[]), None);
-    }
 }

@@ -72,6 +72,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             slc_array: None,
             slc_mlc: None,
             streams: None,
+            slc_cache: None,
             free_blocks: 0,
             bad_blocks: 0,
             event_hash: 0,

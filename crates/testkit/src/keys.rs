@@ -7,6 +7,7 @@ mod alternatives;
 pub mod drives;
 mod own;
 mod policies;
+mod slc_cache;
 mod walk;
 
 use serde_json::Value;

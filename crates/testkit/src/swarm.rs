@@ -8,7 +8,7 @@ use flash::backend::{
     Arbitration, BusOrder, Completion, Controllers, Decoders, Op, Order, PlaneReadSpec, ReadScope, StopPoint,
     SuspendSpec, SuspensionTarget, Transfer,
 };
-use flash::nand::{Cell, Part, Stamp};
+use flash::nand::{Cell, Part, SlcMode, Stamp};
 use flash::spec::{DecodeSpec, EccSpec};
 use ftl::{
     Allocation, DensitySpec, EraseWhen, FirmwareSpec, HydraSpec, LogSpec, MappingSpec, PaceSpec, Probing,
@@ -17,8 +17,8 @@ use ftl::{
 use ssd::{
     BufferPolicy, BufferSpec, CheckpointSpec, CopyStreamsSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy,
     FtlKind, FtlSpec, GcSpec, HostSpec, HostStreamsSpec, LinkSpec, MapSpec, PlacementSpec, Precondition,
-    QueueArbitration, QueueId, QueueSpec, RamSpec, ReadTransfer, SlcSpec, Spec, Ssd, StreamsSpec, UnmappedReads,
-    VictimSpec, WearSpec,
+    QueueArbitration, QueueId, QueueSpec, RamSpec, ReadTransfer, SlcCacheSpec, SlcSpec, Spec, Ssd, StreamsSpec,
+    UnmappedReads, VictimSpec, WearSpec,
 };
 
 use crate::conformance::{short, varied};
@@ -109,7 +109,8 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
             spec = or_suspending(spec, &mut Rng::stream(rng.clone().bits(), "swarm.suspend"));
             spec = or_plane_reads(spec, &mut Rng::stream(rng.clone().bits(), "swarm.plane-reads"));
             spec = or_varied(spec, &mut Rng::stream(rng.clone().bits(), "swarm.variation"));
-            return or_streams(spec, &mut Rng::stream(rng.clone().bits(), "swarm.streams"));
+            spec = or_streams(spec, &mut Rng::stream(rng.clone().bits(), "swarm.streams"));
+            return or_slc_cache(spec, &mut Rng::stream(rng.clone().bits(), "swarm.slc-cache"));
         }
     }
 }
@@ -158,6 +159,29 @@ fn or_varied(spec: Spec, rng: &mut Rng) -> Spec {
     let mut varies = spec.clone();
     varies.flash.variation = Some(varied());
     if varies.resolve().is_ok() { varies } else { spec }
+}
+
+/// In a fifth of the cases, the device with an SLC cache and blocks for it, if it takes that.
+fn or_slc_cache(spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.2) {
+        return spec;
+    }
+    let mut caches = spec.clone();
+    let Some(part) = &mut caches.flash.custom_part else { return spec };
+    if part.cell == Cell::Slc {
+        part.cell = pick(rng, &[Cell::Mlc, Cell::Tlc]);
+    }
+    let bits = part.cell.bits();
+    part.geometry.pages_per_block = part.geometry.pages_per_block.next_multiple_of(bits);
+    part.geometry.blocks_per_plane += 6;
+    part.slc_mode = Some(SlcMode { read: Span::from_us(8), program: Span::from_us(50), endurance: 500 });
+    let superblock = part.geometry.page.get() * u64::from(part.geometry.pages_per_block / bits);
+    caches.ftl.over_provisioning = Some(Ratio::new(0.6 + rng.unit() * 0.2));
+    // Enough for a superblock or two of each pool on most drives; the others refuse it.
+    let every = SlcCacheSpec::every(Bytes::new(superblock * (2 << rng.below(3))));
+    caches.ftl.slc_cache = Some(pick(rng, &every));
+    leave_out_idle(&mut caches);
+    if caches.resolve().is_ok() { caches } else { spec }
 }
 
 /// In a quarter of the cases, the device with several write streams and blocks for them, if it takes that.

@@ -111,6 +111,7 @@ const CHECKPOINTS: &[&str; 1] = &["checkpoints"];
 const SUSPENDS: &[&str; 1] = &["suspension, AnyTime"];
 const PLANES: &[&str; 1] = &["planes that read by themselves, Host"];
 const STREAMS: &[&str; 1] = &["streams, Lru, Same"];
+const SLC_CACHE: &[&str; 1] = &["SLC cache, direct"];
 const BAST: &[&str; 1] = &["Bast, Apart, controllers PerChannel"];
 const CHANG: &[&str; 1] = &["Chang, plain"];
 const OWN: &[&str; 1] = &["own:fewest, sample 0, plain"];
@@ -209,6 +210,8 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::PageSkipped => vec![at(PAGES, "books"), at(PAGES, "integrity")],
         Sabotage::StreamForgotten => vec![at(STREAMS, "power cuts, full")],
         Sabotage::CopyJoinsHost | Sabotage::ParkedForgotten => vec![at(&["streams, one-shot programs"], "integrity")],
+        Sabotage::CacheOverfilled | Sabotage::CacheNeverEmpties => vec![at(SLC_CACHE, "integrity")],
+        Sabotage::SlcModeForgotten => vec![at(SLC_CACHE, "power cuts, full")],
         Sabotage::PaceObeyed => vec![at(&["pace, never"], "integrity")],
         // A unit test finds it: the suite has no tenants confined to a part of the dies.
         Sabotage::ConfinementForgotten => Vec::new(),

@@ -54,14 +54,16 @@ pub enum Cause {
     Pad,
     /// Rebuilding the FTL's state after a power loss, and saving data from a failing block.
     Recovery,
+    /// Folding of an SLC cache: data of blocks in SLC mode go to full blocks.
+    Fold,
 }
 
 impl Cause {
     /// Number of causes.
-    pub const COUNT: usize = 8;
+    pub const COUNT: usize = 9;
     /// All causes in the order of their discriminants.
     pub const ALL: [Self; Self::COUNT] =
-        [Self::Host, Self::Gc, Self::Merge, Self::Wear, Self::Map, Self::Flush, Self::Pad, Self::Recovery];
+        [Self::Host, Self::Gc, Self::Merge, Self::Wear, Self::Map, Self::Flush, Self::Pad, Self::Recovery, Self::Fold];
 
     /// True for the data of the host and its padding. All other commands are the FTL's own.
     #[must_use]
@@ -82,13 +84,14 @@ impl Cause {
             Self::Flush => "flush",
             Self::Pad => "pad",
             Self::Recovery => "recovery",
+            Self::Fold => "fold",
         }
     }
 }
 
 /// A set of causes, e.g. of all commands that a request waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct CauseSet(u8);
+pub struct CauseSet(u16);
 
 impl CauseSet {
     /// No cause.
@@ -97,7 +100,7 @@ impl CauseSet {
     /// Adds one cause.
     #[inline]
     pub fn insert(&mut self, cause: Cause) {
-        self.0 |= 1 << cause as u8;
+        self.0 |= 1 << cause as u16;
     }
 
     /// Adds all of `other`.
@@ -109,7 +112,7 @@ impl CauseSet {
     /// True if the set contains `cause`.
     #[must_use]
     pub const fn contains(self, cause: Cause) -> bool {
-        self.0 & (1 << cause as u8) != 0
+        self.0 & (1 << cause as u16) != 0
     }
 
     /// The causes of the set, in order. The sets of requests are asked for each of them, and hold a cause or none.
@@ -138,7 +141,7 @@ mod tests {
 
     #[test]
     fn every_set_lists_the_causes_that_it_contains() {
-        for bits in 0..=u8::MAX {
+        for bits in 0..1 << Cause::COUNT {
             let set = CauseSet(bits);
             let contained: Vec<_> = Cause::ALL.into_iter().filter(|cause| set.contains(*cause)).collect();
             assert_eq!(set.iter().collect::<Vec<_>>(), contained);

@@ -5,7 +5,7 @@ use std::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::nand::{Geometry, Part};
+use crate::nand::{Geometry, Media, Part};
 use base::units::{Bytes, Rate, SECTOR, Span};
 
 use super::{Ecc, PlaneReadSpec, SuspendSpec, VariationSpec};
@@ -151,13 +151,17 @@ pub struct Cycles {
     pub status: Span,
 }
 
-/// Array times in one mode.
+/// SLC mode of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ModeTimes {
+pub struct SlcTiming {
     /// Page read.
     pub read: Span,
     /// Page program.
     pub program: Span,
+    /// Bits per cell in the other mode.
+    pub bits: u32,
+    /// The rated cycles of a block that is always in SLC mode; those of the part if missing.
+    pub endurance: Option<u32>,
 }
 
 /// The times of commands and transfers, resolved for one geometry.
@@ -192,8 +196,8 @@ pub struct Timing {
     pub transfer: Vec<Span>,
     /// Channel time of n sectors, at index n, for commands that move only a part of their slots.
     pub sectors: Vec<Span>,
-    /// Array times in SLC mode; `None` if the part has no such mode.
-    pub slc_mode: Option<ModeTimes>,
+    /// SLC mode; `None` if no block is ever in it.
+    pub slc_mode: Option<SlcTiming>,
     slot_sectors: u32,
 }
 
@@ -268,6 +272,16 @@ impl Timing {
     #[must_use]
     pub fn memory(&self) -> u64 {
         (self.transfer.len() + self.sectors.len()) as u64 * size_of::<Span>() as u64
+    }
+
+    /// The array that has these times, with their SLC mode and word lines.
+    #[must_use]
+    pub fn of_media(&self, media: Media) -> Media {
+        let media = media.with_paired_pages(self.paired);
+        match self.slc_mode {
+            Some(mode) => media.with_slc_mode(mode.bits, mode.endurance),
+            None => media,
+        }
     }
 
     /// True if nothing but data takes time on the channel.

@@ -273,7 +273,8 @@ impl Backend {
             }
             Op::CopyBack => {
                 let (from, offset) = source();
-                let read = vary(Op::Read, timing.read_time(row_of(offset)), from, plane_of(offset));
+                let time = self.rules.read_time(&self.media, from, row_of(offset));
+                let read = vary(Op::Read, time, from, plane_of(offset));
                 if command.sectors > 0 {
                     return (read, Primitive::Read);
                 }

@@ -46,7 +46,7 @@ impl VariationSpec {
             Some(plane) => plane..plane + 1,
             None => 0..media.geometry().stripe,
         };
-        let wear = f64::from(media.erases(superblock)) / f64::from(media.endurance());
+        let wear = media.wear(superblock);
         let slowest = planes.map(|plane| self.factor(op, media.geometry().block(superblock, plane).get(), wear));
         let slowest = slowest.fold(0.0, f64::max);
         Span::from_ps((time.as_ps() as f64 * slowest).round() as u64)

@@ -144,8 +144,8 @@ impl Faults {
         self.draw(Failing::Program)
     }
 
-    pub(crate) fn erase_fails(&mut self, erases: u32, endurance: u32) -> bool {
-        self.draw(Failing::Erase) || (self.spec.wear_out && erases >= endurance)
+    pub(crate) fn erase_fails(&mut self, is_worn_out: bool) -> bool {
+        self.draw(Failing::Erase) || (self.spec.wear_out && is_worn_out)
     }
 
     #[inline]

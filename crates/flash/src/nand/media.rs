@@ -27,6 +27,7 @@ use backing::Backing;
 pub use backing::{BackingStore, BlockRecord, Contradiction, Held, ImageRecord, ProgrammedSlot, SlotRecord};
 use images::Images;
 pub use mode::Mode;
+use mode::SlcMode;
 use payload::Content;
 pub(crate) use payload::Contents;
 pub use snapshot::SnapshotError;
@@ -61,6 +62,8 @@ struct Block {
     /// The next page that may be programmed; the number of pages if the block must be erased first.
     next_page: u32,
     erases: u32,
+    /// Those of them that ended a use in SLC mode.
+    slc_erases: u32,
     bad: bool,
     /// A program has failed in the block since its last erase: it takes no more.
     failing: bool,
@@ -84,6 +87,8 @@ pub struct Media {
     one_shot: u32,
     /// Pages of a word line of which a torn one damages those before it; 1 if none does.
     paired: u32,
+    /// SLC mode, if blocks can be in it.
+    slc_mode: SlcMode,
     blocks: Vec<Block>,
     spares: Spares,
     /// The content of each block's sectors. Empty with a backing store, which has the content.
@@ -125,6 +130,7 @@ impl Media {
             endurance,
             one_shot,
             paired: 1,
+            slc_mode: SlcMode::NONE,
             bad: blocks.iter().filter(|block| block.bad).count() as u64,
             spares: Spares::new(&geometry),
             blocks,
@@ -229,7 +235,7 @@ impl Media {
         let blocks = self.planes(superblock);
         let takes = blocks.iter().all(|block| !block.bad && !block.failing);
         let next = blocks.iter().map(|block| block.next_page).max()?;
-        (takes && next < self.mode(superblock).pages(self.geometry.pages)).then_some(next)
+        (takes && next < self.pages_in(self.mode(superblock))).then_some(next)
     }
 
     /// When and for which stream a superblock was opened; meaningless if it is erased.
@@ -242,13 +248,6 @@ impl Media {
     #[must_use]
     pub const fn openings(&self) -> u64 {
         self.births
-    }
-
-    /// The mode of a superblock since its first program; an erased superblock has none yet.
-    #[must_use]
-    #[inline]
-    pub fn mode(&self, superblock: SuperblockId) -> Mode {
-        self.blocks[self.geometry.block(superblock, 0).index()].mode
     }
 
     /// The spare area of a slot. Recovery and wear-out tools look at flash this way; the call itself takes no
@@ -370,10 +369,11 @@ impl Media {
         assert!(!self.is_bad(superblock), "erase of {superblock}, which is bad");
         let mut well = true;
         for plane in 0..self.geometry.stripe {
-            let (endurance, erases) = (self.endurance, self.block_mut(superblock, plane).erases);
-            well &= !self.faults.erase_fails(erases, endurance);
-            let block = self.block_mut(superblock, plane);
+            let block = self.geometry.block(superblock, plane).index();
+            well &= !self.faults.erase_fails(self.is_worn_out(&self.blocks[block]));
+            let block = &mut self.blocks[block];
             block.erases += 1;
+            block.slc_erases += u32::from(block.mode == Mode::Slc);
             (block.next_page, block.sparse) = (0, false);
             (block.opened, block.stream, block.mode) = (0, Stream::default(), Mode::default());
             self.set_failing(superblock, plane, false);

@@ -34,6 +34,10 @@ pub struct Part {
     pub geometry: Geometry,
     /// Array times.
     pub timing: Timing,
+    /// SLC mode, if the part has it: a block that stores one bit per cell until its next erase. An erase takes as long in either
+    /// mode.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc_mode: Option<SlcMode>,
     /// The chip's side of the channel.
     pub bus: Bus,
     /// Commands beyond read, program and erase.
@@ -93,6 +97,19 @@ pub struct Timing {
     pub cache_program_copy: Span,
     /// Consecutive pages of a block programmed by one array operation: 1, or the pages of a word line.
     pub one_shot: u32,
+}
+
+/// SLC mode: a block stores one bit per cell, and so has its pages divided by the bits per cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SlcMode {
+    /// Array read of a page.
+    pub read: Span,
+    /// Array program of a page.
+    pub program: Span,
+    /// Program/erase cycles a block is rated for if it is always in SLC mode. Each erase of such a block takes its share of them, and
+    /// each other erase its share of the part's `endurance`.
+    pub endurance: u32,
 }
 
 /// The chip's side of the channel.

@@ -13,13 +13,14 @@ mod lend;
 pub(super) mod pool;
 pub(super) mod reserve;
 pub(super) mod shape;
+pub(super) mod slc_cache;
 pub(super) mod table;
 pub(super) mod write_queue;
 
 use base::engine::Handle;
 use base::units::{DieId, Lpn, Psn, SuperblockId, Time};
 use flash::backend::Command;
-use flash::nand::{Geometry, Spare, Stream};
+use flash::nand::{Geometry, Mode, Spare, Stream};
 
 use super::streams::StreamCount;
 use super::victim::{UnitVersions, Victims};
@@ -30,12 +31,14 @@ use crate::toolkit::Slots;
 
 use pool::{ByContent, Holds, Open, Pool, Reserve};
 use shape::ProgramShape;
+use slc_cache::SlcCache;
 use table::{BlockTable, State};
 
 /// The superblocks of a drive.
 #[derive(Clone, Debug)]
 pub(super) struct BlockManager {
     pub(super) geometry: Geometry,
+    /// The rows of programs in full blocks.
     pub(super) shape: ProgramShape,
     pub(super) gc: GcSpec,
     pub(super) table: BlockTable,
@@ -49,6 +52,8 @@ pub(super) struct BlockManager {
     pub(super) sets: Vec<Vec<u32>>,
     /// The closed superblocks of the data pools and of the pools of translation pages.
     pub(super) victims: ByContent<Victims>,
+    /// The superblocks in SLC mode, if the drive has a cache of them.
+    slc_cache: Option<Box<SlcCache>>,
     /// The time of the latest completion or answer, for the ages of superblocks.
     pub(super) now: Time,
     /// A pool may have given up.
@@ -85,6 +90,7 @@ impl BlockManager {
                 data: Victims::new(&config.gc.victim, &geometry, 0),
                 pages: Victims::new(&config.gc.victim, &geometry, groups),
             },
+            slc_cache: SlcCache::new(config),
             now: Time::ZERO,
             gave_up: false,
             opened: 0,
@@ -101,7 +107,8 @@ impl BlockManager {
         let pools = groups * Pool::memory(geometry, config.streams.count()) + with_pages;
         let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum();
         let sets = members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
-        BlockTable::memory(geometry) + pools + sets + 2 * Victims::memory(&config.gc.victim, geometry)
+        let victims = 2 * Victims::memory(&config.gc.victim, geometry);
+        BlockTable::memory(geometry) + pools + sets + victims + SlcCache::memory(config)
     }
 
     /// The pool that a superblock belongs to.
@@ -132,7 +139,14 @@ impl BlockManager {
 
     /// The end of the rows that are written at once from `offset` on: of its row, or of its word line's rows.
     pub(super) fn program_end(&self, offset: u32) -> u32 {
-        (self.shape.by_program_slots.quotient(offset) + 1) * self.program_slots()
+        self.program_end_in(Mode::Full, offset)
+    }
+
+    /// The same in a superblock of this mode.
+    #[inline]
+    pub(super) fn program_end_in(&self, mode: Mode, offset: u32) -> u32 {
+        let shape = self.shape_in(mode);
+        (shape.by_program_slots.quotient(offset) + 1) * self.geometry.row_slots() * shape.word_line
     }
 
     /// The pool that a slot lies in.
@@ -140,30 +154,41 @@ impl BlockManager {
         self.pool_of(self.geometry.locate(psn).0)
     }
 
-    /// Takes a free superblock for a stream.
+    /// Takes a free superblock for a stream, as a full one.
     ///
     /// # Panics
     /// If there is none: the caller has checked.
     pub(super) fn open_superblock(&mut self, pool: u32, stream: Stream, worn: bool) -> SuperblockId {
+        self.open_in(Mode::Full, pool, stream, worn)
+    }
+
+    /// Takes a free superblock for a stream, in a mode.
+    ///
+    /// # Panics
+    /// If there is none: the caller has checked.
+    pub(super) fn open_in(&mut self, mode: Mode, pool: u32, stream: Stream, worn: bool) -> SuperblockId {
         let chosen = &mut self.pools[pool as usize];
         let free = if worn { chosen.free.pop_most_worn() } else { chosen.free.pop() };
         let superblock = free.expect("a free superblock");
-        *chosen.open(stream) = Some(Open { superblock, next: 0, gate: None });
+        *chosen.open(stream) = Some(Open { superblock, next: 0, mode, gate: None });
         self.table.set_state(superblock, State::Open);
         self.table.set_stream(superblock, stream);
+        self.note_opened(pool, superblock, mode);
+        if mode == Mode::Slc {
+            self.check_level(pool);
+        }
         self.opened = self.opened.wrapping_add(1);
         superblock
     }
 
     /// Moves the next offset of a stream. Returns true if the superblock is now full.
     pub(super) fn advance(&mut self, pool: u32, stream: Stream, next: u32) -> bool {
-        let open = self.pools[pool as usize].open(stream);
-        let Some(current) = open else { return false };
+        let Some(current) = self.pools[pool as usize].open(stream) else { return false };
         current.next = next;
-        let full = next == self.geometry.superblock_slots();
+        let (superblock, mode) = (current.superblock, current.mode);
+        let full = next == self.slots_in(mode);
         if full {
-            let superblock = current.superblock;
-            *open = None;
+            *self.pools[pool as usize].open(stream) = None;
             self.table.set_state(superblock, State::Full);
         }
         full
@@ -201,6 +226,7 @@ impl BlockManager {
         self.table.set_state(superblock, State::Closed);
         let kind = self.kind_in(pool);
         self.victims[kind].close(self.now, pool, superblock, self.table.valid(superblock));
+        self.note_closed(pool, superblock);
         if self.table.is_failing(superblock) && !self.planted.is(Sabotage::FailingForgotten) {
             self.pools[pool as usize].gc.failing.push(superblock);
         }
@@ -356,7 +382,7 @@ mod tests {
         let mut blocks = superblocks(ONE_DIE);
         let superblock = blocks.open_superblock(0, Stream::HOST, true);
         let command = Handle::from_number(std::num::NonZeroU32::MIN);
-        let program = super::write_queue::Assembly { command, start: 0, end: 1 };
+        let program = super::write_queue::Assembly { command, start: 0, end: 1, mode: Mode::Full };
         blocks.pools[0].queue.open.program = Some(program);
         assert!(!blocks.close_early(0, Stream::HOST));
         blocks.pools[0].queue.open.program = None;

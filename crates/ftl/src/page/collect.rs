@@ -26,7 +26,8 @@ impl PageFtl {
             }
             return;
         }
-        if chosen.gc.active || !chosen.gc.victims.is_empty() || !chosen.gc.failing.is_empty() {
+        let collects = chosen.gc.active || !chosen.gc.victims.is_empty() || !chosen.gc.failing.is_empty();
+        if collects || self.blocks.next_to_fold(pool).is_some() {
             self.collect(flash, owners, pool);
         }
     }
@@ -36,13 +37,17 @@ impl PageFtl {
         self.blocks.drop_stale(flash, pool);
         let has_room = self.collector().copy_on(flash, pool);
         let enough = self.blocks.has_enough(pool, 0);
+        let has_cache = self.blocks.has_cache();
         let chosen = &mut self.blocks.pools[pool as usize];
         if chosen.gc.active && enough {
             chosen.gc.active = false;
         }
         // Nearly every call ends here.
         let idle = !chosen.is_moving() && chosen.in_flight == chosen.queue.waiting.len() as u32;
-        if idle && !chosen.queue.waiting.is_empty() && chosen.free.len() > 1 && chosen.kept_for_copies() > 0 {
+        let has_free = idle && !chosen.queue.waiting.is_empty() && chosen.free.len() > 1;
+        // What a write waits for has come without an event: the reserve of other streams of copies is not needed, or a superblock
+        // of the SLC cache has been retired.
+        if has_free && (chosen.kept_for_copies() > 0 || has_cache) {
             chosen.gc.waives = true;
             return self.writer.resume(&mut self.blocks, &mut self.mapping, flash, owners, pool);
         }
@@ -142,6 +147,7 @@ impl PageFtl {
         } else {
             let erases = flash.backend.media().erases(superblock);
             self.blocks.table.set_state(superblock, State::Free);
+            self.blocks.note_gone(pool, superblock);
             if pool != group {
                 // The pool of translation pages gets the least worn free superblock in exchange.
                 self.blocks.table.set_map(superblock, false);

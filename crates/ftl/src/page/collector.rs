@@ -13,7 +13,7 @@ mod wear;
 use base::engine::Rng;
 use base::units::{Psn, SuperblockId};
 use flash::backend::Cause;
-use flash::nand::Stream;
+use flash::nand::{Mode, Stream};
 
 use super::PageConfig;
 use super::block_manager::BlockManager;
@@ -73,6 +73,9 @@ impl Collector<'_> {
     /// Copies until as many copies of a pool are under way as there may be, or nothing is left to copy. Returns false if the
     /// pool has no superblock to copy to.
     pub(super) fn copy_on(&mut self, flash: &mut Flash<'_>, pool: u32) -> bool {
+        if self.blocks.pauses_folding(pool) {
+            return true;
+        }
         let most = self.copies_allowed(flash, pool);
         while self.blocks.pools[pool as usize].gc.copies < most {
             let Some(stream) = self.gather_program(flash, pool) else { break };
@@ -170,6 +173,10 @@ impl Collector<'_> {
                 return true;
             }
         }
+        if let Some(oldest) = self.blocks.next_to_fold(pool) {
+            self.take_victim(pool, oldest, Cause::Fold);
+            return true;
+        }
         let chosen = &self.blocks.pools[pool as usize];
         let gc = &chosen.gc;
         let free = chosen.free.len();
@@ -213,6 +220,9 @@ impl Collector<'_> {
         let kind = self.blocks.kind_in(pool);
         self.blocks.victims[kind].remove(pool, superblock);
         self.blocks.table.set_state(superblock, State::Victim);
+        self.blocks.note_victim(pool, superblock);
+        let folds = cause == Cause::Gc && self.blocks.table.mode(superblock) == Mode::Slc;
+        let cause = if folds { Cause::Fold } else { cause };
         let valid = self.blocks.table.valid(superblock);
         let gc = &mut self.blocks.pools[pool as usize].gc;
         gc.victims.push(Victim { superblock, valid, cursor: 0, cause });

@@ -16,6 +16,9 @@ impl Background for PageFtl {
         if self.collector.take_due() {
             (0..self.blocks.groups).for_each(|pool| self.start_gc(flash, owners, pool));
         }
+        if self.blocks.becomes_idle(flash) {
+            (0..self.blocks.groups).for_each(|pool| self.start_gc(flash, owners, pool));
+        }
         let stores = self.mapping.side_pages_are_due(&self.blocks);
         self.store_trims(flash, owners);
         self.store_checkpoint(flash, owners);
@@ -29,6 +32,7 @@ impl Background for PageFtl {
         if let Some(pace) = &mut self.collector.pace {
             pace.wake(now);
         }
+        self.blocks.wake(now);
         self.mapping.wake(now);
     }
 

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use base::fault::{Fault, Faults};
 use base::units::{Bytes, DieId, SECTOR};
-use flash::backend::Timing;
-use flash::nand::Geometry;
+use flash::backend::{SlcTiming, Timing};
+use flash::nand::{Geometry, Mode};
 
 use super::block_manager::reserve::reserved;
 use super::config::PageConfig;
@@ -40,6 +40,11 @@ impl Family for PageFamily {
             let message = "conflicts with ftl.map: only a map in RAM is written as checkpoints";
             faults.add("ftl.checkpoint", message, "leave it out, or set ftl.map = { kind = \"ram\" }");
         }
+        if site.ftl.slc_cache.is_some() && site.part.slc_mode.is_none() {
+            let message = "the part has no SLC mode";
+            let remedy = "give it one, e.g. flash.custom-part.slc_mode = { read = \"25us\", program = \"200us\", endurance = 30000 }";
+            faults.add("ftl.slc-cache", message, remedy);
+        }
         let Some(firmware) = site.ftl.firmware else { return };
         if firmware == FirmwareSpec::default() {
             faults.add("ftl.firmware", "takes no time", "give it a time, e.g. { unit = \"1us\" }, or leave it out");
@@ -60,6 +65,10 @@ impl Family for PageFamily {
         if site.ftl.streams != StreamsSpec::default() {
             faults.add("ftl.streams", "is for the page-mapped FTL only", "leave it out, or set ftl.kind = \"page\"");
         }
+        if site.ftl.slc_cache.is_some() {
+            let message = "is for the page-mapped FTL only: the others have no streams of copies to fold to";
+            faults.add("ftl.slc-cache", message, "leave it out, or set ftl.kind = \"page\"");
+        }
         if site.ftl.unmapped_reads != UnmappedReads::default() {
             let message = "is for the page-mapped FTL only: the others know from their tables which pages were written";
             faults.add("ftl.unmapped-reads", message, "leave it out, or set ftl.kind = \"page\"");
@@ -79,6 +88,12 @@ impl Family for PageFamily {
                 "a program covers a whole row of ganged chips or of a word line, and copy-back cannot fill all its pages",
             ),
         ]
+    }
+
+    fn slc_mode(&self, site: &Site<'_>) -> Option<SlcTiming> {
+        let mode = site.part.slc_mode.filter(|_| site.ftl.slc_cache.is_some())?;
+        let (bits, endurance) = (site.part.bits_per_cell(), Some(mode.endurance));
+        Some(SlcTiming { read: mode.read, program: mode.program, bits, endurance })
     }
 
     fn config(&self, site: &Site<'_>, setup: Setup) -> Arc<dyn Config> {
@@ -151,6 +166,19 @@ impl Family for PageFamily {
             );
             faults.add("ftl.map-gather", message, format!("use 1 to {most}"));
         }
+        if let Some(cache) = &site.ftl.slc_cache {
+            let pools = u64::from(geometry.die_count()) * u64::from(geometry.groups());
+            let rows = u64::from(Mode::Slc.pages(geometry.pages, site.part.bits_per_cell()));
+            let superblock = SECTOR * (u64::from(geometry.sectors) * u64::from(geometry.row_slots()) * rows);
+            let least = Bytes::new(superblock.get() * pools);
+            if cache.size < least {
+                let message = format!(
+                    "{} is less than one superblock in each of the {pools} pools, which takes {superblock} in SLC mode",
+                    cache.size
+                );
+                faults.add("ftl.slc-cache.size", message, format!("use at least {least}"));
+            }
+        }
     }
 }
 
@@ -170,6 +198,7 @@ impl PageFamily {
             sets,
             units,
             gc: site.ftl.gc.clone(),
+            slc_cache: site.ftl.slc_cache.clone(),
             streams: site.ftl.streams.clone(),
             foresight: Foresight::None,
             wear: site.ftl.wear.clone(),

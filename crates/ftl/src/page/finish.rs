@@ -102,6 +102,7 @@ impl PageFtl {
             }
             self.blocks.program_done(here, handle, target.superblock);
             self.writer.count_in_stream(&self.blocks, target.superblock, count);
+            self.blocks.count_in_cache(target.superblock, count);
         }
         flash.backend.release(list);
         if let Some(pool) = pool {

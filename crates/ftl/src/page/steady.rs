@@ -89,6 +89,9 @@ impl PageConfig {
         if let Some(why) = self.no_steady_state() {
             return Some(why);
         }
+        if self.slc_cache.is_some() {
+            return Some("no model of an SLC cache, in which data become invalid before they are folded");
+        }
         if self.sets.len() > 1 {
             return Some("no model of NVM sets, to which writes are confined");
         }

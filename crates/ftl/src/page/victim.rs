@@ -31,7 +31,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::toolkit::Minima;
 
-use order::AgeOrder;
+pub(super) use order::AgeOrder;
 use unit_ages::UnitAges;
 
 pub use age_unit::AgeUnit;

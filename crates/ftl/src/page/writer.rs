@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 use base::engine::Handle;
 use flash::backend::{Cause, Class, Command, SlotRef};
-use flash::nand::{Media, Stream, Target};
+use flash::nand::{Media, Mode, Stream, Target};
 
 use super::block_manager::BlockManager;
 use super::block_manager::collection::Victim;
@@ -218,7 +218,7 @@ impl Writer {
             Self::read_rest(blocks, mapping, flash, owners, pool, unit, (assembly.command, to));
         }
         let count = flash.backend.command(assembly.command).count();
-        let last_row = || assembly.end == blocks.program_end(assembly.start);
+        let last_row = || assembly.end == blocks.program_end_in(assembly.mode, assembly.start);
         if (is_full(flash, assembly) && last_row()) || self.is_gathered(blocks, pool, count) {
             self.end_program(blocks, flash, pool);
             if blocks.pools[pool as usize].queue.open.held {
@@ -305,9 +305,10 @@ impl Writer {
             if kept && (free == 0 || !blocks.planted.is(Sabotage::ReserveTaken)) {
                 return None;
             }
+            let mode = if last { Mode::Full } else { blocks.mode_to_open(flash, pool, stream)? };
             // Copies of wear levelling may be on their way to it.
             let worn = blocks.gc.shared_log && std::mem::take(&mut blocks.pools[pool as usize].gc.levelling.want_worn);
-            blocks.open_superblock(pool, stream, worn);
+            blocks.open_in(mode, pool, stream, worn);
         }
         Some(self.add_program(blocks, mapping, flash, pool, last))
     }
@@ -341,10 +342,13 @@ impl Writer {
             _ => Cause::Map,
         };
         let command = flash.backend.add_program(list, cause, target, stream);
+        if open.mode == Mode::Slc {
+            flash.backend.in_slc_mode(command);
+        }
         blocks.pass_gate(flash, pool, stream, command);
         blocks.table.begin_program(open.superblock);
-        let rows = blocks.geometry.row_slots() * blocks.shape.one_shot;
-        let assembly = Assembly { command, start: open.next, end: (open.next / rows + 1) * rows };
+        let rows = blocks.geometry.row_slots() * blocks.shape_in(open.mode).one_shot;
+        let assembly = Assembly { command, start: open.next, end: (open.next / rows + 1) * rows, mode: open.mode };
         blocks.pools[pool as usize].queue.open.program = Some(assembly);
         assembly
     }
@@ -356,11 +360,11 @@ impl Writer {
         let count = flash.backend.command(assembly.command).count();
         let slots = blocks.geometry.slots;
         let covered = assembly.start + count.div_ceil(slots) * slots;
-        let whole_rows = blocks.shape.whole_rows && !blocks.planted.is(Sabotage::RowsUnfilled);
+        let whole_rows = blocks.shape_in(assembly.mode).whole_rows && !blocks.planted.is(Sabotage::RowsUnfilled);
         let end = if whole_rows { assembly.end } else { covered };
         flash.backend.set_padding(assembly.command, end - covered);
         // Further rows of a word line stay erased.
-        let next = if whole_rows { blocks.program_end(assembly.start) } else { covered };
+        let next = if whole_rows { blocks.program_end_in(assembly.mode, assembly.start) } else { covered };
         let full = blocks.advance(pool, blocks.pools[pool as usize].queue.stream, next);
         if blocks.kind_in(pool) == Holds::Data {
             self.placer.program_filled(blocks.pools[pool as usize].queue.set, full);
@@ -428,13 +432,14 @@ impl Writer {
     }
 
     /// True if the gathered mapping units must be copied although they do not fill a program: a write waits for the
-    /// space, a block is failing, or wear is levelled among translation pages or in one of several streams, which may
-    /// never gain more. Otherwise they wait until there are more.
+    /// space, a block is failing, the host is idle and the SLC cache is folded, or wear is levelled among translation pages or
+    /// in one of several streams, which may never gain more. Otherwise they wait until there are more.
     pub(super) fn must_pad(&self, blocks: &BlockManager, pool: u32) -> bool {
         let chosen = &blocks.pools[pool as usize];
         let stalled = !chosen.is_moving();
         let now = |victim: &Victim| match victim.cause {
             Cause::Wear => blocks.kind_in(pool) == Holds::Pages || !chosen.gc.sorted.is_empty(),
+            Cause::Fold => blocks.is_idle(),
             cause => cause == Cause::Recovery,
         };
         let urgent = chosen.gc.victims.iter().any(now) || self.is_awaited(blocks, pool);

@@ -74,7 +74,7 @@ impl Chains {
 
     /// Pages of a block in its mode.
     pub(super) fn room(&self, block: u32) -> u32 {
-        self.blocks[block].mode.pages(self.pages)
+        self.blocks[block].mode.pages(self.pages, 2)
     }
 
     /// The mode of a logical block's new blocks.

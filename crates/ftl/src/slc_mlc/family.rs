@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::fault::Faults;
 use base::units::{Bytes, SECTOR};
-use flash::backend::{Arbitration, Completion, Controllers, ModeTimes, Timing, Transfer};
+use flash::backend::{Arbitration, Completion, Controllers, SlcTiming, Timing, Transfer};
 use flash::nand::Geometry;
 
 use super::{MappingSpec, SlcMlcConfig, SlcMlcSpec, ThresholdBy};
@@ -142,9 +142,14 @@ impl Family for SlcMlcFamily {
         }
     }
 
-    fn slc_mode(&self, ftl: &FtlSpec) -> Option<ModeTimes> {
-        let density = ftl.chang.as_ref()?.density.as_ref()?;
-        Some(ModeTimes { read: density.read, program: density.program })
+    fn slc_mode(&self, site: &Site<'_>) -> Option<SlcTiming> {
+        let density = site.ftl.chang.as_ref()?.density.as_ref()?;
+        Some(SlcTiming {
+            read: density.read,
+            program: density.program,
+            bits: site.part.bits_per_cell(),
+            endurance: None,
+        })
     }
 }
 

@@ -103,7 +103,7 @@ impl Fold {
     /// Takes target blocks for the copies. If there are too few for SLC mode, the fold leaves that mode. Returns false
     /// if there is none at all.
     fn take_targets(&mut self, mlc: &mut Mlc) -> bool {
-        let half = Mode::Slc.pages(mlc.pages);
+        let half = Mode::Slc.pages(mlc.pages, 2);
         let needed = |fold: &Self| {
             let is_slc = fold.mode == Mode::Slc;
             let has = |part| fold.copies.iter().any(|copy| !is_slc || mlc.split(copy.lpn).1 / half == part);
@@ -138,7 +138,7 @@ impl Fold {
 
     fn copy(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, gathered: Option<Handle<List>>) -> Next {
         let list = flash.backend.open_list(Class::Other, 0);
-        let part = self.mode.pages(disk.mlc.pages);
+        let part = self.mode.pages(disk.mlc.pages, 2);
         self.phase = Phase::Copying;
         // Without a payload, nothing of the sectors that the copies take along is left to hand over.
         if self.mode == Mode::Full && (!flash.backend.has_content() || gathered.is_none()) {
@@ -173,7 +173,7 @@ impl Fold {
     /// All copies are on flash: the targets become the data blocks, and the old chain is erased.
     fn copied(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, list: Handle<List>) -> Next {
         flash.backend.release(list);
-        let part = self.mode.pages(disk.mlc.pages);
+        let part = self.mode.pages(disk.mlc.pages, 2);
         let media = flash.backend.media();
         // A program that tears a page fails its block.
         let torn = |block: u32| {

@@ -247,7 +247,7 @@ impl Mlc {
             Spare::Empty | Spare::Torn => None,
         });
         let base = bases.next()??;
-        let half = Mode::Slc.pages(self.pages);
+        let half = Mode::Slc.pages(self.pages, 2);
         let possible = base == 0 || self.mapping.blocks()[block].mode == Mode::Slc && base == half;
         (possible && bases.all(|other| other == Some(base))).then_some(base)
     }

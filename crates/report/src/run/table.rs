@@ -8,8 +8,8 @@ use ssd::Status;
 
 use study::metric::Dimension;
 use study::summary::{
-    FAILURES, Latencies, LogSummary, MapSummary, SlcMlcSummary, StreamSummary, StreamsSummary, Summary,
-    amplifications_differ, mean,
+    FAILURES, Latencies, LogSummary, MapSummary, SlcCacheSummary, SlcMlcSummary, StreamSummary, StreamsSummary,
+    Summary, amplifications_differ, mean,
 };
 use study::text::{capacities, count, decimal_bytes, duration, percent, percent_above_zero, rate};
 use study::validity::BEYOND;
@@ -191,6 +191,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     }
     lines.extend(summary.slc_mlc.iter().flat_map(slc_mlc));
     lines.extend(summary.streams.iter().flat_map(streams));
+    lines.extend(summary.slc_cache.as_ref().map(slc_cache));
     lines.extend(suspensions(summary));
     let used = &summary.utilisation;
     let groups = [
@@ -345,6 +346,15 @@ fn streams(of: &StreamsSummary) -> [String; 2] {
         shares.collect::<Vec<_>>().join(", ")
     };
     [format!("streams of the host: {}", each(&of.host)), format!("streams of copies: {}", each(&of.copies))]
+}
+
+/// Where host data went, and the level of the SLC cache.
+fn slc_cache(of: &SlcCacheSummary) -> String {
+    let (cached, direct) = (percent(of.share), percent(1.0 - of.share));
+    format!(
+        "SLC cache: {cached} of the host's data, {direct} direct; at the end {} of {} superblocks",
+        of.superblocks, of.limit
+    )
 }
 
 /// The share of writes that went to SLC flash, and the factors of the closed form.

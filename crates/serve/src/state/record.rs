@@ -6,7 +6,7 @@
 //!
 //! ```text
 //! slot    0 logical number   4 version   8 erases of its block   12 kind, flags   16 opening   24 sum of the content
-//! block   0 erases           4 flags     8 openings
+//! block   0 erases           4 flags     8 openings                 16 erases in SLC mode
 //! ```
 
 use base::units::Lpn;
@@ -129,13 +129,15 @@ pub(super) fn of_block(number: u32, block: BlockRecord) -> Record {
     record[..4].copy_from_slice(&block.erases.to_le_bytes());
     record[4] = if block.bad { BAD } else { 0 };
     record[8..16].copy_from_slice(&block.openings.to_le_bytes());
+    record[16..20].copy_from_slice(&block.slc_erases.to_le_bytes());
     seal(Of::Block, number, record)
 }
 
 /// The block of a record; `None` if it is damaged.
 pub(super) fn block(number: u32, record: &[u8]) -> Option<BlockRecord> {
     let is_ours = is_whole(Of::Block, number, record) && record[4] <= BAD;
-    let block = BlockRecord { erases: small(record, 0), bad: record[4] & BAD != 0, openings: word(record, 8) };
+    let (erases, slc_erases) = (small(record, 0), small(record, 16));
+    let block = BlockRecord { erases, slc_erases, bad: record[4] & BAD != 0, openings: word(record, 8) };
     is_ours.then_some(block)
 }
 
@@ -172,8 +174,8 @@ mod tests {
         }
 
         #[test]
-        fn a_record_keeps_its_block(number in any::<u32>(), erases in any::<u32>(), bad in any::<bool>(), openings in any::<u64>(), bit in 0..256_usize) {
-            let of = BlockRecord { erases, bad, openings };
+        fn a_record_keeps_its_block(number in any::<u32>(), [erases, slc_erases] in any::<[u32; 2]>(), bad in any::<bool>(), openings in any::<u64>(), bit in 0..256_usize) {
+            let of = BlockRecord { erases, slc_erases, bad, openings };
             let mut record = of_block(number, of);
             prop_assert_eq!(block(number, &record), Some(of));
             prop_assert_eq!(slot(number, &record), None, "no record of a slot");

@@ -21,6 +21,7 @@ pub(super) const CAUSES: [&str; Cause::COUNT + 1] = [
     "flushes",
     "padding",
     "recovery",
+    "folding",
 ];
 
 /// Observations over which the write amplification is taken: five seconds.

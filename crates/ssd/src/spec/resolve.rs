@@ -140,7 +140,7 @@ impl Spec {
         if !faults.0.is_empty() {
             return Err(faults.0);
         }
-        timing.slc_mode = family.slc_mode(&self.ftl);
+        timing.slc_mode = family.slc_mode(&site);
         (timing.cache_across, timing.gang) = (self.flash.cache_across_lists, self.flash.gang);
         timing.paired = if self.flash.paired_pages { part.page_types() } else { 1 };
         let backend = Config {

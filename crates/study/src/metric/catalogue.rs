@@ -82,6 +82,7 @@ pub const fn meaning_of_cause(cause: Cause) -> &'static str {
         Cause::Map => "Map tables in flash: translation pages, block maps",
         Cause::Flush => "A flush by the host",
         Cause::Pad => "Filling of a program that has too little data",
+        Cause::Fold => "Folding of an SLC cache",
         Cause::Recovery => "Rebuilding of state after power returns, and rescue of data from a failing block",
     }
 }
@@ -250,6 +251,14 @@ const SLC: [Meaning; 25] = [
     ("commands.OP.CAUSE", "Commands of the SLC flash, of one cause"),
 ];
 
+const SLC_CACHE: [Meaning; 5] = [
+    ("share", "Share of the host's mapping units that were programmed in SLC mode"),
+    ("cached", "Mapping units programmed in SLC mode"),
+    ("direct", "Mapping units of the host programmed in full blocks"),
+    ("superblocks", "Superblocks in SLC mode at the end"),
+    ("limit", "Superblocks that may be in SLC mode when the drive is as full as at the end"),
+];
+
 const FLOW: [Meaning; 9] = [
     ("mean", "Mean response time of the flow's reads and writes"),
     ("accumulated", "Sum of their response times"),
@@ -304,6 +313,7 @@ pub fn catalogue() -> Vec<Group> {
         group("Merges of log blocks", "drives with `ftl.kind` `bast` or `fast`", "log.", &LOG),
         group("Merges of superblocks", "drives with `ftl.kind` `hydra`", "merges.", &MERGES),
         group("SLC and MLC flash", "drives with `ftl.kind` `chang`", "slc.", &SLC),
+        group("SLC cache", "drives with `ftl.slc-cache`", "slc-cache.", &SLC_CACHE),
     ]
 }
 
@@ -359,7 +369,7 @@ mod tests {
     fn the_catalogue_and_the_help_agree() {
         let listed = listed();
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        for group in ["map", "log", "merges", "slc"] {
+        for group in ["map", "log", "merges", "slc", "slc-cache"] {
             let starts = format!("{group}.STAT");
             let help = HELP.iter().find(|line| line.starts_with(&starts)).expect("a line of the help");
             let words: BTreeSet<&str> = help.split(|c| !is_name(c)).collect();

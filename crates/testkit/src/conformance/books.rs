@@ -35,7 +35,7 @@ fn wear(host: &mut Host, before: &Counters) {
 }
 
 /// The causes for which mapping units are moved.
-const MOVES: [Cause; 4] = [Cause::Gc, Cause::Wear, Cause::Merge, Cause::Recovery];
+const MOVES: [Cause; 5] = [Cause::Gc, Cause::Wear, Cause::Merge, Cause::Recovery, Cause::Fold];
 
 fn requests(host: &Host, counters: &Counters) {
     let answered: [u64; 4] = std::array::from_fn(|kind| counters.requests[kind] + counters.failed[kind]);
@@ -74,7 +74,10 @@ fn units(trial: &Trial<'_>, counters: &Counters) {
     let all = flash.op(Op::Program);
     let units = all.slots - pad.slots;
     assert_eq!(pad.commands + pad.pages, 0, "padding is no command of its own");
-    let room = if whole == 0 { all.pages * slots } else { all.commands * whole };
+    // A program in SLC mode covers one row.
+    let rows = counters.slc_cache.map_or(0, |cache| cache.programs) * u64::from(trial.resolved.geometry.row_slots());
+    let in_slc_mode = counters.slc_cache.map_or(0, |cache| cache.programs);
+    let room = if whole == 0 { all.pages * slots } else { (all.commands - in_slc_mode) * whole + rows };
     assert_eq!(room, units + pad.slots, "slots of all pages programmed, and mapping units and padding in them");
     let copied = flash.op(Op::CopyBack);
     assert_eq!(copied.pages * slots, copied.slots, "copy-back moves whole pages");

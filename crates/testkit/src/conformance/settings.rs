@@ -9,6 +9,7 @@ mod plane_reads;
 mod policies;
 mod reserve;
 mod samples;
+mod slc_cache;
 mod slc_mlc;
 mod streams;
 mod suspend;
@@ -503,6 +504,7 @@ pub fn settings() -> Vec<Setting> {
     let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
     book.placements();
     settings = for_every_map(book.settings, Book::paces);
+    settings = for_every_map(settings, Book::slc_caches);
     settings.extend(samples::settings_of(&[own()]));
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings

@@ -156,6 +156,12 @@ pub fn fixtures() -> Vec<Fixture> {
              gc = { victim = { policy = \"cost-age-times\", age = \"time\" } }\n",
         ),
         fixture(
+            "page, streams by oracle",
+            PART,
+            "channels = 2\nchips = 2\n",
+            "[ftl]\nover-provisioning = \"68%\"\nstreams = { host = { policy = \"oracle\", limits = [\"64KiB\"] } }\n",
+        ),
+        fixture(
             "page, streams by size",
             PART,
             "channels = 2\nchips = 2\n",
@@ -247,6 +253,9 @@ pub fn fixtures() -> Vec<Fixture> {
             &format!("part = \"dirik-2009\"\nchannels = 2\nchips = 3\n{size}\npages = 8\nplanes = 1\n"),
             "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"48%\"\n",
         ));
+    }
+    for (name, part, flash, ftl) in super::slc_cache::devices(PART) {
+        fixtures.push(fixture(name, &part, flash, ftl));
     }
     fixtures.extend(merging());
     super::own::register_fewest().expect("a name of one version");
@@ -416,6 +425,8 @@ pub struct Ran {
     pub hash: u64,
     /// The erase count of each block: the choice of a block within a die changes no event.
     pub erases: Vec<u32>,
+    /// Requests that failed, by kind: data that is lost changes no event.
+    pub failed: [u64; 4],
 }
 
 /// Runs a load on a full drive.
@@ -440,7 +451,8 @@ pub fn run(device: &Resolved, load: Load) -> Ran {
     player.run_until_idle();
     let mut erases = player.ssd.erase_counts();
     erases.extend(player.ssd.slc_erase_counts());
-    Ran { hash: player.ssd.counters().event_hash, erases }
+    let counters = player.ssd.counters();
+    Ran { hash: counters.event_hash, erases, failed: counters.failed }
 }
 
 struct Player {

@@ -36,6 +36,22 @@ const fn on(key: &'static str, devices: &'static [&'static str], reason: &'stati
     Exception { key, devices, reason }
 }
 
+/// Page-mapped drives without an SLC cache.
+const WITHOUT_CACHE: [&str; 12] = [
+    "page, one queue",
+    "page, planes*",
+    "page, wears*",
+    "page, queue*",
+    "page, b*",
+    "page, suspends*",
+    "page, cancels*",
+    "page, checkpoints",
+    "page, streams*",
+    "page, map*",
+    "page, pace*",
+    "page, placement*",
+];
+
 /// A policy of the program.
 const REGISTERED: &str = "what the program has not registered is refused";
 
@@ -54,6 +70,18 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         "what the maker promises; flash.faults.initial-bad-blocks is what happens",
     ),
     on("ftl.version", &["own, *"], REGISTERED),
+    on(
+        "ftl.streams.host(oracle).limits[]",
+        &["page, streams by oracle"],
+        "only a session knows the writes to come: it runs twice",
+    ),
+    on(
+        "flash.custom-part.slc_mode.endurance",
+        &["page, SLC cache that*"],
+        "wear, as long as flash.faults.wear-out is off",
+    ),
+    on("ftl.slc-cache.streams", &["page, SLC cache that*"], "there is one stream"),
+    on("flash.custom-part.slc_mode", &WITHOUT_CACHE, "what the part could do: ftl.slc-cache uses it"),
     on("ftl.map(own).name", &["page, map own*"], REGISTERED),
     on("ftl.map(own).version", &["page, map own*"], REGISTERED),
     on("ftl.map(dftl).evict(own).name", &["page, map dftl, own*"], REGISTERED),
@@ -75,6 +103,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     printed("slc.custom-part.source", "says where the numbers come from"),
     printed("slc.custom-part.cell", "the price, and how many times there may be for kinds of pages"),
     printed("slc.custom-part.cost_per_gib", "the price"),
+    printed("slc.custom-part.slc_mode", "what the part could do: the SLC flash has no cache"),
     printed(
         "slc.custom-part.initial_bad_blocks",
         "what the maker promises; flash.faults.initial-bad-blocks is what happens",
@@ -115,6 +144,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
             "page, one queue",
             "page, checkpoints",
             "page, pace*",
+            "page, SLC cache that*",
             "page, pl*",
             "page, q*",
             "page, suspends at steps",

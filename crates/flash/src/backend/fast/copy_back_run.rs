@@ -155,16 +155,16 @@ impl Backend {
     #[inline]
     fn time_of_turn(&self, turns: &[Handle<Command>], turn: u32) -> Span {
         let timing = &self.rules.timing;
-        if timing.read.len() == 1 && timing.program.len() == 1 {
+        if timing.read.len() == 1 && timing.program.len() == 1 && timing.slc_mode.is_none() {
             return timing.cycles.busy + timing.read[0] + timing.program[0];
         }
         let runs = turns.len() as u32;
         let (handle, page) = (turns[(turn % runs) as usize], turn / runs);
         let geometry = self.media.geometry();
-        let (_, source) = geometry.locate(self.table.slots[handle.index()].psn);
+        let (from, source) = geometry.locate(self.table.slots[handle.index()].psn);
         let row = |offset| geometry.page_and_plane(offset + page).0;
         let program = timing.program_time(row(self.table.commands[handle].target.offset));
-        timing.cycles.busy + timing.read_time(row(source)) + program
+        timing.cycles.busy + self.rules.read_time(&self.media, from, row(source)) + program
     }
 
     /// The time of the next `count` turns.

@@ -112,7 +112,7 @@ fn a_power_cut_during_the_data_transfer_leaves_the_page_erased() {
 fn a_block_in_slc_mode_has_its_own_times() {
     let mut bench = bench();
     let (read, program) = (Span::from_us(10), Span::from_us(90));
-    bench.backend.rules.timing.slc_mode = Some(ModeTimes { read, program });
+    bench.backend.rules.timing.slc_mode = Some(SlcTiming { read, program, bits: 2, endurance: None });
     let list = bench.list(Op::Program, 0, 0, 2);
     let mut next = bench.backend.list(list).first();
     while let Some(page) = next {

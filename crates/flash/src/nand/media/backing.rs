@@ -36,6 +36,8 @@ pub struct SlotRecord {
 pub struct BlockRecord {
     /// Program/erase cycles.
     pub erases: u32,
+    /// Those of them that ended a use in SLC mode.
+    pub slc_erases: u32,
     /// The block is bad.
     pub bad: bool,
     /// Openings of all blocks before this record was made.
@@ -162,7 +164,7 @@ impl Media {
     pub fn recall_block(&mut self, block: BlockId, record: BlockRecord) {
         let state = &mut self.blocks[block.index()];
         let before = std::mem::replace(&mut state.bad, record.bad);
-        state.erases = record.erases;
+        (state.erases, state.slc_erases) = (record.erases, record.slc_erases);
         self.bad = self.bad + u64::from(record.bad) - u64::from(before);
         self.births = self.births.max(record.openings);
     }
@@ -256,7 +258,10 @@ impl Media {
 
     fn block_records(&self, superblock: SuperblockId) -> impl Iterator<Item = BlockRecord> + '_ {
         let openings = self.births;
-        let record = move |block: &super::Block| BlockRecord { erases: block.erases, bad: block.bad, openings };
+        let record = move |block: &super::Block| {
+            let super::Block { erases, slc_erases, bad, .. } = *block;
+            BlockRecord { erases, slc_erases, bad, openings }
+        };
         self.planes(superblock).iter().map(record)
     }
 

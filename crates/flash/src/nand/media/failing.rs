@@ -76,7 +76,8 @@ mod tests {
     /// Superblocks of two planes, with rows of four slots in two pages; the `nth` page program fails.
     fn media(one_shot: u32, nth: u64) -> Media {
         let geometry = Geometry::new(1, 1, 1, 2, 2, 4, 6, 2, 2).expect("a small array");
-        let mut media = Media::new(geometry, 10, one_shot, Faults::new(&FaultSpec::default(), 1));
+        let mut media =
+            Media::new(geometry, 10, one_shot, Faults::new(&FaultSpec::default(), 1)).with_slc_mode(2, None);
         media.faults_mut().fail_program(nth);
         media
     }

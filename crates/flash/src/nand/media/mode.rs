@@ -1,4 +1,8 @@
-//! SLC mode: a block of a part with more bits per cell stores one bit per cell, and has half its pages.
+//! SLC mode: a block of a part with more bits per cell stores one bit per cell, and has fewer pages.
+
+use base::units::SuperblockId;
+
+use super::{Block, Media};
 
 /// The bits per cell of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -6,33 +10,89 @@ pub enum Mode {
     /// All bits of the part's cells.
     #[default]
     Full,
-    /// One bit per cell, in a part of two: half the pages, each faster (Kgil et al., as described by Chang, Sec.
-    /// 5.1).
+    /// One bit per cell, in a part of several: fewer pages, each faster (Kgil et al., as described by Chang, Sec. 5.1).
     Slc,
 }
 
 impl Mode {
-    /// Pages in this mode of a block of `pages` pages.
+    /// Pages in this mode of a block of `pages` pages, whose part has so many bits per cell.
     #[must_use]
-    pub const fn pages(self, pages: u32) -> u32 {
+    pub const fn pages(self, pages: u32, bits: u32) -> u32 {
         match self {
             Self::Full => pages,
-            Self::Slc => pages / 2,
+            Self::Slc => pages / bits,
         }
+    }
+}
+
+/// SLC mode, as a part has it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SlcMode {
+    /// Bits per cell in the other mode.
+    bits: u32,
+    /// The rated cycles of a block that is always in SLC mode, if they are not those of the other.
+    endurance: Option<u32>,
+}
+
+impl SlcMode {
+    pub(super) const NONE: Self = Self { bits: 1, endurance: None };
+}
+
+impl Media {
+    /// The array of a part with so many bits per cell, of which a block in SLC mode stores one. Such a block is rated for
+    /// `endurance` cycles, or for those of the other mode.
+    #[must_use]
+    pub const fn with_slc_mode(mut self, bits: u32, endurance: Option<u32>) -> Self {
+        self.slc_mode = SlcMode { bits, endurance };
+        self
+    }
+
+    /// The share of its rated cycles that a superblock has had: that of its most worn block. Each erase takes the share of the mode
+    /// that it ends.
+    #[must_use]
+    pub fn wear(&self, superblock: SuperblockId) -> f64 {
+        self.planes(superblock).iter().map(|block| self.wear_of(block)).fold(0.0, f64::max)
+    }
+
+    fn wear_of(&self, block: &Block) -> f64 {
+        let slc_erases = self.slc_mode.endurance.map_or(0, |_| block.slc_erases);
+        let full = f64::from(block.erases - slc_erases) / f64::from(self.endurance);
+        full + f64::from(slc_erases) / f64::from(self.slc_mode.endurance.unwrap_or(1))
+    }
+
+    /// True if a block has had its rated cycles.
+    pub(super) fn is_worn_out(&self, block: &Block) -> bool {
+        match self.slc_mode.endurance {
+            None => block.erases >= self.endurance,
+            Some(_) => self.wear_of(block) >= 1.0,
+        }
+    }
+
+    /// The mode of a superblock since its first program; an erased superblock has none yet.
+    #[must_use]
+    #[inline]
+    pub fn mode(&self, superblock: SuperblockId) -> Mode {
+        self.blocks[self.geometry.block(superblock, 0).index()].mode
+    }
+
+    /// Pages of a block in a mode.
+    #[must_use]
+    pub const fn pages_in(&self, mode: Mode) -> u32 {
+        mode.pages(self.geometry.pages, self.slc_mode.bits)
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::Mode;
-    use crate::nand::{FaultSpec, Faults, Geometry, Media, Spare, Stream, Target};
-    use base::units::{Lpn, SuperblockId};
+    use super::*;
+    use crate::nand::{FaultSpec, Faults, Geometry, Spare, Stream, Target};
+    use base::units::Lpn;
 
     const BLOCK: SuperblockId = SuperblockId::new(2);
 
-    fn media() -> Media {
+    fn media(bits: u32) -> Media {
         let geometry = Geometry::new(1, 1, 1, 1, 1, 4, 6, 1, 1).expect("a small array");
-        Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1))
+        Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1)).with_slc_mode(bits, None)
     }
 
     fn program(media: &mut Media, mode: Mode, pages: std::ops::Range<u32>) -> bool {
@@ -43,25 +103,45 @@ mod tests {
     }
 
     #[test]
-    fn a_block_has_half_its_pages_until_it_is_erased() {
-        let mut media = media();
-        assert!(program(&mut media, Mode::Slc, 0..3));
-        assert_eq!(media.mode(BLOCK), Mode::Slc);
-        media.erase(BLOCK);
-        assert_eq!(media.mode(BLOCK), Mode::Full);
-        assert!(program(&mut media, Mode::Full, 0..6));
+    fn a_block_has_a_page_for_each_word_line_until_it_is_erased() {
+        for bits in [2, 3] {
+            let mut media = media(bits);
+            assert!(program(&mut media, Mode::Slc, 0..6 / bits));
+            assert_eq!((media.mode(BLOCK), media.unwritten_from(BLOCK)), (Mode::Slc, None));
+            media.erase(BLOCK);
+            assert_eq!(media.mode(BLOCK), Mode::Full);
+            assert!(program(&mut media, Mode::Full, 0..6));
+        }
+    }
+
+    #[test]
+    fn an_erase_wears_a_block_by_the_mode_that_it_ends() {
+        let spec = FaultSpec { wear_out: true, ..FaultSpec::default() };
+        let geometry = Geometry::new(1, 1, 1, 1, 1, 4, 6, 1, 1).expect("a small array");
+        let mut media = Media::new(geometry, 10, 1, Faults::new(&spec, 1)).with_slc_mode(3, Some(40));
+        for _ in 0..20 {
+            program(&mut media, Mode::Slc, 0..1);
+            assert!(media.erase(BLOCK));
+        }
+        assert_eq!((media.erases(BLOCK), media.wear(BLOCK)), (20, 0.5));
+        for _ in 0..5 {
+            program(&mut media, Mode::Full, 0..1);
+            assert!(media.erase(BLOCK));
+        }
+        assert_eq!(media.wear(BLOCK), 1.0);
+        assert!(!media.erase(BLOCK), "it is worn out");
     }
 
     #[test]
     #[should_panic(expected = "which has 3 pages in its mode")]
     fn a_page_that_slc_mode_does_not_have_is_not_programmed() {
-        program(&mut media(), Mode::Slc, 0..4);
+        program(&mut media(2), Mode::Slc, 0..4);
     }
 
     #[test]
     #[should_panic(expected = "opened in Full")]
     fn a_block_keeps_its_mode() {
-        let mut media = media();
+        let mut media = media(2);
         program(&mut media, Mode::Full, 0..1);
         program(&mut media, Mode::Slc, 1..2);
     }

@@ -69,7 +69,7 @@ impl Media {
     /// Checks that the rows of a program exist in its mode, and that one command programs them.
     #[inline]
     fn check_rows(&self, target: Target, (first, last): (u32, u32), mode: Mode) {
-        let pages = mode.pages(self.geometry.pages);
+        let pages = self.pages_in(mode);
         assert!(last < pages, "program of page {last} of {}, which has {pages} pages in its mode", target.superblock);
         assert!(
             first == last || first / self.one_shot == last / self.one_shot,

@@ -10,12 +10,12 @@ use std::fmt;
 use std::io::{self, Read, Write};
 
 use super::writes::Writes;
-use super::{Backing, Block, Content, Images, Media, Mode, Spares, Stream};
+use super::{Backing, Block, Content, Images, Media, Mode, SlcMode, Spares, Stream};
 use crate::nand::{Faults, Geometry, SectorKind, read_numbers, write_numbers};
 
 const MAGIC: [u8; 16] = *b"flashloom media\n";
 /// Raised whenever the meaning of a byte changes.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 /// Bytes that are hashed and written at once.
 const CHUNK: usize = 1 << 16;
 
@@ -236,6 +236,7 @@ impl Media {
             sink.word(block.opened)?;
             sink.small(block.next_page)?;
             sink.small(block.erases)?;
+            sink.small(block.slc_erases)?;
             let slc = if block.mode == Mode::Slc { SLC } else { 0 };
             let broken = if block.bad { BAD } else { 0 } | if block.failing { FAILING } else { 0 };
             sink.put(&[block.stream.byte() | slc, broken])?;
@@ -328,6 +329,7 @@ impl Media {
             endurance,
             one_shot,
             paired: 1,
+            slc_mode: SlcMode::NONE,
             blocks,
             spares,
             payload,
@@ -348,16 +350,16 @@ impl Media {
 }
 
 fn block<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Block, SnapshotError> {
-    let (order, next_page, erases) = (tap.word()?, tap.small()?, tap.small()?);
+    let (order, next_page, erases, slc_erases) = (tap.word()?, tap.small()?, tap.small()?, tap.small()?);
     let mut flags = [0; 2];
     tap.get(&mut flags)?;
     let mode = if flags[0] & SLC == 0 { Mode::Full } else { Mode::Slc };
     let stream = Stream::of_byte(flags[0] & !SLC).ok_or(SnapshotError::Damaged)?;
-    if flags[1] > (BAD | FAILING) || next_page > geometry.pages {
+    if flags[1] > (BAD | FAILING) || next_page > geometry.pages || slc_erases > erases {
         return Err(SnapshotError::Damaged);
     }
     let (bad, failing) = (flags[1] & BAD != 0, flags[1] & FAILING != 0);
-    Ok(Block { opened: order, stream, mode, next_page, erases, bad, failing, sparse: false })
+    Ok(Block { opened: order, stream, mode, next_page, erases, slc_erases, bad, failing, sparse: false })
 }
 
 fn payload<R: Read>(
@@ -436,7 +438,8 @@ mod tests {
             let data: Vec<S> = (0..8).map(|i| if stamped { stamp(i + 1) } else { derived(i) }).collect();
             let spare = |i: usize| (Spare::Data { lpn: Lpn::new(7 + i as u32), version: 3 }, i == 2);
             let target = Target { superblock: SuperblockId::new(superblock), offset: 0 };
-            let mode = if stamped { Mode::Full } else { Mode::Slc };
+            // The last one is erased again.
+            let mode = if superblock == 0 { Mode::Full } else { Mode::Slc };
             media.program_sectors(target, 4, (Stream::COPIES, mode), spare, &data);
         }
         media.erase(SuperblockId::new(2));

@@ -251,7 +251,7 @@ fn keys(table: &Table) -> Vec<String> {
 /// A part that has only the values that every part has.
 fn required() -> Table {
     let mut part = Part::presets().next().expect("there are presets").clone();
-    part.cost_per_gib = None;
+    (part.cost_per_gib, part.slc_mode) = (None, None);
     let Bus { change_column, t_ccs, t_adl, t_rhw, t_wb, status, .. } = &mut part.bus;
     for span in [change_column, t_ccs, t_adl, t_rhw, t_wb, status] {
         *span = Span::ZERO;

@@ -4,7 +4,7 @@ use std::fmt;
 
 use base::units::Bytes;
 
-use super::Part;
+use super::{Cell, Part};
 
 /// The largest page: a thousand times the pages of existing flash.
 const MOST_PAGE: Bytes = Bytes::new(16 << 20);
@@ -53,6 +53,8 @@ pub enum PartError {
     },
     /// Multi-plane operations on a die with one plane.
     MultiPlaneOfOne,
+    /// SLC mode of a part that stores one bit per cell anyway.
+    SlcModeOfSlc,
     /// More factory bad blocks than blocks.
     AllBad,
     /// A page larger than that of any flash.
@@ -95,6 +97,7 @@ impl PartError {
             Self::PartialWordLine { .. } | Self::PartialOneShot { .. } => "geometry.pages_per_block",
             Self::OneShotTimes { .. } => "timing.program",
             Self::MultiPlaneOfOne => "features.multi_plane",
+            Self::SlcModeOfSlc => "slc_mode",
             Self::AllBad => "initial_bad_blocks",
             Self::BusEnergy { .. } => "electrical.bus_pj_per_byte",
             Self::Cost { .. } => "cost_per_gib",
@@ -135,6 +138,7 @@ impl fmt::Display for PartError {
             Self::MultiPlaneOfOne => f.write_str(
                 "features.multi_plane is true, but geometry.planes_per_die is 1: set it to false or give more planes",
             ),
+            Self::SlcModeOfSlc => f.write_str("slc_mode is given, but the cells store one bit anyway: leave it out"),
             Self::AllBad => {
                 f.write_str("initial_bad_blocks of 100% or more leaves no block: write a smaller share, e.g. \"2%\"")
             }
@@ -178,7 +182,16 @@ impl Part {
             ("timing.erase", timing.erase.is_zero()),
             ("timing.one_shot", timing.one_shot == 0),
         ];
-        faults.extend(zero.into_iter().filter(|(_, zero)| *zero).map(|(field, _)| PartError::Zero { field }));
+        let slc = self.slc_mode.as_ref();
+        let zero = zero.into_iter().chain([
+            ("slc_mode.read", slc.is_some_and(|mode| mode.read.is_zero())),
+            ("slc_mode.program", slc.is_some_and(|mode| mode.program.is_zero())),
+            ("slc_mode.endurance", slc.is_some_and(|mode| mode.endurance == 0)),
+        ]);
+        if slc.is_some() && self.cell == Cell::Slc {
+            faults.push(PartError::SlcModeOfSlc);
+        }
+        faults.extend(zero.filter(|(_, zero)| *zero).map(|(field, _)| PartError::Zero { field }));
         if geometry.page.sectors().is_none() {
             faults.push(PartError::PageNotSectors { page: geometry.page });
         }
@@ -235,7 +248,7 @@ impl Part {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nand::part::Cell;
+    use crate::nand::part::{Cell, SlcMode};
     use base::units::{Ratio, Span};
 
     fn faults(change: impl FnOnce(&mut Part)) -> Vec<PartError> {
@@ -265,6 +278,16 @@ mod tests {
         let (pages_per_block, one_shot) = (1536, 5);
         assert_eq!(faults(|p| p.timing.one_shot = one_shot), [PartError::PartialOneShot { pages_per_block, one_shot }]);
         assert_eq!(faults(|p| p.geometry.planes_per_die = 1), [PartError::MultiPlaneOfOne]);
+        let us = Span::from_us;
+        let mode = |read, program, endurance| Some(SlcMode { read: us(read), program: us(program), endurance });
+        assert_eq!(faults(|p| p.slc_mode = mode(25, 200, 30_000)), []);
+        assert_eq!(faults(|p| p.slc_mode = mode(0, 200, 30_000)), zero("slc_mode.read"));
+        assert_eq!(faults(|p| p.slc_mode = mode(25, 0, 30_000)), zero("slc_mode.program"));
+        assert_eq!(faults(|p| p.slc_mode = mode(25, 200, 0)), zero("slc_mode.endurance"));
+        let slc = |p: &mut Part| {
+            (p.cell, p.timing.read, p.slc_mode) = (Cell::Slc, vec![us(25)], mode(25, 200, 30_000));
+        };
+        assert_eq!(faults(slc), [PartError::SlcModeOfSlc]);
         assert_eq!(faults(|p| p.initial_bad_blocks = Ratio::new(1.0)), [PartError::AllBad]);
         assert_eq!(faults(|p| p.electrical.bus_pj_per_byte = -1.0), [PartError::BusEnergy { given: -1.0 }]);
         for given in [0.0, -1.0, f64::INFINITY] {

@@ -43,5 +43,6 @@ impl BlockManager {
             }
         }
         assert_eq!(self.free_blocks(), free, "free superblocks");
+        self.check_cache(media);
     }
 }

@@ -41,6 +41,7 @@ impl BlockManager {
     pub(in crate::page) fn retire(&mut self, flash: &mut Flash<'_>, pool: u32, superblock: SuperblockId) {
         flash.backend.media_mut().retire(superblock);
         self.table.set_state(superblock, State::Bad);
+        self.note_gone(pool, superblock);
         self.pools[pool as usize].usable -= 1;
     }
 

@@ -1,7 +1,7 @@
 //! The places that a pool without a superblock to copy into may use.
 
 use base::units::SuperblockId;
-use flash::nand::{Media, Spare};
+use flash::nand::{Media, Mode, Spare};
 
 use super::BlockManager;
 use crate::sabotage::Sabotage;
@@ -61,9 +61,12 @@ impl BlockManager {
         fits.then_some(victim.map(|(_, superblock)| superblock))
     }
 
-    /// The offset of the first word line from which on a closed superblock is erased, if it can be continued there: not
-    /// behind a torn page.
+    /// The offset of the first word line from which on a closed superblock is erased, if copies can go there: not behind a torn
+    /// page, and not to one in SLC mode.
     pub(in crate::page) fn unwritten_end(&self, media: &Media, superblock: SuperblockId) -> Option<u32> {
+        if self.table.mode(superblock) == Mode::Slc {
+            return None;
+        }
         let written = media.unwritten_from(superblock)? * self.geometry.row_slots();
         let next = written.next_multiple_of(self.program_slots());
         let mut held = (0..written).map(|offset| media.spare(self.geometry.slot(superblock, offset)));

@@ -5,7 +5,7 @@ use std::ops::{Index, IndexMut};
 use base::engine::Handle;
 use base::units::{DieId, Psn, SuperblockId};
 use flash::backend::Command;
-use flash::nand::{Geometry, Stream};
+use flash::nand::{Geometry, Mode, Stream};
 
 use super::collection::Collection;
 use super::reserve::reserved;
@@ -19,6 +19,7 @@ pub(in crate::page) struct Open {
     pub(in crate::page) superblock: SuperblockId,
     /// Offset of the next program.
     pub(in crate::page) next: u32,
+    pub(in crate::page) mode: Mode,
     /// The latest program that had to wait for a read. Programs of a superblock run in order, so later ones wait for
     /// it.
     pub(in crate::page) gate: Option<Handle<Command>>,
@@ -264,7 +265,8 @@ mod tests {
         let mut pool = Pool::new(&geometry, 0, true, 0, Reserve { streams, shared_log: false, holds: Holds::Data });
         let all = (0..3).map(Stream::host).chain((0..2).map(Stream::copies));
         for (i, stream) in all.clone().enumerate() {
-            *pool.open(stream) = Some(Open { superblock: SuperblockId::new(i as u32), next: 0, gate: None });
+            *pool.open(stream) =
+                Some(Open { superblock: SuperblockId::new(i as u32), next: 0, mode: Mode::Full, gate: None });
         }
         for (i, stream) in all.enumerate() {
             assert_eq!(pool.open[stream].map(|open| open.superblock.index()), Some(i));

@@ -27,4 +27,10 @@ impl ProgramShape {
         let by_program_slots = Divisor::new(config.geometry.row_slots() * word_line);
         Self { one_shot, word_line, by_program_slots, whole_rows: config.whole_rows }
     }
+
+    /// The rows of programs in SLC mode: a page of each plane, and none needs another.
+    pub(in crate::page) fn in_slc_mode(config: &PageConfig) -> Self {
+        let by_program_slots = Divisor::new(config.geometry.row_slots());
+        Self { one_shot: 1, word_line: 1, by_program_slots, whole_rows: config.whole_rows }
+    }
 }

@@ -2,7 +2,7 @@
 
 use base::prefetch::prefetch;
 use base::units::{Psn, SuperblockId};
-use flash::nand::{Geometry, Stream};
+use flash::nand::{Geometry, Mode, Stream};
 
 /// The life of a superblock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -38,6 +38,8 @@ struct Info {
     map: bool,
     /// The stream that it was opened for.
     stream: Stream,
+    /// The mode that it was opened in.
+    mode: Mode,
 }
 
 /// The table of superblocks and a bit for every valid slot.
@@ -94,6 +96,15 @@ impl BlockTable {
 
     pub(in crate::page) fn set_stream(&mut self, superblock: SuperblockId, stream: Stream) {
         self.info[superblock.index()].stream = stream;
+    }
+
+    #[inline]
+    pub(in crate::page) fn mode(&self, superblock: SuperblockId) -> Mode {
+        self.info[superblock.index()].mode
+    }
+
+    pub(in crate::page) fn set_mode(&mut self, superblock: SuperblockId, mode: Mode) {
+        self.info[superblock.index()].mode = mode;
     }
 
     #[inline]

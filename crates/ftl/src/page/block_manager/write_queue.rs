@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use base::engine::Handle;
 use flash::backend::{Command, List};
-use flash::nand::Stream;
+use flash::nand::{Mode, Stream};
 
 use crate::page::streams::StreamCount;
 use crate::port::PageWrite;
@@ -19,6 +19,7 @@ pub(in crate::page) struct Assembly {
     /// Offset of its first slot, and the end of the slots that it may cover. Further rows of its word line may follow.
     pub(in crate::page) start: u32,
     pub(in crate::page) end: u32,
+    pub(in crate::page) mode: Mode,
 }
 
 /// The list of a stream in a pool, and its program under assembly.

@@ -225,7 +225,8 @@ impl Collector<'_> {
     /// there for another reason than their garbage. Translation pages may be about to take a superblock, too.
     fn must_collect(&self, pool: u32) -> bool {
         let chosen = &self.blocks.pools[pool as usize];
-        let for_garbage = chosen.gc.failing.is_empty() && chosen.gc.victims.iter().all(|v| v.cause == Cause::Gc);
+        let for_garbage = chosen.gc.failing.is_empty()
+            && chosen.gc.victims.iter().all(|v| matches!(v.cause, Cause::Gc | Cause::Fold));
         chosen.free.len() <= 1 + chosen.kept_for_copies()
             || !for_garbage
             || !chosen.queue.waiting.is_empty()

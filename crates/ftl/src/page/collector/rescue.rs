@@ -7,6 +7,7 @@
 
 use base::units::SuperblockId;
 use flash::backend::Cause;
+use flash::nand::Mode;
 
 use super::Collector;
 use crate::page::block_manager::pool::{Holds, Open};
@@ -50,7 +51,8 @@ impl Collector<'_> {
             self.blocks.victims[kind].remove(pool, superblock);
             self.blocks.table.set_state(superblock, State::Open);
             self.blocks.table.set_stream(superblock, copies);
-            *self.blocks.pools[pool as usize].open(copies) = Some(Open { superblock, next, gate: None });
+            *self.blocks.pools[pool as usize].open(copies) =
+                Some(Open { superblock, next, mode: Mode::Full, gate: None });
             return self.empty(flash, pool, victim);
         }
         if kind == Holds::Data

@@ -82,6 +82,7 @@ impl Mapping {
         }
         for (birth, superblock) in programmed {
             blocks.table.set_stream(superblock, birth.stream);
+            blocks.recall_mode(superblock, media.mode(superblock));
             let forgets = planted.is(Sabotage::StreamForgotten) && birth.stream.number() > 0;
             if forgets && media.unwritten_from(superblock).is_some() {
                 continue;

@@ -14,14 +14,14 @@ struct Link {
 
 /// The order of closing, for all pools.
 #[derive(Clone, Debug)]
-pub(super) struct AgeOrder {
+pub(in crate::page) struct AgeOrder {
     links: Vec<Link>,
     ends: Vec<(u32, u32)>,
     closings: u64,
 }
 
 impl AgeOrder {
-    pub(super) fn new(pools: u32, superblocks: u32) -> Self {
+    pub(in crate::page) fn new(pools: u32, superblocks: u32) -> Self {
         Self {
             links: vec![Link { before: NONE, after: NONE, closed: 0, at: Time::ZERO }; superblocks as usize],
             ends: vec![(NONE, NONE); pools as usize],
@@ -30,11 +30,11 @@ impl AgeOrder {
     }
 
     /// Bytes of memory of the lists of `pools` pools.
-    pub(super) const fn memory(pools: u64, superblocks: u64) -> u64 {
+    pub(in crate::page) const fn memory(pools: u64, superblocks: u64) -> u64 {
         superblocks * size_of::<Link>() as u64 + pools * size_of::<(u32, u32)>() as u64
     }
 
-    pub(super) fn append(&mut self, now: Time, pool: u32, superblock: u32) {
+    pub(in crate::page) fn append(&mut self, now: Time, pool: u32, superblock: u32) {
         let (head, tail) = self.ends[pool as usize];
         self.closings += 1;
         self.links[superblock as usize] = Link { before: tail, after: NONE, closed: self.closings, at: now };
@@ -46,7 +46,7 @@ impl AgeOrder {
         }
     }
 
-    pub(super) fn remove(&mut self, pool: u32, superblock: u32) {
+    pub(in crate::page) fn remove(&mut self, pool: u32, superblock: u32) {
         let Link { before, after, .. } = self.links[superblock as usize];
         let (head, tail) = &mut self.ends[pool as usize];
         if before == NONE {
@@ -62,7 +62,7 @@ impl AgeOrder {
     }
 
     /// Superblocks, those closed first at the beginning.
-    pub(super) fn oldest_first(&self, pool: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(in crate::page) fn oldest_first(&self, pool: u32) -> impl Iterator<Item = u32> + '_ {
         let head = self.ends[pool as usize].0;
         std::iter::successors((head != NONE).then_some(head), |sb| {
             let after = self.links[*sb as usize].after;
@@ -71,7 +71,7 @@ impl AgeOrder {
     }
 
     /// Superblocks, those closed last at the beginning.
-    pub(super) fn latest_first(&self, pool: u32) -> impl Iterator<Item = u32> + '_ {
+    pub(in crate::page) fn latest_first(&self, pool: u32) -> impl Iterator<Item = u32> + '_ {
         let tail = self.ends[pool as usize].1;
         std::iter::successors((tail != NONE).then_some(tail), |sb| {
             let before = self.links[*sb as usize].before;
@@ -80,12 +80,12 @@ impl AgeOrder {
     }
 
     /// The number of superblocks that were closed after this one, in any pool.
-    pub(super) fn closed_since(&self, superblock: u32) -> u64 {
+    pub(in crate::page) fn closed_since(&self, superblock: u32) -> u64 {
         self.closings - self.links[superblock as usize].closed
     }
 
     /// When a superblock was closed.
-    pub(super) fn closed_at(&self, superblock: u32) -> Time {
+    pub(in crate::page) fn closed_at(&self, superblock: u32) -> Time {
         self.links[superblock as usize].at
     }
 }

@@ -1,0 +1,308 @@
+//! The SLC cache: superblocks that the host fills in SLC mode, until they are folded to full ones.
+//!
+//! A superblock gets its mode when the host opens it, and keeps it until its erase. So the cache has no place of its own: it is
+//! the superblocks of each pool that are in SLC mode, at most as many as its size says at this fill of the drive. Nothing of
+//! the reserve changes, because a superblock in SLC mode holds fewer mapping units, and folding it always gains space.
+
+mod idle_timer;
+mod size;
+
+use base::units::{Bytes, SECTOR, SuperblockId, Time};
+use flash::nand::{Mode, Stream};
+
+use super::BlockManager;
+use super::shape::ProgramShape;
+use super::table::State;
+use crate::page::slc_cache_spec::WhenFull;
+use crate::page::victim::AgeOrder;
+use crate::page::{PageConfig, SlcCacheCounters};
+use crate::port::Flash;
+use crate::sabotage::Sabotage;
+
+use idle_timer::IdleTimer;
+use size::CacheSize;
+
+/// The SLC cache of a drive.
+#[derive(Clone, Debug)]
+pub(in crate::page) struct SlcCache {
+    /// The rows of a program in SLC mode.
+    shape: ProgramShape,
+    /// Mapping units of a superblock in SLC mode.
+    slots: u32,
+    size: CacheSize,
+    when_full: WhenFull,
+    /// Streams of host data that go there.
+    streams: u8,
+    levels: Vec<Level>,
+    /// Its closed superblocks, in the order of closing.
+    closed: AgeOrder,
+    idle: Option<IdleTimer>,
+    counters: SlcCacheCounters,
+}
+
+/// The superblocks of a pool that are in SLC mode.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Level {
+    /// All of them, from the opening to the end of the erase.
+    superblocks: u32,
+    /// Those of them that are victims, or that an erase is in progress of.
+    leaving: u32,
+}
+
+impl SlcCache {
+    pub(super) fn new(config: &PageConfig) -> Option<Box<Self>> {
+        let spec = config.slc_cache.as_ref()?;
+        let geometry = &config.geometry;
+        let groups = geometry.die_count() * geometry.groups();
+        Some(Box::new(Self {
+            shape: ProgramShape::in_slc_mode(config),
+            slots: slots_in_slc_mode(config),
+            size: CacheSize::new(spec, config),
+            when_full: spec.when_full,
+            streams: spec.streams.unwrap_or(u8::MAX),
+            levels: vec![Level::default(); groups as usize],
+            closed: AgeOrder::new(groups, geometry.superblock_count()),
+            idle: spec.idle.map(|idle| IdleTimer::new(idle.after, CacheSize::superblocks(idle.down_to, config) as u32)),
+            counters: SlcCacheCounters::default(),
+        }))
+    }
+
+    pub(super) fn memory(config: &PageConfig) -> u64 {
+        let Some(spec) = &config.slc_cache else { return 0 };
+        let geometry = &config.geometry;
+        let groups = u64::from(geometry.die_count()) * u64::from(geometry.groups());
+        let levels = groups * size_of::<Level>() as u64;
+        let closed = AgeOrder::memory(groups, u64::from(geometry.superblock_count()));
+        size_of::<Self>() as u64 + levels + closed + CacheSize::memory(spec)
+    }
+}
+
+/// Mapping units of a superblock in SLC mode.
+pub(in crate::page) fn slots_in_slc_mode(config: &PageConfig) -> u32 {
+    let bits = config.timing.slc_mode.map_or(1, |mode| mode.bits);
+    Mode::Slc.pages(config.geometry.pages, bits) * config.geometry.row_slots()
+}
+
+/// Data of a superblock in SLC mode, in each pool.
+pub(crate) fn bytes_in_slc_mode(config: &PageConfig) -> Bytes {
+    SECTOR * u64::from(config.geometry.sectors) * u64::from(slots_in_slc_mode(config))
+}
+
+impl BlockManager {
+    /// True if the drive has an SLC cache.
+    pub(in crate::page) const fn has_cache(&self) -> bool {
+        self.slc_cache.is_some()
+    }
+
+    /// The rows that programs of a mode cover.
+    #[inline]
+    pub(in crate::page) fn shape_in(&self, mode: Mode) -> &ProgramShape {
+        match (&self.slc_cache, mode) {
+            (Some(cache), Mode::Slc) => &cache.shape,
+            _ => &self.shape,
+        }
+    }
+
+    /// Mapping units of a superblock in a mode.
+    #[inline]
+    pub(in crate::page) fn slots_in(&self, mode: Mode) -> u32 {
+        match (&self.slc_cache, mode) {
+            (Some(cache), Mode::Slc) => cache.slots,
+            _ => self.geometry.superblock_slots(),
+        }
+    }
+
+    /// The mode in which the host opens its next superblock of a pool for a stream; `None` if it waits until the cache has been
+    /// folded.
+    pub(in crate::page) fn mode_to_open(&self, flash: &Flash<'_>, pool: u32, stream: Stream) -> Option<Mode> {
+        let Some(cache) = self.slc_cache.as_ref().filter(|_| pool < self.groups && flash.backend.is_timed()) else {
+            return Some(Mode::Full);
+        };
+        if stream.number() >= cache.streams {
+            return Some(Mode::Full);
+        }
+        if self.cache_has_room(cache, pool) {
+            return Some(Mode::Slc);
+        }
+        let folds = cache.when_full == WhenFull::Fold && self.has_to_fold(cache, pool);
+        (!folds).then_some(Mode::Full)
+    }
+
+    fn cache_has_room(&self, cache: &SlcCache, pool: u32) -> bool {
+        let limit = cache.size.limit(self.pools[pool as usize].live);
+        cache.levels[pool as usize].superblocks < limit || self.planted.is(Sabotage::CacheOverfilled)
+    }
+
+    /// True if superblocks of the cache are being folded in a pool, or can be.
+    fn has_to_fold(&self, cache: &SlcCache, pool: u32) -> bool {
+        cache.levels[pool as usize].leaving > 0 || cache.closed.oldest_first(pool).next().is_some()
+    }
+
+    /// The superblock of the cache that is folded next: the one that was closed first, if more are there than should stay and
+    /// its data find a place.
+    pub(in crate::page) fn next_to_fold(&self, pool: u32) -> Option<SuperblockId> {
+        let cache = self.slc_cache.as_ref().filter(|_| pool < self.groups)?;
+        let Level { superblocks, leaving } = cache.levels[pool as usize];
+        let chosen = &self.pools[pool as usize];
+        let waits = cache.when_full == WhenFull::Fold && !chosen.queue.waiting.is_empty();
+        let for_a_write = waits.then(|| cache.size.limit(chosen.live).saturating_sub(1));
+        let while_idle = cache.idle.as_ref().filter(|idle| idle.is_idle()).map(IdleTimer::kept);
+        let stays = for_a_write.into_iter().chain(while_idle).min()?;
+        if superblocks - leaving <= stays {
+            return None;
+        }
+        let oldest = cache.closed.oldest_first(pool).next().map(SuperblockId::new);
+        oldest.filter(|oldest| self.copies_fit(pool, chosen.free.len(), self.table.valid(*oldest)))
+    }
+
+    /// True if a pool folds for no other reason than that the host was idle, which it no longer is.
+    #[inline]
+    pub(in crate::page) fn pauses_folding(&self, pool: u32) -> bool {
+        let Some(idle) = self.slc_cache.as_ref().and_then(|cache| cache.idle.as_ref()) else { return false };
+        let chosen = &self.pools[pool as usize];
+        pool < self.groups
+            && !idle.is_idle()
+            && !chosen.gc.active
+            && chosen.gc.failing.is_empty()
+            && chosen.queue.waiting.is_empty()
+            && chosen.gc.victims.iter().all(|victim| victim.cause == flash::backend::Cause::Fold)
+    }
+
+    /// True if the host is idle, so that folding pads its last program.
+    pub(in crate::page) fn is_idle(&self) -> bool {
+        self.slc_cache.as_ref().and_then(|cache| cache.idle.as_ref()).is_some_and(IdleTimer::is_idle)
+    }
+
+    /// The cache, if a superblock of a pool belongs to it. A mount may give one that holds no data, or none that can be read, to
+    /// translation pages: it belongs to the cache no longer.
+    fn cache_of(&mut self, pool: u32, superblock: SuperblockId) -> Option<&mut Box<SlcCache>> {
+        let is_cached = pool < self.groups && self.table.mode(superblock) == Mode::Slc;
+        self.slc_cache.as_mut().filter(|_| is_cached)
+    }
+
+    /// A superblock has been opened in a mode.
+    pub(super) fn note_opened(&mut self, pool: u32, superblock: SuperblockId, mode: Mode) {
+        self.table.set_mode(superblock, mode);
+        if let Some(cache) = self.cache_of(pool, superblock) {
+            cache.levels[pool as usize].superblocks += 1;
+        }
+    }
+
+    /// Checks that the host opens no superblock that the cache has no room for. A mount may find more than that: superblocks that
+    /// translation pages had, without any.
+    pub(super) fn check_level(&self, pool: u32) {
+        let Some(cache) = &self.slc_cache else { return };
+        let (superblocks, most) = (cache.levels[pool as usize].superblocks, cache.size.most());
+        assert!(superblocks <= most, "{superblocks} superblocks in SLC mode, and the cache has at most {most}");
+    }
+
+    /// A mount has found a superblock that was programmed in a mode.
+    pub(in crate::page) fn recall_mode(&mut self, superblock: SuperblockId, mode: Mode) {
+        if !self.planted.is(Sabotage::SlcModeForgotten) {
+            self.note_opened(self.pool_of(superblock), superblock, mode);
+        }
+    }
+
+    /// A superblock has become a candidate for collection.
+    pub(super) fn note_closed(&mut self, pool: u32, superblock: SuperblockId) {
+        let now = self.now;
+        if let Some(cache) = self.cache_of(pool, superblock) {
+            cache.closed.append(now, pool, superblock.get());
+        }
+    }
+
+    /// A superblock has become a victim.
+    pub(in crate::page) fn note_victim(&mut self, pool: u32, superblock: SuperblockId) {
+        if let Some(cache) = self.cache_of(pool, superblock) {
+            cache.closed.remove(pool, superblock.get());
+            cache.levels[pool as usize].leaving += 1;
+        }
+    }
+
+    /// A victim has been erased or retired.
+    pub(in crate::page) fn note_gone(&mut self, pool: u32, superblock: SuperblockId) {
+        let gone = u32::from(!self.planted.is(Sabotage::CacheNeverEmpties));
+        if let Some(cache) = self.cache_of(pool, superblock) {
+            let level = &mut cache.levels[pool as usize];
+            level.leaving -= 1;
+            level.superblocks -= gone;
+        }
+        self.table.set_mode(superblock, Mode::Full);
+    }
+
+    /// Counts the mapping units of a program of the host, or of a copy, that has ended.
+    #[inline]
+    pub(in crate::page) fn count_in_cache(&mut self, superblock: SuperblockId, units: u32) {
+        let Some(cache) = &mut self.slc_cache else { return };
+        let units = u64::from(units);
+        match (self.table.mode(superblock), self.table.stream(superblock).is_host()) {
+            (Mode::Slc, _) => {
+                cache.counters.cached += units;
+                cache.counters.programs += 1;
+            }
+            (Mode::Full, true) => cache.counters.direct += units,
+            (Mode::Full, false) => {}
+        }
+    }
+
+    /// What the cache did since the power came on, and its level now.
+    pub(in crate::page) fn cache_counters(&self) -> Option<SlcCacheCounters> {
+        let cache = self.slc_cache.as_ref()?;
+        let limits = self.pools[..self.groups as usize].iter().map(|pool| u64::from(cache.size.limit(pool.live)));
+        Some(SlcCacheCounters {
+            superblocks: cache.levels.iter().map(|level| u64::from(level.superblocks)).sum(),
+            limit: limits.sum(),
+            ..cache.counters
+        })
+    }
+
+    /// Notes that a request has reached the FTL.
+    #[inline]
+    pub(in crate::page) fn note_request(&mut self, flash: &mut Flash<'_>) {
+        if let Some(idle) = self.slc_cache.as_mut().and_then(|cache| cache.idle.as_mut()) {
+            idle.note_request(flash);
+        }
+    }
+
+    /// The time of an event has come.
+    pub(in crate::page) fn wake(&mut self, now: Time) {
+        if let Some(idle) = self.slc_cache.as_mut().and_then(|cache| cache.idle.as_mut()) {
+            idle.wake(now);
+        }
+    }
+
+    /// True if the time of the event has come at which the drive may be idle.
+    #[inline]
+    pub(in crate::page) fn idle_is_due(&self) -> bool {
+        self.slc_cache.as_ref().and_then(|cache| cache.idle.as_ref()).is_some_and(IdleTimer::is_due)
+    }
+
+    /// True, once, if the drive has become idle.
+    pub(in crate::page) fn becomes_idle(&mut self, flash: &mut Flash<'_>) -> bool {
+        self.slc_cache.as_mut().and_then(|cache| cache.idle.as_mut()).is_some_and(|idle| idle.becomes_idle(flash))
+    }
+
+    /// Checks that the cache knows its superblocks.
+    pub(super) fn check_cache(&self, media: &flash::nand::Media) {
+        let mut levels = vec![Level::default(); self.groups as usize];
+        let mut closed = 0;
+        for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
+            let (mode, state) = (self.table.mode(superblock), self.table.state(superblock));
+            // A torn erase leaves no mode.
+            let erased = matches!(state, State::Free | State::Erasing | State::Bad) || media.is_erased(superblock);
+            assert!(erased || mode == media.mode(superblock), "{superblock} is {state:?}, and not in {mode:?} mode");
+            if let (Mode::Slc, Some(level)) = (mode, levels.get_mut(self.pool_of(superblock) as usize)) {
+                level.superblocks += 1;
+                level.leaving += u32::from(matches!(state, State::Victim | State::Erasing));
+                closed += usize::from(state == State::Closed);
+            }
+        }
+        let Some(cache) = &self.slc_cache else { return };
+        assert_eq!(cache.levels, levels, "superblocks in SLC mode, and those of them that are leaving");
+        let known: usize = (0..self.groups).map(|pool| cache.closed.oldest_first(pool).count()).sum();
+        assert_eq!(known, closed, "closed superblocks in SLC mode");
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,195 @@
+//! The SLC cache of one die: where the host's data go, folding, and power cuts.
+
+use base::engine::Rng;
+use flash::backend::{Cause, Op};
+use flash::nand::Stamp;
+
+use super::*;
+use crate::page::PageFtl;
+use crate::rig::{Rig, describe};
+
+/// A die of 24 superblocks of two planes, with 6 word lines of three pages: 36 mapping units, 12 of them in SLC mode.
+fn drive(cache: &str) -> Rig<PageFtl> {
+    let (config, array, _) = describe(&format!(
+        "[flash]\nchannels = 1\nchips = 1\nblocks = 24\npages = 18\nplanes = 2\n\
+         custom-part = {{ like = 'sk-hynix-176l-tlc', geometry = {{ page = '8KiB' }}, \
+         slc_mode = {{ read = '25us', program = '200us', endurance = 30000 }} }}\n\
+         [ftl]\ncapacity = '4608KiB'\nslc-cache = {{ {cache} }}\n"
+    ));
+    let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
+    Rig::with(config, &array)
+}
+
+/// Writes units one by one, each with its own stamp, and waits for each.
+fn write(rig: &mut Rig<PageFtl>, lpns: impl IntoIterator<Item = u32>, round: u32) {
+    for lpn in lpns {
+        rig.write(&[lpn], Some(stamp(lpn, round)));
+        let before = rig.host.written;
+        while rig.host.written == before && rig.step() {}
+    }
+}
+
+fn stamp(lpn: u32, round: u32) -> Stamp {
+    Stamp(u64::from(round) << 32 | u64::from(lpn) + 1)
+}
+
+fn cached(rig: &Rig<PageFtl>) -> u64 {
+    rig.ftl.blocks.cache_counters().expect("a cache").superblocks
+}
+
+fn units(rig: &Rig<PageFtl>, op: Op, cause: Cause) -> u64 {
+    rig.backend.account(Time::MAX).of(op, cause).slots
+}
+
+#[test]
+fn the_host_fills_the_cache_and_then_writes_to_full_blocks() {
+    // Three superblocks of 96 KiB in SLC mode.
+    let mut rig = drive("size = '288KiB'");
+    write(&mut rig, 0..36, 1);
+    assert_eq!((cached(&rig), rig.ftl.blocks.cache_counters().expect("one").cached), (3, 36));
+    write(&mut rig, 36..75, 1);
+    let counters = rig.ftl.blocks.cache_counters().expect("one");
+    assert_eq!((counters.superblocks, counters.limit, counters.cached), (3, 3, 36));
+    rig.run_until_idle();
+    assert_eq!(rig.ftl.blocks.cache_counters().expect("one").direct, 39);
+    assert_eq!(units(&rig, Op::Program, Cause::Fold), 0, "nothing is folded without need");
+    for lpn in 0..75 {
+        assert_eq!(rig.read(lpn), Some(stamp(lpn, 1)));
+    }
+}
+
+#[test]
+fn an_idle_drive_folds_its_cache_down_to_what_stays() {
+    for (down_to, stays) in [("0B", 0), ("96KiB", 1)] {
+        let mut rig = drive(&format!("size = '480KiB', idle = {{ after = '10ms', down-to = '{down_to}' }}"));
+        write(&mut rig, 0..50, 1);
+        assert_eq!(cached(&rig), 5, "four are full, and one is open");
+        rig.run_until_idle();
+        // The open one stays what it is.
+        assert_eq!(cached(&rig), stays.max(1));
+        let closed = 4 - u64::from(stays.max(1) - 1);
+        assert_eq!(units(&rig, Op::Program, Cause::Fold), closed * 12, "{down_to}");
+        for lpn in 0..50 {
+            assert_eq!(rig.read(lpn), Some(stamp(lpn, 1)));
+        }
+    }
+}
+
+#[test]
+fn a_request_stops_folding_until_the_drive_is_idle_again() {
+    let mut rig = drive("size = '768KiB', idle = { after = '10ms' }");
+    write(&mut rig, 0..95, 1);
+    while units(&rig, Op::Program, Cause::Fold) == 0 {
+        assert!(rig.step(), "it becomes idle");
+    }
+    // The copies in progress end, and no others begin.
+    let begun = units(&rig, Op::Program, Cause::Fold);
+    while rig.ftl.blocks.pools[0].gc.copies > 0 {
+        rig.with_ftl(|ftl, flash, _| ftl.blocks.note_request(flash));
+        assert!(rig.step());
+    }
+    assert!(cached(&rig) > 5 && rig.ftl.blocks.pauses_folding(0));
+    let ended = units(&rig, Op::Program, Cause::Fold) - begun;
+    assert!(ended <= 2 * 6, "{ended} units of two copies in progress at most");
+    rig.run_until_idle();
+    assert_eq!(cached(&rig), 1, "it goes on later");
+}
+
+#[test]
+fn a_write_waits_for_folding_where_the_drive_says_so() {
+    let mut rig = drive("size = '192KiB', when-full = 'fold'");
+    let mut rng = Rng::stream(1, "slc-cache");
+    let mut latest = vec![0; rig.units() as usize];
+    for round in 1..1_500 {
+        let lpn = rng.below(latest.len() as u64) as u32;
+        write(&mut rig, [lpn], round);
+        latest[lpn as usize] = round;
+        assert!(cached(&rig) <= 2);
+    }
+    rig.run_until_idle();
+    let counters = rig.ftl.blocks.cache_counters().expect("one");
+    assert_eq!((counters.direct, counters.cached), (0, 1_499), "all data pass the cache");
+    assert!(units(&rig, Op::Program, Cause::Fold) > 500);
+    for (lpn, round) in (0..).zip(latest).filter(|(_, round)| *round > 0) {
+        assert_eq!(rig.read(lpn), Some(stamp(lpn, round)));
+    }
+}
+
+#[test]
+fn the_cache_shrinks_as_the_drive_fills() {
+    let mut rig = drive("size = '960KiB', points = [{ fill = '50%', size = '192KiB' }]");
+    let limit = |rig: &Rig<PageFtl>| rig.ftl.blocks.cache_counters().expect("a cache").limit;
+    assert_eq!(limit(&rig), 10);
+    write(&mut rig, 0..144, 1);
+    assert_eq!(limit(&rig), 6);
+    write(&mut rig, 144..550, 1);
+    rig.run_until_idle();
+    assert_eq!(limit(&rig), 2);
+    assert!(cached(&rig) <= 10, "what is there stays until it is folded");
+}
+
+#[test]
+fn a_full_drive_folds_because_it_needs_free_superblocks() {
+    let mut rig = drive("size = '2304KiB'");
+    let all = rig.units();
+    write(&mut rig, 0..all, 1);
+    write(&mut rig, (0..all).rev(), 2);
+    rig.run_until_idle();
+    assert!(units(&rig, Op::Program, Cause::Fold) > 0);
+    for lpn in 0..all {
+        assert_eq!(rig.read(lpn), Some(stamp(lpn, 2)));
+    }
+}
+
+#[test]
+fn a_power_cut_at_any_moment_of_folding_loses_nothing() {
+    for cache in ["size = '288KiB', idle = { after = '5ms' }", "size = '192KiB', when-full = 'fold'"] {
+        let mut rng = Rng::stream(2, "slc-cache");
+        let mut rig = drive(cache);
+        let mut latest = vec![0; rig.units() as usize];
+        let mut folds = 0;
+        for round in 1..300 {
+            for _ in 0..12 {
+                let lpn = rng.below(latest.len() as u64) as u32;
+                write(&mut rig, [lpn], round);
+                latest[lpn as usize] = round;
+            }
+            // One more write, which the power cut may meet anywhere.
+            let lpn = rng.below(latest.len() as u64) as u32;
+            let (before, written) = (latest[lpn as usize], rig.host.written);
+            rig.write(&[lpn], Some(stamp(lpn, round)));
+            (0..rng.below(120)).for_each(|_| _ = rig.step());
+            let acknowledged = rig.host.written > written;
+            let victims = &rig.ftl.blocks.pools[0].gc.victims;
+            folds += u32::from(victims.iter().any(|victim| victim.cause == Cause::Fold));
+            rig.cut_power();
+            rig.ftl.check(rig.backend.media());
+            let found = rig.read(lpn);
+            let old = if before == 0 { Stamp::default() } else { stamp(lpn, before) };
+            assert!(
+                found == Some(stamp(lpn, round)) || !acknowledged && found == Some(old),
+                "{cache}: {lpn}: {found:?}"
+            );
+            latest[lpn as usize] = if found == Some(old) { before } else { round };
+        }
+        assert!(folds > 20, "{cache}: {folds} cuts met a fold");
+        for (lpn, round) in (0..).zip(latest).filter(|(_, round)| *round > 0) {
+            assert_eq!(rig.read(lpn), Some(stamp(lpn, round)), "{cache}: {lpn}");
+        }
+    }
+}
+
+#[cfg(feature = "sabotage")]
+#[test]
+fn the_check_finds_what_the_cache_forgets() {
+    for bug in [Sabotage::CacheOverfilled, Sabotage::CacheNeverEmpties] {
+        let found = std::panic::catch_unwind(|| {
+            let mut rig = drive("size = '288KiB', idle = { after = '5ms' }");
+            rig.ftl.blocks.planted = crate::Planted::bug(bug);
+            write(&mut rig, 0..200, 1);
+            rig.ftl.check(rig.backend.media());
+            rig.run_until_idle();
+        });
+        found.expect_err(&format!("{bug:?} must be found"));
+    }
+}

@@ -1,0 +1,144 @@
+//! The table `[ftl.slc-cache]` of a description.
+
+use base::fault::Faults;
+use base::units::{Bytes, Ratio, Span};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::StreamsSpec;
+
+/// A cache of blocks in SLC mode: host data go to blocks that store one bit per cell, and are folded to full blocks later. The
+/// part says what SLC mode is (`slc_mode`).
+///
+/// A drive decides for each superblock that it opens for the host. Collection takes superblocks of the cache like others, and they
+/// hold the fewest mapping units, so a drive without free superblocks folds. Preconditioning passes the cache by: it leaves the
+/// cache empty, as after a long time without requests.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SlcCacheSpec {
+    /// The most data of the host that it takes. It also takes no more than the free superblocks of the drive hold in SLC mode.
+    pub size: Bytes,
+    /// The size of a drive that holds data: points in ascending order of `fill`. Between two points, and from `size` at 0% to the
+    /// first, the size changes linearly; behind the last it stays.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub points: Vec<CachePoint>,
+    /// Where host data go while it is full.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub when_full: WhenFull,
+    /// The streams of host data that go there, from stream 0 on; all if missing. With `ftl.streams.host = { policy = "size" }` and
+    /// 1 these are the requests below the first limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub streams: Option<u8>,
+    /// Folding of an idle drive; if missing, the drive folds only where it needs free superblocks or `when-full` says so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleFoldSpec>,
+}
+
+/// The size of the cache of a drive that is so full.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CachePoint {
+    /// Share of the host's capacity that holds data.
+    pub fill: Ratio,
+    /// The most data of the host that the cache takes.
+    pub size: Bytes,
+}
+
+/// Where host data go while the cache is full.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum WhenFull {
+    /// To full blocks. They go on so until the drive has no free superblock, and from then on at the rate of folding.
+    #[default]
+    Direct,
+    /// To the cache all the same: a write waits until a superblock of the cache has been folded.
+    Fold,
+}
+
+/// Folding of an idle drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct IdleFoldSpec {
+    /// Time since the latest read, write or discard reached the FTL. A request stops folding behind the copies in progress, unless
+    /// the drive needs free superblocks.
+    #[schemars(extend("examples" = ["100ms", "1s"]))]
+    pub after: Span,
+    /// The data that stay in the cache.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub down_to: Bytes,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl SlcCacheSpec {
+    /// One of each kind, for the conformance suite and the swarm: caches of two to eight superblocks of a pool on a small drive.
+    #[must_use]
+    pub fn every(superblock: Bytes) -> [Self; 3] {
+        let size = |superblocks: u64| Bytes::new(superblock.get() * superblocks);
+        let idle = |down_to| Some(IdleFoldSpec { after: Span::from_us(400), down_to });
+        let (points, streams) = (Vec::new(), None);
+        [
+            Self { size: size(8), points: points.clone(), when_full: WhenFull::Direct, streams, idle: idle(size(2)) },
+            Self { size: size(4), points, when_full: WhenFull::Fold, streams, idle: None },
+            Self {
+                size: size(8),
+                points: vec![CachePoint { fill: Ratio::new(0.25), size: size(2) }],
+                when_full: WhenFull::Fold,
+                streams,
+                idle: idle(Bytes::new(0)),
+            },
+        ]
+    }
+
+    /// Adds the faults that any array has.
+    pub(crate) fn check(&self, streams: &StreamsSpec, shared_log: bool, faults: &mut Faults) {
+        if self.size.is_zero() {
+            faults.positive("ftl.slc-cache.size", 0);
+        }
+        let ascending = self.points.windows(2).all(|pair| pair[0].fill < pair[1].fill);
+        if !ascending || self.points.iter().any(|point| point.fill.get() > 1.0) {
+            let message = "the points are not in ascending order of `fill`, up to 100%";
+            faults.add("ftl.slc-cache.points", message, "sort them, each with a `fill` of its own");
+        }
+        let most = streams.count().host;
+        if let Some(given) = self.streams.filter(|given| !(1..=most).contains(given)) {
+            let message = format!("is {given}, and the host has {most} streams");
+            faults.add("ftl.slc-cache.streams", message, format!("use 1 to {most}, or leave it out"));
+        }
+        if self.idle.is_some_and(|idle| idle.after.is_zero()) {
+            faults.add("ftl.slc-cache.idle.after", "is zero: every drive is idle for no time", "e.g. \"1s\"");
+        }
+        if shared_log {
+            let message = "conflicts with ftl.gc.shared-log: copies and host data would share a superblock in SLC mode";
+            faults.add("ftl.slc-cache", message, "leave one of the two out");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(change: impl FnOnce(&mut SlcCacheSpec)) -> Vec<String> {
+        let mut spec = SlcCacheSpec::every(Bytes::new(4096))[0].clone();
+        change(&mut spec);
+        let mut faults = Faults::default();
+        spec.check(&StreamsSpec::default(), false, &mut faults);
+        faults.0.iter().map(|fault| fault.path.to_string()).collect()
+    }
+
+    #[test]
+    fn each_fault_names_its_key() {
+        assert_eq!(faults(|_| {}), [""; 0]);
+        assert_eq!(faults(|spec| spec.size = Bytes::new(0)), ["ftl.slc-cache.size"]);
+        let point = |fill| CachePoint { fill: Ratio::new(fill), size: Bytes::new(0) };
+        assert_eq!(faults(|spec| spec.points = vec![point(0.5), point(0.5)]), ["ftl.slc-cache.points"]);
+        assert_eq!(faults(|spec| spec.points = vec![point(1.5)]), ["ftl.slc-cache.points"]);
+        assert_eq!(faults(|spec| spec.streams = Some(2)), ["ftl.slc-cache.streams"]);
+        assert_eq!(faults(|spec| spec.streams = Some(0)), ["ftl.slc-cache.streams"]);
+        let idle = Some(IdleFoldSpec { after: Span::ZERO, down_to: Bytes::new(0) });
+        assert_eq!(faults(|spec| spec.idle = idle), ["ftl.slc-cache.idle.after"]);
+    }
+}

@@ -1,0 +1,23 @@
+//! Devices whose keys describe an SLC cache.
+
+/// The name of each, its part, the keys of its array and its other tables.
+pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'static str); 2] {
+    let part = format!("{part}slc_mode = {{ read = \"10us\", program = \"90us\", endurance = 9 }}\n");
+    [
+        (
+            "page, SLC cache",
+            part.clone(),
+            "channels = 2\nchips = 2\nfaults = { wear-out = true }\n",
+            "[ftl]\nover-provisioning = \"60%\"\nstreams = { host = { policy = \"size\", limits = [\"8KiB\"] } }\n\
+             slc-cache = { size = \"128KiB\", when-full = \"fold\", streams = 1 }\n",
+        ),
+        (
+            "page, SLC cache that shrinks",
+            part,
+            "channels = 2\nchips = 2\n",
+            "[ftl]\nover-provisioning = \"60%\"\n\
+             slc-cache = { size = \"1MiB\", points = [{ fill = \"100%\", size = \"128KiB\" }], \
+             idle = { after = \"300us\", down-to = \"64KiB\" } }\n",
+        ),
+    ]
+}
