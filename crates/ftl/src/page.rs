@@ -54,7 +54,7 @@ pub use config::PageConfig;
 pub use discard_spec::DiscardSpec;
 pub(crate) use family::PageFamily;
 pub use firmware_spec::FirmwareSpec;
-pub use gc_spec::GcSpec;
+pub use gc_spec::{GcSpec, IdleGcSpec};
 pub(crate) use mapping::checkpoint_pages::CheckpointPages;
 pub(crate) use mapping::map_pages::MapPages;
 pub(crate) use mapping::trim_pages::TrimPages;

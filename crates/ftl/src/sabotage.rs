@@ -156,6 +156,8 @@ pub enum Sabotage {
     ParkedForgotten,
     /// Collection keeps to its pace although a write waits for it.
     PaceObeyed,
+    /// A write waits for collection to pay for it although nothing is in progress.
+    ThrottleWaits,
     /// The SLC cache takes more superblocks than its size.
     CacheOverfilled,
     /// A superblock that has been folded and erased still counts as one of the SLC cache.
@@ -168,7 +170,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 78] = [
+    pub const EVERY: [Self; 79] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -243,6 +245,7 @@ impl Sabotage {
         Self::CopyJoinsHost,
         Self::ParkedForgotten,
         Self::PaceObeyed,
+        Self::ThrottleWaits,
         Self::CacheOverfilled,
         Self::CacheNeverEmpties,
         Self::SlcModeForgotten,

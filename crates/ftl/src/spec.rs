@@ -191,6 +191,24 @@ impl FtlSpec {
             let message = "is 0, and static wear levelling needs two free superblocks";
             faults.add("ftl.gc.start", message, "use at least 1, or leave out ftl.wear.threshold");
         }
+        if gc.throttle && gc.shared_log {
+            let message =
+                "conflicts with ftl.gc.shared-log, where writes already wait for the copies in their superblock";
+            faults.add("ftl.gc.throttle", message, "leave one of the two out");
+        }
+        if gc.throttle && gc.start == 0 {
+            let message = "conflicts with ftl.gc.start = 0: writes would pay only where no superblock is free";
+            faults.add("ftl.gc.throttle", message, "use a start of 1 or more, e.g. 6");
+        }
+        if let Some(idle) = &gc.idle {
+            if idle.after.is_zero() {
+                faults.add("ftl.gc.idle.after", "is zero: every drive is idle for no time", "e.g. \"100ms\"");
+            }
+            if idle.free <= gc.stop {
+                let message = format!("is {}, not more than ftl.gc.stop, which is {}", idle.free, gc.stop);
+                faults.add("ftl.gc.idle.free", message, format!("use at least {}", gc.stop.saturating_add(1)));
+            }
+        }
         if gc.stop <= gc.start {
             let message = format!("is {}, not more than ftl.gc.start, which is {}", gc.stop, gc.start);
             faults.add("ftl.gc.stop", message, format!("use at least {}", gc.start.saturating_add(1)));

@@ -9,6 +9,7 @@ pub(super) mod check;
 pub(super) mod collection;
 mod erase;
 mod helper;
+mod idle_timer;
 mod lend;
 pub(super) mod pool;
 pub(super) mod reserve;
@@ -29,6 +30,7 @@ use crate::port::{Flash, Mount};
 use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::Slots;
 
+use idle_timer::IdleTimer;
 use pool::{ByContent, Holds, Open, Pool, Reserve};
 use shape::ProgramShape;
 use slc_cache::SlcCache;
@@ -54,6 +56,8 @@ pub(super) struct BlockManager {
     pub(super) victims: ByContent<Victims>,
     /// The superblocks in SLC mode, if the drive has a cache of them.
     slc_cache: Option<Box<SlcCache>>,
+    /// Tells when the drive is idle and collects ahead, if it does.
+    idle_collection: Option<IdleTimer>,
     /// The time of the latest completion or answer, for the ages of superblocks.
     pub(super) now: Time,
     /// A pool may have given up.
@@ -91,6 +95,7 @@ impl BlockManager {
                 pages: Victims::new(&config.gc.victim, &geometry, groups),
             },
             slc_cache: SlcCache::new(config),
+            idle_collection: config.gc.idle.map(|idle| IdleTimer::new(idle.after)),
             now: Time::ZERO,
             gave_up: false,
             opened: 0,

@@ -114,6 +114,7 @@ impl PageFtl {
             }
             self.blocks.program_done(here, handle, target.superblock);
             self.writer.count_in_stream(&self.blocks, target.superblock, count);
+            self.blocks.earn(source, count);
             for Left { superblock, slots, .. } in moved.drain(..) {
                 if self.blocks.table.unpin_times(superblock, slots) {
                     self.blocks.erase_if_empty(flash, superblock);

@@ -8,6 +8,7 @@ mod copy;
 pub(super) mod pace;
 pub(super) mod rescue;
 pub(super) mod sort;
+mod throttle;
 mod wear;
 
 use base::engine::Rng;
@@ -73,7 +74,7 @@ impl Collector<'_> {
     /// Copies until as many copies of a pool are under way as there may be, or nothing is left to copy. Returns false if the
     /// pool has no superblock to copy to.
     pub(super) fn copy_on(&mut self, flash: &mut Flash<'_>, pool: u32) -> bool {
-        if self.blocks.pauses_folding(pool) {
+        if self.blocks.pauses_folding(pool) || self.is_ahead(pool) {
             return true;
         }
         let most = self.copies_allowed(flash, pool);

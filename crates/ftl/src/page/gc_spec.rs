@@ -1,5 +1,6 @@
 //! The table `[ftl.gc]` of a description.
 
+use base::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -24,12 +25,35 @@ pub struct GcSpec {
     /// How many of them a pool may have at a moment.
     #[serde(skip_serializing_if = "PaceSpec::is_default")]
     pub pace: PaceSpec,
+    /// Host writes pay with copies: each mapping unit that goes to a pool with `start` free superblocks or fewer waits until
+    /// collection has copied in proportion, the more the fewer superblocks are free; and collection copies no more than the
+    /// writes have paid for, unless a write waits. So the rate of writes falls smoothly instead of stopping.
+    #[serde(skip_serializing_if = "is_default")]
+    pub throttle: bool,
+    /// Collection of an idle drive; if missing, a pool collects only when it is low.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub idle: Option<IdleGcSpec>,
     /// Copy whole pages inside their plane without crossing the channel, if the part can.
     pub copy_back: bool,
     /// Host writes and copies share one open superblock of each pool. A pool then keeps two superblocks to itself
     /// instead of three, and a pool of translation pages can do with two in all, so planes of few blocks have room for
     /// data. In return data of different age lie in one block, so collection copies more.
     pub shared_log: bool,
+}
+
+/// Collection of an idle drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct IdleGcSpec {
+    /// Time since the latest read, write or discard reached the FTL. A request ends it, and victims already begun are finished.
+    #[schemars(extend("examples" = ["10ms", "1s"]))]
+    pub after: Span,
+    /// The free superblocks of a pool at which it stops; more than `stop`.
+    pub free: u32,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Default for GcSpec {
@@ -40,6 +64,8 @@ impl Default for GcSpec {
             stop: 3,
             parallel: 2,
             pace: PaceSpec::Full,
+            throttle: false,
+            idle: None,
             copy_back: false,
             shared_log: false,
         }

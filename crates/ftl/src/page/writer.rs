@@ -292,6 +292,9 @@ impl Writer {
         pool: u32,
         last: bool,
     ) -> Option<Assembly> {
+        if !last && !blocks.admits(pool) {
+            return None;
+        }
         let free = blocks.pools[pool as usize].free.len();
         let stream = blocks.pools[pool as usize].queue.stream;
         let opens = blocks.pools[pool as usize].open(stream).is_none();
@@ -348,6 +351,7 @@ impl Writer {
         blocks.pass_gate(flash, pool, stream, command);
         blocks.table.begin_program(open.superblock);
         let rows = blocks.geometry.row_slots() * blocks.shape_in(open.mode).one_shot;
+        blocks.pay(pool, rows);
         let assembly = Assembly { command, start: open.next, end: (open.next / rows + 1) * rows, mode: open.mode };
         blocks.pools[pool as usize].queue.open.program = Some(assembly);
         assembly

@@ -13,6 +13,7 @@ mod slc_cache;
 mod slc_mlc;
 mod streams;
 mod suspend;
+mod throttle;
 mod times;
 mod trims;
 mod variation;
@@ -505,6 +506,7 @@ pub fn settings() -> Vec<Setting> {
     book.placements();
     settings = for_every_map(book.settings, Book::paces);
     settings = for_every_map(settings, Book::slc_caches);
+    settings = for_every_map(settings, Book::throttles);
     settings.extend(samples::settings_of(&[own()]));
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings

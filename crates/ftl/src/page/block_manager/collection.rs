@@ -28,6 +28,8 @@ pub(in crate::page) struct Collection {
     /// A slot of a victim has become invalid since collection looked last.
     pub(in crate::page) is_stale: bool,
     pub(in crate::page) copies: u32,
+    /// Copies that the host has not used up, less those that it owes, in 1/1024 of a mapping unit.
+    pub(in crate::page) credit: i64,
     /// Copied mapping units that the map unit has not answered for.
     pub(in crate::page) asked: u32,
     pub(in crate::page) erases: u32,

@@ -9,6 +9,7 @@
 use flash::nand::Stream;
 
 use super::BlockManager;
+use super::idle_timer::IdleTimer;
 use crate::page::streams::StreamCount;
 use crate::sabotage::Sabotage;
 
@@ -29,13 +30,28 @@ impl BlockManager {
     /// True if so few superblocks of a pool are free that collection starts.
     pub(in crate::page) fn is_low(&self, pool: u32) -> bool {
         let least = if self.starts_late(pool) { 0 } else { self.gc.start.max(1) };
-        self.spare_superblocks(pool) <= least
+        let spare = self.spare_superblocks(pool);
+        spare <= least || spare < self.wanted_while_idle(pool)
     }
 
     /// True if, with `more` that will come, so many superblocks of a pool are free that collection stops.
     pub(in crate::page) fn has_enough(&self, pool: u32, more: u32) -> bool {
         let most = if self.starts_late(pool) { self.gc.stop } else { self.gc.stop.max(2) };
+        let most = most.max(self.wanted_while_idle(pool));
         self.spare_superblocks(pool) + more >= most
+    }
+
+    /// True if the drive is idle and collects ahead.
+    pub(in crate::page) fn is_collecting_idle(&self) -> bool {
+        self.idle_collection.as_ref().is_some_and(IdleTimer::is_idle)
+    }
+
+    /// The free superblocks that collection of an idle drive leaves a pool; 0 if the drive is not idle.
+    fn wanted_while_idle(&self, pool: u32) -> u32 {
+        match (&self.idle_collection, self.gc.idle) {
+            (Some(timer), Some(idle)) if timer.is_idle() && pool < self.groups => idle.free,
+            _ => 0,
+        }
     }
 
     /// The free superblocks of a pool, as `start` and `stop` count them. If collection starts late, the one that is the

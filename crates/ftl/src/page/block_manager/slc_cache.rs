@@ -4,13 +4,13 @@
 //! the superblocks of each pool that are in SLC mode, at most as many as its size says at this fill of the drive. Nothing of
 //! the reserve changes, because a superblock in SLC mode holds fewer mapping units, and folding it always gains space.
 
-mod idle_timer;
 mod size;
 
-use base::units::{Bytes, SECTOR, SuperblockId, Time};
+use base::units::{Bytes, SECTOR, SuperblockId};
 use flash::nand::{Mode, Stream};
 
 use super::BlockManager;
+use super::idle_timer::IdleTimer;
 use super::shape::ProgramShape;
 use super::table::State;
 use crate::page::slc_cache_spec::WhenFull;
@@ -19,7 +19,6 @@ use crate::page::{PageConfig, SlcCacheCounters};
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
-use idle_timer::IdleTimer;
 use size::CacheSize;
 
 /// The SLC cache of a drive.
@@ -36,7 +35,8 @@ pub(in crate::page) struct SlcCache {
     levels: Vec<Level>,
     /// Its closed superblocks, in the order of closing.
     closed: AgeOrder,
-    idle: Option<IdleTimer>,
+    /// Tells when the drive is idle and folds, and the superblocks that stay in SLC mode then.
+    idle: Option<(IdleTimer, u32)>,
     counters: SlcCacheCounters,
 }
 
@@ -62,9 +62,19 @@ impl SlcCache {
             streams: spec.streams.unwrap_or(u8::MAX),
             levels: vec![Level::default(); groups as usize],
             closed: AgeOrder::new(groups, geometry.superblock_count()),
-            idle: spec.idle.map(|idle| IdleTimer::new(idle.after, CacheSize::superblocks(idle.down_to, config) as u32)),
+            idle: spec
+                .idle
+                .map(|idle| (IdleTimer::new(idle.after), CacheSize::superblocks(idle.down_to, config) as u32)),
             counters: SlcCacheCounters::default(),
         }))
+    }
+
+    pub(super) fn idle_timer(&mut self) -> Option<&mut IdleTimer> {
+        self.idle.as_mut().map(|(timer, _)| timer)
+    }
+
+    pub(super) fn idle_is_due(&self) -> bool {
+        self.idle.as_ref().is_some_and(|(timer, _)| timer.is_due())
     }
 
     pub(super) fn memory(config: &PageConfig) -> u64 {
@@ -146,7 +156,7 @@ impl BlockManager {
         let chosen = &self.pools[pool as usize];
         let waits = cache.when_full == WhenFull::Fold && !chosen.queue.waiting.is_empty();
         let for_a_write = waits.then(|| cache.size.limit(chosen.live).saturating_sub(1));
-        let while_idle = cache.idle.as_ref().filter(|idle| idle.is_idle()).map(IdleTimer::kept);
+        let while_idle = cache.idle.as_ref().filter(|(timer, _)| timer.is_idle()).map(|(_, kept)| *kept);
         let stays = for_a_write.into_iter().chain(while_idle).min()?;
         if superblocks - leaving <= stays {
             return None;
@@ -158,10 +168,10 @@ impl BlockManager {
     /// True if a pool folds for no other reason than that the host was idle, which it no longer is.
     #[inline]
     pub(in crate::page) fn pauses_folding(&self, pool: u32) -> bool {
-        let Some(idle) = self.slc_cache.as_ref().and_then(|cache| cache.idle.as_ref()) else { return false };
+        let Some((timer, _)) = self.slc_cache.as_ref().and_then(|cache| cache.idle.as_ref()) else { return false };
         let chosen = &self.pools[pool as usize];
         pool < self.groups
-            && !idle.is_idle()
+            && !timer.is_idle()
             && !chosen.gc.active
             && chosen.gc.failing.is_empty()
             && chosen.queue.waiting.is_empty()
@@ -170,7 +180,7 @@ impl BlockManager {
 
     /// True if the host is idle, so that folding pads its last program.
     pub(in crate::page) fn is_idle(&self) -> bool {
-        self.slc_cache.as_ref().and_then(|cache| cache.idle.as_ref()).is_some_and(IdleTimer::is_idle)
+        self.slc_cache.as_ref().and_then(|cache| cache.idle.as_ref()).is_some_and(|(timer, _)| timer.is_idle())
     }
 
     /// The cache, if a superblock of a pool belongs to it. A mount may give one that holds no data, or none that can be read, to
@@ -254,32 +264,6 @@ impl BlockManager {
             limit: limits.sum(),
             ..cache.counters
         })
-    }
-
-    /// Notes that a request has reached the FTL.
-    #[inline]
-    pub(in crate::page) fn note_request(&mut self, flash: &mut Flash<'_>) {
-        if let Some(idle) = self.slc_cache.as_mut().and_then(|cache| cache.idle.as_mut()) {
-            idle.note_request(flash);
-        }
-    }
-
-    /// The time of an event has come.
-    pub(in crate::page) fn wake(&mut self, now: Time) {
-        if let Some(idle) = self.slc_cache.as_mut().and_then(|cache| cache.idle.as_mut()) {
-            idle.wake(now);
-        }
-    }
-
-    /// True if the time of the event has come at which the drive may be idle.
-    #[inline]
-    pub(in crate::page) fn idle_is_due(&self) -> bool {
-        self.slc_cache.as_ref().and_then(|cache| cache.idle.as_ref()).is_some_and(IdleTimer::is_due)
-    }
-
-    /// True, once, if the drive has become idle.
-    pub(in crate::page) fn becomes_idle(&mut self, flash: &mut Flash<'_>) -> bool {
-        self.slc_cache.as_mut().and_then(|cache| cache.idle.as_mut()).is_some_and(|idle| idle.becomes_idle(flash))
     }
 
     /// Checks that the cache knows its superblocks.

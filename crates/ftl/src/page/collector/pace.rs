@@ -223,7 +223,7 @@ impl Collector<'_> {
 
     /// True if a pool cannot wait with its collection: a write waits, the host could open no further superblock, or victims are
     /// there for another reason than their garbage. Translation pages may be about to take a superblock, too.
-    fn must_collect(&self, pool: u32) -> bool {
+    pub(super) fn must_collect(&self, pool: u32) -> bool {
         let chosen = &self.blocks.pools[pool as usize];
         let for_garbage = chosen.gc.failing.is_empty()
             && chosen.gc.victims.iter().all(|v| matches!(v.cause, Cause::Gc | Cause::Fold));

@@ -1,6 +1,7 @@
 //! The SLC cache of one die: where the host's data go, folding, and power cuts.
 
 use base::engine::Rng;
+use base::units::Time;
 use flash::backend::{Cause, Op};
 use flash::nand::Stamp;
 
@@ -8,11 +9,12 @@ use super::*;
 use crate::page::PageFtl;
 use crate::rig::{Rig, describe};
 
-/// A die of 24 superblocks of two planes, with 6 word lines of three pages: 36 mapping units, 12 of them in SLC mode.
+/// A die of 24 superblocks of 12 word lines of three pages: 36 mapping units, 12 of them in SLC mode.
 fn drive(cache: &str) -> Rig<PageFtl> {
     let (config, array, _) = describe(&format!(
-        "[flash]\nchannels = 1\nchips = 1\nblocks = 24\npages = 18\nplanes = 2\n\
+        "[flash]\nchannels = 1\nchips = 1\nblocks = 24\npages = 36\nplanes = 1\n\
          custom-part = {{ like = 'sk-hynix-176l-tlc', geometry = {{ page = '8KiB' }}, \
+         features = {{ multi_plane = false }}, \
          slc_mode = {{ read = '25us', program = '200us', endurance = 30000 }} }}\n\
          [ftl]\ncapacity = '4608KiB'\nslc-cache = {{ {cache} }}\n"
     ));

@@ -1,0 +1,95 @@
+//! Tells when the host has been idle for long enough: to fold the SLC cache, or to collect ahead.
+
+use base::units::{Span, Time};
+
+use super::BlockManager;
+use crate::event::Event;
+use crate::port::Flash;
+
+/// When the host has been idle for long enough.
+#[derive(Clone, Debug)]
+pub(in crate::page) struct IdleTimer {
+    after: Span,
+    latest: Time,
+    /// The time of the event at which the drive may be idle. One event is enough for many requests: it comes again.
+    event: Option<Time>,
+    is_due: bool,
+    is_idle: bool,
+}
+
+impl IdleTimer {
+    pub(in crate::page) const fn new(after: Span) -> Self {
+        Self { after, latest: Time::ZERO, event: None, is_due: false, is_idle: false }
+    }
+
+    pub(in crate::page) const fn is_idle(&self) -> bool {
+        self.is_idle
+    }
+
+    pub(in crate::page) const fn is_due(&self) -> bool {
+        self.is_due
+    }
+
+    #[inline]
+    pub(in crate::page) fn note_request(&mut self, flash: &mut Flash<'_>) {
+        (self.latest, self.is_idle) = (flash.now, false);
+        if self.event.is_none() && flash.backend.is_timed() {
+            self.schedule(flash);
+        }
+    }
+
+    fn schedule(&mut self, flash: &mut Flash<'_>) {
+        let at = self.latest + self.after;
+        self.event = Some(at);
+        flash.events.push(at, Event::Ftl);
+    }
+
+    pub(in crate::page) fn wake(&mut self, now: Time) {
+        if self.event.is_some_and(|at| at <= now) {
+            (self.event, self.is_due) = (None, true);
+        }
+    }
+
+    /// True, once, if the drive has become idle.
+    pub(in crate::page) fn becomes_idle(&mut self, flash: &mut Flash<'_>) -> bool {
+        if !std::mem::take(&mut self.is_due) {
+            return false;
+        }
+        self.is_idle = self.latest + self.after <= flash.now;
+        if !self.is_idle {
+            self.schedule(flash);
+        }
+        self.is_idle
+    }
+}
+
+impl BlockManager {
+    fn timers(&mut self) -> impl Iterator<Item = &mut IdleTimer> {
+        self.slc_cache.iter_mut().filter_map(|cache| cache.idle_timer()).chain(&mut self.idle_collection)
+    }
+
+    /// Notes that a request has reached the FTL.
+    #[inline]
+    pub(in crate::page) fn note_request(&mut self, flash: &mut Flash<'_>) {
+        if self.slc_cache.is_some() || self.idle_collection.is_some() {
+            self.timers().for_each(|timer| timer.note_request(flash));
+        }
+    }
+
+    /// The time of an event has come.
+    pub(in crate::page) fn wake(&mut self, now: Time) {
+        self.timers().for_each(|timer| timer.wake(now));
+    }
+
+    /// True if the time of the event has come at which the drive may be idle.
+    #[inline]
+    pub(in crate::page) fn idle_is_due(&self) -> bool {
+        let of_cache = self.slc_cache.as_ref().is_some_and(|cache| cache.idle_is_due());
+        of_cache || self.idle_collection.as_ref().is_some_and(IdleTimer::is_due)
+    }
+
+    /// True, once, if the drive has become idle.
+    pub(in crate::page) fn becomes_idle(&mut self, flash: &mut Flash<'_>) -> bool {
+        self.timers().fold(false, |idle, timer| timer.becomes_idle(flash) || idle)
+    }
+}

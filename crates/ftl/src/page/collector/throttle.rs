@@ -1,0 +1,78 @@
+//! Host writes and copies of collection in step.
+//!
+//! Each mapping unit that the host writes to a pool with few free superblocks costs copies. In balance it costs as many as the
+//! space for it does: a victim with `v` valid units of `s` gives `s - v` units of space for `v` copies. The price is twice that
+//! where no superblock is free, and falls with each free one. So a pool under a steady load keeps about half of its `start`
+//! superblocks free, and both go on all the time: the host waits while it owes copies, and collection while it is ahead. Nothing
+//! waits for ever: the host waits only for what is in progress, and collection never while a write waits for it.
+
+use super::Collector;
+use crate::page::block_manager::BlockManager;
+use crate::page::block_manager::pool::Holds;
+use crate::sabotage::Sabotage;
+
+/// A mapping unit, as credits count.
+const UNIT: i64 = 1024;
+
+/// The highest price of a mapping unit, where victims have hardly a unit that is not valid.
+const DEAREST: i64 = 64 * UNIT;
+
+impl BlockManager {
+    /// True if the host may begin a program in a pool.
+    pub(in crate::page) fn admits(&self, pool: u32) -> bool {
+        let chosen = &self.pools[pool as usize];
+        let waits_for = chosen.is_moving() || self.planted.is(Sabotage::ThrottleWaits);
+        !self.gc.throttle || self.kind_in(pool) == Holds::Pages || chosen.gc.credit >= 0 || !waits_for
+    }
+
+    /// The host begins a program in a pool.
+    pub(in crate::page) fn pay(&mut self, pool: u32, units: u32) {
+        if self.gc.throttle && self.kind_in(pool) == Holds::Data {
+            let price = self.price(pool);
+            self.pools[pool as usize].gc.credit -= price * i64::from(units);
+        }
+    }
+
+    /// Collection has copied mapping units of a pool.
+    pub(in crate::page) fn earn(&mut self, pool: u32, units: u32) {
+        if self.gc.throttle {
+            let most = self.most_credit();
+            let credit = &mut self.pools[pool as usize].gc.credit;
+            *credit = (*credit + UNIT * i64::from(units)).min(most);
+        }
+    }
+
+    /// The copies by which collection may be ahead: those in progress.
+    fn most_credit(&self) -> i64 {
+        UNIT * i64::from(self.gc.parallel) * i64::from(self.program_slots())
+    }
+
+    /// What a mapping unit of the host costs in a pool now.
+    fn price(&self, pool: u32) -> i64 {
+        let (free, start) = (i64::from(self.spare_superblocks(pool)), i64::from(self.gc.start.max(1)));
+        if free > start {
+            return 0;
+        }
+        let chosen = &self.pools[pool as usize];
+        let cheapest = || self.victims[Holds::Data].cheapest(pool).map(|victim| self.table.valid(victim));
+        let valid = chosen.gc.victims.last().map(|victim| victim.valid).or_else(cheapest).unwrap_or(0);
+        let slots = i64::from(self.geometry.superblock_slots());
+        let balance = (UNIT * i64::from(valid) / (slots - i64::from(valid)).max(1)).min(DEAREST);
+        2 * balance * (start + 1 - free) / (start + 1)
+    }
+}
+
+impl Collector<'_> {
+    /// True if collection of a pool waits for the host, which has used up less than it has copied.
+    pub(super) fn is_ahead(&self, pool: u32) -> bool {
+        let blocks = &self.blocks;
+        blocks.gc.throttle
+            && blocks.kind_in(pool) == Holds::Data
+            && blocks.pools[pool as usize].gc.credit >= blocks.most_credit()
+            && !blocks.is_collecting_idle()
+            && !self.must_collect(pool)
+    }
+}
+
+#[cfg(test)]
+mod tests;
