@@ -219,7 +219,10 @@ impl FtlSpec {
     pub fn check_pools(&self, blocks: u32, faults: &mut Faults) {
         // A pool always has one superblock that is not free: the open one.
         let most = blocks.saturating_sub(1).max(1);
-        for (path, value) in [("ftl.gc.start", self.gc.start), ("ftl.gc.stop", self.gc.stop)] {
+        let idle = self.gc.idle.map_or(0, |idle| idle.free);
+        for (path, value) in
+            [("ftl.gc.start", self.gc.start), ("ftl.gc.stop", self.gc.stop), ("ftl.gc.idle.free", idle)]
+        {
             if value > most && self.gc != GcSpec::default() {
                 let message = format!("is {value}, and a pool has {blocks} superblocks");
                 faults.add(path, message, format!("use 1 to {most}"));

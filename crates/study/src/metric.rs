@@ -88,7 +88,7 @@ pub const HELP: [&str; 34] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
-     wait, service, flash-wait, access, requests, failed, requests-per-s, rate, bytes",
+     wait, service, flash-wait, access, gap (longest time between two completions), requests, failed, requests-per-s, rate, bytes",
     "flow.NAME.STAT of one of several workloads at once with mean, accumulated, requests-per-s, rate, simulated or \
      KIND.STAT; with alone before it, of the same workload alone on the drive: flow.NAME.alone.read.p99",
     "flow.NAME.slowdown (mean latency, by that of the same requests alone), flow.NAME.rate-slowdown (of closed loops)",
@@ -177,6 +177,7 @@ enum Stat {
     Service,
     FlashWait,
     StartWait,
+    Gap,
     Access,
     Requests,
     Failed,
@@ -240,6 +241,7 @@ impl Name {
                     "service" => Stat::Service,
                     "flash-wait" => Stat::FlashWait,
                     "start-wait" => Stat::StartWait,
+                    "gap" => Stat::Gap,
                     "access" => Stat::Access,
                     "requests" => Stat::Requests,
                     "failed" => Stat::Failed,
@@ -265,7 +267,13 @@ impl Name {
             | Self::SuspendGain
             | Self::Kind(
                 _,
-                Stat::Latency(_) | Stat::Wait | Stat::Service | Stat::FlashWait | Stat::StartWait | Stat::Access,
+                Stat::Latency(_)
+                | Stat::Wait
+                | Stat::Service
+                | Stat::FlashWait
+                | Stat::StartWait
+                | Stat::Access
+                | Stat::Gap,
             ) => Dimension::Time,
             Self::Verified
             | Self::Outcome(_)
@@ -364,6 +372,7 @@ impl Stat {
             Self::Service => of(&kind.service_us, "mean"),
             Self::FlashWait => Some(kind.flash_wait_mean_us),
             Self::StartWait => Some(kind.start_wait_mean_us),
+            Self::Gap => Some(kind.longest_gap_us),
             Self::Access => of(&kind.service_us, "mean").map(|service| service - kind.start_wait_mean_us),
             Self::Requests => Some(kind.requests as f64),
             Self::Failed => Some(kind.failed.values().sum::<u64>() as f64),

@@ -275,6 +275,9 @@ pub struct KindSummary {
     #[schemars(extend("propertyNames" = latency_keys()))]
     #[serde(deserialize_with = "name::values")]
     pub service_us: Latencies,
+    /// The longest time between two completions.
+    #[serde(default)]
+    pub longest_gap_us: f64,
     /// Flash commands per request, issued before its acknowledgement.
     pub flash_commands_per_request: f64,
     /// The mean over the requests of the longest wait of their flash commands.
@@ -413,6 +416,7 @@ fn kind(result: &KindResult, span: Span) -> KindSummary {
         latency_curve: Curve::of(&result.latency),
         queue_wait_us: latencies(&result.queue_wait),
         service_us: latencies(&result.service),
+        longest_gap_us: result.longest_gap.as_us_f64(),
         flash_commands_per_request: per_request(result.commands as f64),
         flash_wait_mean_us: per_request(result.flash_wait_ps as f64 * 1e-6),
         start_wait_mean_us: per_request(result.start_wait_ps as f64 * 1e-6),

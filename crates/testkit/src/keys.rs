@@ -4,6 +4,7 @@
 //! schema, so a new key is tested without being listed; the test fails if the key changes nothing.
 
 mod alternatives;
+mod collection;
 pub mod drives;
 mod own;
 mod policies;

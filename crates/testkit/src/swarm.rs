@@ -11,7 +11,7 @@ use flash::backend::{
 use flash::nand::{Cell, Part, SlcMode, Stamp};
 use flash::spec::{DecodeSpec, EccSpec};
 use ftl::{
-    Allocation, DensitySpec, EraseWhen, FirmwareSpec, HydraSpec, LogSpec, MappingSpec, PaceSpec, Probing,
+    Allocation, DensitySpec, EraseWhen, FirmwareSpec, HydraSpec, IdleGcSpec, LogSpec, MappingSpec, PaceSpec, Probing,
     ProcessorSpec, SlcMlcSpec, Striping, ThresholdBy,
 };
 use ssd::{
@@ -102,6 +102,7 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
         if spec.ftl.kind == FtlKind::Page && !levels && reserve.chance(0.35) {
             (spec.ftl.gc.start, spec.ftl.gc.stop) = (0, 1);
         }
+        with_throttle(&mut spec, &mut Rng::stream(rng.clone().bits(), "swarm.throttle"));
         with_policies(&mut spec, &mut Rng::stream(rng.clone().bits(), "swarm.policies"));
         with_times(&mut spec, &mut Rng::stream(rng.clone().bits(), "swarm.times"));
         leave_out_idle(&mut spec);
@@ -159,6 +160,17 @@ fn or_varied(spec: Spec, rng: &mut Rng) -> Spec {
     let mut varies = spec.clone();
     varies.flash.variation = Some(varied());
     if varies.resolve().is_ok() { varies } else { spec }
+}
+
+/// In a fifth of the cases each, host writes that pay with copies, and collection while the drive is idle.
+fn with_throttle(spec: &mut Spec, rng: &mut Rng) {
+    let (throttle, idle) = (rng.chance(0.2), rng.chance(0.2));
+    let gc = &mut spec.ftl.gc;
+    if spec.ftl.kind != FtlKind::Page {
+        return;
+    }
+    gc.throttle = throttle && !gc.shared_log && gc.start > 0;
+    gc.idle = idle.then(|| IdleGcSpec { after: Span::from_us(200), free: gc.stop + 1 + rng.below(2) as u32 });
 }
 
 /// In a fifth of the cases, the device with an SLC cache and blocks for it, if it takes that.
@@ -317,6 +329,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
                 pace: PaceSpec::Full,
                 copy_back: rng.chance(0.5),
                 shared_log: later.chance(0.2),
+                ..GcSpec::default()
             },
             wear: WearSpec { dynamic: rng.chance(0.5), threshold: rng.chance(0.3).then_some(4), check_every: 4 },
             kind: pick(rng, &FtlKind::EVERY[..1]),

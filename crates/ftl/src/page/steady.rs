@@ -89,6 +89,9 @@ impl PageConfig {
         if let Some(why) = self.no_steady_state() {
             return Some(why);
         }
+        if self.gc.throttle || self.gc.idle.is_some() {
+            return Some("no model of ftl.gc.throttle and ftl.gc.idle, with which the free superblocks vary");
+        }
         if self.slc_cache.is_some() {
             return Some("no model of an SLC cache, in which data become invalid before they are folded");
         }

@@ -122,7 +122,7 @@ const ALL: [Meaning; 17] = [
     ("energy-per-sector", "Energy per sector of 512 bytes read or written"),
 ];
 
-const KIND: [Meaning; 20] = [
+const KIND: [Meaning; 21] = [
     ("mean", "Mean response time, from submission to completion"),
     ("min", "Shortest response time"),
     ("p50", "Median of the response time"),
@@ -141,6 +141,7 @@ const KIND: [Meaning; 20] = [
         "Mean over the requests of the wait for the start of their flash commands, in each bank if in several",
     ),
     ("access", "`service` less `start-wait`: the physical access with its waits for the channel, and the link"),
+    ("gap", "Longest time between two completions"),
     ("requests", "Requests that succeeded"),
     ("failed", "Requests that failed"),
     ("requests-per-s", "Requests that succeeded per simulated second"),

@@ -38,6 +38,10 @@ pub struct KindResult {
     pub queue_wait: Histogram,
     /// From leaving the host queue to completion.
     pub service: Histogram,
+    /// The completion of the latest one.
+    latest: Time,
+    /// The longest time between two completions.
+    pub longest_gap: Span,
     /// Sectors that they asked for.
     pub sectors: Sectors,
     /// Flash commands issued before the acknowledgements.
@@ -61,6 +65,14 @@ impl KindResult {
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.outcomes.iter().sum::<u64>() - self.with_status(Status::Done)
+    }
+
+    #[inline]
+    fn note_gap(&mut self, end: Time) {
+        if self.latest > Time::ZERO && end > self.latest {
+            self.longest_gap = self.longest_gap.max(end - self.latest);
+        }
+        self.latest = self.latest.max(end);
     }
 
     /// A request waited in the host queue. Not inline: a closed loop has few.
@@ -162,6 +174,7 @@ impl Collected {
             &mut kind.latency
         };
         of_latency.record(latency);
+        kind.note_gap(completion.end);
         kind.sectors += completion.io.sectors;
         kind.commands += u64::from(completion.commands);
         kind.flash_wait_ps += u128::from(completion.flash_wait.as_ps());

@@ -254,7 +254,8 @@ pub fn fixtures() -> Vec<Fixture> {
             "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"48%\"\n",
         ));
     }
-    for (name, part, flash, ftl) in super::slc_cache::devices(PART) {
+    for (name, part, flash, ftl) in super::slc_cache::devices(PART).into_iter().chain(super::collection::devices(PART))
+    {
         fixtures.push(fixture(name, &part, flash, ftl));
     }
     fixtures.extend(merging());

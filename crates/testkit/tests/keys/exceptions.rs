@@ -37,7 +37,9 @@ const fn on(key: &'static str, devices: &'static [&'static str], reason: &'stati
 }
 
 /// Page-mapped drives without an SLC cache.
-const WITHOUT_CACHE: [&str; 12] = [
+const WITHOUT_CACHE: [&str; 14] = [
+    "page, throttle",
+    "page, collection*",
     "page, one queue",
     "page, planes*",
     "page, wears*",
@@ -145,6 +147,8 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
             "page, checkpoints",
             "page, pace*",
             "page, SLC cache that*",
+            "page, throttle",
+            "page, collection*",
             "page, pl*",
             "page, q*",
             "page, suspends at steps",

@@ -11,7 +11,7 @@ impl Book {
     pub(super) fn throttles(&mut self) {
         let gc = GcSpec { start: 3, stop: 4, throttle: true, ..GcSpec::default() };
         let idle = Some(IdleGcSpec { after: Span::from_us(300), free: 5 });
-        let paged = self.map.is_paged();
+        let (ram, paged) = (self.map == MapSpec::Ram, self.map.is_paged());
         let mut add = |name: &str, gc: GcSpec, change: &dyn Fn(&mut Spec)| {
             self.add(name, |spec| {
                 let part = spec.flash.custom_part.as_mut().expect("a part of its own");
@@ -27,7 +27,7 @@ impl Book {
         add("throttle, idle collection, buffered", GcSpec { idle, ..gc.clone() }, &|spec| {
             spec.buffer = Some(buffer(8, 0.5, 0.25));
         });
-        if self.map != MapSpec::Ram {
+        if !ram {
             return;
         }
         add("throttle, queue depth of 32", gc.clone(), &|spec| {
