@@ -28,6 +28,7 @@ mod planted;
 mod power;
 mod processor;
 mod queue;
+mod retry;
 mod rules;
 mod status;
 mod submit;

@@ -105,10 +105,14 @@ pub(crate) fn opened<'a>(args: &RunArgs, device: &'a Device, state: Option<State
 /// The state in which the drive begins, in words.
 fn state(args: &RunArgs) -> String {
     let steps: Vec<String> = args.state.precondition.iter().map(ToString::to_string).collect();
-    match &args.state.load_snapshot {
+    let made = match &args.state.load_snapshot {
         Some(path) => format!("state: from the snapshot {}", path.display()),
         None if steps.is_empty() => "state: a new drive".to_owned(),
         None => format!("state: a new drive, then {}", steps.join(", ")),
+    };
+    match args.state.age.map(|shelf| shelf.conditions(args.state.temperature)) {
+        None => made,
+        Some((age, temperature)) => format!("{made}, then {age} without power at {temperature}"),
     }
 }
 
@@ -116,6 +120,8 @@ fn state(args: &RunArgs) -> String {
 fn spec(args: &RunArgs) -> RunSpec {
     RunSpec {
         precondition: args.state.precondition.clone(),
+        age: args.state.age,
+        temperature: args.state.temperature,
         time_scale: args.issue.pace.time_scale,
         verify: args.verify,
         fairness: args.issue.fairness,

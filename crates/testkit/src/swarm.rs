@@ -21,7 +21,7 @@ use ssd::{
     VictimSpec, WearSpec,
 };
 
-use crate::conformance::{short, varied};
+use crate::conformance::{short, varied, with_errors};
 use crate::{Host, leave_out_idle, requests};
 use policies::with_policies;
 
@@ -54,7 +54,7 @@ pub struct Outcome {
 /// Decoders that are slower than the channel, with several codewords in a mapping unit of 1 KiB and above.
 fn ecc() -> EccSpec {
     let decode = DecodeSpec { rate: Rate::new(20_000_000), latency: Span::from_us(7) };
-    EccSpec { decode, codeword: Some(Bytes::new(512)), decoders: Decoders::Shared(1) }
+    EccSpec { decode, codeword: Some(Bytes::new(512)), decoders: Decoders::Shared(1), hard_limit: None, soft: None }
 }
 
 fn pick<T: Clone>(rng: &mut Rng, from: &[T]) -> T {
@@ -109,7 +109,8 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
             spec = or_suspending(spec, &mut Rng::stream(rng.clone().bits(), "swarm.suspend"));
             spec = or_plane_reads(spec, &mut Rng::stream(rng.clone().bits(), "swarm.plane-reads"));
             spec = or_varied(spec, &mut Rng::stream(rng.clone().bits(), "swarm.variation"));
-            return or_streams(spec, &mut Rng::stream(rng.clone().bits(), "swarm.streams"));
+            spec = or_streams(spec, &mut Rng::stream(rng.clone().bits(), "swarm.streams"));
+            return or_errors(spec, &mut Rng::stream(rng.clone().bits(), "swarm.errors"));
         }
     }
 }
@@ -135,6 +136,18 @@ fn or_suspending(spec: Spec, rng: &mut Rng) -> Spec {
     suspending.flash.suspend = Some(rules);
     leave_out_idle(&mut suspending);
     if suspending.resolve().is_ok() { suspending } else { spec }
+}
+
+/// In a quarter of the cases, the device with bit errors, if it takes them.
+fn or_errors(spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.25) || spec.flash.custom_part.is_none() {
+        return spec;
+    }
+    let mut errors = spec.clone();
+    errors.ftl.gc.copy_back = false;
+    with_errors(&mut errors.flash, rng.chance(0.6));
+    leave_out_idle(&mut errors);
+    if errors.resolve().is_ok() { errors } else { spec }
 }
 
 /// In a fifth of the cases, the device with planes that read by themselves, if it takes that.
@@ -266,6 +279,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
             suspend: None,
             plane_reads: None,
             variation: None,
+            errors: None,
             faults: flash_faults,
             custom_part: Some(part.into()),
         },

@@ -574,6 +574,9 @@ pub fn since(to: &Counters, from: &Counters) -> Counters {
     if let (Some(counted), Some(from)) = (&mut counted.map, &from.map) {
         *counted = counted.since(from);
     }
+    if let (Some(counted), Some(from)) = (&mut counted.errors, &from.errors) {
+        **counted = counted.since(from);
+    }
     if let (Some(counted), Some(from)) = (&mut counted.log_merges, from.log_merges) {
         *counted = *counted - from;
     }
