@@ -112,7 +112,7 @@ fn state(args: &RunArgs) -> String {
     };
     match args.state.age.map(|shelf| shelf.conditions(args.state.temperature)) {
         None => made,
-        Some((age, temperature)) => format!("{made}, then {age} without power at {temperature}"),
+        Some((age, temperature)) => format!("{made}, then {} without power at {temperature}", age.exact()),
     }
 }
 
@@ -139,6 +139,7 @@ pub(crate) fn session<'a>(args: &RunArgs, device: &'a Device, state: Option<Stat
     let mut spec = spec(args);
     if state.is_some() {
         spec.precondition.clear();
+        (spec.age, spec.temperature) = (None, None);
     }
     let mut session = Session::new(device).program(program()).seed(args.seed).spec(&spec);
     let output = &args.output;

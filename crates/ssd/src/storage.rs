@@ -5,7 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use base::fault::Fault;
-use base::units::{Age, Temperature};
+use base::units::{Age, Exact, Temperature};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
@@ -58,7 +58,8 @@ impl Shelf {
         let aged = age.as_secs() as f64 * model.pace(Some(at));
         (aged > OLDEST.as_secs() as f64).then(|| {
             let years = aged / Age::from_days(365).as_secs() as f64;
-            let message = format!("{age} at {at} are {years:.0} years at the temperature of the part's errors");
+            let message =
+                format!("{} at {at} are {years:.0} years at the temperature of the part's errors", age.exact());
             Fault::new("age", message, "use a shorter or a cooler one: at most 100 years")
         })
     }
@@ -86,7 +87,7 @@ impl fmt::Display for Shelf {
         match self {
             Self::Client => f.write_str("client"),
             Self::Enterprise => f.write_str("enterprise"),
-            Self::For(age) => age.fmt(f),
+            Self::For(age) => f.write_str(&age.exact()),
         }
     }
 }

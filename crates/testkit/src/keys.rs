@@ -5,6 +5,7 @@
 
 mod alternatives;
 pub mod drives;
+mod errors;
 mod own;
 mod policies;
 mod walk;

@@ -116,7 +116,7 @@ pub fn with_map(map: &str) -> (Ssd<()>, List) {
 pub fn with_errors() -> (Ssd<()>, List) {
     let mut drive = filled(
         "name = \"with errors\"\n[flash]\nchannels = 1\nchips = 2\nblocks = 40\npages = 15\ncontrollers = \"none\"\n\
-         ecc = { decode = { rate = \"200MB/s\", latency = \"5us\" }, hard-limit = 176 }\nerrors = { cycles = 1_800 }\n\
+         ecc = { decode = { rate = \"200MB/s\", latency = \"5us\" }, hard-limit = 176 }\nerrors = { cycles = 2_200 }\n\
          [flash.custom-part]\nlike = \"tlc-72l\"\nname = \"small\"\n[ftl]\nmap-unit = \"4KiB\"\nover-provisioning = \"60%\"\n",
     );
     drive.age(Age::from_days(5), Temperature::from_celsius(40));

@@ -74,22 +74,17 @@ impl fmt::Display for Temperature {
     }
 }
 
-impl fmt::Display for Age {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&super::Exact::exact(self))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Exact;
 
     #[test]
     fn ages_and_temperatures_are_written_in_their_largest_unit() {
         assert_eq!("90d".parse(), Ok(Age::from_days(90)));
-        assert_eq!(Age::from_days(90).to_string(), "90d");
+        assert_eq!(Age::from_days(90).exact(), "90d");
         assert_eq!("1y".parse(), Ok(Age::from_days(365)));
-        assert_eq!(("36h".parse(), Age::from_secs(129_600).to_string()), (Ok(Age::from_secs(129_600)), "36h".into()));
+        assert_eq!(("36h".parse(), Age::from_secs(129_600).exact()), (Ok(Age::from_secs(129_600)), "36h".into()));
         assert_eq!("40C".parse(), Ok(Temperature::from_celsius(40)));
         assert_eq!(Temperature::from_thousandths(40_500).to_string(), "40.5C");
         assert!((Temperature::from_celsius(40).as_kelvin() - 313.15).abs() < 1e-9);

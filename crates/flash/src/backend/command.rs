@@ -9,7 +9,6 @@ use base::units::{DieId, Lpn, Psn, Span, Time};
 
 use super::fast::copies::{CopySet, ListPart};
 use super::queue::Links;
-use super::retry::Attempts;
 use super::{Cause, CauseSet, Op, Primitive};
 
 /// The urgency of a list, for arbitrations that use it.
@@ -252,8 +251,6 @@ pub struct Command {
     /// Codewords of a read that no decoder has taken in, and those that have yet to cross the channel.
     pub(super) undecoded: u32,
     pub(super) coming: u32,
-    /// Its attempts, if it is a read that has errors.
-    pub(super) attempts: Attempts,
     /// Pages of a scan, whose spare areas the command reads; zero for any other command.
     pub(super) scanned: u32,
     /// A read that leaves the media alone: its slots are cleared.
@@ -306,7 +303,6 @@ impl Command {
             crossed: 0,
             undecoded: 0,
             coming: 0,
-            attempts: Attempts::FIRST,
             scanned: 0,
             blank: false,
             behind: 0,

@@ -223,7 +223,7 @@ impl DecoderPool {
     ) -> Phase {
         let decoder = &mut self.decoders[number as usize];
         let command = &mut table.commands[handle];
-        let soft = if command.attempts.is_soft() { self.ecc.soft } else { Span::ZERO };
+        let soft = if table.attempts.of(handle).is_soft() { self.ecc.soft } else { Span::ZERO };
         let until = now + self.ecc.codeword_time + soft;
         let last = command.undecoded == 1;
         if last && now > command.ready {

@@ -53,7 +53,7 @@ impl Backend {
             self.take_effect(handle);
             return (time, primitive);
         }
-        if !command.attempts.is_retry() {
+        if !self.table.attempts.of(handle).is_retry() {
             self.take_effect(handle);
             self.draw_errors(now, handle);
         }

@@ -16,7 +16,7 @@ use base::units::{Span, Time};
 
 use super::command::Preparation;
 use super::planted::Bug;
-use super::{Backend, Command, Event, Primitive, State, Stop};
+use super::{Backend, Command, Config, Event, Primitive, State, Stop};
 use crate::nand::Attempt;
 
 /// The attempts of a read.
@@ -34,7 +34,7 @@ pub(super) struct Attempts {
 
 impl Attempts {
     /// The only attempt of a read without errors.
-    pub(super) const FIRST: Self = Self { first: 0, failed: 0, retries: 0, soft: false };
+    const FIRST: Self = Self { first: 0, failed: 0, retries: 0, soft: false };
 
     /// True for an attempt behind the first.
     pub(super) const fn is_retry(self) -> bool {
@@ -47,6 +47,46 @@ impl Attempts {
     }
 }
 
+/// The attempts of all reads with errors, by the place of their commands; empty without errors. They are no part of
+/// [`Command`], which all drives have.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ReadAttempts(Vec<Attempts>);
+
+impl ReadAttempts {
+    /// Bytes for each command.
+    pub(super) const fn memory(config: &Config) -> u64 {
+        if config.errors.is_some() { size_of::<Attempts>() as u64 } else { 0 }
+    }
+
+    /// The attempts of a command.
+    pub(super) fn of(&self, handle: Handle<Command>) -> Attempts {
+        self.0.get(handle.index()).copied().unwrap_or(Attempts::FIRST)
+    }
+
+    fn set(&mut self, handle: Handle<Command>, attempts: Attempts) {
+        if self.0.len() <= handle.index() {
+            self.0.resize(handle.index() + 1, Attempts::FIRST);
+        }
+        self.0[handle.index()] = attempts;
+    }
+
+    /// Notes that an attempt has failed. False, and the command is forgotten, if none is left: the last one succeeds.
+    fn fail(&mut self, handle: Handle<Command>) -> bool {
+        let Some(attempts) = self.0.get_mut(handle.index()) else { return false };
+        if attempts.failed == attempts.retries {
+            *attempts = Attempts::FIRST;
+            return false;
+        }
+        attempts.failed += 1;
+        true
+    }
+
+    /// Forgets all commands, at a power cut.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
 impl Backend {
     /// Draws the errors of a read that begins, unless it is a retry. Data that stays uncorrectable is lost.
     #[cold]
@@ -55,7 +95,7 @@ impl Backend {
         let Self { rules, media, table, .. } = self;
         let Some(model) = &rules.errors else { return };
         let first = table.first_slot(handle);
-        let command = &mut table.commands[handle];
+        let command = &table.commands[handle];
         if command.blank || command.scanned > 0 || command.count == 0 {
             return;
         }
@@ -79,19 +119,19 @@ impl Backend {
         }
         let retries = model.retries(step, attempt);
         let soft = model.decoding().soft.is_some() && !matches!(attempt, Attempt::Step(_));
-        command.attempts = Attempts { first: step, failed: 0, retries, soft };
+        table.attempts.set(handle, Attempts { first: step, failed: 0, retries, soft });
         media.note_attempts(slots.iter().map(|slot| slot.psn), (retries, attempt));
     }
 
     /// Array time of an attempt beyond that of a read without retry.
     pub(super) fn retry_time(&self, handle: Handle<Command>) -> Span {
-        let Attempts { first, failed, .. } = self.table.commands[handle].attempts;
+        let Attempts { first, failed, .. } = self.table.attempts.of(handle);
         self.rules.errors.as_ref().map_or(Span::ZERO, |model| model.retry_time(first + failed))
     }
 
     /// The primitive of an array that works for a read.
     pub(super) fn read_primitive(&self, handle: Handle<Command>) -> Primitive {
-        if self.table.commands[handle].attempts.is_retry() { Primitive::Retry } else { Primitive::Read }
+        if self.table.attempts.of(handle).is_retry() { Primitive::Retry } else { Primitive::Read }
     }
 
     /// The decoder is done with the data of a read: if it has failed, the read goes back to its die. False if it has not.
@@ -102,11 +142,10 @@ impl Backend {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) -> bool {
-        let command = &mut self.table.commands[handle];
-        if command.attempts.failed == command.attempts.retries {
+        if !self.table.attempts.fail(handle) {
             return false;
         }
-        command.attempts.failed += 1;
+        let command = &mut self.table.commands[handle];
         (command.state, command.ready, command.copied) = (State::Queued, now, false);
         command.preparation = Preparation::None;
         let (op, cause, unit) = (command.op, command.cause, command.unit);

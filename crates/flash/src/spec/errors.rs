@@ -52,7 +52,7 @@ impl FlashSpec {
         }
         if part.errors.is_none() {
             let message = format!("nothing is known about the errors of the part {}", part.name);
-            let remedy = "use flash.part = \"tlc-72l\", or give flash.custom-part a table `errors`";
+            let remedy = "use a part that has a table `errors`, or give flash.custom-part one";
             faults.add(path, message, remedy);
         }
         if self.ecc.is_none() {

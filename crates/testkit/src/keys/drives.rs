@@ -2,7 +2,7 @@
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
-use base::units::{Lba, Sectors, Span, Time};
+use base::units::{Age, Lba, Sectors, Span, Temperature, Time};
 use flash::nand::FaultSpec;
 use ssd::{Completion, Drive, FtlKind, Precondition, QueueId, Request, Resolved, Spec, Ssd};
 
@@ -248,6 +248,9 @@ pub fn fixtures() -> Vec<Fixture> {
             "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"48%\"\n",
         ));
     }
+    for (name, part, flash) in super::errors::devices(PART) {
+        fixtures.push(fixture(name, &part, flash, "[ftl]\nover-provisioning = \"45%\"\n"));
+    }
     fixtures.extend(merging());
     super::own::register_fewest().expect("a name of one version");
     fixtures.push(fixture(
@@ -416,6 +419,8 @@ pub struct Ran {
     pub hash: u64,
     /// The erase count of each block: the choice of a block within a die changes no event.
     pub erases: Vec<u32>,
+    /// Requests that failed, by kind: data that is lost changes no event.
+    pub failed: [u64; 4],
 }
 
 /// Runs a load on a full drive.
@@ -425,6 +430,9 @@ pub fn run(device: &Resolved, load: Load) -> Ran {
     let fails = device.spec.flash.faults != FaultSpec::default();
     if !fails {
         ssd.precondition(Precondition::Fill, &mut |_, _| {});
+    }
+    if ssd.media().has_errors() {
+        ssd.age(Age::from_days(30), Temperature::from_celsius(40));
     }
     let mut player = Player { rng: Rng::stream(11, "keys"), ssd, tag: 0, under_way: 0, done: Vec::new() };
     if fails {
@@ -440,7 +448,8 @@ pub fn run(device: &Resolved, load: Load) -> Ran {
     player.run_until_idle();
     let mut erases = player.ssd.erase_counts();
     erases.extend(player.ssd.slc_erase_counts());
-    Ran { hash: player.ssd.counters().event_hash, erases }
+    let counters = player.ssd.counters();
+    Ran { hash: counters.event_hash, erases, failed: counters.failed }
 }
 
 struct Player {
