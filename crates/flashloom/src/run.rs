@@ -7,6 +7,7 @@ mod seeds;
 use std::io::{self, Write};
 use std::path::Path;
 
+use base::units::Exact;
 use report::run::{rows, table};
 use ssd::QueueId;
 use study::catalogue::{self, Device, WorkloadFile};
