@@ -9,6 +9,7 @@ mod id;
 mod parse;
 mod ratio;
 mod size;
+mod storage;
 mod time;
 
 pub use divide::Divisor;
@@ -17,4 +18,5 @@ pub use id::{BlockId, ChannelId, DieId, Lba, Lpn, Ppn, Psn, SuperblockId};
 pub use parse::{Exact, ParseUnitError};
 pub use ratio::Ratio;
 pub use size::{Bytes, Frequency, LaneRate, Rate, SECTOR, Sectors};
+pub use storage::{Age, Temperature};
 pub use time::{Span, Time};

@@ -28,6 +28,7 @@ mod planted;
 mod power;
 mod processor;
 mod queue;
+mod retry;
 mod rules;
 mod status;
 mod submit;
@@ -64,6 +65,7 @@ use decoders::DecoderPool;
 use die::Die;
 use fast::Fast;
 use processor::Processor;
+use retry::ReadAttempts;
 use rules::Rules;
 
 /// An event that the backend schedules.
@@ -188,7 +190,8 @@ impl Backend {
         let slots = u64::from(geometry.row_slots()) * u64::from(config.timing.one_shot);
         let slot = size_of::<Slot>() as u64 + Payload::memory(kind, geometry.sectors);
         // Assumes one command per die under way, or those of a few requests.
-        let commands = dies.max(64) * (size_of::<Command>() as u64 + size_of::<List>() as u64 + slots * slot);
+        let commands = dies.max(64)
+            * (size_of::<Command>() as u64 + size_of::<List>() as u64 + slots * slot + ReadAttempts::memory(config));
         let units = dies * u64::from(config.units_of_die(geometry));
         // The description holds a second copy of the timing tables.
         units * Die::memory(config)

@@ -3,6 +3,7 @@
 //! The media judge the FTL. The run aborts, in release builds too, if an FTL programs a page twice or out of order,
 //! reads a page that was never written, moves a page out of its plane by copy-back, or touches a retired block.
 
+mod errors;
 mod fault;
 mod geometry;
 mod image;
@@ -13,17 +14,18 @@ pub mod part;
 mod sector;
 mod spare;
 
+pub use errors::{Attempt, Decoding, ErrorModel, ErrorSettings, SoftLimit, acceleration};
 pub use fault::{Failing, FaultSpec, Faults};
 pub use geometry::{Geometry, GeometryError};
 pub use image::Image;
 pub(crate) use mask::copy_between_units;
 pub use mask::{copy_from_unit, copy_into_unit, is_whole_unit, ranges, run_into_list};
 pub use media::{
-    BackingStore, BlockBirth, BlockRecord, Contradiction, Held, ImageRecord, Media, Mode, ProgrammedSlot, SlotRecord,
-    SnapshotError, Stream, Target,
+    BackingStore, BlockBirth, BlockRecord, Contradiction, ErrorCounters, Held, ImageRecord, Media, Mode,
+    ProgrammedSlot, SlotRecord, SnapshotError, Stream, Target,
 };
 pub(crate) use media::{Contents, SlotRead};
 pub use numbers::{Run, read_numbers, write_numbers};
-pub use part::{Cell, CustomPart, Part, PartError, SlcMode};
+pub use part::{Cell, CustomPart, ErrorTable, Part, PartError, SlcMode};
 pub use sector::{Bytes512, Sector, SectorKind, Stamp, decode, encode};
 pub use spare::Spare;

@@ -2,6 +2,7 @@
 
 mod controllers;
 mod ecc;
+mod errors;
 mod part;
 mod slc_array;
 mod suspend;
@@ -13,7 +14,8 @@ use serde::{Deserialize, Serialize};
 use crate::backend::{Arbitration, Completion, Controllers, PlaneReadSpec, SuspendSpec, Transfer, VariationSpec};
 use crate::nand::{CustomPart, FaultSpec};
 
-pub use ecc::{DecodeSpec, EccSpec};
+pub use ecc::{DecodeSpec, EccSpec, SoftSpec};
+pub use errors::ErrorSpec;
 pub use slc_array::{ResolvedSlcArray, SlcSpec};
 
 /// The flash array: part, size and wiring.
@@ -107,6 +109,9 @@ pub struct FlashSpec {
     /// Differences of array times between blocks, and with wear; if missing, all blocks of the part take its times.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub variation: Option<VariationSpec>,
+    /// Raw bit errors, read retry and soft decoding; if missing, every read is corrected at once.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<ErrorSpec>,
     /// Injected faults; none by default.
     #[serde(default)]
     pub faults: FaultSpec,

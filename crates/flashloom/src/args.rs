@@ -14,10 +14,10 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use base::units::{Bytes, Span};
+use base::units::{Bytes, Span, Temperature};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use ssd::Precondition;
+use ssd::{Precondition, Shelf};
 use study::plan::Until;
 use study::run::Amount;
 use study::watch::timeline::Window;
@@ -480,6 +480,15 @@ pub(crate) struct StateArgs {
     /// new drive as a model predicts it); several steps run in order
     #[arg(long, value_name = "STEP", value_delimiter = ',')]
     pub(crate) precondition: Vec<Precondition>,
+
+    /// Leave the drive without power for this time then, e.g. 90d; or client (a year at 30C) or enterprise (three
+    /// months at 40C), the conditions of JESD218. For devices with [flash.errors]
+    #[arg(long, value_name = "TIME")]
+    pub(crate) age: Option<Shelf>,
+
+    /// The temperature meanwhile [default: 30C]
+    #[arg(long, value_name = "TEMPERATURE", requires = "age")]
+    pub(crate) temperature: Option<Temperature>,
 
     /// Save the state after preconditioning in a file
     #[arg(long, value_name = "FILE")]

@@ -372,6 +372,18 @@ fn sheet(device: &Device) -> String {
             .enumerate()
             .for_each(|(i, text)| line(if i == 0 { "suspension" } else { "" }, text));
     }
+    if let Some(errors) = &resolved.backend.errors {
+        let decoding = errors.decoding();
+        let rate = f64::from(decoding.limit) / f64::from(decoding.bits);
+        line(
+            "bit errors",
+            format!("{} of the {} bits of a codeword are corrected ({rate:.1e})", decoding.limit, decoding.bits),
+        );
+        line("", format!("{} steps of read retry", errors.last_step()));
+        if let Some(soft) = decoding.soft {
+            line("", format!("then soft decoding of up to {} bits from {} reads", soft.limit, soft.sensings));
+        }
+    }
     let Cycles { page_in, page_out, turnaround, .. } = timing.cycles;
     let channel = format!(
         "{} bits; {} for a mapping unit, {} for a page, {} for a command",

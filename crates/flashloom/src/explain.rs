@@ -4,8 +4,8 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 
 use report::{
-    cautions_text, explained_rows, explained_table, levers_text, request_rows, request_table, suspensions_text,
-    trial_rows,
+    cautions_text, explained_rows, explained_table, levers_text, request_rows, request_table, retries_text,
+    suspensions_text, trial_rows,
 };
 use study::catalogue::{Device, device_from};
 use study::execute::at_once;
@@ -92,7 +92,11 @@ pub(crate) fn explain(
         (Form::Csv, None) => explained_rows(&all.explained).csv(),
         (Form::Text, Some(one)) => request_table(one),
         (Form::Text, None) => {
-            explained_table(&all.explained) + &suspensions_text(&runs) + &cautions_text(&runs) + &levers_text(&all)
+            explained_table(&all.explained)
+                + &suspensions_text(&runs)
+                + &retries_text(&runs)
+                + &cautions_text(&runs)
+                + &levers_text(&all)
         }
     };
     print(results, &text)?;

@@ -7,6 +7,7 @@ mod seeds;
 use std::io::{self, Write};
 use std::path::Path;
 
+use base::units::Exact;
 use report::run::{rows, table};
 use ssd::QueueId;
 use study::catalogue::{self, Device, WorkloadFile};
@@ -105,10 +106,14 @@ pub(crate) fn opened<'a>(args: &RunArgs, device: &'a Device, state: Option<State
 /// The state in which the drive begins, in words.
 fn state(args: &RunArgs) -> String {
     let steps: Vec<String> = args.state.precondition.iter().map(ToString::to_string).collect();
-    match &args.state.load_snapshot {
+    let made = match &args.state.load_snapshot {
         Some(path) => format!("state: from the snapshot {}", path.display()),
         None if steps.is_empty() => "state: a new drive".to_owned(),
         None => format!("state: a new drive, then {}", steps.join(", ")),
+    };
+    match args.state.age.map(|shelf| shelf.conditions(args.state.temperature)) {
+        None => made,
+        Some((age, temperature)) => format!("{made}, then {} without power at {temperature}", age.exact()),
     }
 }
 
@@ -116,6 +121,8 @@ fn state(args: &RunArgs) -> String {
 fn spec(args: &RunArgs) -> RunSpec {
     RunSpec {
         precondition: args.state.precondition.clone(),
+        age: args.state.age,
+        temperature: args.state.temperature,
         time_scale: args.issue.pace.time_scale,
         verify: args.verify,
         fairness: args.issue.fairness,
@@ -133,6 +140,7 @@ pub(crate) fn session<'a>(args: &RunArgs, device: &'a Device, state: Option<Stat
     let mut spec = spec(args);
     if state.is_some() {
         spec.precondition.clear();
+        (spec.age, spec.temperature) = (None, None);
     }
     let mut session = Session::new(device).program(program()).seed(args.seed).spec(&spec);
     let output = &args.output;

@@ -71,6 +71,7 @@ chapters! {
     measure_it_well
     explain_it
     reads_that_do_not_wait
+    errors
     your_own_policy
     write_streams
     compare_and_mix

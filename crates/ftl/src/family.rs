@@ -260,6 +260,11 @@ pub trait Family: Send + Sync {
         false
     }
 
+    /// True if all data that moves passes the decoders, so that reads may have errors.
+    fn corrects_reads(&self) -> bool {
+        false
+    }
+
     /// The flash array as this family sees it.
     fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry>;
 

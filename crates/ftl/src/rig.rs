@@ -64,6 +64,7 @@ pub(crate) fn describe(text: &str) -> (Arc<dyn Config>, Array, Option<Array>) {
             suspend: None,
             plane_reads: None,
             variation: None,
+            errors: None,
             software: None,
         },
         gang,

@@ -148,6 +148,8 @@ pub enum Sabotage {
     PlaneForgotten,
     /// A power cut tears a program or an erase that was suspended once, although the operation is done.
     TornAfterResume,
+    /// A read that its decoder cannot correct is not read again, and counts as if it were.
+    RetryAtTheDecoder,
     /// A mount forgets the superblocks that were open in streams other than the first.
     StreamForgotten,
     /// A copy joins the superblock that is open for host data.
@@ -170,7 +172,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 79] = [
+    pub const EVERY: [Self; 80] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -241,6 +243,7 @@ impl Sabotage {
         Self::SuspendedForever,
         Self::PlaneForgotten,
         Self::TornAfterResume,
+        Self::RetryAtTheDecoder,
         Self::StreamForgotten,
         Self::CopyJoinsHost,
         Self::ParkedForgotten,
@@ -286,6 +289,7 @@ impl Planted {
             Some(Sabotage::PlaneForgotten) => Some(flash::backend::Bug::PlaneForgotten),
             Some(Sabotage::SuspendedForever) => Some(flash::backend::Bug::SuspendedForever),
             Some(Sabotage::TornAfterResume) => Some(flash::backend::Bug::TornAfterResume),
+            Some(Sabotage::RetryAtTheDecoder) => Some(flash::backend::Bug::RetryAtTheDecoder),
             _ => None,
         }
     }

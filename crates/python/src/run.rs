@@ -48,7 +48,8 @@ struct Settings {
 /// * `depth` keeps so many requests outstanding, `open` issues them at their times of arrival, `queue` is the submission
 ///   queue of the first workload, `time_scale` multiplies all times of arrival.
 /// * `precondition`: steps such as `"fill,random:x1"` or `["fill", "steady"]`; `load_snapshot` starts from a file that
-///   `save_snapshot` wrote after these steps.
+///   `save_snapshot` wrote after these steps. `age` leaves the drive without power then, e.g. `"90d"` or `"client"`, at
+///   `temperature`, e.g. `"40C"`, if the device has errors.
 /// * `warm_up`, `measure` and `limit` (requests) say which part is measured; an amount is a number of requests, or a text such
 ///   as `"8GiB"`, `"2s"` or `"0.5x"` (capacities). `until="steady"` warms up until the drive is steady, in rounds of `round`.
 /// * `seed` seeds all random streams; with `seeds=5` the run is done with five of them, `jobs` at once (by default one for
@@ -63,7 +64,7 @@ struct Settings {
 #[pyfunction]
 #[pyo3(signature = (
     device, workload, *, flows=None, fairness=false, depth=None, open=false, queue=0, time_scale=None, precondition=None,
-    load_snapshot=None, save_snapshot=None, warm_up=None, measure=None, until=None, round=None, limit=None, seed=0,
+    age=None, temperature=None, load_snapshot=None, save_snapshot=None, warm_up=None, measure=None, until=None, round=None, limit=None, seed=0,
     seeds=1, jobs=None, verify=false, explain=false, series=None, requests=false, timeline=None, memory=None,
     progress=None
 ))]
@@ -79,6 +80,8 @@ pub(crate) fn run(
     queue: u16,
     time_scale: Option<&Bound<'_, PyAny>>,
     precondition: Option<&Bound<'_, PyAny>>,
+    age: Option<&Bound<'_, PyAny>>,
+    temperature: Option<&Bound<'_, PyAny>>,
     load_snapshot: Option<&Bound<'_, PyAny>>,
     save_snapshot: Option<PathBuf>,
     warm_up: Option<&Bound<'_, PyAny>>,
@@ -101,6 +104,8 @@ pub(crate) fn run(
     run.take("depth", depth)?;
     run.take("time-scale", time_scale)?;
     run.take_list("precondition", precondition)?;
+    run.take("age", age)?;
+    run.take("temperature", temperature)?;
     run.take("load-snapshot", load_snapshot)?;
     run.take_amount("warm-up", warm_up)?;
     run.take_amount("measure", measure)?;

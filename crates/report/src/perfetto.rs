@@ -48,6 +48,7 @@ pub(super) const fn label_of(primitive: Primitive) -> &'static str {
         Primitive::DataOut => "data out",
         Primitive::Hold => "hold",
         Primitive::Read => "read",
+        Primitive::Retry => "retry",
         Primitive::Program => "program",
         Primitive::Erase => "erase",
         Primitive::Suspend => "suspend",

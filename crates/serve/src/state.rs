@@ -219,10 +219,13 @@ impl State {
     }
 }
 
-/// Refuses a device whose flash alone does not survive a power cut.
+/// Refuses a device whose flash alone does not survive a power cut, or not all of it in the files.
 fn check_device(resolved: &Resolved) -> Result<(), StateError> {
     if resolved.ftl.log.erase == EraseWhen::Read {
         return Err(StateError::Capacitors { device: resolved.spec.name.clone() });
+    }
+    if resolved.backend.errors.is_some() {
+        return Err(StateError::Errors { device: resolved.spec.name.clone() });
     }
     Ok(())
 }

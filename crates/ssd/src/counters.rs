@@ -2,6 +2,7 @@
 
 use base::units::{SECTOR, Span, Time};
 use flash::backend::{Account, Backend, Op};
+use flash::nand::ErrorCounters;
 
 use ftl::{LogMerges, MergeCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters, map_unit};
 
@@ -33,6 +34,8 @@ pub struct Counters {
     pub unreadable_copies: u64,
     /// Flash commands by operation and cause.
     pub flash: Account,
+    /// Reads of an array with bit errors; `None` without errors.
+    pub errors: Option<Box<ErrorCounters>>,
     /// Time each channel was held.
     pub channel_busy: Vec<Span>,
     /// Time each die's array worked. While one of `P` planes reads by itself, its die works by `1 / P`.

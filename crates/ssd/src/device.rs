@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use base::engine::{EventHash, EventQueue, Handle};
 use base::io::{Io, IoKind};
-use base::units::{Energy, Lpn, Sectors, Time};
+use base::units::{Age, Energy, Lpn, Sectors, Temperature, Time};
 use flash::backend::{Backend, Observer};
 use flash::nand::{Faults, Geometry, Media, Sector};
 use ftl::{Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
@@ -104,7 +104,8 @@ impl<S: Sector> Ssd<S> {
     pub fn new_media(resolved: &Resolved, seed: u64) -> (Media, Option<Media>) {
         let faults = |seed| Faults::new(&resolved.spec.flash.faults, seed);
         let timing = &resolved.backend.timing;
-        let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, timing.one_shot, faults(seed));
+        let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, timing.one_shot, faults(seed))
+            .with_errors(resolved.backend.errors.as_ref(), seed);
         let slc_array = resolved.slc_array.as_ref().map(|part| {
             Media::new(part.geometry.clone(), part.part.endurance, 1, faults(slc_seed(seed))).with_content(S::KIND)
         });
@@ -225,6 +226,12 @@ impl<S: Sector> Ssd<S> {
     pub fn media_mut(&mut self) -> &mut Media {
         self.backend.interrupt_runs(self.now, &mut self.events);
         self.backend.media_mut()
+    }
+
+    /// Lets time pass without power: the data ages as far as bit errors are concerned.
+    pub fn age(&mut self, age: Age, temperature: Temperature) {
+        self.backend.media_mut().set_clock(self.now);
+        self.backend.media_mut().age(age, temperature);
     }
 
     /// The media of the SLC array, if the device has one.
@@ -520,6 +527,7 @@ impl<S: Sector> Drive<S> for Ssd<S> {
             unmapped_slots: self.clients.unmapped,
             unmapped_flash_reads: self.clients.unmapped_flash_reads,
             flash: self.backend.account(self.now),
+            errors: self.media().error_counters().cloned().map(Box::new),
             channel_busy: self.backend.channel_busy(self.now).collect(),
             die_busy: self.backend.die_busy(self.now).collect(),
             plane_busy: self.backend.plane_busy(self.now).collect(),

@@ -21,6 +21,7 @@ mod power_draw;
 mod precondition;
 mod snapshot;
 mod spec;
+mod storage;
 
 #[cfg(debug_assertions)]
 #[doc(hidden)]
@@ -45,3 +46,4 @@ pub use spec::{
     RamSpec, ReadTransfer, Resolved, ResolvedBuffer, ResolvedHost, ResolvedQueue, ResolvedQueues, ResolvedSuperblocks,
     Spec, UNSEEN_KEYS, builtin,
 };
+pub use storage::{ParseShelfError, Shelf};

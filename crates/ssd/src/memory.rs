@@ -91,6 +91,7 @@ impl Resolved {
         let [state, payload] = media(&self.geometry, blocks);
         memory.add("blocks and spare areas", state);
         memory.add("content of the flash", payload);
+        memory.add("errors of the flash", Media::memory_of_errors(&self.geometry, self.backend.errors.as_deref()));
         let pages = self.family.images();
         memory.add("translation pages", Media::memory_of_images(pages.count, pages.copies, pages.entries));
         memory.add("dies and channels", Backend::memory(&self.geometry, S::KIND, &self.backend));

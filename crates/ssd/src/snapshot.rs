@@ -49,8 +49,9 @@ impl<S: Sector> Ssd<S> {
         let versions = versions(units as usize, from)?;
         let faults = |seed| Faults::new(&resolved.spec.flash.faults, seed);
         let timing = &resolved.backend.timing;
+        let errors = resolved.backend.errors.as_ref().map(|errors| (errors, seed));
         let (endurance, one_shot) = (resolved.part.endurance, timing.one_shot);
-        let media = Media::load(S::KIND, resolved.geometry.clone(), endurance, one_shot, faults(seed), from)?;
+        let media = Media::load(S::KIND, resolved.geometry.clone(), endurance, one_shot, faults(seed), errors, from)?;
         let media = timing.of_media(media);
         let mut used = [0];
         from.read_exact(&mut used)?;
@@ -60,7 +61,7 @@ impl<S: Sector> Ssd<S> {
                 let (geometry, endurance) = (part.geometry.clone(), part.part.endurance);
                 let faults = faults(slc_seed(seed));
                 Some(if kept == 1 {
-                    Media::load(S::KIND, geometry, endurance, 1, faults, from)?
+                    Media::load(S::KIND, geometry, endurance, 1, faults, None, from)?
                 } else {
                     // No block of the one that was saved was bad, whatever these faults say of a new one.
                     let new = Media::new(geometry, endurance, 1, Faults::new(&FaultSpec::default(), seed));

@@ -168,6 +168,7 @@ fn after_an_orderly_power_off_no_translation_page_is_rewritten() {
         1000,
         1,
         faults,
+        None,
         &mut &bytes[..],
     )
     .expect("a snapshot");

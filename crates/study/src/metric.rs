@@ -3,6 +3,7 @@
 mod catalogue;
 mod commands;
 mod dimension;
+mod errors;
 mod fairness;
 mod log;
 mod map;
@@ -20,6 +21,7 @@ use ssd::Status;
 use crate::config::renamed;
 use crate::summary::{FlashRow, KindSummary, Latencies, Summary};
 use commands::{flash, sum_of};
+use errors::ErrorStat;
 use fairness::{FairStat, FlowStat, Requests};
 use log::LogStat;
 use map::MapStat;
@@ -84,7 +86,7 @@ fn names() -> Vec<String> {
 }
 
 /// The forms a metric can take.
-pub const HELP: [&str; 34] = [
+pub const HELP: [&str; 35] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
@@ -126,6 +128,8 @@ pub const HELP: [&str; 34] = [
      superblocks (in SLC mode at the end), limit (of them, at that fill)",
     "commands.OP or commands.OP.CAUSE, e.g. commands.erase.gc",
     "slots.OP or slots.OP.CAUSE",
+    "errors.STAT of a drive with bit errors with retries (attempts to read behind the first), retried (share of the read commands that took \
+     some), rber (mean raw bit error rate of the codewords), soft (commands that took soft decoding), uncorrectable (mapping units)",
     "suspensions (of programs and erases)",
     "suspended (time for which all suspended operations together stood still)",
     "suspend-overhead (time in which arrays stopped and went on)",
@@ -160,6 +164,7 @@ enum Name {
     Slc(SlcStat),
     SlcCache(SlcCacheStat),
     Merges(MergeStat),
+    Errors(ErrorStat),
     Commands(String, Option<String>),
     Slots(String, Option<String>),
     Suspensions,
@@ -230,6 +235,7 @@ impl Name {
             ["log", ref stat @ ..] => LogStat::parse(stat).map(Self::Log),
             ["slc", ref stat @ ..] => SlcStat::parse(stat).map(Self::Slc),
             ["slc-cache", stat] => SlcCacheStat::parse(stat).map(Self::SlcCache),
+            ["errors", stat] => ErrorStat::parse(stat).map(Self::Errors),
             ["merges", stat] => MergeStat::parse(stat).map(Self::Merges),
             ["commands", op] => flash(op, None).map(|(op, cause)| Self::Commands(op, cause)),
             ["commands", op, cause] => flash(op, Some(cause)).map(|(op, cause)| Self::Commands(op, cause)),
@@ -295,6 +301,7 @@ impl Name {
             Self::Log(stat) => stat.dimension(),
             Self::Slc(stat) => stat.dimension(),
             Self::SlcCache(stat) => stat.dimension(),
+            Self::Errors(stat) => stat.dimension(),
         }
     }
 
@@ -349,6 +356,7 @@ impl Name {
             Self::Slc(stat) => stat.of(summary.slc_mlc.as_ref()?),
             Self::SlcCache(stat) => Some(stat.of(summary.slc_cache.as_ref()?)),
             Self::Merges(stat) => Some(stat.of(summary.merges.as_ref()?)),
+            Self::Errors(stat) => stat.of(summary.errors.as_ref()?),
             Self::Commands(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.commands)),
             Self::Slots(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.slots)),
             Self::Suspensions => Some(summary.flash.iter().map(|row| row.suspensions).sum::<u64>() as f64),

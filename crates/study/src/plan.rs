@@ -17,10 +17,10 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use base::fault::Fault;
-use base::units::Span;
+use base::units::{Span, Temperature};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssd::Precondition;
+use ssd::{Precondition, Shelf};
 use workload::measure::Measured;
 
 pub use crate::label::{Assignment, Label, OneOrMany};
@@ -144,6 +144,13 @@ impl Changes {
 pub struct RunSpec {
     /// Precondition the drive first: `fill`, `preload:PIECE:EXTENT`, `random:xN`, `steady`, `steady:model`.
     pub precondition: Vec<Precondition>,
+    /// Leave the drive without power for this time before the run, behind preconditioning: `90d`, or `client` (a year at
+    /// 30 C) or `enterprise` (three months at 40 C) as JESD218 has them. For drives with `flash.errors`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub age: Option<Shelf>,
+    /// The temperature meanwhile; 30 C if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub temperature: Option<Temperature>,
     /// Start from the drive state in this file, which `save-snapshot` wrote; its path is relative to the study.
     /// Preconditioning follows.
     #[serde(skip_serializing_if = "Option::is_none")]

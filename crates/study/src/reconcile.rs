@@ -210,6 +210,12 @@ impl Book {
             total(&counted.decoder_busy),
             all.decode.as_ps(),
         );
+        if let Some(errors) = &counted.errors {
+            let retries: u64 = (0..).zip(&errors.by_retries).map(|(retries, reads)| retries * reads).sum();
+            self.equal("retries of all reads, as drawn and as they were read", retries, all.retries);
+            let reads: u64 = errors.by_retries.iter().sum();
+            self.at_most("reads by their retries, and read commands", reads, counted.flash.op(Op::Read).commands);
+        }
         if let Some(second) = &counted.slc_array {
             let all = Op::ALL.into_iter().fold(Tally::default(), |mut sum, op| {
                 sum += second.flash.op(op);

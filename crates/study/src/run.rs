@@ -14,6 +14,7 @@ mod course;
 mod error;
 mod flight;
 mod flows;
+mod kind_result;
 mod record;
 mod result;
 mod rounds;
@@ -31,9 +32,10 @@ pub use backlog::Level;
 pub use course::{Course, MOST_INTERVALS};
 pub use error::RunError;
 pub use flows::Flow;
+pub use kind_result::{Delay, KindResult};
 pub use record::{Progress, Record, RequestLog};
 pub use result::{
-    Arrivals, Delay, FlowResult, KindResult, RunResult, array_time_by, programmed_by, rate, since, write_amplification,
+    Arrivals, FlowResult, RunResult, array_time_by, programmed_by, rate, since, write_amplification,
     write_amplification_by,
 };
 pub(crate) use rounds::part;

@@ -53,9 +53,9 @@ mod touched;
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use base::units::{Bytes, Sectors, Span};
+use base::units::{Bytes, Sectors, Span, Temperature};
 use flash::nand::{Sector, Stamp};
-use ssd::{Drive, Memory, Precondition, Ssd};
+use ssd::{Drive, Memory, Precondition, Shelf, Ssd};
 use workload::Source;
 use workload::trace::TraceOptions;
 
@@ -124,6 +124,7 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn spec(mut self, spec: &RunSpec) -> Self {
         self.settings.steps.clone_from(&spec.precondition);
+        (self.settings.shelf, self.settings.temperature) = (spec.age, spec.temperature);
         self.settings.verify = spec.verify;
         self.settings.time_scale = spec.time_scale;
         self.settings.window = spec.window();
@@ -152,6 +153,13 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn precondition(mut self, steps: Vec<Precondition>) -> Self {
         self.settings.steps = steps;
+        self
+    }
+
+    /// Leaves the drive without power behind preconditioning: its data ages, as far as bit errors are concerned.
+    #[must_use]
+    pub fn age(mut self, shelf: Shelf, temperature: Option<Temperature>) -> Self {
+        (self.settings.shelf, self.settings.temperature) = (Some(shelf), temperature);
         self
     }
 
@@ -331,8 +339,11 @@ impl<'a> Session<'a> {
                 .map_err(SessionError::TooLarge)?;
         }
         let is_new = self.settings.load.is_none() && self.settings.state.is_none();
-        match Precondition::first_fault(&self.settings.steps, &device.resolved, is_new) {
-            Some((step, fault)) => Err(SessionError::Precondition { step, fault }),
+        if let Some((step, fault)) = Precondition::first_fault(&self.settings.steps, &device.resolved, is_new) {
+            return Err(SessionError::Precondition { step, fault });
+        }
+        match Shelf::fault(self.settings.shelf, self.settings.temperature, Some(&device.resolved)) {
+            Some(fault) => Err(SessionError::Age { fault }),
             None => Ok(()),
         }
     }

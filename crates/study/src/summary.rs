@@ -5,12 +5,14 @@ mod commands;
 mod curve;
 mod endurance;
 mod erases;
+mod errors;
 mod failures;
 mod fairness;
 mod log;
 mod map;
 mod merges;
 mod series;
+mod shares;
 mod slc;
 mod slc_cache;
 mod streams;
@@ -40,12 +42,14 @@ pub use commands::FlashRow;
 pub use curve::Curve;
 pub use endurance::{Array, EnduranceSummary, amplifications_differ};
 pub use erases::Erases;
+pub use errors::ErrorSummary;
 pub use failures::FAILURES;
 pub use fairness::{FairnessSummary, Slowdown};
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
 pub use series::{CompletedSummary, FlowIntervalSummary, IntervalSummary, SeriesSummary, busy_dies, percentile};
+pub use shares::{mean, share, shares};
 pub use slc::{EraseRange, SlcMlcSummary};
 pub use slc_cache::SlcCacheSummary;
 pub use streams::{StreamSummary, StreamsSummary};
@@ -173,6 +177,9 @@ pub struct Summary {
     pub unreadable_copies: u64,
     /// Flash commands by operation and cause.
     pub flash: Vec<FlashRow>,
+    /// Bit errors and the attempts to read, if the device has errors.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<ErrorSummary>,
     /// The work of the map unit, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map: Option<MapSummary>,
@@ -369,24 +376,6 @@ pub struct Energies {
     pub by_name_j: BTreeMap<String, f64>,
 }
 
-/// The mean over a list of shares.
-#[must_use]
-pub fn mean(shares: &[f64]) -> Option<f64> {
-    (!shares.is_empty()).then(|| shares.iter().sum::<f64>() / shares.len() as f64)
-}
-
-/// The share of `span` for which each of these was busy.
-#[must_use]
-pub fn shares(busy: &[Span], span: Span) -> Vec<f64> {
-    busy.iter().map(|busy| share(*busy, span)).collect()
-}
-
-/// The share of `span` that `busy` takes.
-#[must_use]
-pub fn share(busy: Span, span: Span) -> f64 {
-    if span.is_zero() { 0.0 } else { busy.as_ps() as f64 / span.as_ps() as f64 }
-}
-
 /// The schema of the keys of a distribution.
 fn latency_keys() -> serde_json::Value {
     schema::keys(["mean", "min", "max"].into_iter().chain(PERCENTILES.map(|(_, key, _)| key)))
@@ -510,6 +499,7 @@ impl Summary {
             flash: commands::rows(&counted.flash),
             map: counted.map.as_ref().map(MapSummary::new),
             merges: counted.merges.map(MergeSummary::new),
+            errors: counted.errors.as_deref().map(ErrorSummary::new),
             log_merges: counted.log_merges.as_ref().map(LogSummary::new),
             slc_mlc: counted.slc_mlc.as_ref().map(|slc_mlc| SlcMlcSummary::new(slc_mlc, &counted, report)),
             streams: counted.streams.as_deref().map(StreamsSummary::new),

@@ -26,7 +26,7 @@ use ssd::{Precondition, Resolved, Ssd};
 use crate::Host;
 
 pub use settings::{Setting, settings, settings_of};
-pub(crate) use settings::{evicting, short, varied};
+pub(crate) use settings::{evicting, short, varied, with_errors};
 
 /// How much each check does.
 #[derive(Clone, Copy, Debug)]

@@ -57,6 +57,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             absorbed_slots: 0,
             unmapped_slots: 0,
             unmapped_flash_reads: 0,
+            errors: None,
             flash: Account::default(),
             channel_busy: vec![Span::ZERO; servers],
             die_busy: vec![Span::ZERO; servers],

@@ -6,6 +6,7 @@
 mod alternatives;
 mod collection;
 pub mod drives;
+mod errors;
 mod own;
 mod policies;
 mod slc_cache;

@@ -1,7 +1,7 @@
 //! Small drives, each with requests that exercise its FTL family.
 
 use base::io::{Io, IoKind};
-use base::units::{Lba, Sectors, Span, Time};
+use base::units::{Age, Lba, Sectors, Span, Temperature, Time};
 use ssd::{Precondition, Spec, Ssd};
 use workload::{Arrival, Pacing};
 
@@ -109,6 +109,23 @@ pub fn with_map(map: &str) -> (Ssd<()>, List) {
         sectors: Sectors::new(2),
     };
     (drive, closed(8, 2_000, io))
+}
+
+/// A small drive of which a third of the codewords need a retry, with reads and writes.
+#[must_use]
+pub fn with_errors() -> (Ssd<()>, List) {
+    let mut drive = filled(
+        "name = \"with errors\"\n[flash]\nchannels = 1\nchips = 2\nblocks = 40\npages = 15\ncontrollers = \"none\"\n\
+         ecc = { decode = { rate = \"200MB/s\", latency = \"5us\" }, hard-limit = 176 }\nerrors = { cycles = 2_200 }\n\
+         [flash.custom-part]\nlike = \"tlc-72l\"\nname = \"small\"\n[ftl]\nmap-unit = \"4KiB\"\nover-provisioning = \"60%\"\n",
+    );
+    drive.age(Age::from_days(5), Temperature::from_celsius(40));
+    let io = |i: u64| Io {
+        kind: [IoKind::Write, IoKind::Read, IoKind::Read][i as usize % 3],
+        start: Lba::new(i * 619 % 400 * 8),
+        sectors: Sectors::new(8),
+    };
+    (drive, closed(8, 3_000, io))
 }
 
 /// An overwritten drive that suspends programs and erases, with writes and reads in turns.

@@ -166,6 +166,7 @@ fn backend(shape: &Shape, ends: usize) -> Vec<Time> {
         suspend: None,
         plane_reads: None,
         variation: None,
+        errors: None,
         software: None,
     };
     let media = Media::new(geometry.clone(), 100, 1, Faults::new(&FaultSpec::default(), 1));

@@ -115,6 +115,9 @@ fn the_page_mapped_ftl_takes_the_memory_it_predicts() {
     compare("page", &format!("{FLASH}{ARRAY}ftl = {{ {op} }}\n"), 1_000);
     let checkpoints = format!("{FLASH}{ARRAY}ftl = {{ {op}, checkpoint = {{ every = '8MiB' }} }}\n");
     compare("checkpoints", &checkpoints, 1_000);
+    let errors = "name = 'e'\nflash = { part = 'tlc-72l', channels = 2, chips = 2, blocks = 40, pages = 192, errors = {}, \
+                  ecc = { decode = { rate = '1GB/s' }, hard-limit = 180 } }\n";
+    compare("errors", &format!("{errors}ftl = {{ {op}, map-unit = '4KiB' }}\n"), 1_000);
     let table = format!("{FLASH}{ARRAY}ftl = {{ {op}, map = {{ kind = 'table' }} }}\n");
     compare("table", &table, 1_000);
     for host in [

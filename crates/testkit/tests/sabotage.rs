@@ -109,6 +109,7 @@ const PAGES: &[&str; 1] = &["programs of 6 pages page by page, bus CommandFirst"
 const TRIMS: &[&str; 1] = &["durable discards"];
 const CHECKPOINTS: &[&str; 1] = &["checkpoints"];
 const SUSPENDS: &[&str; 1] = &["suspension, AnyTime"];
+const ERRORS: &[&str; 1] = &["bit errors, controllers PerDie"];
 const PLANES: &[&str; 1] = &["planes that read by themselves, Host"];
 const STREAMS: &[&str; 1] = &["streams, Lru, Same"];
 const SLC_CACHE: &[&str; 1] = &["SLC cache, direct"];
@@ -206,6 +207,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::SuspendedForever => vec![at(SUSPENDS, "integrity")],
         Sabotage::PlaneForgotten => vec![at(PLANES, "integrity")],
         Sabotage::TornAfterResume => vec![at(SUSPENDS, "power cuts, full")],
+        Sabotage::RetryAtTheDecoder => vec![at(ERRORS, "books")],
         Sabotage::BlockReordered => vec![at(&["collection first, checkpoints"], "integrity")],
         Sabotage::PageSkipped => vec![at(PAGES, "books"), at(PAGES, "integrity")],
         Sabotage::StreamForgotten => vec![at(STREAMS, "power cuts, full")],

@@ -7,7 +7,7 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{Bytes, Current, Frequency, LaneRate, Rate, Ratio, Span, Voltage};
+use super::{Age, Bytes, Current, Frequency, LaneRate, Rate, Ratio, Span, Temperature, Voltage};
 
 /// A text that is not a quantity of the wanted kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -232,6 +232,13 @@ static FREQUENCY: Kind = Kind {
 };
 static VOLTAGE: Kind = Kind { name: "voltage", example: "3.3V", units: &[("mV", 1), ("V", 1_000)] };
 static CURRENT: Kind = Kind { name: "current", example: "15mA", units: &[("uA", 1), ("mA", 1_000), ("A", 1_000_000)] };
+static TEMPERATURE: Kind = Kind { name: "temperature", example: "40C", units: &[("mC", 1), ("C", 1_000)] };
+/// A year is one of 365 days.
+static AGE: Kind = Kind {
+    name: "time without power",
+    example: "90d",
+    units: &[("s", 1), ("min", 60), ("h", 3_600), ("d", 86_400), ("y", 31_536_000)],
+};
 /// Ratios of at most [`DECIMALS`] decimals are kept in billionths while they are parsed.
 static RATIO: Kind = Kind { name: "share", example: "7%", units: &[("%", 10_000_000)] };
 
@@ -242,6 +249,8 @@ quantity!(LaneRate, LANE_RATE, |r| (r > 0).then(|| LaneRate(Rate::new(r))));
 quantity!(Frequency, FREQUENCY, |h| (h > 0).then(|| Frequency::new(h)));
 quantity!(Voltage, VOLTAGE, |mv| Some(Voltage::from_mv(mv)));
 quantity!(Current, CURRENT, |ua| Some(Current::from_ua(ua)));
+quantity!(Temperature, TEMPERATURE, |mc| Some(Temperature::from_thousandths(mc)));
+quantity!(Age, AGE, |s| Some(Age::from_secs(s)));
 as_text!(Ratio, RATIO);
 
 /// Decimals of a percentage that billionths hold. A text with more decimals becomes the nearest number.
@@ -317,6 +326,18 @@ impl Exact for Voltage {
 impl Exact for Current {
     fn exact(&self) -> String {
         exact(&CURRENT, self.as_ua())
+    }
+}
+
+impl Exact for Temperature {
+    fn exact(&self) -> String {
+        exact(&TEMPERATURE, self.as_thousandths())
+    }
+}
+
+impl Exact for Age {
+    fn exact(&self) -> String {
+        exact(&AGE, self.as_secs())
     }
 }
 
@@ -400,6 +421,8 @@ mod tests {
             prop_assert_eq!(Bytes::new(value).exact().parse(), Ok(Bytes::new(value)));
             prop_assert_eq!(Voltage::from_mv(value).exact().parse(), Ok(Voltage::from_mv(value)));
             prop_assert_eq!(Current::from_ua(value).exact().parse(), Ok(Current::from_ua(value)));
+            prop_assert_eq!(Temperature::from_thousandths(value).exact().parse(), Ok(Temperature::from_thousandths(value)));
+            prop_assert_eq!(Age::from_secs(value).exact().parse(), Ok(Age::from_secs(value)));
             let above = value.max(1);
             prop_assert_eq!(Rate::new(above).exact().parse(), Ok(Rate::new(above)));
             prop_assert_eq!(Frequency::new(above).exact().parse(), Ok(Frequency::new(above)));

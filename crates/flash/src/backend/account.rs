@@ -24,6 +24,8 @@ pub struct Tally {
     pub bus: Span,
     /// Time decoders took its codewords in.
     pub decode: Span,
+    /// Attempts to read behind the first of each command.
+    pub retries: u64,
     /// Suspensions of its operations.
     pub suspensions: u64,
     /// Time for which its operations stood still.
@@ -43,6 +45,7 @@ impl AddAssign for Tally {
         self.array += rhs.array;
         self.bus += rhs.bus;
         self.decode += rhs.decode;
+        self.retries += rhs.retries;
         self.suspensions += rhs.suspensions;
         self.suspended += rhs.suspended;
         self.suspend_overhead += rhs.suspend_overhead;
@@ -61,6 +64,7 @@ impl Sub for Tally {
             array: self.array - rhs.array,
             bus: self.bus - rhs.bus,
             decode: self.decode - rhs.decode,
+            retries: self.retries - rhs.retries,
             suspensions: self.suspensions - rhs.suspensions,
             suspended: self.suspended - rhs.suspended,
             suspend_overhead: self.suspend_overhead - rhs.suspend_overhead,
@@ -158,6 +162,7 @@ impl Backend {
     pub fn reset_account(&mut self) {
         assert!(self.is_at_rest(), "counters are reset while commands are under way");
         self.account = Account::default();
+        self.media.reset_error_counters();
         self.fast.events = EventHash::NOTHING;
         self.dies.iter_mut().for_each(|die| die.meter.reset());
         self.channels.iter_mut().for_each(|channel| channel.meter.reset());

@@ -8,6 +8,7 @@ use base::engine::{Handle, Slab};
 use base::units::DieId;
 
 use super::failures::Failures;
+use super::retry::ReadAttempts;
 use super::{Cause, Class, Command, List, Op, Slot, SlotRef};
 use crate::nand::{Stream, Target};
 
@@ -22,6 +23,8 @@ pub(super) struct CommandTable {
     /// Lists that are done, in this order, until the FTL takes them back.
     pub(super) finished: VecDeque<Handle<List>>,
     pub(super) failures: Failures,
+    /// The attempts of reads with errors.
+    pub(super) attempts: ReadAttempts,
 }
 
 impl CommandTable {
@@ -33,6 +36,7 @@ impl CommandTable {
             slots_per_command,
             finished: VecDeque::new(),
             failures: Failures::default(),
+            attempts: ReadAttempts::default(),
         }
     }
 
@@ -43,6 +47,7 @@ impl CommandTable {
         self.slots.clear();
         self.finished.clear();
         self.failures.clear();
+        self.attempts.clear();
     }
 
     #[inline]

@@ -1,11 +1,12 @@
 //! Configuration of the backend: controllers, timing and arbitration.
 
 use std::fmt;
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::nand::{Geometry, Media, Part};
+use crate::nand::{ErrorModel, Geometry, Media, Part};
 use base::units::{Bytes, Rate, SECTOR, Span};
 
 use super::{Ecc, PlaneReadSpec, SuspendSpec, VariationSpec};
@@ -331,6 +332,8 @@ pub struct Config {
     pub plane_reads: Option<PlaneReadSpec>,
     /// Differences of array times between blocks, if there are any.
     pub variation: Option<VariationSpec>,
+    /// The bit errors of reads, if there are any; they require error correction.
+    pub errors: Option<Arc<ErrorModel>>,
     /// The processor time for each command of a background list, if the controllers are software; hardware
     /// controllers take none (Seong et al., Sec. 4.2.3).
     pub software: Option<Span>,
@@ -350,6 +353,7 @@ impl Config {
             suspend: None,
             plane_reads: None,
             variation: None,
+            errors: None,
             software: None,
         }
     }

@@ -45,6 +45,8 @@ pub struct Ecc {
     pub codeword: u32,
     /// The decoders.
     pub decoders: Decoders,
+    /// Time for which a decoder works on a codeword beyond taking it in, in soft decoding.
+    pub soft: Span,
 }
 
 impl Ecc {
@@ -219,9 +221,10 @@ impl DecoderPool {
         table: &mut CommandTable,
         events: &mut EventQueue<E>,
     ) -> Phase {
-        let until = now + self.ecc.codeword_time;
         let decoder = &mut self.decoders[number as usize];
         let command = &mut table.commands[handle];
+        let soft = if table.attempts.of(handle).is_soft() { self.ecc.soft } else { Span::ZERO };
+        let until = now + self.ecc.codeword_time + soft;
         let last = command.undecoded == 1;
         if last && now > command.ready {
             command.wait += now - command.ready;
@@ -291,6 +294,9 @@ impl Backend {
                 hash.add(now, DECODER | 2);
                 let handle = decoders.piped.pop_front().expect("a command in a pipeline");
                 let unit = table.commands[handle].unit;
+                if self.rules.errors.is_some() && self.retry(now, handle, events) {
+                    return;
+                }
                 self.finish(now, handle, events);
                 return self.next_command(now, unit, events);
             }

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 use crate::nand::{SlotRead, Spare, Target};
 use base::engine::Handle;
-use base::units::Lpn;
+use base::units::{Lpn, Span, Time};
 
-use super::{Backend, Cause, Command, Op, Slot, SlotRef};
+use super::{Backend, Cause, Command, Op, Primitive, Slot, SlotRef};
 
 /// True for one mapping unit in sixteen: without payload, a read of it is checked against its spare area, and that of
 /// any other only against the state of its page.
@@ -35,6 +35,29 @@ impl Backend {
             }
             Op::CopyBack => self.copy_back(handle),
         }
+    }
+
+    /// Applies a command to the media of an array with errors: a read that begins draws them, and a retry changes nothing.
+    /// Returns the command's array work.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn take_effect_with_errors(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        (time, primitive): (Span, Primitive),
+    ) -> (Span, Primitive) {
+        let command = &self.table.commands[handle];
+        if command.op != Op::Read {
+            self.media.set_clock(now);
+            self.take_effect(handle);
+            return (time, primitive);
+        }
+        if !self.table.attempts.of(handle).is_retry() {
+            self.take_effect(handle);
+            self.draw_errors(now, handle);
+        }
+        (time + self.retry_time(handle), self.read_primitive(handle))
     }
 
     /// True if the backend must not begin a program, because an earlier one of its block has failed since its list

@@ -63,7 +63,8 @@ impl Fast {
             && !rules.timing.cache_across
             && rules.suspend.is_none()
             && rules.variation.is_none()
-            && rules.plane_reads.is_none();
+            && rules.plane_reads.is_none()
+            && rules.errors.is_none();
         let plain_reads = config.has_plain_reads();
         let plain_copies = silent && rules.data_only && !rules.intervenes() && config.ecc.is_none();
         let copy_backs = silent && config.transfer == Transfer::Bus && rules.timing.command.is_zero() && !rules.issues;

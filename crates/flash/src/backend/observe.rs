@@ -38,6 +38,8 @@ pub enum Primitive {
     Hold,
     /// An array reads.
     Read,
+    /// An array reads again what could not be corrected.
+    Retry,
     /// An array programs.
     Program,
     /// An array erases.
@@ -92,7 +94,8 @@ impl Phase {
 pub enum Stop {
     /// The FTL submitted its list.
     Submitted,
-    /// Its controller has its list, and all its dependencies are done: it waits for its die.
+    /// Its controller has its list, and all its dependencies are done, or its data could not be corrected and it is read
+    /// again: it waits for its die.
     Ready,
     /// It is done.
     Finished,

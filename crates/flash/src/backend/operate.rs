@@ -189,7 +189,13 @@ impl Backend {
         if self.rules.timing.cache_across {
             self.table.commands[handle].copied = self.streams(handle);
         }
-        self.take_effect(handle);
+        let (time, primitive) = match self.rules.errors {
+            None => {
+                self.take_effect(handle);
+                (time, primitive)
+            }
+            Some(_) => self.take_effect_with_errors(now, handle, (time, primitive)),
+        };
         if self.table.commands[handle].refused {
             return self.pass_over(now, handle, events);
         }

@@ -15,6 +15,8 @@ pub enum Bug {
     SuspendedForever,
     /// A read that waits for its plane while the whole die works is not begun behind that.
     PlaneForgotten,
+    /// A read that its decoder cannot correct is not read again, and counts as if it were.
+    RetryAtTheDecoder,
     /// A power cut tears an operation that was suspended once, although the operation is done.
     TornAfterResume,
 }

@@ -1,5 +1,7 @@
 //! What does not change while a backend runs: times, orders, and what follows from them.
 
+use std::sync::Arc;
+
 use base::engine::Handle;
 use base::units::{Bytes, Span, SuperblockId};
 
@@ -8,7 +10,7 @@ use super::command_table::CommandTable;
 use super::planes::PlaneReads;
 use super::planted::Planted;
 use super::{Arbitration, BusOrder, Command, Completion, Config, Op, Order, State, SuspendSpec, Timing, VariationSpec};
-use crate::nand::{Geometry, Media, Mode};
+use crate::nand::{ErrorModel, Geometry, Media, Mode};
 
 /// The rules of a backend.
 #[derive(Clone, Debug)]
@@ -35,6 +37,8 @@ pub(super) struct Rules {
     pub(super) variation: Option<VariationSpec>,
     /// Planes that read by themselves.
     pub(super) plane_reads: Option<PlaneReads>,
+    /// The bit errors of reads, if there are any.
+    pub(super) errors: Option<Arc<ErrorModel>>,
     /// Lists finish as soon as they are submitted, if this is false.
     pub(super) timed: bool,
     pub(super) planted: Planted,
@@ -67,6 +71,7 @@ impl Rules {
             suspend: config.suspend,
             variation: config.variation,
             plane_reads: PlaneReads::new(config, geometry),
+            errors: config.errors.clone(),
             timed: true,
             planted: Planted::default(),
         }

@@ -11,6 +11,7 @@ mod copy_back;
 mod cycles;
 mod diagrams;
 mod ecc;
+mod errors;
 mod hydra;
 mod lanes;
 mod memory;

@@ -7,6 +7,7 @@ use base::units::{Lpn, Psn, SuperblockId};
 use super::{Faults, Geometry, Image, SectorKind, Spare};
 
 mod backing;
+mod cells;
 mod copy;
 mod dense;
 mod failing;
@@ -25,6 +26,8 @@ mod writes;
 
 use backing::Backing;
 pub use backing::{BackingStore, BlockRecord, Contradiction, Held, ImageRecord, ProgrammedSlot, SlotRecord};
+use cells::CellState;
+pub use cells::ErrorCounters;
 use images::Images;
 pub use mode::Mode;
 use mode::SlcMode;
@@ -103,6 +106,8 @@ pub struct Media {
     /// Slots programmed with data that could not be read before.
     unreadable_copies: u64,
     faults: Faults,
+    /// What the bit errors of its pages depend on, if reads have errors.
+    cells: Option<Box<CellState>>,
     births: u64,
     /// The number of bad blocks. A counter, because every point of a time series reads it.
     bad: u64,
@@ -141,6 +146,7 @@ impl Media {
             unreadable: BTreeSet::new(),
             unreadable_copies: 0,
             faults,
+            cells: None,
             births: 0,
             failing: 0,
             geometry,
@@ -382,6 +388,7 @@ impl Media {
                 self.payload[block.index()] = Content::Derived;
             }
         }
+        self.note_erase(superblock);
         self.fill_spares(superblock, Spare::Empty);
         self.store_erase(superblock);
         if !well {

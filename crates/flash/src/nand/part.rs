@@ -1,5 +1,6 @@
 //! NAND parts as data: one file per part, with a source for every number.
 
+mod errors;
 mod own;
 mod preset;
 mod validate;
@@ -9,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use base::units::{Bytes, Current, Energy, LaneRate, Rate, Ratio, Span, Voltage};
 
+pub use errors::ErrorTable;
 pub use own::CustomPart;
 pub use validate::PartError;
 
@@ -44,6 +46,9 @@ pub struct Part {
     pub features: Features,
     /// Voltage and currents, from which energies follow.
     pub electrical: Electrical,
+    /// Raw bit errors and the retry table; if missing, they are not known, and `[flash.errors]` needs them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errors: Option<ErrorTable>,
 }
 
 /// The number of bits in a cell.

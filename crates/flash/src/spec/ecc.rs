@@ -12,11 +12,12 @@ use crate::nand::Geometry;
 /// More decoders than any array has channels for; each takes memory.
 const DECODERS_MAX: u32 = 65_536;
 
-/// Error correction: the time that it takes to decode what has been read.
+/// Error correction: the time that it takes to decode what has been read, and, with `[flash.errors]`, how many errors it
+/// corrects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct EccSpec {
-    /// Decoding in hardware, without soft information or retries.
+    /// Decoding in hardware.
     pub decode: DecodeSpec,
     /// Data of a codeword, which divides the mapping unit; the whole mapping unit if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -24,6 +25,29 @@ pub struct EccSpec {
     /// How many decoders there are, and for whom.
     #[serde(default, skip_serializing_if = "is_default")]
     pub decoders: Decoders,
+    /// The most wrong bits of a codeword that the decoder corrects from one read, for `[flash.errors]`. A code that
+    /// corrects a bit error rate of 0.5 % corrects 180 bits of a codeword of 4 KiB with its parity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = [180, 72]))]
+    pub hard_limit: Option<u32>,
+    /// Soft decoding behind the last step of the part's retry table, for `[flash.errors]`; none if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub soft: Option<SoftSpec>,
+}
+
+/// Soft decoding: the page is read several times more, and from all these reads the decoder corrects more errors.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct SoftSpec {
+    /// Reads of the page that it takes. Each has its array time and its transfer.
+    #[schemars(range(min = 1, max = 16))]
+    pub sensings: u32,
+    /// The most wrong bits of a codeword that it corrects.
+    #[schemars(extend("examples" = [360]))]
+    pub limit: u32,
+    /// Time for which a decoder works on a codeword beyond taking it in.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub latency: Span,
 }
 
 /// A pipelined decoder.
@@ -68,6 +92,7 @@ impl FlashSpec {
             codeword_time: ecc.decode.rate.time(codeword),
             codeword: sectors as u32,
             decoders: ecc.decoders,
+            soft: ecc.soft.map_or(Span::ZERO, |soft| soft.latency),
         })
     }
 }

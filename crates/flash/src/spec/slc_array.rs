@@ -62,6 +62,15 @@ impl SlcSpec {
         let slc = self;
         let mut part = named_part("slc", slc.part.as_deref(), slc.custom_part.as_ref(), "K9WAG08U1A", faults)?;
         let custom = slc.custom_part.as_ref();
+        let gives_errors = |own: &CustomPart| match own.like() {
+            Some(_) => own.changed().iter().any(|key| key.starts_with("errors")),
+            None => own.errors.is_some(),
+        };
+        if custom.is_some_and(gives_errors) {
+            let message = "has no effect here: reads of the SLC flash have no errors";
+            faults.add("slc.custom-part.errors", message, "leave it out");
+        }
+        part.errors = None;
         let own_blocks = custom.is_some_and(|own| own.like().is_none() || own.gives("geometry.blocks_per_plane"));
         let blocks = if slc.blocks.is_some() { "blocks" } else { "size" };
         let given = [

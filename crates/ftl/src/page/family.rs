@@ -35,6 +35,10 @@ impl Family for PageFamily {
         true
     }
 
+    fn corrects_reads(&self) -> bool {
+        true
+    }
+
     fn check(&self, site: &Site<'_>, faults: &mut Faults) {
         if site.ftl.checkpoint.is_some() && site.ftl.map != MapSpec::Ram {
             let message = "conflicts with ftl.map: only a map in RAM is written as checkpoints";

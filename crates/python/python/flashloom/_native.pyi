@@ -180,6 +180,8 @@ def run(
     queue: int = 0,
     time_scale: float | None = None,
     precondition: _Steps | None = None,
+    age: str | None = None,
+    temperature: str | None = None,
     load_snapshot: _Path | None = None,
     save_snapshot: _Path | None = None,
     warm_up: _Amount | None = None,

@@ -16,6 +16,7 @@ use study::validity::BEYOND;
 
 use super::fairness::fairness;
 use crate::grid::{fitted, grid};
+use crate::retries::retries;
 use crate::suspensions::suspensions;
 
 /// The columns of a terminal.
@@ -193,6 +194,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     lines.extend(summary.streams.iter().flat_map(streams));
     lines.extend(summary.slc_cache.as_ref().map(slc_cache));
     lines.extend(suspensions(summary));
+    lines.extend(retries(summary));
     let used = &summary.utilisation;
     let groups = [
         ("channels", &used.channels),

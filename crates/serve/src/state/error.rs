@@ -65,6 +65,11 @@ pub enum StateError {
         /// The name of the device.
         device: String,
     },
+    /// The device has bit errors, and the state does not have what these depend on.
+    Errors {
+        /// The name of the device.
+        device: String,
+    },
 }
 
 /// An operation on a file.
@@ -214,6 +219,11 @@ impl fmt::Display for StateError {
                 "the device {device} erases a block while the only copy of its data is in a buffer (log.erase = \
                  \"read\"), and relies on capacitors if the power fails; a process that is killed has none: write \
                  log.erase = \"copied\", or serve it without --state"
+            ),
+            Self::Errors { device } => write!(
+                f,
+                "the device {device} has bit errors, which depend on the time of each program, and the state does not \
+                 keep these times: leave flash.errors out, or serve it without --state"
             ),
         }
     }

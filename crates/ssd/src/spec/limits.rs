@@ -73,6 +73,20 @@ impl Spec {
         }
     }
 
+    /// Checks that all data that moves is corrected, if reads have errors.
+    pub(super) fn check_copies_of_errors(&self, faults: &mut Faults) {
+        if self.flash.errors.is_none() {
+            return;
+        }
+        if !self.ftl.kind.family().corrects_reads() {
+            let message = "this FTL copies pages inside the flash or works without a decoder, so no read is corrected";
+            faults.add("flash.errors", message, "leave it out, or set ftl.kind = \"page\"");
+        } else if self.ftl.gc.copy_back {
+            let message = "a copy-back passes no decoder, and the errors of its copies would add up";
+            faults.add("ftl.gc.copy-back", message, "leave it out, or flash.errors");
+        }
+    }
+
     /// Checks that host writes may go before copies, if they go into suspended erases.
     fn check_suspend(&self, faults: &mut Faults) {
         let writes = self.flash.suspend.is_some_and(|suspend| suspend.writes);

@@ -116,6 +116,8 @@ impl Spec {
             self.check_discards(&mut faults);
             self.check_order(&mut faults);
             self.flash.check_plane_reads(part, &mut faults);
+            self.flash.check_errors(part, &mut faults);
+            self.check_copies_of_errors(&mut faults);
         }
         let slc_array = self.slc.as_ref().and_then(|slc| slc.resolve(&mut faults));
         let Some(part) = part.filter(|_| faults.0.is_empty()) else { return Err(faults.0) };
@@ -153,6 +155,7 @@ impl Spec {
             suspend: self.flash.suspend,
             plane_reads: self.flash.plane_reads,
             variation: self.flash.variation,
+            errors: self.flash.resolved_errors(&part, (&geometry, ecc.as_ref())),
             software: self.flash.software_controllers.or_else(|| family.software_controllers(&self.ftl)),
         };
         let array = Array {

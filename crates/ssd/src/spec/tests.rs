@@ -1,5 +1,6 @@
 //! Families in whole descriptions.
 
+mod errors;
 mod hydra;
 mod page;
 mod slc_mlc;

@@ -1,9 +1,9 @@
 //! Values with a syntax of their own: texts with a unit of measure, preconditioning steps, metrics. The schema only
 //! says that they are texts; their types parse them.
 
-use base::units::{Bytes, Current, Frequency, LaneRate, Rate, Ratio, Span, Voltage};
+use base::units::{Bytes, Current, Frequency, LaneRate, Rate, Ratio, Span, Temperature, Voltage};
 use serde::de::DeserializeOwned;
-use ssd::{Digits, LinkSpec, Precondition};
+use ssd::{Digits, LinkSpec, Precondition, Shelf};
 use toml::Value;
 use workload::generate::{Amount, RequestRate, SizeRange};
 
@@ -13,7 +13,7 @@ use crate::metric::Metric;
 type Refusal = fn(&Value) -> Option<String>;
 
 /// The types by their names in the schema.
-const TEXTS: [(&str, Refusal); 15] = [
+const TEXTS: [(&str, Refusal); 17] = [
     ("Amount", refusal::<Amount>),
     ("Bytes", refusal::<Bytes>),
     ("Current", refusal::<Current>),
@@ -27,7 +27,9 @@ const TEXTS: [(&str, Refusal); 15] = [
     ("Ratio", refusal::<Ratio>),
     ("RequestRate", refusal::<RequestRate>),
     ("SizeRange", refusal::<SizeRange>),
+    ("Shelf", refusal::<Shelf>),
     ("Span", refusal::<Span>),
+    ("Temperature", refusal::<Temperature>),
     ("Voltage", refusal::<Voltage>),
 ];
 

@@ -178,6 +178,14 @@ const FLASH: [Meaning; 8] = [
     ("suspend-gain", "How much longer all commands that suspended an operation would have waited for its end"),
 ];
 
+const ERRORS: [Meaning; 5] = [
+    ("retries", "Attempts to read behind the first of each read command"),
+    ("retried", "Share of the read commands that took more than one attempt"),
+    ("rber", "Mean raw bit error rate of the codewords, as a read without retry meets it"),
+    ("soft", "Read commands that took soft decoding"),
+    ("uncorrectable", "Mapping units that stayed uncorrectable"),
+];
+
 const MAP: [Meaning; 14] = [
     ("questions", "Questions answered: look-ups and changes"),
     ("hits", "Questions that found their entries in the first cache (CMT); all of them with the whole table"),
@@ -310,6 +318,7 @@ pub fn catalogue() -> Vec<Group> {
         group("Busy shares", "all runs; `busy.ftl` those with a map unit whose work takes time", "busy.", &BUSY),
         group("Erase counts", "all runs", "erases.", &ERASES),
         group("Flash commands", "all runs", "", &FLASH),
+        group("Bit errors", "drives with `flash.errors`", "errors.", &ERRORS),
         group("Map unit", "drives with `ftl.map` other than `ram`", "map.", &MAP),
         group("Merges of log blocks", "drives with `ftl.kind` `bast` or `fast`", "log.", &LOG),
         group("Merges of superblocks", "drives with `ftl.kind` `hydra`", "merges.", &MERGES),
@@ -370,7 +379,7 @@ mod tests {
     fn the_catalogue_and_the_help_agree() {
         let listed = listed();
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        for group in ["map", "log", "merges", "slc", "slc-cache"] {
+        for group in ["map", "log", "merges", "slc", "slc-cache", "errors"] {
             let starts = format!("{group}.STAT");
             let help = HELP.iter().find(|line| line.starts_with(&starts)).expect("a line of the help");
             let words: BTreeSet<&str> = help.split(|c| !is_name(c)).collect();

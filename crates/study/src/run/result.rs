@@ -8,6 +8,7 @@ use workload::Pacing;
 
 use super::backlog::{Backlog, Level, PARTS};
 use super::course::Course;
+use super::kind_result::KindResult;
 use super::target::Moved;
 use crate::histogram::Histogram;
 use crate::series::Series;
@@ -16,71 +17,6 @@ use crate::steady::Settled;
 /// The index of a kind in tables by kind.
 pub(crate) const fn index(kind: IoKind) -> usize {
     kind as usize
-}
-
-/// Requests that waited behind flash commands of one cause.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Delay {
-    /// The number of requests.
-    pub requests: u64,
-    /// The sum of their latencies in picoseconds, waits for other causes included.
-    pub latency_ps: u128,
-}
-
-/// The results of all requests of one kind. Every number but those by outcome is about requests that succeeded.
-#[derive(Clone, Debug, Default)]
-pub struct KindResult {
-    /// Requests by outcome.
-    outcomes: [u64; Status::COUNT],
-    /// From submission to completion.
-    pub latency: Histogram,
-    /// From submission to leaving the host queue.
-    pub queue_wait: Histogram,
-    /// From leaving the host queue to completion.
-    pub service: Histogram,
-    /// The completion of the latest one.
-    latest: Time,
-    /// The longest time between two completions.
-    pub longest_gap: Span,
-    /// Sectors that they asked for.
-    pub sectors: Sectors,
-    /// Flash commands issued before the acknowledgements.
-    pub commands: u64,
-    /// The sum over the requests of the longest wait for a controller or a die, in picoseconds.
-    pub flash_wait_ps: u128,
-    /// The sum over the requests of their waits for the start of their flash commands, in picoseconds.
-    pub start_wait_ps: u128,
-    /// The requests that waited behind other commands, by `Cause`.
-    pub delayed: [Delay; Cause::COUNT],
-}
-
-impl KindResult {
-    /// Requests with this outcome.
-    #[must_use]
-    pub const fn with_status(&self, status: Status) -> u64 {
-        self.outcomes[status as usize]
-    }
-
-    /// Requests that failed.
-    #[must_use]
-    pub fn failed(&self) -> u64 {
-        self.outcomes.iter().sum::<u64>() - self.with_status(Status::Done)
-    }
-
-    #[inline]
-    fn note_gap(&mut self, end: Time) {
-        if self.latest > Time::ZERO && end > self.latest {
-            self.longest_gap = self.longest_gap.max(end - self.latest);
-        }
-        self.latest = self.latest.max(end);
-    }
-
-    /// A request waited in the host queue. Not inline: a closed loop has few.
-    #[inline(never)]
-    fn waited(&mut self, queue_wait: Span, service: Span) {
-        self.queue_wait.record(queue_wait);
-        self.service.record(service);
-    }
 }
 
 /// The arrivals of an open loop, or of flows that all are open loops, and how many requests were outstanding.
@@ -586,6 +522,9 @@ pub fn since(to: &Counters, from: &Counters) -> Counters {
     }
     if let (Some(counted), Some(from)) = (&mut counted.map, &from.map) {
         *counted = counted.since(from);
+    }
+    if let (Some(counted), Some(from)) = (&mut counted.errors, &from.errors) {
+        **counted = counted.since(from);
     }
     if let (Some(counted), Some(from)) = (&mut counted.log_merges, from.log_merges) {
         *counted = *counted - from;

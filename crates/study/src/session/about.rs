@@ -87,6 +87,12 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
         let steps: Vec<Value> = settings.steps.iter().map(|step| step.to_string().into()).collect();
         note("precondition", steps.into());
     }
+    if let Some(shelf) = settings.shelf {
+        note("age", shelf.to_string().into());
+    }
+    if let Some(temperature) = settings.temperature {
+        note("temperature", temperature.exact().into());
+    }
     if let Some(path) = &settings.load {
         note("snapshot", path.display().to_string().into());
     }

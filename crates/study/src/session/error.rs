@@ -57,6 +57,11 @@ pub enum SessionError {
         /// The fault.
         fault: Fault,
     },
+    /// The device cannot age, or not so.
+    Age {
+        /// The fault.
+        fault: Fault,
+    },
     /// Preconditioning wore the drive out.
     WornOut(WornOut),
     /// The snapshot cannot be loaded.
@@ -142,6 +147,7 @@ impl fmt::Display for SessionError {
             Self::Precondition { step, fault: Fault { message, remedy, .. } } => {
                 write!(f, "--precondition {step}: {message}; {remedy}")
             }
+            Self::Age { fault: Fault { path, message, remedy } } => write!(f, "--{path}: {message}; {remedy}"),
             Self::WornOut(error) => error.fmt(f),
             Self::Load(error) => error.fmt(f),
             Self::Save(error) => error.fmt(f),

@@ -52,7 +52,13 @@ impl Session<'_> {
             WornOut::check(step, &done, resolved).map_err(SessionError::WornOut)?;
         }
         kept.map_err(SessionError::Save)?;
-        for keep in [keep, self.save.take()].into_iter().flatten() {
+        // What runs share is the state without age; a snapshot that is saved for later has aged.
+        for (keep, ages) in [(keep, false), (self.save.take(), true)] {
+            if ages && let Some(shelf) = self.settings.shelf {
+                let (age, temperature) = shelf.conditions(self.settings.temperature);
+                drive.age(age, temperature);
+            }
+            let Some(keep) = keep else { continue };
             let save = |to: &mut dyn Write| snapshot::save(&drive, to);
             keep(&Snapshot { save: &save, is_exact: drive.is_as_mounted() }).map_err(SessionError::Save)?;
         }

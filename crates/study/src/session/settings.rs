@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use base::units::Span;
-use ssd::Precondition;
+use base::units::{Span, Temperature};
+use ssd::{Precondition, Shelf};
 
 use crate::run::{Course, Window};
 use crate::snapshot::State;
@@ -30,6 +30,9 @@ pub(super) struct Settings {
     pub(super) fairness: bool,
     /// Preconditioning steps.
     pub(super) steps: Vec<Precondition>,
+    /// The time without power behind preconditioning, and the temperature meanwhile, if one is given.
+    pub(super) shelf: Option<Shelf>,
+    pub(super) temperature: Option<Temperature>,
     /// The snapshot to start from.
     pub(super) load: Option<PathBuf>,
     /// The snapshot stands for preconditioning that would lead to it.
@@ -53,6 +56,8 @@ impl Default for Settings {
             check_drive: false,
             fairness: false,
             steps: Vec::new(),
+            shelf: None,
+            temperature: None,
             load: None,
             as_preconditioned: false,
             state: None,

@@ -29,6 +29,9 @@ pub struct FlashRow {
     pub array_s: f64,
     /// Channel time.
     pub bus_s: f64,
+    /// Attempts to read behind the first of each command; left out if there were none.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub retries: u64,
     /// Suspensions of the operations; left out if there were none.
     #[serde(default, skip_serializing_if = "is_none")]
     pub suspensions: u64,
@@ -64,6 +67,7 @@ pub(super) fn rows(account: &Account) -> Vec<FlashRow> {
         bytes: tally.bytes.get(),
         array_s: tally.array.as_secs_f64(),
         bus_s: tally.bus.as_secs_f64(),
+        retries: tally.retries,
         suspensions: tally.suspensions,
         suspended_s: tally.suspended.as_secs_f64(),
         suspend_overhead_s: tally.suspend_overhead.as_secs_f64(),

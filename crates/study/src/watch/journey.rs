@@ -33,11 +33,13 @@ pub enum Part {
     Decode,
     /// Suspended: its program or erase stands still while the die serves reads.
     Suspended,
+    /// Read again: in the array, on the channel and in the error correction for attempts behind the first.
+    Retry,
 }
 
 impl Part {
     /// The number of parts.
-    pub const COUNT: usize = 12;
+    pub const COUNT: usize = 13;
     /// All parts.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Queue,
@@ -52,6 +54,7 @@ impl Part {
         Self::Transfer,
         Self::Decode,
         Self::Suspended,
+        Self::Retry,
     ];
 
     /// True for waits behind the queue for which no resource of the flash is known.
@@ -75,6 +78,7 @@ impl Part {
             Self::Transfer => "transfer",
             Self::Decode => "decode",
             Self::Suspended => "suspended",
+            Self::Retry => "retry",
         }
     }
 }

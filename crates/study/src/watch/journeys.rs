@@ -167,7 +167,16 @@ impl Journeys {
             }
             Stop::Ready => {
                 if let Some(track) = *at(&mut self.commands, moment.number) {
-                    self.tracks[track].ready = moment.at;
+                    let track = &mut self.tracks[track];
+                    if track.out {
+                        // The decoder has failed, and the command waits for its die again.
+                        let last = track.legs.last().map_or(track.ready, |leg| leg.until);
+                        let decoding = track.decoding();
+                        fill(&mut track.legs, last, moment.at, decoding, None);
+                        (track.out, track.again) = (false, true);
+                    } else {
+                        track.ready = moment.at;
+                    }
                 }
             }
             Stop::Finished => {
@@ -175,7 +184,7 @@ impl Journeys {
                 let track = &mut self.tracks[number];
                 track.finished = moment.at;
                 let last = track.legs.last().map_or(track.ready, |leg| leg.until);
-                let rest = if track.out { Part::Decode } else { Part::Die };
+                let rest = if track.out { track.decoding() } else { Part::Die };
                 fill(&mut track.legs, last, moment.at, rest, None);
                 let (list, own) = (track.list as usize, track.behind);
                 let before = self.lists[list].before(&self.tracks[number]);
@@ -268,6 +277,7 @@ impl Journeys {
                     Part::Transfer
                 }
             };
+            let works = if track.again { Part::Retry } else { works };
             fill(&mut track.legs, phase.from.max(last), phase.until, works, Some(phase.resource));
         }
         self.meanwhile.worked(phase.until - phase.from, phase.cause);

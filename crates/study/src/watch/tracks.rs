@@ -24,6 +24,8 @@ pub(super) struct Track {
     pub(super) behind: [Span; Cause::COUNT],
     /// Its data has gone out: the rest of its time is decoding.
     pub(super) out: bool,
+    /// It is read again.
+    pub(super) again: bool,
     /// Its array has been stopped: it stands still until its array goes on.
     pub(super) stopped: bool,
     /// The requests that it serves.
@@ -33,6 +35,13 @@ pub(super) struct Track {
     /// The first of the commands up to it waited for its controller.
     pub(super) waited: bool,
     users: u32,
+}
+
+impl Track {
+    /// The part of the time in the error correction.
+    pub(super) const fn decoding(&self) -> Part {
+        if self.again { Part::Retry } else { Part::Decode }
+    }
 }
 
 /// All commands that something leads to.
@@ -69,7 +78,7 @@ impl Tracks {
         (track.list, track.submitted, track.ready, track.finished) = (list, at, at, at);
         track.legs.clear();
         track.owners.clear();
-        (track.behind, track.out, track.stopped) = (Default::default(), false, false);
+        (track.behind, track.out, track.again, track.stopped) = (Default::default(), false, false, false);
         (track.before, track.waited, track.users) = (None, false, 1);
         number
     }

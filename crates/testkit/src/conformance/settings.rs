@@ -3,6 +3,7 @@
 mod channels;
 mod checkpoints;
 mod collection;
+mod errors;
 mod hydra;
 mod pairs;
 mod plane_reads;
@@ -28,6 +29,7 @@ use ssd::{
 };
 
 use crate::leave_out_idle;
+pub(crate) use errors::with_errors;
 pub(crate) use policies::evicting;
 pub use samples::settings_of;
 pub(crate) use suspend::short;
@@ -81,6 +83,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
             suspend: None,
             plane_reads: None,
             variation: None,
+            errors: None,
             faults: FaultSpec::default(),
         },
         slc: None,
@@ -508,6 +511,9 @@ pub fn settings() -> Vec<Setting> {
     settings = for_every_map(settings, Book::slc_caches);
     settings = for_every_map(settings, Book::throttles);
     settings.extend(samples::settings_of(&[own()]));
+    let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
+    book.errors();
+    settings = for_every_map(book.settings, Book::errors_for_a_map);
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

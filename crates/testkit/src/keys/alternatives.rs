@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use base::units::{Bytes, Current, Exact, Frequency, Rate, Ratio, Span, Voltage};
+use base::units::{Bytes, Current, Exact, Frequency, Rate, Ratio, Span, Temperature, Voltage};
 use serde_json::{Map, Value, json};
 
 use super::walk::Schema;
@@ -88,6 +88,9 @@ fn plain(schema: Schema<'_>, node: &Value, form: &Value, name: Option<&str>, val
         "Frequency" => others.extend(scaled(text, Frequency::get, Frequency::new, &[])),
         "Voltage" => others.extend(scaled(text, Voltage::as_mv, Voltage::from_mv, &[])),
         "Current" => others.extend(scaled(text, Current::as_ua, Current::from_ua, &[])),
+        "Temperature" => {
+            others.extend(scaled(text, Temperature::as_thousandths, Temperature::from_thousandths, &[]));
+        }
         "Ratio" => {
             let share = text.and_then(|text| text.parse::<Ratio>().ok()).map_or(0.0, Ratio::get);
             // More digits than users write, and none may be lost.

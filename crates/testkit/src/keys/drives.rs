@@ -2,7 +2,7 @@
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
-use base::units::{Lba, Sectors, Span, Time};
+use base::units::{Age, Lba, Sectors, Span, Temperature, Time};
 use flash::nand::FaultSpec;
 use ssd::{Completion, Drive, FtlKind, Precondition, QueueId, Request, Resolved, Spec, Ssd};
 
@@ -254,10 +254,9 @@ pub fn fixtures() -> Vec<Fixture> {
             "[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"48%\"\n",
         ));
     }
-    for (name, part, flash, ftl) in super::slc_cache::devices(PART).into_iter().chain(super::collection::devices(PART))
-    {
-        fixtures.push(fixture(name, &part, flash, ftl));
-    }
+    let more = super::collection::devices(PART).into_iter().chain(super::slc_cache::devices(PART));
+    let more = more.chain(super::errors::devices(PART));
+    fixtures.extend(more.map(|(name, part, flash, ftl)| fixture(name, &part, flash, ftl)));
     fixtures.extend(merging());
     super::own::register_fewest().expect("a name of one version");
     fixtures.push(fixture(
@@ -437,6 +436,9 @@ pub fn run(device: &Resolved, load: Load) -> Ran {
     let fails = device.spec.flash.faults != FaultSpec::default();
     if !fails {
         ssd.precondition(Precondition::Fill, &mut |_, _| {});
+    }
+    if ssd.media().has_errors() {
+        ssd.age(Age::from_days(30), Temperature::from_celsius(40));
     }
     let mut player = Player { rng: Rng::stream(11, "keys"), ssd, tag: 0, under_way: 0, done: Vec::new() };
     if fails {

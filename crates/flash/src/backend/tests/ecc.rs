@@ -19,6 +19,7 @@ fn bench(channels: u32, chips: u32, codeword: f64, decoders: Decoders) -> Bench 
         codeword_time: Span::from_ns((codeword * 1000.0) as u64),
         codeword: 1,
         decoders,
+        soft: Span::ZERO,
     };
     let config = Config { ecc: Some(ecc), ..Config::new(timing) };
     Bench::new(geometry, &config, 1)

@@ -8,7 +8,7 @@ fn letter(phase: &Phase) -> char {
         Primitive::Command | Primitive::Status => 'c',
         Primitive::DataIn | Primitive::DataOut => 't',
         Primitive::Hold => return '=',
-        Primitive::Read => 'r',
+        Primitive::Read | Primitive::Retry => 'r',
         Primitive::Program => 'p',
         Primitive::Erase => 'e',
         Primitive::CopyBack => 'b',

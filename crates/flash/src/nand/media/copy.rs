@@ -31,6 +31,7 @@ impl Media {
         pages: impl Iterator<Item = (Psn, u32, Option<Lpn>)> + Clone,
     ) -> bool {
         debug_assert!(self.cannot_fail(), "no program is looked at");
+        assert!(!self.has_errors(), "a copy leaves no decoder out if reads have errors");
         let is_kept = !self.kind.is_present() || self.kind.is_stamp() && !self.backing.is_some();
         if !is_kept || !self.unreadable.is_empty() {
             return false;

@@ -1,8 +1,8 @@
 //! The memory that the media take.
 
 use super::payload::Content;
-use super::{Block, Images, Media, Spares, Writes};
-use crate::nand::{Geometry, SectorKind};
+use super::{Block, CellState, Images, Media, Spares, Writes};
+use crate::nand::{ErrorModel, Geometry, SectorKind};
 
 impl Media {
     /// Bytes of a new array of this shape, and of its payload once all of it is programmed.
@@ -14,6 +14,13 @@ impl Media {
             blocks * size_of::<Content>() as u64 + sectors * kind.bytes() as u64 + Writes::memory(geometry, kind);
         let state = blocks * size_of::<Block>() as u64 + Spares::memory(geometry);
         [state, if kind.is_present() { payload } else { 0 }]
+    }
+
+    /// Bytes of the state on which bit errors depend, if reads of an array of this shape have errors.
+    #[must_use]
+    pub fn memory_of_errors(geometry: &Geometry, errors: Option<&ErrorModel>) -> u64 {
+        let (slots, blocks) = (u64::from(geometry.slot_count()), u64::from(geometry.block_count()));
+        errors.map_or(0, |model| CellState::memory(slots / u64::from(geometry.slots), blocks) + model.memory())
     }
 
     /// Bytes of the payload of an array of this shape while so many of its blocks have content of their own.

@@ -116,6 +116,7 @@ impl Media {
         self.births += u64::from(opens);
         let well = !self.faults.program_fails();
         let Range { start, end } = range;
+        self.note_program(self.geometry.slot(target.superblock, target.offset + start));
         for i in start..end {
             let psn = self.geometry.slot(target.superblock, target.offset + i);
             let (spare, lost) = if well { spare_of(i as usize) } else { (Spare::Torn, true) };

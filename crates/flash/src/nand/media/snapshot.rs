@@ -2,16 +2,19 @@
 //!
 //! A snapshot is a stream of little-endian words. First the magic, the version and the geometry; then every block,
 //! the spare area of every slot (as [runs](crate::nand::write_numbers)), the unreadable slots, the payload block by
-//! block, and the translation pages, whose entries are such runs, too. The stream comes in pieces, each behind its
+//! block, the translation pages, whose entries are such runs, too, and, if reads have errors, what these depend on. The stream comes in pieces, each behind its
 //! length, so that a reader stops exactly at its end; a checksum of all pieces follows.
+
+mod cells;
 
 use std::collections::BTreeSet;
 use std::fmt;
 use std::io::{self, Read, Write};
+use std::sync::Arc;
 
 use super::writes::Writes;
-use super::{Backing, Block, Content, Images, Media, Mode, SlcMode, Spares, Stream};
-use crate::nand::{Faults, Geometry, SectorKind, read_numbers, write_numbers};
+use super::{Backing, Block, CellState, Content, Images, Media, Mode, SlcMode, Spares, Stream};
+use crate::nand::{ErrorModel, Faults, Geometry, SectorKind, read_numbers, write_numbers};
 
 const MAGIC: [u8; 16] = *b"flashloom media\n";
 /// Raised whenever the meaning of a byte changes.
@@ -258,6 +261,7 @@ impl Media {
             [page, version, entries.len() as u32].into_iter().try_for_each(|n| sink.small(n))?;
             write_numbers(entries.iter().map(|entry| u64::from(*entry)), &mut |bytes| sink.put(bytes))?;
         }
+        cells::save(&mut sink, self.cells.as_deref())?;
         sink.pass_on()?;
         let sum = sink.checksum.0;
         to.write_all(&sum.to_le_bytes())?;
@@ -275,6 +279,7 @@ impl Media {
         endurance: u32,
         one_shot: u32,
         faults: Faults,
+        errors: Option<(&Arc<ErrorModel>, u64)>,
         from: &mut impl Read,
     ) -> Result<Self, SnapshotError> {
         let mut tap = Tap { from, buffer: Vec::with_capacity(CHUNK), used: 0, checksum: Checksum(0) };
@@ -319,6 +324,11 @@ impl Media {
         }
         let payload = payload(&mut tap, &geometry, kind, held)?;
         let images = images(&mut tap, &geometry)?;
+        let mut cells = errors.map(|(model, seed)| {
+            let pages = geometry.slot_count() / geometry.slots;
+            Box::new(CellState::new(model, (pages, geometry.block_count()), seed))
+        });
+        cells::load(&mut tap, &geometry, cells.as_deref_mut())?;
         if !tap.is_whole()? || unreadable.last().is_some_and(|slot| *slot >= geometry.slot_count()) {
             return Err(SnapshotError::Damaged);
         }
@@ -339,6 +349,7 @@ impl Media {
             unreadable,
             unreadable_copies: 0,
             faults,
+            cells,
             births,
             bad,
             failing,
@@ -462,7 +473,7 @@ mod tests {
     }
 
     fn load<S: Sector>(bytes: &[u8]) -> Result<Media, SnapshotError> {
-        Media::load(S::KIND, geometry(4), 10, 1, faults(), &mut &*bytes)
+        Media::load(S::KIND, geometry(4), 10, 1, faults(), None, &mut &*bytes)
     }
 
     #[test]
@@ -489,7 +500,7 @@ mod tests {
         assert_eq!(saved(&loaded), saved(&media));
         let two = [saved(&media), saved(&media)].concat();
         let mut from = &two[..];
-        let first = Media::load(SectorKind::Stamp, geometry(4), 10, 1, faults(), &mut from).expect("the first");
+        let first = Media::load(SectorKind::Stamp, geometry(4), 10, 1, faults(), None, &mut from).expect("the first");
         assert_eq!((saved(&first), from), (saved(&media), &two[two.len() / 2..]), "nothing behind it is read");
     }
 
@@ -500,7 +511,7 @@ mod tests {
         let load = |words: u32| {
             let mut media = Media::new(large(), 10, 1, faults());
             media.stage_image(1, None, 4, &vec![7; words as usize]);
-            Media::load(SectorKind::Nothing, large(), 10, 1, faults(), &mut &saved(&media)[..])
+            Media::load(SectorKind::Nothing, large(), 10, 1, faults(), None, &mut &saved(&media)[..])
         };
         assert_eq!(load(259).expect("a snapshot").image(1, 4).map(|image| image.len()), Some(259));
         assert!(load(260).is_err());
@@ -535,7 +546,8 @@ mod tests {
     fn a_foreign_file_and_a_snapshot_of_another_array_are_refused() {
         let foreign = load::<()>(b"\x10\0\0\0PK\x03\x04 and so on, long enough").expect_err("no snapshot");
         assert!(matches!(foreign, SnapshotError::Foreign));
-        let other = Media::load(SectorKind::Nothing, geometry(5), 10, 1, faults(), &mut &saved(&used(|_| ()))[..]);
+        let other =
+            Media::load(SectorKind::Nothing, geometry(5), 10, 1, faults(), None, &mut &saved(&used(|_| ()))[..]);
         let text = other.expect_err("another array").to_string();
         assert!(
             text.contains("x 4 blocks x") && text.contains("this device has") && text.contains("x 5 blocks"),

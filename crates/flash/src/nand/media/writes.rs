@@ -254,7 +254,7 @@ mod tests {
                         let mut saved = Vec::new();
                         media.save(&mut saved).expect("memory can be written");
                         let faults = Faults::new(&FaultSpec::default(), 1);
-                        media = Media::load(SectorKind::Stamp, geometry(), 10, 1, faults, &mut &saved[..]).expect("a snapshot");
+                        media = Media::load(SectorKind::Stamp, geometry(), 10, 1, faults, None, &mut &saved[..]).expect("a snapshot");
                     }
                 }
                 for (slot, sectors) in (0..).map(Psn::new).zip(&held) {

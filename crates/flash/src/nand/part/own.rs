@@ -10,7 +10,7 @@ use schemars::{JsonSchema, Schema, SchemaGenerator};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
 use toml::{Table, Value};
 
-use super::{Bus, Electrical, Features, Geometry, Part, Timing};
+use super::{Bus, Electrical, ErrorTable, Features, Geometry, Part, Timing};
 
 /// The key that names the part from which values are inherited.
 const LIKE: &str = "like";
@@ -272,6 +272,7 @@ impl JsonSchema for CustomPart {
             ("bus", generator.subschema_for::<Changes<Bus>>()),
             ("features", generator.subschema_for::<Changes<Features>>()),
             ("electrical", generator.subschema_for::<Changes<Electrical>>()),
+            ("errors", generator.subschema_for::<Changes<ErrorTable>>()),
         ];
         if let Some(properties) = schema.get_mut("properties").and_then(|all| all.as_object_mut()) {
             for (key, schema) in inner {

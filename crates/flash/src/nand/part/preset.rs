@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 use super::Part;
 
 /// One file per part. A new part is a new file and a line here.
-const FILES: [(&str, &str); 11] = [
+const FILES: [(&str, &str); 12] = [
     ("K9K8G08U0M", include_str!("k9k8g08u0m.toml")),
     ("K9WAG08U1A", include_str!("k9wag08u1a.toml")),
     ("K9GAG08U0M", include_str!("k9gag08u0m.toml")),
@@ -14,6 +14,7 @@ const FILES: [(&str, &str); 11] = [
     ("FMMU-V1", include_str!("fmmu-v1.toml")),
     ("FMMU-V2", include_str!("fmmu-v2.toml")),
     ("FMMU-V2-page", include_str!("fmmu-v2-page.toml")),
+    ("tlc-72l", include_str!("tlc-72l.toml")),
     ("kioxia-wd-128l-tlc", include_str!("kioxia-wd-128l-tlc.toml")),
     ("sk-hynix-176l-tlc", include_str!("sk-hynix-176l-tlc.toml")),
     ("intel-96l-qlc", include_str!("intel-96l-qlc.toml")),
@@ -74,9 +75,13 @@ mod tests {
             assert!((gib(name) - expected).abs() < 1e-12, "{name}: {} GiB", gib(name));
         }
         // Dies of which only the capacity is published have their blocks rounded up to whole planes.
-        for (name, published) in
-            [("FMMU-V1", 16.0), ("kioxia-wd-128l-tlc", 64.0), ("sk-hynix-176l-tlc", 64.0), ("intel-96l-qlc", 128.0)]
-        {
+        for (name, published) in [
+            ("FMMU-V1", 16.0),
+            ("tlc-72l", 64.0),
+            ("kioxia-wd-128l-tlc", 64.0),
+            ("sk-hynix-176l-tlc", 64.0),
+            ("intel-96l-qlc", 128.0),
+        ] {
             let excess = gib(name) / published - 1.0;
             assert!((0.0..0.002).contains(&excess), "{name}: {} GiB", gib(name));
         }
@@ -129,7 +134,9 @@ mod tests {
 
     #[test]
     fn one_shot_program_rates_are_the_published_ones() {
-        for (name, mb) in [("kioxia-wd-128l-tlc", 132.0), ("sk-hynix-176l-tlc", 168.0), ("intel-96l-qlc", 35.2)] {
+        for (name, mb) in
+            [("tlc-72l", 57.0), ("kioxia-wd-128l-tlc", 132.0), ("sk-hynix-176l-tlc", 168.0), ("intel-96l-qlc", 35.2)]
+        {
             let part = part(name);
             let pages = u64::from(part.timing.one_shot * part.geometry.planes_per_die);
             let bytes = (part.geometry.page * pages).get() as f64;
@@ -147,7 +154,7 @@ mod tests {
         assert_eq!(qlc.program_time(3), Span::from_us(1860));
         let mlc = part("K9GAG08U0M");
         assert_eq!(mlc.read_time(0), mlc.read_time(1));
-        for (name, mean) in [("kioxia-wd-128l-tlc", 56), ("sk-hynix-176l-tlc", 50)] {
+        for (name, mean) in [("tlc-72l", 58), ("kioxia-wd-128l-tlc", 56), ("sk-hynix-176l-tlc", 50)] {
             let tlc = part(name);
             assert_eq!((0..3).map(|page| tlc.read_time(page)).sum::<Span>(), Span::from_us(3 * mean), "{name}");
         }

@@ -79,6 +79,13 @@ pub enum PartError {
         /// The value given.
         given: f64,
     },
+    /// A value of the table of errors that no flash has.
+    Errors {
+        /// The field, with the table it is in.
+        field: &'static str,
+        /// The fault and the remedy.
+        message: String,
+    },
     /// More pages on one die than can be numbered.
     TooLarge {
         /// The number of pages.
@@ -91,7 +98,7 @@ impl PartError {
     #[must_use]
     pub const fn key(&self) -> &'static str {
         match self {
-            Self::Zero { field } | Self::TimesPerType { field, .. } => field,
+            Self::Zero { field } | Self::TimesPerType { field, .. } | Self::Errors { field, .. } => field,
             Self::PageNotSectors { .. } | Self::PageTooLarge { .. } => "geometry.page",
             Self::SpareTooLarge { .. } => "geometry.spare",
             Self::PartialWordLine { .. } | Self::PartialOneShot { .. } => "geometry.pages_per_block",
@@ -152,6 +159,7 @@ impl fmt::Display for PartError {
                      and at most 1e9, e.g. 3.36 for SLC"
                 )
             }
+            Self::Errors { field, message } => write!(f, "{field} {message}"),
             Self::TooLarge { pages } => {
                 write!(
                     f,
@@ -213,6 +221,9 @@ impl Part {
         }
         if let Some(given) = self.cost_per_gib.filter(|given| !(*given > 0.0 && *given <= 1e9)) {
             faults.push(PartError::Cost { given });
+        }
+        if let Some(errors) = &self.errors {
+            errors.validate(self.page_types(), &mut faults);
         }
         let factors = [geometry.pages_per_block, geometry.blocks_per_plane, geometry.planes_per_die];
         let pages = factors.into_iter().map(u128::from).product();

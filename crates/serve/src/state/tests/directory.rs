@@ -199,6 +199,17 @@ fn a_device_that_relies_on_capacitors_is_refused() {
 }
 
 #[test]
+fn a_device_with_bit_errors_is_refused() {
+    let home = tempfile::tempdir().expect("a directory");
+    let text = "name = \"worn\"\nflash = { part = \"tlc-72l\", channels = 1, chips = 1, blocks = 20, pages = 9, errors = {}, \
+                ecc = { decode = { rate = \"1GB/s\" }, hard-limit = 180 } }\n\
+                [ftl]\nmap-unit = \"4KiB\"\nover-provisioning = \"40%\"\n";
+    let device = toml::from_str::<Spec>(text).expect("a device").resolve().expect("valid");
+    let error = refused(State::open_or_create(home.path(), &device, 1, Durability::Process));
+    assert!(error.contains("worn has bit errors") && error.contains("leave flash.errors out"), "{error}");
+}
+
+#[test]
 fn a_drive_with_its_state_moves_to_another_thread() {
     const fn may_move<T: Send>() {}
     const { may_move::<(State, Ssd<Bytes512>)>() };

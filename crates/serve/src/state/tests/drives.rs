@@ -10,14 +10,15 @@ use testkit::{Host, requests};
 use super::memory::Memory;
 use crate::state::{Durability, State};
 
-/// All settings of the conformance suite whose flash survives without capacitors.
+/// All settings of the conformance suite whose flash survives without capacitors, and whole.
 pub(super) fn settings() -> Vec<(String, Resolved)> {
     let resolve = |setting: Setting| {
         let resolved = setting.spec.resolve().unwrap_or_else(|error| panic!("{}: {error:?}", setting.name));
         (setting.name, resolved)
     };
     let settings = conformance::settings().into_iter().map(resolve);
-    settings.filter(|(_, resolved)| resolved.ftl.log.erase == EraseWhen::Copied).collect()
+    let keeps = |resolved: &Resolved| resolved.ftl.log.erase == EraseWhen::Copied && resolved.backend.errors.is_none();
+    settings.filter(|(_, resolved)| keeps(resolved)).collect()
 }
 
 /// The settings with these names.

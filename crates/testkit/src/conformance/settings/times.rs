@@ -14,7 +14,8 @@ impl Book {
             self.part(&format!("decoders {decoders:?}"), |part, flash| {
                 // Slower than the channel, with a pipeline as long as an array's read: most cuts find codewords in it.
                 let decode = DecodeSpec { rate: Rate::new(20_000_000), latency: Span::from_us(60) };
-                flash.ecc = Some(EccSpec { decode, codeword: Some(Bytes::new(512)), decoders });
+                flash.ecc =
+                    Some(EccSpec { decode, codeword: Some(Bytes::new(512)), decoders, hard_limit: None, soft: None });
                 set_planes(part, 2);
                 flash.controllers = match decoders {
                     Decoders::PerController => Controllers::Background(2),

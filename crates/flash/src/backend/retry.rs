@@ -1,0 +1,162 @@
+//! Read retry: data that a decoder cannot correct is read again, with the next step of the part's retry table, and in the
+//! end several times for soft decoding.
+//!
+//! The media draw the errors of a read when its array begins ([`crate::nand::ErrorModel`]); so the backend knows how many
+//! attempts the read will take, and the drive learns it attempt by attempt. When the decoder has failed, the command goes
+//! back to its die, before all others of its queue, and does all its steps again: command cycles, array, transfer,
+//! decoder. Each costs what the first one did, beside the array time of the step, so all accounts hold as they are. An
+//! attempt sends all data of its command again, of several pages too. It may suspend a program or an erase like any other
+//! read. In between, the die serves what waits in an earlier queue. Retries of planes that read by themselves come behind
+//! commands for the whole die that have waited longer.
+//!
+//! Reads in time off, scans of spare areas and reads that leave the media alone have no errors.
+
+use base::engine::{EventQueue, Handle};
+use base::units::{Span, Time};
+
+use super::command::Preparation;
+use super::planted::Bug;
+use super::{Backend, Command, Config, Event, Primitive, State, Stop};
+use crate::nand::Attempt;
+
+/// The attempts of a read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Attempts {
+    /// The step of the retry table with which the first attempt reads.
+    first: u8,
+    /// Attempts that have failed.
+    failed: u8,
+    /// Those that will have failed when the read ends.
+    retries: u8,
+    /// The last attempt is decoded softly.
+    soft: bool,
+}
+
+impl Attempts {
+    /// The only attempt of a read without errors.
+    const FIRST: Self = Self { first: 0, failed: 0, retries: 0, soft: false };
+
+    /// True for an attempt behind the first.
+    pub(super) const fn is_retry(self) -> bool {
+        self.failed > 0
+    }
+
+    /// True if what is decoded now is decoded softly.
+    pub(super) const fn is_soft(self) -> bool {
+        self.soft && self.failed == self.retries
+    }
+}
+
+/// The attempts of all reads with errors, by the place of their commands; empty without errors. They are no part of
+/// [`Command`], which all drives have.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ReadAttempts(Vec<Attempts>);
+
+impl ReadAttempts {
+    /// Bytes for each command.
+    pub(super) const fn memory(config: &Config) -> u64 {
+        if config.errors.is_some() { size_of::<Attempts>() as u64 } else { 0 }
+    }
+
+    /// The attempts of a command.
+    pub(super) fn of(&self, handle: Handle<Command>) -> Attempts {
+        self.0.get(handle.index()).copied().unwrap_or(Attempts::FIRST)
+    }
+
+    fn set(&mut self, handle: Handle<Command>, attempts: Attempts) {
+        if self.0.len() <= handle.index() {
+            self.0.resize(handle.index() + 1, Attempts::FIRST);
+        }
+        self.0[handle.index()] = attempts;
+    }
+
+    /// Notes that an attempt has failed. False, and the command is forgotten, if none is left: the last one succeeds.
+    fn fail(&mut self, handle: Handle<Command>) -> bool {
+        let Some(attempts) = self.0.get_mut(handle.index()) else { return false };
+        if attempts.failed == attempts.retries {
+            *attempts = Attempts::FIRST;
+            return false;
+        }
+        attempts.failed += 1;
+        true
+    }
+
+    /// Forgets all commands, at a power cut.
+    pub(super) fn clear(&mut self) {
+        self.0.clear();
+    }
+}
+
+impl Backend {
+    /// Draws the errors of a read that begins, unless it is a retry. Data that stays uncorrectable is lost.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn draw_errors(&mut self, now: Time, handle: Handle<Command>) {
+        let Self { rules, media, table, .. } = self;
+        let Some(model) = &rules.errors else { return };
+        let first = table.first_slot(handle);
+        let command = &table.commands[handle];
+        if command.blank || command.scanned > 0 || command.count == 0 {
+            return;
+        }
+        let slots = &mut table.slots[first..first + command.count as usize];
+        media.set_clock(now);
+        let step = slots.iter().map(|slot| media.first_step(slot.psn)).max().unwrap_or(0);
+        let codeword = model.decoding().sectors;
+        let of_unit = media.geometry().sectors / codeword;
+        // Of a part of the data, the first mapping units have the codewords that cross the channel.
+        let mut left = if command.sectors == 0 { u32::MAX } else { command.sectors.div_ceil(codeword) };
+        let mut attempt = Attempt::Step(step);
+        for slot in slots.iter_mut() {
+            let codewords = of_unit.min(left);
+            left -= codewords;
+            let needed = media.attempt(slot.psn, step, codewords);
+            if needed == Attempt::None {
+                media.lose(slot.psn);
+                slot.lost = true;
+            }
+            attempt = attempt.max(needed);
+        }
+        let retries = model.retries(step, attempt);
+        let soft = model.decoding().soft.is_some() && !matches!(attempt, Attempt::Step(_));
+        table.attempts.set(handle, Attempts { first: step, failed: 0, retries, soft });
+        media.note_attempts(slots.iter().map(|slot| slot.psn), (retries, attempt));
+    }
+
+    /// Array time of an attempt beyond that of a read without retry.
+    pub(super) fn retry_time(&self, handle: Handle<Command>) -> Span {
+        let Attempts { first, failed, .. } = self.table.attempts.of(handle);
+        self.rules.errors.as_ref().map_or(Span::ZERO, |model| model.retry_time(first + failed))
+    }
+
+    /// The primitive of an array that works for a read.
+    pub(super) fn read_primitive(&self, handle: Handle<Command>) -> Primitive {
+        if self.table.attempts.of(handle).is_retry() { Primitive::Retry } else { Primitive::Read }
+    }
+
+    /// The decoder is done with the data of a read: if it has failed, the read goes back to its die. False if it has not.
+    #[inline]
+    pub(super) fn retry<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        events: &mut EventQueue<E>,
+    ) -> bool {
+        if !self.table.attempts.fail(handle) {
+            return false;
+        }
+        let command = &mut self.table.commands[handle];
+        (command.state, command.ready, command.copied) = (State::Queued, now, false);
+        command.preparation = Preparation::None;
+        let (op, cause, unit) = (command.op, command.cause, command.unit);
+        self.account.at(op, cause).retries += 1;
+        if self.rules.planted.is(Bug::RetryAtTheDecoder) {
+            return self.retry(now, handle, events);
+        }
+        let class = self.class_at_die(handle);
+        self.dies[unit as usize].queue.push_front(&mut self.table.commands, class, handle);
+        self.notify(now, handle, Stop::Ready);
+        self.next_command(now, unit, events);
+        true
+    }
+}

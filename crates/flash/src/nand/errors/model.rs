@@ -1,0 +1,228 @@
+//! The errors of one array: the part's table, resolved for a geometry and a decoder.
+
+use base::engine::Rng;
+use base::units::{Span, Temperature};
+
+use super::acceleration;
+use super::tail::Tail;
+use crate::nand::part::ErrorTable;
+
+/// How a drive that counts errors is used.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ErrorSettings {
+    /// The temperature of the flash while it has power.
+    pub temperature: Temperature,
+    /// True if reads of a block begin with the step of its last retry.
+    pub remember: bool,
+    /// Erases that each block had before the drive was new to the simulation.
+    pub cycles: u32,
+}
+
+/// The soft decoding that follows the last step of the retry table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SoftLimit {
+    /// Reads of the page that it takes.
+    pub sensings: u32,
+    /// The most wrong bits of a codeword that it corrects.
+    pub limit: u32,
+}
+
+/// The codewords of an array and what their decoder corrects.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decoding {
+    /// Bits of a codeword, its share of the spare area included.
+    pub bits: u32,
+    /// Sectors of a codeword.
+    pub sectors: u32,
+    /// The most wrong bits of a codeword that are corrected from one read.
+    pub limit: u32,
+    /// Soft decoding, if there is any.
+    pub soft: Option<SoftLimit>,
+}
+
+/// The attempt in which the data of a page is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Attempt {
+    /// With this step of the retry table; 0 is a read without one.
+    Step(u8),
+    /// With soft decoding.
+    Soft,
+    /// None: the data is uncorrectable.
+    None,
+}
+
+/// A page as its errors see it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct Page {
+    /// The number of its block.
+    pub(crate) block: u32,
+    /// Its index in the block.
+    pub(crate) index: u32,
+    /// Erases of the block.
+    pub(crate) cycles: u32,
+    /// Time since its program at the table's temperature, in seconds.
+    pub(crate) age_s: u32,
+    /// Reads of the pages of its block since the erase.
+    pub(crate) reads: u32,
+}
+
+/// The errors of an array.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ErrorModel {
+    table: ErrorTable,
+    settings: ErrorSettings,
+    decoding: Decoding,
+    hard: Tail,
+    soft: Option<Tail>,
+    /// The factor of each page of a block: of its type and its layer.
+    pages: Vec<f64>,
+    /// Seconds at the table's temperature in a second with power.
+    pace: f64,
+}
+
+impl ErrorModel {
+    /// The errors of blocks of `pages` pages.
+    #[must_use]
+    pub fn new(table: &ErrorTable, settings: ErrorSettings, decoding: Decoding, pages: u32) -> Self {
+        Self {
+            hard: Tail::new(decoding.bits, decoding.limit),
+            soft: decoding.soft.map(|soft| Tail::new(decoding.bits, soft.limit)),
+            pages: (0..pages).map(|page| table.page_factor(page, pages)).collect(),
+            pace: acceleration(table.activation_ev, table.temperature, settings.temperature),
+            table: table.clone(),
+            settings,
+            decoding,
+        }
+    }
+
+    /// Bytes of its tables.
+    #[must_use]
+    pub fn memory(&self) -> u64 {
+        size_of_val(&*self.pages) as u64
+    }
+
+    /// Its codewords.
+    #[must_use]
+    pub const fn decoding(&self) -> &Decoding {
+        &self.decoding
+    }
+
+    /// True if reads of a block begin with the step of its last retry.
+    #[must_use]
+    pub const fn remembers(&self) -> bool {
+        self.settings.remember
+    }
+
+    /// Seconds at the table's temperature in a second at `temperature`; with power if there is none.
+    #[must_use]
+    pub fn pace(&self, temperature: Option<Temperature>) -> f64 {
+        temperature.map_or(self.pace, |at| acceleration(self.table.activation_ev, self.table.temperature, at))
+    }
+
+    /// The last step of the retry table.
+    #[must_use]
+    pub fn last_step(&self) -> u8 {
+        self.table.retry_rber.len() as u8
+    }
+
+    /// Attempts of a read at most.
+    #[must_use]
+    pub fn most_attempts(&self) -> usize {
+        1 + usize::from(self.last_step()) + self.decoding.soft.map_or(0, |soft| soft.sensings as usize)
+    }
+
+    /// Attempts behind one with `step` until `attempt` ends.
+    #[must_use]
+    pub fn retries(&self, step: u8, attempt: Attempt) -> u8 {
+        let sensings = self.decoding.soft.map_or(0, |soft| soft.sensings as u8);
+        match attempt {
+            Attempt::Step(last) => last - step,
+            Attempt::Soft | Attempt::None => self.last_step() - step + sensings,
+        }
+    }
+
+    /// Array time of an attempt beyond that of a read without retry. The sensings of soft decoding use the voltages of the
+    /// last step.
+    #[must_use]
+    pub fn retry_time(&self, step: u8) -> Span {
+        let times = &self.table.retry_time;
+        match (step.min(self.last_step()), times.len()) {
+            (0, _) => Span::ZERO,
+            (_, 1) => times[0],
+            (step, _) => times[usize::from(step) - 1],
+        }
+    }
+
+    /// The raw bit error rate of a page, read without retry.
+    pub(crate) fn rber(&self, page: &Page) -> f64 {
+        let cycles = f64::from(page.cycles.saturating_add(self.settings.cycles));
+        let reads = f64::from(page.reads) / self.pages.len() as f64;
+        let factor = self.pages[page.index as usize] * self.table.block_factor(page.block);
+        (self.table.rber(cycles, f64::from(page.age_s) / 3600.0, reads) * factor).min(0.5)
+    }
+
+    /// Draws the errors of `codewords` codewords of a page with this error rate, and returns the attempt that corrects
+    /// all of them; the first is the one with `step`.
+    pub(crate) fn attempt(&self, rber: f64, step: u8, codewords: u32, rng: &mut Rng) -> Attempt {
+        // The codeword with the most errors decides.
+        let worst = (0..codewords).map(|_| rng.unit()).fold(1.0, f64::min);
+        let at = |step: u8| match step {
+            0 => rber,
+            _ => rber * self.table.retry_rber[usize::from(step) - 1].get(),
+        };
+        match (step..=self.last_step()).find(|step| worst >= self.hard.beyond(at(*step))) {
+            Some(step) => Attempt::Step(step),
+            None if self.soft.is_some_and(|soft| worst >= soft.beyond(at(self.last_step()))) => Attempt::Soft,
+            None => Attempt::None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nand::Part;
+
+    fn model(limit: u32, soft: Option<SoftLimit>) -> ErrorModel {
+        let mut table = Part::preset("tlc-72l").expect("a preset").errors.expect("its errors");
+        (table.page_types, table.block_spread, table.layer_spread) =
+            (vec![1.0; 3], base::units::Ratio::ZERO, base::units::Ratio::ZERO);
+        let settings = ErrorSettings { temperature: table.temperature, remember: true, cycles: 0 };
+        ErrorModel::new(&table, settings, Decoding { bits: 36_000, sectors: 8, limit, soft }, 864)
+    }
+
+    #[test]
+    fn attempts_fail_as_often_as_the_tail_says() {
+        let model = model(180, Some(SoftLimit { sensings: 3, limit: 260 }));
+        let mut rng = Rng::stream(1, "test");
+        // 180 errors of 36,000 bits are a rate of 0.5 %.
+        let mut tries = |rber, codewords| {
+            let all: Vec<_> = (0..4000).map(|_| model.attempt(rber, 0, codewords, &mut rng)).collect();
+            let first = all.iter().filter(|attempt| **attempt == Attempt::Step(0)).count();
+            (first as f64 / 4000.0, all.iter().max().copied())
+        };
+        assert_eq!(tries(0.002, 1), (1.0, Some(Attempt::Step(0))));
+        let well = 1.0 - model.hard.beyond(0.0052);
+        assert!((tries(0.0052, 1).0 - well).abs() < 0.03);
+        assert!((tries(0.0052, 4).0 - well.powi(4)).abs() < 0.03, "each codeword draws");
+        assert_eq!(tries(0.2, 1), (0.0, Some(Attempt::None)));
+        // Behind the last step the rate is above the hard limit and below that of soft decoding.
+        let last = model.table.retry_rber.last().expect("steps").get();
+        assert_eq!(model.attempt(0.006 / last, 0, 1, &mut rng), Attempt::Soft);
+        assert_eq!(model.retries(2, Attempt::Soft), model.last_step() - 2 + 3);
+        assert_eq!(model.most_attempts(), 1 + usize::from(model.last_step()) + 3);
+    }
+
+    #[test]
+    fn a_remembered_step_saves_the_attempts_before_it() {
+        let model = model(180, None);
+        let mut rng = Rng::stream(1, "test");
+        let rber = 0.009;
+        let Attempt::Step(needed) = model.attempt(rber, 0, 1, &mut rng) else { panic!("correctable") };
+        assert!(needed > 1, "{needed}");
+        assert_eq!(model.retries(0, Attempt::Step(needed)), needed);
+        let last = model.last_step();
+        assert_eq!(model.attempt(rber, last, 1, &mut rng), Attempt::Step(last));
+        assert_eq!(model.retries(last, Attempt::Step(last)), 0);
+    }
+}

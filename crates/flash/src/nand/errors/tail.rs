@@ -1,0 +1,100 @@
+//! The tail of the binomial distribution: how likely a codeword has more errors than its decoder corrects.
+
+use libm::{exp, lgamma, log, log1p};
+
+/// The chance that of `bits` bits more than `limit` are wrong.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Tail {
+    bits: f64,
+    limit: f64,
+    /// The logarithm of the number of ways to choose `limit + 1` of `bits`.
+    ways: f64,
+}
+
+impl Tail {
+    pub(super) fn new(bits: u32, limit: u32) -> Self {
+        let (bits, limit) = (f64::from(bits), f64::from(limit.min(bits)));
+        let first = (limit + 1.0).min(bits);
+        let ways = lgamma(bits + 1.0) - lgamma(first + 1.0) - lgamma(bits - first + 1.0);
+        Self { bits, limit, ways }
+    }
+
+    /// The chance if each bit is wrong with probability `p`: the sum over the shorter side of the limit. Each term
+    /// follows from the one before, and far from the mean they vanish quickly.
+    pub(super) fn beyond(&self, p: f64) -> f64 {
+        let Self { bits, limit, ways } = *self;
+        if p <= 0.0 || limit >= bits {
+            return 0.0;
+        }
+        if p >= 1.0 {
+            return 1.0;
+        }
+        let odds = p / (1.0 - p);
+        let mut k = limit + 1.0;
+        let mut term = exp(ways + k * log(p) + (bits - k) * log1p(-p));
+        let mut sum = 0.0;
+        if k > bits * p {
+            while term > sum * 1e-16 {
+                sum += term;
+                term *= (bits - k) / (k + 1.0) * odds;
+                k += 1.0;
+            }
+            return sum.min(1.0);
+        }
+        while k > 0.0 {
+            term *= k / (bits - k + 1.0) / odds;
+            k -= 1.0;
+            sum += term;
+            if term <= sum * 1e-16 {
+                break;
+            }
+        }
+        (1.0 - sum).max(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The sum of the probabilities themselves.
+    fn exact(bits: u32, limit: u32, p: f64) -> f64 {
+        let mut chance = (1.0 - p).powi(bits.cast_signed());
+        let mut upto = chance;
+        for k in 1..=limit {
+            chance *= f64::from(bits - k + 1) / f64::from(k) * p / (1.0 - p);
+            upto += chance;
+        }
+        1.0 - upto
+    }
+
+    #[test]
+    fn the_tail_is_the_sum_of_the_probabilities() {
+        for (bits, limit) in [(64, 3), (64, 40), (1000, 0), (1000, 12), (1000, 300)] {
+            let tail = Tail::new(bits, limit);
+            for p in [0.001, 0.01, 0.1, 0.3, 0.5] {
+                let (found, wanted) = (tail.beyond(p), exact(bits, limit, p));
+                assert!((found - wanted).abs() < 1e-9, "{bits} bits, {limit}, {p}: {found} for {wanted}");
+            }
+        }
+        assert_eq!(
+            (Tail::new(64, 64).beyond(0.9), Tail::new(64, 3).beyond(0.0), Tail::new(64, 3).beyond(1.0)),
+            (0.0, 0.0, 1.0)
+        );
+    }
+
+    #[test]
+    fn a_far_tail_keeps_its_digits() {
+        // P(X > 1) of two bits is p^2, however small.
+        let tail = Tail::new(2, 1).beyond(1e-9);
+        assert!((tail / 1e-18 - 1.0).abs() < 1e-6, "{tail}");
+        let tail = Tail::new(36_000, 180);
+        let mut before = 0.0;
+        for p in (1..200).map(|i| f64::from(i) * 1e-4) {
+            let chance = tail.beyond(p);
+            assert!(chance >= before && chance <= 1.0, "{p}: {chance} after {before}");
+            before = chance;
+        }
+        assert!(tail.beyond(0.003) < 1e-8 && (tail.beyond(0.005) - 0.48).abs() < 0.02 && before > 1.0 - 1e-12);
+    }
+}

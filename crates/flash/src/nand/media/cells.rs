@@ -1,0 +1,211 @@
+//! What the bit errors of pages depend on: when each page was programmed, and how often its block was read.
+//!
+//! Only arrays that count errors have this state: four bytes for a page, nine for a block. The media know no time. Whoever
+//! programs and reads hands in the *cell clock*: seconds at the temperature of the part's table of errors, so that a
+//! second in the heat is several. The clock goes on from run to run: a snapshot has it, and time without power adds to it.
+
+use std::sync::Arc;
+
+use base::engine::Rng;
+use base::units::{Age, Psn, SuperblockId, Temperature, Time};
+
+use super::Media;
+use crate::nand::errors::{Attempt, ErrorModel, Page};
+
+/// The reads of an array that counts errors, since its counters were reset.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ErrorCounters {
+    /// Read commands by the number of attempts behind the first.
+    pub by_retries: Vec<u64>,
+    /// Codewords read, those of several attempts once.
+    pub codewords: u64,
+    /// The sum over these codewords of their raw bit error rates, as a read without retry meets them.
+    pub rber_sum: f64,
+    /// Read commands that took soft decoding.
+    pub soft: u64,
+    /// Mapping units that stayed uncorrectable.
+    pub uncorrectable: u64,
+}
+
+impl ErrorCounters {
+    /// The difference to `earlier`.
+    #[must_use]
+    pub fn since(&self, earlier: &Self) -> Self {
+        let before = |i: usize| earlier.by_retries.get(i).copied().unwrap_or(0);
+        Self {
+            by_retries: self.by_retries.iter().enumerate().map(|(i, count)| count - before(i)).collect(),
+            codewords: self.codewords - earlier.codewords,
+            rber_sum: self.rber_sum - earlier.rber_sum,
+            soft: self.soft - earlier.soft,
+            uncorrectable: self.uncorrectable - earlier.uncorrectable,
+        }
+    }
+}
+
+/// The state of the cells of an array.
+#[derive(Clone, Debug)]
+pub(super) struct CellState {
+    pub(super) model: Arc<ErrorModel>,
+    /// The cell clock at the program of each page.
+    pub(super) programmed: Vec<u32>,
+    /// Reads of each block's pages since its erase.
+    pub(super) reads: Vec<u32>,
+    /// The step with which the last retry in each block succeeded.
+    pub(super) steps: Vec<u8>,
+    /// The cell clock at the start of simulated time.
+    pub(super) start: f64,
+    /// The cell clock.
+    pub(super) clock: u32,
+    rng: Rng,
+    counters: ErrorCounters,
+}
+
+impl CellState {
+    pub(super) fn new(model: &Arc<ErrorModel>, (pages, blocks): (u32, u32), seed: u64) -> Self {
+        Self {
+            model: model.clone(),
+            programmed: vec![0; pages as usize],
+            reads: vec![0; blocks as usize],
+            steps: vec![0; blocks as usize],
+            start: 0.0,
+            clock: 0,
+            rng: Rng::stream(seed, "nand.errors"),
+            counters: ErrorCounters { by_retries: vec![0; model.most_attempts()], ..ErrorCounters::default() },
+        }
+    }
+
+    /// Bytes of the state of an array with so many pages and blocks.
+    pub(super) fn memory(pages: u64, blocks: u64) -> u64 {
+        4 * pages + 5 * blocks
+    }
+}
+
+impl Media {
+    /// The array with errors after `model`.
+    #[must_use]
+    pub fn with_errors(mut self, model: Option<&Arc<ErrorModel>>, seed: u64) -> Self {
+        let shape = (self.geometry.slot_count() / self.geometry.slots, self.geometry.block_count());
+        self.cells = model.map(|model| Box::new(CellState::new(model, shape, seed)));
+        self
+    }
+
+    /// True if reads have bit errors.
+    #[must_use]
+    pub const fn has_errors(&self) -> bool {
+        self.cells.is_some()
+    }
+
+    /// Sets the cell clock: it is `now` in simulated time.
+    pub fn set_clock(&mut self, now: Time) {
+        if let Some(cells) = &mut self.cells {
+            cells.clock = (cells.start + now.as_secs_f64() * cells.model.pace(None)) as u32;
+        }
+    }
+
+    /// Lets time pass without power, at a temperature.
+    pub fn age(&mut self, age: Age, temperature: Temperature) {
+        if let Some(cells) = &mut self.cells {
+            let aged = age.as_secs() as f64 * cells.model.pace(Some(temperature));
+            cells.start += aged;
+            cells.clock = (f64::from(cells.clock) + aged) as u32;
+        }
+    }
+
+    /// The reads since the counters were reset, if the array has errors.
+    #[must_use]
+    pub fn error_counters(&self) -> Option<&ErrorCounters> {
+        self.cells.as_ref().map(|cells| &cells.counters)
+    }
+
+    /// Resets the counters of reads.
+    pub fn reset_error_counters(&mut self) {
+        if let Some(cells) = &mut self.cells {
+            let by_retries = vec![0; cells.counters.by_retries.len()];
+            cells.counters = ErrorCounters { by_retries, ..ErrorCounters::default() };
+        }
+    }
+
+    /// Notes the time of a page's program.
+    #[inline]
+    pub(super) fn note_program(&mut self, psn: Psn) {
+        if let Some(cells) = &mut self.cells {
+            cells.programmed[(psn.get() / self.geometry.slots) as usize] = cells.clock;
+        }
+    }
+
+    /// Forgets the reads and the retry step of erased blocks.
+    #[inline]
+    pub(super) fn note_erase(&mut self, superblock: SuperblockId) {
+        if let Some(cells) = &mut self.cells {
+            let first = self.geometry.block(superblock, 0).index();
+            let blocks = first..first + self.geometry.stripe as usize;
+            cells.reads[blocks.clone()].fill(0);
+            cells.steps[blocks].fill(0);
+        }
+    }
+
+    fn block_of(&self, psn: Psn) -> (usize, u32) {
+        let (superblock, offset) = self.geometry.locate(psn);
+        let (page, plane) = self.geometry.page_and_plane(offset);
+        (self.geometry.block(superblock, plane).index(), page)
+    }
+
+    /// The step with which reads of a slot begin.
+    pub(crate) fn first_step(&self, psn: Psn) -> u8 {
+        match &self.cells {
+            Some(cells) if cells.model.remembers() => cells.steps[self.block_of(psn).0],
+            _ => 0,
+        }
+    }
+
+    /// Draws the errors of the codewords of a slot: the attempt that corrects them if the first one is that with `step`.
+    pub(crate) fn attempt(&mut self, psn: Psn, step: u8, codewords: u32) -> Attempt {
+        let (block, index) = self.block_of(psn);
+        let Some(cells) = &mut self.cells else { return Attempt::Step(0) };
+        let programmed = cells.programmed[(psn.get() / self.geometry.slots) as usize];
+        let page = Page {
+            block: block as u32,
+            index,
+            cycles: self.blocks[block].erases,
+            age_s: cells.clock.saturating_sub(programmed),
+            reads: cells.reads[block],
+        };
+        let CellState { model, rng, counters, .. } = &mut **cells;
+        let rber = model.rber(&page);
+        counters.codewords += u64::from(codewords);
+        counters.rber_sum += rber * f64::from(codewords);
+        model.attempt(rber, step, codewords, rng)
+    }
+
+    /// Notes the attempts of a read command: they disturb the blocks of its pages, and the step is remembered.
+    pub(crate) fn note_attempts(&mut self, psns: impl Iterator<Item = Psn>, (retries, attempt): (u8, Attempt)) {
+        let mut last = None;
+        for psn in psns {
+            let page = psn.get() / self.geometry.slots;
+            if last.replace(page) == Some(page) {
+                continue;
+            }
+            let (block, _) = self.block_of(psn);
+            let Some(cells) = &mut self.cells else { return };
+            cells.reads[block] = cells.reads[block].saturating_add(1 + u32::from(retries));
+            if let Attempt::Step(step) = attempt {
+                cells.steps[block] = step;
+            }
+        }
+        let Some(cells) = &mut self.cells else { return };
+        cells.counters.by_retries[usize::from(retries)] += 1;
+        let corrected_hard = matches!(attempt, Attempt::Step(_));
+        cells.counters.soft += u64::from(!corrected_hard && cells.model.decoding().soft.is_some());
+    }
+
+    /// The data of a slot has turned out to be uncorrectable.
+    #[cold]
+    pub(crate) fn lose(&mut self, psn: Psn) {
+        if self.unreadable.insert(psn.get()) {
+            self.store_change(psn, 1);
+        }
+        if let Some(cells) = &mut self.cells {
+            cells.counters.uncorrectable += 1;
+        }
+    }
+}

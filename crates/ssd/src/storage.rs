@@ -1,0 +1,156 @@
+//! Time without power: a drive lies in a shelf between its preconditioning, or a snapshot, and the run.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::str::FromStr;
+
+use base::fault::Fault;
+use base::units::{Age, Exact, Temperature};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
+
+use crate::Resolved;
+
+/// The temperature of the shelf if none is given: that of JESD218 for client drives without power.
+const SHELF: Temperature = Temperature::from_celsius(30);
+
+/// The oldest age, at the temperature for which the part's errors are known.
+const OLDEST: Age = Age::from_days(100 * 365);
+
+/// How long a drive is without power before a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shelf {
+    /// As a client drive in JESD218: a year at 30 C.
+    Client,
+    /// As an enterprise drive in JESD218: three months at 40 C.
+    Enterprise,
+    /// This long.
+    For(Age),
+}
+
+impl Shelf {
+    /// The time and the temperature.
+    #[must_use]
+    pub fn conditions(self, temperature: Option<Temperature>) -> (Age, Temperature) {
+        match self {
+            Self::Client => (Age::from_days(365), Temperature::from_celsius(30)),
+            Self::Enterprise => (Age::from_days(91), Temperature::from_celsius(40)),
+            Self::For(age) => (age, temperature.unwrap_or(SHELF)),
+        }
+    }
+
+    /// The fault of an age and a temperature for a drive, with the key at fault.
+    #[must_use]
+    pub fn fault(shelf: Option<Self>, temperature: Option<Temperature>, drive: Option<&Resolved>) -> Option<Fault> {
+        let Some(shelf) = shelf else {
+            let message = "the drive is never without power";
+            return temperature.map(|_| Fault::new("temperature", message, "add `age`, or leave it out"));
+        };
+        if temperature.is_some() && !matches!(shelf, Self::For(_)) {
+            let message = format!("`age` of {shelf} has a temperature of its own");
+            return Some(Fault::new("temperature", message, "leave it out, or write `age` as a time, e.g. 90d"));
+        }
+        let Some(model) = &drive?.backend.errors else {
+            let message = "reads of this drive have no errors, so its age changes nothing";
+            return Some(Fault::new("age", message, "leave it out, or add [flash.errors] to the device"));
+        };
+        let (age, at) = shelf.conditions(temperature);
+        let aged = age.as_secs() as f64 * model.pace(Some(at));
+        (aged > OLDEST.as_secs() as f64).then(|| {
+            let years = aged / Age::from_days(365).as_secs() as f64;
+            let message =
+                format!("{} at {at} are {years:.0} years at the temperature of the part's errors", age.exact());
+            Fault::new("age", message, "use a shorter or a cooler one: at most 100 years")
+        })
+    }
+}
+
+/// A text that is no time without power.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ParseShelfError(String);
+
+impl fmt::Display for ParseShelfError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let text = &self.0;
+        write!(
+            f,
+            "`{text}` is not a time without power: write a number with one of the units s, min, h, d, y, e.g. \"90d\", or \
+             client or enterprise"
+        )
+    }
+}
+
+impl std::error::Error for ParseShelfError {}
+
+impl fmt::Display for Shelf {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Client => f.write_str("client"),
+            Self::Enterprise => f.write_str("enterprise"),
+            Self::For(age) => f.write_str(&age.exact()),
+        }
+    }
+}
+
+impl FromStr for Shelf {
+    type Err = ParseShelfError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "client" => Ok(Self::Client),
+            "enterprise" => Ok(Self::Enterprise),
+            _ => text.parse().map(Self::For).map_err(|_| ParseShelfError(text.to_owned())),
+        }
+    }
+}
+
+impl<'de> Deserialize<'de> for Shelf {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
+    }
+}
+
+impl Serialize for Shelf {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl JsonSchema for Shelf {
+    fn schema_name() -> Cow<'static, str> {
+        "Shelf".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "type": "string",
+            "description": "A time without power, or the conditions of JESD218: `client` (a year at 30 C) or `enterprise` \
+                            (three months at 40 C).",
+            "examples": ["90d", "client"],
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_without_power_is_read_and_written() {
+        for text in ["client", "enterprise", "90d", "1y", "0s"] {
+            assert_eq!(text.parse::<Shelf>().expect(text).to_string(), text);
+        }
+        let error = "90 days".parse::<Shelf>().expect_err("no unit").to_string();
+        assert!(error.starts_with("`90 days` is not a time without power: write"), "{error}");
+        let forty = Temperature::from_celsius(40);
+        assert_eq!(Shelf::Client.conditions(None), (Age::from_days(365), Temperature::from_celsius(30)));
+        assert_eq!(Shelf::Enterprise.conditions(None), (Age::from_days(91), forty));
+        let ninety = Shelf::For(Age::from_days(90));
+        assert_eq!(ninety.conditions(Some(forty)), (Age::from_days(90), forty));
+        assert_eq!(ninety.conditions(None).1, SHELF);
+        let fault = |shelf, temperature| Shelf::fault(shelf, temperature, None).map(|fault| fault.path);
+        assert_eq!(fault(None, Some(forty)).as_deref(), Some("temperature"));
+        assert_eq!(fault(Some(Shelf::Client), Some(forty)).as_deref(), Some("temperature"));
+        assert_eq!(fault(Some(ninety), Some(forty)), None);
+    }
+}

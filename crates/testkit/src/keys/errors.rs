@@ -1,0 +1,32 @@
+//! Devices on which every key of bit errors makes a difference: data that is a month old needs a retry, and new data does not.
+
+/// A part with errors: page types, blocks and layers differ.
+fn part(part: &str, retries: &str) -> String {
+    format!(
+        "{part}[errors]\nbase = 4e-3\nwear = 1e-6\nwear_exponent = 1.0\nretention = 1e-3\nretention_cycles = 0.1\n\
+         retention_time = 0.2\ndisturb = 1e-4\ndisturb_cycles = 0.1\ndisturb_reads = 1.0\ntemperature = \"30C\"\n\
+         activation_ev = 1.1\npage_types = [1.0, 1.2]\nblock_spread = \"10%\"\nlayers = 2\nlayer_spread = \"10%\"\n{retries}\n"
+    )
+}
+
+/// The name of each, its part, the keys of its array and its other tables.
+pub(super) fn devices(of: &str) -> [(&'static str, String, &'static str, &'static str); 2] {
+    let ftl = "[ftl]\nover-provisioning = \"45%\"\n";
+    [
+        (
+            "page, bit errors",
+            part(of, "retry_rber = [\"80%\", \"60%\", \"35%\"]\nretry_time = [\"2us\"]"),
+            "channels = 2\nchips = 2\ncontrollers = \"none\"\nerrors = { temperature = \"40C\", cycles = 1000 }\n\
+             ecc = { decode = { rate = \"60MB/s\" }, codeword = \"512B\", hard-limit = 40 }\n",
+            ftl,
+        ),
+        (
+            "page, bit errors, soft decoding",
+            part(of, "retry_rber = [\"90%\", \"80%\"]\nretry_time = [\"2us\", \"5us\"]"),
+            "channels = 2\nchips = 2\ncontrollers = \"none\"\nerrors = { temperature = \"40C\", cycles = 1000, remember = false }\n\
+             ecc = { decode = { rate = \"60MB/s\" }, codeword = \"512B\", hard-limit = 40, \
+             soft = { sensings = 2, limit = 60, latency = \"9us\" } }\n",
+            ftl,
+        ),
+    ]
+}

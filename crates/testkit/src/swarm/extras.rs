@@ -1,0 +1,122 @@
+//! What a drawn device may have beside its family: each in some of the cases, and only if the device takes it.
+
+use base::engine::Rng;
+use base::units::{Bytes, Ratio, Span};
+use flash::backend::{PlaneReadSpec, ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
+use flash::nand::{Cell, SlcMode};
+use ftl::IdleGcSpec;
+use ssd::{CopyStreamsSpec, FtlKind, HostStreamsSpec, SlcCacheSpec, Spec, StreamsSpec};
+
+use super::pick;
+use crate::conformance::{short, varied, with_errors};
+use crate::leave_out_idle;
+
+/// In a quarter of the cases, the device with suspension, if it takes that.
+pub(super) fn or_suspending(spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.25) {
+        return spec;
+    }
+    let some = |rng: &mut Rng, us: u64| rng.chance(0.3).then(|| Span::from_us(1 + rng.below(us)));
+    let rules = SuspendSpec {
+        operations: pick(rng, &[SuspensionTarget::Both, SuspensionTarget::Erases, SuspensionTarget::Programs]),
+        reads: pick(rng, &[ReadScope::Host, ReadScope::All]),
+        writes: rng.chance(0.3),
+        stop: pick(rng, &[StopPoint::AnyTime, StopPoint::Steps, StopPoint::Cancel]),
+        limit: rng.chance(0.3).then(|| 1 + rng.below(3) as u32),
+        progress: some(rng, 100).unwrap_or_default(),
+        longest: some(rng, 1000),
+        threshold: some(rng, 100).unwrap_or_default(),
+        ..short()
+    };
+    let mut suspending = spec.clone();
+    suspending.flash.suspend = Some(rules);
+    leave_out_idle(&mut suspending);
+    if suspending.resolve().is_ok() { suspending } else { spec }
+}
+
+/// In a quarter of the cases, the device with bit errors, if it takes them.
+pub(super) fn or_errors(spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.25) || spec.flash.custom_part.is_none() {
+        return spec;
+    }
+    let mut errors = spec.clone();
+    errors.ftl.gc.copy_back = false;
+    with_errors(&mut errors.flash, rng.chance(0.6));
+    leave_out_idle(&mut errors);
+    if errors.resolve().is_ok() { errors } else { spec }
+}
+
+/// In a fifth of the cases, the device with planes that read by themselves, if it takes that.
+pub(super) fn or_plane_reads(spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.2) {
+        return spec;
+    }
+    let reads = pick(rng, &[ReadScope::Host, ReadScope::All]);
+    let at_once = rng.chance(0.3).then_some(2);
+    let mut reading = spec.clone();
+    reading.flash.plane_reads = Some(PlaneReadSpec { at_once, reads });
+    leave_out_idle(&mut reading);
+    if reading.resolve().is_ok() { reading } else { spec }
+}
+
+/// In a fifth of the cases, the device with blocks that differ, if it takes that.
+pub(super) fn or_varied(spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.2) {
+        return spec;
+    }
+    let mut varies = spec.clone();
+    varies.flash.variation = Some(varied());
+    if varies.resolve().is_ok() { varies } else { spec }
+}
+
+/// In a fifth of the cases each, host writes that pay with copies, and collection while the drive is idle.
+pub(super) fn with_throttle(spec: &mut Spec, rng: &mut Rng) {
+    let (throttle, idle) = (rng.chance(0.2), rng.chance(0.2));
+    let gc = &mut spec.ftl.gc;
+    if spec.ftl.kind != FtlKind::Page {
+        return;
+    }
+    gc.throttle = throttle && !gc.shared_log && gc.start > 0;
+    gc.idle = idle.then(|| IdleGcSpec { after: Span::from_us(200), free: gc.stop + 1 + rng.below(2) as u32 });
+}
+
+/// In a fifth of the cases, the device with an SLC cache and blocks for it, if it takes that.
+pub(super) fn or_slc_cache(spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.2) {
+        return spec;
+    }
+    let mut caches = spec.clone();
+    let Some(part) = &mut caches.flash.custom_part else { return spec };
+    if part.cell == Cell::Slc {
+        part.cell = pick(rng, &[Cell::Mlc, Cell::Tlc]);
+    }
+    let bits = part.cell.bits();
+    part.geometry.pages_per_block = part.geometry.pages_per_block.next_multiple_of(bits);
+    part.geometry.blocks_per_plane += 6;
+    part.slc_mode = Some(SlcMode { read: Span::from_us(8), program: Span::from_us(50), endurance: 500 });
+    let superblock = part.geometry.page.get() * u64::from(part.geometry.pages_per_block / bits);
+    caches.ftl.over_provisioning = Some(Ratio::new(0.6 + rng.unit() * 0.2));
+    // Enough for a superblock or two of each pool on most drives; the others refuse it.
+    let every = SlcCacheSpec::every(Bytes::new(superblock * (2 << rng.below(3))));
+    caches.ftl.slc_cache = Some(pick(rng, &every));
+    leave_out_idle(&mut caches);
+    if caches.resolve().is_ok() { caches } else { spec }
+}
+
+/// In a quarter of the cases, the device with several write streams and blocks for them, if it takes that.
+pub(super) fn or_streams(spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.25) {
+        return spec;
+    }
+    let mut streams = spec.clone();
+    let host = pick(rng, &HostStreamsSpec::every());
+    streams.ftl.streams = StreamsSpec { host, copies: pick(rng, &CopyStreamsSpec::EVERY) };
+    (streams.ftl.gc.start, streams.ftl.gc.stop) = (spec.ftl.gc.start.max(1), spec.ftl.gc.stop.max(2));
+    streams.ftl.gc.shared_log = false;
+    if let Some(part) = &mut streams.flash.custom_part {
+        part.geometry.blocks_per_plane += 8;
+        streams.ftl.over_provisioning = Some(Ratio::new(0.6 + rng.unit() * 0.2));
+    }
+    leave_out_idle(&mut streams);
+    if streams.resolve().is_ok() { streams } else { spec }
+}
