@@ -50,6 +50,10 @@ impl Shelf {
             let message = format!("`age` of {shelf} has a temperature of its own");
             return Some(Fault::new("temperature", message, "leave it out, or write `age` as a time, e.g. 90d"));
         }
+        if let Some(hot) = temperature.filter(|temperature| *temperature > Temperature::HOTTEST) {
+            let remedy = format!("use at most {}", Temperature::HOTTEST);
+            return Some(Fault::new("temperature", format!("is {hot}"), remedy));
+        }
         let Some(model) = &drive?.backend.errors else {
             let message = "reads of this drive have no errors, so its age changes nothing";
             return Some(Fault::new("age", message, "leave it out, or add [flash.errors] to the device"));

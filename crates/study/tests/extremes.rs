@@ -36,7 +36,7 @@ enum Kind {
     Quantity(&'static str),
 }
 
-const QUANTITIES: [&str; 11] = [
+const QUANTITIES: [&str; 12] = [
     "Span",
     "Bytes",
     "Rate",
@@ -48,6 +48,7 @@ const QUANTITIES: [&str; 11] = [
     "Amount",
     "SizeRange",
     "RequestRate",
+    "Temperature",
 ];
 
 impl Kind {
@@ -62,6 +63,7 @@ impl Kind {
             Self::Quantity("Ratio") => {
                 &["'0%'", "'0.000001%'", "'99.999%'", "'100%'", "'150%'", "'1000000000%'", "'-1%'"]
             }
+            Self::Quantity("Temperature") => &["'0C'", "'150C'", "'151C'", "'18446744073709551C'", "'-1C'"],
             Self::Quantity("Voltage") => &["'0V'", "'18446744073709551V'"],
             Self::Quantity("Current") => &["'0A'", "'18446744073709A'"],
             Self::Quantity("Frequency") => &["'0Hz'", "'18446744073GHz'"],
@@ -251,6 +253,10 @@ const PART: &str = "name = 'p'\nsource = ''\ncell = 'mlc'\nendurance = 10000\nin
     features = { multi_plane = false, cache_read = true, cache_program = true, copy_back = true }\n\
     electrical = { voltage = '3.3V', read_current = '15mA', program_current = '15mA', erase_current = '15mA', bus_pj_per_byte = 5.0 }\n";
 
+const ERRORS: &str = "errors = { base = 1e-3, wear = 1e-9, wear_exponent = 2.0, retention = 1e-5, retention_cycles = 0.1, \
+    retention_time = 0.5, disturb = 1e-9, disturb_cycles = 0.3, disturb_reads = 1.7, temperature = '30C', activation_ev = 1.1, \
+    page_types = [1.0], block_spread = '10%', layers = 2, layer_spread = '10%', retry_rber = ['80%', '50%'], retry_time = ['1us'] }\n";
+
 #[test]
 fn every_number_of_a_device_is_refused_or_runs() {
     let small = "part = 'dirik-2009'\nchannels = 1\nchips = 2\nblocks = 32\npages = 16\nplanes = 1\nfaults = {}\narbitration = {}\n";
@@ -351,6 +357,13 @@ fn every_number_of_a_device_is_refused_or_runs() {
             "part",
             format!(
                 "name = 'x'\nftl = {{ over-provisioning = '45%' }}\n[flash]\nchannels = 1\nchips = 2\n[flash.custom-part]\n{PART}"
+            ),
+        ),
+        (
+            "bit errors",
+            format!(
+                "name = 'x'\nftl = {{ over-provisioning = '45%' }}\n[flash]\nchannels = 1\nchips = 2\nerrors = {{}}\necc = {{ decode = \
+                 {{ rate = '100MB/s' }}, hard-limit = 80, soft = {{ sensings = 2, limit = 160 }} }}\n[flash.custom-part]\n{PART}{ERRORS}"
             ),
         ),
         (

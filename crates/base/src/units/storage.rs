@@ -11,6 +11,9 @@ pub struct Temperature(u64);
 pub struct Age(u64);
 
 impl Temperature {
+    /// Hotter than flash may ever be.
+    pub const HOTTEST: Self = Self::from_celsius(150);
+
     /// The temperature of `thousandths` of a degree Celsius.
     #[must_use]
     pub const fn from_thousandths(thousandths: u64) -> Self {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::fault::Faults;
-use base::units::{SECTOR, Temperature};
+use base::units::{SECTOR, Span, Temperature};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -13,6 +13,9 @@ use crate::nand::{Decoding, ErrorModel, ErrorSettings, Geometry, Part, SoftLimit
 
 /// The most reads of a page for soft decoding.
 const SENSINGS_MAX: u32 = 16;
+
+/// The longest soft decoding of a codeword.
+const LATENCY_MAX: Span = Span::from_ms(100);
 
 /// Raw bit errors: reads need more attempts with the wear of their block, the time since the program and the reads of the
 /// block, as the part's `errors` say. `[flash.ecc]` says how many errors are corrected.
@@ -41,7 +44,7 @@ impl FlashSpec {
     pub fn check_errors(&self, part: &Part, faults: &mut Faults) {
         let path = "flash.errors";
         let (limit, soft) = self.ecc.map_or((None, None), |ecc| (ecc.hard_limit, ecc.soft));
-        if self.errors.is_none() {
+        let Some(errors) = self.errors else {
             for (key, given) in [("flash.ecc.hard-limit", limit.is_some()), ("flash.ecc.soft", soft.is_some())] {
                 if given {
                     let message = "has no effect here: reads have no errors";
@@ -49,6 +52,10 @@ impl FlashSpec {
                 }
             }
             return;
+        };
+        if errors.temperature > Temperature::HOTTEST {
+            let message = format!("is {}", errors.temperature);
+            faults.add("flash.errors.temperature", message, format!("use at most {}", Temperature::HOTTEST));
         }
         if part.errors.is_none() {
             let message = format!("nothing is known about the errors of the part {}", part.name);
@@ -65,6 +72,10 @@ impl FlashSpec {
         if let Some(soft) = soft {
             if !(1..=SENSINGS_MAX).contains(&soft.sensings) {
                 faults.within("flash.ecc.soft.sensings", soft.sensings, 1..=SENSINGS_MAX);
+            }
+            if soft.latency > LATENCY_MAX {
+                let message = format!("is {}", soft.latency);
+                faults.add("flash.ecc.soft.latency", message, format!("use at most {LATENCY_MAX}"));
             }
             if limit.is_some_and(|limit| soft.limit <= limit) {
                 let message = format!("is {}, and flash.ecc.hard-limit corrects as many", soft.limit);

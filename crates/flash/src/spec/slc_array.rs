@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::part::{check_given_once, named_part};
 use crate::backend::{Config, Timing};
+use crate::nand::part::PartWithoutErrors;
 use crate::nand::{CustomPart, Geometry, Part, PartError};
 
 /// A small SLC array in front of the main array (Chang, Sec. 3.1). Its dies work one after another, and it has the
@@ -20,6 +21,7 @@ pub struct SlcSpec {
     pub part: Option<String>,
     /// The NAND part, written out, instead of `part`; or its difference to `part`, or to the preset that `like` names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(with = "Option<PartWithoutErrors>")]
     pub custom_part: Option<CustomPart>,
     /// Its size, which sets its blocks; instead of `blocks`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -316,6 +316,49 @@ fn a_session_saves_a_snapshot_and_another_continues_from_it() {
 }
 
 #[test]
+fn a_drive_ages_before_its_first_request_and_a_snapshot_keeps_its_age() {
+    let text = "name = \"e\"\n[flash]\npart = \"tlc-72l\"\nchannels = 1\nchips = 1\nblocks = 20\npages = 18\ncontrollers = \"none\"\n\
+                errors = { cycles = 1000 }\necc = { decode = { rate = \"1GB/s\" }, hard-limit = 180 }\n\
+                [ftl]\nmap-unit = \"4KiB\"\nover-provisioning = \"50%\"\n";
+    let document = Document::parse(Path::new("device.toml"), text.to_owned()).expect("TOML");
+    let old = catalogue::device_from(&document).unwrap_or_else(|faults| panic!("{faults}"));
+    let reads = || {
+        let io = |i: u64| Io { kind: IoKind::Read, start: Lba::new(i * 8), sectors: Sectors::new(8) };
+        List::new((0..200).map(|i| Arrival { at: Time::ZERO, io: io(i) }).collect(), EIGHT)
+    };
+    let session = || Session::new(&old).seed(3).flow(Flow::of("reads", reads()));
+    let retries = |session: Session<'_>| {
+        let outcome = session.run().expect("sound");
+        let counters = outcome.first().result.counters();
+        (counters.flash.op(flash::backend::Op::Read).retries, counters.event_hash)
+    };
+    let (month, forty) = ("30d".parse().expect("an age"), "40C".parse().ok());
+    let (none, _) = retries(session().precondition(vec![FILL]));
+    let (some, hash) = retries(session().precondition(vec![FILL]).age(month, forty));
+    assert!(none == 0 && some > 20, "{none} retries, and {some} after a month");
+    // A month for one run, or a month before its snapshot: the same.
+    let dir = tempfile::tempdir().expect("a directory");
+    let [new, aged] = ["new", "aged"].map(|name| dir.path().join(name));
+    let save = |path: &Path| {
+        let file = File::create(path).expect("a file");
+        move |state: &Snapshot<'_>| state.write(file)
+    };
+    retries(session().precondition(vec![FILL]).save_snapshot(save(&new)));
+    retries(session().precondition(vec![FILL]).age(month, forty).save_snapshot(save(&aged)));
+    assert_eq!(retries(session().load_snapshot(&new).age(month, forty)).0, some);
+    assert_eq!(retries(session().load_snapshot(&aged)).0, some);
+    assert_ne!(hash, 0);
+    let error = |session: Session<'_>| session.check().expect_err("it cannot age so").to_string();
+    let plain = device(DEVICES[0]);
+    let message = error(Session::new(&plain).age(month, None));
+    assert!(message.starts_with("--age: reads of this drive have no errors"), "{message}");
+    let message = error(session().age("client".parse().expect("a condition"), forty));
+    assert!(message.starts_with("--temperature: `age` of client has a temperature of its own"), "{message}");
+    let message = error(session().age("1y".parse().expect("an age"), "85C".parse().ok()));
+    assert!(message.starts_with("--age: 1y at 85C are ") && message.contains("at most 100 years"), "{message}");
+}
+
+#[test]
 fn check_refuses_a_session_that_cannot_run() {
     let device = device(DEVICES[0]);
     let limit = |bytes| Limit { bytes: Bytes::new(bytes), name: "--memory".into() };

@@ -56,7 +56,7 @@ fn parts(journey: &Journey) -> BTreeMap<&'static str, f64> {
 #[test]
 fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
     // Every tenth of the suite's settings, so that all families and controllers occur, and all settings of more times.
-    let more = ["decoders", "firmware", "a slow RAM", "as they come", "suspen"];
+    let more = ["decoders", "firmware", "a slow RAM", "as they come", "suspen", "bit errors"];
     let settings = conformance::settings();
     let chosen = settings.iter().enumerate().filter(|(i, of)| i % 10 == 0 || more.iter().any(|n| of.name.contains(n)));
     for (_, setting) in chosen {
@@ -150,6 +150,39 @@ fn decoding_is_a_part_of_its_own_with_the_wait_for_a_decoder() {
         assert!(waits.iter().all(|(part, us)| (seen[part] - us).abs() < 1e-6), "{seen:?}, {waits:?}");
         assert_eq!(watch_of(&drive).legs().last().map(|leg| leg.part), Some(Part::Decode));
     }
+}
+
+#[test]
+fn retries_are_a_part_of_their_own_and_wait_like_other_reads() {
+    // Every bit error rate from 2 % on: the first attempt fails, and the one step of the table corrects all.
+    let errors = "errors = {}, ecc = { decode = { rate = \"2048MB/s\", latency = \"7us\" }, hard-limit = 200 }";
+    let part = "[flash.custom-part]\nlike = \"dirik-2009\"\nerrors = { base = 2e-2, wear = 0.0, wear_exponent = 0.0, \
+                retention = 0.0, retention_cycles = 0.0, retention_time = 0.0, disturb = 0.0, disturb_cycles = 0.0, \
+                disturb_reads = 0.0, temperature = \"30C\", activation_ev = 1.1, page_types = [1.0], block_spread = \"0%\", \
+                layers = 1, layer_spread = \"0%\", retry_rber = [\"20%\"], retry_time = [\"3us\"] }\n";
+    let text = format!(
+        "name = \"s\"\nhost = {{ link = \"none\" }}\nftl = {{ over-provisioning = \"40%\" }}\n[flash]\nchannels = 1\nchips = 1\n\
+         blocks = 40\npages = 16\ncontrollers = \"none\"\n{}\n{part}",
+        errors.replace(", ecc", "\necc")
+    );
+    let resolved = toml::from_str::<Spec>(&text).unwrap_or_else(|error| panic!("{error}: {text}")).resolve();
+    let resolved = resolved.unwrap_or_else(|faults| panic!("{faults:?}"));
+    let read = |unit: u64| Io { kind: IoKind::Read, start: Lba::new(unit * 4), sectors: Sectors::new(4) };
+    let timing = &resolved.backend.timing;
+    let (array, transfer) = (timing.read[0].as_us_f64(), timing.transfer[1].as_us_f64());
+    let (_, drive) = run(&resolved, &[read(0)], 1, Watch::default().journeys(Some(0)), &mut Vec::new());
+    let first = BTreeMap::from([("array", array), ("transfer", transfer), ("decode", 8.0)]);
+    let mut alone = first.clone();
+    alone.insert("retry", array + 3.0 + transfer + 8.0);
+    assert_eq!(parts(&watch_of(&drive).finished()[0]), alone);
+    let legs: Vec<_> = watch_of(&drive).legs().iter().map(|leg| leg.part.name()).collect();
+    assert_eq!(legs, ["array", "transfer", "decode", "retry", "retry", "retry"]);
+    // Its retry finds the die at work for the second read, and waits for that.
+    let (_, drive) = run(&resolved, &[read(0), read(1)], 2, Watch::default().journeys(Some(0)), &mut Vec::new());
+    let waits = parts(&watch_of(&drive).finished()[0])["die-wait"];
+    assert!((waits - (array + transfer - 8.0)).abs() < 4.0, "{waits}");
+    let legs: Vec<_> = watch_of(&drive).legs().iter().map(|leg| leg.part.name()).collect();
+    assert_eq!(legs, ["array", "transfer", "decode", "die-wait", "retry", "retry", "retry"]);
 }
 
 #[test]

@@ -101,7 +101,6 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     on("ftl.streams.host(own).name", &["page, streams by a policy*"], REGISTERED),
     on("ftl.streams.host(own).version", &["page, streams by a policy*"], REGISTERED),
     printed("flash.custom-part.electrical", "energy, which is worked out from the counters afterwards"),
-    printed("slc.custom-part.errors", "reads of the SLC flash have no errors, and the table is refused"),
     printed("slc.custom-part.name", "a name"),
     printed("slc.custom-part.source", "says where the numbers come from"),
     printed("slc.custom-part.cell", "the price, and how many times there may be for kinds of pages"),

@@ -10,6 +10,9 @@ use super::PartError;
 /// Retry steps of a part at most.
 const MOST_STEPS: usize = 32;
 
+/// The longest step of a retry table: a thousand times those of existing flash.
+const LONGEST_STEP: Span = Span::from_ms(100);
+
 /// The raw bit errors of a part and its retry table.
 ///
 /// A page of a block with C erases, t hours after its program and r reads of each page of its block has the raw bit error
@@ -90,11 +93,18 @@ impl ErrorTable {
             ("errors.disturb", self.disturb),
             ("errors.disturb_cycles", self.disturb_cycles),
             ("errors.disturb_reads", self.disturb_reads),
-            ("errors.activation_ev", self.activation_ev),
         ] {
             if !(0.0..=1e3).contains(&given) {
                 fault(field, format!("is {given}: write a number of at least 0 and at most 1000"));
             }
+        }
+        let given = self.activation_ev;
+        if !(0.0..=5.0).contains(&given) {
+            fault("errors.activation_ev", format!("is {given}: write electronvolts, 0 to 5, e.g. 1.1"));
+        }
+        if self.temperature > Temperature::HOTTEST {
+            let message = format!("is {}: write at most {}", self.temperature, Temperature::HOTTEST);
+            fault("errors.temperature", message);
         }
         let given = self.page_types.len();
         if given != 1 && given != types as usize {
@@ -120,6 +130,9 @@ impl ErrorTable {
         if std::iter::once(1.0).chain(shares()).zip(shares()).any(|(before, next)| next > before) {
             let message = "leaves more errors in a step than in the one before: give shares that fall from 100% on";
             fault("errors.retry_rber", message.into());
+        }
+        if self.retry_time.iter().any(|time| *time > LONGEST_STEP) {
+            fault("errors.retry_time", format!("has a time beyond {LONGEST_STEP}: make it shorter"));
         }
         let times = self.retry_time.len();
         if times != 1 && times != steps {
@@ -196,5 +209,7 @@ mod tests {
         assert_eq!(found(|table| table.retry_rber.reverse()), ["errors.retry_rber"]);
         assert_eq!(found(|table| table.retry_rber = vec![Ratio::new(0.5); 40]), ["errors.retry_rber"]);
         assert_eq!(found(|table| table.retry_time = vec![Span::ZERO; 3]), ["errors.retry_time"]);
+        assert_eq!(found(|table| table.retry_time = vec![Span::from_secs(1)]), ["errors.retry_time"]);
+        assert_eq!(found(|table| table.temperature = Temperature::from_celsius(151)), ["errors.temperature"]);
     }
 }

@@ -292,6 +292,23 @@ impl JsonSchema for CustomPart {
     }
 }
 
+/// The schema of a part whose errors nobody asks for.
+pub(crate) struct PartWithoutErrors;
+
+impl JsonSchema for PartWithoutErrors {
+    fn schema_name() -> Cow<'static, str> {
+        "PartWithoutErrors".into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        let mut schema = CustomPart::json_schema(generator);
+        if let Some(properties) = schema.get_mut("properties").and_then(|all| all.as_object_mut()) {
+            properties.remove("errors");
+        }
+        schema
+    }
+}
+
 /// The schema of a table of which every key may be missing.
 struct Changes<T>(PhantomData<T>);
 

@@ -5,7 +5,7 @@ Made by tools/results.py from `flashloom schema`."""
 from __future__ import annotations
 
 from flashloom.results._claims import Claim, Finding, Isolation, LeftOut, Spread
-from flashloom.results._flash import EnduranceSummary, Energies, Erases, FlashRow, Utilisation
+from flashloom.results._flash import EnduranceSummary, Energies, Erases, ErrorSummary, FlashRow, Utilisation
 from flashloom.results._ftl import (
     EraseRange,
     LogSummary,
@@ -50,6 +50,7 @@ __all__ = [
     "Energies",
     "EraseRange",
     "Erases",
+    "ErrorSummary",
     "Explained",
     "FairnessSummary",
     "Finding",

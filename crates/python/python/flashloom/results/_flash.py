@@ -48,6 +48,22 @@ class Erases(Record):
     """The minimum."""
 
 
+class ErrorSummary(Record):
+    """The reads of a drive with bit errors."""
+
+    by_retries: list[int]
+    """Read commands by the number of attempts behind the first: the first number is that of commands that needed
+    none."""
+    codewords: int
+    """Codewords read; those that were read several times count once."""
+    rber: Optional[float]
+    """Mean raw bit error rate of these codewords, as a read without retry meets it."""
+    soft: int
+    """Read commands that took soft decoding."""
+    uncorrectable: int
+    """Mapping units that stayed uncorrectable."""
+
+
 class FlashRow(Record):
     """Flash commands of one operation and cause."""
 
@@ -65,6 +81,8 @@ class FlashRow(Record):
     """Operation."""
     pages: int
     """Pages, or blocks for an erase."""
+    retries: Optional[int]
+    """Attempts to read behind the first of each command; left out if there were none."""
     slots: int
     """Mapping units carried."""
     suspend_gain_s: Optional[float]

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Optional
 
 from flashloom._record import Record
-from flashloom.results._flash import EnduranceSummary, Energies, Erases, FlashRow, Utilisation
+from flashloom.results._flash import EnduranceSummary, Energies, Erases, ErrorSummary, FlashRow, Utilisation
 from flashloom.results._ftl import LogSummary, MapSummary, MergeSummary, SlcMlcSummary, StreamsSummary
 from flashloom.results._time import SeriesSummary, ValiditySummary
 
@@ -169,6 +169,8 @@ class Summary(Record):
     """Energy spent."""
     erases: Optional[Erases]
     """The distribution of erase counts at the end."""
+    errors: Optional[ErrorSummary]
+    """Bit errors and the attempts to read, if the device has errors."""
     event_hash: str
     """Hash of all events since the device was made: equal runs share it."""
     events: int
