@@ -5,24 +5,19 @@ mod policies;
 
 use base::engine::Rng;
 use base::units::{Bytes, Rate, Ratio, Span};
-use flash::backend::{
-    Arbitration, BusOrder, Completion, Controllers, Decoders, Op, Order, PlaneReadSpec, ReadScope, StopPoint,
-    SuspendSpec, SuspensionTarget, Transfer,
-};
-use flash::nand::{Cell, Part, SlcMode, Stamp};
+use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Decoders, Op, Order, Transfer};
+use flash::nand::{Cell, Part, Stamp};
 use flash::spec::{DecodeSpec, EccSpec};
 use ftl::{
-    Allocation, DensitySpec, EraseWhen, FirmwareSpec, HydraSpec, IdleGcSpec, LogSpec, MappingSpec, PaceSpec, Probing,
+    Allocation, DensitySpec, EraseWhen, FirmwareSpec, HydraSpec, LogSpec, MappingSpec, PaceSpec, Probing,
     ProcessorSpec, SlcMlcSpec, Striping, ThresholdBy,
 };
 use ssd::{
-    BufferPolicy, BufferSpec, CheckpointSpec, CopyStreamsSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy,
-    FtlKind, FtlSpec, GcSpec, HostSpec, HostStreamsSpec, LinkSpec, MapSpec, PlacementSpec, Precondition,
-    QueueArbitration, QueueId, QueueSpec, RamSpec, ReadTransfer, SlcCacheSpec, SlcSpec, Spec, Ssd, StreamsSpec,
-    UnmappedReads, VictimSpec, WearSpec,
+    BufferPolicy, BufferSpec, CheckpointSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec,
+    GcSpec, HostSpec, LinkSpec, MapSpec, PlacementSpec, Precondition, QueueArbitration, QueueId, QueueSpec, RamSpec,
+    ReadTransfer, SlcSpec, Spec, Ssd, UnmappedReads, VictimSpec, WearSpec,
 };
 
-use crate::conformance::{short, varied, with_errors};
 use crate::{Host, leave_out_idle, requests};
 use extras::{or_errors, or_plane_reads, or_slc_cache, or_streams, or_suspending, or_varied, with_throttle};
 use policies::with_policies;

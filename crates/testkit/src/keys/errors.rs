@@ -10,7 +10,7 @@ fn part(part: &str, retries: &str) -> String {
 }
 
 /// The name of each, its part, the keys of its array and its other tables.
-pub(super) fn devices(of: &str) -> [(&'static str, String, &'static str, &'static str); 2] {
+pub(super) fn devices(of: &str) -> [(&'static str, String, &'static str, &'static str); 3] {
     let ftl = "[ftl]\nover-provisioning = \"45%\"\n";
     [
         (
@@ -27,6 +27,16 @@ pub(super) fn devices(of: &str) -> [(&'static str, String, &'static str, &'stati
              ecc = { decode = { rate = \"60MB/s\" }, codeword = \"512B\", hard-limit = 40, \
              soft = { sensings = 2, limit = 60, latency = \"9us\" } }\n",
             ftl,
+        ),
+        (
+            "page, SLC cache with bit errors",
+            part(
+                &format!("{of}slc_mode = {{ read = \"10us\", program = \"90us\", endurance = 9 }}\n"),
+                "slc_mode = 1.1\nretry_rber = [\"80%\", \"60%\", \"35%\"]\nretry_time = [\"2us\"]",
+            ),
+            "channels = 2\nchips = 2\ncontrollers = \"none\"\nerrors = { temperature = \"40C\", cycles = 1000 }\n\
+             ecc = { decode = { rate = \"60MB/s\" }, codeword = \"512B\", hard-limit = 40 }\n",
+            "[ftl]\nover-provisioning = \"60%\"\nslc-cache = { size = \"256KiB\" }\n",
         ),
     ]
 }

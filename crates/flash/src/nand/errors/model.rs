@@ -5,6 +5,7 @@ use base::units::{Span, Temperature};
 
 use super::acceleration;
 use super::tail::Tail;
+use crate::nand::Mode;
 use crate::nand::part::ErrorTable;
 
 /// How a drive that counts errors is used.
@@ -58,6 +59,8 @@ pub(crate) struct Page {
     pub(crate) block: u32,
     /// Its index in the block.
     pub(crate) index: u32,
+    /// The mode of the block.
+    pub(crate) mode: Mode,
     /// Erases of the block.
     pub(crate) cycles: u32,
     /// Time since its program at the table's temperature, in seconds.
@@ -157,7 +160,8 @@ impl ErrorModel {
     pub(crate) fn rber(&self, page: &Page) -> f64 {
         let cycles = f64::from(page.cycles.saturating_add(self.settings.cycles));
         let reads = f64::from(page.reads) / self.pages.len() as f64;
-        let factor = self.pages[page.index as usize] * self.table.block_factor(page.block);
+        let of_page = if page.mode == Mode::Slc { self.table.slc_mode } else { self.pages[page.index as usize] };
+        let factor = of_page * self.table.block_factor(page.block);
         (self.table.rber(cycles, f64::from(page.age_s) / 3600.0, reads) * factor).min(0.5)
     }
 

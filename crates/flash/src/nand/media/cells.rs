@@ -161,12 +161,14 @@ impl Media {
     /// Draws the errors of the codewords of a slot: the attempt that corrects them if the first one is that with `step`.
     pub(crate) fn attempt(&mut self, psn: Psn, step: u8, codewords: u32) -> Attempt {
         let (block, index) = self.block_of(psn);
+        let (mode, cycles) = (self.blocks[block].mode, self.cycles_of(&self.blocks[block]));
         let Some(cells) = &mut self.cells else { return Attempt::Step(0) };
         let programmed = cells.programmed[(psn.get() / self.geometry.slots) as usize];
         let page = Page {
             block: block as u32,
             index,
-            cycles: self.blocks[block].erases,
+            mode,
+            cycles,
             age_s: cells.clock.saturating_sub(programmed),
             reads: cells.reads[block],
         };

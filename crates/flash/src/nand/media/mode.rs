@@ -60,6 +60,14 @@ impl Media {
         full + f64::from(slc_erases) / f64::from(self.slc_mode.endurance.unwrap_or(1))
     }
 
+    /// The erases of a block that wear it as much as those that it has had in both modes.
+    pub(super) fn cycles_of(&self, block: &Block) -> u32 {
+        match self.slc_mode.endurance {
+            None => block.erases,
+            Some(_) => (self.wear_of(block) * f64::from(self.endurance)).round() as u32,
+        }
+    }
+
     /// True if a block has had its rated cycles.
     pub(super) fn is_worn_out(&self, block: &Block) -> bool {
         match self.slc_mode.endurance {

@@ -1,12 +1,13 @@
 //! Settings with an SLC cache, on parts of two or three bits per cell.
 
 use base::units::{Bytes, Ratio, Span};
+use flash::backend::Controllers;
 use flash::nand::{Cell, SlcMode};
 use ssd::{
     CheckpointSpec, Digits, DiscardSpec, HostStreamsSpec, MapSpec, PlacementSpec, SlcCacheSpec, Spec, StreamsSpec,
 };
 
-use super::{Book, buffer, set_planes};
+use super::{Book, buffer, set_planes, with_errors};
 
 /// Gives the part an SLC mode in which superblocks have two rows, and the drive a cache.
 fn with_cache(spec: &mut Spec, cell: Cell, cache: SlcCacheSpec) {
@@ -73,6 +74,10 @@ impl Book {
             let host = HostStreamsSpec::Size { limits: vec![Bytes::new(2048)] };
             spec.ftl.streams = StreamsSpec { host, ..StreamsSpec::default() };
             spec.ftl.slc_cache.as_mut().expect("a cache").streams = Some(1);
+        });
+        add("bit errors", &|spec| {
+            spec.flash.controllers = Controllers::None;
+            with_errors(&mut spec.flash, true);
         });
         add("least loaded pools", &|spec| {
             spec.ftl.placement = PlacementSpec::LeastLoaded { order: Digits::default() };
