@@ -114,6 +114,23 @@ class Mshrs(Record):
     """Of the second level."""
 
 
+class SlcCacheSummary(Record):
+    """What an SLC cache did, and its level at the end. What was folded is in `flash`, under the cause `fold`."""
+
+    cached: int
+    """Mapping units that were programmed in SLC mode."""
+    direct: int
+    """Mapping units of the host that were programmed in full blocks."""
+    limit: int
+    """Superblocks that may be in SLC mode when the drive is as full as at the end."""
+    programs: int
+    """Programs in SLC mode, each of one row of pages."""
+    share: float
+    """The share of the host's mapping units that went to the cache; 0 if the host wrote none."""
+    superblocks: int
+    """Superblocks in SLC mode at the end, in all pools."""
+
+
 class SlcMlcSummary(Record):
     """The work of a hybrid drive, or of the conventional drive beside it, during the run."""
 

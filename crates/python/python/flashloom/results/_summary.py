@@ -8,7 +8,7 @@ from typing import Optional
 
 from flashloom._record import Record
 from flashloom.results._flash import EnduranceSummary, Energies, Erases, ErrorSummary, FlashRow, Utilisation
-from flashloom.results._ftl import LogSummary, MapSummary, MergeSummary, SlcMlcSummary, StreamsSummary
+from flashloom.results._ftl import LogSummary, MapSummary, MergeSummary, SlcCacheSummary, SlcMlcSummary, StreamsSummary
 from flashloom.results._time import SeriesSummary, ValiditySummary
 
 
@@ -120,6 +120,8 @@ class KindSummary(Record):
     """The whole distribution from submission to completion."""
     latency_us: dict[str, float]
     """Submission to completion."""
+    longest_gap_us: Optional[float]
+    """The longest time between two completions."""
     queue_wait_us: dict[str, float]
     """Submission to leaving its queue."""
     requests: int
@@ -222,6 +224,8 @@ class Summary(Record):
     """The course of the run, if its intervals were chosen."""
     simulated_s: float
     """Simulated seconds from the first submission to the last completion."""
+    slc_cache: Optional[SlcCacheSummary]
+    """The SLC cache, if there is one."""
     slc_mlc: Optional[SlcMlcSummary]
     """The traffic of the SLC and MLC flash of a hybrid drive."""
     streams: Optional[StreamsSummary]
