@@ -28,13 +28,13 @@ pub(super) struct Attempts {
     failed: u8,
     /// Those that will have failed when the read ends.
     retries: u8,
-    /// The last attempt is decoded softly.
-    soft: bool,
+    /// The last attempt.
+    last: Attempt,
 }
 
 impl Attempts {
     /// The only attempt of a read without errors.
-    const FIRST: Self = Self { first: 0, failed: 0, retries: 0, soft: false };
+    const FIRST: Self = Self { first: 0, failed: 0, retries: 0, last: Attempt::Step(0) };
 
     /// True for an attempt behind the first.
     pub(super) const fn is_retry(self) -> bool {
@@ -43,7 +43,7 @@ impl Attempts {
 
     /// True if what is decoded now is decoded softly.
     pub(super) const fn is_soft(self) -> bool {
-        self.soft && self.failed == self.retries
+        !matches!(self.last, Attempt::Step(_)) && self.failed == self.retries
     }
 }
 
@@ -68,17 +68,6 @@ impl ReadAttempts {
             self.0.resize(handle.index() + 1, Attempts::FIRST);
         }
         self.0[handle.index()] = attempts;
-    }
-
-    /// Notes that an attempt has failed. False, and the command is forgotten, if none is left: the last one succeeds.
-    fn fail(&mut self, handle: Handle<Command>) -> bool {
-        let Some(attempts) = self.0.get_mut(handle.index()) else { return false };
-        if attempts.failed == attempts.retries {
-            *attempts = Attempts::FIRST;
-            return false;
-        }
-        attempts.failed += 1;
-        true
     }
 
     /// Forgets all commands, at a power cut.
@@ -118,9 +107,19 @@ impl Backend {
             attempt = attempt.max(needed);
         }
         let retries = model.retries(step, attempt);
-        let soft = model.decoding().soft.is_some() && !matches!(attempt, Attempt::Step(_));
-        table.attempts.set(handle, Attempts { first: step, failed: 0, retries, soft });
+        table.attempts.set(handle, Attempts { first: step, failed: 0, retries, last: attempt });
         media.note_attempts(slots.iter().map(|slot| slot.psn), (retries, attempt));
+    }
+
+    /// The last attempt of a read is over: if it was a retry that succeeded, its step is remembered.
+    fn end_attempts(&mut self, handle: Handle<Command>, attempts: Attempts) {
+        let Self { media, table, .. } = self;
+        table.attempts.set(handle, Attempts::FIRST);
+        if let Attempt::Step(step) = attempts.last
+            && attempts.retries > 0
+        {
+            media.remember_step(table.slots_of(handle).iter().map(|slot| slot.psn), step);
+        }
     }
 
     /// Array time of an attempt beyond that of a read without retry.
@@ -142,9 +141,12 @@ impl Backend {
         handle: Handle<Command>,
         events: &mut EventQueue<E>,
     ) -> bool {
-        if !self.table.attempts.fail(handle) {
+        let attempts = self.table.attempts.of(handle);
+        if attempts.failed == attempts.retries {
+            self.end_attempts(handle, attempts);
             return false;
         }
+        self.table.attempts.set(handle, Attempts { failed: attempts.failed + 1, ..attempts });
         let command = &mut self.table.commands[handle];
         (command.state, command.ready, command.copied) = (State::Queued, now, false);
         command.preparation = Preparation::None;

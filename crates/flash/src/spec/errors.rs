@@ -26,8 +26,8 @@ const LATENCY_MAX: Span = Span::from_ms(100);
 pub struct ErrorSpec {
     /// The temperature of the flash while it has power. The default is that of a client drive at work (JESD218).
     pub temperature: Temperature,
-    /// Whether the reads of a block begin with the step of the retry table with which its last retry succeeded. If not, each
-    /// read begins without retry.
+    /// Whether the reads of a block begin with the last step of the retry table that one of them has needed since the erase.
+    /// If not, each read begins with the first attempt.
     pub remember: bool,
     /// Program/erase cycles that every block had before, as far as errors are concerned.
     pub cycles: u32,

@@ -13,7 +13,7 @@ use crate::nand::part::ErrorTable;
 pub struct ErrorSettings {
     /// The temperature of the flash while it has power.
     pub temperature: Temperature,
-    /// True if reads of a block begin with the step of its last retry.
+    /// True if reads of a block begin with the last step that one of them has needed.
     pub remember: bool,
     /// Erases that each block had before the drive was new to the simulation.
     pub cycles: u32,
@@ -110,7 +110,7 @@ impl ErrorModel {
         &self.decoding
     }
 
-    /// True if reads of a block begin with the step of its last retry.
+    /// True if reads of a block begin with the last step that one of them has needed.
     #[must_use]
     pub const fn remembers(&self) -> bool {
         self.settings.remember

@@ -50,7 +50,7 @@ pub(super) struct CellState {
     pub(super) programmed: Vec<u32>,
     /// Reads of each block's pages since its erase.
     pub(super) reads: Vec<u32>,
-    /// The step with which the last retry in each block succeeded.
+    /// The last step with which a retry in each block has succeeded.
     pub(super) steps: Vec<u8>,
     /// The cell clock at the start of simulated time.
     pub(super) start: f64,
@@ -179,7 +179,16 @@ impl Media {
         model.attempt(rber, step, codewords, rng)
     }
 
-    /// Notes the attempts of a read command: they disturb the blocks of its pages, and the step is remembered.
+    /// A retry has succeeded with this step: reads of the blocks of its pages begin with it, or a later one, from now on.
+    pub(crate) fn remember_step(&mut self, psns: impl Iterator<Item = Psn>, step: u8) {
+        for psn in psns {
+            let (block, _) = self.block_of(psn);
+            let Some(cells) = &mut self.cells else { return };
+            cells.steps[block] = cells.steps[block].max(step);
+        }
+    }
+
+    /// Notes the attempts of a read command: they disturb the blocks of its pages.
     pub(crate) fn note_attempts(&mut self, psns: impl Iterator<Item = Psn>, (retries, attempt): (u8, Attempt)) {
         let mut last = None;
         for psn in psns {
@@ -190,9 +199,6 @@ impl Media {
             let (block, _) = self.block_of(psn);
             let Some(cells) = &mut self.cells else { return };
             cells.reads[block] = cells.reads[block].saturating_add(1 + u32::from(retries));
-            if let Attempt::Step(step) = attempt {
-                cells.steps[block] = step;
-            }
         }
         let Some(cells) = &mut self.cells else { return };
         cells.counters.by_retries[usize::from(retries)] += 1;

@@ -64,7 +64,7 @@ fn drives_of_every_family_are_dropped_at_any_moment_and_keep_their_promises() {
     let keeps = |setting: &&Setting| {
         let flushes = setting.spec.buffer.as_ref().is_none_or(|of| of.flush != ssd::FlushPolicy::Ignore);
         let resolved = setting.spec.resolve().expect("valid");
-        flushes && resolved.ftl.log.erase == ftl::EraseWhen::Copied
+        flushes && resolved.ftl.log.erase == ftl::EraseWhen::Copied && resolved.backend.errors.is_none()
     };
     let (all, mut checked) = (settings(), 0);
     for (seed, setting) in (0..).zip(all.iter().filter(keeps).step_by(4)) {

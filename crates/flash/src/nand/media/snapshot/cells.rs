@@ -82,7 +82,9 @@ mod tests {
             assert!(media.program(target, 4, (Stream::HOST, Mode::Full), spare, &[]));
         }
         media.age(Age::from_days(3), Temperature::from_celsius(30));
-        media.note_attempts([Psn::new(24), Psn::new(26)].into_iter(), (2, Attempt::Step(2)));
+        let psns = || [Psn::new(24), Psn::new(26)].into_iter();
+        media.note_attempts(psns(), (2, Attempt::Step(2)));
+        media.remember_step(psns(), 2);
         media
     }
 
