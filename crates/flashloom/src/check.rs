@@ -1,5 +1,6 @@
 //! `flashloom check`: summarises a device file, or lists all its errors.
 
+mod slc_cache;
 mod spare;
 
 use std::collections::BTreeMap;
@@ -383,6 +384,9 @@ fn sheet(device: &Device) -> String {
         if let Some(soft) = decoding.soft {
             line("", format!("then soft decoding of up to {} bits from {} reads", soft.limit, soft.sensings));
         }
+    }
+    for (i, text) in slc_cache::lines(resolved).into_iter().enumerate() {
+        line(if i == 0 { "SLC cache" } else { "" }, text);
     }
     let Cycles { page_in, page_out, turnaround, .. } = timing.cycles;
     let channel = format!(

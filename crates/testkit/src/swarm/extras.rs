@@ -93,7 +93,8 @@ pub(super) fn or_slc_cache(spec: Spec, rng: &mut Rng) -> Spec {
     let bits = part.cell.bits();
     part.geometry.pages_per_block = part.geometry.pages_per_block.next_multiple_of(bits);
     part.geometry.blocks_per_plane += 6;
-    part.slc_mode = Some(SlcMode { read: Span::from_us(8), program: Span::from_us(50), endurance: 500 });
+    part.slc_mode =
+        Some(SlcMode { read: Span::from_us(8), program: Span::from_us(50), endurance: 10 * part.endurance });
     let superblock = part.geometry.page.get() * u64::from(part.geometry.pages_per_block / bits);
     caches.ftl.over_provisioning = Some(Ratio::new(0.6 + rng.unit() * 0.2));
     // Enough for a superblock or two of each pool on most drives; the others refuse it.

@@ -16,7 +16,8 @@ fn with_cache(spec: &mut Spec, cell: Cell, cache: SlcCacheSpec) {
     part.cell = cell;
     part.geometry.pages_per_block = 2 * cell.bits();
     part.geometry.blocks_per_plane = if paged { 18 } else { 12 };
-    part.slc_mode = Some(SlcMode { read: Span::from_us(10), program: Span::from_us(60), endurance: 300 });
+    part.slc_mode =
+        Some(SlcMode { read: Span::from_us(10), program: Span::from_us(60), endurance: 10 * part.endurance });
     spec.ftl.over_provisioning = Some(Ratio::new(if paged { 0.72 } else { 0.62 }));
     spec.ftl.slc_cache = Some(cache);
 }

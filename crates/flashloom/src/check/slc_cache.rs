@@ -1,0 +1,21 @@
+//! The SLC cache on the sheet of a device.
+
+use base::units::SECTOR;
+use flash::nand::Mode;
+use ssd::Resolved;
+
+/// The size of the cache and the times of SLC mode; nothing if the drive has no cache.
+pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
+    let (Some(cache), Some(mode)) = (&resolved.ftl.slc_cache, resolved.backend.timing.slc_mode) else {
+        return Vec::new();
+    };
+    let geometry = &resolved.geometry;
+    let pools = geometry.die_count() * geometry.groups();
+    let units = Mode::Slc.pages(geometry.pages, mode.bits) * geometry.row_slots();
+    let superblock = SECTOR * (u64::from(units) * u64::from(geometry.sectors));
+    let mut lines = vec![format!("up to {} in superblocks of {superblock}, in {pools} pools", cache.size)];
+    lines
+        .extend(cache.points.iter().map(|point| format!("up to {} when the drive is {} full", point.size, point.fill)));
+    lines.push(format!("a page is read in {} and programmed in {}", mode.read, mode.program));
+    lines
+}
