@@ -151,6 +151,10 @@ fn every_key_has_an_effect_or_is_refused() {
         }
     }
     for key in every_key(&schema).iter().filter(|key| !outcomes.contains_key(*key)) {
+        if let Some(number) = EXCEPTIONS.iter().position(|of| of.devices.is_empty() && of.covers(key)) {
+            used.insert(number);
+            continue;
+        }
         wrong.push(format!("{key}: no device has it: add one to testkit::keys::drives"));
     }
     for (number, exception) in EXCEPTIONS.iter().enumerate().filter(|(number, _)| !used.contains(number)) {

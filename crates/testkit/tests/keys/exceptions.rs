@@ -79,7 +79,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     ),
     on(
         "flash.custom-part.slc_mode.endurance",
-        &["page, SLC cache that*"],
+        &["page, SLC cache that*", "page, SLC cache with*"],
         "wear, as long as flash.faults.wear-out is off",
     ),
     on("ftl.slc-cache.streams", &["page, SLC cache that*", "page, SLC cache with*"], "there is one stream"),
