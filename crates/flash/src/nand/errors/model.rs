@@ -160,7 +160,10 @@ impl ErrorModel {
     pub(crate) fn rber(&self, page: &Page) -> f64 {
         let cycles = f64::from(page.cycles.saturating_add(self.settings.cycles));
         let reads = f64::from(page.reads) / self.pages.len() as f64;
-        let of_page = if page.mode == Mode::Slc { self.table.slc_mode } else { self.pages[page.index as usize] };
+        let of_page = match page.mode {
+            Mode::Full => self.pages[page.index as usize],
+            Mode::Slc => self.table.slc_mode.unwrap_or(1.0),
+        };
         let factor = of_page * self.table.block_factor(page.block);
         (self.table.rber(cycles, f64::from(page.age_s) / 3600.0, reads) * factor).min(0.5)
     }

@@ -46,8 +46,8 @@ pub struct ErrorTable {
     /// The factor of each page type, lower page first, or a single one for all.
     pub page_types: Vec<f64>,
     /// The factor of a page in SLC mode, in place of that of its type and its layer; 1 if missing.
-    #[serde(default = "one", skip_serializing_if = "is_one")]
-    pub slc_mode: f64,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slc_mode: Option<f64>,
     /// How much more errors than the mean the worst block has; the best has as much less.
     pub block_spread: Ratio,
     /// Layers of cells in a block; its pages fill one after another.
@@ -58,14 +58,6 @@ pub struct ErrorTable {
     pub retry_rber: Vec<Ratio>,
     /// Array time of each step beyond that of a read, to set the voltages; or a single time for all.
     pub retry_time: Vec<Span>,
-}
-
-const fn one() -> f64 {
-    1.0
-}
-
-fn is_one(factor: &f64) -> bool {
-    *factor == 1.0
 }
 
 impl ErrorTable {
@@ -104,7 +96,7 @@ impl ErrorTable {
             ("errors.disturb", self.disturb),
             ("errors.disturb_cycles", self.disturb_cycles),
             ("errors.disturb_reads", self.disturb_reads),
-            ("errors.slc_mode", self.slc_mode),
+            ("errors.slc_mode", self.slc_mode.unwrap_or_default()),
         ] {
             if !(0.0..=1e3).contains(&given) {
                 fault(field, format!("is {given}: write a number of at least 0 and at most 1000"));

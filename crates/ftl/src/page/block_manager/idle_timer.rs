@@ -90,6 +90,7 @@ impl BlockManager {
 
     /// True, once, if the drive has become idle.
     pub(in crate::page) fn becomes_idle(&mut self, flash: &mut Flash<'_>) -> bool {
-        self.timers().fold(false, |idle, timer| timer.becomes_idle(flash) || idle)
+        // Each is asked, so that each schedules its next event.
+        self.timers().filter_map(|timer| timer.becomes_idle(flash).then_some(())).count() > 0
     }
 }

@@ -24,7 +24,7 @@ fn table() -> ErrorTable {
         temperature: Temperature::from_celsius(30),
         activation_ev: 1.1,
         page_types: vec![1.0],
-        slc_mode: 1.0,
+        slc_mode: None,
         block_spread: Ratio::new(0.1),
         layers: 2,
         layer_spread: Ratio::new(0.1),

@@ -32,7 +32,7 @@ fn write(rig: &mut Rig<PageFtl>, lpns: impl IntoIterator<Item = u32>, round: u32
 }
 
 fn stamp(lpn: u32, round: u32) -> Stamp {
-    Stamp(u64::from(round) << 32 | u64::from(lpn) + 1)
+    Stamp((u64::from(round) << 32) | (u64::from(lpn) + 1))
 }
 
 fn cached(rig: &Rig<PageFtl>) -> u64 {
@@ -69,7 +69,7 @@ fn an_idle_drive_folds_its_cache_down_to_what_stays() {
         rig.run_until_idle();
         // The open one stays what it is.
         assert_eq!(cached(&rig), stays.max(1));
-        let closed = 4 - u64::from(stays.max(1) - 1);
+        let closed = 4 - (stays.max(1) - 1);
         assert_eq!(units(&rig, Op::Program, Cause::Fold), closed * 12, "{down_to}");
         for lpn in 0..50 {
             assert_eq!(rig.read(lpn), Some(stamp(lpn, 1)));
