@@ -253,6 +253,8 @@ const PART: &str = "name = 'p'\nsource = ''\ncell = 'mlc'\nendurance = 10000\nin
     features = { multi_plane = false, cache_read = true, cache_program = true, copy_back = true }\n\
     electrical = { voltage = '3.3V', read_current = '15mA', program_current = '15mA', erase_current = '15mA', bus_pj_per_byte = 5.0 }\n";
 
+const SLC_MODE: &str = "slc_mode = { read = '10us', program = '90us', endurance = 20000 }\n";
+
 const ERRORS: &str = "errors = { base = 1e-3, wear = 1e-9, wear_exponent = 2.0, retention = 1e-5, retention_cycles = 0.1, \
     retention_time = 0.5, disturb = 1e-9, disturb_cycles = 0.3, disturb_reads = 1.7, temperature = '30C', activation_ev = 1.1, \
     page_types = [1.0], block_spread = '10%', layers = 2, layer_spread = '10%', retry_rber = ['80%', '50%'], retry_time = ['1us'] }\n";
@@ -367,9 +369,18 @@ fn every_number_of_a_device_is_refused_or_runs() {
             ),
         ),
         (
+            "SLC cache",
+            format!(
+                "name = 'x'\n[ftl]\nover-provisioning = '60%'\nslc-cache = {{ size = '512KiB', points = [{{ fill = '50%', size = '256KiB' \
+                 }}], streams = 1, idle = {{ after = '1ms', down-to = '128KiB' }} }}\n[flash]\nchannels = 1\nchips = 2\n\
+                 [flash.custom-part]\n{PART}{SLC_MODE}"
+            ),
+        ),
+        ("idle collection", page("", "gc = { idle = { after = '1ms', free = 5 } }", "")),
+        (
             "slc",
             format!(
-                "name = 'x'\nftl = {{ over-provisioning = '45%', kind = 'chang' }}\n[flash]\n{small}[slc.custom-part]\n{PART}"
+                "name = 'x'\nftl = {{ over-provisioning = '45%', kind = 'chang' }}\n[flash]\n{small}[slc.custom-part]\n{PART}{SLC_MODE}"
             ),
         ),
     ];

@@ -1,7 +1,7 @@
 //! Raw bit errors: how many bits of a page are wrong, and which attempt to read it succeeds.
 //!
 //! A page collects errors with the erases of its block, the time since its program, and the reads of its block. A power
-//! law that was fitted to a chip says how many ([`ErrorTable::rber`]); page type, layer and block multiply its result.
+//! law that was fitted to a chip says how many ([`rber`](super::ErrorTable::rber)); page type, layer and block multiply its result.
 //! A codeword with more errors than the decoder's limit needs another attempt: the chip reads again with shifted reference
 //! voltages (a *step* of its retry table), and in the end several times for soft decoding.
 //!

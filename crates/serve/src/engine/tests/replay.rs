@@ -77,7 +77,9 @@ fn served(core: Core, path: &std::path::Path, seed: u64) -> (Vec<Row>, u64) {
 /// Every ninth setting, and at least one of each family and of each map.
 fn chosen() -> Vec<Setting> {
     let mut chosen: Vec<Setting> = Vec::new();
-    for (number, setting) in settings().into_iter().enumerate() {
+    let knows = |setting: &Setting| format!("{:?}", setting.spec.ftl.streams.host).starts_with("Oracle");
+    // Nobody knows what a client will write.
+    for (number, setting) in settings().into_iter().filter(|setting| !knows(setting)).enumerate() {
         let of = |setting: &Setting| (setting.spec.ftl.kind, format!("{:?}", setting.spec.ftl.map));
         if number % 9 == 0 || chosen.iter().all(|other| of(other) != of(&setting)) {
             chosen.push(setting);
