@@ -120,7 +120,7 @@ class KindSummary(Record):
     """The whole distribution from submission to completion."""
     latency_us: dict[str, float]
     """Submission to completion."""
-    longest_gap_us: Optional[float]
+    longest_gap_us: float
     """The longest time between two completions."""
     queue_wait_us: dict[str, float]
     """Submission to leaving its queue."""
