@@ -13,6 +13,7 @@ mod numbers;
 pub mod part;
 mod sector;
 mod spare;
+pub(crate) mod spread;
 
 pub use errors::{Attempt, Decoding, ErrorModel, ErrorSettings, SoftLimit, acceleration};
 pub use fault::{Failing, FaultSpec, Faults};

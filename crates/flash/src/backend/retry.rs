@@ -26,7 +26,7 @@ pub(super) struct Attempts {
     first: u8,
     /// Attempts that have failed.
     failed: u8,
-    /// Those that will have failed when the read ends.
+    /// Attempts that will have failed when the read ends.
     retries: u8,
     /// The last attempt.
     last: Attempt,

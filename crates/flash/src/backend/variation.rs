@@ -11,6 +11,7 @@ use base::units::{Ratio, Span, SuperblockId};
 
 use super::Op;
 use crate::nand::Media;
+use crate::nand::spread::spread;
 
 /// Differences of array times between blocks, and with wear.
 ///
@@ -64,13 +65,9 @@ impl VariationSpec {
     }
 }
 
-/// A number from -1 to 1 for an operation of a block: SplitMix64 of both.
+/// A number from -1 to 1 for an operation of a block.
 fn draw(op: Op, block: u32) -> f64 {
-    let mut z = (u64::from(block) << 8 | op as u64).wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^= z >> 31;
-    (z >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    spread((u64::from(block) << 8 | op as u64).wrapping_add(1))
 }
 
 #[cfg(test)]

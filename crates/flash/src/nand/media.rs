@@ -65,7 +65,7 @@ struct Block {
     /// The next page that may be programmed; the number of pages if the block must be erased first.
     next_page: u32,
     erases: u32,
-    /// Those of them that ended a use in SLC mode.
+    /// Erases that ended a use in SLC mode.
     slc_erases: u32,
     bad: bool,
     /// A program has failed in the block since its last erase: it takes no more.
@@ -196,7 +196,7 @@ impl Media {
     #[must_use]
     #[inline]
     pub const fn cannot_fail(&self) -> bool {
-        !self.faults.are_active() && self.failing == 0
+        !self.faults.are_active() && self.failing == 0 && self.cells.is_none()
     }
 
     /// True if no slot has uncorrectable data.

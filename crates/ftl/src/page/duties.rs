@@ -13,10 +13,8 @@ impl Background for PageFtl {
     fn run_due(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         self.blocks.now = flash.now;
         self.advance_map(flash, owners);
-        if self.collector.take_due() {
-            (0..self.blocks.groups).for_each(|pool| self.start_gc(flash, owners, pool));
-        }
-        if self.blocks.becomes_idle(flash) {
+        let is_due = self.collector.take_due();
+        if self.blocks.becomes_idle(flash) || is_due {
             (0..self.blocks.groups).for_each(|pool| self.start_gc(flash, owners, pool));
         }
         let stores = self.mapping.side_pages_are_due(&self.blocks);

@@ -16,8 +16,8 @@ pub struct Array {
     pub bytes: Bytes,
     /// Program/erase cycles that the part is rated for.
     pub rated_cycles: u32,
-    /// False if a second array takes a part of the writes, as on a hybrid SLC/MLC drive: each array then has an
-    /// endurance of its own.
+    /// False if a second array takes a part of the writes, as on a hybrid SLC/MLC drive, or an SLC cache does: each array and
+    /// each mode of a block then has an endurance of its own.
     pub takes_all_writes: bool,
 }
 
@@ -29,7 +29,7 @@ impl Array {
             unit: base::units::SECTOR * u64::from(drive.geometry.sectors),
             bytes: drive.raw_capacity(),
             rated_cycles: drive.part.endurance,
-            takes_all_writes: drive.slc_array.is_none(),
+            takes_all_writes: drive.slc_array.is_none() && drive.ftl.slc_cache.is_none(),
         }
     }
 }
@@ -64,7 +64,8 @@ pub fn amplifications_differ(units: f64, bytes: f64) -> bool {
 }
 
 impl EnduranceSummary {
-    /// The endurance; `None` if the run erased nothing, which says nothing of its wear, or a second array wears beside it.
+    /// The endurance; `None` if the run erased nothing, which says nothing of its wear, or a second array or an SLC cache wears in
+    /// another way.
     pub(super) fn new(report: &Report<'_>, erases: Option<&Erases>) -> Option<Self> {
         let array = report.about.array.filter(|array| array.takes_all_writes)?;
         let amplification = amplification(report).filter(|amplification| *amplification > 0.0)?;

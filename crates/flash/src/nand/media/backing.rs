@@ -36,7 +36,7 @@ pub struct SlotRecord {
 pub struct BlockRecord {
     /// Program/erase cycles.
     pub erases: u32,
-    /// Those of them that ended a use in SLC mode.
+    /// Erases that ended a use in SLC mode.
     pub slc_erases: u32,
     /// The block is bad.
     pub bad: bool,

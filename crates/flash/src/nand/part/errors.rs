@@ -6,6 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::PartError;
+use crate::nand::spread::spread;
 
 /// Retry steps of a part at most.
 const MOST_STEPS: usize = 32;
@@ -146,13 +147,9 @@ impl ErrorTable {
     }
 }
 
-/// A number from -1 to 1: SplitMix64 of `of`.
+/// A number from -1 to 1 for a block or a layer. Other numbers than those of the array times of blocks.
 fn draw(of: u64) -> f64 {
-    let mut z = of.wrapping_add(0x6572_726F).wrapping_mul(0x9E37_79B9_7F4A_7C15);
-    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
-    z ^= z >> 31;
-    (z >> 11) as f64 / (1_u64 << 52) as f64 - 1.0
+    spread(of.wrapping_add(0x6572_726F))
 }
 
 #[cfg(test)]

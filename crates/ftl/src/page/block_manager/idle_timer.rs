@@ -90,7 +90,11 @@ impl BlockManager {
 
     /// True, once, if the drive has become idle.
     pub(in crate::page) fn becomes_idle(&mut self, flash: &mut Flash<'_>) -> bool {
-        // Each is asked, so that each schedules its next event.
-        self.timers().filter_map(|timer| timer.becomes_idle(flash).then_some(())).count() > 0
+        let mut is_idle = false;
+        // Every timer is asked, so that every timer schedules its next event.
+        for timer in self.timers() {
+            is_idle |= timer.becomes_idle(flash);
+        }
+        is_idle
     }
 }

@@ -45,7 +45,7 @@ pub(in crate::page) struct SlcCache {
 struct Level {
     /// All of them, from the opening to the end of the erase.
     superblocks: u32,
-    /// Those of them that are victims, or that an erase is in progress of.
+    /// Superblocks among them that are victims, or whose erase is in progress.
     leaving: u32,
 }
 
