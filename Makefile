@@ -97,7 +97,7 @@ else
 	$(CARGO) run --profile soak -p flashloom-fuzz --bin soak -- $(SOAK) $(soak_seed)
 	$(CARGO) run --profile soak -p flashloom-fuzz --bin fuzz -- $(FUZZ_SECONDS)
 	$(CARGO) run --profile soak -p flashloom-fuzz --bin fuzz -- count $(FUZZ_NBD) nbd
-	SOAK_SEED=$(soak_seed) PROPTEST_CASES=$(SOAK_CASES) $(CARGO) test --workspace -- --include-ignored
+	SOAK_SEED=$(soak_seed) PROPTEST_RNG_SEED=$(soak_seed) PROPTEST_CASES=$(SOAK_CASES) $(CARGO) test --workspace -- --include-ignored
 	FLASHLOOM=target/debug/flashloom POINTS=60 .ci/torture/run
 endif
 

@@ -256,6 +256,9 @@ as_text!(Ratio, RATIO);
 /// Decimals of a percentage that billionths hold. A text with more decimals becomes the nearest number.
 const DECIMALS: usize = 7;
 
+/// Below this count of billionths `f64` holds every whole number.
+const EXACT_BILLIONTHS: u64 = 1 << 53;
+
 fn billionths(count: u64) -> f64 {
     count as f64 * 1e-9
 }
@@ -264,11 +267,14 @@ impl FromStr for Ratio {
     type Err = ParseUnitError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let near = RATIO.parse(text)?;
+        RATIO.parse(text)?;
         let number = text.trim().trim_end_matches('%').trim_end().replace('_', "");
-        let decimals = number.split_once('.').map_or(0, |(_, decimals)| decimals.len());
-        if decimals <= DECIMALS {
-            return Ok(Self::new(billionths(near)));
+        let (whole, decimals) = number.split_once('.').unwrap_or((&number, ""));
+        if decimals.len() <= DECIMALS {
+            let near = format!("{whole}{decimals:0<DECIMALS$}").parse().unwrap_or(u64::MAX);
+            if near < EXACT_BILLIONTHS {
+                return Ok(Self::new(billionths(near)));
+            }
         }
         format!("{number}e-2").parse().map(Self::new).map_err(|_| RATIO.error(text, Wrong::Form))
     }
@@ -345,7 +351,7 @@ impl Exact for Ratio {
     fn exact(&self) -> String {
         // Short texts are parsed through billionths: a share is written short only if it is one of them.
         let near = (self.get() * 1e9).round();
-        if near < (1_u64 << 53) as f64 && billionths(near as u64).to_bits() == self.get().to_bits() {
+        if near < EXACT_BILLIONTHS as f64 && billionths(near as u64).to_bits() == self.get().to_bits() {
             let (whole, part) = (near as u64 / 10_000_000, near as u64 % 10_000_000);
             let text = format!("{whole}.{part:07}");
             return format!("{}%", text.trim_end_matches('0').trim_end_matches('.'));
@@ -412,6 +418,13 @@ mod tests {
             assert_eq!((share.get().to_bits(), share.exact().as_str()), (f64::to_bits(wanted), text));
         }
         assert_eq!((Ratio::ZERO.exact(), Ratio::new(3.0).exact()), ("0%".into(), "300%".into()));
+    }
+
+    #[test]
+    fn a_large_share_parses_to_the_same_bits() {
+        // Its billionths need more digits than the product of two floating-point numbers keeps.
+        let share = Ratio::new(f64::from_bits(4_708_086_625_679_464_015));
+        assert_eq!((share.exact().as_str(), share.exact().parse()), ("589398174.0499093%", Ok(share)));
     }
 
     proptest! {
