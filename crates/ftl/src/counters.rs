@@ -1,6 +1,6 @@
 //! The counters of an FTL.
 
-use crate::{LogMerges, MergeCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters, map_unit};
+use crate::{LogMerges, MergeCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters, map_unit};
 
 /// The counters of an FTL; each field belongs to the FTLs that have it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -17,4 +17,6 @@ pub struct Counters {
     pub streams: Option<Box<StreamCounters>>,
     /// The SLC cache's, since the power came on, if there is one.
     pub slc_cache: Option<SlcCacheCounters>,
+    /// Refresh's, since the power came on, if there is any.
+    pub refresh: Option<RefreshCounters>,
 }

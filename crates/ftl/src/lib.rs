@@ -49,7 +49,7 @@ pub use page::{
     AgeUnit, CachePoint, Candidate, Candidates, CheckpointSpec, CollectionPolicy, CollectionPool, CopyStreamsSpec,
     Digits, DiscardSpec, FirmwareSpec, GcSpec, HostStreamsSpec, HostWrite, IdleFoldSpec, IdleGcSpec, PaceSpec,
     PageConfig, PageFtl, ParseDigitsError, PlacementPolicy, PlacementPool, PlacementPools, PlacementSpec,
-    SlcCacheCounters, SlcCacheSpec, StreamCounters, StreamPolicy, StreamsSpec, UnmappedReads, VictimPolicy, VictimSpec,
+    RefreshCounters, RefreshSpec, SlcCacheCounters, SlcCacheSpec, StreamCounters, StreamPolicy, StreamsSpec, UnmappedReads, VictimPolicy, VictimSpec,
     WhenFull, register_collection_policy, register_placement_policy, register_stream_policy, register_victim_policy,
 };
 pub use port::{

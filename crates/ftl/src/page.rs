@@ -24,6 +24,8 @@ mod gc_spec;
 mod mapping;
 mod prefetch;
 mod read;
+mod refresh_counters;
+mod refresh_spec;
 mod slc_cache_counters;
 mod slc_cache_spec;
 mod steady;
@@ -58,6 +60,8 @@ pub use gc_spec::{GcSpec, IdleGcSpec};
 pub(crate) use mapping::checkpoint_pages::CheckpointPages;
 pub(crate) use mapping::map_pages::MapPages;
 pub(crate) use mapping::trim_pages::TrimPages;
+pub use refresh_counters::RefreshCounters;
+pub use refresh_spec::RefreshSpec;
 pub use slc_cache_counters::SlcCacheCounters;
 pub use slc_cache_spec::{CachePoint, IdleFoldSpec, SlcCacheSpec, WhenFull};
 pub use streams::{
@@ -78,11 +82,12 @@ enum Kind {
     Copy,
     Erase,
     Load,
+    Patrol,
 }
 
 impl Kind {
     fn of(list: &List) -> Self {
-        [Self::Read, Self::Write, Self::Copy, Self::Erase, Self::Load][list.tag() as usize]
+        [Self::Read, Self::Write, Self::Copy, Self::Erase, Self::Load, Self::Patrol][list.tag() as usize]
     }
 }
 
@@ -249,13 +254,14 @@ impl Ftl for PageFtl {
         self.mapping.map_is_due(timed)
             || self.mapping.side_pages_are_due(&self.blocks)
             || self.collector.is_due()
-            || self.blocks.idle_is_due()
+            || self.blocks.timer_is_due()
     }
 
     fn counters(&self, now: Time) -> Counters {
         let streams = self.writer.streams.as_ref().map(|streams| Box::new(streams.counters.clone()));
         let slc_cache = self.blocks.cache_counters();
-        Counters { map: self.mapping.map_counters(now), streams, slc_cache, ..Counters::default() }
+        let (map, refresh) = (self.mapping.map_counters(now), self.blocks.refresh_counters());
+        Counters { map, streams, slc_cache, refresh, ..Counters::default() }
     }
 
     fn background(&mut self) -> Option<&mut dyn Background> {

@@ -50,9 +50,10 @@ pub(crate) fn describe(text: &str) -> (Arc<dyn Config>, Array, Option<Array>) {
     let units = family.units(&site, &geometry, &mut faults);
     family.check_array(&site, &geometry, &timing, 1, &mut faults);
     let ecc = described.flash.resolved_ecc(&geometry, &mut faults);
+    let errors = described.flash.resolved_errors(&part, (&geometry, ecc.as_ref()));
     let slc_array = described.slc.as_ref().and_then(|slc| slc.resolve(&mut faults));
     assert!(faults.0.is_empty(), "{:?}", faults.0);
-    let array = |geometry, timing, gang, ecc| Array {
+    let array = |geometry, timing, gang, ecc, errors| Array {
         geometry,
         backend: flash::backend::Config {
             timing,
@@ -64,7 +65,7 @@ pub(crate) fn describe(text: &str) -> (Arc<dyn Config>, Array, Option<Array>) {
             suspend: None,
             plane_reads: None,
             variation: None,
-            errors: None,
+            errors,
             software: None,
         },
         gang,
@@ -72,8 +73,8 @@ pub(crate) fn describe(text: &str) -> (Arc<dyn Config>, Array, Option<Array>) {
         copy_back: part.features.copy_back,
         spare_transfer: rate.time(part.geometry.spare),
     };
-    let slc_array = slc_array.map(|slc_array| array(slc_array.geometry, slc_array.backend.timing, 1, None));
-    let array = array(geometry, timing, described.flash.gang, ecc);
+    let slc_array = slc_array.map(|slc_array| array(slc_array.geometry, slc_array.backend.timing, 1, None, None));
+    let array = array(geometry, timing, described.flash.gang, ecc, errors);
     let sets = vec![(0..array.geometry.die_count()).map(DieId::new).collect()];
     let setup =
         Setup { array: array.clone(), slc_array: slc_array.clone(), sets, units: units.expect("room for the host") };
@@ -191,7 +192,8 @@ impl<F: Ftl + ?Sized> Rig<F> {
             let faults = flash::nand::Faults::new(&flash::nand::FaultSpec::default(), 1);
             let timing = &array.backend.timing;
             let media = Media::new(array.geometry.clone(), array.endurance, timing.one_shot, faults);
-            let media = timing.of_media(media).with_content(SectorKind::Stamp);
+            let media = timing.of_media(media).with_errors(array.backend.errors.as_ref(), 1);
+            let media = media.with_content(SectorKind::Stamp);
             Backend::new(media, &array.backend)
         };
         let (backend, slc_array) = (new(array), slc_array.map(new));

@@ -160,6 +160,8 @@ pub enum Sabotage {
     PaceObeyed,
     /// A write waits for collection to pay for it although nothing is in progress.
     ThrottleWaits,
+    /// Superblocks that are due for refresh stay where they are.
+    RefreshForgotten,
     /// The SLC cache takes more superblocks than its size.
     CacheOverfilled,
     /// A superblock that has been folded and erased still counts as one of the SLC cache.
@@ -172,7 +174,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 80] = [
+    pub const EVERY: [Self; 81] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -249,6 +251,7 @@ impl Sabotage {
         Self::ParkedForgotten,
         Self::PaceObeyed,
         Self::ThrottleWaits,
+        Self::RefreshForgotten,
         Self::CacheOverfilled,
         Self::CacheNeverEmpties,
         Self::SlcModeForgotten,

@@ -14,7 +14,7 @@ use crate::kind::FtlKind;
 use crate::log_block::LogSpec;
 use crate::map_unit::MapSpec;
 use crate::page::{
-    CheckpointSpec, DiscardSpec, FirmwareSpec, GcSpec, PlacementSpec, SlcCacheSpec, StreamsSpec, UnmappedReads,
+    CheckpointSpec, DiscardSpec, FirmwareSpec, GcSpec, PlacementSpec, RefreshSpec, SlcCacheSpec, StreamsSpec, UnmappedReads,
 };
 use crate::slc_mlc::SlcMlcSpec;
 use crate::toolkit::WearSpec;
@@ -60,6 +60,9 @@ pub struct FtlSpec {
     /// Blocks in SLC mode in front of the others; if missing, every block stores all bits of its cells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheSpec>,
+    /// Refresh of data whose bit errors have grown; if missing, data stays where it is.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub refresh: Option<RefreshSpec>,
     /// Write streams.
     #[serde(skip_serializing_if = "is_default")]
     pub streams: StreamsSpec,
@@ -103,6 +106,7 @@ impl Default for FtlSpec {
             placement: PlacementSpec::default(),
             gc: GcSpec::default(),
             slc_cache: None,
+            refresh: None,
             streams: StreamsSpec::default(),
             wear: WearSpec::default(),
             discard: DiscardSpec::default(),
@@ -176,6 +180,9 @@ impl FtlSpec {
         self.streams.check(gc, faults);
         if let Some(cache) = &self.slc_cache {
             cache.check(&self.streams, gc.shared_log, faults);
+        }
+        if let Some(refresh) = &self.refresh {
+            refresh.check(faults);
         }
         self.placement.check(faults);
         faults.positive("ftl.gc.parallel", gc.parallel);

@@ -4,7 +4,7 @@ use base::units::{SECTOR, Span, Time};
 use flash::backend::{Account, Backend, Op};
 use flash::nand::ErrorCounters;
 
-use ftl::{LogMerges, MergeCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters, map_unit};
+use ftl::{LogMerges, MergeCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters, map_unit};
 
 /// A snapshot of all counters of a device.
 #[derive(Clone, Debug, PartialEq)]
@@ -66,6 +66,8 @@ pub struct Counters {
     pub streams: Option<Box<StreamCounters>>,
     /// What the SLC cache did since power-on, and its level; `None` without one.
     pub slc_cache: Option<SlcCacheCounters>,
+    /// What refresh did since power-on; `None` without it.
+    pub refresh: Option<RefreshCounters>,
     /// Free blocks of the FTL.
     pub free_blocks: u64,
     /// Blocks retired, factory-marked ones included.

@@ -543,6 +543,7 @@ impl<S: Sector> Drive<S> for Ssd<S> {
             slc_mlc: ftl.slc_mlc,
             streams: ftl.streams,
             slc_cache: ftl.slc_cache,
+            refresh: ftl.refresh,
             free_blocks: self.ftl.free_blocks(),
             bad_blocks: self.backend.media().bad_blocks(),
             event_hash: hash.value(),

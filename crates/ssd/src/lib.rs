@@ -32,7 +32,7 @@ pub use flash::spec::{FlashSpec, ResolvedSlcArray, SlcSpec};
 pub use ftl::{
     Candidate, CheckpointSpec, CopyStreamsSpec, Digits, DiscardSpec, FtlKind, FtlSpec, GcSpec, HostStreamsSpec,
     HostWrite, LogMerges, MapSpec, MergeCounters, PageTimes, ParseDigitsError, PlacementSpec, Sabotage,
-    SlcCacheCounters, SlcCacheSpec, SlcMlcCounters, StreamCounters, StreamPolicy, StreamsSpec, UnmappedReads,
+    RefreshCounters, RefreshSpec, SlcCacheCounters, SlcCacheSpec, SlcMlcCounters, StreamCounters, StreamPolicy, StreamsSpec, UnmappedReads,
     VictimSpec, WearSpec, WriteCost, map_unit, register_stream_policy, register_victim_policy,
 };
 pub use history::History;

@@ -9,6 +9,7 @@ mod log;
 mod map;
 mod merges;
 mod slc;
+mod refresh;
 mod slc_cache;
 mod words;
 
@@ -27,6 +28,7 @@ use log::LogStat;
 use map::MapStat;
 use merges::MergeStat;
 use slc::SlcStat;
+use refresh::RefreshStat;
 use slc_cache::SlcCacheStat;
 
 pub(crate) use catalogue::every;
@@ -79,6 +81,7 @@ fn names() -> Vec<String> {
     names.extend(of("erases", &ERASES));
     names.extend(of("busy", &BUSY));
     names.extend(of("slc-cache", &slc_cache::NAMES));
+    names.extend(of("refresh", &refresh::NAMES));
     for group in ["commands", "slots"] {
         names.extend(flash::backend::Op::ALL.into_iter().map(|op| format!("{group}.{}", op.name())));
     }
@@ -86,7 +89,7 @@ fn names() -> Vec<String> {
 }
 
 /// The forms a metric can take.
-pub const HELP: [&str; 35] = [
+pub const HELP: [&str; 36] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
@@ -126,6 +129,8 @@ pub const HELP: [&str; 35] = [
      mode), mode-pages (programmed in it), commands.OP, commands.OP.CAUSE",
     "slc-cache.STAT of a drive with an SLC cache with share (of the host's data that went there), cached, direct (mapping units), \
      superblocks (in SLC mode at the end), limit (of them, at that fill)",
+    "refresh.STAT of a drive that refreshes data with superblocks (moved), by-age, by-reads, by-errors (superblocks that exceeded \
+     that limit), patrol-reads",
     "commands.OP or commands.OP.CAUSE, e.g. commands.erase.gc",
     "slots.OP or slots.OP.CAUSE",
     "errors.STAT of a drive with bit errors with retries (attempts to read behind the first), retried (share of the read commands that took \
@@ -163,6 +168,8 @@ enum Name {
     Log(LogStat),
     Slc(SlcStat),
     SlcCache(SlcCacheStat),
+    /// `refresh.*`: what refresh did.
+    Refresh(RefreshStat),
     Merges(MergeStat),
     Errors(ErrorStat),
     Commands(String, Option<String>),
@@ -234,6 +241,7 @@ impl Name {
             ["map", ref stat @ ..] => MapStat::parse(stat).map(Self::Map),
             ["log", ref stat @ ..] => LogStat::parse(stat).map(Self::Log),
             ["slc", ref stat @ ..] => SlcStat::parse(stat).map(Self::Slc),
+            ["refresh", stat] => RefreshStat::parse(stat).map(Self::Refresh),
             ["slc-cache", stat] => SlcCacheStat::parse(stat).map(Self::SlcCache),
             ["errors", stat] => ErrorStat::parse(stat).map(Self::Errors),
             ["merges", stat] => MergeStat::parse(stat).map(Self::Merges),
@@ -301,6 +309,7 @@ impl Name {
             Self::Log(stat) => stat.dimension(),
             Self::Slc(stat) => stat.dimension(),
             Self::SlcCache(stat) => stat.dimension(),
+            Self::Refresh(stat) => stat.dimension(),
             Self::Errors(stat) => stat.dimension(),
         }
     }
@@ -355,6 +364,7 @@ impl Name {
             Self::Log(stat) => stat.of(summary.log_merges.as_ref()?),
             Self::Slc(stat) => stat.of(summary.slc_mlc.as_ref()?),
             Self::SlcCache(stat) => Some(stat.of(summary.slc_cache.as_ref()?)),
+            Self::Refresh(stat) => Some(stat.of(summary.refresh.as_ref()?)),
             Self::Merges(stat) => Some(stat.of(summary.merges.as_ref()?)),
             Self::Errors(stat) => stat.of(summary.errors.as_ref()?),
             Self::Commands(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.commands)),

@@ -14,6 +14,7 @@ mod merges;
 mod series;
 mod shares;
 mod slc;
+mod refresh;
 mod slc_cache;
 mod streams;
 mod validity;
@@ -51,6 +52,7 @@ pub use merges::MergeSummary;
 pub use series::{CompletedSummary, FlowIntervalSummary, IntervalSummary, SeriesSummary, busy_dies, percentile};
 pub use shares::{mean, share, shares};
 pub use slc::{EraseRange, SlcMlcSummary};
+pub use refresh::RefreshSummary;
 pub use slc_cache::SlcCacheSummary;
 pub use streams::{StreamSummary, StreamsSummary};
 pub use validity::{OverloadSummary, RoundSummary, SteadySummary, ValiditySummary, WarmUpSummary};
@@ -198,6 +200,9 @@ pub struct Summary {
     /// The SLC cache, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheSummary>,
+    /// What refresh did, if the drive refreshes data.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub refresh: Option<RefreshSummary>,
     /// Busy shares of the parts of the device.
     pub utilisation: Utilisation,
     /// The parts of the requests' time by kind and band of percentiles, if an observer attributed it.
@@ -504,6 +509,7 @@ impl Summary {
             slc_mlc: counted.slc_mlc.as_ref().map(|slc_mlc| SlcMlcSummary::new(slc_mlc, &counted, report)),
             streams: counted.streams.as_deref().map(StreamsSummary::new),
             slc_cache: counted.slc_cache.as_ref().map(SlcCacheSummary::new),
+            refresh: counted.refresh.as_ref().map(RefreshSummary::new),
             utilisation: Utilisation {
                 link: share(counted.link_busy, span),
                 ram: (!counted.ram_busy.is_zero()).then(|| share(counted.ram_busy, span)),

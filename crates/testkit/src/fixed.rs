@@ -74,6 +74,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             slc_mlc: None,
             streams: None,
             slc_cache: None,
+            refresh: None,
             free_blocks: 0,
             bad_blocks: 0,
             event_hash: 0,

@@ -56,14 +56,26 @@ pub enum Cause {
     Recovery,
     /// Folding of an SLC cache: data of blocks in SLC mode go to full blocks.
     Fold,
+    /// Refresh of data whose bit errors have grown, and the patrol reads that look for them.
+    Refresh,
 }
 
 impl Cause {
     /// Number of causes.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 10;
     /// All causes in the order of their discriminants.
-    pub const ALL: [Self; Self::COUNT] =
-        [Self::Host, Self::Gc, Self::Merge, Self::Wear, Self::Map, Self::Flush, Self::Pad, Self::Recovery, Self::Fold];
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Host,
+        Self::Gc,
+        Self::Merge,
+        Self::Wear,
+        Self::Map,
+        Self::Flush,
+        Self::Pad,
+        Self::Recovery,
+        Self::Fold,
+        Self::Refresh,
+    ];
 
     /// True for the data of the host and its padding. All other commands are the FTL's own.
     #[must_use]
@@ -85,26 +97,21 @@ impl Cause {
             Self::Pad => "pad",
             Self::Recovery => "recovery",
             Self::Fold => "fold",
+            Self::Refresh => "refresh",
         }
     }
 }
 
-/// A set of causes, e.g. of all commands that a request waited for. Nothing waits for padding, which is a part of commands: a set
-/// never contains it, and so takes a byte.
+/// A set of causes, e.g. of all commands that a request waited for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct CauseSet(u8);
+pub struct CauseSet(u16);
 
 impl CauseSet {
     /// No cause.
     pub const EMPTY: Self = Self(0);
 
-    /// The bit of a cause; none for padding.
-    const fn bit(cause: Cause) -> u8 {
-        match cause as u8 {
-            index if index < Cause::Pad as u8 => 1 << index,
-            index if index > Cause::Pad as u8 => 1 << (index - 1),
-            _ => 0,
-        }
+    const fn bit(cause: Cause) -> u16 {
+        1 << cause as u16
     }
 
     /// Adds one cause.
@@ -132,7 +139,7 @@ impl CauseSet {
         std::iter::from_fn(move || {
             let first = left.trailing_zeros() as usize;
             left &= left.wrapping_sub(1);
-            Cause::ALL.get(first + usize::from(first >= Cause::Pad as usize)).copied()
+            Cause::ALL.get(first).copied()
         })
     }
 }
@@ -151,7 +158,7 @@ mod tests {
 
     #[test]
     fn every_set_lists_the_causes_that_it_contains() {
-        for bits in 0..=u8::MAX {
+        for bits in 0..1 << Cause::COUNT {
             let set = CauseSet(bits);
             let contained: Vec<_> = Cause::ALL.into_iter().filter(|cause| set.contains(*cause)).collect();
             assert_eq!(set.iter().collect::<Vec<_>>(), contained);

@@ -27,7 +27,7 @@ mod writes;
 use backing::Backing;
 pub use backing::{BackingStore, BlockRecord, Contradiction, Held, ImageRecord, ProgrammedSlot, SlotRecord};
 use cells::CellState;
-pub use cells::ErrorCounters;
+pub use cells::{ErrorCounters, PageErrors};
 use images::Images;
 pub use mode::Mode;
 use mode::SlcMode;

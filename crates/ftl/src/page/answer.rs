@@ -70,7 +70,7 @@ impl PageFtl {
     pub(crate) fn map_works_alone(&mut self, flash: &mut Flash<'_>, until: Time, stepped: impl FnMut(Time)) -> bool {
         if !self.nothing_waits()
             || self.collector.is_due()
-            || self.blocks.idle_is_due()
+            || self.blocks.timer_is_due()
             || self.mapping.trims.as_ref().is_some_and(|trims| trims.is_due())
             || !flash.backend.is_timed()
         {

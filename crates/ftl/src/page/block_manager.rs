@@ -12,6 +12,7 @@ mod helper;
 mod idle_timer;
 mod lend;
 pub(super) mod pool;
+mod refresh;
 pub(super) mod reserve;
 pub(super) mod shape;
 pub(super) mod slc_cache;
@@ -32,6 +33,7 @@ use crate::toolkit::Slots;
 
 use idle_timer::IdleTimer;
 use pool::{ByContent, Holds, Open, Pool, Reserve};
+use refresh::Refresh;
 use shape::ProgramShape;
 use slc_cache::SlcCache;
 use table::{BlockTable, State};
@@ -56,6 +58,8 @@ pub(super) struct BlockManager {
     pub(super) victims: ByContent<Victims>,
     /// The superblocks in SLC mode, if the drive has a cache of them.
     slc_cache: Option<Box<SlcCache>>,
+    /// The superblocks whose data is refreshed, if it is.
+    refresh: Option<Box<Refresh>>,
     /// Tells when the drive is idle and collects ahead, if it does.
     idle_collection: Option<IdleTimer>,
     /// The time of the latest completion or answer, for the ages of superblocks.
@@ -88,6 +92,7 @@ impl BlockManager {
             gc: config.gc.clone(),
             table: BlockTable::new(&geometry),
             sets: sets.chain([(groups..pools.len() as u32).collect()]).collect(),
+            refresh: Refresh::new(config, pools.len()),
             pools,
             groups,
             victims: ByContent {
@@ -113,7 +118,7 @@ impl BlockManager {
         let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum();
         let sets = members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
         let victims = 2 * Victims::memory(&config.gc.victim, geometry);
-        BlockTable::memory(geometry) + pools + sets + victims + SlcCache::memory(config)
+        BlockTable::memory(geometry) + pools + sets + victims + SlcCache::memory(config) + Refresh::memory(config, 2 * groups)
     }
 
     /// The pool that a superblock belongs to.

@@ -57,5 +57,8 @@ impl PageFtl {
             assert_eq!(pool.live - pool.in_flight, live[i], "live units of pool {i}");
         }
         self.blocks.check_superblocks(media);
+        if !self.mapping.is_rewriting() {
+            self.blocks.check_refresh();
+        }
     }
 }

@@ -27,7 +27,7 @@ impl PageFtl {
             return;
         }
         let collects = chosen.gc.active || !chosen.gc.victims.is_empty() || !chosen.gc.failing.is_empty();
-        if collects || self.blocks.next_to_fold(pool).is_some() {
+        if collects || self.blocks.may_refresh(pool) || self.blocks.next_to_fold(pool).is_some() {
             self.collect(flash, owners, pool);
         }
     }

@@ -174,6 +174,10 @@ impl Collector<'_> {
                 return true;
             }
         }
+        if let Some(due) = self.blocks.next_to_refresh(pool) {
+            self.take_victim(pool, due, Cause::Refresh);
+            return true;
+        }
         if let Some(oldest) = self.blocks.next_to_fold(pool) {
             self.take_victim(pool, oldest, Cause::Fold);
             return true;
@@ -222,6 +226,7 @@ impl Collector<'_> {
         self.blocks.victims[kind].remove(pool, superblock);
         self.blocks.table.set_state(superblock, State::Victim);
         self.blocks.note_victim(pool, superblock);
+        self.blocks.note_moved(superblock);
         let folds = cause == Cause::Gc && self.blocks.table.mode(superblock) == Mode::Slc;
         let cause = if folds { Cause::Fold } else { cause };
         let valid = self.blocks.table.valid(superblock);

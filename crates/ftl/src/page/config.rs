@@ -11,8 +11,8 @@ use flash::backend::Timing;
 use flash::nand::{Geometry, Media};
 
 use super::{
-    CheckpointPages, FirmwareSpec, GcSpec, HostStreamsSpec, MapPages, PageFtl, PlacementSpec, SlcCacheSpec,
-    StreamsSpec, TrimPages, UnmappedReads,
+    CheckpointPages, FirmwareSpec, GcSpec, HostStreamsSpec, MapPages, PageFtl, PlacementSpec, RefreshSpec,
+    SlcCacheSpec, StreamsSpec, TrimPages, UnmappedReads,
 };
 use crate::MapSpec;
 use crate::family::{Config, MapImages, WorkingSpace};
@@ -38,6 +38,7 @@ pub struct PageConfig {
     pub(crate) units: u32,
     pub(crate) gc: GcSpec,
     pub(crate) slc_cache: Option<SlcCacheSpec>,
+    pub(crate) refresh: Option<RefreshSpec>,
     pub(crate) streams: StreamsSpec,
     /// What the streams know of the writes to come.
     pub(crate) foresight: Foresight,

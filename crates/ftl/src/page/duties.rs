@@ -17,6 +17,9 @@ impl Background for PageFtl {
         if self.blocks.becomes_idle(flash) || is_due {
             (0..self.blocks.groups).for_each(|pool| self.start_gc(flash, owners, pool));
         }
+        if let Some(psn) = self.blocks.patrol_read(flash) {
+            self.patrol(flash, psn);
+        }
         let stores = self.mapping.side_pages_are_due(&self.blocks);
         self.store_trims(flash, owners);
         self.store_checkpoint(flash, owners);

@@ -49,6 +49,9 @@ impl Family for PageFamily {
             let remedy = "give it one, e.g. flash.custom-part.slc_mode = { read = \"25us\", program = \"200us\", endurance = 30000 }";
             faults.add("ftl.slc-cache", message, remedy);
         }
+        if site.ftl.refresh.is_some() && site.flash.errors.is_none() {
+            faults.add("ftl.refresh", "reads have no errors", "leave it out, or add the table [flash.errors]");
+        }
         let Some(firmware) = site.ftl.firmware else { return };
         if firmware == FirmwareSpec::default() {
             faults.add("ftl.firmware", "takes no time", "give it a time, e.g. { unit = \"1us\" }, or leave it out");
@@ -72,6 +75,10 @@ impl Family for PageFamily {
         if site.ftl.slc_cache.is_some() {
             let message = "is for the page-mapped FTL only: the others have no streams of copies to fold to";
             faults.add("ftl.slc-cache", message, "leave it out, or set ftl.kind = \"page\"");
+        }
+        if site.ftl.refresh.is_some() {
+            let message = "is for the page-mapped FTL only: the others refuse drives whose reads have errors";
+            faults.add("ftl.refresh", message, "leave it out, or set ftl.kind = \"page\"");
         }
         if site.ftl.unmapped_reads != UnmappedReads::default() {
             let message = "is for the page-mapped FTL only: the others know from their tables which pages were written";
@@ -203,6 +210,7 @@ impl PageFamily {
             units,
             gc: site.ftl.gc.clone(),
             slc_cache: site.ftl.slc_cache.clone(),
+            refresh: site.ftl.refresh,
             streams: site.ftl.streams.clone(),
             foresight: Foresight::None,
             wear: site.ftl.wear.clone(),

@@ -18,6 +18,7 @@ impl PageFtl {
             Kind::Copy => self.copy_finished(flash, owners, list),
             Kind::Erase => self.erase_finished(flash, owners, list),
             Kind::Load => self.load_finished(flash, owners, list),
+            Kind::Patrol => self.patrol_finished(flash, owners, list),
         }
     }
 
@@ -26,7 +27,26 @@ impl PageFtl {
         let (_, slot) = flash.backend.slot(command, 0);
         flash.backend.release(list);
         self.mapping.page_loaded(flash, slot.lpn);
+        self.blocks.judge(flash, slot.psn);
         self.unpin(flash, owners, self.blocks.geometry.locate(slot.psn).0);
+        self.refresh_due(flash, owners);
+    }
+
+    fn patrol_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
+        let command = flash.backend.list(list).first().expect("a read");
+        let (_, slot) = flash.backend.slot(command, 0);
+        flash.backend.release(list);
+        self.blocks.judge(flash, slot.psn);
+        self.unpin(flash, owners, self.blocks.geometry.locate(slot.psn).0);
+        self.refresh_due(flash, owners);
+    }
+
+    /// Collects the pools with superblocks that have become due for refresh.
+    #[inline]
+    fn refresh_due(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
+        while let Some(pool) = self.blocks.pool_to_refresh() {
+            self.start_gc(flash, owners, pool);
+        }
     }
 
     #[inline]
@@ -39,11 +59,13 @@ impl PageFtl {
                 let (place, slot) = flash.backend.slot(handle, i);
                 owners.read_done(&slot, flash.backend.content_of(place), service);
                 if !is_blank {
+                    self.blocks.judge(flash, slot.psn);
                     self.unpin(flash, owners, self.blocks.geometry.locate(slot.psn).0);
                 }
             }
         }
         flash.backend.release(list);
+        self.refresh_due(flash, owners);
     }
 
     fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {

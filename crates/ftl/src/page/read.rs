@@ -1,7 +1,7 @@
 //! Host reads, also of addresses that the map knows no place of: never written, or discarded.
 
 use base::units::{Lpn, Psn, SuperblockId};
-use flash::backend::Cause;
+use flash::backend::{Cause, Class, Slot};
 
 use super::mapping::L2p;
 use super::{Kind, PageFtl, UnmappedReads};
@@ -118,6 +118,16 @@ impl PageFtl {
             self.writer.firmware.dispatch(flash, now);
             list = self.reading.pop_first();
         }
+    }
+
+    /// Reads the page of a slot, to judge it.
+    pub(super) fn patrol(&mut self, flash: &mut Flash<'_>, psn: Psn) {
+        let (superblock, _) = self.blocks.geometry.locate(psn);
+        self.blocks.table.pin(superblock);
+        let list = flash.backend.open_list(Class::Other, Kind::Patrol as u32);
+        let read = flash.backend.add_read(list, Cause::Refresh, superblock);
+        flash.backend.push_slot(read, Slot { psn, ..Slot::default() });
+        flash.submit(list);
     }
 
     /// The place that a static placement gives a mapping unit: program-sized stripes of the address space go over the plane

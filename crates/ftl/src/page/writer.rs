@@ -436,7 +436,7 @@ impl Writer {
     }
 
     /// True if the gathered mapping units must be copied although they do not fill a program: a write waits for the
-    /// space, a block is failing, the host is idle and the SLC cache is folded, or wear is levelled among translation pages or
+    /// space, a block is failing, data is refreshed, the host is idle and the SLC cache is folded, or wear is levelled among translation pages or
     /// in one of several streams, which may never gain more. Otherwise they wait until there are more.
     pub(super) fn must_pad(&self, blocks: &BlockManager, pool: u32) -> bool {
         let chosen = &blocks.pools[pool as usize];
@@ -444,7 +444,7 @@ impl Writer {
         let now = |victim: &Victim| match victim.cause {
             Cause::Wear => blocks.kind_in(pool) == Holds::Pages || !chosen.gc.sorted.is_empty(),
             Cause::Fold => blocks.is_idle(),
-            cause => cause == Cause::Recovery,
+            cause => matches!(cause, Cause::Recovery | Cause::Refresh),
         };
         let urgent = chosen.gc.victims.iter().any(now) || self.is_awaited(blocks, pool);
         stalled && chosen.gc.has_gathered() && urgent

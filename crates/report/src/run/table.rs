@@ -8,7 +8,7 @@ use ssd::Status;
 
 use study::metric::Dimension;
 use study::summary::{
-    FAILURES, Latencies, LogSummary, MapSummary, SlcCacheSummary, SlcMlcSummary, StreamSummary, StreamsSummary,
+    FAILURES, Latencies, LogSummary, MapSummary, RefreshSummary, SlcCacheSummary, SlcMlcSummary, StreamSummary, StreamsSummary,
     Summary, amplifications_differ, mean,
 };
 use study::text::{capacities, count, decimal_bytes, duration, percent, percent_above_zero, rate};
@@ -193,6 +193,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     lines.extend(summary.slc_mlc.iter().flat_map(slc_mlc));
     lines.extend(summary.streams.iter().flat_map(streams));
     lines.extend(summary.slc_cache.as_ref().map(slc_cache));
+    lines.extend(summary.refresh.as_ref().map(refresh));
     lines.extend(suspensions(summary));
     lines.extend(retries(summary));
     let used = &summary.utilisation;
@@ -356,6 +357,14 @@ fn slc_cache(of: &SlcCacheSummary) -> String {
     format!(
         "SLC cache: {cached} of the host's data, {direct} direct; at the end {} of {} superblocks",
         of.superblocks, of.limit
+    )
+}
+
+/// The superblocks that were refreshed, and why.
+fn refresh(of: &RefreshSummary) -> String {
+    let RefreshSummary { patrol_reads, by_age, by_reads, by_errors, superblocks } = of;
+    format!(
+        "refresh: {superblocks} superblocks; {by_age} by age, {by_reads} by reads, {by_errors} by errors; {patrol_reads} patrol reads"
     )
 }
 

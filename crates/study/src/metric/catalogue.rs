@@ -83,6 +83,7 @@ pub const fn meaning_of_cause(cause: Cause) -> &'static str {
         Cause::Flush => "A flush by the host",
         Cause::Pad => "Filling of a program that has too little data",
         Cause::Fold => "Folding of an SLC cache",
+        Cause::Refresh => "Refresh of data whose bit errors have grown, and patrol reads",
         Cause::Recovery => "Rebuilding of state after power returns, and rescue of data from a failing block",
     }
 }
@@ -260,6 +261,14 @@ const SLC: [Meaning; 25] = [
     ("commands.OP.CAUSE", "Commands of the SLC flash, of one cause"),
 ];
 
+const REFRESH: [Meaning; 5] = [
+    ("superblocks", "Superblocks whose data was moved, or was being moved at the end"),
+    ("by-age", "Superblocks that had a page beyond `ftl.refresh.age`"),
+    ("by-reads", "Superblocks that had a block beyond `ftl.refresh.reads`"),
+    ("by-errors", "Superblocks that had a page beyond `ftl.refresh.errors`"),
+    ("patrol-reads", "Patrol reads"),
+];
+
 const SLC_CACHE: [Meaning; 5] = [
     ("share", "Share of the host's mapping units that were programmed in SLC mode"),
     ("cached", "Mapping units programmed in SLC mode"),
@@ -323,6 +332,7 @@ pub fn catalogue() -> Vec<Group> {
         group("Merges of log blocks", "drives with `ftl.kind` `bast` or `fast`", "log.", &LOG),
         group("Merges of superblocks", "drives with `ftl.kind` `hydra`", "merges.", &MERGES),
         group("SLC and MLC flash", "drives with `ftl.kind` `chang`", "slc.", &SLC),
+        group("Refresh", "drives with `ftl.refresh`", "refresh.", &REFRESH),
         group("SLC cache", "drives with `ftl.slc-cache`", "slc-cache.", &SLC_CACHE),
     ]
 }
@@ -379,7 +389,7 @@ mod tests {
     fn the_catalogue_and_the_help_agree() {
         let listed = listed();
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        for group in ["map", "log", "merges", "slc", "slc-cache", "errors"] {
+        for group in ["map", "log", "merges", "slc", "slc-cache", "refresh", "errors"] {
             let starts = format!("{group}.STAT");
             let help = HELP.iter().find(|line| line.starts_with(&starts)).expect("a line of the help");
             let words: BTreeSet<&str> = help.split(|c| !is_name(c)).collect();

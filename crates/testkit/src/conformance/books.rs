@@ -35,7 +35,7 @@ fn wear(host: &mut Host, before: &Counters) {
 }
 
 /// The causes for which mapping units are moved.
-const MOVES: [Cause; 5] = [Cause::Gc, Cause::Wear, Cause::Merge, Cause::Recovery, Cause::Fold];
+const MOVES: [Cause; 6] = [Cause::Gc, Cause::Wear, Cause::Merge, Cause::Recovery, Cause::Fold, Cause::Refresh];
 
 fn requests(host: &Host, counters: &Counters) {
     let answered: [u64; 4] = std::array::from_fn(|kind| counters.requests[kind] + counters.failed[kind]);
@@ -65,7 +65,8 @@ fn units(trial: &Trial<'_>, counters: &Counters) {
         None => assert_eq!(host, taken, "mapping units programmed for the host and taken from it"),
     }
     for cause in MOVES {
-        let (read, programmed) = (flash.of(Op::Read, cause).slots, flash.of(Op::Program, cause).slots);
+        let patrol_reads = counters.refresh.filter(|_| cause == Cause::Refresh).map_or(0, |refresh| refresh.patrol_reads);
+        let (read, programmed) = (flash.of(Op::Read, cause).slots - patrol_reads, flash.of(Op::Program, cause).slots);
         assert_eq!(read, programmed, "mapping units read and programmed for {}", cause.name());
     }
     // Pages contain mapping units and padding, nothing else.

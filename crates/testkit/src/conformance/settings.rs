@@ -509,6 +509,7 @@ pub fn settings() -> Vec<Setting> {
     book.placements();
     settings = for_every_map(book.settings, Book::paces);
     settings = for_every_map(settings, Book::slc_caches);
+    settings = for_every_map(settings, Book::refreshes);
     settings = for_every_map(settings, Book::throttles);
     settings.extend(samples::settings_of(&[own()]));
     let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };

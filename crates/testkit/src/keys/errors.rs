@@ -10,7 +10,7 @@ fn part(part: &str, retries: &str) -> String {
 }
 
 /// The name of each, its part, the keys of its array and its other tables.
-pub(super) fn devices(of: &str) -> [(&'static str, String, &'static str, &'static str); 3] {
+pub(super) fn devices(of: &str) -> [(&'static str, String, &'static str, &'static str); 5] {
     let ftl = "[ftl]\nover-provisioning = \"45%\"\n";
     [
         (
@@ -37,6 +37,20 @@ pub(super) fn devices(of: &str) -> [(&'static str, String, &'static str, &'stati
             "channels = 2\nchips = 2\ncontrollers = \"none\"\nerrors = { temperature = \"40C\", cycles = 1000 }\n\
              ecc = { decode = { rate = \"60MB/s\" }, codeword = \"512B\", hard-limit = 40 }\n",
             "[ftl]\nover-provisioning = \"60%\"\nslc-cache = { size = \"256KiB\" }\n",
+        ),
+        (
+            "page, refresh by age and reads",
+            part(of, "retry_rber = [\"80%\", \"60%\", \"35%\"]\nretry_time = [\"2us\"]"),
+            "channels = 2\nchips = 2\ncontrollers = \"none\"\nerrors = { temperature = \"40C\", cycles = 1000 }\n\
+             ecc = { decode = { rate = \"60MB/s\" }, codeword = \"512B\", hard-limit = 40 }\n",
+            "[ftl]\nover-provisioning = \"60%\"\nrefresh = { age = \"20d\", reads = 30, patrol = \"300us\" }\n",
+        ),
+        (
+            "page, refresh by errors",
+            part(of, "retry_rber = [\"80%\", \"60%\", \"35%\"]\nretry_time = [\"2us\"]"),
+            "channels = 2\nchips = 2\ncontrollers = \"none\"\nerrors = { temperature = \"40C\", cycles = 1000 }\n\
+             ecc = { decode = { rate = \"60MB/s\" }, codeword = \"512B\", hard-limit = 40 }\n",
+            "[ftl]\nover-provisioning = \"60%\"\nrefresh = { errors = \"95%\" }\n",
         ),
     ]
 }

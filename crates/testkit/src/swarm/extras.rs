@@ -5,7 +5,7 @@ use base::units::{Bytes, Ratio, Span};
 use flash::backend::{PlaneReadSpec, ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
 use flash::nand::{Cell, SlcMode};
 use ftl::IdleGcSpec;
-use ssd::{CopyStreamsSpec, FtlKind, HostStreamsSpec, SlcCacheSpec, Spec, StreamsSpec};
+use ssd::{CopyStreamsSpec, FtlKind, HostStreamsSpec, RefreshSpec, SlcCacheSpec, Spec, StreamsSpec};
 
 use super::pick;
 use crate::conformance::{short, varied, with_errors};
@@ -42,6 +42,8 @@ pub(super) fn or_errors(spec: Spec, rng: &mut Rng) -> Spec {
     let mut errors = spec.clone();
     errors.ftl.gc.copy_back = false;
     with_errors(&mut errors.flash, rng.chance(0.6));
+    let refresh = pick(rng, &RefreshSpec::EVERY);
+    errors.ftl.refresh = (errors.ftl.kind == FtlKind::Page && rng.chance(0.5)).then_some(refresh);
     leave_out_idle(&mut errors);
     if errors.resolve().is_ok() { errors } else { spec }
 }

@@ -168,6 +168,11 @@ impl ErrorModel {
         (self.table.rber(cycles, f64::from(page.age_s) / 3600.0, reads) * factor).min(0.5)
     }
 
+    /// The wrong bits of a codeword on average at this error rate, as a share of what one read corrects.
+    pub(crate) fn share_of_limit(&self, rber: f64) -> f64 {
+        rber * f64::from(self.decoding.bits) / f64::from(self.decoding.limit)
+    }
+
     /// Draws the errors of `codewords` codewords of a page with this error rate, and returns the attempt that corrects
     /// all of them; the first is the one with `step`.
     pub(crate) fn attempt(&self, rber: f64, step: u8, codewords: u32, rng: &mut Rng) -> Attempt {

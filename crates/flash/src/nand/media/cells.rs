@@ -42,6 +42,17 @@ impl ErrorCounters {
     }
 }
 
+/// What a controller knows of the errors of a page that it has read.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PageErrors {
+    /// Time since the program, in seconds at the temperature of the flash with power.
+    pub age_s: f64,
+    /// Reads of the pages of its block since the erase.
+    pub reads: u32,
+    /// The wrong bits of a codeword on average, as a share of what the decoder corrects from one read.
+    pub share_of_limit: f64,
+}
+
 /// The state of the cells of an array.
 #[derive(Clone, Debug)]
 pub(super) struct CellState {
@@ -158,20 +169,31 @@ impl Media {
         }
     }
 
-    /// Draws the errors of the codewords of a slot: the attempt that corrects them if the first one is that with `step`.
-    pub(crate) fn attempt(&mut self, psn: Psn, step: u8, codewords: u32) -> Attempt {
+    /// The page of a slot as its errors see it.
+    fn page_of(&self, cells: &CellState, psn: Psn) -> Page {
         let (block, index) = self.block_of(psn);
         let (mode, cycles) = (self.blocks[block].mode, self.cycles_of(&self.blocks[block]));
-        let Some(cells) = &mut self.cells else { return Attempt::Step(0) };
         let programmed = cells.programmed[(psn.get() / self.geometry.slots) as usize];
-        let page = Page {
-            block: block as u32,
-            index,
-            mode,
-            cycles,
-            age_s: cells.clock.saturating_sub(programmed),
-            reads: cells.reads[block],
-        };
+        let age_s = cells.clock.saturating_sub(programmed);
+        Page { block: block as u32, index, mode, cycles, age_s, reads: cells.reads[block] }
+    }
+
+    /// The errors of the page of a slot, at the time of the latest read; none if the array has no errors.
+    #[must_use]
+    pub fn page_errors(&self, psn: Psn) -> Option<PageErrors> {
+        let cells = self.cells.as_ref()?;
+        let page = self.page_of(cells, psn);
+        Some(PageErrors {
+            age_s: f64::from(page.age_s) / cells.model.pace(None),
+            reads: page.reads,
+            share_of_limit: cells.model.share_of_limit(cells.model.rber(&page)),
+        })
+    }
+
+    /// Draws the errors of the codewords of a slot: the attempt that corrects them if the first one is that with `step`.
+    pub(crate) fn attempt(&mut self, psn: Psn, step: u8, codewords: u32) -> Attempt {
+        let Some(page) = self.cells.as_ref().map(|cells| self.page_of(cells, psn)) else { return Attempt::Step(0) };
+        let Some(cells) = &mut self.cells else { return Attempt::Step(0) };
         let CellState { model, rng, counters, .. } = &mut **cells;
         let rber = model.rber(&page);
         counters.codewords += u64::from(codewords);

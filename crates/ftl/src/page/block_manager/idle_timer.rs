@@ -74,18 +74,20 @@ impl BlockManager {
         if self.slc_cache.is_some() || self.idle_collection.is_some() {
             self.timers().for_each(|timer| timer.note_request(flash));
         }
+        self.note_request_for_patrol(flash);
     }
 
     /// The time of an event has come.
     pub(in crate::page) fn wake(&mut self, now: Time) {
         self.timers().for_each(|timer| timer.wake(now));
+        self.wake_patrol(now);
     }
 
-    /// True if the time of the event has come at which the drive may be idle.
+    /// True if the time of an event has come: the drive may be idle, or a patrol read is due.
     #[inline]
-    pub(in crate::page) fn idle_is_due(&self) -> bool {
+    pub(in crate::page) fn timer_is_due(&self) -> bool {
         let of_cache = self.slc_cache.as_ref().is_some_and(|cache| cache.idle_is_due());
-        of_cache || self.idle_collection.as_ref().is_some_and(IdleTimer::is_due)
+        of_cache || self.idle_collection.as_ref().is_some_and(IdleTimer::is_due) || self.patrol_is_due()
     }
 
     /// True, once, if the drive has become idle.

@@ -5,7 +5,7 @@ use base::units::{Bytes, Rate, Ratio, Span, Temperature};
 use flash::backend::{Controllers, Decoders, Order, PlaneReadSpec, ReadScope, Transfer};
 use flash::nand::ErrorTable;
 use flash::spec::{DecodeSpec, EccSpec, ErrorSpec, SoftSpec};
-use ssd::{FlashSpec, Spec};
+use ssd::{CheckpointSpec, CopyStreamsSpec, DiscardSpec, FlashSpec, RefreshSpec, Spec};
 
 use super::{Book, buffer, set_planes, short};
 
@@ -103,6 +103,38 @@ impl Book {
         });
         self.errors_with("collection first", true, |spec| {
             spec.flash.arbitration.commands = Order::CollectionFirst;
+        });
+    }
+
+    /// Refresh, with each kind of limit and all maps.
+    pub(super) fn refreshes(&mut self) {
+        for (name, refresh) in ["reads", "reads, patrol", "age", "errors"].into_iter().zip(RefreshSpec::EVERY) {
+            self.errors_with(&format!("refresh by {name}"), true, |spec| spec.ftl.refresh = Some(refresh));
+        }
+        if self.map != ftl::MapSpec::Ram {
+            return;
+        }
+        let [_, patrolled, ..] = RefreshSpec::EVERY;
+        let mut add = |name: &str, change: &dyn Fn(&mut Spec)| {
+            self.errors_with(&format!("refresh, {name}"), true, |spec| {
+                spec.ftl.refresh = Some(patrolled);
+                change(spec);
+            });
+        };
+        add("one-shot programs on two planes, buffered", &|spec| {
+            let part = spec.flash.custom_part.as_mut().expect("a part of its own");
+            part.timing.one_shot = 2;
+            set_planes(part, 2);
+            spec.buffer = Some(buffer(8, 0.5, 0.25));
+        });
+        add("durable discards", &|spec| spec.ftl.discard = DiscardSpec::Durable);
+        add("checkpoints", &|spec| spec.ftl.checkpoint = Some(CheckpointSpec { every: Bytes::new(32 << 10) }));
+        add("static wear levelling", &|spec| spec.ftl.wear.threshold = Some(4));
+        add("throttle", &|spec| spec.ftl.gc.throttle = true);
+        add("streams of copies", &|spec| {
+            spec.flash.custom_part.as_mut().expect("a part of its own").geometry.blocks_per_plane += 8;
+            spec.ftl.over_provisioning = Some(Ratio::new(0.7));
+            spec.ftl.streams.copies = CopyStreamsSpec::EVERY[1];
         });
     }
 

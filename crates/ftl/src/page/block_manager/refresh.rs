@@ -1,0 +1,235 @@
+//! Superblocks whose data is refreshed because their bit errors have grown.
+//!
+//! A page that has been read is judged by its age, the reads of its block and its errors. A closed superblock with a page beyond a
+//! limit is *due*: collection takes it as a victim before it looks for garbage. Patrol reads find pages that nobody reads.
+
+use std::collections::VecDeque;
+
+use base::units::{Psn, Span, SuperblockId, Time};
+use flash::nand::Media;
+
+use super::BlockManager;
+use super::table::State;
+use crate::event::Event;
+use crate::page::{PageConfig, RefreshCounters, RefreshSpec};
+use crate::port::Flash;
+use crate::sabotage::Sabotage;
+
+/// The most superblocks that one patrol read passes by because they hold no data or are not full.
+const PASSED_MAX: u32 = 256;
+
+/// The superblocks that are due.
+#[derive(Clone, Debug)]
+pub(in crate::page) struct Refresh {
+    spec: RefreshSpec,
+    /// The due superblocks of each pool, in the order in which they became due. Those that have left in another way are still
+    /// listed.
+    queues: Vec<VecDeque<SuperblockId>>,
+    /// For each superblock: it is due.
+    is_due: Vec<bool>,
+    /// Pools with superblocks that have become due since collection looked last.
+    changed_pools: Vec<u32>,
+    patrol: Option<Patrol>,
+    counters: RefreshCounters,
+}
+
+/// Patrol reads.
+#[derive(Clone, Copy, Debug)]
+struct Patrol {
+    every: Span,
+    /// The superblock that is visited next.
+    next: u32,
+    /// Superblocks to visit until every one has been visited since the latest request.
+    left: u32,
+    /// The time of the next read.
+    event: Option<Time>,
+    is_due: bool,
+}
+
+impl Refresh {
+    pub(super) fn new(config: &PageConfig, pools: usize) -> Option<Box<Self>> {
+        let spec = config.refresh?;
+        Some(Box::new(Self {
+            spec,
+            queues: vec![VecDeque::new(); pools],
+            is_due: vec![false; config.geometry.superblock_count() as usize],
+            changed_pools: Vec::new(),
+            patrol: spec.patrol.map(|every| Patrol { every, next: 0, left: 0, event: None, is_due: false }),
+            counters: RefreshCounters::default(),
+        }))
+    }
+
+    /// Bytes for a drive with so many superblocks and pools.
+    pub(super) fn memory(config: &PageConfig, pools: u64) -> u64 {
+        let superblocks = u64::from(config.geometry.superblock_count());
+        let each = size_of::<bool>() as u64 + size_of::<SuperblockId>() as u64;
+        let queues = pools * size_of::<VecDeque<SuperblockId>>() as u64;
+        if config.refresh.is_some() { size_of::<Self>() as u64 + superblocks * each + queues } else { 0 }
+    }
+
+    /// Judges the page of a slot that has been read. True if it exceeds a limit.
+    fn exceeds(&mut self, media: &Media, psn: Psn) -> bool {
+        let Some(page) = media.page_errors(psn) else { return false };
+        let RefreshSpec { age, reads, errors, .. } = self.spec;
+        let by_age = age.is_some_and(|age| page.age_s > age.as_secs() as f64);
+        let by_reads = reads.is_some_and(|reads| page.reads > reads);
+        let by_errors = errors.is_some_and(|errors| page.share_of_limit > errors.get());
+        self.counters.by_age += u64::from(by_age);
+        self.counters.by_reads += u64::from(by_reads);
+        self.counters.by_errors += u64::from(by_errors);
+        by_age || by_reads || by_errors
+    }
+}
+
+impl BlockManager {
+    /// Judges the page of a slot that has been read.
+    #[inline]
+    pub(in crate::page) fn judge(&mut self, flash: &Flash<'_>, psn: Psn) {
+        if self.refresh.is_some() && flash.backend.is_timed() {
+            self.judge_page(flash.backend.media(), psn);
+        }
+    }
+
+    fn judge_page(&mut self, media: &Media, psn: Psn) {
+        let (superblock, _) = self.geometry.locate(psn);
+        let pool = self.pool_of(superblock);
+        let is_closed = self.table.state(superblock) == State::Closed;
+        let Some(refresh) = &mut self.refresh else { return };
+        if !is_closed || refresh.is_due[superblock.index()] || !refresh.exceeds(media, psn) {
+            return;
+        }
+        refresh.is_due[superblock.index()] = true;
+        refresh.queues[pool as usize].push_back(superblock);
+        if !refresh.changed_pools.contains(&pool) && !self.planted.is(Sabotage::RefreshForgotten) {
+            refresh.changed_pools.push(pool);
+        }
+    }
+
+    /// A pool with superblocks that have become due since collection looked last.
+    #[inline]
+    pub(in crate::page) fn pool_to_refresh(&mut self) -> Option<u32> {
+        self.refresh.as_mut()?.changed_pools.pop()
+    }
+
+    /// True if a pool has superblocks that are listed as due.
+    #[inline]
+    pub(in crate::page) fn may_refresh(&self, pool: u32) -> bool {
+        let listed = |refresh: &Refresh| !refresh.queues[pool as usize].is_empty();
+        !self.planted.is(Sabotage::RefreshForgotten) && self.refresh.as_deref().is_some_and(listed)
+    }
+
+    /// The superblock of a pool that is refreshed next, if its data finds a place.
+    pub(in crate::page) fn next_to_refresh(&mut self, pool: u32) -> Option<SuperblockId> {
+        if !self.may_refresh(pool) {
+            return None;
+        }
+        while let Some(superblock) = self.refresh.as_ref()?.queues[pool as usize].front().copied() {
+            let is_due = self.refresh.as_ref()?.is_due[superblock.index()];
+            if is_due && self.table.state(superblock) == State::Closed {
+                let free = self.pools[pool as usize].free.len();
+                if !self.copies_fit(pool, free, self.table.valid(superblock)) {
+                    return None;
+                }
+                let refresh = self.refresh.as_mut()?;
+                refresh.queues[pool as usize].pop_front();
+                refresh.counters.superblocks += 1;
+                return Some(superblock);
+            }
+            let refresh = self.refresh.as_mut()?;
+            refresh.queues[pool as usize].pop_front();
+            refresh.is_due[superblock.index()] = false;
+        }
+        None
+    }
+
+    /// A superblock has become a victim: its data is moved, for whatever reason.
+    #[inline]
+    pub(in crate::page) fn note_moved(&mut self, superblock: SuperblockId) {
+        if let Some(refresh) = &mut self.refresh {
+            refresh.is_due[superblock.index()] = false;
+        }
+    }
+
+    /// A request has reached the FTL: patrol reads go on for another round.
+    #[inline]
+    pub(super) fn note_request_for_patrol(&mut self, flash: &mut Flash<'_>) {
+        let superblocks = self.geometry.superblock_count();
+        let Some(patrol) = self.refresh.as_mut().and_then(|refresh| refresh.patrol.as_mut()) else { return };
+        patrol.left = superblocks;
+        patrol.schedule(flash);
+    }
+
+    /// The time of an event has come.
+    pub(super) fn wake_patrol(&mut self, now: Time) {
+        let Some(patrol) = self.refresh.as_mut().and_then(|refresh| refresh.patrol.as_mut()) else { return };
+        if patrol.event.is_some_and(|at| at <= now) {
+            (patrol.event, patrol.is_due) = (None, true);
+        }
+    }
+
+    /// True if a patrol read is due.
+    #[inline]
+    pub(super) fn patrol_is_due(&self) -> bool {
+        let is_due = |refresh: &Refresh| refresh.patrol.is_some_and(|patrol| patrol.is_due);
+        self.refresh.as_deref().is_some_and(is_due)
+    }
+
+    /// The slot whose page the patrol read that is due reads: of the next superblock that is closed and holds data.
+    pub(in crate::page) fn patrol_read(&mut self, flash: &mut Flash<'_>) -> Option<Psn> {
+        let refresh = self.refresh.as_mut()?;
+        let patrol = refresh.patrol.as_mut().filter(|patrol| patrol.is_due)?;
+        patrol.is_due = false;
+        let mut slot = None;
+        for _ in 0..PASSED_MAX.min(patrol.left) {
+            let superblock = SuperblockId::new(patrol.next);
+            patrol.next = (patrol.next + 1) % self.geometry.superblock_count();
+            patrol.left -= 1;
+            if self.table.state(superblock) == State::Closed && self.table.valid(superblock) > 0 {
+                // Another page at each visit.
+                let rows = u64::from(self.geometry.superblock_slots() / self.geometry.row_slots());
+                let row = (refresh.counters.patrol_reads % rows) as u32;
+                let mut behind = self.table.valid_slots(superblock, row * self.geometry.row_slots());
+                slot = behind.next().or_else(|| self.table.valid_slots(superblock, 0).next());
+                break;
+            }
+        }
+        patrol.schedule(flash);
+        refresh.counters.patrol_reads += u64::from(slot.is_some());
+        slot
+    }
+
+    /// What refresh did since the power came on.
+    pub(in crate::page) fn refresh_counters(&self) -> Option<RefreshCounters> {
+        self.refresh.as_ref().map(|refresh| refresh.counters)
+    }
+
+    /// Checks that a pool with room for copies and nothing under way has no superblock that is due.
+    pub(in crate::page) fn check_refresh(&self) {
+        let Some(refresh) = &self.refresh else { return };
+        for (pool, chosen) in (0..).zip(&self.pools) {
+            let waits = chosen.is_moving() || chosen.stuck || !chosen.gc.victims.is_empty() || chosen.free.len() < 2;
+            let is_listed = |pool: u32| refresh.changed_pools.contains(&pool);
+            if waits || is_listed(pool) {
+                continue;
+            }
+            for superblock in &refresh.queues[pool as usize] {
+                let is_due = refresh.is_due[superblock.index()] && self.table.state(*superblock) == State::Closed;
+                assert!(!is_due, "{superblock} of pool {pool} is due for refresh, and nothing refreshes it");
+            }
+        }
+    }
+}
+
+impl Patrol {
+    /// Schedules the next read, if there is one.
+    fn schedule(&mut self, flash: &mut Flash<'_>) {
+        if self.left > 0 && self.event.is_none() && !self.is_due && flash.backend.is_timed() {
+            let at = flash.now + self.every;
+            self.event = Some(at);
+            flash.events.push(at, Event::Ftl);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;
