@@ -212,7 +212,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::PageSkipped => vec![at(PAGES, "books"), at(PAGES, "integrity")],
         Sabotage::StreamForgotten => vec![at(STREAMS, "power cuts, full")],
         Sabotage::CopyJoinsHost | Sabotage::ParkedForgotten => vec![at(&["streams, one-shot programs"], "integrity")],
-        Sabotage::RefreshForgotten => vec![at(&["refresh"], "integrity")],
+        Sabotage::RefreshForgotten => vec![at(&["bit errors, refresh by reads"], "integrity")],
         Sabotage::ThrottleWaits => vec![at(&["throttle"], "integrity")],
         Sabotage::CacheOverfilled | Sabotage::CacheNeverEmpties => vec![at(SLC_CACHE, "integrity")],
         Sabotage::SlcModeForgotten => vec![at(SLC_CACHE, "power cuts, full")],

@@ -226,7 +226,7 @@ impl Collector<'_> {
         self.blocks.victims[kind].remove(pool, superblock);
         self.blocks.table.set_state(superblock, State::Victim);
         self.blocks.note_victim(pool, superblock);
-        self.blocks.note_moved(superblock);
+        self.blocks.note_moved(superblock, cause == Cause::Refresh);
         let folds = cause == Cause::Gc && self.blocks.table.mode(superblock) == Mode::Slc;
         let cause = if folds { Cause::Fold } else { cause };
         let valid = self.blocks.table.valid(superblock);

@@ -20,6 +20,9 @@ impl PageFtl {
             Kind::Load => self.load_finished(flash, owners, list),
             Kind::Patrol => self.patrol_finished(flash, owners, list),
         }
+        if self.blocks.takes_refresh() {
+            self.refresh_due(flash, owners);
+        }
     }
 
     fn load_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
@@ -29,7 +32,6 @@ impl PageFtl {
         self.mapping.page_loaded(flash, slot.lpn);
         self.blocks.judge(flash, slot.psn);
         self.unpin(flash, owners, self.blocks.geometry.locate(slot.psn).0);
-        self.refresh_due(flash, owners);
     }
 
     fn patrol_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
@@ -38,14 +40,19 @@ impl PageFtl {
         flash.backend.release(list);
         self.blocks.judge(flash, slot.psn);
         self.unpin(flash, owners, self.blocks.geometry.locate(slot.psn).0);
-        self.refresh_due(flash, owners);
     }
 
-    /// Collects the pools with superblocks that have become due for refresh.
-    #[inline]
+    /// Starts the refresh of superblocks that are due, as many as may be refreshed at the same time.
+    #[inline(never)]
     fn refresh_due(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        while let Some(pool) = self.blocks.pool_to_refresh() {
-            self.start_gc(flash, owners, pool);
+        for _ in 0..self.blocks.pools.len() {
+            if !self.blocks.takes_refresh() {
+                return;
+            }
+            let pool = self.blocks.next_pool_to_refresh();
+            if self.blocks.may_refresh(pool) {
+                self.start_gc(flash, owners, pool);
+            }
         }
     }
 
@@ -65,7 +72,6 @@ impl PageFtl {
             }
         }
         flash.backend.release(list);
-        self.refresh_due(flash, owners);
     }
 
     fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {

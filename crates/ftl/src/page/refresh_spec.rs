@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 /// A page is judged when it has been read, by the host, by the map or by a patrol read. If it exceeds one of the limits, collection
 /// moves the data of its superblock before it collects garbage, as soon as the superblock takes no more programs. Copies of
 /// collection are not judged. Needs `[flash.errors]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RefreshSpec {
     /// Time since the program of a page, at the temperature of the flash with power: time without power in the heat counts as more.
@@ -29,15 +29,30 @@ pub struct RefreshSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["10ms"]))]
     pub patrol: Option<Span>,
+    /// The superblocks of the drive whose data is moved at the same time. The more, the less time reads have beside it.
+    #[serde(default = "one", skip_serializing_if = "is_one")]
+    pub parallel: u32,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde asks for it.
+const fn is_one(parallel: &u32) -> bool {
+    *parallel == 1
 }
 
 impl RefreshSpec {
+    /// Without a limit: no description of a drive.
+    const NONE: Self = Self { age: None, reads: None, errors: None, patrol: None, parallel: 1 };
+
     /// One of each kind, for the conformance suite and the swarm. Their limits are low, so that runs of milliseconds reach them.
     pub const EVERY: [Self; 4] = [
-        Self { age: None, reads: Some(12), errors: None, patrol: None },
-        Self { age: None, reads: Some(40), errors: None, patrol: Some(Span::from_us(150)) },
-        Self { age: Some(Age::from_secs(1)), reads: None, errors: None, patrol: Some(Span::from_us(400)) },
-        Self { age: None, reads: Some(1000), errors: Some(Ratio::new(0.9)), patrol: Some(Span::from_us(90)) },
+        Self { reads: Some(12), parallel: 3, ..Self::NONE },
+        Self { reads: Some(40), patrol: Some(Span::from_us(150)), ..Self::NONE },
+        Self { age: Some(Age::from_secs(1)), patrol: Some(Span::from_us(400)), ..Self::NONE },
+        Self { reads: Some(1000), errors: Some(Ratio::new(0.9)), patrol: Some(Span::from_us(90)), ..Self::NONE },
     ];
 
     /// Adds the faults that any array has.
@@ -55,6 +70,7 @@ impl RefreshSpec {
         if self.errors.is_some_and(|errors| errors == Ratio::ZERO) {
             faults.add("ftl.refresh.errors", "is zero: refresh would never end", "e.g. \"70%\"");
         }
+        faults.positive("ftl.refresh.parallel", self.parallel);
         if self.patrol.is_some_and(Span::is_zero) {
             faults.add("ftl.refresh.patrol", "is zero: patrol reads would leave no time", "e.g. \"10ms\"");
         }
@@ -76,10 +92,11 @@ mod tests {
             assert_eq!(faults(spec), [""; 0]);
         }
         let [reads, ..] = RefreshSpec::EVERY;
-        assert_eq!(faults(RefreshSpec::default()), ["ftl.refresh"]);
+        assert_eq!(faults(RefreshSpec::NONE), ["ftl.refresh"]);
         assert_eq!(faults(RefreshSpec { age: Some(Age::from_secs(0)), ..reads }), ["ftl.refresh.age"]);
         assert_eq!(faults(RefreshSpec { reads: Some(0), ..reads }), ["ftl.refresh.reads"]);
         assert_eq!(faults(RefreshSpec { errors: Some(Ratio::ZERO), ..reads }), ["ftl.refresh.errors"]);
         assert_eq!(faults(RefreshSpec { patrol: Some(Span::ZERO), ..reads }), ["ftl.refresh.patrol"]);
+        assert_eq!(faults(RefreshSpec { parallel: 0, ..reads }), ["ftl.refresh.parallel"]);
     }
 }

@@ -22,6 +22,7 @@ pub(super) const CAUSES: [&str; Cause::COUNT + 1] = [
     "padding",
     "recovery",
     "folding",
+    "refresh",
 ];
 
 /// Observations over which the write amplification is taken: five seconds.

@@ -39,14 +39,14 @@ pub(super) fn devices(of: &str) -> [(&'static str, String, &'static str, &'stati
             "[ftl]\nover-provisioning = \"60%\"\nslc-cache = { size = \"256KiB\" }\n",
         ),
         (
-            "page, refresh by age and reads",
+            "page, bit errors, refresh by age and reads",
             part(of, "retry_rber = [\"80%\", \"60%\", \"35%\"]\nretry_time = [\"2us\"]"),
             "channels = 2\nchips = 2\ncontrollers = \"none\"\nerrors = { temperature = \"40C\", cycles = 1000 }\n\
              ecc = { decode = { rate = \"60MB/s\" }, codeword = \"512B\", hard-limit = 40 }\n",
             "[ftl]\nover-provisioning = \"60%\"\nrefresh = { age = \"20d\", reads = 30, patrol = \"300us\" }\n",
         ),
         (
-            "page, refresh by errors",
+            "page, bit errors, refresh by errors",
             part(of, "retry_rber = [\"80%\", \"60%\", \"35%\"]\nretry_time = [\"2us\"]"),
             "channels = 2\nchips = 2\ncontrollers = \"none\"\nerrors = { temperature = \"40C\", cycles = 1000 }\n\
              ecc = { decode = { rate = \"60MB/s\" }, codeword = \"512B\", hard-limit = 40 }\n",

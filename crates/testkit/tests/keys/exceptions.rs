@@ -84,6 +84,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     ),
     on("ftl.slc-cache.streams", &["page, SLC cache that*", "page, SLC cache with*"], "there is one stream"),
     on("flash.custom-part.errors.slc_mode", &["page, bit errors*"], "no block is in SLC mode"),
+    on("ftl.refresh.age", &["page, bit errors, refresh by errors"], "its errors are a reason before its age is"),
     on("ftl.gc.start", &["page, collection*"], "the idle drive collects before it is low"),
     on("flash.custom-part.slc_mode", &WITHOUT_CACHE, "what the part could do: ftl.slc-cache uses it"),
     on("ftl.map(own).name", &["page, map own*"], REGISTERED),

@@ -25,12 +25,27 @@ pub(in crate::page) struct Refresh {
     /// The due superblocks of each pool, in the order in which they became due. Those that have left in another way are still
     /// listed.
     queues: Vec<VecDeque<SuperblockId>>,
-    /// For each superblock: it is due.
-    is_due: Vec<bool>,
-    /// Pools with superblocks that have become due since collection looked last.
-    changed_pools: Vec<u32>,
+    /// Of each superblock.
+    states: Vec<Need>,
+    /// Superblocks that are listed as due.
+    listed: u32,
+    /// Superblocks whose data is being moved, from the choice as a victim to the end of the erase.
+    moving: u32,
+    /// The pool whose due superblocks come next.
+    next_pool: u32,
     patrol: Option<Patrol>,
     counters: RefreshCounters,
+}
+
+/// Whether the data of a superblock is refreshed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Need {
+    #[default]
+    None,
+    /// It is due.
+    Due,
+    /// Its data is being moved.
+    Moves,
 }
 
 /// Patrol reads.
@@ -52,8 +67,10 @@ impl Refresh {
         Some(Box::new(Self {
             spec,
             queues: vec![VecDeque::new(); pools],
-            is_due: vec![false; config.geometry.superblock_count() as usize],
-            changed_pools: Vec::new(),
+            states: vec![Need::None; config.geometry.superblock_count() as usize],
+            listed: 0,
+            moving: 0,
+            next_pool: 0,
             patrol: spec.patrol.map(|every| Patrol { every, next: 0, left: 0, event: None, is_due: false }),
             counters: RefreshCounters::default(),
         }))
@@ -62,7 +79,7 @@ impl Refresh {
     /// Bytes for a drive with so many superblocks and pools.
     pub(super) fn memory(config: &PageConfig, pools: u64) -> u64 {
         let superblocks = u64::from(config.geometry.superblock_count());
-        let each = size_of::<bool>() as u64 + size_of::<SuperblockId>() as u64;
+        let each = size_of::<Need>() as u64 + size_of::<SuperblockId>() as u64;
         let queues = pools * size_of::<VecDeque<SuperblockId>>() as u64;
         if config.refresh.is_some() { size_of::<Self>() as u64 + superblocks * each + queues } else { 0 }
     }
@@ -95,27 +112,34 @@ impl BlockManager {
         let pool = self.pool_of(superblock);
         let is_closed = self.table.state(superblock) == State::Closed;
         let Some(refresh) = &mut self.refresh else { return };
-        if !is_closed || refresh.is_due[superblock.index()] || !refresh.exceeds(media, psn) {
+        if !is_closed || refresh.states[superblock.index()] != Need::None || !refresh.exceeds(media, psn) {
             return;
         }
-        refresh.is_due[superblock.index()] = true;
+        refresh.states[superblock.index()] = Need::Due;
         refresh.queues[pool as usize].push_back(superblock);
-        if !refresh.changed_pools.contains(&pool) && !self.planted.is(Sabotage::RefreshForgotten) {
-            refresh.changed_pools.push(pool);
-        }
+        refresh.listed += 1;
     }
 
-    /// A pool with superblocks that have become due since collection looked last.
+    /// True if another superblock may be refreshed now, in whatever pool it is.
     #[inline]
-    pub(in crate::page) fn pool_to_refresh(&mut self) -> Option<u32> {
-        self.refresh.as_mut()?.changed_pools.pop()
+    pub(in crate::page) fn takes_refresh(&self) -> bool {
+        let takes = |refresh: &Refresh| refresh.listed > 0 && refresh.moving < refresh.spec.parallel;
+        self.refresh.as_deref().is_some_and(takes) && !self.planted.is(Sabotage::RefreshForgotten)
     }
 
-    /// True if a pool has superblocks that are listed as due.
+    /// True if a pool has superblocks that are listed as due, and one of them may be refreshed now.
     #[inline]
     pub(in crate::page) fn may_refresh(&self, pool: u32) -> bool {
-        let listed = |refresh: &Refresh| !refresh.queues[pool as usize].is_empty();
-        !self.planted.is(Sabotage::RefreshForgotten) && self.refresh.as_deref().is_some_and(listed)
+        let is_listed = |refresh: &Refresh| !refresh.queues[pool as usize].is_empty();
+        self.takes_refresh() && self.refresh.as_deref().is_some_and(is_listed)
+    }
+
+    /// The pool that is asked for a due superblock next: each in turn.
+    pub(in crate::page) fn next_pool_to_refresh(&mut self) -> u32 {
+        let pools = self.pools.len() as u32;
+        let Some(refresh) = &mut self.refresh else { return 0 };
+        refresh.next_pool = (refresh.next_pool + 1) % pools;
+        refresh.next_pool
     }
 
     /// The superblock of a pool that is refreshed next, if its data finds a place.
@@ -124,29 +148,41 @@ impl BlockManager {
             return None;
         }
         while let Some(superblock) = self.refresh.as_ref()?.queues[pool as usize].front().copied() {
-            let is_due = self.refresh.as_ref()?.is_due[superblock.index()];
-            if is_due && self.table.state(superblock) == State::Closed {
-                let free = self.pools[pool as usize].free.len();
-                if !self.copies_fit(pool, free, self.table.valid(superblock)) {
-                    return None;
-                }
-                let refresh = self.refresh.as_mut()?;
-                refresh.queues[pool as usize].pop_front();
-                refresh.counters.superblocks += 1;
-                return Some(superblock);
+            let need = self.refresh.as_ref()?.states[superblock.index()];
+            let is_due = need == Need::Due && self.table.state(superblock) == State::Closed;
+            let free = self.pools[pool as usize].free.len();
+            if is_due && !self.copies_fit(pool, free, self.table.valid(superblock)) {
+                return None;
             }
             let refresh = self.refresh.as_mut()?;
             refresh.queues[pool as usize].pop_front();
-            refresh.is_due[superblock.index()] = false;
+            refresh.listed -= 1;
+            if is_due {
+                refresh.counters.superblocks += 1;
+                return Some(superblock);
+            }
+            if need == Need::Due {
+                refresh.states[superblock.index()] = Need::None;
+            }
         }
         None
     }
 
-    /// A superblock has become a victim: its data is moved, for whatever reason.
+    /// A superblock has become a victim, for refresh or for another reason. Either way its data is moved.
     #[inline]
-    pub(in crate::page) fn note_moved(&mut self, superblock: SuperblockId) {
+    pub(in crate::page) fn note_moved(&mut self, superblock: SuperblockId, is_refresh: bool) {
         if let Some(refresh) = &mut self.refresh {
-            refresh.is_due[superblock.index()] = false;
+            refresh.states[superblock.index()] = if is_refresh { Need::Moves } else { Need::None };
+            refresh.moving += u32::from(is_refresh);
+        }
+    }
+
+    /// A victim has been erased or retired.
+    #[inline]
+    pub(super) fn note_refreshed(&mut self, superblock: SuperblockId) {
+        if let Some(refresh) = &mut self.refresh {
+            let need = std::mem::take(&mut refresh.states[superblock.index()]);
+            refresh.moving -= u32::from(need == Need::Moves);
         }
     }
 
@@ -208,12 +244,12 @@ impl BlockManager {
         let Some(refresh) = &self.refresh else { return };
         for (pool, chosen) in (0..).zip(&self.pools) {
             let waits = chosen.is_moving() || chosen.stuck || !chosen.gc.victims.is_empty() || chosen.free.len() < 2;
-            let is_listed = |pool: u32| refresh.changed_pools.contains(&pool);
-            if waits || is_listed(pool) {
+            if waits || refresh.moving == refresh.spec.parallel {
                 continue;
             }
             for superblock in &refresh.queues[pool as usize] {
-                let is_due = refresh.is_due[superblock.index()] && self.table.state(*superblock) == State::Closed;
+                let is_due = refresh.states[superblock.index()] == Need::Due;
+                let is_due = is_due && self.table.state(*superblock) == State::Closed;
                 assert!(!is_due, "{superblock} of pool {pool} is due for refresh, and nothing refreshes it");
             }
         }

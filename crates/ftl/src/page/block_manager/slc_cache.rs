@@ -174,6 +174,7 @@ impl BlockManager {
             && !timer.is_idle()
             && !chosen.gc.active
             && chosen.gc.failing.is_empty()
+            && !self.may_refresh(pool)
             && chosen.queue.waiting.is_empty()
             && chosen.gc.victims.iter().all(|victim| victim.cause == flash::backend::Cause::Fold)
     }
@@ -231,6 +232,7 @@ impl BlockManager {
 
     /// A victim has been erased or retired.
     pub(in crate::page) fn note_gone(&mut self, pool: u32, superblock: SuperblockId) {
+        self.note_refreshed(superblock);
         let gone = u32::from(!self.planted.is(Sabotage::CacheNeverEmpties));
         if let Some(cache) = self.cache_of(pool, superblock) {
             let level = &mut cache.levels[pool as usize];

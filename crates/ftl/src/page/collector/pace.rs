@@ -201,7 +201,8 @@ impl Collector<'_> {
     fn paced(&mut self, flash: &mut Flash<'_>, pool: u32) -> u32 {
         let most = self.blocks.gc.parallel;
         let gc = &self.blocks.pools[pool as usize].gc;
-        let collects = gc.active || !gc.victims.is_empty() || !gc.failing.is_empty();
+        let collects =
+            gc.active || !gc.victims.is_empty() || !gc.failing.is_empty() || self.blocks.may_refresh(pool);
         if self.blocks.kind_in(pool) == Holds::Pages || !collects {
             return most;
         }
@@ -229,6 +230,7 @@ impl Collector<'_> {
             && chosen.gc.victims.iter().all(|v| matches!(v.cause, Cause::Gc | Cause::Fold));
         chosen.free.len() <= 1 + chosen.kept_for_copies()
             || !for_garbage
+            || self.blocks.may_refresh(pool)
             || !chosen.queue.waiting.is_empty()
             || self.blocks.gave_up
             || self.writer.unplaced.iter().any(|waiting| !waiting.is_empty())

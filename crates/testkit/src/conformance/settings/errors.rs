@@ -5,7 +5,7 @@ use base::units::{Bytes, Rate, Ratio, Span, Temperature};
 use flash::backend::{Controllers, Decoders, Order, PlaneReadSpec, ReadScope, Transfer};
 use flash::nand::ErrorTable;
 use flash::spec::{DecodeSpec, EccSpec, ErrorSpec, SoftSpec};
-use ssd::{CheckpointSpec, CopyStreamsSpec, DiscardSpec, FlashSpec, RefreshSpec, Spec};
+use ssd::{CheckpointSpec, CopyStreamsSpec, DiscardSpec, FlashSpec, HostStreamsSpec, RefreshSpec, Spec, StreamsSpec};
 
 use super::{Book, buffer, set_planes, short};
 
@@ -134,7 +134,8 @@ impl Book {
         add("streams of copies", &|spec| {
             spec.flash.custom_part.as_mut().expect("a part of its own").geometry.blocks_per_plane += 8;
             spec.ftl.over_provisioning = Some(Ratio::new(0.7));
-            spec.ftl.streams.copies = CopyStreamsSpec::EVERY[1];
+            let host = HostStreamsSpec::Size { limits: vec![Bytes::new(2048)] };
+            spec.ftl.streams = StreamsSpec { host, copies: CopyStreamsSpec::EVERY[1] };
         });
     }
 
