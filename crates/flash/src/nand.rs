@@ -20,10 +20,10 @@ pub use fault::{Failing, FaultSpec, Faults};
 pub use geometry::{Geometry, GeometryError};
 pub use image::Image;
 pub(crate) use mask::copy_between_units;
-pub use mask::{copy_from_unit, copy_into_unit, is_whole_unit, ranges, run_into_list};
+pub use mask::{SectorMask, copy_from_unit, copy_into_unit, is_whole_unit, ranges, run_into_list};
 pub use media::{
-    BackingStore, BlockBirth, BlockRecord, Contradiction, ErrorCounters, Held, ImageRecord, Media, Mode,
-    PageErrors, ProgrammedSlot, SlotRecord, SnapshotError, Stream, Target,
+    BackingStore, BlockBirth, BlockRecord, Contradiction, ErrorCounters, Held, ImageRecord, Media, Mode, PageErrors,
+    ProgrammedSlot, SlotRecord, SnapshotError, Stream, Target,
 };
 pub(crate) use media::{Contents, SlotRead};
 pub use numbers::{Run, read_numbers, write_numbers};

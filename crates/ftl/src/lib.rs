@@ -49,8 +49,9 @@ pub use page::{
     AgeUnit, CachePoint, Candidate, Candidates, CheckpointSpec, CollectionPolicy, CollectionPool, CopyStreamsSpec,
     Digits, DiscardSpec, FirmwareSpec, GcSpec, HostStreamsSpec, HostWrite, IdleFoldSpec, IdleGcSpec, PaceSpec,
     PageConfig, PageFtl, ParseDigitsError, PlacementPolicy, PlacementPool, PlacementPools, PlacementSpec,
-    RefreshCounters, RefreshSpec, SlcCacheCounters, SlcCacheSpec, StreamCounters, StreamPolicy, StreamsSpec, UnmappedReads, VictimPolicy, VictimSpec,
-    WhenFull, register_collection_policy, register_placement_policy, register_stream_policy, register_victim_policy,
+    RefreshCounters, RefreshSpec, SlcCacheCounters, SlcCacheSpec, StreamCounters, StreamPolicy, StreamsSpec,
+    UnmappedReads, VictimPolicy, VictimSpec, WhenFull, register_collection_policy, register_placement_policy,
+    register_stream_policy, register_victim_policy,
 };
 pub use port::{
     Background, Flash, FlushLog, Ftl, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, PowerCycle,

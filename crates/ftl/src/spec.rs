@@ -14,7 +14,8 @@ use crate::kind::FtlKind;
 use crate::log_block::LogSpec;
 use crate::map_unit::MapSpec;
 use crate::page::{
-    CheckpointSpec, DiscardSpec, FirmwareSpec, GcSpec, PlacementSpec, RefreshSpec, SlcCacheSpec, StreamsSpec, UnmappedReads,
+    CheckpointSpec, DiscardSpec, FirmwareSpec, GcSpec, PlacementSpec, RefreshSpec, SlcCacheSpec, StreamsSpec,
+    UnmappedReads,
 };
 use crate::slc_mlc::SlcMlcSpec;
 use crate::toolkit::WearSpec;
@@ -32,8 +33,9 @@ pub struct FtlSpec {
     /// Numbers for an FTL or a map unit of the program, which gives them a meaning.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, f64>,
-    /// The size of a mapping unit, which one map entry points to: a page or an even part of one. A page if missing, but
-    /// no more than 32KiB.
+    /// The size of a mapping unit, which one map entry points to: a page, an even part of one, or the pages of several planes of
+    /// a die (page-mapped FTL, parts with multi-plane commands), at most 64KiB. A page if missing, but no more than 32KiB. A write
+    /// of a part of a unit reads the others first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map_unit: Option<Bytes>,
     /// Share of the flash that the host does not see; 7% if neither this key nor `capacity` is given.

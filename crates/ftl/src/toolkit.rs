@@ -23,7 +23,7 @@ pub(crate) use gates::Gates;
 pub(crate) use holes::Holes;
 pub(crate) use map::Map;
 pub(crate) use minima::Minima;
-pub(crate) use program::{Programmed, add_copy, add_read, give_unit, push_unit, read_rest};
+pub(crate) use program::{Programmed, add_copy, add_read, give_unit, move_parts, push_unit, read_rest};
 pub(crate) use reads::{Reads, scan_time};
 pub(crate) use single_pages::single_page_faults;
 pub(crate) use versions::Versions;

@@ -23,7 +23,7 @@ use std::collections::VecDeque;
 use base::engine::{Handle, Slab};
 use base::units::Lpn;
 use flash::backend::{Payload, SlotContent};
-use flash::nand::{Sector, SectorKind};
+use flash::nand::{Sector, SectorKind, SectorMask};
 
 use ftl::{Origin, Planted, Sabotage};
 
@@ -41,7 +41,7 @@ use superblocks::Superblocks;
 pub(crate) struct Found {
     pub(crate) entry: Handle<Entry>,
     /// Sectors that the buffer has; all of them if the unit was discarded.
-    pub(crate) mask: u64,
+    pub(crate) mask: SectorMask,
     pub(crate) zeros: bool,
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct Buffer {
     size: ResolvedBuffer,
     /// Sectors of a unit, and the mask of all of them.
     sectors: usize,
-    full: u64,
+    full: SectorMask,
     /// Sectors in the buffer.
     held: u64,
     entries: Slab<Entry>,
@@ -162,7 +162,7 @@ impl Buffer {
         &mut self,
         lpn: Lpn,
         set: u32,
-        mask: u64,
+        mask: SectorMask,
         (data, at): (&[S], i32),
         origin: Origin,
     ) -> Taken {
@@ -210,7 +210,7 @@ impl Buffer {
 
     /// Sectors in a mask. Nearly all masks are whole or empty.
     #[inline]
-    fn count_sectors(&self, mask: u64) -> u64 {
+    fn count_sectors(&self, mask: SectorMask) -> u64 {
         match mask & self.full {
             0 => 0,
             whole if whole == self.full => self.sectors as u64,
@@ -289,7 +289,7 @@ impl Buffer {
             if self.data.is_present() {
                 self.data.empty(handle.index());
             }
-            self.entries[handle].mask = u64::MAX;
+            self.entries[handle].mask = SectorMask::MAX;
         }
         if counts {
             *self.count(now) += 1;
@@ -305,7 +305,7 @@ impl Buffer {
     pub(crate) fn find(&self, lpn: Lpn) -> Option<Found> {
         let entry = self.index.get(&self.entries, lpn)?;
         let (mask, zeros) = (self.entries[entry].mask, self.entries[entry].is_discarded());
-        Some(Found { entry, mask: if zeros { u64::MAX } else { mask }, zeros })
+        Some(Found { entry, mask: if zeros { SectorMask::MAX } else { mask }, zeros })
     }
 
     /// Discards a unit. If flushes were to wait for its content, returns their epoch: they go on waiting until the caller
@@ -383,7 +383,7 @@ mod tests {
         Buffer::new(ResolvedBuffer { units: 4, high: 2, low: 1, ..ResolvedBuffer::default() }, SectorKind::Stamp, 4, 2)
     }
 
-    pub(super) fn take(buffer: &mut Buffer, lpn: u32, mask: u64, stamp: u64) -> Taken {
+    pub(super) fn take(buffer: &mut Buffer, lpn: u32, mask: SectorMask, stamp: u64) -> Taken {
         buffer.take(Lpn::new(lpn), 0, mask, (&[0, 1, 2, 3].map(|i| Stamp(stamp * 10 + i)), 0), Origin::default())
     }
 

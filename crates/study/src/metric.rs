@@ -8,8 +8,8 @@ mod fairness;
 mod log;
 mod map;
 mod merges;
-mod slc;
 mod refresh;
+mod slc;
 mod slc_cache;
 mod words;
 
@@ -27,8 +27,8 @@ use fairness::{FairStat, FlowStat, Requests};
 use log::LogStat;
 use map::MapStat;
 use merges::MergeStat;
-use slc::SlcStat;
 use refresh::RefreshStat;
+use slc::SlcStat;
 use slc_cache::SlcCacheStat;
 
 pub(crate) use catalogue::every;

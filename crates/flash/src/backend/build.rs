@@ -4,7 +4,7 @@ use base::engine::Handle;
 use base::units::SuperblockId;
 
 use super::{Backend, Cause, Class, Command, List, Op, Slot, SlotContent, SlotMut, SlotRef};
-use crate::nand::{Mode, Stream, Target};
+use crate::nand::{Mode, SectorMask, Stream, Target};
 
 impl Backend {
     /// Opens a command list. `tag` is the FTL's own number, which comes back with the list.
@@ -93,7 +93,7 @@ impl Backend {
 
     /// Copies the sectors of a mask from one slot to another.
     #[inline]
-    pub fn copy_payload(&mut self, from: SlotRef, into: SlotRef, mask: u64) {
+    pub fn copy_payload(&mut self, from: SlotRef, into: SlotRef, mask: SectorMask) {
         if self.payload.is_present() {
             self.payload.copy([from.0 as usize, into.0 as usize], mask);
         }

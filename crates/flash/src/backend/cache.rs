@@ -4,6 +4,7 @@
 //! and any two programs of a die do, whoever wants them and wherever they are (ONFI: Read Cache Random, Page Cache
 //! Program).
 
+use crate::nand::SectorMask;
 use base::engine::{EventQueue, Handle};
 use base::units::{Span, Time};
 
@@ -64,7 +65,7 @@ impl Backend {
         let [to, from] = [there, next].map(|handle| self.table.first_slot(handle));
         let slots = self.table.commands[there].count.min(self.table.commands[next].count) as usize;
         if self.payload.is_present() {
-            (0..slots).for_each(|i| self.payload.copy([from + i, to + i], u64::MAX));
+            (0..slots).for_each(|i| self.payload.copy([from + i, to + i], SectorMask::MAX));
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::num::NonZeroU32;
 
-use crate::nand::{Mode, Stream, Target};
+use crate::nand::{Mode, SectorMask, Stream, Target};
 use base::engine::Handle;
 use base::nonmax::NonMaxU32;
 use base::units::{DieId, Lpn, Psn, Span, Time};
@@ -393,7 +393,7 @@ pub struct Slot {
     pub at: i32,
     /// The sectors that the owner writes or reads, one bit each. For a copy-back that moves sectors: those that come
     /// from the payload and not from the source page.
-    pub mask: u64,
+    pub mask: SectorMask,
     /// True if the FTL knows `lpn` beforehand.
     pub expected: bool,
     /// True if the data is unreadable.

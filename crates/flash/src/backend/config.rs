@@ -243,6 +243,7 @@ impl Timing {
         let slot_bytes = unit + Bytes::new(share);
         let slots = geometry.row_slots() * one_shot;
         let sectors = 0..=slots * geometry.sectors;
+        let planes = u64::from(geometry.planes_per_unit);
         Ok(Self {
             read: part.timing.read.clone(),
             program: part.timing.program.clone(),
@@ -253,10 +254,10 @@ impl Timing {
             one_shot,
             paired: 1,
             gang: 1,
-            command: part.bus.command,
+            command: part.bus.command * planes,
             cycles: Cycles {
-                page_in: part.bus.t_adl,
-                page_out: part.bus.change_column + part.bus.t_ccs,
+                page_in: part.bus.t_adl * planes,
+                page_out: (part.bus.change_column + part.bus.t_ccs) * planes,
                 turnaround: part.bus.t_rhw,
                 busy: part.bus.t_wb,
                 status: part.bus.status,

@@ -6,8 +6,8 @@
 use std::ops::Range;
 
 use crate::nand::{
-    Contents, Sector, SectorKind, Stamp, copy_between_units, copy_from_unit, copy_into_unit, encode, is_whole_unit,
-    ranges, run_into_list,
+    Contents, Sector, SectorKind, SectorMask, Stamp, copy_between_units, copy_from_unit, copy_into_unit, encode,
+    is_whole_unit, ranges, run_into_list,
 };
 
 /// The content of numbered slots.
@@ -45,7 +45,7 @@ impl SlotContent<'_> {
 
     /// Copies the sectors of a mask into a list in which the slot, of `sectors` sectors, begins at `at`.
     #[inline]
-    pub fn copy_into_list<S: Sector>(self, mask: u64, sectors: u32, (list, at): (&mut [S], i32)) {
+    pub fn copy_into_list<S: Sector>(self, mask: SectorMask, sectors: u32, (list, at): (&mut [S], i32)) {
         match self {
             Self::Sectors(all) => copy_from_unit(mask, all, (list, at)),
             Self::Run(first) => run_into_list(mask, (first, sectors as usize), (list, at)),
@@ -63,13 +63,13 @@ pub struct SlotMut<'a> {
 impl SlotMut<'_> {
     /// Puts the sectors of a mask, from a list in which the slot begins at `at`.
     #[inline]
-    pub fn put_part<S: Sector>(self, mask: u64, (list, at): (&[S], i32)) {
+    pub fn put_part<S: Sector>(self, mask: SectorMask, (list, at): (&[S], i32)) {
         self.payload.put_part(self.place, mask, (list, at));
     }
 
     /// Puts the sectors of a mask of another slot's content, from its sector `at` on; the others stay.
     #[inline]
-    pub fn put_content(self, mask: u64, (content, at): (SlotContent<'_>, u32)) {
+    pub fn put_content(self, mask: SectorMask, (content, at): (SlotContent<'_>, u32)) {
         let Self { payload, place } = self;
         let bytes = payload.kind.bytes();
         let is_whole = is_whole_unit(mask, payload.sectors);
@@ -206,7 +206,7 @@ impl Payload {
 
     /// Puts the sectors of a mask into a slot, from a list in which the slot begins at `at`.
     #[inline]
-    pub fn put_part<S: Sector>(&mut self, place: usize, mask: u64, (list, at): (&[S], i32)) {
+    pub fn put_part<S: Sector>(&mut self, place: usize, mask: SectorMask, (list, at): (&[S], i32)) {
         if !self.is_present() {
             return;
         }
@@ -278,7 +278,7 @@ impl Payload {
     }
 
     /// Copies the sectors of a mask from the scratch slot to another.
-    pub(super) fn fill_from_scratch(&mut self, place: usize, mask: u64) {
+    pub(super) fn fill_from_scratch(&mut self, place: usize, mask: SectorMask) {
         let (scratch, bytes) = (std::mem::take(&mut self.scratch), self.kind.bytes());
         copy_between_units(mask, &scratch, self.of(place), bytes);
         self.scratch = scratch;
@@ -286,15 +286,15 @@ impl Payload {
 
     /// Copies the sectors of a mask from one slot to another.
     #[inline]
-    pub(super) fn copy(&mut self, [from, into]: [usize; 2], mask: u64) {
+    pub(super) fn copy(&mut self, [from, into]: [usize; 2], mask: SectorMask) {
         // Most slots are copied whole.
         match self.run(from) {
-            Some(first) if mask == u64::MAX => self.put_run(into, first),
+            Some(first) if mask == SectorMask::MAX => self.put_run(into, first),
             _ => self.copy_sectors([from, into], mask),
         }
     }
 
-    fn copy_sectors(&mut self, [from, into]: [usize; 2], mask: u64) {
+    fn copy_sectors(&mut self, [from, into]: [usize; 2], mask: SectorMask) {
         [from, into].into_iter().for_each(|place| _ = self.of(place));
         let (from, into, bytes) = (self.range(from), self.range(into), self.kind.bytes());
         for Range { start, end } in ranges(mask, self.sectors) {
@@ -331,7 +331,7 @@ mod tests {
         Empty(usize),
         /// All sectors of a slot, of one write or of two.
         Put(usize, u8, bool),
-        Copy([usize; 2], u64),
+        Copy([usize; 2], SectorMask),
         /// One sector of a slot.
         Change(usize, usize, u8),
     }
@@ -341,7 +341,7 @@ mod tests {
         prop_oneof![
             slot().prop_map(Step::Empty),
             (slot(), 1_u8.., any::<bool>()).prop_map(|(slot, first, run)| Step::Put(slot, first, run)),
-            ([slot(), slot()], prop_oneof![Just(u64::MAX), 0..16_u64])
+            ([slot(), slot()], prop_oneof![Just(SectorMask::MAX), 0..16 as SectorMask])
                 .prop_map(|(slots, mask)| Step::Copy(slots, mask)),
             (slot(), 0..SECTORS, any::<u8>()).prop_map(|(slot, sector, to)| Step::Change(slot, sector, to)),
         ]
@@ -350,7 +350,7 @@ mod tests {
     /// Compares the payload with a list of all sectors.
     fn agrees<S: Sector>(steps: &[Step], of: impl Fn(u8, u32) -> S) {
         let mut payload = Payload::new(S::KIND, SECTORS as u32);
-        let (bytes, whole) = (S::KIND.bytes(), u64::MAX >> (64 - SECTORS));
+        let (bytes, whole) = (S::KIND.bytes(), SectorMask::MAX >> (128 - SECTORS));
         payload.resize(SLOTS);
         let mut list = vec![vec![S::default(); SECTORS]; SLOTS];
         (0..SLOTS).for_each(|slot| payload.empty(slot));
@@ -403,7 +403,7 @@ mod tests {
         payload.resize(SLOTS);
         payload.put_part(0, 0xf, (&[4, 5, 6, 7].map(Stamp), 0));
         payload.put_part(1, 0xf, (&[4, 5, 6, 8].map(Stamp), 0));
-        payload.copy([0, 2], u64::MAX);
+        payload.copy([0, 2], SectorMask::MAX);
         assert_eq!(payload.runs, [Some(Stamp(4)), None, Some(Stamp(4)), None, None]);
     }
 }

@@ -38,8 +38,11 @@ pub struct Geometry {
     pub pages: u32,
     /// Mapping units in a page.
     pub slots: u32,
-    /// Sectors in a mapping unit, at most 64.
+    /// Sectors in a mapping unit, at most 128.
     pub sectors: u32,
+    /// Planes of the chip that act as one plane here, because a mapping unit lies on all of them. `planes` counts them as one, and
+    /// a page here has a page of each.
+    pub planes_per_unit: u32,
     by_sectors: Divisor,
     by_superblock_slots: Divisor,
     by_row_slots: Divisor,
@@ -61,7 +64,7 @@ pub enum GeometryError {
         /// Planes that one command works on.
         stripe: u32,
     },
-    /// More sectors in a mapping unit than a 64-bit mask names.
+    /// More sectors in a mapping unit than a [`SectorMask`](super::SectorMask) has bits.
     UnitTooLarge(u32),
     /// More slots than 32 bits number.
     TooLarge(u128),
@@ -75,7 +78,7 @@ impl fmt::Display for GeometryError {
                 write!(f, "{planes} planes do not divide into commands of {stripe}: use a divisor of {planes}")
             }
             Self::UnitTooLarge(sectors) => {
-                write!(f, "a mapping unit of {sectors} sectors: at most 64 sectors (32KiB) are possible")
+                write!(f, "a mapping unit of {sectors} sectors: at most 128 sectors (64KiB) are possible")
             }
             Self::TooLarge(slots) => {
                 write!(f, "{slots} mapping units: at most 4294967294 are possible, use a larger mapping unit")
@@ -85,10 +88,17 @@ impl fmt::Display for GeometryError {
 }
 
 impl Geometry {
+    /// The array whose planes are so many planes of the chip each.
+    #[must_use]
+    pub const fn with_planes_per_unit(mut self, planes: u32) -> Self {
+        self.planes_per_unit = planes;
+        self
+    }
+
     /// Checks a shape. `planes` counts those of ganged chips together.
     ///
     /// # Errors
-    /// If a dimension is zero, the stripe does not divide the planes, a mapping unit has more than 64
+    /// If a dimension is zero, the stripe does not divide the planes, a mapping unit has more than 128
     /// sectors, or there are more slots than 32 bits can number.
     #[allow(clippy::too_many_arguments)] // Nine dimensions are what flash has; they are named at the one call.
     pub fn new(
@@ -119,7 +129,7 @@ impl Geometry {
         if !planes.is_multiple_of(stripe) {
             return Err(GeometryError::Stripe { planes, stripe });
         }
-        if sectors > 64 {
+        if sectors > 128 {
             return Err(GeometryError::UnitTooLarge(sectors));
         }
         let total: u128 = dimensions[..4].iter().chain(&dimensions[5..8]).map(|(n, _)| u128::from(*n)).product();
@@ -136,6 +146,7 @@ impl Geometry {
             pages,
             slots,
             sectors,
+            planes_per_unit: 1,
             by_sectors: Divisor::new(sectors),
             by_superblock_slots: Divisor::new(stripe * pages * slots),
             by_row_slots: Divisor::new(stripe * slots),

@@ -5,17 +5,20 @@ use std::ops::Range;
 use super::sector::{decode, encode};
 use super::{Sector, Stamp};
 
+/// A bit for each sector of a mapping unit, of at most 128 (64 KiB).
+pub type SectorMask = u128;
+
 /// The ranges of adjacent sectors in a mask, of a mapping unit with this many sectors. Most masks have one.
 #[inline]
-pub fn ranges(mask: u64, sectors: usize) -> impl Iterator<Item = Range<usize>> {
-    let mut left = if sectors < 64 { mask & ((1 << sectors) - 1) } else { mask };
+pub fn ranges(mask: SectorMask, sectors: usize) -> impl Iterator<Item = Range<usize>> {
+    let mut left = if sectors < 128 { mask & ((1 << sectors) - 1) } else { mask };
     std::iter::from_fn(move || {
         if left == 0 {
             return None;
         }
         let start = left.trailing_zeros();
         let end = start + (left >> start).trailing_ones();
-        left = if end < 64 { left >> end << end } else { 0 };
+        left = if end < 128 { left >> end << end } else { 0 };
         Some(start as usize..end as usize)
     })
 }
@@ -29,14 +32,14 @@ fn shifted(range: &Range<usize>, at: i32) -> Range<usize> {
 
 /// True if a mask has all sectors of a mapping unit.
 #[inline]
-pub const fn is_whole_unit(mask: u64, sectors: usize) -> bool {
+pub const fn is_whole_unit(mask: SectorMask, sectors: usize) -> bool {
     mask.trailing_ones() as usize >= sectors
 }
 
 /// Copies the sectors of a mask into the bytes of a mapping unit, from a list of sectors in which the mapping unit begins at
 /// `at`. That is negative if the list begins inside it.
 #[inline]
-pub fn copy_into_unit<S: Sector>(mask: u64, (list, at): (&[S], i32), unit: &mut [u8]) {
+pub fn copy_into_unit<S: Sector>(mask: SectorMask, (list, at): (&[S], i32), unit: &mut [u8]) {
     let bytes = S::KIND.bytes().max(1);
     let sectors = unit.len() / bytes;
     if is_whole_unit(mask, sectors) {
@@ -49,7 +52,7 @@ pub fn copy_into_unit<S: Sector>(mask: u64, (list, at): (&[S], i32), unit: &mut 
 
 /// Copies the sectors of a mask from the bytes of a mapping unit into a list, as [`copy_into_unit`] copies them out of it.
 #[inline]
-pub fn copy_from_unit<S: Sector>(mask: u64, unit: &[u8], (list, at): (&mut [S], i32)) {
+pub fn copy_from_unit<S: Sector>(mask: SectorMask, unit: &[u8], (list, at): (&mut [S], i32)) {
     let bytes = S::KIND.bytes().max(1);
     let sectors = unit.len() / bytes;
     if is_whole_unit(mask, sectors) {
@@ -62,7 +65,7 @@ pub fn copy_from_unit<S: Sector>(mask: u64, unit: &[u8], (list, at): (&mut [S], 
 
 /// Copies the sectors of a mask from one mapping unit to another, with sectors of this many bytes.
 #[inline]
-pub(crate) fn copy_between_units(mask: u64, from: &[u8], into: &mut [u8], bytes: usize) {
+pub(crate) fn copy_between_units(mask: SectorMask, from: &[u8], into: &mut [u8], bytes: usize) {
     for Range { start, end } in ranges(mask, into.len() / bytes.max(1)) {
         into[start * bytes..end * bytes].copy_from_slice(&from[start * bytes..end * bytes]);
     }
@@ -71,7 +74,7 @@ pub(crate) fn copy_between_units(mask: u64, from: &[u8], into: &mut [u8], bytes:
 /// Puts the sectors of a mask of a mapping unit into a list in which it begins at `at`. Its first sector determines all.
 #[inline(always)]
 #[allow(clippy::inline_always)] // Every unit of a verified read passes it.
-pub fn run_into_list<S: Sector>(mask: u64, (first, sectors): (Stamp, usize), (list, at): (&mut [S], i32)) {
+pub fn run_into_list<S: Sector>(mask: SectorMask, (first, sectors): (Stamp, usize), (list, at): (&mut [S], i32)) {
     let fill = |first: Stamp, into: &mut [S]| {
         (0..).zip(into).for_each(|(i, into)| *into = S::decode(&first.following(i).0.to_le_bytes()));
     };
@@ -92,12 +95,12 @@ mod tests {
     proptest! {
         #[test]
         fn the_sectors_of_a_mask_are_copied_and_no_others(
-            mask in any::<u64>(), whole in any::<bool>(), sectors in 1..=64_usize, from in 0..64_usize, behind in 0..9_usize,
+            mask in any::<SectorMask>(), whole in any::<bool>(), sectors in 1..=128_usize, from in 0..128_usize, behind in 0..9_usize,
         ) {
             // A list that begins inside the mapping unit, or some sectors before it.
             let from = from.min(sectors - 1);
             for (at, first) in [(-(from as i32), from), (from as i32, 0)] {
-                let mask = (if whole { u64::MAX } else { mask }) >> first << first;
+                let mask = (if whole { SectorMask::MAX } else { mask }) >> first << first;
                 let of = |i: usize| (i as i32 + at) as usize;
                 let mut list: Vec<Stamp> = (0..of(sectors) + behind).map(|i| Stamp(i as u64)).collect();
                 let encoded = |unit: &[Stamp]| {
@@ -130,8 +133,8 @@ mod tests {
         }
 
         #[test]
-        fn the_ranges_have_the_sectors_of_the_mask(mask in any::<u64>(), sparse in any::<u64>(), sectors in 0..=64_usize) {
-            for mask in [mask, mask & sparse, mask | sparse, 0, u64::MAX] {
+        fn the_ranges_have_the_sectors_of_the_mask(mask in any::<SectorMask>(), sparse in any::<SectorMask>(), sectors in 0..=128_usize) {
+            for mask in [mask, mask & sparse, mask | sparse, 0, SectorMask::MAX] {
                 let ranges: Vec<_> = ranges(mask, sectors).collect();
                 let wanted: Vec<usize> = (0..sectors).filter(|i| mask >> i & 1 != 0).collect();
                 prop_assert_eq!(ranges.iter().cloned().flatten().collect::<Vec<_>>(), wanted);

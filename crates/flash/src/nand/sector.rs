@@ -111,8 +111,8 @@ impl Sector for () {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp(pub u64);
 
-/// Bits of a preconditioned sector's stamp that hold its address: 2^32 mapping units of up to 64 sectors.
-const ADDRESS_BITS: u32 = 38;
+/// Bits of a preconditioned sector's stamp that hold its address: 2^32 mapping units of up to 128 sectors.
+const ADDRESS_BITS: u32 = 39;
 /// Bits between the address and the highest bit: the low bits of the version.
 const VERSION_BITS: u32 = 63 - ADDRESS_BITS;
 

@@ -5,7 +5,7 @@
 //! buses, and consecutive rows to consecutive dies of the superchip.
 
 use base::units::Lpn;
-use flash::nand::Geometry;
+use flash::nand::{Geometry, SectorMask};
 
 /// The shape of the drive in superchips.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -76,9 +76,9 @@ impl Layout {
 
     /// The sectors that a transfer is charged for: all buses take as long as the one with the most sectors.
     #[inline]
-    pub(crate) fn bus_sectors(&self, mask: u64) -> u32 {
+    pub(crate) fn bus_sectors(&self, mask: SectorMask) -> u32 {
         // One bus has every `buses`-th sector.
-        let bus = (0..self.sectors).step_by(self.buses as usize).fold(0, |bus, sector| bus | 1_u64 << sector);
+        let bus = (0..self.sectors).step_by(self.buses as usize).fold(0, |bus: SectorMask, sector| bus | 1 << sector);
         let most = (0..self.buses).map(|number| (mask & bus << number).count_ones()).max();
         most.unwrap_or(0) * self.buses
     }

@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
 use flash::backend::{Cause, Class, Command, List, Slot};
-use flash::nand::{Media, Spare, Stream, Target};
+use flash::nand::{Media, SectorMask, Spare, Stream, Target};
 
 use super::address::Layout;
 use super::journal::Areas;
@@ -164,7 +164,7 @@ impl FlushLog {
         let image = media.image(self.image(strip, block, page), newest).expect("a page of the log has its content");
         let mut first = 0;
         for row in image.chunks_exact(ROW) {
-            let (lpn, mask) = (Lpn::new(row[0]), u64::from(row[1]) | u64::from(row[2]) << 32);
+            let (lpn, mask) = (Lpn::new(row[0]), SectorMask::from(row[1]) | SectorMask::from(row[2]) << 32);
             found.push((Live { lpn, version: row[3], page: newest }, Saved { lpn, mask, psn, first }));
             first += mask.count_ones();
         }

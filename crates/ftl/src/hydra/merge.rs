@@ -46,7 +46,7 @@ impl HydraFtl {
     pub(super) fn begin(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32, target: u32) {
         let merge = &mut self.merges[number];
         merge.target = target;
-        merge.chips = full_mask(self.mapping.layout.chips);
+        merge.chips = u64::MAX >> (u64::BITS - self.mapping.layout.chips);
         merge.failing.clear();
         merge.erased = false;
         merge.service = Service::NONE;

@@ -4,6 +4,7 @@
 //! one after another. A page that was read goes through the buffer to its program, so the lists of different
 //! controllers overlap (Sung, Sec. 4.4, Fig. 11 and 12).
 
+use flash::nand::SectorMask;
 use std::ops::Range;
 
 use base::engine::Handle;
@@ -261,7 +262,7 @@ impl Merger<'_> {
                     program,
                     Slot { lpn: slot.lpn, version: slot.version, lost: slot.lost, mask: whole, ..Slot::default() },
                 );
-                flash.backend.copy_payload(*place, to, u64::MAX);
+                flash.backend.copy_payload(*place, to, SectorMask::MAX);
             } else if let Some(psn) = sources[offset as usize] {
                 let mut one = vec![None; self.blocks.pages as usize];
                 one[offset as usize] = Some(psn);

@@ -118,7 +118,12 @@ impl BlockManager {
         let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum();
         let sets = members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
         let victims = 2 * Victims::memory(&config.gc.victim, geometry);
-        BlockTable::memory(geometry) + pools + sets + victims + SlcCache::memory(config) + Refresh::memory(config, 2 * groups)
+        BlockTable::memory(geometry)
+            + pools
+            + sets
+            + victims
+            + SlcCache::memory(config)
+            + Refresh::memory(config, 2 * groups)
     }
 
     /// The pool that a superblock belongs to.

@@ -112,7 +112,7 @@ impl Family for PageFamily {
     }
 
     fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
-        pages::geometry(site, faults)
+        pages::geometry(site, pages::LargestUnit::Row, faults)
     }
 
     fn units(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
@@ -176,6 +176,10 @@ impl Family for PageFamily {
                                    units"
             );
             faults.add("ftl.map-gather", message, format!("use 1 to {most}"));
+        }
+        if site.flash.plane_reads.is_some() && geometry.planes_per_unit > 1 {
+            let message = "conflicts with ftl.map-unit: a mapping unit lies on several planes, which read together";
+            faults.add("flash.plane-reads", message, "leave it out, or use a mapping unit of a page or less");
         }
         if let Some(cache) = &site.ftl.slc_cache {
             let pools = u64::from(geometry.die_count()) * u64::from(geometry.groups());

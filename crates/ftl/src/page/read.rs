@@ -6,6 +6,7 @@ use flash::backend::{Cause, Class, Slot};
 use super::mapping::L2p;
 use super::{Kind, PageFtl, UnmappedReads};
 use crate::port::{Flash, Owners, PageRead};
+use crate::toolkit::move_parts;
 
 impl PageFtl {
     /// Reads sectors of one mapping unit; [`Owners::read_done`] reports the end. Returns
@@ -56,6 +57,7 @@ impl PageFtl {
         let list = flash.backend.open_list(owners.read_class(wanted.owner), Kind::Read as u32);
         let read = flash.backend.add_read(list, Cause::Host, superblock);
         flash.backend.push_slot(read, wanted.slot(lpn, psn));
+        move_parts(flash.backend, read);
         owners.charge(wanted.owner);
         self.writer.firmware.charge_request();
         self.writer.firmware.dispatch(flash, list);
@@ -102,6 +104,7 @@ impl PageFtl {
             }
         };
         flash.backend.push_slot(command, wanted.slot(lpn, psn));
+        move_parts(flash.backend, command);
     }
 
     /// Ends a read request: submits its lists, one for each die.
@@ -171,5 +174,6 @@ impl PageFtl {
             }
         };
         flash.backend.push_slot(command, wanted.slot(lpn, psn));
+        move_parts(flash.backend, command);
     }
 }

@@ -3,7 +3,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, Psn, Time};
 use flash::backend::List;
-use flash::nand::Media;
+use flash::nand::{Media, SectorMask};
 
 use super::{Flash, Owners, PageWrite};
 
@@ -69,7 +69,7 @@ pub struct Saved {
     /// The mapping unit.
     pub lpn: Lpn,
     /// The sectors, one bit each.
-    pub mask: u64,
+    pub mask: SectorMask,
     /// The page that holds them.
     pub psn: Psn,
     /// The index of the first of them in that page, where they lie without gaps.

@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use base::units::{Lpn, Psn, Span};
 use flash::backend::{CauseSet, Class, List, Slot, SlotContent, SlotMut};
-use flash::nand::Stream;
+use flash::nand::{SectorMask, Stream};
 
 /// The owner of data: a number that only the host side interprets.
 pub type Owner = Option<NonZeroU32>;
@@ -20,7 +20,7 @@ pub struct PageWrite {
     /// mapping unit.
     pub at: i32,
     /// The sectors to be written, one bit each.
-    pub mask: u64,
+    pub mask: SectorMask,
     /// The version of the write.
     pub version: u32,
     /// The place of the other sectors, if a map unit has answered.
@@ -81,7 +81,7 @@ pub struct PageRead {
     /// mapping unit.
     pub at: i32,
     /// The sectors, one bit each.
-    pub mask: u64,
+    pub mask: SectorMask,
 }
 
 impl PageRead {
@@ -188,6 +188,6 @@ pub trait Owners {
 
 /// The mask of all sectors of a mapping unit.
 #[must_use]
-pub const fn full_mask(sectors: u32) -> u64 {
-    if sectors == 64 { u64::MAX } else { (1 << sectors) - 1 }
+pub const fn full_mask(sectors: u32) -> SectorMask {
+    if sectors == SectorMask::BITS { SectorMask::MAX } else { (1 << sectors) - 1 }
 }

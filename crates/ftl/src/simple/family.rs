@@ -116,7 +116,7 @@ impl<F: SimpleFtl> Family for SimpleFamily<F> {
     }
 
     fn geometry(&self, site: &Site<'_>, faults: &mut Faults) -> Option<Geometry> {
-        pages::geometry(site, faults)
+        pages::geometry(site, pages::LargestUnit::Page, faults)
     }
 
     fn units(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {

@@ -9,6 +9,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
 use flash::backend::{Cause, Class, List, Slot};
+use flash::nand::SectorMask;
 use flash::nand::{Mode, Spare, Stream};
 
 use super::disk::Disk;
@@ -125,7 +126,7 @@ impl Collection {
             if disk.interrupted.iter().any(|unit| unit.lpn.get() == page.lpn) {
                 continue;
             }
-            page.slc = gatherer.add_unit(flash, slc, self.cause, (page.lpn, u64::MAX), (i, None));
+            page.slc = gatherer.add_unit(flash, slc, self.cause, (page.lpn, SectorMask::MAX), (i, None));
         }
         gatherer.list()
     }

@@ -3,6 +3,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
 use flash::backend::{Cause, List};
+use flash::nand::SectorMask;
 
 use super::counters::SlcMlcCounters;
 use super::due::Vectors;
@@ -51,7 +52,7 @@ impl Disk {
     }
 
     /// Removes the sectors of a mapping unit from the SLC flash; those in `forced` leave a virtual entry.
-    pub(super) fn drop_sectors(&mut self, lpn: u32, forced: u64) {
+    pub(super) fn drop_sectors(&mut self, lpn: u32, forced: SectorMask) {
         if !self.holds_sectors(lpn) {
             return;
         }
@@ -63,7 +64,7 @@ impl Disk {
     }
 
     /// Accounts for a page copy that has taken these sectors of the SLC flash along.
-    pub(super) fn took_along(&mut self, lpn: u32, sectors: u64) {
+    pub(super) fn took_along(&mut self, lpn: u32, sectors: SectorMask) {
         if sectors != 0 {
             self.counts.assisted += u64::from(sectors.count_ones());
             self.drop_sectors(lpn, full_mask(self.mlc.geometry.sectors));

@@ -1,6 +1,7 @@
 //! Data in transfer: pages to the MLC flash, pages between its blocks, and sectors to the SLC flash. Also the vectors
 //! in which tasks keep them.
 
+use flash::nand::SectorMask;
 use std::collections::VecDeque;
 
 use base::nonmax::NonMaxU32;
@@ -32,9 +33,9 @@ pub(super) struct Placed {
     pub(super) due: Due,
     pub(super) psn: Psn,
     /// Sectors that come from the host.
-    given: u64,
+    given: SectorMask,
     /// Sectors that come from the SLC flash.
-    pub(super) slc: u64,
+    pub(super) slc: SectorMask,
     /// The interrupted write of which it takes sectors along; the mask has those that are not in the SLC flash yet.
     pub(super) rest: Option<PageWrite>,
     pub(super) version: u32,
@@ -50,12 +51,12 @@ impl Placed {
     }
 
     /// Sectors that come from the host.
-    pub(super) const fn given(&self) -> u64 {
+    pub(super) const fn given(&self) -> SectorMask {
         self.given
     }
 
     /// Sectors that come from the host or the SLC flash.
-    pub(super) fn mask(&self) -> u64 {
+    pub(super) fn mask(&self) -> SectorMask {
         self.given | self.slc
     }
 }
@@ -68,7 +69,7 @@ pub(super) struct PageCopy {
     /// The target, once a block has been found.
     pub(super) to: Option<Psn>,
     /// Sectors that come from the SLC flash, their newest version, and whether one of them is lost.
-    pub(super) slc: u64,
+    pub(super) slc: SectorMask,
     pub(super) newest: u32,
     pub(super) lost: bool,
     /// The slot of its program.

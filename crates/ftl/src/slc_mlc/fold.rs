@@ -10,6 +10,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Class, List, Slot};
+use flash::nand::SectorMask;
 use flash::nand::{Mode, Spare, Stream};
 
 use super::density::Change;
@@ -131,7 +132,7 @@ impl Fold {
             if slc.held[copy.lpn as usize] == 0 {
                 continue;
             }
-            copy.slc = gatherer.add_unit(flash, slc, self.cause, (copy.lpn, u64::MAX), (i, None));
+            copy.slc = gatherer.add_unit(flash, slc, self.cause, (copy.lpn, SectorMask::MAX), (i, None));
         }
         gatherer.list()
     }

@@ -7,6 +7,7 @@
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
 use flash::backend::{Backend, Cause, Class, Command, List, Slot, SlotRef};
+use flash::nand::SectorMask;
 use flash::nand::{Mode, Stream, Target};
 
 use super::slc::{SectorAt, Slc};
@@ -55,9 +56,9 @@ impl Gatherer {
         flash: &mut Flash<'_>,
         slc: &Slc,
         cause: Cause,
-        (lpn, mask): (u32, u64),
+        (lpn, mask): (u32, SectorMask),
         of: (usize, Owner),
-    ) -> u64 {
+    ) -> SectorMask {
         if slc.held[lpn as usize] == 0 {
             return 0;
         }
@@ -112,7 +113,7 @@ pub(super) fn hand_over(
 }
 
 /// Copies a page that was read into one to program, except for the sectors that the latter already `has`.
-pub(super) fn hand_rest_over(backend: &mut Backend, from: SlotRef, into: SlotRef, has: u64) {
+pub(super) fn hand_rest_over(backend: &mut Backend, from: SlotRef, into: SlotRef, has: SectorMask) {
     backend.copy_payload(from, into, !has);
 }
 

@@ -1,5 +1,6 @@
 //! The queue of requests: the FTL serves one at a time, in order of arrival.
 
+use flash::nand::SectorMask;
 use std::collections::VecDeque;
 
 use base::units::{Lpn, Time};
@@ -11,10 +12,10 @@ use crate::port::{Owner, PageWrite};
 pub(super) struct PendingRead {
     pub(super) owner: Owner,
     pub(super) at: i32,
-    pub(super) mask: u64,
+    pub(super) mask: SectorMask,
     pub(super) lpn: u32,
     /// Sectors that the SLC flash has.
-    pub(super) slc: u64,
+    pub(super) slc: SectorMask,
     /// The MLC flash holds some of the others.
     pub(super) from_mlc: bool,
 }

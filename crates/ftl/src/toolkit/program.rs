@@ -3,9 +3,9 @@
 use base::engine::Handle;
 use base::units::Psn;
 use flash::backend::{Backend, Cause, Command, List, Slot, SlotRef};
-use flash::nand::{Stream, Target};
+use flash::nand::{SectorMask, Stream, Target};
 
-use crate::port::{Flash, Owners, PageWrite};
+use crate::port::{Flash, Owners, PageWrite, full_mask};
 
 /// Adds a mapping unit to a program, with its owner's data.
 #[inline]
@@ -39,8 +39,31 @@ pub(crate) fn read_rest(
 ) {
     let slot = Slot { psn, lpn: unit.lpn, expected: true, ..Slot::default() };
     let (read, from) = add_read(flash.backend, list, Cause::Host, slot);
+    if flash.backend.geometry().planes_per_unit > 1 {
+        let sectors = flash.backend.geometry().sectors;
+        flash.backend.set_sectors(read, sectors_moved(!unit.mask & full_mask(sectors), sectors));
+    }
     flash.backend.forward(read, from, program, to);
     owners.charge(unit.owner);
+}
+
+/// Sectors of a codeword, as far as the reads of parts of a unit are concerned (assumed: 4 KiB).
+const CODEWORD: u32 = 8;
+
+/// The sectors that a read moves to have those of a mask of a unit: whole codewords.
+fn sectors_moved(mask: SectorMask, unit: u32) -> u32 {
+    let codewords = (0..unit.div_ceil(CODEWORD)).filter(|i| mask >> (i * CODEWORD) & 0xff != 0);
+    (codewords.count() as u32 * CODEWORD).min(unit)
+}
+
+/// Lets a read move only the codewords that its slots ask for, if mapping units lie on several planes. Other reads move whole units.
+#[inline]
+pub(crate) fn move_parts(backend: &mut Backend, read: Handle<Command>) {
+    if backend.geometry().planes_per_unit > 1 {
+        let (count, unit) = (backend.command(read).count(), backend.geometry().sectors);
+        let sectors = (0..count).map(|i| sectors_moved(backend.slot(read, i).1.mask, unit)).sum();
+        backend.set_sectors(read, sectors);
+    }
 }
 
 /// Adds the read of a slot at the slot's own place.
@@ -87,5 +110,16 @@ impl Programmed {
     pub(crate) fn of(backend: &Backend, program: Handle<Command>, (target, failed): (Target, bool), i: u32) -> Self {
         let psn = backend.geometry().slot(target.superblock, target.offset + i);
         Self { slot: backend.slot(program, i).1, psn, torn: failed && !backend.media().holds_data(psn) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    #[test]
+    fn a_read_of_a_part_moves_whole_codewords() {
+        let moved = |sectors: std::ops::Range<u32>| sectors_moved(full_mask(sectors.end) & !full_mask(sectors.start), 128);
+        assert_eq!([moved(0..1), moved(0..8), moved(7..9), moved(120..128), moved(0..128)], [8, 8, 16, 8, 128]);
+        assert_eq!([sectors_moved(0b10, 2), sectors_moved(0b11, 2)], [2, 2]);
     }
 }

@@ -16,6 +16,7 @@
 
 use base::engine::Handle;
 use base::units::Lpn;
+use flash::nand::SectorMask;
 
 /// A unit in the buffer.
 #[derive(Clone, Debug)]
@@ -28,7 +29,7 @@ pub(crate) struct Entry {
     /// The version of the content on its way.
     version: u32,
     /// Sectors that the buffer holds.
-    pub(crate) mask: u64,
+    pub(crate) mask: SectorMask,
     /// The batch that logged it last, see [`super::flush`].
     batch: u64,
     /// The epoch of the content that is dirty or on its way: flushes from it on wait for that content, unless a log
@@ -117,7 +118,7 @@ impl Entry {
     }
 
     /// A dirty entry, of which a log has the sectors in `mask`.
-    pub(super) const fn restored(lpn: Lpn, mask: u64, epoch: u64) -> Self {
+    pub(super) const fn restored(lpn: Lpn, mask: SectorMask, epoch: u64) -> Self {
         Self { mask, logged: true, ..Self::new(lpn, 0, epoch) }
     }
 

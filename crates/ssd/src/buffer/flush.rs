@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 
 use base::engine::Handle;
 use base::units::Lpn;
-use flash::nand::Sector;
+use flash::nand::{Sector, SectorMask};
 
 use super::{Batch, Buffer, Entry};
 use ftl::Sabotage;
@@ -105,7 +105,7 @@ impl Buffer {
     }
 
     /// Restores a logged unit at power-on. It is durable, and must still be merged.
-    pub(crate) fn restore<S: Sector>(&mut self, lpn: Lpn, mask: u64, sector: impl Fn(usize) -> S) {
+    pub(crate) fn restore<S: Sector>(&mut self, lpn: Lpn, mask: SectorMask, sector: impl Fn(usize) -> S) {
         let handle = self.insert_entry(Entry::restored(lpn, mask, self.epoch));
         self.held += self.count_sectors(mask);
         if self.data.is_present() {
@@ -133,7 +133,7 @@ mod tests {
         )
     }
 
-    fn take(buffer: &mut Buffer, unit: u32, mask: u64) -> Taken {
+    fn take(buffer: &mut Buffer, unit: u32, mask: SectorMask) -> Taken {
         buffer.take(
             Lpn::new(unit),
             0,

@@ -192,7 +192,7 @@ mod tests {
     use crate::buffer::{Buffer, Taken};
     use crate::spec::{ResolvedBuffer, ResolvedSuperblocks};
     use base::units::Lpn;
-    use flash::nand::{SectorKind, Stamp};
+    use flash::nand::{SectorKind, SectorMask, Stamp};
     use ftl::Origin;
     use proptest::prelude::*;
     use std::num::NonZeroU32;
@@ -209,7 +209,7 @@ mod tests {
         )
     }
 
-    fn take(buffer: &mut Buffer, unit: u32, mask: u64) -> Taken {
+    fn take(buffer: &mut Buffer, unit: u32, mask: SectorMask) -> Taken {
         buffer.take(
             Lpn::new(unit),
             0,

@@ -4,7 +4,7 @@ use base::engine::Handle;
 use base::io::{Io, IoKind};
 use base::units::{Bytes, Lpn, Sectors, Span, Time};
 use flash::backend::{CauseSet, Level, RequestStep};
-use flash::nand::Sector;
+use flash::nand::{Sector, SectorMask};
 
 use super::clients::{Active, Clients, Due};
 use super::link::Direction;
@@ -286,12 +286,12 @@ impl<S: Sector> Ssd<S> {
     /// The sectors of a mapping unit that a request covers, and the position of the unit's first sector in the
     /// request's data.
     #[inline]
-    pub(super) fn cover(&self, io: &Io, unit: u32) -> (i32, u64) {
+    pub(super) fn cover(&self, io: &Io, unit: u32) -> (i32, SectorMask) {
         let sectors = self.resolved.geometry.sectors;
         let base = u64::from(unit) * u64::from(sectors);
         let from = io.start.get().max(base) - base;
         let to = io.end().get().min(base + u64::from(sectors)) - base;
-        let mask = full_mask(sectors) & (u64::MAX << from) & full_mask(to as u32);
+        let mask = full_mask(sectors) & (SectorMask::MAX << from) & full_mask(to as u32);
         ((base as i64 - io.start.get() as i64) as i32, mask)
     }
 
@@ -371,7 +371,7 @@ impl<S: Sector> Ssd<S> {
     }
 
     /// Copies the sectors that the buffer has of a unit; returns the missing ones.
-    fn read_buffer(&mut self, handle: Handle<Active<S>>, unit: u32, at: i32, mask: u64) -> u64 {
+    fn read_buffer(&mut self, handle: Handle<Active<S>>, unit: u32, at: i32, mask: SectorMask) -> SectorMask {
         if self.resolved.planted.is(Sabotage::BufferMissed) {
             return mask;
         }

@@ -65,7 +65,8 @@ fn units(trial: &Trial<'_>, counters: &Counters) {
         None => assert_eq!(host, taken, "mapping units programmed for the host and taken from it"),
     }
     for cause in MOVES {
-        let patrol_reads = counters.refresh.filter(|_| cause == Cause::Refresh).map_or(0, |refresh| refresh.patrol_reads);
+        let patrol_reads =
+            counters.refresh.filter(|_| cause == Cause::Refresh).map_or(0, |refresh| refresh.patrol_reads);
         let (read, programmed) = (flash.of(Op::Read, cause).slots - patrol_reads, flash.of(Op::Program, cause).slots);
         assert_eq!(read, programmed, "mapping units read and programmed for {}", cause.name());
     }

@@ -5,6 +5,7 @@ mod checkpoints;
 mod collection;
 mod errors;
 mod hydra;
+mod large_units;
 mod pairs;
 mod plane_reads;
 mod policies;
@@ -497,6 +498,7 @@ pub fn settings() -> Vec<Setting> {
     let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
     book.suspensions();
     book.planes_that_read();
+    book.large_units();
     book.blocks_that_differ();
     settings = for_every_map(book.settings, Book::suspensions_for_a_map);
     settings = for_every_map(settings, Book::planes_that_read_for_a_map);

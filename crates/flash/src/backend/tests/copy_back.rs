@@ -2,12 +2,12 @@
 
 use super::hydra::{FORWARDED, Hydra, block_of};
 use super::*;
-use crate::nand::{Spare, Stamp};
+use crate::nand::{SectorMask, Spare, Stamp};
 
 const NEW: Stamp = Stamp(1000);
 
 /// A copy of row 0 of die 0 to its block 1, some sectors of it new.
-fn merge(bench: &mut Bench, mask: u64, slot: Slot) -> Handle<List> {
+fn merge(bench: &mut Bench, mask: SectorMask, slot: Slot) -> Handle<List> {
     let list = bench.background(5);
     let target = Target { superblock: block_of(0, 1), offset: 0 };
     let command = bench.backend.add_copy_back(list, Cause::Merge, target, Stream::COPIES);
@@ -116,7 +116,7 @@ fn the_copy_of_an_unreadable_source_is_unreadable() {
     assert!(bench.backend.media().is_unreadable(bench.psn(0, 1, 0)));
 }
 
-fn aborts(slot: Slot, mask: u64, change: impl FnOnce(&mut Bench, Handle<List>)) -> String {
+fn aborts(slot: Slot, mask: SectorMask, change: impl FnOnce(&mut Bench, Handle<List>)) -> String {
     let mut bench = full(Hydra::default(), 1);
     let panic = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
         let list = merge(&mut bench, mask, slot);

@@ -149,7 +149,9 @@ impl BlockManager {
         }
         while let Some(superblock) = self.refresh.as_ref()?.queues[pool as usize].front().copied() {
             let need = self.refresh.as_ref()?.states[superblock.index()];
-            let is_due = need == Need::Due && self.table.state(superblock) == State::Closed;
+            // It may have become garbage since, and belong to another pool now, which lists it itself.
+            let is_here = self.pool_of(superblock) == pool;
+            let is_due = is_here && need == Need::Due && self.table.state(superblock) == State::Closed;
             let free = self.pools[pool as usize].free.len();
             if is_due && !self.copies_fit(pool, free, self.table.valid(superblock)) {
                 return None;
@@ -161,7 +163,7 @@ impl BlockManager {
                 refresh.counters.superblocks += 1;
                 return Some(superblock);
             }
-            if need == Need::Due {
+            if is_here && need == Need::Due {
                 refresh.states[superblock.index()] = Need::None;
             }
         }
@@ -248,7 +250,7 @@ impl BlockManager {
                 continue;
             }
             for superblock in &refresh.queues[pool as usize] {
-                let is_due = refresh.states[superblock.index()] == Need::Due;
+                let is_due = refresh.states[superblock.index()] == Need::Due && self.pool_of(*superblock) == pool;
                 let is_due = is_due && self.table.state(*superblock) == State::Closed;
                 assert!(!is_due, "{superblock} of pool {pool} is due for refresh, and nothing refreshes it");
             }

@@ -201,8 +201,7 @@ impl Collector<'_> {
     fn paced(&mut self, flash: &mut Flash<'_>, pool: u32) -> u32 {
         let most = self.blocks.gc.parallel;
         let gc = &self.blocks.pools[pool as usize].gc;
-        let collects =
-            gc.active || !gc.victims.is_empty() || !gc.failing.is_empty() || self.blocks.may_refresh(pool);
+        let collects = gc.active || !gc.victims.is_empty() || !gc.failing.is_empty() || self.blocks.may_refresh(pool);
         if self.blocks.kind_in(pool) == Holds::Pages || !collects {
             return most;
         }

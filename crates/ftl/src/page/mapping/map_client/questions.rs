@@ -2,6 +2,7 @@
 
 use base::engine::{Handle, Slab};
 use base::units::{Lpn, Psn};
+use flash::nand::SectorMask;
 
 use crate::map_unit::{Ask, SPAN, Ticket};
 use crate::port::{Owner, PageRead, PageWrite, Service};
@@ -39,14 +40,14 @@ pub(in crate::page) struct LookUp {
     /// The position of the first mapping unit's first sector in the owner's data.
     pub(in crate::page) at: i32,
     /// The requested sectors of the first mapping unit.
-    pub(in crate::page) mask: u64,
+    pub(in crate::page) mask: SectorMask,
     /// The requested sectors of each mapping unit, if there are several. Most lookups have one, and a question shall be small: hundreds
     /// are in progress.
     masks: Option<Handle<Masks>>,
 }
 
 /// The requested sectors of each mapping unit of a lookup.
-pub(in crate::page) type Masks = [u64; SPAN as usize];
+pub(in crate::page) type Masks = [SectorMask; SPAN as usize];
 
 /// All questions without an answer.
 #[derive(Clone, Debug, Default)]
