@@ -408,6 +408,9 @@ fn sheet(device: &Device) -> String {
             many(resolved.host.queue_depth, "request")
         ),
     );
+    if !(link.read_latency + link.write_latency).is_zero() {
+        line("", format!("a read completes {} later, a write {}", link.read_latency, link.write_latency));
+    }
     for (name, what) in queues(resolved) {
         line(&name, what);
     }

@@ -94,7 +94,38 @@ const SUNG: [(&str, &str); 12] = [
 const MIX: [(&str, &str); 4] = [("MX1", "partly"), ("MX2", "partly"), ("MX3", "partly"), ("MX4", "partly")];
 
 /// The claims about features of today's drives. Filling the drives takes minutes.
-const TODAY: [(&str, &str); 4] = [("TD1", "differs"), ("TD2", "holds"), ("TD3", "holds"), ("TD4", "holds")];
+const TODAY: [(&str, &str); 30] = [
+    ("TD1", "differs"),
+    ("TD2", "holds"),
+    ("TD3", "holds"),
+    ("TD4", "holds"),
+    ("TD5", "partly"),
+    ("TD6", "differs"),
+    ("TD7", "holds"),
+    ("TD8", "holds"),
+    ("TD9", "holds"),
+    ("TD10", "holds"),
+    ("TD11", "differs"),
+    ("TD12", "partly"),
+    ("TD13", "holds"),
+    ("TD14", "holds"),
+    ("TD15", "holds"),
+    ("TD16", "partly"),
+    ("TD17", "partly"),
+    ("TD18", "partly"),
+    ("TD19", "differs"),
+    ("TD20", "partly"),
+    ("TD21", "partly"),
+    ("TD22", "partly"),
+    ("TD23", "partly"),
+    ("TD24", "partly"),
+    ("TD25", "partly"),
+    ("TD26", "partly"),
+    ("TD27", "differs"),
+    ("TD28", "differs"),
+    ("TD29", "differs"),
+    ("TD30", "partly"),
+];
 
 /// The claims of Chang for which two drives under two workloads suffice. The others are in `flashloom
 /// reproduce chang`, which takes minutes; CH10 is judged here by some of their studies.

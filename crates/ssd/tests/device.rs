@@ -65,6 +65,23 @@ fn the_link_adds_its_overhead_and_its_transfer_time() {
 }
 
 #[test]
+fn a_latency_of_the_link_delays_each_completion_and_occupies_nothing() {
+    let link = |latency: &str| format!("[host]\nlink = {{ rate = \"1GB/s\"{latency} }}\n");
+    let (mut plain, mut late) = (drive(&link("")), drive(&link(", read-latency = \"30us\", write-latency = \"70us\"")));
+    for (kind, later) in [(IoKind::Write, 70), (IoKind::Read, 30), (IoKind::Discard, 0)] {
+        let without = one(&mut plain, 1, io(kind, 0, 4)).latency();
+        assert_eq!(one(&mut late, 1, io(kind, 0, 4)).latency() - without, Span::from_us(later), "{kind:?}");
+    }
+    // Forty reads at once take as long as before, and the last one comes later.
+    let [plain, late] = [plain, late].map(|mut drive| {
+        let begin = drive.now();
+        (0..40).for_each(|i| submit(&mut drive, i, io(IoKind::Read, 0, 4)));
+        finish(&mut drive).iter().map(|completion| completion.end - begin).max().expect("forty")
+    });
+    assert!(late - plain <= Span::from_us(60), "{plain} and {late}");
+}
+
+#[test]
 fn the_nth_write_request_goes_to_bank_n_mod_x() {
     // Dirik & Jacob, Sec. 3: eight writes of 8 KB over four banks, two each, each write in one bank.
     let mut d = drive("[ftl]\nplacement = { policy = \"request-round-robin\" }\n");

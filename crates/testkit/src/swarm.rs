@@ -126,7 +126,9 @@ fn with_times(spec: &mut Spec, rng: &mut Rng) {
         spec.ram = Some(RamSpec { rate: Rate::new(5_000_000), look_up });
     }
     if link && spec.host.link.rate.is_none() {
-        spec.host.link = LinkSpec { rate: Some(Rate::new(40_000_000)), ..LinkSpec::default() };
+        let latency = Span::from_us(7);
+        let link = LinkSpec { rate: Some(Rate::new(40_000_000)), ..LinkSpec::default() };
+        spec.host.link = LinkSpec { read_latency: latency, write_latency: latency, ..link };
         spec.host.read_transfer = ReadTransfer::CutThrough;
     }
 }

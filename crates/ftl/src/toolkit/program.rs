@@ -118,7 +118,8 @@ mod tests {
     use super::*;
     #[test]
     fn a_read_of_a_part_moves_whole_codewords() {
-        let moved = |sectors: std::ops::Range<u32>| sectors_moved(full_mask(sectors.end) & !full_mask(sectors.start), 128);
+        let moved =
+            |sectors: std::ops::Range<u32>| sectors_moved(full_mask(sectors.end) & !full_mask(sectors.start), 128);
         assert_eq!([moved(0..1), moved(0..8), moved(7..9), moved(120..128), moved(0..128)], [8, 8, 16, 8, 128]);
         assert_eq!([sectors_moved(0b10, 2), sectors_moved(0b11, 2)], [2, 2]);
     }

@@ -1,5 +1,6 @@
 //! The host link: first come, first served, in each direction (full duplex) or in both together (half duplex).
 
+use base::io::IoKind;
 use base::units::{Bytes, Span, Time};
 
 use crate::spec::{Duplex, LinkSpec};
@@ -35,6 +36,16 @@ impl Link {
     pub(crate) fn carry(&mut self, now: Time, direction: Direction, bytes: Bytes) -> Option<Time> {
         let time = self.spec.overhead + self.data(bytes);
         self.occupy(now, direction, time)
+    }
+
+    /// The time by which a request completes after its last transfer.
+    #[inline]
+    pub(crate) const fn latency(&self, kind: IoKind) -> Span {
+        match kind {
+            IoKind::Read => self.spec.read_latency,
+            IoKind::Write => self.spec.write_latency,
+            IoKind::Flush | IoKind::Discard => Span::ZERO,
+        }
     }
 
     /// Sends a part of a read's data to the host ahead of the rest, with which the command ends.
@@ -88,7 +99,7 @@ mod tests {
 
     fn link(duplex: Duplex) -> Link {
         let rate = Some(Rate::new(1_000_000_000));
-        Link::new(LinkSpec { name: "custom".into(), rate, overhead: Span::from_ns(100), duplex })
+        Link::new(LinkSpec { name: "custom".into(), rate, overhead: Span::from_ns(100), duplex, ..LinkSpec::default() })
     }
 
     #[test]

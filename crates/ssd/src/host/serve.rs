@@ -502,11 +502,13 @@ impl<S: Sector> Ssd<S> {
             }
             IoKind::Write | IoKind::Flush => None,
         };
-        match arrival {
+        let latency = self.link.latency(io.kind);
+        let end = if latency.is_zero() { arrival } else { Some(arrival.unwrap_or(self.now) + latency) };
+        match end {
             Some(at) => self.events.push(at, Event::Host(HostEvent::DataOut(handle.number()))),
             None => _ = self.complete(handle),
         }
-        arrival.is_none()
+        end.is_none()
     }
 
     /// The same for requests that are served without a flash command of their own.

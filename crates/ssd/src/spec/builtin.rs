@@ -53,6 +53,15 @@ const BUILTIN: &[(&str, &str)] = &[
     ("sung-tmcd", include_str!("../../devices/sung/tmcd.toml")),
     ("sung-tmcd-apart", include_str!("../../devices/sung/tmcd-apart.toml")),
     ("tlc-1tb", include_str!("../../devices/tlc-1tb.toml")),
+    ("today-670p-like", include_str!("../../devices/today/670p-like.toml")),
+    ("today-970-evo-plus-like", include_str!("../../devices/today/970-evo-plus-like.toml")),
+    ("today-980-like", include_str!("../../devices/today/980-like.toml")),
+    ("today-980-pro-like", include_str!("../../devices/today/980-pro-like.toml")),
+    ("today-fl6-like", include_str!("../../devices/today/fl6-like.toml")),
+    ("today-nvmevirt-970-pro", include_str!("../../devices/today/nvmevirt-970-pro.toml")),
+    ("today-nvmevirt-zn540", include_str!("../../devices/today/nvmevirt-zn540.toml")),
+    ("today-pm9a3-like", include_str!("../../devices/today/pm9a3-like.toml")),
+    ("today-sn850x-like", include_str!("../../devices/today/sn850x-like.toml")),
 ];
 
 /// The name and the text of every device file under `devices/`, by name.

@@ -26,6 +26,10 @@ pub struct LinkSpec {
     pub rate: Option<Rate>,
     /// Time each command takes on the link besides its data.
     pub overhead: Span,
+    /// Time by which a read completes later; it occupies nothing.
+    pub read_latency: Span,
+    /// Time by which a write completes later; it occupies nothing.
+    pub write_latency: Span,
     /// Whether both directions work at once.
     pub duplex: Duplex,
 }
@@ -50,20 +54,31 @@ impl LinkSpec {
     fn preset(name: &str) -> Option<Self> {
         if let Some((known, rate, duplex)) = PRESETS.into_iter().find(|(known, ..)| *known == name) {
             let rate = (rate > 0).then(|| Rate::new(rate));
-            return Some(Self { name: known.into(), rate, overhead: Span::ZERO, duplex });
+            return Some(Self { name: known.into(), rate, duplex, ..Self::default() });
         }
         let (generation, lanes) = name.strip_prefix("pcie-")?.split_once("-x")?;
         let lane = PCIE_LANE.get(generation.parse::<usize>().ok()?.checked_sub(1)?)?;
         let lanes = lanes.parse::<u64>().ok().filter(|lanes| matches!(lanes, 1 | 2 | 4 | 8 | 16 | 32))?;
         let rate = Some(Rate::new(lane * lanes));
-        Some(Self { name: name.to_owned().into(), rate, overhead: Span::ZERO, duplex: Duplex::Full })
+        Some(Self { name: name.to_owned().into(), rate, ..Self::default() })
     }
 }
 
 impl Default for LinkSpec {
     fn default() -> Self {
-        Self { name: "none".into(), rate: None, overhead: Span::ZERO, duplex: Duplex::Full }
+        Self {
+            name: "none".into(),
+            rate: None,
+            overhead: Span::ZERO,
+            read_latency: Span::ZERO,
+            write_latency: Span::ZERO,
+            duplex: Duplex::Full,
+        }
     }
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 /// The written-out form.
@@ -76,6 +91,10 @@ struct Custom {
     rate: Option<Rate>,
     #[serde(default)]
     overhead: Span,
+    #[serde(default, skip_serializing_if = "is_default")]
+    read_latency: Span,
+    #[serde(default, skip_serializing_if = "is_default")]
+    write_latency: Span,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     duplex: Option<Duplex>,
 }
@@ -93,7 +112,7 @@ impl<'de> de::Visitor<'de> for Visitor {
     type Value = LinkSpec;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("the name of a link or a table with rate, overhead and duplex")
+        f.write_str("the name of a link or a table with rate, overhead, latencies and duplex")
     }
 
     fn visit_str<E: de::Error>(self, name: &str) -> Result<LinkSpec, E> {
@@ -113,6 +132,7 @@ impl<'de> de::Visitor<'de> for Visitor {
         };
         link.rate = custom.rate.or(link.rate);
         link.overhead = custom.overhead;
+        (link.read_latency, link.write_latency) = (custom.read_latency, custom.write_latency);
         link.duplex = custom.duplex.unwrap_or(link.duplex);
         Ok(link)
     }
@@ -136,6 +156,8 @@ impl Serialize for LinkSpec {
             preset: preset.is_some().then(|| self.name.to_string()),
             rate: self.rate.filter(|_| preset.as_ref().is_none_or(|preset| preset.rate != self.rate)),
             overhead: self.overhead,
+            read_latency: self.read_latency,
+            write_latency: self.write_latency,
             duplex: own.then_some(self.duplex),
         };
         custom.serialize(serializer)
@@ -169,6 +191,14 @@ impl JsonSchema for LinkSpec {
                         "overhead": described(
                             generator.subschema_for::<Span>(),
                             "Time that each command takes on the link besides its data.",
+                        ),
+                        "read-latency": described(
+                            generator.subschema_for::<Span>(),
+                            "Time by which a read completes later and that occupies nothing: of the controller's firmware, the host's driver and its program. Assumed zero.",
+                        ),
+                        "write-latency": described(
+                            generator.subschema_for::<Span>(),
+                            "The same for a write.",
                         ),
                         "duplex": described(
                             generator.subschema_for::<Duplex>(),
@@ -208,7 +238,9 @@ mod tests {
 
     #[test]
     fn links_are_written_by_name_or_in_full() {
-        let custom = read("link = { preset = \"sata-300\", overhead = \"2us\" }").expect("a link");
+        let custom =
+            read("link = { preset = \"sata-300\", overhead = \"2us\", write-latency = \"9us\" }").expect("a link");
+        assert_eq!((custom.read_latency, custom.write_latency), (Span::ZERO, Span::from_us(9)));
         assert_eq!((custom.rate, custom.overhead), (Some(Rate::new(300_000_000)), Span::from_us(2)));
         for link in [custom, read("link = \"pcie-3-x4\"").expect("a link"), LinkSpec::default()] {
             let file = File { link };

@@ -61,7 +61,7 @@ pub fn fixtures() -> Vec<Fixture> {
             "page, planes apart, sub-pages",
             PART,
             "channels = 2\nchips = 2\ndies = 2\nblocks = 8\nmulti-plane = false\ncontrollers = \"none\"\narbitration = { bus = \"command-first\" }\n",
-            "[host]\nlink = { preset = \"sata-300\", overhead = \"2us\" }\nqueue-depth = 12\nread-transfer = \"cut-through\"\n\
+            "[host]\nlink = { preset = \"sata-300\", overhead = \"2us\", read-latency = \"3us\", write-latency = \"4us\" }\nqueue-depth = 12\nread-transfer = \"cut-through\"\n\
              [ftl]\nover-provisioning = \"45.5%\"\nmap-unit = \"1KiB\"\n\
              gc = { victim = { policy = \"d-choices\", d = 3 }, start = 2, stop = 4, parallel = 3, copy-back = true }\n\
              placement = { policy = \"least-loaded\", order = \"channel-chip-die-plane\" }\n\

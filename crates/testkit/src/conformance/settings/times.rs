@@ -33,7 +33,12 @@ impl Book {
         for slow in [false, true] {
             self.add(format!("reads sent as they come, slow link: {slow}"), |spec| {
                 let rate = Rate::new(if slow { 2_000_000 } else { 50_000_000 });
-                spec.host.link = LinkSpec { rate: Some(rate), overhead: Span::from_us(3), ..LinkSpec::default() };
+                spec.host.link = LinkSpec {
+                    rate: Some(rate),
+                    overhead: Span::from_us(3),
+                    write_latency: Span::from_us(12),
+                    ..LinkSpec::default()
+                };
                 spec.host.read_transfer = ReadTransfer::CutThrough;
                 spec.flash.controllers = Controllers::None;
             });
