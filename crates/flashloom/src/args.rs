@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use base::units::{Bytes, Span, Temperature};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
-use ssd::{Precondition, Shelf};
+use ssd::{Precondition, Storage};
 use study::plan::Until;
 use study::run::Amount;
 use study::watch::timeline::Window;
@@ -484,7 +484,7 @@ pub(crate) struct StateArgs {
     /// Leave the drive without power for this time then, e.g. 90d; or client (a year at 30C) or enterprise (three
     /// months at 40C), the conditions of JESD218. For devices with [flash.errors]
     #[arg(long, value_name = "TIME")]
-    pub(crate) age: Option<Shelf>,
+    pub(crate) age: Option<Storage>,
 
     /// The temperature meanwhile [default: 30C]
     #[arg(long, value_name = "TEMPERATURE", requires = "age")]

@@ -111,7 +111,7 @@ fn state(args: &RunArgs) -> String {
         None if steps.is_empty() => "state: a new drive".to_owned(),
         None => format!("state: a new drive, then {}", steps.join(", ")),
     };
-    match args.state.age.map(|shelf| shelf.conditions(args.state.temperature)) {
+    match args.state.age.map(|storage| storage.conditions(args.state.temperature)) {
         None => made,
         Some((age, temperature)) => format!("{made}, then {} without power at {temperature}", age.exact()),
     }

@@ -17,7 +17,7 @@ pub enum Foresight {
     /// Nothing yet: the FTL notes its writes for the next run.
     Log(Arc<WriteLog>),
     /// When each mapping unit is written next.
-    Known(Arc<NextWrites>),
+    NextWrites(Arc<NextWrites>),
 }
 
 /// The mapping units that the host writes in a run, in the order in which the FTL takes them.

@@ -47,10 +47,10 @@ pub use map_unit::MapSpec;
 pub use own::OwnFtl;
 pub use page::{
     AgeUnit, CachePoint, Candidate, Candidates, CheckpointSpec, CollectionPolicy, CollectionPool, CopyStreamsSpec,
-    Digits, DiscardSpec, FirmwareSpec, GcSpec, HostStreamsSpec, HostWrite, IdleFoldSpec, IdleGcSpec, PaceSpec,
-    PageConfig, PageFtl, ParseDigitsError, PlacementPolicy, PlacementPool, PlacementPools, PlacementSpec,
+    Digits, DiscardSpec, FirmwareSpec, GcSpec, HostStreamsSpec, HostWrite, IdleFoldSpec, IdleGcSpec, OverflowPolicy,
+    PaceSpec, PageConfig, PageFtl, ParseDigitsError, PlacementPolicy, PlacementPool, PlacementPools, PlacementSpec,
     RefreshCounters, RefreshSpec, SlcCacheCounters, SlcCacheSpec, StreamCounters, StreamPolicy, StreamsSpec,
-    UnmappedReads, VictimPolicy, VictimSpec, WhenFull, register_collection_policy, register_placement_policy,
+    UnmappedReads, VictimPolicy, VictimSpec, register_collection_policy, register_placement_policy,
     register_stream_policy, register_victim_policy,
 };
 pub use port::{

@@ -63,7 +63,7 @@ pub(crate) use mapping::trim_pages::TrimPages;
 pub use refresh_counters::RefreshCounters;
 pub use refresh_spec::RefreshSpec;
 pub use slc_cache_counters::SlcCacheCounters;
-pub use slc_cache_spec::{CachePoint, IdleFoldSpec, SlcCacheSpec, WhenFull};
+pub use slc_cache_spec::{CachePoint, IdleFoldSpec, OverflowPolicy, SlcCacheSpec};
 pub use streams::{
     CopyStreamsSpec, HostStreamsSpec, HostWrite, StreamCounters, StreamPolicy, StreamsSpec, register_stream_policy,
 };

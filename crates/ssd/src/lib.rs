@@ -46,4 +46,4 @@ pub use spec::{
     RamSpec, ReadTransfer, Resolved, ResolvedBuffer, ResolvedHost, ResolvedQueue, ResolvedQueues, ResolvedSuperblocks,
     Spec, UNSEEN_KEYS, builtin,
 };
-pub use storage::{ParseShelfError, Shelf};
+pub use storage::{ParseStorageError, Storage};

@@ -1,4 +1,4 @@
-//! Time without power: a drive lies in a shelf between its preconditioning, or a snapshot, and the run.
+//! Time without power: a drive lies somewhere between its preconditioning, or a snapshot, and the run.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -11,43 +11,43 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::Resolved;
 
-/// The temperature of the shelf if none is given: that of JESD218 for client drives without power.
-const SHELF: Temperature = Temperature::from_celsius(30);
+/// The temperature of stored drives if none is given: that of JESD218 for client drives without power.
+const STORED_AT: Temperature = Temperature::from_celsius(30);
 
 /// The oldest age, at the temperature for which the part's errors are known.
 const OLDEST: Age = Age::from_days(100 * 365);
 
 /// How long a drive is without power before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shelf {
+pub enum Storage {
     /// As a client drive in JESD218: a year at 30 C.
     Client,
     /// As an enterprise drive in JESD218: three months at 40 C.
     Enterprise,
     /// This long.
-    For(Age),
+    Time(Age),
 }
 
-impl Shelf {
+impl Storage {
     /// The time and the temperature.
     #[must_use]
     pub fn conditions(self, temperature: Option<Temperature>) -> (Age, Temperature) {
         match self {
             Self::Client => (Age::from_days(365), Temperature::from_celsius(30)),
             Self::Enterprise => (Age::from_days(91), Temperature::from_celsius(40)),
-            Self::For(age) => (age, temperature.unwrap_or(SHELF)),
+            Self::Time(age) => (age, temperature.unwrap_or(STORED_AT)),
         }
     }
 
     /// The fault of an age and a temperature for a drive, with the key at fault.
     #[must_use]
-    pub fn fault(shelf: Option<Self>, temperature: Option<Temperature>, drive: Option<&Resolved>) -> Option<Fault> {
-        let Some(shelf) = shelf else {
+    pub fn fault(storage: Option<Self>, temperature: Option<Temperature>, drive: Option<&Resolved>) -> Option<Fault> {
+        let Some(storage) = storage else {
             let message = "the drive is never without power";
             return temperature.map(|_| Fault::new("temperature", message, "add `age`, or leave it out"));
         };
-        if temperature.is_some() && !matches!(shelf, Self::For(_)) {
-            let message = format!("`age` of {shelf} has a temperature of its own");
+        if temperature.is_some() && !matches!(storage, Self::Time(_)) {
+            let message = format!("`age` of {storage} has a temperature of its own");
             return Some(Fault::new("temperature", message, "leave it out, or write `age` as a time, e.g. 90d"));
         }
         if let Some(hot) = temperature.filter(|temperature| *temperature > Temperature::HOTTEST) {
@@ -58,7 +58,7 @@ impl Shelf {
             let message = "reads of this drive have no errors, so its age changes nothing";
             return Some(Fault::new("age", message, "leave it out, or add [flash.errors] to the device"));
         };
-        let (age, at) = shelf.conditions(temperature);
+        let (age, at) = storage.conditions(temperature);
         let aged = age.as_secs() as f64 * model.pace(Some(at));
         (aged > OLDEST.as_secs() as f64).then(|| {
             let years = aged / Age::from_days(365).as_secs() as f64;
@@ -71,9 +71,9 @@ impl Shelf {
 
 /// A text that is no time without power.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ParseShelfError(String);
+pub struct ParseStorageError(String);
 
-impl fmt::Display for ParseShelfError {
+impl fmt::Display for ParseStorageError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let text = &self.0;
         write!(
@@ -84,45 +84,45 @@ impl fmt::Display for ParseShelfError {
     }
 }
 
-impl std::error::Error for ParseShelfError {}
+impl std::error::Error for ParseStorageError {}
 
-impl fmt::Display for Shelf {
+impl fmt::Display for Storage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Client => f.write_str("client"),
             Self::Enterprise => f.write_str("enterprise"),
-            Self::For(age) => f.write_str(&age.exact()),
+            Self::Time(age) => f.write_str(&age.exact()),
         }
     }
 }
 
-impl FromStr for Shelf {
-    type Err = ParseShelfError;
+impl FromStr for Storage {
+    type Err = ParseStorageError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
             "client" => Ok(Self::Client),
             "enterprise" => Ok(Self::Enterprise),
-            _ => text.parse().map(Self::For).map_err(|_| ParseShelfError(text.to_owned())),
+            _ => text.parse().map(Self::Time).map_err(|_| ParseStorageError(text.to_owned())),
         }
     }
 }
 
-impl<'de> Deserialize<'de> for Shelf {
+impl<'de> Deserialize<'de> for Storage {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(de::Error::custom)
     }
 }
 
-impl Serialize for Shelf {
+impl Serialize for Storage {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
     }
 }
 
-impl JsonSchema for Shelf {
+impl JsonSchema for Storage {
     fn schema_name() -> Cow<'static, str> {
-        "Shelf".into()
+        "Storage".into()
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
@@ -142,19 +142,19 @@ mod tests {
     #[test]
     fn a_time_without_power_is_read_and_written() {
         for text in ["client", "enterprise", "90d", "1y", "0s"] {
-            assert_eq!(text.parse::<Shelf>().expect(text).to_string(), text);
+            assert_eq!(text.parse::<Storage>().expect(text).to_string(), text);
         }
-        let error = "90 days".parse::<Shelf>().expect_err("no unit").to_string();
+        let error = "90 days".parse::<Storage>().expect_err("no unit").to_string();
         assert!(error.starts_with("`90 days` is not a time without power: write"), "{error}");
         let forty = Temperature::from_celsius(40);
-        assert_eq!(Shelf::Client.conditions(None), (Age::from_days(365), Temperature::from_celsius(30)));
-        assert_eq!(Shelf::Enterprise.conditions(None), (Age::from_days(91), forty));
-        let ninety = Shelf::For(Age::from_days(90));
+        assert_eq!(Storage::Client.conditions(None), (Age::from_days(365), Temperature::from_celsius(30)));
+        assert_eq!(Storage::Enterprise.conditions(None), (Age::from_days(91), forty));
+        let ninety = Storage::Time(Age::from_days(90));
         assert_eq!(ninety.conditions(Some(forty)), (Age::from_days(90), forty));
-        assert_eq!(ninety.conditions(None).1, SHELF);
-        let fault = |shelf, temperature| Shelf::fault(shelf, temperature, None).map(|fault| fault.path);
+        assert_eq!(ninety.conditions(None).1, STORED_AT);
+        let fault = |storage, temperature| Storage::fault(storage, temperature, None).map(|fault| fault.path);
         assert_eq!(fault(None, Some(forty)).as_deref(), Some("temperature"));
-        assert_eq!(fault(Some(Shelf::Client), Some(forty)).as_deref(), Some("temperature"));
+        assert_eq!(fault(Some(Storage::Client), Some(forty)).as_deref(), Some("temperature"));
         assert_eq!(fault(Some(ninety), Some(forty)), None);
     }
 }

@@ -20,7 +20,7 @@ use base::fault::Fault;
 use base::units::{Span, Temperature};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssd::{Precondition, Shelf};
+use ssd::{Precondition, Storage};
 use workload::measure::Measured;
 
 pub use crate::label::{Assignment, Label, OneOrMany};
@@ -147,7 +147,7 @@ pub struct RunSpec {
     /// Leave the drive without power for this time before the run, behind preconditioning: `90d`, or `client` (a year at
     /// 30 C) or `enterprise` (three months at 40 C) as JESD218 has them. For drives with `flash.errors`.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub age: Option<Shelf>,
+    pub age: Option<Storage>,
     /// The temperature meanwhile; 30 C if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<Temperature>,

@@ -55,7 +55,7 @@ use std::sync::atomic::AtomicBool;
 
 use base::units::{Bytes, Sectors, Span, Temperature};
 use flash::nand::{Sector, Stamp};
-use ssd::{Drive, Memory, Precondition, Shelf, Ssd};
+use ssd::{Drive, Memory, Precondition, Ssd, Storage};
 use workload::Source;
 use workload::trace::TraceOptions;
 
@@ -124,7 +124,7 @@ impl<'a> Session<'a> {
     #[must_use]
     pub fn spec(mut self, spec: &RunSpec) -> Self {
         self.settings.steps.clone_from(&spec.precondition);
-        (self.settings.shelf, self.settings.temperature) = (spec.age, spec.temperature);
+        (self.settings.storage, self.settings.temperature) = (spec.age, spec.temperature);
         self.settings.verify = spec.verify;
         self.settings.time_scale = spec.time_scale;
         self.settings.window = spec.window();
@@ -158,8 +158,8 @@ impl<'a> Session<'a> {
 
     /// Leaves the drive without power behind preconditioning: its data ages, as far as bit errors are concerned.
     #[must_use]
-    pub fn age(mut self, shelf: Shelf, temperature: Option<Temperature>) -> Self {
-        (self.settings.shelf, self.settings.temperature) = (Some(shelf), temperature);
+    pub fn age(mut self, storage: Storage, temperature: Option<Temperature>) -> Self {
+        (self.settings.storage, self.settings.temperature) = (Some(storage), temperature);
         self
     }
 
@@ -342,7 +342,7 @@ impl<'a> Session<'a> {
         if let Some((step, fault)) = Precondition::first_fault(&self.settings.steps, &device.resolved, is_new) {
             return Err(SessionError::Precondition { step, fault });
         }
-        match Shelf::fault(self.settings.shelf, self.settings.temperature, Some(&device.resolved)) {
+        match Storage::fault(self.settings.storage, self.settings.temperature, Some(&device.resolved)) {
             Some(fault) => Err(SessionError::Age { fault }),
             None => Ok(()),
         }

@@ -24,12 +24,12 @@ pub struct SlcCacheSpec {
     pub points: Vec<CachePoint>,
     /// Where host data go while it is full.
     #[serde(default, skip_serializing_if = "is_default")]
-    pub when_full: WhenFull,
+    pub overflow: OverflowPolicy,
     /// The streams of host data that go there, from stream 0 on; all if missing. With `ftl.streams.host = { policy = "size" }` and
     /// 1 these are the requests below the first limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<u8>,
-    /// Folding of an idle drive; if missing, the drive folds only where it needs free superblocks or `when-full` says so.
+    /// Folding of an idle drive; if missing, the drive folds only where it needs free superblocks or `overflow` says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleFoldSpec>,
 }
@@ -47,12 +47,14 @@ pub struct CachePoint {
 /// Where host data go while the cache is full.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
-pub enum WhenFull {
+pub enum OverflowPolicy {
     /// To full blocks. They go on so until the drive has no free superblock, and from then on at the rate of folding.
     #[default]
     Direct,
     /// To the cache all the same: a write waits until a superblock of the cache has been folded.
     Fold,
+    /// To full blocks, and the drive folds beside these writes: as soon as the cache has room, host data go there again.
+    FoldBeside,
 }
 
 /// Folding of an idle drive.
@@ -75,20 +77,27 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 impl SlcCacheSpec {
     /// One of each kind, for the conformance suite and the swarm: caches of two to eight superblocks of a pool on a small drive.
     #[must_use]
-    pub fn every(superblock: Bytes) -> [Self; 3] {
+    pub fn every(superblock: Bytes) -> [Self; 4] {
         let size = |superblocks: u64| Bytes::new(superblock.get() * superblocks);
         let idle = |down_to| Some(IdleFoldSpec { after: Span::from_us(400), down_to });
         let (points, streams) = (Vec::new(), None);
         [
-            Self { size: size(8), points: points.clone(), when_full: WhenFull::Direct, streams, idle: idle(size(2)) },
-            Self { size: size(4), points, when_full: WhenFull::Fold, streams, idle: None },
+            Self {
+                size: size(8),
+                points: points.clone(),
+                overflow: OverflowPolicy::Direct,
+                streams,
+                idle: idle(size(2)),
+            },
+            Self { size: size(4), points, overflow: OverflowPolicy::Fold, streams, idle: None },
             Self {
                 size: size(8),
                 points: vec![CachePoint { fill: Ratio::new(0.25), size: size(2) }],
-                when_full: WhenFull::Fold,
+                overflow: OverflowPolicy::Fold,
                 streams,
                 idle: idle(Bytes::new(0)),
             },
+            Self { size: size(6), points: Vec::new(), overflow: OverflowPolicy::FoldBeside, streams, idle: None },
         ]
     }
 

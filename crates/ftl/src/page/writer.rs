@@ -443,7 +443,7 @@ impl Writer {
         let stalled = !chosen.is_moving();
         let now = |victim: &Victim| match victim.cause {
             Cause::Wear => blocks.kind_in(pool) == Holds::Pages || !chosen.gc.sorted.is_empty(),
-            Cause::Fold => blocks.is_idle(),
+            Cause::Fold => blocks.pads_folds(),
             cause => matches!(cause, Cause::Recovery | Cause::Refresh),
         };
         let urgent = chosen.gc.victims.iter().any(now) || self.is_awaited(blocks, pool);

@@ -3,7 +3,7 @@
 
 use base::units::{Bytes, Current, Frequency, LaneRate, Rate, Ratio, Span, Temperature, Voltage};
 use serde::de::DeserializeOwned;
-use ssd::{Digits, LinkSpec, Precondition, Shelf};
+use ssd::{Digits, LinkSpec, Precondition, Storage};
 use toml::Value;
 use workload::generate::{Amount, RequestRate, SizeRange};
 
@@ -27,7 +27,7 @@ const TEXTS: [(&str, Refusal); 17] = [
     ("Ratio", refusal::<Ratio>),
     ("RequestRate", refusal::<RequestRate>),
     ("SizeRange", refusal::<SizeRange>),
-    ("Shelf", refusal::<Shelf>),
+    ("Storage", refusal::<Storage>),
     ("Span", refusal::<Span>),
     ("Temperature", refusal::<Temperature>),
     ("Voltage", refusal::<Voltage>),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use base::fault::Fault;
-use ssd::Shelf;
+use ssd::Storage;
 use toml::{Table, Value};
 
 use super::flow;
@@ -419,7 +419,7 @@ pub(crate) fn check_run(run: &RunSpec, device: Option<&Device>) -> Result<(), Ve
     {
         faults.push(Fault::new("precondition", fault.message, fault.remedy));
     }
-    faults.extend(Shelf::fault(run.age, run.temperature, device.map(|device| &device.resolved)));
+    faults.extend(Storage::fault(run.age, run.temperature, device.map(|device| &device.resolved)));
     if run.seeds.is_some() {
         let remedy = "write `seeds` at the top of the study, or in its table `run`";
         faults.push(Fault::new("seeds", "every point runs with the same seeds", remedy));

@@ -87,8 +87,8 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
         let steps: Vec<Value> = settings.steps.iter().map(|step| step.to_string().into()).collect();
         note("precondition", steps.into());
     }
-    if let Some(shelf) = settings.shelf {
-        note("age", shelf.to_string().into());
+    if let Some(storage) = settings.storage {
+        note("age", storage.to_string().into());
     }
     if let Some(temperature) = settings.temperature {
         note("temperature", temperature.exact().into());

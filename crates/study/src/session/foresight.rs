@@ -30,7 +30,7 @@ impl Session<'_> {
         }));
         session.run_once()?;
         drop(session);
-        let known = Foresight::Known(Arc::new(NextWrites::of(&log, resolved.units)));
+        let known = Foresight::NextWrites(Arc::new(NextWrites::of(&log, resolved.units)));
         Ok(resolved.with_foresight(&known).map(|resolved| Device { resolved, ..self.device.clone() }))
     }
 

@@ -54,8 +54,8 @@ impl Session<'_> {
         kept.map_err(SessionError::Save)?;
         // What runs share is the state without age; a snapshot that is saved for later has aged.
         for (keep, ages) in [(keep, false), (self.save.take(), true)] {
-            if ages && let Some(shelf) = self.settings.shelf {
-                let (age, temperature) = shelf.conditions(self.settings.temperature);
+            if ages && let Some(storage) = self.settings.storage {
+                let (age, temperature) = storage.conditions(self.settings.temperature);
                 drive.age(age, temperature);
             }
             let Some(keep) = keep else { continue };

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use base::units::{Span, Temperature};
-use ssd::{Precondition, Shelf};
+use ssd::{Precondition, Storage};
 
 use crate::run::{Course, Window};
 use crate::snapshot::State;
@@ -31,7 +31,7 @@ pub(super) struct Settings {
     /// Preconditioning steps.
     pub(super) steps: Vec<Precondition>,
     /// The time without power behind preconditioning, and the temperature meanwhile, if one is given.
-    pub(super) shelf: Option<Shelf>,
+    pub(super) storage: Option<Storage>,
     pub(super) temperature: Option<Temperature>,
     /// The snapshot to start from.
     pub(super) load: Option<PathBuf>,
@@ -56,7 +56,7 @@ impl Default for Settings {
             check_drive: false,
             fairness: false,
             steps: Vec::new(),
-            shelf: None,
+            storage: None,
             temperature: None,
             load: None,
             as_preconditioned: false,

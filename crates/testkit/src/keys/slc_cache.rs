@@ -9,7 +9,7 @@ pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'sta
             part.clone(),
             "channels = 2\nchips = 2\nfaults = { wear-out = true }\n",
             "[ftl]\nover-provisioning = \"60%\"\nstreams = { host = { policy = \"size\", limits = [\"8KiB\"] } }\n\
-             slc-cache = { size = \"128KiB\", when-full = \"fold\", streams = 1 }\n",
+             slc-cache = { size = \"128KiB\", overflow = \"fold\", streams = 1 }\n",
         ),
         (
             "page, SLC cache that shrinks",

@@ -13,7 +13,7 @@ use super::BlockManager;
 use super::idle_timer::IdleTimer;
 use super::shape::ProgramShape;
 use super::table::State;
-use crate::page::slc_cache_spec::WhenFull;
+use crate::page::slc_cache_spec::OverflowPolicy;
 use crate::page::victim::AgeOrder;
 use crate::page::{PageConfig, SlcCacheCounters};
 use crate::port::Flash;
@@ -29,7 +29,7 @@ pub(in crate::page) struct SlcCache {
     /// Mapping units of a superblock in SLC mode.
     slots: u32,
     size: CacheSize,
-    when_full: WhenFull,
+    overflow: OverflowPolicy,
     /// Streams of host data that go there.
     streams: u8,
     levels: Vec<Level>,
@@ -58,7 +58,7 @@ impl SlcCache {
             shape: ProgramShape::in_slc_mode(config),
             slots: slots_in_slc_mode(config),
             size: CacheSize::new(spec, config),
-            when_full: spec.when_full,
+            overflow: spec.overflow,
             streams: spec.streams.unwrap_or(u8::MAX),
             levels: vec![Level::default(); groups as usize],
             closed: AgeOrder::new(groups, geometry.superblock_count()),
@@ -134,7 +134,7 @@ impl BlockManager {
         if self.cache_has_room(cache, pool) {
             return Some(Mode::Slc);
         }
-        let folds = cache.when_full == WhenFull::Fold && self.has_to_fold(cache, pool);
+        let folds = cache.overflow == OverflowPolicy::Fold && self.has_to_fold(cache, pool);
         (!folds).then_some(Mode::Full)
     }
 
@@ -154,8 +154,12 @@ impl BlockManager {
         let cache = self.slc_cache.as_ref().filter(|_| pool < self.groups)?;
         let Level { superblocks, leaving } = cache.levels[pool as usize];
         let chosen = &self.pools[pool as usize];
-        let waits = cache.when_full == WhenFull::Fold && !chosen.queue.waiting.is_empty();
-        let for_a_write = waits.then(|| cache.size.limit(chosen.live).saturating_sub(1));
+        let for_room = match cache.overflow {
+            OverflowPolicy::Direct => false,
+            OverflowPolicy::Fold => !chosen.queue.waiting.is_empty(),
+            OverflowPolicy::FoldBeside => !cache.idle.as_ref().is_some_and(|(timer, _)| timer.is_idle()),
+        };
+        let for_a_write = for_room.then(|| cache.size.limit(chosen.live).saturating_sub(1));
         let while_idle = cache.idle.as_ref().filter(|(timer, _)| timer.is_idle()).map(|(_, kept)| *kept);
         let stays = for_a_write.into_iter().chain(while_idle).min()?;
         if superblocks - leaving <= stays {
@@ -168,10 +172,13 @@ impl BlockManager {
     /// True if a pool folds for no other reason than that the host was idle, which it no longer is.
     #[inline]
     pub(in crate::page) fn pauses_folding(&self, pool: u32) -> bool {
-        let Some((timer, _)) = self.slc_cache.as_ref().and_then(|cache| cache.idle.as_ref()) else { return false };
+        let Some(cache) = self.slc_cache.as_ref() else { return false };
+        let Some((timer, _)) = &cache.idle else { return false };
         let chosen = &self.pools[pool as usize];
+        let makes_room = || cache.overflow == OverflowPolicy::FoldBeside && !self.cache_has_room(cache, pool);
         pool < self.groups
             && !timer.is_idle()
+            && !makes_room()
             && !chosen.gc.active
             && chosen.gc.failing.is_empty()
             && !self.may_refresh(pool)
@@ -179,9 +186,11 @@ impl BlockManager {
             && chosen.gc.victims.iter().all(|victim| victim.cause == flash::backend::Cause::Fold)
     }
 
-    /// True if the host is idle, so that folding pads its last program.
-    pub(in crate::page) fn is_idle(&self) -> bool {
-        self.slc_cache.as_ref().and_then(|cache| cache.idle.as_ref()).is_some_and(|(timer, _)| timer.is_idle())
+    /// True if folding pads its last program: the host is idle, or waits for nothing that folding does.
+    pub(in crate::page) fn pads_folds(&self) -> bool {
+        let Some(cache) = &self.slc_cache else { return false };
+        let is_idle = cache.idle.as_ref().is_some_and(|(timer, _)| timer.is_idle());
+        is_idle || cache.overflow == OverflowPolicy::FoldBeside
     }
 
     /// The cache, if a superblock of a pool belongs to it. A mount may give one that holds no data, or none that can be read, to

@@ -36,7 +36,7 @@ impl StreamPolicy for Oracle {
                 log.note(write.lpn);
                 None
             }
-            Foresight::Known(next) => {
+            Foresight::NextWrites(next) => {
                 if self.written.len() <= write.lpn.index() {
                     self.written.resize(write.lpn.index() + 1, 0);
                 }
@@ -71,6 +71,6 @@ mod tests {
         assert_eq!(streams(Foresight::Log(Arc::clone(&log))), [2; 6], "nothing is known yet");
         let next = Arc::new(NextWrites::of(&log, 8));
         // Unit 5 comes again after 2 writes each time, unit 6 after 4; then no more.
-        assert_eq!(streams(Foresight::Known(next)), [1, 2, 1, 2, 2, 2]);
+        assert_eq!(streams(Foresight::NextWrites(next)), [1, 2, 1, 2, 2, 2]);
     }
 }

@@ -23,14 +23,14 @@ fn with_cache(spec: &mut Spec, cell: Cell, cache: SlcCacheSpec) {
 }
 
 /// Caches of which a superblock holds 4 KiB of data.
-fn every() -> [SlcCacheSpec; 3] {
+fn every() -> [SlcCacheSpec; 4] {
     SlcCacheSpec::every(Bytes::new(4096))
 }
 
 impl Book {
     pub(super) fn slc_caches(&mut self) {
-        let [direct, fold, shrinks] = every();
-        let caches = [("direct", &direct), ("fold", &fold), ("shrinks", &shrinks)];
+        let [direct, fold, shrinks, beside] = every();
+        let caches = [("direct", &direct), ("fold", &fold), ("shrinks", &shrinks), ("beside", &beside)];
         let mut add = |name: &str, cell, cache: &SlcCacheSpec, change: &dyn Fn(&mut Spec)| {
             self.add(format!("SLC cache, {name}"), |spec| {
                 with_cache(spec, cell, cache.clone());

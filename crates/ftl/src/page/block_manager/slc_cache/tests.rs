@@ -99,7 +99,7 @@ fn a_request_stops_folding_until_the_drive_is_idle_again() {
 
 #[test]
 fn a_write_waits_for_folding_where_the_drive_says_so() {
-    let mut rig = drive("size = '192KiB', when-full = 'fold'");
+    let mut rig = drive("size = '192KiB', overflow = 'fold'");
     let mut rng = Rng::stream(1, "slc-cache");
     let mut latest = vec![0; rig.units() as usize];
     for round in 1..1_500 {
@@ -114,6 +114,24 @@ fn a_write_waits_for_folding_where_the_drive_says_so() {
     assert!(units(&rig, Op::Program, Cause::Fold) > 500);
     for (lpn, round) in (0..).zip(latest).filter(|(_, round)| *round > 0) {
         assert_eq!(rig.read(lpn), Some(stamp(lpn, round)));
+    }
+}
+
+#[test]
+fn a_drive_folds_beside_direct_writes_and_the_cache_takes_data_again() {
+    let mut rig = drive("size = '288KiB', overflow = 'fold-beside'");
+    // One write at a time leaves time to fold; twenty at once do not.
+    (0..200).for_each(|lpn| {
+        rig.write(&[lpn], Some(stamp(lpn, 1)));
+        while rig.host.written + 20 < lpn && rig.step() {}
+    });
+    let counters = rig.ftl.blocks.cache_counters().expect("one");
+    assert!(counters.superblocks <= 3 && counters.cached > 36 && counters.direct > 36, "{counters:?}");
+    assert!(units(&rig, Op::Program, Cause::Fold) > 36);
+    rig.run_until_idle();
+    assert!(cached(&rig) <= 3);
+    for lpn in 0..200 {
+        assert_eq!(rig.read(lpn), Some(stamp(lpn, 1)));
     }
 }
 
@@ -145,7 +163,11 @@ fn a_full_drive_folds_because_it_needs_free_superblocks() {
 
 #[test]
 fn a_power_cut_at_any_moment_of_folding_loses_nothing() {
-    for cache in ["size = '288KiB', idle = { after = '5ms' }", "size = '192KiB', when-full = 'fold'"] {
+    for cache in [
+        "size = '288KiB', idle = { after = '5ms' }",
+        "size = '192KiB', overflow = 'fold'",
+        "size = '192KiB', overflow = 'fold-beside'",
+    ] {
         let mut rng = Rng::stream(2, "slc-cache");
         let mut rig = drive(cache);
         let mut latest = vec![0; rig.units() as usize];
