@@ -32,6 +32,7 @@ mod retry;
 mod rules;
 mod status;
 mod submit;
+mod supply;
 mod suspend;
 #[cfg(test)]
 mod tests;
@@ -46,10 +47,11 @@ pub use config::{
 };
 pub use decoders::{Decoders, Ecc};
 pub use fast::CopySet;
-pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
+pub use observe::{AdmissionDelay, Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
 pub use payload::{Payload, SlotContent, SlotMut};
 pub use planes::PlaneReadSpec;
 pub use planted::Bug;
+pub use supply::Supply;
 pub use suspend::{ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
 pub use variation::VariationSpec;
 
@@ -139,6 +141,8 @@ pub struct Backend {
     controllers: ControllerPool,
     processor: Processor,
     dies: Vec<Die>,
+    /// Commands submitted and not finished, of all dies.
+    unfinished: u64,
     channels: Vec<Channel>,
     /// Error correction behind the channels; `None` takes no time.
     decoders: Option<Box<DecoderPool>>,
@@ -167,6 +171,7 @@ impl Backend {
             processor: Processor::new(config.software),
             dies: (0..units).map(|unit| Die::of(&rules, rules.die_of(unit) / dies_of_channel)).collect(),
             channels: (0..links).map(|_| Channel::new(fast::reads_of_channel(config, units_of_channel))).collect(),
+            unfinished: 0,
             decoders: DecoderPool::new(config, geometry, links),
             fast,
             account: Account::default(),
@@ -353,6 +358,13 @@ impl Backend {
     fn is_at_rest(&self) -> bool {
         let works = self.dies.iter().any(|die| die.unfinished > 0) || self.fast.serial.is_under_way();
         !works && self.table.finished.is_empty() && self.processor.is_idle()
+    }
+
+    /// True if a command or a job of the processor is under way or waits.
+    #[must_use]
+    #[inline]
+    pub fn is_at_work(&self) -> bool {
+        self.unfinished > 0 || self.fast.serial.is_under_way() || !self.processor.is_idle()
     }
 
     /// True if no list exists, and no processor job is under way or waits for [`Backend::take_cpu_done`].

@@ -65,6 +65,7 @@ pub(crate) fn describe(text: &str) -> (Arc<dyn Config>, Array, Option<Array>) {
             plane_reads: None,
             variation: None,
             errors: None,
+            supply: None,
             software: None,
         },
         gang,

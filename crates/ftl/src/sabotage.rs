@@ -166,13 +166,15 @@ pub enum Sabotage {
     CacheNeverEmpties,
     /// A mount takes superblocks in SLC mode for full ones.
     SlcModeForgotten,
+    /// Nothing marks the end of the time in which a power state or the throttle delays requests.
+    AdmissionForgotten,
     /// Another source than the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 80] = [
+    pub const EVERY: [Self; 81] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -252,6 +254,7 @@ impl Sabotage {
         Self::CacheOverfilled,
         Self::CacheNeverEmpties,
         Self::SlcModeForgotten,
+        Self::AdmissionForgotten,
         Self::Undetermined,
     ];
 }

@@ -6,6 +6,8 @@ use flash::nand::ErrorCounters;
 
 use ftl::{LogMerges, MergeCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters, map_unit};
 
+use crate::PowerCounters;
+
 /// A snapshot of all counters of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counters {
@@ -66,6 +68,8 @@ pub struct Counters {
     pub streams: Option<Box<StreamCounters>>,
     /// What the SLC cache did since power-on, and its level; `None` without one.
     pub slc_cache: Option<SlcCacheCounters>,
+    /// Power states, temperature and what the controller spent; `None` without `[power]`.
+    pub power: Option<Box<PowerCounters>>,
     /// Free blocks of the FTL.
     pub free_blocks: u64,
     /// Blocks retired, factory-marked ones included.

@@ -311,7 +311,12 @@ impl Backend {
         let die = &mut self.dies[number as usize];
         let handle = die.array.expect("an array that works has a command");
         let command = &self.table.commands[handle];
-        self.account.at(command.op, command.cause).array += die.meter.end(now);
+        let (op, cause, worked) = (command.op, command.cause, die.meter.end(now));
+        self.account.at(op, cause).array += worked;
+        if self.rules.supply.is_some() {
+            let further = self.further_planes(handle, worked);
+            self.account.at(op, cause).further_planes += further;
+        }
         handle
     }
 
@@ -430,6 +435,7 @@ impl Backend {
         command.state = State::Done;
         let (op, cause) = (command.op, command.cause);
         self.dies[command.die.index()].unfinished -= 1;
+        self.unfinished -= 1;
         // A read whose data is decoded has left its channel before.
         if self.rules.arbitration.hold && !self.is_decoded(op) {
             let channel = self.channel_of(handle);

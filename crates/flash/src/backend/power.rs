@@ -65,6 +65,7 @@ impl Backend {
             }
             die.cut(now);
         }
+        self.unfinished = 0;
         self.channels.iter_mut().for_each(|channel| channel.cut(now));
         self.controllers.cut(now);
         self.processor.cut(now);

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use base::fault::{Fault, Faults};
-use base::units::{Bytes, Rate, SECTOR, Sectors};
-use flash::backend::{Config, Timing};
+use base::units::{Bytes, Rate, Ratio, SECTOR, Sectors};
+use flash::backend::{Config, Supply, Timing};
 use flash::nand::{CustomPart, Geometry, Part};
 use flash::spec::{ResolvedSlcArray, SlcSpec};
 use ftl::{Array, FtlSpec, Planted, Setup, Site};
@@ -156,6 +156,7 @@ impl Spec {
             plane_reads: self.flash.plane_reads,
             variation: self.flash.variation,
             errors: self.flash.resolved_errors(&part, (&geometry, ecc.as_ref())),
+            supply: (part.electrical.further_plane != Ratio::ZERO).then(|| Supply::new(&part, self.flash.gang)),
             software: self.flash.software_controllers.or_else(|| family.software_controllers(&self.ftl)),
         };
         let array = Array {
@@ -254,6 +255,7 @@ impl Spec {
         self.check_queues(faults);
         self.ftl.check(faults);
         self.check_ram(faults);
+        self.check_power(faults);
         let faulty = &self.flash.faults;
         for (key, ratio) in [
             ("program-failures", faulty.program_failures),

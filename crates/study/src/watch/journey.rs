@@ -35,11 +35,15 @@ pub enum Part {
     Suspended,
     /// Read again: in the array, on the channel and in the error correction for attempts behind the first.
     Retry,
+    /// Before the drive takes it: the drive leaves a power state.
+    PowerState,
+    /// Before the drive takes it: the drive is hot and limits its rate.
+    Throttle,
 }
 
 impl Part {
     /// The number of parts.
-    pub const COUNT: usize = 13;
+    pub const COUNT: usize = 15;
     /// All parts.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Queue,
@@ -55,6 +59,8 @@ impl Part {
         Self::Decode,
         Self::Suspended,
         Self::Retry,
+        Self::PowerState,
+        Self::Throttle,
     ];
 
     /// True for waits behind the queue for which no resource of the flash is known.
@@ -79,6 +85,8 @@ impl Part {
             Self::Decode => "decode",
             Self::Suspended => "suspended",
             Self::Retry => "retry",
+            Self::PowerState => "power-state",
+            Self::Throttle => "throttle",
         }
     }
 }
