@@ -26,6 +26,7 @@ mod payload;
 mod planes;
 mod planted;
 mod power;
+mod power_cap;
 mod processor;
 mod queue;
 mod retry;
@@ -51,6 +52,7 @@ pub use observe::{AdmissionDelay, Level, Moment, Observer, Phase, Primitive, Req
 pub use payload::{Payload, SlotContent, SlotMut};
 pub use planes::PlaneReadSpec;
 pub use planted::Bug;
+pub use power_cap::{PowerCapCounters, PowerCapSpec};
 pub use supply::Supply;
 pub use suspend::{ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
 pub use variation::VariationSpec;
@@ -66,6 +68,7 @@ use controllers::ControllerPool;
 use decoders::DecoderPool;
 use die::Die;
 use fast::Fast;
+use power_cap::PowerCap;
 use processor::Processor;
 use retry::ReadAttempts;
 use rules::Rules;
@@ -120,6 +123,8 @@ pub enum Event {
         /// The number of the set's event. The backend drops one that another has replaced.
         generation: u16,
     },
+    /// A window of the power cap begins, and an operation waits for it.
+    PowerWindow,
     /// The processor ends a job.
     Processor {
         /// The number of the phase that ends.
@@ -146,6 +151,8 @@ pub struct Backend {
     channels: Vec<Channel>,
     /// Error correction behind the channels; `None` takes no time.
     decoders: Option<Box<DecoderPool>>,
+    /// The cap on the power of the arrays, if there is one.
+    cap: Option<Box<PowerCap>>,
     fast: Fast,
     account: Account,
     observer: Option<Box<dyn Observer>>,
@@ -164,6 +171,8 @@ impl Backend {
         let units = rules.units(geometry.die_count());
         let table = CommandTable::new(geometry.row_slots() * config.timing.one_shot);
         let fast = Fast::new(config, &rules, (&controllers, geometry));
+        let cap = config.supply.and_then(|supply| supply.cap);
+        let cap = cap.map(|cap| Box::new(PowerCap::new(cap, config.arbitration.commands, units as usize)));
         Self {
             table,
             payload: Payload::with_scratch(media.kind(), geometry.sectors),
@@ -173,6 +182,7 @@ impl Backend {
             channels: (0..links).map(|_| Channel::new(fast::reads_of_channel(config, units_of_channel))).collect(),
             unfinished: 0,
             decoders: DecoderPool::new(config, geometry, links),
+            cap,
             fast,
             account: Account::default(),
             rules,
@@ -204,6 +214,7 @@ impl Backend {
             + ControllerPool::memory(config.controllers, geometry)
             + commands
             + DecoderPool::memory(config, geometry, links)
+            + config.supply.and_then(|supply| supply.cap).map_or(0, |_| PowerCap::memory(units))
             + config.quiet_memory(units)
             + 2 * config.timing.memory()
     }

@@ -29,6 +29,7 @@ mod storage;
 pub use compiled::{bare_life, stamped_life};
 pub use counters::{Counters, SlcArrayCounters};
 pub use device::Ssd;
+pub use flash::backend::PowerCapSpec;
 pub use flash::spec::{FlashSpec, ResolvedSlcArray, SlcSpec};
 pub use ftl::{
     Candidate, CheckpointSpec, CopyStreamsSpec, Digits, DiscardSpec, FtlKind, FtlSpec, GcSpec, HostStreamsSpec,

@@ -40,6 +40,13 @@ impl PowerDraw {
         first + second + rest.unwrap_or(Energy::ZERO)
     }
 
+    /// The mean power in watts between two snapshots of the counters; `None` if no time passed or the figures are no numbers.
+    #[must_use]
+    pub fn mean_power(&self, from: &Counters, to: &Counters) -> Option<f64> {
+        let seconds = (to.at - from.at).as_secs_f64();
+        Some(self.between(from, to).as_joules() / seconds).filter(|watts| watts.is_finite())
+    }
+
     /// What the drive spent in the counted time beside the work of its flash, by name. Nothing without `[power]`.
     #[must_use]
     pub fn beside_arrays(&self, counted: &PowerCounters) -> Vec<(&'static str, Energy)> {

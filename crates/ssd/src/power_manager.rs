@@ -13,7 +13,7 @@ mod states;
 mod thermal;
 
 use base::units::{Bytes, Energy, Span, Time};
-use flash::backend::AdmissionDelay;
+use flash::backend::{AdmissionDelay, PowerCapCounters};
 
 use crate::spec::PowerSpec;
 use states::{IdlePhase, walk};
@@ -47,6 +47,8 @@ pub struct PowerCounters {
     pub throttled: u64,
     /// Time for which the throttle kept the next request waiting.
     pub throttle_time: Span,
+    /// What the power cap did; `None` without one.
+    pub cap: Option<PowerCapCounters>,
     /// Time that dies were idle while the drive was in no power state, all dies together.
     pub idle_dies: Span,
     /// The present and the highest temperature in degrees Celsius; `None` without a thermal model.
@@ -71,6 +73,11 @@ impl PowerCounters {
             throttled: self.throttled - earlier.throttled,
             throttle_time: self.throttle_time - earlier.throttle_time,
             idle_dies: self.idle_dies.saturating_sub(earlier.idle_dies),
+            cap: self.cap.zip(earlier.cap).map(|(to, from)| PowerCapCounters {
+                waits: to.waits - from.waits,
+                wait_time: to.wait_time - from.wait_time,
+                highest: to.highest,
+            }),
             celsius: self.celsius,
         }
     }
@@ -310,7 +317,7 @@ mod tests {
         let controller = ControllerPower { active: watts(3), idle: watts(1) };
         let [idle_after, entry, exit] = [Span::from_ms(100), Span::from_ms(2), Span::from_ms(8)];
         let states = vec![PowerState { power: Power::from_uw(10_000), idle_after, entry, exit }];
-        PowerManager::new(&PowerSpec { controller, states, thermal: None }, Time::ZERO)
+        PowerManager::new(&PowerSpec { controller, states, ..PowerSpec::default() }, Time::ZERO)
     }
 
     #[test]

@@ -119,3 +119,41 @@ fn a_hot_drive_keeps_to_its_rate_until_it_is_cool() {
     let cool = after(&mut drive, Span::from_secs(1), IoKind::Read);
     assert_eq!(cool.queue_wait(), Span::ZERO);
 }
+
+/// Overwrites in a closed loop of 32 requests, each of one page. Returns the completions of the second half, and the drive.
+fn overwrites(power: &str) -> (Ssd<()>, Vec<Time>) {
+    let mut drive = drive(&format!("{power}[ftl]\nplacement = {{ policy = 'page-round-robin' }}\n"));
+    let (mut completions, mut ends, mut submitted) = (Vec::new(), Vec::new(), 0);
+    while ends.len() < 800 {
+        while submitted < 800 && submitted < ends.len() as u64 + 32 {
+            let io = Io { kind: IoKind::Write, start: Lba::new(submitted * 4 % 1600), sectors: Sectors::new(4) };
+            drive.submit(drive.now(), Request { tag: submitted, queue: QueueId::default(), io, data: vec![(); 4] });
+            submitted += 1;
+        }
+        let at = drive.next_event().expect("a request is under way");
+        drive.advance(at, &mut completions);
+        ends.extend(completions.drain(..).map(|completion| completion.end));
+    }
+    (drive, ends.split_off(400))
+}
+
+#[test]
+fn a_cap_of_n_programs_lets_n_run_at_a_time() {
+    for programs in [1, 2] {
+        // 3.3 V x 15 mA are 49.5 mW.
+        let (drive, ends) = overwrites(&format!("power.cap.peak = '{}mW'\n", programs * 50));
+        let expected = programs as f64 / 200e-6;
+        let rate = (ends.len() - 1) as f64 / (ends[ends.len() - 1] - ends[0]).as_secs_f64();
+        assert!((rate / expected - 1.0).abs() < 0.02, "{programs} at a time: {rate} a second, expected {expected}");
+        let cap = drive.counters().power.and_then(|power| power.cap).expect("a cap");
+        assert!(cap.highest.as_uw() == programs * 49_500 && cap.waits > 300, "{cap:?}");
+    }
+}
+
+#[test]
+fn a_cap_on_the_average_lets_as_many_programs_begin_in_a_window_as_its_energy_allows() {
+    // A program takes 49.5 mW x 200 us = 9.9 uJ, and a window of 1 ms has 40 uJ: four programs.
+    let (_, ends) = overwrites("power.cap = { average = '40mW', window = '1ms' }\n");
+    let rate = (ends.len() - 1) as f64 / (ends[ends.len() - 1] - ends[0]).as_secs_f64();
+    assert!((rate / 4000.0 - 1.0).abs() < 0.02, "{rate} a second");
+}

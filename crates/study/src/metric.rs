@@ -8,6 +8,7 @@ mod fairness;
 mod log;
 mod map;
 mod merges;
+mod power;
 mod slc;
 mod slc_cache;
 mod words;
@@ -26,6 +27,7 @@ use fairness::{FairStat, FlowStat, Requests};
 use log::LogStat;
 use map::MapStat;
 use merges::MergeStat;
+use power::PowerStat;
 use slc::SlcStat;
 use slc_cache::SlcCacheStat;
 
@@ -78,6 +80,7 @@ fn names() -> Vec<String> {
     names.extend(Status::ALL.map(|status| format!("outcomes.{}", status.name())));
     names.extend(of("erases", &ERASES));
     names.extend(of("busy", &BUSY));
+    names.extend(of("power", &power::NAMES));
     names.extend(of("slc-cache", &slc_cache::NAMES));
     for group in ["commands", "slots"] {
         names.extend(flash::backend::Op::ALL.into_iter().map(|op| format!("{group}.{}", op.name())));
@@ -86,7 +89,7 @@ fn names() -> Vec<String> {
 }
 
 /// The forms a metric can take.
-pub const HELP: [&str; 35] = [
+pub const HELP: [&str; 36] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
@@ -126,6 +129,9 @@ pub const HELP: [&str; 35] = [
      mode), mode-pages (programmed in it), commands.OP, commands.OP.CAUSE",
     "slc-cache.STAT of a drive with an SLC cache with share (of the host's data that went there), cached, direct (mapping units), \
      superblocks (in SLC mode at the end), limit (of them, at that fill)",
+    "power.STAT of a drive with [power] with mean (watts), active, idle, states (shares of the time), wakes (requests that found it in a \
+     power state), wake-time (their waits), throttled (requests that heat delayed), throttle-time, hottest (degrees \
+     Celsius), capped (array operations that waited for the power cap), cap-time",
     "commands.OP or commands.OP.CAUSE, e.g. commands.erase.gc",
     "slots.OP or slots.OP.CAUSE",
     "errors.STAT of a drive with bit errors with retries (attempts to read behind the first), retried (share of the read commands that took \
@@ -163,6 +169,7 @@ enum Name {
     Log(LogStat),
     Slc(SlcStat),
     SlcCache(SlcCacheStat),
+    Power(PowerStat),
     Merges(MergeStat),
     Errors(ErrorStat),
     Commands(String, Option<String>),
@@ -235,6 +242,7 @@ impl Name {
             ["log", ref stat @ ..] => LogStat::parse(stat).map(Self::Log),
             ["slc", ref stat @ ..] => SlcStat::parse(stat).map(Self::Slc),
             ["slc-cache", stat] => SlcCacheStat::parse(stat).map(Self::SlcCache),
+            ["power", stat] => PowerStat::parse(stat).map(Self::Power),
             ["errors", stat] => ErrorStat::parse(stat).map(Self::Errors),
             ["merges", stat] => MergeStat::parse(stat).map(Self::Merges),
             ["commands", op] => flash(op, None).map(|(op, cause)| Self::Commands(op, cause)),
@@ -301,6 +309,7 @@ impl Name {
             Self::Log(stat) => stat.dimension(),
             Self::Slc(stat) => stat.dimension(),
             Self::SlcCache(stat) => stat.dimension(),
+            Self::Power(stat) => stat.dimension(),
             Self::Errors(stat) => stat.dimension(),
         }
     }
@@ -354,6 +363,7 @@ impl Name {
             Self::Map(stat) => stat.of(summary.map.as_ref()?),
             Self::Log(stat) => stat.of(summary.log_merges.as_ref()?),
             Self::Slc(stat) => stat.of(summary.slc_mlc.as_ref()?),
+            Self::Power(stat) => stat.of(summary.power.as_ref()?),
             Self::SlcCache(stat) => Some(stat.of(summary.slc_cache.as_ref()?)),
             Self::Merges(stat) => Some(stat.of(summary.merges.as_ref()?)),
             Self::Errors(stat) => stat.of(summary.errors.as_ref()?),

@@ -11,6 +11,7 @@ mod fairness;
 mod log;
 mod map;
 mod merges;
+mod power;
 mod series;
 mod shares;
 mod slc;
@@ -48,6 +49,7 @@ pub use fairness::{FairnessSummary, Slowdown};
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
+pub use power::{PowerStateSummary, PowerSummary};
 pub use series::{CompletedSummary, FlowIntervalSummary, IntervalSummary, SeriesSummary, busy_dies, percentile};
 pub use shares::{mean, share, shares};
 pub use slc::{EraseRange, SlcMlcSummary};
@@ -198,6 +200,9 @@ pub struct Summary {
     /// The SLC cache, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheSummary>,
+    /// Power states and heat, if the device has `[power]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<PowerSummary>,
     /// Busy shares of the parts of the device.
     pub utilisation: Utilisation,
     /// The parts of the requests' time by kind and band of percentiles, if an observer attributed it.
@@ -504,6 +509,10 @@ impl Summary {
             slc_mlc: counted.slc_mlc.as_ref().map(|slc_mlc| SlcMlcSummary::new(slc_mlc, &counted, report)),
             streams: counted.streams.as_deref().map(StreamsSummary::new),
             slc_cache: counted.slc_cache.as_ref().map(SlcCacheSummary::new),
+            power: counted.power.as_ref().map(|power| {
+                let joules = (!report.energy.is_empty()).then(|| energy(report.energy).total_j);
+                PowerSummary::new(power, joules, span)
+            }),
             utilisation: Utilisation {
                 link: share(counted.link_busy, span),
                 ram: (!counted.ram_busy.is_zero()).then(|| share(counted.ram_busy, span)),
@@ -527,7 +536,7 @@ impl Summary {
             verified: report.verified.map(|Verified { reads, sectors, adopted, uncorrectable }| {
                 VERIFIED.into_iter().zip([reads, sectors, adopted, uncorrectable]).collect()
             }),
-            series: SeriesSummary::new(result),
+            series: SeriesSummary::new(result, report.power_draw),
             validity: ValiditySummary::new(result),
             notes: report.notes.to_vec(),
             events: counted.events,

@@ -145,6 +145,12 @@ impl Observer for Watch {
         self.timeline.is_some()
     }
 
+    fn power_capped(&mut self, command: u32) {
+        if let Some(journeys) = &mut self.journeys {
+            journeys.power_capped(command);
+        }
+    }
+
     fn admission_delayed(&mut self, from: Time, until: Time, why: AdmissionDelay) {
         if let Some(journeys) = &mut self.journeys {
             journeys.admission_delayed(from, until, why);

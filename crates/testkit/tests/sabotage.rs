@@ -112,6 +112,7 @@ const SUSPENDS: &[&str; 1] = &["suspension, AnyTime"];
 const ERRORS: &[&str; 1] = &["bit errors, controllers PerDie"];
 const PLANES: &[&str; 1] = &["planes that read by themselves, Host"];
 const STREAMS: &[&str; 1] = &["streams, Lru, Same"];
+const POWER_CAP: &[&str; 1] = &["power cap, one program at a time"];
 const SLC_CACHE: &[&str; 1] = &["SLC cache, direct"];
 const BAST: &[&str; 1] = &["Bast, Apart, controllers PerChannel"];
 const CHANG: &[&str; 1] = &["Chang, plain"];
@@ -213,6 +214,8 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::StreamForgotten => vec![at(STREAMS, "power cuts, full")],
         Sabotage::CopyJoinsHost | Sabotage::ParkedForgotten => vec![at(&["streams, one-shot programs"], "integrity")],
         Sabotage::ThrottleWaits => vec![at(&["throttle"], "integrity")],
+        Sabotage::CapExceeded => vec![at(POWER_CAP, "books")],
+        Sabotage::CapForgotten => vec![at(POWER_CAP, "integrity")],
         Sabotage::AdmissionForgotten => vec![at(&["power states"], "integrity")],
         Sabotage::CacheOverfilled | Sabotage::CacheNeverEmpties => vec![at(SLC_CACHE, "integrity")],
         Sabotage::SlcModeForgotten => vec![at(SLC_CACHE, "power cuts, full")],

@@ -176,6 +176,9 @@ impl Backend {
         self.dies.iter_mut().for_each(|die| die.meter.reset());
         self.channels.iter_mut().for_each(|channel| channel.meter.reset());
         self.controllers.reset();
+        if let Some(cap) = &mut self.cap {
+            cap.reset();
+        }
         self.processor.reset();
         if let Some(decoders) = &mut self.decoders {
             decoders.reset();

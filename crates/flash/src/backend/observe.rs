@@ -185,6 +185,9 @@ pub trait Observer: Any + Debug + Send + Sync {
     /// A command has reached a stop.
     fn command(&mut self, _moment: Moment<'_>) {}
 
+    /// The array of a command waits for the power cap.
+    fn power_capped(&mut self, _command: u32) {}
+
     /// A controller takes a list (its number, and the cause of its first command), or finishes it.
     fn controller(&mut self, _at: Time, _unit: u32, _list: Option<(u32, Cause)>) {}
 

@@ -10,6 +10,9 @@ use super::{Backend, Command, Event, Op, Phase, Primitive, State, Stop};
 /// The processor's number in the event hash, where dies and channels count from zero on.
 const PROCESSOR: u64 = u64::MAX - 1;
 
+/// The number of the begin of a window of the power cap in the event hash.
+const POWER_WINDOW: u64 = u64::MAX - 2;
+
 impl Backend {
     /// Handles an event that the backend scheduled. Drops the event of an aborted phase.
     #[inline(always)]
@@ -45,6 +48,10 @@ impl Backend {
             }
             Event::Copies { set, generation } => {
                 self.run_copies(now, (set, generation), now, events, hash);
+            }
+            Event::PowerWindow => {
+                hash.add(now, POWER_WINDOW);
+                self.begin_below_cap(now, events);
             }
             Event::Codeword { .. } | Event::Decoder { .. } | Event::Decoded { .. } => {
                 self.handle_decoding(now, event, events, hash);
@@ -179,6 +186,21 @@ impl Backend {
     /// The array begins a command after the copy time of a page from the cache register.
     #[inline(never)]
     fn execute_after<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        copy: Span,
+        events: &mut EventQueue<E>,
+    ) {
+        if self.cap.is_none() || self.is_below_cap(now, handle, copy, events) {
+            self.begin_array(now, handle, copy, events);
+        }
+    }
+
+    /// The same below the power cap.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller that every program passes, and a rare one.
+    pub(super) fn begin_array<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         handle: Handle<Command>,
@@ -322,6 +344,9 @@ impl Backend {
 
     fn array_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let handle = self.charge_array(now, number);
+        if self.cap.is_some() {
+            self.end_below_cap(now, number, events);
+        }
         if self.rules.suspend.is_some() && self.stands_still(now, number, handle, events) {
             return;
         }

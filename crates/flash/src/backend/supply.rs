@@ -3,7 +3,7 @@
 use base::engine::Handle;
 use base::units::{Current, Power, Span};
 
-use super::{Backend, Command, Op};
+use super::{Backend, Command, Op, PowerCapSpec};
 use crate::nand::{Electrical, Part};
 
 /// What an operation of a die draws, by its kind and its planes.
@@ -13,6 +13,8 @@ pub struct Supply {
     powers: [Power; Op::COUNT],
     /// What a further plane draws, as a share of the first.
     further_plane: f64,
+    /// The cap on all arrays together, if there is one.
+    pub(super) cap: Option<PowerCapSpec>,
 }
 
 impl Supply {
@@ -25,7 +27,14 @@ impl Supply {
             let nanowatts = u128::from(electrical.voltage.as_mv()) * u128::from(Self::current(electrical, op).as_ua());
             Power::from_uw(u64::try_from(nanowatts * u128::from(gang) / 1000).unwrap_or(u64::MAX))
         };
-        Self { powers: Op::ALL.map(power), further_plane: electrical.further_plane.get() }
+        Self { powers: Op::ALL.map(power), further_plane: electrical.further_plane.get(), cap: None }
+    }
+
+    /// The same with a cap.
+    #[must_use]
+    pub const fn with_cap(mut self, cap: Option<PowerCapSpec>) -> Self {
+        self.cap = cap;
+        self
     }
 
     /// The current of one plane during an operation; a copy-back counts as a program.

@@ -85,7 +85,8 @@ impl<S: Sector> Ssd<S> {
     /// The counters of the power management.
     pub(crate) fn power_counters(&self) -> Option<Box<PowerCounters>> {
         let power = self.power.as_ref()?;
-        Some(Box::new(power.counters(self.now, self.flash_energy(), self.idle_dies())))
+        let counters = power.counters(self.now, self.flash_energy(), self.idle_dies());
+        Some(Box::new(PowerCounters { cap: self.backend.power_cap(), ..counters }))
     }
 
     fn read_sensor(&mut self) {

@@ -1,9 +1,13 @@
 //! The table `[power]` of a description: what the drive draws beside its flash, its power states, its temperature.
 
 use base::fault::Faults;
-use base::units::{Power, Rate, Span, Temperature, ThermalResistance};
+use base::units::{Power, Rate, Ratio, Span, Temperature, ThermalResistance};
+use flash::backend::{Op, PowerCapSpec, Supply};
+use flash::nand::{Geometry, Part};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+use ftl::FtlKind;
 
 use super::Spec;
 
@@ -20,6 +24,9 @@ pub struct PowerSpec {
     /// Non-operational power states (NVM Express), which an idle drive enters one after another.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<PowerState>,
+    /// A cap on the power of the flash arrays, without idle dies, channels and controller; none if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cap: Option<PowerCapSpec>,
     /// The temperature of the drive; not modelled if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub thermal: Option<ThermalSpec>,
@@ -129,9 +136,62 @@ impl Spec {
             let message = "the states are not in ascending order of `idle-after`, from above zero on";
             faults.add("power.states", message, "sort them, each with an `idle-after` of its own");
         }
+        if let Some(cap) = &power.cap {
+            self.check_cap(cap, faults);
+        }
         if let Some(thermal) = &power.thermal {
             thermal.check(faults);
         }
+    }
+
+    fn check_cap(&self, cap: &PowerCapSpec, faults: &mut Faults) {
+        match cap {
+            PowerCapSpec { peak: None, average: None, .. } => {
+                faults.add("power.cap", "limits nothing", "add `peak`, or `average` and `window`");
+            }
+            PowerCapSpec { average: Some(_), window: None, .. } => {
+                faults.add("power.cap.window", "is missing: the average is taken over it", "add it, e.g. \"10ms\"");
+            }
+            PowerCapSpec { average: None, window: Some(_), .. } => {
+                faults.add(
+                    "power.cap.window",
+                    "has no effect here: there is no average",
+                    "leave it out, or add `average`",
+                );
+            }
+            PowerCapSpec { window: Some(window), .. } if window.is_zero() => {
+                faults.add("power.cap.window", "is zero", "use more than zero, e.g. \"10ms\"");
+            }
+            _ => {}
+        }
+        if cap.average.is_some_and(|average| average.as_uw() == 0) {
+            faults.add("power.cap.average", "is zero", "use more than zero");
+        }
+        let why = if self.ftl.kind != FtlKind::Page {
+            "this FTL works on several arrays in one step: the cap cannot ask between them"
+        } else if self.ftl.gc.copy_back {
+            "a copy-back has two array phases and no moment between them at which the cap can ask"
+        } else if self.flash.suspend.is_some() {
+            "a suspended operation goes on when its reads are done, whatever the other arrays draw"
+        } else if self.flash.cache_across_lists || self.flash.arbitration.hold {
+            "an operation that waits for the cap would keep the register or the channel of another one"
+        } else {
+            return;
+        };
+        faults.add("power.cap", why, "leave one of the two out");
+    }
+
+    /// What the arrays draw, if their planes make a difference or a cap limits it.
+    pub(super) fn supply(&self, part: &Part, geometry: &Geometry, faults: &mut Faults) -> Option<Supply> {
+        let cap = self.power.as_ref().and_then(|power| power.cap);
+        let supply = Supply::new(part, self.flash.gang).with_cap(cap);
+        let planes = u64::from((geometry.stripe / self.flash.gang).max(1));
+        let most = [Op::Read, Op::Program, Op::Erase].map(|op| supply.power(op, planes)).into_iter().max()?;
+        if let Some(peak) = cap.and_then(|cap| cap.peak).filter(|peak| *peak < most) {
+            let message = format!("is {peak}, and one operation draws {most}: it would never begin");
+            faults.add("power.cap.peak", message, format!("use at least {most}"));
+        }
+        (cap.is_some() || part.electrical.further_plane != Ratio::ZERO).then_some(supply)
     }
 }
 

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use base::fault::{Fault, Faults};
-use base::units::{Bytes, Rate, Ratio, SECTOR, Sectors};
-use flash::backend::{Config, Supply, Timing};
+use base::units::{Bytes, Rate, SECTOR, Sectors};
+use flash::backend::{Config, Timing};
 use flash::nand::{CustomPart, Geometry, Part};
 use flash::spec::{ResolvedSlcArray, SlcSpec};
 use ftl::{Array, FtlSpec, Planted, Setup, Site};
@@ -139,6 +139,7 @@ impl Spec {
         };
         let queues = self.resolved_queues(&geometry, units, &mut faults);
         family.check_array(&site, &geometry, &timing, queues.sets.len(), &mut faults);
+        let supply = self.supply(&part, &geometry, &mut faults);
         if !faults.0.is_empty() {
             return Err(faults.0);
         }
@@ -156,7 +157,7 @@ impl Spec {
             plane_reads: self.flash.plane_reads,
             variation: self.flash.variation,
             errors: self.flash.resolved_errors(&part, (&geometry, ecc.as_ref())),
-            supply: (part.electrical.further_plane != Ratio::ZERO).then(|| Supply::new(&part, self.flash.gang)),
+            supply,
             software: self.flash.software_controllers.or_else(|| family.software_controllers(&self.ftl)),
         };
         let array = Array {

@@ -35,6 +35,8 @@ pub enum Part {
     Suspended,
     /// Read again: in the array, on the channel and in the error correction for attempts behind the first.
     Retry,
+    /// Waiting for the power cap, with its die taken.
+    PowerCap,
     /// Before the drive takes it: the drive leaves a power state.
     PowerState,
     /// Before the drive takes it: the drive is hot and limits its rate.
@@ -43,7 +45,7 @@ pub enum Part {
 
 impl Part {
     /// The number of parts.
-    pub const COUNT: usize = 15;
+    pub const COUNT: usize = 16;
     /// All parts.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Queue,
@@ -59,6 +61,7 @@ impl Part {
         Self::Decode,
         Self::Suspended,
         Self::Retry,
+        Self::PowerCap,
         Self::PowerState,
         Self::Throttle,
     ];
@@ -85,6 +88,7 @@ impl Part {
             Self::Decode => "decode",
             Self::Suspended => "suspended",
             Self::Retry => "retry",
+            Self::PowerCap => "power-cap",
             Self::PowerState => "power-state",
             Self::Throttle => "throttle",
         }

@@ -248,6 +248,14 @@ impl Journeys {
         }
     }
 
+    /// Notes that the array of a command waits for the power cap.
+    pub(super) fn power_capped(&mut self, command: u32) {
+        let number = self.commands.get(command as usize).copied().flatten();
+        if let Some(number) = number {
+            self.tracks[number].capped = true;
+        }
+    }
+
     /// Notes a time in which the drive takes no request.
     pub(super) fn admission_delayed(&mut self, from: Time, until: Time, why: AdmissionDelay) {
         self.delays.push(from, until, why);
@@ -277,7 +285,11 @@ impl Journeys {
             let asked = phase.ready.clamp(last, phase.from.max(last));
             at(&mut self.dies, phase.die).add(last, asked, &mut track.behind);
             let stopped = std::mem::replace(&mut track.stopped, phase.primitive == Primitive::Suspend);
-            let waits = if stopped { Part::Suspended } else { Part::Die };
+            let waits = match std::mem::take(&mut track.capped) {
+                true => Part::PowerCap,
+                false if stopped => Part::Suspended,
+                false => Part::Die,
+            };
             fill(&mut track.legs, last, asked, waits, Some(Resource::Array(phase.die)));
             let works = match phase.resource {
                 Resource::Array(_) | Resource::Plane(_) | Resource::Decoder(_) => Part::Array,

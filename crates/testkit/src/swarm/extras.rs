@@ -8,7 +8,7 @@ use ftl::IdleGcSpec;
 use ssd::{CopyStreamsSpec, FtlKind, HostStreamsSpec, SlcCacheSpec, Spec, StreamsSpec};
 
 use super::pick;
-use crate::conformance::{STYLES, hot, short, states, varied, with_errors};
+use crate::conformance::{STYLES, capped, hot, short, states, varied, with_errors};
 use crate::leave_out_idle;
 
 /// In a quarter of the cases, the device with suspension, if it takes that.
@@ -80,11 +80,21 @@ pub(super) fn with_throttle(spec: &mut Spec, rng: &mut Rng) {
     gc.idle = idle.then(|| IdleGcSpec { after: Span::from_us(200), free: gc.stop + 1 + rng.below(2) as u32 });
 }
 
-/// In a fifth of the cases, power states, and in half of these also a drive that gets hot.
-pub(super) fn with_power(spec: &mut Spec, rng: &mut Rng) {
-    if rng.chance(0.2) {
-        spec.power = Some(if rng.chance(0.5) { states() } else { hot(pick(rng, &STYLES)) });
+/// In a fifth of the cases, power states, a drive that gets hot, or a power cap, if the device takes that.
+pub(super) fn or_power(spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.2) {
+        return spec;
     }
+    let power = match rng.below(3) {
+        0 => states(),
+        1 => hot(pick(rng, &STYLES)),
+        _ => {
+            let gang = u64::from(spec.flash.gang);
+            capped(gang * (1 + rng.below(3)), rng.chance(0.5))
+        }
+    };
+    let powered = Spec { power: Some(power), ..spec.clone() };
+    if powered.resolve().is_ok() { powered } else { spec }
 }
 
 /// In a fifth of the cases, the device with an SLC cache and blocks for it, if it takes that.

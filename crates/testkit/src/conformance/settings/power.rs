@@ -1,7 +1,7 @@
 //! Settings with power states, and with a drive that gets hot at once.
 
 use base::units::{Power, Rate, Span, Temperature, ThermalResistance};
-use flash::backend::Controllers;
+use flash::backend::{Controllers, Order, PowerCapSpec};
 use ssd::{
     ControllerPower, DiscardSpec, FtlKind, MapSpec, PowerSpec, PowerState, Spec, ThermalSpec, ThrottleSpec,
     ThrottleStyle,
@@ -39,6 +39,14 @@ pub(crate) fn hot(style: ThrottleStyle) -> PowerSpec {
     PowerSpec { thermal: Some(thermal), ..states() }
 }
 
+/// A cap of so many operations at once, each of 3.3 V x 15 mA = 49.5 mW, and in windows of 700 us a share of a die's power.
+pub(crate) fn capped(programs: u64, average: bool) -> PowerSpec {
+    let mw = |mw: u64| Power::from_uw(mw * 1000);
+    let (average, window) = (average.then(|| mw(40)), average.then(|| Span::from_us(700)));
+    let cap = PowerCapSpec { peak: Some(mw(50 * programs)), average, window };
+    PowerSpec { cap: Some(cap), ..PowerSpec::default() }
+}
+
 /// Both styles of a throttle.
 pub(crate) const STYLES: [ThrottleStyle; 2] = [ThrottleStyle::Proportional, ThrottleStyle::OnOff];
 
@@ -66,6 +74,17 @@ impl Book {
                 change(spec);
             });
         };
+        for (name, programs, average) in [("one program at a time", 1, false), ("average", 2, true)] {
+            add(&format!("power cap, {name}"), capped(programs, average), &|spec| {
+                (spec.flash.chips, spec.flash.controllers) = (2, Controllers::None);
+            });
+            add(&format!("power cap, {name}, reads first, buffered"), capped(programs, average), &|spec| {
+                (spec.flash.arbitration.commands, spec.buffer) = (Order::ReadFirst, Some(buffer(8, 0.5, 0.25)));
+            });
+            add(&format!("power cap, {name}, one-shot programs"), capped(programs, average), &|spec| {
+                spec.flash.custom_part.as_mut().expect("a part of its own").timing.one_shot = 2;
+            });
+        }
         add("power states, queue depth of 1", states(), &|spec| spec.host.queue_depth = 1);
         add("power states, durable discards", states(), &|spec| spec.ftl.discard = DiscardSpec::Durable);
         add("throttled by heat, queues", hot(ThrottleStyle::OnOff), &|spec| {
