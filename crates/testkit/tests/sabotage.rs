@@ -216,7 +216,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::ThrottleWaits => vec![at(&["throttle"], "integrity")],
         Sabotage::CapExceeded => vec![at(POWER_CAP, "books")],
         Sabotage::CapForgotten => vec![at(POWER_CAP, "integrity")],
-        Sabotage::AdmissionForgotten => vec![at(&["power states"], "integrity")],
+        Sabotage::AdmissionForgotten => vec![at(&["throttled by heat, OnOff"], "integrity")],
         Sabotage::CacheOverfilled | Sabotage::CacheNeverEmpties => vec![at(SLC_CACHE, "integrity")],
         Sabotage::SlcModeForgotten => vec![at(SLC_CACHE, "power cuts, full")],
         Sabotage::PaceObeyed => vec![at(&["pace, never"], "integrity")],

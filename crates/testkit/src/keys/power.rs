@@ -3,7 +3,7 @@
 /// The name of each, its part, the keys of its array and its other tables. The flash of those that get hot draws nothing, so that its
 /// electrical figures change only energies, as on other devices.
 pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'static str); 3] {
-    let flash = "channels = 2\nchips = 2\n";
+    let flash = "channels = 2\nchips = 2\nfaults = { wear-out = true }\n";
     let cold = part.replace("3.3V", "0V").replace("bus_pj_per_byte = 435.6", "bus_pj_per_byte = 0.0");
     [
         (
@@ -29,7 +29,7 @@ pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'sta
         (
             "page, power cap",
             part.to_owned(),
-            "channels = 2\nchips = 2\ncontrollers = \"none\"\n",
+            "channels = 2\nchips = 2\ncontrollers = \"none\"\nfaults = { wear-out = true }\n",
             "[ftl]\nover-provisioning = \"45%\"\n\
              [power]\ncap = { peak = \"110mW\", average = \"80mW\", window = \"700us\" }\n",
         ),
