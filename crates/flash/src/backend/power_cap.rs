@@ -27,8 +27,8 @@ pub struct PowerCapSpec {
     /// The most that the arrays of all dies draw together at any moment; without limit if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak: Option<Power>,
-    /// The most that the operations begun in a window spend, divided by the length of the window; without limit if missing. The
-    /// first operation of a window always begins.
+    /// The most that the operations begun in a window spend, divided by the length of the window; without limit if missing. An
+    /// operation that spends more than a window's share begins in a window of its own, and uses the shares of the next ones, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average: Option<Power>,
     /// The length of the windows, which follow each other; only with `average`.
@@ -63,6 +63,16 @@ struct Demand {
     energy: u128,
 }
 
+/// Whether an operation may begin.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Admission {
+    Now,
+    /// When the array of another one has ended.
+    AtAnEnd,
+    /// When a window begins.
+    At(Time),
+}
+
 /// The cap of a backend.
 #[derive(Clone, Debug)]
 pub(super) struct PowerCap {
@@ -71,13 +81,13 @@ pub(super) struct PowerCap {
     /// The sum of the powers of the arrays at work, and each of them.
     drawn: u64,
     of_unit: Vec<u64>,
-    /// The number of the present window, and what the operations begun in it spend.
+    /// The number of the latest window, and what the operations begun in it spend, with what was left over from earlier ones.
     window: u64,
     spent: u128,
     /// Reads that wait, if they go first; all others.
     waiting: [VecDeque<Waiting>; 2],
-    /// The window at whose begin an event lets operations go.
-    announced: Option<u64>,
+    /// The begin of the window at which an event lets operations go.
+    announced: Option<Time>,
     counters: PowerCapCounters,
 }
 
@@ -101,16 +111,22 @@ impl PowerCap {
         size_of::<Self>() as u64 + units * (size_of::<u64>() + 2 * size_of::<Waiting>()) as u64
     }
 
-    /// True if an operation may begin.
-    fn admits(&mut self, now: Time, demand: Demand) -> bool {
-        let peak = self.spec.peak.is_none_or(|peak| self.drawn + demand.power <= peak.as_uw());
-        peak && self.budget().is_none_or(|(budget, window)| {
-            let present = now.as_ps() / window;
-            if present != self.window {
-                (self.window, self.spent) = (present, 0);
-            }
-            self.spent == 0 || self.spent + demand.energy <= budget
-        })
+    /// Whether an operation may begin.
+    fn admit(&mut self, now: Time, demand: Demand) -> Admission {
+        if self.spec.peak.is_some_and(|peak| self.drawn + demand.power > peak.as_uw()) {
+            return Admission::AtAnEnd;
+        }
+        let Some((budget, window)) = self.budget() else { return Admission::Now };
+        let present = now.as_ps() / window;
+        let passed = present - std::mem::replace(&mut self.window, present);
+        self.spent = self.spent.saturating_sub(budget.saturating_mul(u128::from(passed)));
+        if self.spent == 0 || self.spent + demand.energy <= budget {
+            return Admission::Now;
+        }
+        // The windows after which enough is left, or nothing is owed.
+        let left = budget.saturating_sub(demand.energy);
+        let windows = u64::try_from((self.spent - left).div_ceil(budget)).unwrap_or(u64::MAX);
+        Admission::At(Time::from_ps(present.saturating_add(windows).saturating_mul(window)))
     }
 
     /// The energy of a window, and its length in picoseconds.
@@ -138,13 +154,6 @@ impl PowerCap {
     fn take(&mut self, now: Time) {
         let next = self.waiting.iter_mut().find_map(VecDeque::pop_front).expect("an operation waits");
         self.counters.wait_time += now - next.since;
-    }
-
-    /// The begin of the next window, if an event is to mark it.
-    fn next_window(&mut self, now: Time) -> Option<Time> {
-        let (_, window) = self.budget()?;
-        let next = now.as_ps() / window + 1;
-        (self.announced.replace(next) != Some(next)).then(|| Time::from_ps(next.saturating_mul(window)))
     }
 
     /// Forgets what is under way, at a power cut.
@@ -176,7 +185,8 @@ impl Backend {
         let Some(cap) = &mut self.cap else { return true };
         let first = if cap.reads_first && op == Op::Read { 0 } else { 1 };
         let is_alone = cap.waiting[..=first].iter().all(VecDeque::is_empty);
-        if is_alone && cap.admits(now, demand) || planted.is(Bug::CapExceeded) {
+        let admission = if is_alone { cap.admit(now, demand) } else { Admission::AtAnEnd };
+        if admission == Admission::Now || planted.is(Bug::CapExceeded) {
             cap.begin(unit, demand);
             return true;
         }
@@ -186,7 +196,7 @@ impl Backend {
         if let Some(observer) = &mut self.observer {
             observer.power_capped(command.number().get());
         }
-        self.announce_window(now, events);
+        self.announce_window(admission, events);
         false
     }
 
@@ -208,8 +218,9 @@ impl Backend {
             let demand = self.demand(command);
             let unit = self.table.commands[command].unit;
             let Some(cap) = &mut self.cap else { return };
-            if !cap.admits(now, demand) {
-                return self.announce_window(now, events);
+            let admission = cap.admit(now, demand);
+            if admission != Admission::Now {
+                return self.announce_window(admission, events);
             }
             cap.take(now);
             cap.begin(unit, demand);
@@ -217,8 +228,10 @@ impl Backend {
         }
     }
 
-    fn announce_window<E: From<Event> + Copy>(&mut self, now: Time, events: &mut EventQueue<E>) {
-        if let Some(at) = self.cap.as_mut().and_then(|cap| cap.next_window(now)) {
+    /// Lets an event mark the window for which an operation waits.
+    fn announce_window<E: From<Event> + Copy>(&mut self, admission: Admission, events: &mut EventQueue<E>) {
+        let (Some(cap), Admission::At(at)) = (&mut self.cap, admission) else { return };
+        if cap.announced.replace(at) != Some(at) {
             events.push(at, Event::PowerWindow.into());
         }
     }
