@@ -13,7 +13,7 @@ mod storage;
 mod time;
 
 pub use divide::Divisor;
-pub use electric::{Current, Energy, Voltage};
+pub use electric::{Current, Energy, Power, ThermalResistance, Voltage};
 pub use id::{BlockId, ChannelId, DieId, Lba, Lpn, Ppn, Psn, SuperblockId};
 pub use parse::{Exact, ParseUnitError};
 pub use ratio::Ratio;

@@ -26,12 +26,14 @@ mod payload;
 mod planes;
 mod planted;
 mod power;
+mod power_cap;
 mod processor;
 mod queue;
 mod retry;
 mod rules;
 mod status;
 mod submit;
+mod supply;
 mod suspend;
 #[cfg(test)]
 mod tests;
@@ -46,10 +48,12 @@ pub use config::{
 };
 pub use decoders::{Decoders, Ecc};
 pub use fast::CopySet;
-pub use observe::{Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
+pub use observe::{AdmissionDelay, Level, Moment, Observer, Phase, Primitive, RequestStep, Resource, Stop};
 pub use payload::{Payload, SlotContent, SlotMut};
 pub use planes::PlaneReadSpec;
 pub use planted::Bug;
+pub use power_cap::{PowerCapCounters, PowerCapSpec};
+pub use supply::Supply;
 pub use suspend::{ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
 pub use variation::VariationSpec;
 
@@ -64,6 +68,7 @@ use controllers::ControllerPool;
 use decoders::DecoderPool;
 use die::Die;
 use fast::Fast;
+use power_cap::PowerCap;
 use processor::Processor;
 use retry::ReadAttempts;
 use rules::Rules;
@@ -118,6 +123,8 @@ pub enum Event {
         /// The number of the set's event. The backend drops one that another has replaced.
         generation: u16,
     },
+    /// A window of the power cap begins, and an operation waits for it.
+    PowerWindow,
     /// The processor ends a job.
     Processor {
         /// The number of the phase that ends.
@@ -139,9 +146,13 @@ pub struct Backend {
     controllers: ControllerPool,
     processor: Processor,
     dies: Vec<Die>,
+    /// Commands submitted and not finished, of all dies.
+    unfinished: u64,
     channels: Vec<Channel>,
     /// Error correction behind the channels; `None` takes no time.
     decoders: Option<Box<DecoderPool>>,
+    /// The cap on the power of the arrays, if there is one.
+    cap: Option<Box<PowerCap>>,
     fast: Fast,
     account: Account,
     observer: Option<Box<dyn Observer>>,
@@ -160,6 +171,8 @@ impl Backend {
         let units = rules.units(geometry.die_count());
         let table = CommandTable::new(geometry.row_slots() * config.timing.one_shot);
         let fast = Fast::new(config, &rules, (&controllers, geometry));
+        let cap = config.supply.and_then(|supply| supply.cap);
+        let cap = cap.map(|cap| Box::new(PowerCap::new(cap, config.arbitration.commands, units as usize)));
         Self {
             table,
             payload: Payload::with_scratch(media.kind(), geometry.sectors),
@@ -167,7 +180,9 @@ impl Backend {
             processor: Processor::new(config.software),
             dies: (0..units).map(|unit| Die::of(&rules, rules.die_of(unit) / dies_of_channel)).collect(),
             channels: (0..links).map(|_| Channel::new(fast::reads_of_channel(config, units_of_channel))).collect(),
+            unfinished: 0,
             decoders: DecoderPool::new(config, geometry, links),
+            cap,
             fast,
             account: Account::default(),
             rules,
@@ -199,6 +214,7 @@ impl Backend {
             + ControllerPool::memory(config.controllers, geometry)
             + commands
             + DecoderPool::memory(config, geometry, links)
+            + config.supply.and_then(|supply| supply.cap).map_or(0, |_| PowerCap::memory(units))
             + config.quiet_memory(units)
             + 2 * config.timing.memory()
     }
@@ -353,6 +369,13 @@ impl Backend {
     fn is_at_rest(&self) -> bool {
         let works = self.dies.iter().any(|die| die.unfinished > 0) || self.fast.serial.is_under_way();
         !works && self.table.finished.is_empty() && self.processor.is_idle()
+    }
+
+    /// True if a command or a job of the processor is under way or waits.
+    #[must_use]
+    #[inline]
+    pub fn is_at_work(&self) -> bool {
+        self.unfinished > 0 || self.fast.serial.is_under_way() || !self.processor.is_idle()
     }
 
     /// True if no list exists, and no processor job is under way or waits for [`Backend::take_cpu_done`].

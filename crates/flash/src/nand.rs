@@ -27,6 +27,6 @@ pub use media::{
 };
 pub(crate) use media::{Contents, SlotRead};
 pub use numbers::{Run, read_numbers, write_numbers};
-pub use part::{Cell, CustomPart, ErrorTable, Part, PartError, SlcMode};
+pub use part::{Cell, CustomPart, Electrical, ErrorTable, Part, PartError, SlcMode};
 pub use sector::{Bytes512, Sector, SectorKind, Stamp, decode, encode};
 pub use spare::Spare;

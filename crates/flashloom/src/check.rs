@@ -1,5 +1,6 @@
 //! `flashloom check`: summarises a device file, or lists all its errors.
 
+mod power;
 mod slc_cache;
 mod spare;
 
@@ -385,8 +386,8 @@ fn sheet(device: &Device) -> String {
             line("", format!("then soft decoding of up to {} bits from {} reads", soft.limit, soft.sensings));
         }
     }
-    for (i, text) in slc_cache::lines(resolved).into_iter().enumerate() {
-        line(if i == 0 { "SLC cache" } else { "" }, text);
+    for (name, texts) in [("SLC cache", slc_cache::lines(resolved)), ("power", power::lines(resolved))] {
+        texts.into_iter().enumerate().for_each(|(i, text)| line(if i == 0 { name } else { "" }, text));
     }
     let Cycles { page_in, page_out, turnaround, .. } = timing.cycles;
     let channel = format!(

@@ -35,4 +35,6 @@ pub enum HostEvent {
     Ram(NonZeroU32),
     /// The scan of recovery has ended.
     Ready,
+    /// The drive takes requests again, after a power state or a throttle's delay.
+    Admission,
 }

@@ -66,6 +66,7 @@ pub(crate) fn describe(text: &str) -> (Arc<dyn Config>, Array, Option<Array>) {
             plane_reads: None,
             variation: None,
             errors,
+            supply: None,
             software: None,
         },
         gang,

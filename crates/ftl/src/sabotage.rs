@@ -168,13 +168,19 @@ pub enum Sabotage {
     CacheNeverEmpties,
     /// A mount takes superblocks in SLC mode for full ones.
     SlcModeForgotten,
+    /// Operations begin although the arrays then draw more than the power cap.
+    CapExceeded,
+    /// An operation that waits for the power cap does not begin when another one ends.
+    CapForgotten,
+    /// Nothing marks the end of the time in which a power state or the throttle delays requests.
+    AdmissionForgotten,
     /// Another source than the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 81] = [
+    pub const EVERY: [Self; 84] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -255,6 +261,9 @@ impl Sabotage {
         Self::CacheOverfilled,
         Self::CacheNeverEmpties,
         Self::SlcModeForgotten,
+        Self::CapExceeded,
+        Self::CapForgotten,
+        Self::AdmissionForgotten,
         Self::Undetermined,
     ];
 }
@@ -292,6 +301,8 @@ impl Planted {
             Some(Sabotage::PlaneForgotten) => Some(flash::backend::Bug::PlaneForgotten),
             Some(Sabotage::SuspendedForever) => Some(flash::backend::Bug::SuspendedForever),
             Some(Sabotage::TornAfterResume) => Some(flash::backend::Bug::TornAfterResume),
+            Some(Sabotage::CapExceeded) => Some(flash::backend::Bug::CapExceeded),
+            Some(Sabotage::CapForgotten) => Some(flash::backend::Bug::CapForgotten),
             Some(Sabotage::RetryAtTheDecoder) => Some(flash::backend::Bug::RetryAtTheDecoder),
             _ => None,
         }

@@ -211,9 +211,16 @@ pub(crate) fn series(intervals: &[Interval<'_>], draw: Option<&PowerDraw>) -> Ta
     }
     add_causes(&mut table, intervals);
     let energy = |i: &Interval<'_>| Some(draw?.between(i.from, i.to).as_joules()).filter(|joules| joules.is_finite());
-    let drawn =
-        "Energy of the flash arrays and their channels in the interval, empty if the parts have no electrical figures";
+    let drawn = "Energy of the drive in the interval: its flash and channels, and with `[power]` the rest; empty if the parts have no electrical figures";
     table.number("energy_j", UnitOfMeasure::Joules, drawn, intervals.iter().map(energy));
+    let power = |i: &Interval<'_>| draw.and_then(|draw| draw.mean_power(i.from, i.to));
+    table.number("power_w", UnitOfMeasure::Watts, "Its mean power", intervals.iter().map(power));
+    let celsius = |i: &Interval<'_>| i.to.power.as_ref()?.celsius.map(|[now, _]| now);
+    let warm = "Temperature of the drive at the end of the interval, empty without `power.thermal`";
+    table.number("temperature_celsius", UnitOfMeasure::Celsius, warm, intervals.iter().map(celsius));
+    let throttle = each().map(|(i, c)| Some(share(c.power.as_ref()?.throttle_time, i.span())));
+    let held = "Share of the interval for which heat kept the next request waiting, empty without `[power]`";
+    table.number("throttled", UnitOfMeasure::Share, held, throttle);
     let free = "Free blocks at the end of the interval";
     table.count("free_blocks", UnitOfMeasure::None, free, counted.iter().map(|c| c.free_blocks));
     let bad = "Bad blocks at the end of the interval";

@@ -6,6 +6,8 @@ use flash::nand::ErrorCounters;
 
 use ftl::{LogMerges, MergeCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters, map_unit};
 
+use crate::PowerCounters;
+
 /// A snapshot of all counters of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counters {
@@ -68,6 +70,8 @@ pub struct Counters {
     pub slc_cache: Option<SlcCacheCounters>,
     /// What refresh did since power-on; `None` without it.
     pub refresh: Option<RefreshCounters>,
+    /// Power states, temperature and what the controller spent; `None` without `[power]`.
+    pub power: Option<Box<PowerCounters>>,
     /// Free blocks of the FTL.
     pub free_blocks: u64,
     /// Blocks retired, factory-marked ones included.

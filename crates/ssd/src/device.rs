@@ -12,6 +12,7 @@ use ftl::{Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
 use crate::buffer::{Buffer, Entry};
 use crate::host::{Active, Clients, Extent, Link, Queues, Ram, Status};
 use crate::power_draw::{PowerDraw, array_energy};
+use crate::power_manager::PowerManager;
 use crate::spec::ReadTransfer;
 use crate::{Completion, Counters, Drive, History, Request, Resolved, SlcArrayCounters};
 
@@ -30,6 +31,8 @@ pub struct Ssd<S> {
     pub(crate) ftl: Box<dyn Ftl>,
     pub(crate) link: Link,
     pub(crate) ram: Ram,
+    /// Power states, temperature and throttle, if the device has them.
+    pub(crate) power: Option<Box<PowerManager>>,
     pub(crate) clients: Clients<S>,
     /// Requests under way, in no order.
     pub(crate) active: Vec<Handle<Active<S>>>,
@@ -150,6 +153,7 @@ impl<S: Sector> Ssd<S> {
             ftl,
             link: Link::new(resolved.host.link.clone()),
             ram: Ram::new(resolved.spec.ram),
+            power: resolved.spec.power.as_ref().map(|power| Box::new(PowerManager::new(power, Time::ZERO))),
             clients: Clients::new(
                 buffer,
                 sectors,
@@ -379,6 +383,7 @@ impl<S: Sector> Ssd<S> {
                 self.scanned = true;
                 self.recover();
             }
+            Event::Host(HostEvent::Admission) => self.hash.add(self.now, ADMISSION),
             Event::SerialEnd => self.backend.end_serial(self.now, &mut self.hash),
             Event::SlcSerialEnd => {
                 let slc_array = self.slc_array.as_mut().expect("the device has an SLC array");
@@ -408,6 +413,9 @@ impl<S: Sector> Ssd<S> {
 
 /// Set in the number of an event of the RAM in the hash.
 const RAM: u64 = 1 << 41;
+
+/// The number of an end of a delay of admission in the hash.
+const ADMISSION: u64 = 1 << 42;
 
 /// The seed of the SLC array's faults.
 pub(crate) const fn slc_seed(seed: u64) -> u64 {
@@ -444,6 +452,9 @@ impl<S: Sector> Drive<S> for Ssd<S> {
         } else if self.is_looked_up(request.io.kind) {
             let unit = self.resolved.geometry.unit_of(request.io.start.get());
             self.ftl.prefetch(unit as usize, self.backend.media());
+        }
+        if self.power.is_some() {
+            self.power_request();
         }
         // A request that need not wait does not enter its queue, unless an observer is to see it there.
         if self.backend.observer().is_none() && self.may_admit() && self.queues.pass() {
@@ -544,6 +555,7 @@ impl<S: Sector> Drive<S> for Ssd<S> {
             streams: ftl.streams,
             slc_cache: ftl.slc_cache,
             refresh: ftl.refresh,
+            power: self.power_counters(),
             free_blocks: self.ftl.free_blocks(),
             bad_blocks: self.backend.media().bad_blocks(),
             event_hash: hash.value(),

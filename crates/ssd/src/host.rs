@@ -7,6 +7,7 @@ mod clients;
 mod drive;
 mod link;
 mod overlap;
+mod power;
 mod queues;
 mod ram;
 mod request;

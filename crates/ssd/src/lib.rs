@@ -18,6 +18,7 @@ mod host;
 mod memory;
 mod power;
 mod power_draw;
+mod power_manager;
 mod precondition;
 mod snapshot;
 mod spec;
@@ -28,6 +29,7 @@ mod storage;
 pub use compiled::{bare_life, stamped_life};
 pub use counters::{Counters, SlcArrayCounters};
 pub use device::Ssd;
+pub use flash::backend::PowerCapSpec;
 pub use flash::spec::{FlashSpec, ResolvedSlcArray, SlcSpec};
 pub use ftl::{
     Candidate, CheckpointSpec, CopyStreamsSpec, Digits, DiscardSpec, FtlKind, FtlSpec, GcSpec, HostStreamsSpec,
@@ -40,10 +42,12 @@ pub use host::{Completeness, Completion, Drive, QueueId, Request, Status, Tag};
 pub use memory::{Memory, Purpose};
 pub use power::Recovery;
 pub use power_draw::PowerDraw;
+pub use power_manager::{PowerCounters, StateCounters};
 pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
 pub use spec::{
-    ALTERNATIVES, BufferPolicy, BufferSpec, Cost, Duplex, FlushPolicy, HostSpec, LinkSpec, QueueArbitration, QueueSpec,
-    RamSpec, ReadTransfer, Resolved, ResolvedBuffer, ResolvedHost, ResolvedQueue, ResolvedQueues, ResolvedSuperblocks,
-    Spec, UNSEEN_KEYS, builtin,
+    ALTERNATIVES, BufferPolicy, BufferSpec, ControllerPower, Cost, Duplex, FlushPolicy, HostSpec, LinkSpec, PowerSpec,
+    PowerState, QueueArbitration, QueueSpec, RamSpec, ReadTransfer, Resolved, ResolvedBuffer, ResolvedHost,
+    ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec, ThermalSpec, ThrottleSpec, ThrottleStyle, UNSEEN_KEYS,
+    builtin,
 };
 pub use storage::{ParseStorageError, Storage};

@@ -37,6 +37,7 @@ impl<S: Sector> Ssd<S> {
         if let Some(slc_array) = self.slc_array.as_mut().filter(|_| !stays) {
             slc_array.cut_power(self.now);
         }
+        self.power_ends();
         self.lose_everything_volatile();
         lost
     }
@@ -60,6 +61,7 @@ impl<S: Sector> Ssd<S> {
         if let Some(slc_array) = &mut self.slc_array {
             slc_array.cut_power(self.now);
         }
+        self.power_ends();
         self.lose_everything_volatile();
         completions
     }
@@ -100,7 +102,9 @@ impl<S: Sector> Ssd<S> {
         let from = Mount { media: self.backend.media(), slc_array: self.slc_media(), seed, planted };
         self.ftl = self.resolved.family.mount(&from);
         self.powered = true;
+        self.power_begins();
         let recovery = self.begin_recovery(now);
+        self.power_settles();
         self.restore_saved();
         recovery
     }

@@ -453,6 +453,7 @@ impl<S: Sector> Ssd<S> {
         self.ftl.reset_counters();
         self.link.reset_count();
         self.ram.reset_count();
+        self.reset_power();
         self.counts = Counts::default();
         (self.clients.unmapped, self.clients.unmapped_flash_reads) = (0, 0);
         self.clients.refused = 0;

@@ -7,6 +7,7 @@ mod format;
 mod idle;
 mod limits;
 mod link;
+mod power;
 mod queue;
 mod ram;
 mod resolve;
@@ -24,6 +25,7 @@ pub use builtin::builtin;
 pub use cost::Cost;
 pub use format::UNSEEN_KEYS;
 pub use link::{Duplex, LinkSpec};
+pub use power::{ControllerPower, PowerSpec, PowerState, ThermalSpec, ThrottleSpec, ThrottleStyle};
 pub use queue::{QueueArbitration, QueueSpec, ResolvedQueue, ResolvedQueues};
 pub use ram::RamSpec;
 pub use resolve::{Resolved, ResolvedHost};
@@ -64,6 +66,9 @@ pub struct Spec {
     /// The speed of the drive's RAM; if missing, it takes no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ram: Option<RamSpec>,
+    /// Power states, temperature and the power of the controller; not modelled if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<PowerSpec>,
     /// The volatile write buffer; none if the table is missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub buffer: Option<BufferSpec>,

@@ -8,6 +8,7 @@ mod hydra;
 mod map_unit;
 mod merges;
 mod paired;
+mod power;
 mod queues;
 mod quiet;
 mod refusals;

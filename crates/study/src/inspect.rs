@@ -134,6 +134,9 @@ impl<S: Sector> Inspect for Ssd<S> {
             let of = move |op| self.slc_energy(&alone(&second.flash, op));
             Op::ALL.into_iter().map(move |op| (format!("SLC {}", op.name()), of(op)))
         });
-        first.chain(second).filter(|(_, energy)| energy.as_joules() > 0.0).collect()
+        let draw = self.power_draw();
+        let beside = counted.power.iter().flat_map(|power| draw.beside_arrays(power));
+        let beside = beside.map(|(name, energy)| (name.to_owned(), energy));
+        first.chain(second).chain(beside).filter(|(_, energy)| energy.as_joules() > 0.0).collect()
     }
 }

@@ -8,6 +8,7 @@ mod fairness;
 mod log;
 mod map;
 mod merges;
+mod power;
 mod refresh;
 mod slc;
 mod slc_cache;
@@ -27,6 +28,7 @@ use fairness::{FairStat, FlowStat, Requests};
 use log::LogStat;
 use map::MapStat;
 use merges::MergeStat;
+use power::PowerStat;
 use refresh::RefreshStat;
 use slc::SlcStat;
 use slc_cache::SlcCacheStat;
@@ -80,6 +82,7 @@ fn names() -> Vec<String> {
     names.extend(Status::ALL.map(|status| format!("outcomes.{}", status.name())));
     names.extend(of("erases", &ERASES));
     names.extend(of("busy", &BUSY));
+    names.extend(of("power", &power::NAMES));
     names.extend(of("slc-cache", &slc_cache::NAMES));
     names.extend(of("refresh", &refresh::NAMES));
     for group in ["commands", "slots"] {
@@ -89,7 +92,7 @@ fn names() -> Vec<String> {
 }
 
 /// The forms a metric can take.
-pub const HELP: [&str; 36] = [
+pub const HELP: [&str; 37] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
@@ -131,6 +134,9 @@ pub const HELP: [&str; 36] = [
      superblocks (in SLC mode at the end), limit (of them, at that fill)",
     "refresh.STAT of a drive that refreshes data with superblocks (moved), by-age, by-reads, by-errors (superblocks that exceeded \
      that limit), patrol-reads",
+    "power.STAT of a drive with [power] with mean (watts), active, idle, states (shares of the time), wakes (requests that found it in a \
+     power state), wake-time (their waits), throttled (requests that heat delayed), throttle-time, hottest (degrees \
+     Celsius), capped (array operations that waited for the power cap), cap-time",
     "commands.OP or commands.OP.CAUSE, e.g. commands.erase.gc",
     "slots.OP or slots.OP.CAUSE",
     "errors.STAT of a drive with bit errors with retries (attempts to read behind the first), retried (share of the read commands that took \
@@ -170,6 +176,7 @@ enum Name {
     SlcCache(SlcCacheStat),
     /// `refresh.*`: what refresh did.
     Refresh(RefreshStat),
+    Power(PowerStat),
     Merges(MergeStat),
     Errors(ErrorStat),
     Commands(String, Option<String>),
@@ -243,6 +250,7 @@ impl Name {
             ["slc", ref stat @ ..] => SlcStat::parse(stat).map(Self::Slc),
             ["refresh", stat] => RefreshStat::parse(stat).map(Self::Refresh),
             ["slc-cache", stat] => SlcCacheStat::parse(stat).map(Self::SlcCache),
+            ["power", stat] => PowerStat::parse(stat).map(Self::Power),
             ["errors", stat] => ErrorStat::parse(stat).map(Self::Errors),
             ["merges", stat] => MergeStat::parse(stat).map(Self::Merges),
             ["commands", op] => flash(op, None).map(|(op, cause)| Self::Commands(op, cause)),
@@ -310,6 +318,7 @@ impl Name {
             Self::Slc(stat) => stat.dimension(),
             Self::SlcCache(stat) => stat.dimension(),
             Self::Refresh(stat) => stat.dimension(),
+            Self::Power(stat) => stat.dimension(),
             Self::Errors(stat) => stat.dimension(),
         }
     }
@@ -363,6 +372,7 @@ impl Name {
             Self::Map(stat) => stat.of(summary.map.as_ref()?),
             Self::Log(stat) => stat.of(summary.log_merges.as_ref()?),
             Self::Slc(stat) => stat.of(summary.slc_mlc.as_ref()?),
+            Self::Power(stat) => stat.of(summary.power.as_ref()?),
             Self::SlcCache(stat) => Some(stat.of(summary.slc_cache.as_ref()?)),
             Self::Refresh(stat) => Some(stat.of(summary.refresh.as_ref()?)),
             Self::Merges(stat) => Some(stat.of(summary.merges.as_ref()?)),

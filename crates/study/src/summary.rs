@@ -11,6 +11,7 @@ mod fairness;
 mod log;
 mod map;
 mod merges;
+mod power;
 mod refresh;
 mod series;
 mod shares;
@@ -49,6 +50,7 @@ pub use fairness::{FairnessSummary, Slowdown};
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
+pub use power::{PowerStateSummary, PowerSummary};
 pub use refresh::RefreshSummary;
 pub use series::{CompletedSummary, FlowIntervalSummary, IntervalSummary, SeriesSummary, busy_dies, percentile};
 pub use shares::{mean, share, shares};
@@ -203,6 +205,9 @@ pub struct Summary {
     /// What refresh did, if the drive refreshes data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh: Option<RefreshSummary>,
+    /// Power states and heat, if the device has `[power]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power: Option<PowerSummary>,
     /// Busy shares of the parts of the device.
     pub utilisation: Utilisation,
     /// The parts of the requests' time by kind and band of percentiles, if an observer attributed it.
@@ -510,6 +515,10 @@ impl Summary {
             streams: counted.streams.as_deref().map(StreamsSummary::new),
             slc_cache: counted.slc_cache.as_ref().map(SlcCacheSummary::new),
             refresh: counted.refresh.as_ref().map(RefreshSummary::new),
+            power: counted.power.as_ref().map(|power| {
+                let joules = (!report.energy.is_empty()).then(|| energy(report.energy).total_j);
+                PowerSummary::new(power, joules, span)
+            }),
             utilisation: Utilisation {
                 link: share(counted.link_busy, span),
                 ram: (!counted.ram_busy.is_zero()).then(|| share(counted.ram_busy, span)),
@@ -533,7 +542,7 @@ impl Summary {
             verified: report.verified.map(|Verified { reads, sectors, adopted, uncorrectable }| {
                 VERIFIED.into_iter().zip([reads, sectors, adopted, uncorrectable]).collect()
             }),
-            series: SeriesSummary::new(result),
+            series: SeriesSummary::new(result, report.power_draw),
             validity: ValiditySummary::new(result),
             notes: report.notes.to_vec(),
             events: counted.events,

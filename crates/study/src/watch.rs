@@ -4,6 +4,7 @@
 //! A [`Watch`] observes a drive's flash. A run without it pays nothing; a run with it has the same results, because an
 //! observer cannot act on the drive.
 
+mod admission;
 pub mod explain;
 pub mod journey;
 mod journeys;
@@ -17,7 +18,7 @@ mod tracks;
 use std::num::NonZeroU32;
 
 use base::units::Time;
-use flash::backend::{Cause, Level, Moment, Observer, Phase, RequestStep, Resource, Stop};
+use flash::backend::{AdmissionDelay, Cause, Level, Moment, Observer, Phase, RequestStep, Resource, Stop};
 use ssd::Tag;
 
 pub use sums::Sums;
@@ -142,6 +143,18 @@ impl Observer for Watch {
 
     fn sees_each_copy(&self) -> bool {
         self.timeline.is_some()
+    }
+
+    fn power_capped(&mut self, command: u32) {
+        if let Some(journeys) = &mut self.journeys {
+            journeys.power_capped(command);
+        }
+    }
+
+    fn admission_delayed(&mut self, from: Time, until: Time, why: AdmissionDelay) {
+        if let Some(journeys) = &mut self.journeys {
+            journeys.admission_delayed(from, until, why);
+        }
     }
 
     fn serial_copies(&mut self, from: Time, until: Time, cause: Cause) {

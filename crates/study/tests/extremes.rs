@@ -36,7 +36,7 @@ enum Kind {
     Quantity(&'static str),
 }
 
-const QUANTITIES: [&str; 12] = [
+const QUANTITIES: [&str; 14] = [
     "Span",
     "Bytes",
     "Rate",
@@ -49,6 +49,8 @@ const QUANTITIES: [&str; 12] = [
     "SizeRange",
     "RequestRate",
     "Temperature",
+    "Power",
+    "ThermalResistance",
 ];
 
 impl Kind {
@@ -64,6 +66,8 @@ impl Kind {
                 &["'0%'", "'0.000001%'", "'99.999%'", "'100%'", "'150%'", "'1000000000%'", "'-1%'"]
             }
             Self::Quantity("Temperature") => &["'0C'", "'150C'", "'151C'", "'18446744073709551C'", "'-1C'"],
+            Self::Quantity("Power") => &["'0W'", "'1uW'", "'18446744073709W'"],
+            Self::Quantity("ThermalResistance") => &["'0K/W'", "'1mK/W'", "'18446744073709551K/W'"],
             Self::Quantity("Voltage") => &["'0V'", "'18446744073709551V'"],
             Self::Quantity("Current") => &["'0A'", "'18446744073709A'"],
             Self::Quantity("Frequency") => &["'0Hz'", "'18446744073GHz'"],
@@ -251,7 +255,7 @@ const PART: &str = "name = 'p'\nsource = ''\ncell = 'mlc'\nendurance = 10000\nin
     timing = { read = ['25us'], program = ['200us'], erase = '1500us', cache_read_copy = '3us', cache_program_copy = '3us', one_shot = 1 }\n\
     bus = { rate = '40MB/s', command = '1us', transfer_spare = true }\n\
     features = { multi_plane = false, cache_read = true, cache_program = true, copy_back = true }\n\
-    electrical = { voltage = '3.3V', read_current = '15mA', program_current = '15mA', erase_current = '15mA', bus_pj_per_byte = 5.0 }\n";
+    electrical = { voltage = '3.3V', read_current = '15mA', program_current = '15mA', erase_current = '15mA', bus_pj_per_byte = 5.0, idle_current = '1mA', further_plane = '50%' }\n";
 
 const SLC_MODE: &str = "slc_mode = { read = '10us', program = '90us', endurance = 20000 }\n";
 
@@ -376,6 +380,17 @@ fn every_number_of_a_device_is_refused_or_runs() {
                  [flash.custom-part]\n{PART}{SLC_MODE}"
             ),
         ),
+        (
+            "power and heat",
+            page(
+                "",
+                "",
+                "[power]\ncontroller = { active = '3W', idle = '1W' }\nstates = [{ power = '5mW', idle-after = '1ms', entry = '1ms', \
+                 exit = '1ms' }]\nthermal = { ambient = '30C', resistance = '10K/W', time-constant = '1s', sample = '1ms', throttle = \
+                 { style = 'proportional', from = '50C', to = '70C', highest-rate = '1GB/s', lowest-rate = '1MB/s' } }",
+            ),
+        ),
+        ("power cap", page("", "", "[power]\ncap = { peak = '1W', average = '1W', window = '1ms' }")),
         ("idle collection", page("", "gc = { idle = { after = '1ms', free = 5 } }", "")),
         (
             "slc",

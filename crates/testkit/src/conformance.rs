@@ -25,8 +25,8 @@ use ssd::{Precondition, Resolved, Ssd};
 
 use crate::Host;
 
+pub(crate) use settings::{STYLES, capped, evicting, hot, short, states, varied, with_errors};
 pub use settings::{Setting, settings, settings_of};
-pub(crate) use settings::{evicting, short, varied, with_errors};
 
 /// How much each check does.
 #[derive(Clone, Copy, Debug)]

@@ -58,6 +58,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             unmapped_slots: 0,
             unmapped_flash_reads: 0,
             errors: None,
+            power: None,
             flash: Account::default(),
             channel_busy: vec![Span::ZERO; servers],
             die_busy: vec![Span::ZERO; servers],

@@ -9,6 +9,7 @@ pub mod drives;
 mod errors;
 mod own;
 mod policies;
+mod power;
 mod slc_cache;
 mod walk;
 

@@ -19,7 +19,7 @@ use ssd::{
 };
 
 use crate::{Host, leave_out_idle, requests};
-use extras::{or_errors, or_plane_reads, or_slc_cache, or_streams, or_suspending, or_varied, with_throttle};
+use extras::{or_errors, or_plane_reads, or_power, or_slc_cache, or_streams, or_suspending, or_varied, with_throttle};
 use policies::with_policies;
 
 /// Limits of what a run of the swarm draws.
@@ -109,7 +109,8 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
             spec = or_varied(spec, &mut Rng::stream(rng.clone().bits(), "swarm.variation"));
             spec = or_streams(spec, &mut Rng::stream(rng.clone().bits(), "swarm.streams"));
             spec = or_slc_cache(spec, &mut Rng::stream(rng.clone().bits(), "swarm.slc-cache"));
-            return or_errors(spec, &mut Rng::stream(rng.clone().bits(), "swarm.errors"));
+            spec = or_errors(spec, &mut Rng::stream(rng.clone().bits(), "swarm.errors"));
+            return or_power(spec, &mut Rng::stream(rng.clone().bits(), "swarm.power"));
         }
     }
 }
@@ -210,6 +211,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
         },
         slc: None,
         ram: None,
+        power: None,
         host: HostSpec {
             queue_depth: 1 + rng.below(40) as u32,
             chop: rng.chance(0.3).then(|| Bytes::new(8192)),

@@ -167,6 +167,7 @@ fn backend(shape: &Shape, ends: usize) -> Vec<Time> {
         plane_reads: None,
         variation: None,
         errors: None,
+        supply: None,
         software: None,
     };
     let media = Media::new(geometry.clone(), 100, 1, Faults::new(&FaultSpec::default(), 1));

@@ -112,6 +112,7 @@ const SUSPENDS: &[&str; 1] = &["suspension, AnyTime"];
 const ERRORS: &[&str; 1] = &["bit errors, controllers PerDie"];
 const PLANES: &[&str; 1] = &["planes that read by themselves, Host"];
 const STREAMS: &[&str; 1] = &["streams, Lru, Same"];
+const POWER_CAP: &[&str; 1] = &["power cap, one program at a time"];
 const SLC_CACHE: &[&str; 1] = &["SLC cache, direct"];
 const BAST: &[&str; 1] = &["Bast, Apart, controllers PerChannel"];
 const CHANG: &[&str; 1] = &["Chang, plain"];
@@ -214,6 +215,9 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::CopyJoinsHost | Sabotage::ParkedForgotten => vec![at(&["streams, one-shot programs"], "integrity")],
         Sabotage::RefreshForgotten => vec![at(&["bit errors, refresh by reads"], "integrity")],
         Sabotage::ThrottleWaits => vec![at(&["throttle"], "integrity")],
+        Sabotage::CapExceeded => vec![at(POWER_CAP, "books")],
+        Sabotage::CapForgotten => vec![at(POWER_CAP, "integrity")],
+        Sabotage::AdmissionForgotten => vec![at(&["throttled by heat, OnOff"], "integrity")],
         Sabotage::CacheOverfilled | Sabotage::CacheNeverEmpties => vec![at(SLC_CACHE, "integrity")],
         Sabotage::SlcModeForgotten => vec![at(SLC_CACHE, "power cuts, full")],
         Sabotage::PaceObeyed => vec![at(&["pace, never"], "integrity")],

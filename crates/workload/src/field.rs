@@ -52,13 +52,17 @@ pub enum UnitOfMeasure {
     PerSecond,
     /// Joules.
     Joules,
+    /// Watts.
+    Watts,
+    /// Degrees Celsius.
+    Celsius,
     /// A share of a whole, which is 1.
     Share,
 }
 
 impl UnitOfMeasure {
     /// Every unit.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 12] = [
         Self::None,
         Self::Picoseconds,
         Self::Microseconds,
@@ -68,6 +72,8 @@ impl UnitOfMeasure {
         Self::BytesPerSecond,
         Self::PerSecond,
         Self::Joules,
+        Self::Watts,
+        Self::Celsius,
         Self::Share,
     ];
 
@@ -84,6 +90,8 @@ impl UnitOfMeasure {
             Self::BytesPerSecond => "B/s",
             Self::PerSecond => "1/s",
             Self::Joules => "J",
+            Self::Watts => "W",
+            Self::Celsius => "Cel",
             Self::Share => "1",
         }
     }
@@ -101,6 +109,8 @@ impl UnitOfMeasure {
             Self::BytesPerSecond => "_bytes_per_s",
             Self::PerSecond => "_per_s",
             Self::Joules => "_j",
+            Self::Watts => "_w",
+            Self::Celsius => "_celsius",
         }
     }
 

@@ -14,6 +14,14 @@ pub struct Voltage(u64);
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Current(u64);
 
+/// A power in microwatts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Power(u64);
+
+/// A thermal resistance in thousandths of a kelvin per watt.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub struct ThermalResistance(u64);
+
 /// An energy in joules.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Energy(f64);
@@ -43,6 +51,52 @@ impl Current {
     #[must_use]
     pub const fn as_ua(self) -> u64 {
         self.0
+    }
+}
+
+impl Power {
+    /// A power of `uw` microwatts.
+    #[must_use]
+    pub const fn from_uw(uw: u64) -> Self {
+        Self(uw)
+    }
+
+    /// Microwatts.
+    #[must_use]
+    pub const fn as_uw(self) -> u64 {
+        self.0
+    }
+
+    /// Watts.
+    #[must_use]
+    pub fn as_watts(self) -> f64 {
+        self.0 as f64 * 1e-6
+    }
+
+    /// The energy of the power during `time`.
+    #[must_use]
+    pub fn during(self, time: Span) -> Energy {
+        Energy(self.as_watts() * time.as_secs_f64())
+    }
+}
+
+impl ThermalResistance {
+    /// A resistance of `thousandths` of a kelvin per watt.
+    #[must_use]
+    pub const fn from_thousandths(thousandths: u64) -> Self {
+        Self(thousandths)
+    }
+
+    /// Thousandths of a kelvin per watt.
+    #[must_use]
+    pub const fn as_thousandths(self) -> u64 {
+        self.0
+    }
+
+    /// Kelvins per watt.
+    #[must_use]
+    pub fn as_kelvin_per_watt(self) -> f64 {
+        self.0 as f64 * 1e-3
     }
 }
 
@@ -107,6 +161,21 @@ impl fmt::Display for Current {
     }
 }
 
+impl fmt::Display for Power {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.0 {
+            0..1_000_000 => write!(f, "{}mW", self.0 as f64 / 1e3),
+            _ => write!(f, "{}W", self.0 as f64 / 1e6),
+        }
+    }
+}
+
+impl fmt::Display for ThermalResistance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}K/W", self.as_kelvin_per_watt())
+    }
+}
+
 impl fmt::Display for Energy {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         const UNITS: [(f64, &str); 5] = [(1.0, "J"), (1e-3, "mJ"), (1e-6, "uJ"), (1e-9, "nJ"), (1e-12, "pJ")];
@@ -125,5 +194,16 @@ mod tests {
         // chang.md A1, Table 1: 3.3 V x 15 mA x 800 us = 39.6 uJ.
         let e = Energy::of(Voltage::from_mv(3300), Current::from_ua(15_000), Span::from_us(800));
         assert!((e.as_joules() - 39.6e-6).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_power_is_an_energy_per_second() {
+        assert!((Power::from_uw(49_500).during(Span::from_us(800)).as_joules() - 39.6e-6).abs() < 1e-12);
+        assert_eq!(("8.5W".parse(), "70mW".parse()), (Ok(Power::from_uw(8_500_000)), Ok(Power::from_uw(70_000))));
+        assert_eq!((Power::from_uw(8_500_000).to_string(), Power::from_uw(70_000).to_string()), {
+            ("8.5W".to_owned(), "70mW".to_owned())
+        });
+        assert_eq!("7.5K/W".parse(), Ok(ThermalResistance::from_thousandths(7_500)));
+        assert_eq!(ThermalResistance::from_thousandths(7_500).to_string(), "7.5K/W");
     }
 }

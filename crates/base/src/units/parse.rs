@@ -7,7 +7,9 @@ use std::str::FromStr;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-use super::{Age, Bytes, Current, Frequency, LaneRate, Rate, Ratio, Span, Temperature, Voltage};
+use super::{
+    Age, Bytes, Current, Frequency, LaneRate, Power, Rate, Ratio, Span, Temperature, ThermalResistance, Voltage,
+};
 
 /// A text that is not a quantity of the wanted kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -232,6 +234,9 @@ static FREQUENCY: Kind = Kind {
 };
 static VOLTAGE: Kind = Kind { name: "voltage", example: "3.3V", units: &[("mV", 1), ("V", 1_000)] };
 static CURRENT: Kind = Kind { name: "current", example: "15mA", units: &[("uA", 1), ("mA", 1_000), ("A", 1_000_000)] };
+static POWER: Kind = Kind { name: "power", example: "2.5W", units: &[("uW", 1), ("mW", 1_000), ("W", 1_000_000)] };
+static THERMAL_RESISTANCE: Kind =
+    Kind { name: "thermal resistance", example: "8K/W", units: &[("mK/W", 1), ("K/W", 1_000)] };
 static TEMPERATURE: Kind = Kind { name: "temperature", example: "40C", units: &[("mC", 1), ("C", 1_000)] };
 /// A year is one of 365 days.
 static AGE: Kind = Kind {
@@ -249,6 +254,8 @@ quantity!(LaneRate, LANE_RATE, |r| (r > 0).then(|| LaneRate(Rate::new(r))));
 quantity!(Frequency, FREQUENCY, |h| (h > 0).then(|| Frequency::new(h)));
 quantity!(Voltage, VOLTAGE, |mv| Some(Voltage::from_mv(mv)));
 quantity!(Current, CURRENT, |ua| Some(Current::from_ua(ua)));
+quantity!(Power, POWER, |uw| Some(Power::from_uw(uw)));
+quantity!(ThermalResistance, THERMAL_RESISTANCE, |mk| Some(ThermalResistance::from_thousandths(mk)));
 quantity!(Temperature, TEMPERATURE, |mc| Some(Temperature::from_thousandths(mc)));
 quantity!(Age, AGE, |s| Some(Age::from_secs(s)));
 as_text!(Ratio, RATIO);
@@ -332,6 +339,18 @@ impl Exact for Voltage {
 impl Exact for Current {
     fn exact(&self) -> String {
         exact(&CURRENT, self.as_ua())
+    }
+}
+
+impl Exact for Power {
+    fn exact(&self) -> String {
+        exact(&POWER, self.as_uw())
+    }
+}
+
+impl Exact for ThermalResistance {
+    fn exact(&self) -> String {
+        exact(&THERMAL_RESISTANCE, self.as_thousandths())
     }
 }
 
@@ -434,6 +453,8 @@ mod tests {
             prop_assert_eq!(Bytes::new(value).exact().parse(), Ok(Bytes::new(value)));
             prop_assert_eq!(Voltage::from_mv(value).exact().parse(), Ok(Voltage::from_mv(value)));
             prop_assert_eq!(Current::from_ua(value).exact().parse(), Ok(Current::from_ua(value)));
+            prop_assert_eq!(Power::from_uw(value).exact().parse(), Ok(Power::from_uw(value)));
+            prop_assert_eq!(ThermalResistance::from_thousandths(value).exact().parse(), Ok(ThermalResistance::from_thousandths(value)));
             prop_assert_eq!(Temperature::from_thousandths(value).exact().parse(), Ok(Temperature::from_thousandths(value)));
             prop_assert_eq!(Age::from_secs(value).exact().parse(), Ok(Age::from_secs(value)));
             let above = value.max(1);

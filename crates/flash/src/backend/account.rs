@@ -20,6 +20,9 @@ pub struct Tally {
     pub bytes: Bytes,
     /// Time the array worked, counted once per command for all its planes.
     pub array: Span,
+    /// Time the further planes of multi-plane operations worked, counted once for each; zero unless the part's `further_plane`
+    /// makes a difference.
+    pub further_planes: Span,
     /// Time the channel was held.
     pub bus: Span,
     /// Time decoders took its codewords in.
@@ -43,6 +46,7 @@ impl AddAssign for Tally {
         self.slots += rhs.slots;
         self.bytes += rhs.bytes;
         self.array += rhs.array;
+        self.further_planes += rhs.further_planes;
         self.bus += rhs.bus;
         self.decode += rhs.decode;
         self.retries += rhs.retries;
@@ -62,6 +66,7 @@ impl Sub for Tally {
             slots: self.slots - rhs.slots,
             bytes: self.bytes - rhs.bytes,
             array: self.array - rhs.array,
+            further_planes: self.further_planes - rhs.further_planes,
             bus: self.bus - rhs.bus,
             decode: self.decode - rhs.decode,
             retries: self.retries - rhs.retries,
@@ -132,7 +137,11 @@ impl Backend {
         for die in &self.dies {
             if let Some(handle) = die.array {
                 let command = &self.table.commands[handle];
-                account.at(command.op, command.cause).array += die.meter.worked(now);
+                let tally = account.at(command.op, command.cause);
+                tally.array += die.meter.worked(now);
+                if self.rules.supply.is_some() {
+                    tally.further_planes += self.further_planes(handle, die.meter.worked(now));
+                }
             }
             if let Some((op, cause, since)) = die.suspension.as_ref().and_then(|suspension| suspension.standing()) {
                 account.at(op, cause).suspended += now - since;
@@ -167,6 +176,9 @@ impl Backend {
         self.dies.iter_mut().for_each(|die| die.meter.reset());
         self.channels.iter_mut().for_each(|channel| channel.meter.reset());
         self.controllers.reset();
+        if let Some(cap) = &mut self.cap {
+            cap.reset();
+        }
         self.processor.reset();
         if let Some(decoders) = &mut self.decoders {
             decoders.reset();

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use crate::nand::{ErrorModel, Geometry, Media, Part};
 use base::units::{Bytes, Rate, SECTOR, Span};
 
-use super::{Ecc, PlaneReadSpec, SuspendSpec, VariationSpec};
+use super::{Ecc, PlaneReadSpec, Supply, SuspendSpec, VariationSpec};
 
 /// Controllers: each executes one command list at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -335,6 +335,8 @@ pub struct Config {
     pub variation: Option<VariationSpec>,
     /// The bit errors of reads, if there are any; they require error correction.
     pub errors: Option<Arc<ErrorModel>>,
+    /// What the arrays draw, if their number of planes makes a difference.
+    pub supply: Option<Supply>,
     /// The processor time for each command of a background list, if the controllers are software; hardware
     /// controllers take none (Seong et al., Sec. 4.2.3).
     pub software: Option<Span>,
@@ -355,6 +357,7 @@ impl Config {
             plane_reads: None,
             variation: None,
             errors: None,
+            supply: None,
             software: None,
         }
     }

@@ -114,6 +114,7 @@ impl Config {
             && !self.arbitration.hold
             && !self.arbitration.forwards()
             && self.software.is_none()
+            && self.supply.is_none()
             && self.ecc.is_none()
             && !timing.cache_across
             && timing.cache_read.is_none()

@@ -149,6 +149,15 @@ pub enum RequestStep {
     },
 }
 
+/// Why a drive takes no request although it works on fewer than it can.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AdmissionDelay {
+    /// It leaves a power state.
+    PowerState,
+    /// It is hot.
+    Throttle,
+}
+
 /// A quantity that goes up and down.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
@@ -176,6 +185,9 @@ pub trait Observer: Any + Debug + Send + Sync {
     /// A command has reached a stop.
     fn command(&mut self, _moment: Moment<'_>) {}
 
+    /// The array of a command waits for the power cap.
+    fn power_capped(&mut self, _command: u32) {}
+
     /// A controller takes a list (its number, and the cause of its first command), or finishes it.
     fn controller(&mut self, _at: Time, _unit: u32, _list: Option<(u32, Cause)>) {}
 
@@ -193,6 +205,9 @@ pub trait Observer: Any + Debug + Send + Sync {
 
     /// The request with this owner has reached a step.
     fn request(&mut self, _at: Time, _owner: NonZeroU32, _step: RequestStep) {}
+
+    /// A request waits, and the drive takes none in this time. The times of several calls follow each other without overlap.
+    fn admission_delayed(&mut self, _from: Time, _until: Time, _why: AdmissionDelay) {}
 
     /// A level has changed.
     fn level(&mut self, _at: Time, _level: Level, _value: u64) {}

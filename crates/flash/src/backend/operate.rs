@@ -10,6 +10,9 @@ use super::{Backend, Command, Event, Op, Phase, Primitive, State, Stop};
 /// The processor's number in the event hash, where dies and channels count from zero on.
 const PROCESSOR: u64 = u64::MAX - 1;
 
+/// The number of the begin of a window of the power cap in the event hash.
+const POWER_WINDOW: u64 = u64::MAX - 2;
+
 impl Backend {
     /// Handles an event that the backend scheduled. Drops the event of an aborted phase.
     #[inline(always)]
@@ -45,6 +48,10 @@ impl Backend {
             }
             Event::Copies { set, generation } => {
                 self.run_copies(now, (set, generation), now, events, hash);
+            }
+            Event::PowerWindow => {
+                hash.add(now, POWER_WINDOW);
+                self.begin_below_cap(now, events);
             }
             Event::Codeword { .. } | Event::Decoder { .. } | Event::Decoded { .. } => {
                 self.handle_decoding(now, event, events, hash);
@@ -185,6 +192,21 @@ impl Backend {
         copy: Span,
         events: &mut EventQueue<E>,
     ) {
+        if self.cap.is_none() || self.is_below_cap(now, handle, copy, events) {
+            self.begin_array(now, handle, copy, events);
+        }
+    }
+
+    /// The same below the power cap.
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller that every program passes, and a rare one.
+    pub(super) fn begin_array<E: From<Event> + Copy>(
+        &mut self,
+        now: Time,
+        handle: Handle<Command>,
+        copy: Span,
+        events: &mut EventQueue<E>,
+    ) {
         let (time, primitive) = self.array_work(handle);
         if self.rules.timing.cache_across {
             self.table.commands[handle].copied = self.streams(handle);
@@ -311,12 +333,20 @@ impl Backend {
         let die = &mut self.dies[number as usize];
         let handle = die.array.expect("an array that works has a command");
         let command = &self.table.commands[handle];
-        self.account.at(command.op, command.cause).array += die.meter.end(now);
+        let (op, cause, worked) = (command.op, command.cause, die.meter.end(now));
+        self.account.at(op, cause).array += worked;
+        if self.rules.supply.is_some() {
+            let further = self.further_planes(handle, worked);
+            self.account.at(op, cause).further_planes += further;
+        }
         handle
     }
 
     fn array_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let handle = self.charge_array(now, number);
+        if self.cap.is_some() {
+            self.end_below_cap(now, number, events);
+        }
         if self.rules.suspend.is_some() && self.stands_still(now, number, handle, events) {
             return;
         }
@@ -430,6 +460,7 @@ impl Backend {
         command.state = State::Done;
         let (op, cause) = (command.op, command.cause);
         self.dies[command.die.index()].unfinished -= 1;
+        self.unfinished -= 1;
         // A read whose data is decoded has left its channel before.
         if self.rules.arbitration.hold && !self.is_decoded(op) {
             let channel = self.channel_of(handle);

@@ -17,6 +17,10 @@ pub enum Bug {
     PlaneForgotten,
     /// A read that its decoder cannot correct is not read again, and counts as if it were.
     RetryAtTheDecoder,
+    /// Operations begin although the arrays then draw more than the power cap.
+    CapExceeded,
+    /// An operation that waits for the power cap does not begin when another one ends.
+    CapForgotten,
     /// A power cut tears an operation that was suspended once, although the operation is done.
     TornAfterResume,
 }

@@ -65,6 +65,10 @@ impl Backend {
             }
             die.cut(now);
         }
+        self.unfinished = 0;
+        if let Some(cap) = &mut self.cap {
+            cap.cut();
+        }
         self.channels.iter_mut().for_each(|channel| channel.cut(now));
         self.controllers.cut(now);
         self.processor.cut(now);

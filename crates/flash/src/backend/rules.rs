@@ -9,7 +9,9 @@ use super::channel::Load;
 use super::command_table::CommandTable;
 use super::planes::PlaneReads;
 use super::planted::Planted;
-use super::{Arbitration, BusOrder, Command, Completion, Config, Op, Order, State, SuspendSpec, Timing, VariationSpec};
+use super::{
+    Arbitration, BusOrder, Command, Completion, Config, Op, Order, State, Supply, SuspendSpec, Timing, VariationSpec,
+};
 use crate::nand::{ErrorModel, Geometry, Media, Mode};
 
 /// The rules of a backend.
@@ -39,6 +41,8 @@ pub(super) struct Rules {
     pub(super) plane_reads: Option<PlaneReads>,
     /// The bit errors of reads, if there are any.
     pub(super) errors: Option<Arc<ErrorModel>>,
+    /// What the arrays draw, if it is to be known.
+    pub(super) supply: Option<Supply>,
     /// Lists finish as soon as they are submitted, if this is false.
     pub(super) timed: bool,
     pub(super) planted: Planted,
@@ -72,6 +76,7 @@ impl Rules {
             variation: config.variation,
             plane_reads: PlaneReads::new(config, geometry),
             errors: config.errors.clone(),
+            supply: config.supply,
             timed: true,
             planted: Planted::default(),
         }

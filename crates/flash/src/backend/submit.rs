@@ -34,11 +34,13 @@ impl Backend {
             while let Some(command) = next {
                 let &Command { die, behind, sibling, .. } = &self.table.commands[command];
                 self.dies[die.index()].unfinished += 1 + behind;
+                self.unfinished += u64::from(1 + behind);
                 self.notify(now, command, Stop::Submitted);
                 next = sibling;
             }
         } else {
             self.dies[self.table.commands[first].die.index()].unfinished += entry.remaining;
+            self.unfinished += u64::from(entry.remaining);
         }
         let command = &self.table.commands[first];
         self.send_to_controller(now, list, (command.die.get(), command.collects()), events);

@@ -185,6 +185,20 @@ pub struct Electrical {
     pub erase_current: Current,
     /// Energy of moving one byte over one 8-bit lane, in picojoules.
     pub bus_pj_per_byte: f64,
+    /// Supply current of a die whose array does not work (bus idle); nothing if missing. It counts with `[power]` of a device.
+    #[serde(default, skip_serializing_if = "is_no_current")]
+    pub idle_current: Current,
+    /// What each further plane of a multi-plane operation draws, as a share of the current of one plane; nothing if missing.
+    #[serde(default, skip_serializing_if = "is_no_share")]
+    pub further_plane: Ratio,
+}
+
+fn is_no_current(current: &Current) -> bool {
+    *current == Current::default()
+}
+
+fn is_no_share(share: &Ratio) -> bool {
+    *share == Ratio::ZERO
 }
 
 impl Cell {

@@ -1,6 +1,6 @@
 //! Short texts: quantities with units of measure, steps of preconditioning, assignments of `--set`.
 
-use base::units::{Bytes, Current, Exact, Frequency, Rate, Ratio, Span, Voltage};
+use base::units::{Bytes, Current, Exact, Frequency, Power, Rate, Ratio, Span, Voltage};
 use ssd::Precondition;
 
 use crate::{Damage, Scratch, Target, Verdict, verdict};
@@ -20,7 +20,7 @@ fn quantity(input: &[u8], _: u64, _: &Scratch) -> Verdict {
             }).is_ok()),*]
         };
     }
-    let taken = each!(Bytes, Current, Frequency, Rate, Ratio, Span, Voltage);
+    let taken = each!(Bytes, Current, Frequency, Power, Rate, Ratio, Span, Voltage);
     if taken.contains(&true) { Verdict::Taken } else { Verdict::Refused("no quantity".into()) }
 }
 

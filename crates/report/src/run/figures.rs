@@ -41,7 +41,7 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     all.extend(over_time::figures(report));
     all.push(Figure::new("Latency over time", "Mean of each interval.", latency_over_time(report)));
     all.extend(by_cause::figures(report));
-    all.extend(power::figure(report));
+    all.extend(power::figures(report));
     all.push(Figure::new("Busy over time", "Share of time for which each resource was busy.", utilisation(report)));
     if let Some(chart) = dies(report) {
         all.push(Figure::new("Busy dies", "Share of the run for which each die was busy.", chart));

@@ -1,30 +1,86 @@
-//! The power of the flash over the time of a run.
+//! The power and the temperature of a drive: over the time of a run as figures, and in lines of the table.
 
+use base::units::Span;
 use study::metric::Dimension;
-use study::summary::Report;
+use study::summary::{PowerSummary, Report};
+use study::text::{count, duration, percent};
 
 use super::intervals::{elapsed, time_axis};
 use crate::figure::{Axis, Chart, Figure, Line, Number, Scale};
 
-/// The mean power in each interval; `None` if the parts of the drive have no electrical figures, or nothing drew power.
-pub(super) fn figure(report: &Report<'_>) -> Option<Figure> {
+/// The mean power in each interval, and the temperature at its end. Nothing if the parts of the drive have no electrical figures,
+/// or nothing drew power.
+pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
+    power_figure(report).into_iter().chain(heat_figure(report)).collect()
+}
+
+fn power_figure(report: &Report<'_>) -> Option<Figure> {
     let draw = report.power_draw?;
     let points: Vec<[Number; 2]> = report
         .result
         .series
         .intervals()
-        .filter(|interval| !interval.span().is_zero())
-        .map(|interval| {
-            let joules = draw.between(interval.from, interval.to).as_joules();
-            [elapsed(report, interval.to), joules / interval.span().as_secs_f64() * 1e3].map(Number)
+        .filter_map(|interval| {
+            let watts = draw.mean_power(interval.from, interval.to)?;
+            Some([elapsed(report, interval.to), watts * 1e3].map(Number))
         })
         .collect();
     let is_known = points.iter().any(|[_, milliwatts]| milliwatts.0 > 0.0);
-    let y = Axis::new("power of the flash in mW", Dimension::Plain, Scale::Linear);
+    let (of, note) = match draw.has_controller() {
+        true => ("drive", "Mean power of the drive in each interval: its controller, its flash, its power states."),
+        false => (
+            "flash",
+            "Mean power of the flash arrays and their channels in each interval. The controller's power is not modelled.",
+        ),
+    };
+    let y = Axis::new(format!("power of the {of} in mW"), Dimension::Plain, Scale::Linear);
     let lines = vec![Line::new("power", 0, points)];
-    let note =
-        "Mean power of the flash arrays and their channels in each interval. The controller's power is not modelled.";
     is_known.then(|| Figure::new("Power over time", note, Chart::Lines { x: time_axis(report), y, lines }))
+}
+
+fn heat_figure(report: &Report<'_>) -> Option<Figure> {
+    let points: Vec<[Number; 2]> = report
+        .result
+        .series
+        .intervals()
+        .filter_map(|interval| {
+            let [celsius, _] = interval.to.power.as_ref()?.celsius?;
+            Some([elapsed(report, interval.to), celsius].map(Number))
+        })
+        .collect();
+    let y = Axis::new("temperature in degrees Celsius", Dimension::Plain, Scale::Linear);
+    let is_known = !points.is_empty();
+    let chart = Chart::Lines { x: time_axis(report), y, lines: vec![Line::new("temperature", 0, points)] };
+    let note = "Temperature of the drive at the end of each interval.";
+    is_known.then(|| Figure::new("Temperature over time", note, chart))
+}
+
+/// Lines of the table: the power with the conditions of the drive, and the heat.
+pub(super) fn power(of: &PowerSummary) -> Vec<String> {
+    let all = of.active_s + of.idle_s + of.transition_s + of.states_s();
+    let share = |seconds: f64| percent(if all > 0.0 { seconds / all } else { 0.0 });
+    let watts = of.mean_w.map_or_else(|| "power".to_owned(), |watts| format!("{watts:.3} W"));
+    let mut first = format!("{watts}: active {}, idle {}", share(of.active_s), share(of.idle_s));
+    for (number, state) in of.states.iter().enumerate() {
+        first += &format!(", state {} {}", number + 1, share(state.residency_s));
+    }
+    let mut lines = vec![first];
+    if of.wakes > 0 {
+        let mean = duration(of.wake_s / of.wakes as f64 * 1e6);
+        lines.push(format!("{} requests woke the drive, and waited {mean} on average", count(of.wakes as f64)));
+    }
+    if let (Some(now), Some(hottest)) = (of.celsius, of.hottest_celsius) {
+        lines.push(format!("{now:.1} C at the end, {hottest:.1} C at most"));
+    }
+    if of.throttled > 0 {
+        let time = Span::from_secs_f64(of.throttle_s);
+        lines.push(format!("heat delayed {} requests, for {time} in all", count(of.throttled as f64)));
+    }
+    if let (Some(waits), Some(seconds)) = (of.capped.filter(|waits| *waits > 0), of.cap_s) {
+        let mean = duration(seconds / waits as f64 * 1e6);
+        lines.push(format!("{} array operations waited for the power cap, {mean} on average", count(waits as f64)));
+    }
+    lines
 }
 
 #[cfg(test)]
@@ -44,7 +100,7 @@ mod tests {
             let result = Runner::new().run(&mut drive, &mut source, &mut Blank).expect("it runs");
             let (about, draw) = (About::default(), drive.power_draw());
             let report = Report { power_draw: Some(&draw), ..Report::new(&about, &result) };
-            let Some(Figure { chart: Chart::Lines { lines, .. }, .. }) = figure(&report) else { panic!("lines") };
+            let Some(Figure { chart: Chart::Lines { lines, .. }, .. }) = power_figure(&report) else { panic!("lines") };
             let (mut drawn, mut from) = (0.0, 0.0);
             for [to, milliwatts] in &lines[0].points {
                 drawn += (to.0 - from) * 1e-6 * milliwatts.0 * 1e-3;
@@ -53,7 +109,7 @@ mod tests {
             let counted: f64 =
                 Inspect::energy(&drive, &result.counters()).iter().map(|(_, energy)| energy.as_joules()).sum();
             assert!((drawn / counted - 1.0).abs() < 1e-6, "{drawn} J drawn, {counted} J counted");
-            assert!(figure(&Report { power_draw: None, ..report }).is_none());
+            assert!(figures(&Report { power_draw: None, ..report }).is_empty());
         }
     }
 }

@@ -138,7 +138,12 @@ fn number(label: &Label, unit: UnitOfMeasure) -> Option<f64> {
         UnitOfMeasure::BytesPerSecond => Dimension::Rate.parse(text),
         UnitOfMeasure::PerSecond => Dimension::PerSecond.parse(text),
         UnitOfMeasure::Share => Dimension::Share.parse(text),
-        UnitOfMeasure::Picoseconds | UnitOfMeasure::Seconds | UnitOfMeasure::Sectors | UnitOfMeasure::Joules => None,
+        UnitOfMeasure::Picoseconds
+        | UnitOfMeasure::Seconds
+        | UnitOfMeasure::Sectors
+        | UnitOfMeasure::Joules
+        | UnitOfMeasure::Watts
+        | UnitOfMeasure::Celsius => None,
     }
 }
 

@@ -37,6 +37,9 @@ impl<S: Sector> Ssd<S> {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
                 background(&mut self.ftl).on_cpu_done(&mut flash, token);
             } else if !(self.has_waiting() && self.admit() || self.on_idle()) {
+                if self.power.is_some() {
+                    self.power_settles();
+                }
                 return;
             }
         }
@@ -110,7 +113,9 @@ impl<S: Sector> Ssd<S> {
         if !self.ready {
             self.ready = self.scanned && !self.ftl.power_cycle().is_some_and(|ftl| ftl.is_recovering());
         }
-        self.ready && self.active.len() < self.resolved.host.queue_depth as usize
+        self.ready
+            && self.active.len() < self.resolved.host.queue_depth as usize
+            && (self.power.is_none() || self.power_admits())
     }
 
     /// The same for a request that has waited in its queue.
@@ -124,6 +129,9 @@ impl<S: Sector> Ssd<S> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // See [`Request::apart`].
     pub(crate) fn take_up(&mut self, arrival: Time, request: Request<S>) {
+        if self.power.is_some() {
+            self.power_takes(&request.io);
+        }
         if self.is_beyond(&request) {
             self.refuse(arrival, request.apart());
         } else {

@@ -11,7 +11,7 @@ use crate::Precondition;
 
 /// Keys and tables of a device that decide nothing of what preconditioning leaves on a new drive: it writes without the
 /// host, and with time off. What is not listed may decide something: in doubt a key stays out.
-pub const UNSEEN_KEYS: [&str; 26] = [
+pub const UNSEEN_KEYS: [&str; 27] = [
     "name",
     "description",
     "host.link",
@@ -33,6 +33,7 @@ pub const UNSEEN_KEYS: [&str; 26] = [
     "slc.custom-part.source",
     "slc.custom-part.bus",
     "slc.custom-part.electrical",
+    "power",
     "ftl.map.costs",
     "ftl.map.service",
     "ftl.hydra.processor",

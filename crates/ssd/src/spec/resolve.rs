@@ -139,6 +139,7 @@ impl Spec {
         };
         let queues = self.resolved_queues(&geometry, units, &mut faults);
         family.check_array(&site, &geometry, &timing, queues.sets.len(), &mut faults);
+        let supply = self.supply(&part, &geometry, &mut faults);
         if !faults.0.is_empty() {
             return Err(faults.0);
         }
@@ -156,6 +157,7 @@ impl Spec {
             plane_reads: self.flash.plane_reads,
             variation: self.flash.variation,
             errors: self.flash.resolved_errors(&part, (&geometry, ecc.as_ref())),
+            supply,
             software: self.flash.software_controllers.or_else(|| family.software_controllers(&self.ftl)),
         };
         let array = Array {
@@ -254,6 +256,7 @@ impl Spec {
         self.check_queues(faults);
         self.ftl.check(faults);
         self.check_ram(faults);
+        self.check_power(faults);
         let faulty = &self.flash.faults;
         for (key, ratio) in [
             ("program-failures", faulty.program_failures),

@@ -1,7 +1,9 @@
 //! Values with a syntax of their own: texts with a unit of measure, preconditioning steps, metrics. The schema only
 //! says that they are texts; their types parse them.
 
-use base::units::{Bytes, Current, Frequency, LaneRate, Rate, Ratio, Span, Temperature, Voltage};
+use base::units::{
+    Bytes, Current, Frequency, LaneRate, Power, Rate, Ratio, Span, Temperature, ThermalResistance, Voltage,
+};
 use serde::de::DeserializeOwned;
 use ssd::{Digits, LinkSpec, Precondition, Storage};
 use toml::Value;
@@ -13,7 +15,7 @@ use crate::metric::Metric;
 type Refusal = fn(&Value) -> Option<String>;
 
 /// The types by their names in the schema.
-const TEXTS: [(&str, Refusal); 17] = [
+const TEXTS: [(&str, Refusal); 19] = [
     ("Amount", refusal::<Amount>),
     ("Bytes", refusal::<Bytes>),
     ("Current", refusal::<Current>),
@@ -22,6 +24,7 @@ const TEXTS: [(&str, Refusal); 17] = [
     ("LaneRate", refusal::<LaneRate>),
     ("LinkSpec", refusal::<LinkSpec>),
     ("Metric", refusal::<Metric>),
+    ("Power", refusal::<Power>),
     ("Precondition", refusal::<Precondition>),
     ("Rate", refusal::<Rate>),
     ("Ratio", refusal::<Ratio>),
@@ -30,6 +33,7 @@ const TEXTS: [(&str, Refusal); 17] = [
     ("Storage", refusal::<Storage>),
     ("Span", refusal::<Span>),
     ("Temperature", refusal::<Temperature>),
+    ("ThermalResistance", refusal::<ThermalResistance>),
     ("Voltage", refusal::<Voltage>),
 ];
 

@@ -277,6 +277,20 @@ const SLC_CACHE: [Meaning; 5] = [
     ("limit", "Superblocks that may be in SLC mode when the drive is as full as at the end"),
 ];
 
+const POWER: [Meaning; 11] = [
+    ("mean", "Mean power of the drive in watts"),
+    ("active", "Share of the time for which requests or flash commands were under way"),
+    ("idle", "Share of the time without work, in no power state"),
+    ("states", "Share of the time in power states"),
+    ("wakes", "Requests that found the drive in a power state or on its way there"),
+    ("wake-time", "Time that they waited for the drive, all together"),
+    ("throttled", "Requests that the throttle of a hot drive delayed"),
+    ("throttle-time", "Time for which it kept the next request waiting"),
+    ("capped", "Array operations that waited for the power cap"),
+    ("cap-time", "Time that they waited, all together"),
+    ("hottest", "Highest temperature since power-on in degrees Celsius"),
+];
+
 const FLOW: [Meaning; 9] = [
     ("mean", "Mean response time of the flow's reads and writes"),
     ("accumulated", "Sum of their response times"),
@@ -333,6 +347,7 @@ pub fn catalogue() -> Vec<Group> {
         group("Merges of superblocks", "drives with `ftl.kind` `hydra`", "merges.", &MERGES),
         group("SLC and MLC flash", "drives with `ftl.kind` `chang`", "slc.", &SLC),
         group("Refresh", "drives with `ftl.refresh`", "refresh.", &REFRESH),
+        group("Power and heat", "drives with `[power]`", "power.", &POWER),
         group("SLC cache", "drives with `ftl.slc-cache`", "slc-cache.", &SLC_CACHE),
     ]
 }
@@ -389,7 +404,7 @@ mod tests {
     fn the_catalogue_and_the_help_agree() {
         let listed = listed();
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        for group in ["map", "log", "merges", "slc", "slc-cache", "refresh", "errors"] {
+        for group in ["map", "log", "merges", "slc", "slc-cache", "refresh", "power", "errors"] {
             let starts = format!("{group}.STAT");
             let help = HELP.iter().find(|line| line.starts_with(&starts)).expect("a line of the help");
             let words: BTreeSet<&str> = help.split(|c| !is_name(c)).collect();

@@ -165,7 +165,7 @@ fn a_state_is_not_shared_if_a_loaded_drive_would_differ() {
 }
 
 /// For each key that preconditioning does not see, a drive and two values.
-const UNSEEN: [(&str, &str, [&str; 2]); 26] = [
+const UNSEEN: [(&str, &str, [&str; 2]); 27] = [
     ("name", "", ["'a'", "'b'"]),
     ("description", "", ["'a'", "'b'"]),
     ("host.link", "", ["'none'", "'ata-100'"]),
@@ -187,6 +187,7 @@ const UNSEEN: [(&str, &str, [&str; 2]); 26] = [
     ("slc.custom-part.source", SLC, ["'a'", "'b'"]),
     ("slc.custom-part.bus", SLC, ["{ rate = '20MB/s' }", "{ rate = '40MB/s' }"]),
     ("slc.custom-part.electrical", SLC, ["{ read_current = '15mA' }", "{ read_current = '25mA' }"]),
+    ("power", "", ["{ controller = { active = '2W' } }", "{ controller = { active = '3W' } }"]),
     ("ftl.map.costs", "ftl.map-unit = '1KiB'\nftl.map.kind = 'cdftl'\nftl.map.cores = 2", ["'ideal'", "'published'"]),
     ("ftl.map.service", "ftl.map-unit = '1KiB'\nftl.map.kind = 'uncached'", ["'1us'", "'300us'"]),
     (

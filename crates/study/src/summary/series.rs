@@ -6,6 +6,7 @@ use base::io::IoKind;
 use base::units::{Sectors, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use ssd::PowerDraw;
 
 use super::shares;
 use crate::name::{self, Name};
@@ -44,6 +45,12 @@ pub struct IntervalSummary {
     pub free_blocks: u64,
     /// Mapping units programmed per mapping unit that the host wrote and no buffer absorbed.
     pub write_amplification: Option<f64>,
+    /// Mean power of the drive in watts; missing without `[power]`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub power_w: Option<f64>,
+    /// Temperature of the drive at its end, in degrees Celsius; missing without a thermal model.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub celsius: Option<f64>,
     /// Each flow by its name, if there are several.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flows: BTreeMap<String, FlowIntervalSummary>,
@@ -108,15 +115,15 @@ fn completed(window: &Window, latencies: &Latencies, moved: Sectors, span: Span)
 
 impl SeriesSummary {
     /// The course of a run whose intervals were chosen.
-    pub(super) fn new(result: &RunResult) -> Option<Self> {
+    pub(super) fn new(result: &RunResult, draw: Option<&PowerDraw>) -> Option<Self> {
         let (course, series) = result.detailed.as_ref()?;
         course.interval?;
-        let intervals = series.intervals().map(|interval| one(&interval, result)).collect();
+        let intervals = series.intervals().map(|interval| one(&interval, result, draw)).collect();
         Some(Self { interval_us: series.interval().as_us_f64(), intervals })
     }
 }
 
-fn one(interval: &Interval<'_>, result: &RunResult) -> IntervalSummary {
+fn one(interval: &Interval<'_>, result: &RunResult, draw: Option<&PowerDraw>) -> IntervalSummary {
     let (span, counted) = (interval.span(), since(interval.to, interval.from));
     let elapsed = |at: base::units::Time| at.saturating_since(result.before.at).as_us_f64();
     let detail = interval.detail.cloned().unwrap_or_default();
@@ -140,6 +147,8 @@ fn one(interval: &Interval<'_>, result: &RunResult) -> IntervalSummary {
         busy_dies: busy_dies(interval),
         free_blocks: interval.to.free_blocks,
         write_amplification: write_amplification(interval.from, interval.to),
+        power_w: draw.filter(|draw| draw.has_controller()).and_then(|draw| draw.mean_power(interval.from, interval.to)),
+        celsius: interval.to.power.as_ref().and_then(|power| power.celsius).map(|[now, _]| now),
         flows: flows.collect(),
     }
 }

@@ -35,11 +35,17 @@ pub enum Part {
     Suspended,
     /// Read again: in the array, on the channel and in the error correction for attempts behind the first.
     Retry,
+    /// Waiting for the power cap, with its die taken.
+    PowerCap,
+    /// Before the drive takes it: the drive leaves a power state.
+    PowerState,
+    /// Before the drive takes it: the drive is hot and limits its rate.
+    Throttle,
 }
 
 impl Part {
     /// The number of parts.
-    pub const COUNT: usize = 13;
+    pub const COUNT: usize = 16;
     /// All parts.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Queue,
@@ -55,6 +61,9 @@ impl Part {
         Self::Decode,
         Self::Suspended,
         Self::Retry,
+        Self::PowerCap,
+        Self::PowerState,
+        Self::Throttle,
     ];
 
     /// True for waits behind the queue for which no resource of the flash is known.
@@ -79,6 +88,9 @@ impl Part {
             Self::Decode => "decode",
             Self::Suspended => "suspended",
             Self::Retry => "retry",
+            Self::PowerCap => "power-cap",
+            Self::PowerState => "power-state",
+            Self::Throttle => "throttle",
         }
     }
 }

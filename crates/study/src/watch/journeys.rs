@@ -8,9 +8,10 @@
 use std::num::NonZeroU32;
 
 use base::units::{Span, Time};
-use flash::backend::{Cause, Moment, Phase, Primitive, RequestStep, Resource, Stop};
+use flash::backend::{AdmissionDelay, Cause, Moment, Phase, Primitive, RequestStep, Resource, Stop};
 use ssd::Tag;
 
+use super::admission::AdmissionDelays;
 use super::journey::{Journey, Leg, Part};
 use super::meanwhile::{Divided, Meanwhile};
 use super::recent::Recent;
@@ -67,6 +68,8 @@ struct Stops {
     kept_behind: [Span; Cause::COUNT],
     /// Its time in the queue, divided by what the drive did meanwhile.
     queued: Divided,
+    /// The legs from its arrival until the drive takes it.
+    admission: Vec<Leg>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -81,6 +84,8 @@ pub(super) struct Journeys {
     units: Vec<Recent>,
     /// Lists that ran serially.
     serial: Recent,
+    /// The times in which the drive took no request.
+    delays: AdmissionDelays,
     /// What the drive did, for waits that no resource explains.
     meanwhile: Meanwhile,
     /// The list that a controller holds, with the time since when.
@@ -243,6 +248,19 @@ impl Journeys {
         }
     }
 
+    /// Notes that the array of a command waits for the power cap.
+    pub(super) fn power_capped(&mut self, command: u32) {
+        let number = self.commands.get(command as usize).copied().flatten();
+        if let Some(number) = number {
+            self.tracks[number].capped = true;
+        }
+    }
+
+    /// Notes a time in which the drive takes no request.
+    pub(super) fn admission_delayed(&mut self, from: Time, until: Time, why: AdmissionDelay) {
+        self.delays.push(from, until, why);
+    }
+
     /// Notes a serial command.
     pub(super) fn serial(&mut self, from: Time, until: Time, cause: Cause) {
         self.serial.extend(from, until, cause);
@@ -267,7 +285,11 @@ impl Journeys {
             let asked = phase.ready.clamp(last, phase.from.max(last));
             at(&mut self.dies, phase.die).add(last, asked, &mut track.behind);
             let stopped = std::mem::replace(&mut track.stopped, phase.primitive == Primitive::Suspend);
-            let waits = if stopped { Part::Suspended } else { Part::Die };
+            let waits = match std::mem::take(&mut track.capped) {
+                true => Part::PowerCap,
+                false if stopped => Part::Suspended,
+                false => Part::Die,
+            };
             fill(&mut track.legs, last, asked, waits, Some(Resource::Array(phase.die)));
             let works = match phase.resource {
                 Resource::Array(_) | Resource::Plane(_) | Resource::Decoder(_) => Part::Array,
@@ -315,10 +337,16 @@ impl Journeys {
         let stops = at(&mut self.requests, owner.get());
         match step {
             RequestStep::Begun { .. } => {
-                let path = std::mem::take(&mut stops.path);
-                let waited = of.arrival < now;
-                let queued = if waited { self.meanwhile.divide((of.arrival, now), now) } else { Divided::default() };
-                *stops = Stops { under_way: true, path, queued, ..Stops::default() };
+                let (path, mut admission) = (std::mem::take(&mut stops.path), std::mem::take(&mut stops.admission));
+                admission.clear();
+                let mut queued = Divided::default();
+                self.delays.legs((of.arrival, now), |leg| {
+                    if leg.part == Part::Queue {
+                        queued.add(&self.meanwhile.divide((leg.from, leg.until), now));
+                    }
+                    admission.push(leg);
+                });
+                *stops = Stops { under_way: true, path, queued, admission, ..Stops::default() };
             }
             RequestStep::Clear => stops.clear = now,
             RequestStep::Here => stops.here = now,
@@ -391,7 +419,7 @@ fn gap(
 
 /// Adds all legs of a request, in order. Those of its flash commands are `path`.
 fn collect(legs: &mut Vec<Leg>, of: &Began, stops: &mut Stops, path: &[Leg], end: Time, serial: &Recent) {
-    fill(legs, of.arrival, of.at, Part::Queue, None);
+    legs.append(&mut stops.admission);
     fill(legs, of.at, stops.clear, Part::Overlap, None);
     fill(legs, stops.clear, stops.here, Part::Link, None);
     let mut now = stops.here;

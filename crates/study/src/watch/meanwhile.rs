@@ -28,6 +28,14 @@ pub(super) struct Divided {
     pub(super) causes: [Span; Cause::COUNT],
 }
 
+impl Divided {
+    /// Adds another wait.
+    pub(super) fn add(&mut self, other: &Self) {
+        zip(&mut self.parts, other.parts).for_each(|(sum, more)| *sum += more);
+        zip(&mut self.causes, other.causes).for_each(|(sum, more)| *sum += more);
+    }
+}
+
 /// Instants kept at most.
 const MARKS: usize = 1 << 12;
 

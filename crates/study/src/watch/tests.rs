@@ -56,7 +56,7 @@ fn parts(journey: &Journey) -> BTreeMap<&'static str, f64> {
 #[test]
 fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
     // Every tenth of the suite's settings, so that all families and controllers occur, and all settings of more times.
-    let more = ["decoders", "firmware", "a slow RAM", "as they come", "suspen", "bit errors"];
+    let more = ["decoders", "firmware", "a slow RAM", "as they come", "suspen", "bit errors", "power", "by heat"];
     let settings = conformance::settings();
     let chosen = settings.iter().enumerate().filter(|(i, of)| i % 10 == 0 || more.iter().any(|n| of.name.contains(n)));
     for (_, setting) in chosen {
@@ -74,9 +74,10 @@ fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
             let name = format!("{}, request {}: {journey:?}", setting.name, journey.tag);
             assert_eq!((journey.tag, journey.io, journey.end), (record.tag, record.io, record.end), "{name}");
             assert_eq!(journey.parts.iter().copied().sum::<Span>(), record.end - record.arrival, "{name}");
-            assert_eq!(journey.parts[Part::Queue as usize], record.start - record.arrival, "{name}");
-            // What is said of a wait is never more than the wait.
             let waits = |parts: &[Part]| parts.iter().map(|part| journey.parts[*part as usize]).sum::<Span>();
+            let admission = waits(&[Part::Queue, Part::PowerState, Part::Throttle]);
+            assert_eq!(admission, record.start - record.arrival, "{name}");
+            // What is said of a wait is never more than the wait.
             let of = |causes: &[Span]| causes.iter().copied().sum::<Span>();
             let elsewhere = [Part::Queue, Part::Overlap, Part::Buffer, Part::Ftl];
             assert!(

@@ -28,6 +28,8 @@ pub(super) struct Track {
     pub(super) again: bool,
     /// Its array has been stopped: it stands still until its array goes on.
     pub(super) stopped: bool,
+    /// Its array waits for the power cap.
+    pub(super) capped: bool,
     /// The requests that it serves.
     pub(super) owners: Vec<NonZeroU32>,
     /// The command that it waited for.
@@ -78,7 +80,8 @@ impl Tracks {
         (track.list, track.submitted, track.ready, track.finished) = (list, at, at, at);
         track.legs.clear();
         track.owners.clear();
-        (track.behind, track.out, track.again, track.stopped) = (Default::default(), false, false, false);
+        (track.behind, track.out, track.again) = (Default::default(), false, false);
+        (track.stopped, track.capped) = (false, false);
         (track.before, track.waited, track.users) = (None, false, 1);
         number
     }

@@ -88,7 +88,14 @@ impl Culprit {
             causes: causes(match part {
                 Part::Queue | Part::Overlap | Part::Buffer | Part::Ftl => &all.meanwhile,
                 Part::Controller | Part::Die | Part::Channel | Part::Suspended => &all.behind,
-                Part::Link | Part::Array | Part::Transfer | Part::Decode | Part::Retry => &[0.0; Cause::COUNT],
+                Part::Link
+                | Part::Array
+                | Part::Transfer
+                | Part::Decode
+                | Part::Retry
+                | Part::PowerCap
+                | Part::PowerState
+                | Part::Throttle => &[0.0; Cause::COUNT],
             }),
         };
         let mut largest: Vec<Self> =

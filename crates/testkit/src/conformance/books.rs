@@ -202,6 +202,19 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
     assert_eq!(arrays, all.array, "time of all dies and planes, and array time of all commands");
     assert_eq!(sum(&counters.channel_busy), all.bus, "time of all channels, and bus time of all commands");
     assert_eq!(sum(&counters.decoder_busy), all.decode, "time of all decoders, and decoding time of all commands");
+    if let Some(power) = &counters.power {
+        let states: Span = power.states.iter().map(|state| state.residency).sum();
+        let all = power.active + power.idle + power.transition + states;
+        assert_eq!(all, counters.at - base::units::Time::ZERO, "time of the drive in all conditions and power states");
+        let longest =
+            trial.resolved.spec.power.iter().flat_map(|power| &power.states).map(|state| state.entry + state.exit);
+        let most = longest.max().unwrap_or_default() * power.wakes;
+        let peak = trial.resolved.spec.power.as_ref().and_then(|power| power.cap).and_then(|cap| cap.peak);
+        if let Some((cap, peak)) = power.cap.zip(peak) {
+            assert!(cap.highest <= peak, "arrays that draw {} above a cap of {peak}", cap.highest);
+        }
+        assert!(power.wake_time <= most, "exits that take longer than one entry and exit each");
+    }
     if let Some(second) = &counters.slc_array {
         let both = |of: fn(&Tally) -> Span| Op::ALL.into_iter().map(|op| of(&second.flash.op(op))).sum::<Span>();
         assert_eq!(sum(&second.die_busy), both(|tally| tally.array), "time of the second array, and of its commands");

@@ -9,6 +9,7 @@ mod large_units;
 mod pairs;
 mod plane_reads;
 mod policies;
+mod power;
 mod reserve;
 mod samples;
 mod slc_cache;
@@ -32,6 +33,7 @@ use ssd::{
 use crate::leave_out_idle;
 pub(crate) use errors::with_errors;
 pub(crate) use policies::evicting;
+pub(crate) use power::{STYLES, capped, hot, states};
 pub use samples::settings_of;
 pub(crate) use suspend::short;
 pub(crate) use variation::varied;
@@ -89,6 +91,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
         },
         slc: None,
         ram: None,
+        power: None,
         host: HostSpec { queue_depth: 8, ..HostSpec::default() },
         buffer: None,
         // Two blocks of each pool may fail before the drive is out of space.
@@ -517,6 +520,8 @@ pub fn settings() -> Vec<Setting> {
     let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
     book.errors();
     settings = for_every_map(book.settings, Book::errors_for_a_map);
+    settings = for_every_map(settings, Book::powers);
+    settings.extend(power::of_families());
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

@@ -2,7 +2,9 @@
 
 use std::str::FromStr;
 
-use base::units::{Bytes, Current, Exact, Frequency, Rate, Ratio, Span, Temperature, Voltage};
+use base::units::{
+    Bytes, Current, Exact, Frequency, Power, Rate, Ratio, Span, Temperature, ThermalResistance, Voltage,
+};
 use serde_json::{Map, Value, json};
 
 use super::walk::Schema;
@@ -86,6 +88,15 @@ fn plain(schema: Schema<'_>, node: &Value, form: &Value, name: Option<&str>, val
         }
         "Rate" | "LaneRate" => others.extend(scaled(text, Rate::get, Rate::new, &[])),
         "Frequency" => others.extend(scaled(text, Frequency::get, Frequency::new, &[])),
+        "Power" => others.extend(scaled(text, Power::as_uw, Power::from_uw, &["1mW", "1W", "4W"])),
+        "ThermalResistance" => {
+            others.extend(scaled(
+                text,
+                ThermalResistance::as_thousandths,
+                ThermalResistance::from_thousandths,
+                &["9K/W"],
+            ));
+        }
         "Voltage" => others.extend(scaled(text, Voltage::as_mv, Voltage::from_mv, &[])),
         "Current" => others.extend(scaled(text, Current::as_ua, Current::from_ua, &[])),
         "Temperature" => {

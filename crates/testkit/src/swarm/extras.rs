@@ -8,7 +8,7 @@ use ftl::IdleGcSpec;
 use ssd::{CopyStreamsSpec, FtlKind, HostStreamsSpec, RefreshSpec, SlcCacheSpec, Spec, StreamsSpec};
 
 use super::pick;
-use crate::conformance::{short, varied, with_errors};
+use crate::conformance::{STYLES, capped, hot, short, states, varied, with_errors};
 use crate::leave_out_idle;
 
 /// In a quarter of the cases, the device with suspension, if it takes that.
@@ -80,6 +80,23 @@ pub(super) fn with_throttle(spec: &mut Spec, rng: &mut Rng) {
     }
     gc.throttle = throttle && !gc.shared_log && gc.start > 0;
     gc.idle = idle.then(|| IdleGcSpec { after: Span::from_us(200), free: gc.stop + 1 + rng.below(2) as u32 });
+}
+
+/// In a fifth of the cases, power states, a drive that gets hot, or a power cap, if the device takes that.
+pub(super) fn or_power(spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.2) {
+        return spec;
+    }
+    let power = match rng.below(3) {
+        0 => states(),
+        1 => hot(pick(rng, &STYLES)),
+        _ => {
+            let gang = u64::from(spec.flash.gang);
+            capped(gang * (1 + rng.below(3)), rng.chance(0.5))
+        }
+    };
+    let powered = Spec { power: Some(power), ..spec.clone() };
+    if powered.resolve().is_ok() { powered } else { spec }
 }
 
 /// In a fifth of the cases, the device with an SLC cache and blocks for it, if it takes that.

@@ -37,7 +37,8 @@ const fn on(key: &'static str, devices: &'static [&'static str], reason: &'stati
 }
 
 /// Page-mapped drives without an SLC cache.
-const WITHOUT_CACHE: [&str; 14] = [
+const WITHOUT_CACHE: [&str; 15] = [
+    "page, power*",
     "page, throttle",
     "page, collection*",
     "page, one queue",
@@ -85,6 +86,12 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     on("ftl.slc-cache.streams", &["page, SLC cache that*", "page, SLC cache with*"], "there is one stream"),
     on("flash.custom-part.errors.slc_mode", &["page, bit errors*"], "no block is in SLC mode"),
     on("ftl.refresh.age", &["page, bit errors, refresh by errors"], "its errors are a reason before its age is"),
+    on(
+        "power.thermal.throttle.style",
+        &["page, power states and heat*"],
+        "another style has other rates beside it, and one key alone changes",
+    ),
+    on("power.thermal", &["page, power cap"], "a temperature without a throttle is a result"),
     on("ftl.gc.start", &["page, collection*"], "the idle drive collects before it is low"),
     on("flash.custom-part.slc_mode", &WITHOUT_CACHE, "what the part could do: ftl.slc-cache uses it"),
     on("ftl.map(own).name", &["page, map own*"], REGISTERED),

@@ -204,6 +204,7 @@ impl Backend {
         self.count(handle);
         let command = &mut self.table.commands[handle];
         self.dies[command.die.index()].unfinished -= 1;
+        self.unfinished -= 1;
         let list = &mut self.table.lists[command.list];
         list.wait = list.wait.max(std::mem::take(&mut command.wait));
     }

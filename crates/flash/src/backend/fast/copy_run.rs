@@ -26,9 +26,12 @@ impl Backend {
             return self.copy_at_once(list, at);
         }
         self.table.lists[list].submitted = now;
-        let Self { fast, dies, .. } = self;
+        let Self { fast, dies, unfinished, .. } = self;
         let of_list = fast.copies.dies_of(at);
-        of_list.iter().for_each(|(die, steps)| dies[*die as usize].unfinished += steps);
+        for (die, steps) in of_list {
+            dies[*die as usize].unfinished += steps;
+            *unfinished += u64::from(*steps);
+        }
         let first = of_list[0].0;
         self.send_to_controller(now, list, (first, true), events);
     }
@@ -196,6 +199,7 @@ impl Backend {
         part.at += 1;
         (part.phase, part.due) = (Phase::Idle, Due::NEVER);
         self.dies[part.die as usize].unfinished -= 1;
+        self.unfinished -= 1;
         self.count_copy(copies, step);
         if !step.is_program() {
             copies.pages[step.page()].is_read = true;

@@ -53,6 +53,7 @@ impl Backend {
         tally.pages += pages;
         tally.slots += u64::from(count);
         self.dies[die.index()].unfinished -= 1;
+        self.unfinished -= 1;
         let state = &mut self.dies[unit as usize];
         if state.array.take().is_some() {
             // The read has ended quietly, and its data went straight from the array to the channel.

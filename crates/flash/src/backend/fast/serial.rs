@@ -428,9 +428,11 @@ impl Backend {
     fn spend(&mut self, handle: Handle<Command>, times: &Times) {
         let command = &self.table.commands[handle];
         let bus = times.before + times.after;
+        let further = if self.rules.supply.is_some() { self.further_planes(handle, times.array) } else { Span::ZERO };
         let slots = if command.scanned > 0 { command.scanned * self.geometry().slots } else { command.count };
         let tally = self.account.at(command.op, command.cause);
         tally.array += times.array;
+        tally.further_planes += further;
         tally.bus += bus;
         tally.decode += times.decoder;
         tally.bytes += self.rules.timing.slot_bytes * u64::from(slots);

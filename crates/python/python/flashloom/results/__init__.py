@@ -5,7 +5,16 @@ Made by tools/results.py from `flashloom schema`."""
 from __future__ import annotations
 
 from flashloom.results._claims import Claim, Finding, Isolation, LeftOut, Spread
-from flashloom.results._flash import EnduranceSummary, Energies, Erases, ErrorSummary, FlashRow, Utilisation
+from flashloom.results._flash import (
+    EnduranceSummary,
+    Energies,
+    Erases,
+    ErrorSummary,
+    FlashRow,
+    PowerStateSummary,
+    PowerSummary,
+    Utilisation,
+)
 from flashloom.results._ftl import (
     EraseRange,
     LogSummary,
@@ -68,6 +77,8 @@ __all__ = [
     "MergeSummary",
     "Mshrs",
     "OverloadSummary",
+    "PowerStateSummary",
+    "PowerSummary",
     "RoundSummary",
     "SeriesSummary",
     "SlcCacheSummary",

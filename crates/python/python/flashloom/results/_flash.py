@@ -96,6 +96,46 @@ class FlashRow(Record):
     """Suspensions of the operations; left out if there were none."""
 
 
+class PowerStateSummary(Record):
+    """One power state."""
+
+    entries: int
+    """Entries, those that a request broke off included."""
+    residency_s: float
+    """Seconds in the state."""
+
+
+class PowerSummary(Record):
+    """What the power management of a drive did."""
+
+    active_s: float
+    """Seconds for which requests or flash commands were under way."""
+    cap_s: Optional[float]
+    """Seconds that they waited, all together."""
+    capped: Optional[int]
+    """Array operations that waited for the power cap; missing without one."""
+    celsius: Optional[float]
+    """Degrees Celsius at the end; missing without a thermal model."""
+    hottest_celsius: Optional[float]
+    """The highest temperature since power-on, in degrees Celsius."""
+    idle_s: float
+    """Seconds without work, in no power state."""
+    mean_w: Optional[float]
+    """The mean power of the drive in watts; missing without energies."""
+    states: list[PowerStateSummary]
+    """Each power state."""
+    throttle_s: float
+    """Seconds for which the throttle kept the next request waiting."""
+    throttled: int
+    """Requests that the throttle delayed."""
+    transition_s: float
+    """Seconds in which the drive entered and left power states."""
+    wake_s: float
+    """Seconds that they waited for the drive, all together."""
+    wakes: int
+    """Requests that found the drive in a power state or on its way there."""
+
+
 class Utilisation(Record):
     """Busy shares of the run, between 0 and 1."""
 

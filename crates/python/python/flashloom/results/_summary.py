@@ -7,7 +7,15 @@ from __future__ import annotations
 from typing import Optional
 
 from flashloom._record import Record
-from flashloom.results._flash import EnduranceSummary, Energies, Erases, ErrorSummary, FlashRow, Utilisation
+from flashloom.results._flash import (
+    EnduranceSummary,
+    Energies,
+    Erases,
+    ErrorSummary,
+    FlashRow,
+    PowerSummary,
+    Utilisation,
+)
 from flashloom.results._ftl import LogSummary, MapSummary, MergeSummary, SlcCacheSummary, SlcMlcSummary, StreamsSummary
 from flashloom.results._time import SeriesSummary, ValiditySummary
 
@@ -208,6 +216,8 @@ class Summary(Record):
     that are `done`."""
     pacing: str
     """`open`, or `closed` with its depth."""
+    power: Optional[PowerSummary]
+    """Power states and heat, if the device has `[power]`."""
     read_slots: int
     """Mapping units that reads of the host asked for."""
     refused_slots: int

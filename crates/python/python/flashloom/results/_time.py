@@ -67,6 +67,8 @@ class IntervalSummary(Record):
 
     busy_dies: float
     """Mean number of dies that were busy."""
+    celsius: Optional[float]
+    """Temperature of the drive at its end, in degrees Celsius; missing without a thermal model."""
     flows: dict[str, FlowIntervalSummary]
     """Each flow by its name, if there are several."""
     free_blocks: int
@@ -75,6 +77,8 @@ class IntervalSummary(Record):
     """Its begin, from that of the measurement."""
     kinds: dict[str, CompletedSummary]
     """By kind of request; only kinds of which a request completed."""
+    power_w: Optional[float]
+    """Mean power of the drive in watts; missing without `[power]`."""
     queue_depth_max: int
     """The most requests outstanding."""
     queue_depth_mean: float

@@ -1,0 +1,97 @@
+//! What the operations of the arrays draw from the supply.
+
+use base::engine::Handle;
+use base::units::{Current, Power, Span};
+
+use super::{Backend, Command, Op, PowerCapSpec};
+use crate::nand::{Electrical, Part};
+
+/// What an operation of a die draws, by its kind and its planes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Supply {
+    /// Of one plane of each chip of a gang, by operation.
+    powers: [Power; Op::COUNT],
+    /// What a further plane draws, as a share of the first.
+    further_plane: f64,
+    /// The cap on all arrays together, if there is one.
+    pub(super) cap: Option<PowerCapSpec>,
+}
+
+impl Supply {
+    /// The figures of a part, whose chips work in gangs of this many.
+    #[must_use]
+    pub fn new(part: &Part, gang: u32) -> Self {
+        let electrical = &part.electrical;
+        // Millivolts times microamperes are nanowatts.
+        let power = |op| {
+            let nanowatts = u128::from(electrical.voltage.as_mv()) * u128::from(Self::current(electrical, op).as_ua());
+            Power::from_uw(u64::try_from(nanowatts * u128::from(gang) / 1000).unwrap_or(u64::MAX))
+        };
+        Self { powers: Op::ALL.map(power), further_plane: electrical.further_plane.get(), cap: None }
+    }
+
+    /// The same with a cap.
+    #[must_use]
+    pub const fn with_cap(mut self, cap: Option<PowerCapSpec>) -> Self {
+        self.cap = cap;
+        self
+    }
+
+    /// The current of one plane during an operation; a copy-back counts as a program.
+    #[must_use]
+    pub const fn current(electrical: &Electrical, op: Op) -> Current {
+        match op {
+            Op::Read => electrical.read_current,
+            Op::Program | Op::CopyBack => electrical.program_current,
+            Op::Erase => electrical.erase_current,
+        }
+    }
+
+    /// True if planes make a difference.
+    pub(super) fn counts_planes(&self) -> bool {
+        self.further_plane > 0.0
+    }
+
+    /// The power of an operation on this many planes.
+    #[must_use]
+    pub fn power(&self, op: Op, planes: u64) -> Power {
+        let further = self.further_plane * planes.saturating_sub(1) as f64;
+        Power::from_uw((self.powers[op as usize].as_uw() as f64 * (1.0 + further)) as u64)
+    }
+}
+
+impl Backend {
+    /// The planes on which a command works at once.
+    pub(super) fn planes_of(&self, handle: Handle<Command>) -> u64 {
+        let geometry = self.media.geometry();
+        let pages = self.rules.pages_of(&self.table, handle, geometry);
+        pages.clamp(1, u64::from((geometry.stripe / self.rules.timing.gang).max(1)))
+    }
+
+    /// The time of the further planes of a command whose array worked for some time.
+    #[cold]
+    pub(super) fn further_planes(&self, handle: Handle<Command>, worked: Span) -> Span {
+        match &self.rules.supply {
+            Some(supply) if supply.counts_planes() => worked * (self.planes_of(handle) - 1),
+            _ => Span::ZERO,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::units::Ratio;
+
+    use super::*;
+    use crate::nand::Part;
+
+    #[test]
+    fn a_further_plane_draws_its_share() {
+        // Chang, Table 1: 3.3 V x 15 mA.
+        let mut part = Part::preset("K9GAG08U0M").expect("a preset").clone();
+        assert_eq!(Supply::new(&part, 1).power(Op::Program, 2), Power::from_uw(49_500));
+        part.electrical.further_plane = Ratio::new(0.5);
+        let supply = Supply::new(&part, 2);
+        assert_eq!([1, 2, 4].map(|planes| supply.power(Op::Program, planes).as_uw()), [99_000, 148_500, 247_500]);
+    }
+}

@@ -1,0 +1,106 @@
+//! The way of an idle drive through its power states, in closed form: no event marks an idle drive's transitions.
+
+use base::units::Span;
+
+use crate::spec::PowerState;
+
+/// What an idle drive does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum IdlePhase {
+    /// It is in no power state.
+    Operational,
+    /// It enters this state.
+    Entering(usize),
+    /// It is in this state.
+    In(usize),
+}
+
+/// Where a drive is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct IdlePlace {
+    pub(super) phase: IdlePhase,
+    /// What is left of an entry.
+    pub(super) rest: Span,
+}
+
+impl IdlePlace {
+    /// Time until the drive takes a request that comes now.
+    pub(super) fn wake_time(self, states: &[PowerState]) -> Span {
+        match self.phase {
+            IdlePhase::Operational => Span::ZERO,
+            IdlePhase::Entering(state) | IdlePhase::In(state) => self.rest + states[state].exit,
+        }
+    }
+}
+
+/// Visits the phases of a drive that has been idle for `idle`, each with its length. Returns where the drive is.
+pub(super) fn walk(states: &[PowerState], idle: Span, mut visit: impl FnMut(IdlePhase, Span)) -> IdlePlace {
+    let (mut phase, mut at) = (IdlePhase::Operational, Span::ZERO);
+    for (number, state) in states.iter().enumerate() {
+        // An entry ends before the next one begins.
+        let begin = state.idle_after.max(at);
+        if idle < begin {
+            break;
+        }
+        visit(phase, begin - at);
+        let end = begin + state.entry;
+        if idle < end {
+            visit(IdlePhase::Entering(number), idle - begin);
+            return IdlePlace { phase: IdlePhase::Entering(number), rest: end - idle };
+        }
+        visit(IdlePhase::Entering(number), state.entry);
+        (phase, at) = (IdlePhase::In(number), end);
+    }
+    visit(phase, idle - at);
+    IdlePlace { phase, rest: Span::ZERO }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::units::Power;
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const fn state(idle_after: u64, entry: u64, exit: u64) -> PowerState {
+        let [idle_after, entry, exit] = [Span::from_ms(idle_after), Span::from_ms(entry), Span::from_ms(exit)];
+        PowerState { power: Power::from_uw(5_000), idle_after, entry, exit }
+    }
+
+    #[test]
+    fn a_request_waits_for_the_rest_of_the_entry_and_for_the_exit() {
+        let states = [state(100, 2, 8), state(2000, 15, 65)];
+        let wait = |ms| walk(&states, Span::from_ms(ms), |_, _| {}).wake_time(&states);
+        assert_eq!([0, 99].map(wait), [Span::ZERO; 2]);
+        assert_eq!([100, 101, 102, 1999].map(wait), [10, 9, 8, 8].map(Span::from_ms));
+        assert_eq!([2000, 2005, 2015, 9999].map(wait), [80, 75, 65, 65].map(Span::from_ms));
+    }
+
+    #[test]
+    fn an_entry_that_is_longer_than_the_next_threshold_ends_first() {
+        let states = [state(10, 50, 1), state(20, 5, 2)];
+        let wait = |ms| walk(&states, Span::from_ms(ms), |_, _| {}).wake_time(&states);
+        assert_eq!([30, 59, 60, 62, 65].map(wait), [31, 2, 7, 5, 2].map(Span::from_ms));
+    }
+
+    proptest! {
+        /// The phases divide the idle time without a gap.
+        #[test]
+        fn the_phases_add_up(
+            gaps in prop::collection::vec((1u64..50, 0u64..80, 0u64..50), 0..4),
+            idle in 0u64..400,
+        ) {
+            let mut after = 0;
+            let states: Vec<_> = gaps.into_iter().map(|(gap, entry, exit)| {
+                after += gap;
+                state(after, entry, exit)
+            }).collect();
+            let (mut sum, mut last) = (Span::ZERO, IdlePhase::Operational);
+            let place = walk(&states, Span::from_ms(idle), |phase, span| {
+                sum += span;
+                last = phase;
+            });
+            prop_assert_eq!((sum, last), (Span::from_ms(idle), place.phase));
+        }
+    }
+}

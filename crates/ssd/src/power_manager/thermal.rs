@@ -1,0 +1,147 @@
+//! The temperature of the drive: a thermal resistance and a capacity (a first-order RC network), and the throttle.
+//!
+//! Firmware reads a sensor. So the temperature that the throttle sees changes only at readings, and a reading takes place when a
+//! request comes and the last one is `sample` old. Between two readings the power counts with its mean, for which the
+//! step of the network is exact. No event is needed, however long the drive is idle.
+
+use base::units::{Bytes, Energy, Rate, Span, Time};
+use libm::exp;
+
+use crate::spec::{ThermalSpec, ThrottleStyle};
+
+/// The temperature at the latest reading.
+#[derive(Clone, Debug)]
+pub(super) struct Thermal {
+    rules: ThermalSpec,
+    /// When the sensor was read, and the energy spent by then.
+    at: Time,
+    spent: Energy,
+    celsius: f64,
+    hottest: f64,
+    /// The on/off throttle is on.
+    on: bool,
+}
+
+impl Thermal {
+    /// A drive as warm as the air.
+    pub(super) fn new(rules: ThermalSpec, now: Time) -> Self {
+        let celsius = rules.ambient.as_celsius();
+        Self { rules, at: now, spent: Energy::ZERO, celsius, hottest: celsius, on: false }
+    }
+
+    /// The temperature at `now`, by when the drive has spent `spent`.
+    pub(super) fn celsius(&self, now: Time, spent: Energy) -> f64 {
+        let elapsed = now.saturating_since(self.at).as_secs_f64();
+        if elapsed == 0.0 {
+            return self.celsius;
+        }
+        let watts = (spent.as_joules() - self.spent.as_joules()) / elapsed;
+        let steady = self.rules.ambient.as_celsius() + watts * self.rules.resistance.as_kelvin_per_watt();
+        steady + (self.celsius - steady) * exp(-elapsed / self.rules.time_constant.as_secs_f64())
+    }
+
+    /// The highest temperature of the readings, and that at `now`.
+    pub(super) fn hottest(&self, celsius: f64) -> f64 {
+        self.hottest.max(celsius)
+    }
+
+    /// True if the sensor is to be read.
+    pub(super) fn is_due(&self, now: Time) -> bool {
+        now.saturating_since(self.at) >= self.rules.sample
+    }
+
+    /// Reads the sensor.
+    pub(super) fn read(&mut self, now: Time, spent: Energy) {
+        self.celsius = self.celsius(now, spent);
+        (self.at, self.spent) = (now, spent);
+        self.hottest = self.hottest.max(self.celsius);
+        if let Some(throttle) = &self.rules.throttle {
+            let end = if self.on { throttle.from } else { throttle.to };
+            self.on = if self.on { self.celsius > end.as_celsius() } else { self.celsius >= end.as_celsius() };
+        }
+    }
+
+    /// The time that a request of this size takes at the rate of the throttle; zero while the drive is cool.
+    pub(super) fn throttle_time(&self, bytes: Bytes) -> Span {
+        self.rate().map_or(Span::ZERO, |rate| rate.time(bytes))
+    }
+
+    fn rate(&self) -> Option<Rate> {
+        let throttle = self.rules.throttle.as_ref()?;
+        let (from, to) = (throttle.from.as_celsius(), throttle.to.as_celsius());
+        match throttle.style {
+            ThrottleStyle::OnOff => self.on.then_some(throttle.lowest_rate),
+            ThrottleStyle::Proportional if self.celsius < from => None,
+            ThrottleStyle::Proportional => {
+                let share = ((self.celsius - from) / (to - from)).min(1.0);
+                let lowest = throttle.lowest_rate.get() as f64;
+                let highest = throttle.highest_rate.map_or(lowest, |rate| rate.get() as f64);
+                Some(Rate::new(((highest + (lowest - highest) * share) as u64).max(1)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::units::{Temperature, ThermalResistance};
+
+    use super::*;
+    use crate::spec::ThrottleSpec;
+
+    const fn rules(style: ThrottleStyle) -> ThermalSpec {
+        let [from, to] = [Temperature::from_celsius(70), Temperature::from_celsius(80)];
+        let highest_rate = match style {
+            ThrottleStyle::Proportional => Some(Rate::new(2_000_000)),
+            ThrottleStyle::OnOff => None,
+        };
+        ThermalSpec {
+            ambient: Temperature::from_celsius(25),
+            resistance: ThermalResistance::from_thousandths(10_000),
+            time_constant: Span::from_secs(60),
+            sample: Span::from_ms(100),
+            throttle: Some(ThrottleSpec { style, from, to, lowest_rate: Rate::new(1_000_000), highest_rate }),
+        }
+    }
+
+    /// Seconds after the beginning.
+    const fn at(s: u64) -> Time {
+        Time::from_ps(s * 1_000_000_000_000)
+    }
+
+    #[test]
+    fn a_step_of_the_power_has_the_response_of_an_rc_network() {
+        // 5 W at 10 K/W: 50 K above the air, of which the drive has covered 1 - 1/e after one time constant.
+        let joules = |s: u64| Energy::from_joules(5.0 * s as f64);
+        let mut thermal = Thermal::new(rules(ThrottleStyle::OnOff), Time::ZERO);
+        let expected = |s: f64| 25.0 + 50.0 * (1.0 - (-s / 60.0).exp());
+        assert!((thermal.celsius(at(60), joules(60)) - expected(60.0)).abs() < 1e-9);
+        assert!((thermal.celsius(at(3600), joules(3600)) - 75.0).abs() < 1e-9);
+        // Readings in between change nothing, because the power is constant.
+        for s in [1, 7, 30, 59] {
+            thermal.read(at(s), joules(s));
+        }
+        assert!((thermal.celsius(at(60), joules(60)) - expected(60.0)).abs() < 1e-9);
+        // Without power it cools down.
+        thermal.read(at(60), joules(60));
+        let cooled = 25.0 + (expected(60.0) - 25.0) * (-1.0_f64).exp();
+        assert!((thermal.celsius(at(120), joules(60)) - cooled).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_rate_falls_with_the_temperature_or_all_at_once() {
+        // A drive that has had this temperature for a long time.
+        let rate = |thermal: &mut Thermal, celsius: f64| {
+            let now = thermal.at + Span::from_secs(100_000);
+            let joules = thermal.spent.as_joules() + (celsius - 25.0) / 10.0 * 100_000.0;
+            thermal.read(now, Energy::from_joules(joules));
+            thermal.rate().map(|rate| rate.get() / 10_000)
+        };
+        let mut on_off = Thermal::new(rules(ThrottleStyle::OnOff), Time::ZERO);
+        let seen = [79.0, 80.5, 75.0, 70.5, 69.0, 75.0].map(|celsius| rate(&mut on_off, celsius));
+        assert_eq!(seen, [None, Some(100), Some(100), Some(100), None, None]);
+        let mut proportional = Thermal::new(rules(ThrottleStyle::Proportional), Time::ZERO);
+        let seen = [69.0, 72.5, 75.0, 99.0, 69.0].map(|celsius| rate(&mut proportional, celsius));
+        assert_eq!(seen, [None, Some(175), Some(150), Some(100), None]);
+    }
+}

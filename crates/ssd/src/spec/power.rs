@@ -1,0 +1,275 @@
+//! The table `[power]` of a description: what the drive draws beside its flash, its power states, its temperature.
+
+use base::fault::Faults;
+use base::units::{Power, Rate, Ratio, Span, Temperature, ThermalResistance};
+use flash::backend::{Op, PowerCapSpec, Supply};
+use flash::nand::{Geometry, Part};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use ftl::FtlKind;
+
+use super::Spec;
+
+/// The most power states beside the operational one: NVM Express has 32 in all.
+const STATES_MAX: usize = 31;
+
+/// Power and heat of the drive. The electrical figures of the part say what its flash draws.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct PowerSpec {
+    /// What the controller draws, with its RAM; nothing if missing.
+    #[serde(skip_serializing_if = "is_default")]
+    pub controller: ControllerPower,
+    /// Non-operational power states (NVM Express), which an idle drive enters one after another.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub states: Vec<PowerState>,
+    /// A cap on the power of the flash arrays, without idle dies, channels and controller; none if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cap: Option<PowerCapSpec>,
+    /// The temperature of the drive; not modelled if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub thermal: Option<ThermalSpec>,
+}
+
+/// What a controller draws.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct ControllerPower {
+    /// While a request or a flash command is under way.
+    pub active: Power,
+    /// While nothing is under way and the drive is in no power state, and while the drive enters or leaves a state (assumed: data
+    /// sheets give no power for these times).
+    pub idle: Power,
+}
+
+/// A non-operational power state. Data sheets and `nvme id-ctrl` list its power and its latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct PowerState {
+    /// What the whole drive draws in the state, its flash included.
+    #[schemars(extend("examples" = ["70mW", "5mW"]))]
+    pub power: Power,
+    /// Time without work after which the drive enters the state. A drive works while a request or a flash command is under way.
+    #[schemars(extend("examples" = ["100ms", "2s"]))]
+    pub idle_after: Span,
+    /// Time that the drive takes to enter the state. A request that comes meanwhile waits for the rest of it, and then for `exit`.
+    pub entry: Span,
+    /// Time from a request until the drive takes it. Work of the FTL that no request waits for begins at once (assumed).
+    pub exit: Span,
+}
+
+/// The temperature of the drive: one thermal resistance and one capacity between the flash and the air.
+///
+/// In steady state the drive is `resistance` times its power above `ambient`. After a step of the power the temperature
+/// approaches its new value as `1 - exp(-t / time-constant)`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ThermalSpec {
+    /// The temperature of the air. The drive has it at power-on.
+    pub ambient: Temperature,
+    /// Kelvins above the air per watt, in steady state.
+    pub resistance: ThermalResistance,
+    /// The time after which the drive has covered 63 % of the way to its new temperature.
+    pub time_constant: Span,
+    /// The shortest time between two readings of the sensor. The default is assumed.
+    #[serde(default = "sample", skip_serializing_if = "is_sample")]
+    pub sample: Span,
+    /// What the drive does when it is hot; nothing if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub throttle: Option<ThrottleSpec>,
+}
+
+/// A limit on the data rate of a hot drive. It delays requests before the drive takes them: behind a request of `n` bytes the next
+/// one waits for `n` divided by the rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ThrottleSpec {
+    /// How the rate follows the temperature.
+    pub style: ThrottleStyle,
+    /// The lower end of the band of temperatures.
+    pub from: Temperature,
+    /// The upper end.
+    pub to: Temperature,
+    /// The rate at the upper end and beyond.
+    pub lowest_rate: Rate,
+    /// The rate at the lower end, if `style` is `proportional`. Below that end there is no limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub highest_rate: Option<Rate>,
+}
+
+/// How the rate of a throttled drive follows its temperature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ThrottleStyle {
+    /// Between the ends of the band the rate falls linearly from `highest-rate` to `lowest-rate`.
+    Proportional,
+    /// The limit of `lowest-rate` begins at the upper end and ends at the lower one.
+    OnOff,
+}
+
+/// Assumed.
+const fn sample() -> Span {
+    Span::from_ms(100)
+}
+
+fn is_sample(span: &Span) -> bool {
+    *span == sample()
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
+impl Spec {
+    pub(super) fn check_power(&self, faults: &mut Faults) {
+        let Some(power) = &self.power else { return };
+        if *power == PowerSpec::default() {
+            faults.add("power", "is empty", "add power.controller, power.states or power.thermal, or leave it out");
+        }
+        if power.states.len() > STATES_MAX {
+            let message = format!("has {} states", power.states.len());
+            faults.add("power.states", message, format!("use at most {STATES_MAX}"));
+        }
+        let first = power.states.first().is_some_and(|state| state.idle_after.is_zero());
+        if first || power.states.windows(2).any(|pair| pair[0].idle_after >= pair[1].idle_after) {
+            let message = "the states are not in ascending order of `idle-after`, from above zero on";
+            faults.add("power.states", message, "sort them, each with an `idle-after` of its own");
+        }
+        if let Some(cap) = &power.cap {
+            self.check_cap(cap, faults);
+        }
+        if let Some(thermal) = &power.thermal {
+            thermal.check(faults);
+        }
+    }
+
+    fn check_cap(&self, cap: &PowerCapSpec, faults: &mut Faults) {
+        match cap {
+            PowerCapSpec { peak: None, average: None, .. } => {
+                faults.add("power.cap", "limits nothing", "add `peak`, or `average` and `window`");
+            }
+            PowerCapSpec { average: Some(_), window: None, .. } => {
+                faults.add("power.cap.window", "is missing: the average is taken over it", "add it, e.g. \"10ms\"");
+            }
+            PowerCapSpec { average: None, window: Some(_), .. } => {
+                faults.add(
+                    "power.cap.window",
+                    "has no effect here: there is no average",
+                    "leave it out, or add `average`",
+                );
+            }
+            PowerCapSpec { window: Some(window), .. } if window.is_zero() => {
+                faults.add("power.cap.window", "is zero", "use more than zero, e.g. \"10ms\"");
+            }
+            _ => {}
+        }
+        if cap.average.is_some_and(|average| average.as_uw() == 0) {
+            faults.add("power.cap.average", "is zero", "use more than zero");
+        }
+        let why = if self.ftl.kind != FtlKind::Page {
+            "this FTL works on several arrays in one step: the cap cannot ask between them"
+        } else if self.ftl.gc.copy_back {
+            "a copy-back has two array phases and no moment between them at which the cap can ask"
+        } else if self.flash.suspend.is_some() {
+            "a suspended operation goes on when its reads are done, whatever the other arrays draw"
+        } else if self.flash.cache_across_lists || self.flash.arbitration.hold {
+            "an operation that waits for the cap would keep the register or the channel of another one"
+        } else {
+            return;
+        };
+        faults.add("power.cap", why, "leave one of the two out");
+    }
+
+    /// What the arrays draw, if their planes make a difference or a cap limits it.
+    pub(super) fn supply(&self, part: &Part, geometry: &Geometry, faults: &mut Faults) -> Option<Supply> {
+        let cap = self.power.as_ref().and_then(|power| power.cap);
+        let supply = Supply::new(part, self.flash.gang).with_cap(cap);
+        let planes = u64::from((geometry.stripe / self.flash.gang).max(1));
+        let most = [Op::Read, Op::Program, Op::Erase].map(|op| supply.power(op, planes)).into_iter().max()?;
+        if let Some(peak) = cap.and_then(|cap| cap.peak).filter(|peak| *peak < most) {
+            let message = format!("is {peak}, and one operation draws {most}: it would never begin");
+            faults.add("power.cap.peak", message, format!("use at least {most}"));
+        }
+        (cap.is_some() || part.electrical.further_plane != Ratio::ZERO).then_some(supply)
+    }
+}
+
+impl ThermalSpec {
+    fn check(&self, faults: &mut Faults) {
+        for (path, is_zero) in [
+            ("power.thermal.resistance", self.resistance.as_thousandths() == 0),
+            ("power.thermal.time-constant", self.time_constant.is_zero()),
+            ("power.thermal.sample", self.sample.is_zero()),
+        ] {
+            if is_zero {
+                faults.add(path, "is zero", "use more than zero");
+            }
+        }
+        let mut hottest = |path, given: Temperature| {
+            if given > Temperature::HOTTEST {
+                faults.add(path, format!("is {given}"), format!("use at most {}", Temperature::HOTTEST));
+            }
+        };
+        hottest("power.thermal.ambient", self.ambient);
+        let Some(throttle) = &self.throttle else { return };
+        hottest("power.thermal.throttle.to", throttle.to);
+        if throttle.from >= throttle.to {
+            let message = format!("{} is not below `to`, {}", throttle.from, throttle.to);
+            faults.add("power.thermal.throttle.from", message, "use a lower temperature");
+        }
+        let path = "power.thermal.throttle.highest-rate";
+        match (throttle.style, throttle.highest_rate) {
+            (ThrottleStyle::Proportional, None) => {
+                faults.add(path, "is missing: the rate falls from it", "add it, e.g. \"2GB/s\"");
+            }
+            (ThrottleStyle::Proportional, Some(highest)) if highest < throttle.lowest_rate => {
+                faults.add(path, "is below `lowest-rate`", "use a higher rate");
+            }
+            (ThrottleStyle::OnOff, Some(_)) => {
+                faults.add(path, "has no effect here: the limit is on or off", "leave it out");
+            }
+            _ => {}
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(table: &str) -> Vec<String> {
+        let text = format!(
+            "name = 'p'\nflash = {{ part = 'dirik-2009', channels = 1, chips = 4, blocks = 48, pages = 16 }}\n{table}"
+        );
+        let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{table}: {error}"));
+        spec.resolve().map_or_else(|faults| faults, |_| Vec::new()).into_iter().map(|fault| fault.path).collect()
+    }
+
+    const STATE: &str = "power = '5mW', entry = '2ms', exit = '8ms'";
+    const HOT: &str = "ambient = '25C', resistance = '8K/W', time-constant = '60s'";
+
+    #[test]
+    fn each_fault_names_its_key() {
+        let states = |[first, second]: [&str; 2]| {
+            faults(&format!(
+                "power.states = [{{ {STATE}, idle-after = '{first}' }}, {{ {STATE}, idle-after = '{second}' }}]"
+            ))
+        };
+        assert_eq!(states(["100ms", "1s"]), [""; 0]);
+        assert_eq!(states(["1s", "1s"]), ["power.states"]);
+        assert_eq!(states(["0s", "1s"]), ["power.states"]);
+        assert_eq!(faults("[power]"), ["power"]);
+        let hot = |rest: &str| faults(&format!("power.thermal = {{ {HOT}{rest} }}"));
+        assert_eq!(hot(""), [""; 0]);
+        assert_eq!(hot(", sample = '0s'"), ["power.thermal.sample"]);
+        let throttle = |rest: &str| hot(&format!(", throttle = {{ lowest-rate = '1MB/s', {rest} }}"));
+        assert_eq!(throttle("style = 'on-off', from = '70C', to = '80C'"), [""; 0]);
+        assert_eq!(throttle("style = 'on-off', from = '80C', to = '80C'"), ["power.thermal.throttle.from"]);
+        let highest = ["power.thermal.throttle.highest-rate"];
+        assert_eq!(throttle("style = 'proportional', from = '70C', to = '80C'"), highest);
+        assert_eq!(throttle("style = 'proportional', from = '7C', to = '80C', highest-rate = '1kB/s'"), highest);
+        assert_eq!(throttle("style = 'on-off', from = '7C', to = '80C', highest-rate = '1GB/s'"), highest);
+        assert_eq!(throttle("style = 'proportional', from = '7C', to = '80C', highest-rate = '1GB/s'"), [""; 0]);
+    }
+}
