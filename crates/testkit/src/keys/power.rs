@@ -10,7 +10,7 @@ pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'sta
             "page, power states and heat",
             cold.clone(),
             flash,
-            "[ftl]\nover-provisioning = \"45%\"\n\
+            "[host]\nqueue-depth = 2\n[ftl]\nover-provisioning = \"45%\"\n\
              [power]\ncontroller = { active = \"3W\", idle = \"1W\" }\n\
              states = [{ power = \"500mW\", idle-after = \"100us\", entry = \"300us\", exit = \"60us\" }, \
              { power = \"5mW\", idle-after = \"5ms\", entry = \"100us\", exit = \"300us\" }]\n\
@@ -21,9 +21,9 @@ pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'sta
             "page, power states and heat, on and off",
             cold,
             flash,
-            "[ftl]\nover-provisioning = \"45%\"\n\
+            "[host]\nqueue-depth = 2\n[ftl]\nover-provisioning = \"45%\"\n\
              [power]\ncontroller = { active = \"3W\", idle = \"1W\" }\n\
-             thermal = { ambient = \"30C\", resistance = \"10K/W\", time-constant = \"3ms\", sample = \"100us\", \
+             thermal = { ambient = \"30C\", resistance = \"10K/W\", time-constant = \"3ms\", sample = \"1ms\", \
              throttle = { style = \"on-off\", from = \"45C\", to = \"50C\", lowest-rate = \"5MB/s\" } }\n",
         ),
         (
