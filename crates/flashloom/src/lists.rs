@@ -48,13 +48,15 @@ pub(crate) fn devices(name: Option<&str>, csv: bool, results: &mut dyn Write) ->
             let parts = Part::presets().map(|part| ("part", part.name.as_str(), about(part)));
             return print(results, &list(devices.chain(parts)).csv());
         }
+        let names = ssd::builtin().iter().map(|(name, _)| *name).chain(Part::presets().map(|part| part.name.as_str()));
+        let width = 2 + names.map(str::len).max().unwrap_or(0);
         let mut text = String::from("devices, for `flashloom run`:\n");
         for (name, file) in ssd::builtin() {
-            let _ = writeln!(text, "  {name:<22}{}", description(file));
+            let _ = writeln!(text, "  {name:<width$}{}", description(file));
         }
         text.push_str("\nNAND parts, for `part` in a device file:\n");
         for part in Part::presets() {
-            let _ = writeln!(text, "  {:<22}{}", part.name, about(part));
+            let _ = writeln!(text, "  {:<width$}{}", part.name, about(part));
         }
         return print(results, &text);
     };
