@@ -34,6 +34,35 @@ impl Class {
 /// The wait of a list none of whose commands has started.
 const NOT_STARTED: Span = Span::MAX;
 
+/// Whether commands of other lists depend on commands of a list, or the other way round. One byte: a list has no room for two.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Relation(u8);
+
+impl Relation {
+    const LEADS: u8 = 1;
+    const FOLLOWS: u8 = 2;
+
+    /// Commands of another list depend on its commands.
+    pub(super) const fn lead(&mut self) {
+        self.0 |= Self::LEADS;
+    }
+
+    /// Its commands depend on those of another list.
+    pub(super) const fn follow(&mut self) {
+        self.0 |= Self::FOLLOWS;
+    }
+
+    #[inline]
+    pub(super) const fn leads(self) -> bool {
+        self.0 & Self::LEADS != 0
+    }
+
+    #[inline]
+    pub(super) const fn follows(self) -> bool {
+        self.0 & Self::FOLLOWS != 0
+    }
+}
+
 /// A list of commands with dependencies. The FTL builds it once; the backend executes it without the FTL.
 ///
 /// Every phase of a command looks into its list, so a list takes no more than a line of the caches.
@@ -52,9 +81,7 @@ pub struct List {
     pub(super) next: Option<Handle<List>>,
     pub(super) submitted: Time,
     pub(super) dispatched: bool,
-    /// Commands of other lists depend on its commands (`leads`), or the other way round (`follows`).
-    pub(super) leads: bool,
-    pub(super) follows: bool,
+    pub(super) relation: Relation,
     /// Its commands are for more than one die.
     pub(super) spreads: bool,
     tag: u32,
@@ -79,8 +106,7 @@ impl List {
             next: None,
             submitted: Time::ZERO,
             dispatched: false,
-            leads: false,
-            follows: false,
+            relation: Relation(0),
             spreads: false,
             tag,
             known,

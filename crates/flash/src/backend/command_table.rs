@@ -122,8 +122,8 @@ impl CommandTable {
         }
         let (before, behind) = (self.commands[first].list, self.commands[second].list);
         if before != behind {
-            self.lists[before].leads = true;
-            self.lists[behind].follows = true;
+            self.lists[before].relation.lead();
+            self.lists[behind].relation.follow();
         }
         let then = &mut self.commands[first].then;
         if then.contains(&Some(second)) {
@@ -219,13 +219,13 @@ mod tests {
         let program = add(&mut table, behind, Op::Program, 1);
         table.commands[done].state = super::super::State::Done;
         table.depend(done, program);
-        assert_eq!((table.commands[program].waits, table.lists[before].leads), (0, false));
+        assert_eq!((table.commands[program].waits, table.lists[before].relation.leads()), (0, false));
         let from = SlotRef(table.push_slot(read, lpn(3)) as u32);
         let to = SlotRef(table.push_slot(program, lpn(3)) as u32);
         table.forward(read, from, program, to);
         table.depend(read, program);
         assert_eq!((table.commands[program].waits, table.commands[read].then), (1, [Some(program), None]));
-        assert_eq!((table.lists[before].leads, table.lists[behind].follows), (true, true));
+        assert_eq!((table.lists[before].relation.leads(), table.lists[behind].relation.follows()), (true, true));
         assert_eq!(table.slots[from.0 as usize].forward, Some(to));
     }
 

@@ -180,10 +180,10 @@ impl ControllerPool {
         let list = self.shared.take_first(lists, |lists, handle| {
             let list = &lists[handle];
             let (free, dies) = is_free(lists, handle);
-            let takes = free && passed & dies == 0 && !(list.follows && passed_leader);
+            let takes = free && passed & dies == 0 && !(list.relation.follows() && passed_leader);
             if !takes {
                 passed |= dies;
-                passed_leader |= list.leads;
+                passed_leader |= list.relation.leads();
             }
             takes
         })?;
@@ -334,7 +334,8 @@ mod tests {
     fn a_list_that_depends_on_a_waiting_one_is_not_taken_before_it() {
         let (mut lists, mut pool) = (Slab::default(), pool(Controllers::Shared(2), Transfer::Controller));
         let [leads, follows] = [list(&mut lists, Class::Other), list(&mut lists, Class::Other)];
-        (lists[leads].leads, lists[follows].follows) = (true, true);
+        lists[leads].relation.lead();
+        lists[follows].relation.follow();
         pool.admit(&mut lists, leads, 0, (0, 0));
         pool.admit(&mut lists, follows, 0, (1, 0));
         assert_eq!(pool.first_fit(&mut lists, |_, list| (list == follows, 1 << u64::from(list == follows))), None);

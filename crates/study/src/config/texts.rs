@@ -2,7 +2,7 @@
 //! says that they are texts; their types parse them.
 
 use base::units::{
-    Bytes, Current, Frequency, LaneRate, Power, Rate, Ratio, Span, Temperature, ThermalResistance, Voltage,
+    Age, Bytes, Current, Frequency, LaneRate, Power, Rate, Ratio, Span, Temperature, ThermalResistance, Voltage,
 };
 use serde::de::DeserializeOwned;
 use ssd::{Digits, LinkSpec, Precondition, Storage};
@@ -15,7 +15,8 @@ use crate::metric::Metric;
 type Refusal = fn(&Value) -> Option<String>;
 
 /// The types by their names in the schema.
-const TEXTS: [(&str, Refusal); 19] = [
+const TEXTS: [(&str, Refusal); 20] = [
+    ("Age", refusal::<Age>),
     ("Amount", refusal::<Amount>),
     ("Bytes", refusal::<Bytes>),
     ("Current", refusal::<Current>),
@@ -30,8 +31,8 @@ const TEXTS: [(&str, Refusal); 19] = [
     ("Ratio", refusal::<Ratio>),
     ("RequestRate", refusal::<RequestRate>),
     ("SizeRange", refusal::<SizeRange>),
-    ("Storage", refusal::<Storage>),
     ("Span", refusal::<Span>),
+    ("Storage", refusal::<Storage>),
     ("Temperature", refusal::<Temperature>),
     ("ThermalResistance", refusal::<ThermalResistance>),
     ("Voltage", refusal::<Voltage>),

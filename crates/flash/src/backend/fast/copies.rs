@@ -281,8 +281,8 @@ impl Backend {
     ) {
         let parts = [self.part_of(set, from), self.part_of(set, to)];
         if from != to {
-            self.table.lists[from].leads = true;
-            self.table.lists[to].follows = true;
+            self.table.lists[from].relation.lead();
+            self.table.lists[to].relation.follow();
         }
         let Self { fast, media, .. } = self;
         let copies = fast.copies.of(set);
