@@ -1,5 +1,6 @@
 //! `flashloom check`: summarises a device file, or lists all its errors.
 
+mod host;
 mod power;
 mod slc_cache;
 mod spare;
@@ -398,20 +399,7 @@ fn sheet(device: &Device) -> String {
     if !(page_in + page_out + turnaround).is_zero() {
         line("cycles", format!("{} more for a page sent, {page_in} for one received", page_out + turnaround));
     }
-    let link = &resolved.host.link;
-    let speed = link.rate.map_or_else(|| "costs no time".to_owned(), |rate| rate.to_string());
-    line(
-        "host",
-        format!(
-            "{} ({speed}, {} per command), {} at once",
-            link.name,
-            link.overhead,
-            many(resolved.host.queue_depth, "request")
-        ),
-    );
-    if !(link.read_latency + link.write_latency).is_zero() {
-        line("", format!("a read completes {} later, a write {}", link.read_latency, link.write_latency));
-    }
+    host::lines(resolved).into_iter().enumerate().for_each(|(i, text)| line(if i == 0 { "host" } else { "" }, text));
     for (name, what) in queues(resolved) {
         line(&name, what);
     }

@@ -124,7 +124,7 @@ impl PowerManager {
 
     /// Something is under way that no request waits for, or that the drive has already taken.
     #[inline]
-    pub(crate) fn work(&mut self, now: Time) {
+    pub(crate) fn note_busy(&mut self, now: Time) {
         if let Condition::Idle(_) = self.condition {
             self.begin(now, Span::ZERO);
         }
@@ -148,7 +148,7 @@ impl PowerManager {
 
     /// Nothing is under way any more.
     #[inline]
-    pub(crate) fn rest(&mut self, now: Time) {
+    pub(crate) fn note_idle(&mut self, now: Time) {
         if let Condition::Works(_) = self.condition {
             self.charge(now);
             self.condition = Condition::Idle(now);
@@ -325,11 +325,11 @@ mod tests {
         let mut manager = manager();
         manager.request(ms(40));
         assert_eq!(manager.delay(ms(40)), None, "the drive is operational");
-        manager.rest(ms(50));
+        manager.note_idle(ms(50));
         manager.request(ms(1000));
         assert_eq!(manager.delay(ms(1000)), Some((ms(1008), AdmissionDelay::PowerState)));
         assert_eq!(manager.delay(ms(1008)), None);
-        manager.rest(ms(1010));
+        manager.note_idle(ms(1010));
         manager.request(ms(1111));
         assert_eq!(manager.delay(ms(1111)), Some((ms(1120), AdmissionDelay::PowerState)), "the rest of the entry, too");
         let counters = manager.counters(ms(1120), Energy::ZERO, Span::ZERO);
@@ -343,7 +343,7 @@ mod tests {
     fn the_energy_is_the_time_in_each_condition_times_its_power() {
         let mut manager = manager();
         manager.request(ms(40));
-        manager.rest(ms(50));
+        manager.note_idle(ms(50));
         manager.request(ms(1000));
         let joules = 3.0 * 0.010 + 1.0 * (0.040 + 0.100 + 0.002) + 0.010 * 0.848;
         assert!((manager.spent(ms(1000)).as_joules() - joules).abs() < 1e-12);
@@ -357,7 +357,7 @@ mod tests {
     #[test]
     fn the_ftls_own_work_begins_at_once_and_a_drive_without_power_spends_nothing() {
         let mut manager = manager();
-        manager.work(ms(500));
+        manager.note_busy(ms(500));
         assert_eq!(manager.delay(ms(500)), None);
         manager.power_off(ms(600), Energy::ZERO);
         let spent = manager.spent(ms(600));

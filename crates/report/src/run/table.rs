@@ -366,7 +366,7 @@ fn slc_cache(of: &SlcCacheSummary) -> String {
 fn refresh(of: &RefreshSummary) -> String {
     let RefreshSummary { patrol_reads, by_age, by_reads, by_errors, superblocks } = of;
     format!(
-        "refresh: {superblocks} superblocks; {by_age} by age, {by_reads} by reads, {by_errors} by errors; {patrol_reads} patrol reads"
+        "superblocks refreshed: {superblocks}; due by age: {by_age}, by reads: {by_reads}, by errors: {by_errors}; patrol reads: {patrol_reads}"
     )
 }
 

@@ -56,7 +56,7 @@ impl<S: Sector> Ssd<S> {
             || self.slc_array.as_ref().is_some_and(|slc_array| slc_array.is_at_work());
         let now = self.now;
         if let Some(power) = &mut self.power {
-            if works { power.work(now) } else { power.rest(now) }
+            if works { power.note_busy(now) } else { power.note_idle(now) }
         }
     }
 

@@ -1,0 +1,17 @@
+//! The host link on the sheet of a device.
+
+use ssd::Resolved;
+
+use super::many;
+
+/// The link, and its latencies if it has any.
+pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
+    let link = &resolved.host.link;
+    let speed = link.rate.map_or_else(|| "costs no time".to_owned(), |rate| rate.to_string());
+    let requests = many(resolved.host.queue_depth, "request");
+    let mut lines = vec![format!("{} ({speed}, {} per command), {requests} at once", link.name, link.overhead)];
+    if !(link.read_latency + link.write_latency).is_zero() {
+        lines.push(format!("a read completes {} later, a write {}", link.read_latency, link.write_latency));
+    }
+    lines
+}
