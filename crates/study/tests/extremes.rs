@@ -368,7 +368,7 @@ fn every_number_of_a_device_is_refused_or_runs() {
         (
             "bit errors",
             format!(
-                "name = 'x'\nftl = {{ over-provisioning = '45%' }}\n[flash]\nchannels = 1\nchips = 2\nerrors = {{}}\necc = {{ decode = \
+                "name = 'x'\nftl = {{ over-provisioning = '45%', refresh = {{ age = '30d', reads = 100, errors = '70%', patrol = '1ms', parallel = 2 }} }}\n[flash]\nchannels = 1\nchips = 2\nerrors = {{}}\necc = {{ decode = \
                  {{ rate = '100MB/s' }}, hard-limit = 80, soft = {{ sensings = 2, limit = 160 }} }}\n[flash.custom-part]\n{PART}{ERRORS}"
             ),
         ),

@@ -114,6 +114,21 @@ class Mshrs(Record):
     """Of the second level."""
 
 
+class RefreshSummary(Record):
+    """What refresh did. Its reads, programs and erases are in `flash`, under the cause `refresh`."""
+
+    by_age: int
+    """Superblocks that had a page beyond the limit of age."""
+    by_errors: int
+    """Superblocks that had a page beyond the limit of errors."""
+    by_reads: int
+    """Superblocks that had a block beyond the limit of reads."""
+    patrol_reads: int
+    """Patrol reads."""
+    superblocks: int
+    """Superblocks whose data was moved, or was being moved at the end."""
+
+
 class SlcCacheSummary(Record):
     """What an SLC cache did, and its level at the end. What was folded is in `flash`, under the cause `fold`."""
 

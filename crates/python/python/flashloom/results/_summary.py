@@ -16,7 +16,15 @@ from flashloom.results._flash import (
     PowerSummary,
     Utilisation,
 )
-from flashloom.results._ftl import LogSummary, MapSummary, MergeSummary, SlcCacheSummary, SlcMlcSummary, StreamsSummary
+from flashloom.results._ftl import (
+    LogSummary,
+    MapSummary,
+    MergeSummary,
+    RefreshSummary,
+    SlcCacheSummary,
+    SlcMlcSummary,
+    StreamsSummary,
+)
 from flashloom.results._time import SeriesSummary, ValiditySummary
 
 
@@ -220,6 +228,8 @@ class Summary(Record):
     """Power states and heat, if the device has `[power]`."""
     read_slots: int
     """Mapping units that reads of the host asked for."""
+    refresh: Optional[RefreshSummary]
+    """What refresh did, if the drive refreshes data."""
     refused_slots: int
     """Of these, the number that the drive refused."""
     requests: int
