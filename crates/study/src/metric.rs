@@ -132,7 +132,7 @@ pub const HELP: [&str; 37] = [
      mode), mode-pages (programmed in it), commands.OP, commands.OP.CAUSE",
     "slc-cache.STAT of a drive with an SLC cache with share (of the host's data that went there), cached, direct (mapping units), \
      superblocks (in SLC mode at the end), limit (of them, at that fill)",
-    "refresh.STAT of a drive that refreshes data with superblocks (moved), by-age, by-reads, by-errors (superblocks that exceeded \
+    "refresh.STAT of a drive that refreshes data with superblocks (moved), age, reads, errors (superblocks that exceeded \
      that limit), patrol-reads",
     "power.STAT of a drive with [power] with mean (watts), active, idle, states (shares of the time), wakes (requests that found it in a \
      power state), wake-time (their waits), throttled (requests that heat delayed), throttle-time, hottest (degrees \

@@ -263,9 +263,9 @@ const SLC: [Meaning; 25] = [
 
 const REFRESH: [Meaning; 5] = [
     ("superblocks", "Superblocks whose data was moved, or was being moved at the end"),
-    ("by-age", "Superblocks that had a page beyond `ftl.refresh.age`"),
-    ("by-reads", "Superblocks that had a block beyond `ftl.refresh.reads`"),
-    ("by-errors", "Superblocks that had a page beyond `ftl.refresh.errors`"),
+    ("age", "Superblocks that had a page beyond `ftl.refresh.age`"),
+    ("reads", "Superblocks that had a block beyond `ftl.refresh.reads`"),
+    ("errors", "Superblocks that had a page beyond `ftl.refresh.errors`"),
     ("patrol-reads", "Patrol reads"),
 ];
 

@@ -4,7 +4,7 @@ use super::dimension::Dimension;
 use crate::summary::RefreshSummary;
 
 /// The names.
-pub(super) const NAMES: [&str; 5] = ["superblocks", "by-age", "by-reads", "by-errors", "patrol-reads"];
+pub(super) const NAMES: [&str; 5] = ["superblocks", "age", "reads", "errors", "patrol-reads"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RefreshStat(&'static str);
@@ -22,9 +22,9 @@ impl RefreshStat {
     pub(super) fn of(&self, of: &RefreshSummary) -> f64 {
         let count = match self.0 {
             "superblocks" => of.superblocks,
-            "by-age" => of.by_age,
-            "by-reads" => of.by_reads,
-            "by-errors" => of.by_errors,
+            "age" => of.by_age,
+            "reads" => of.by_reads,
+            "errors" => of.by_errors,
             _ => of.patrol_reads,
         };
         count as f64
