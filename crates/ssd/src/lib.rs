@@ -16,6 +16,7 @@ mod device;
 mod history;
 mod host;
 mod memory;
+mod no_ftl;
 mod power;
 mod power_draw;
 mod power_manager;

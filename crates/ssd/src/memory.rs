@@ -54,7 +54,7 @@ impl Memory {
 pub struct Purpose {
     /// Every sector carries a stamp.
     pub verify: bool,
-    /// The drive is preconditioned. That ends with a power cycle, during which there are two FTLs.
+    /// The drive is preconditioned. That ends with a power cycle, and its mount takes memory of its own.
     pub precondition: bool,
     /// The most mapping units that requests touch; `None` if they may touch all.
     pub units: Option<u64>,
@@ -103,7 +103,7 @@ impl Resolved {
         let ftl = self.family.memory();
         memory.add("map and blocks of the FTL", ftl);
         if purpose.precondition {
-            memory.add("second FTL at a power cycle", ftl + self.family.memory_of_mount());
+            memory.add("mount at a power cycle", self.family.memory_of_mount());
         }
         if let Some(buffer) = &self.buffer {
             memory.add("write buffer", buffer::memory(buffer, S::KIND, self.geometry.sectors));
@@ -112,5 +112,30 @@ impl Resolved {
         memory.add("overlapping requests", Overlaps::<Handle<Active<S>>>::memory(self.host.queue_depth));
         memory.add("all else", FIXED);
         memory
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Spec;
+
+    /// GiB to simulate a preconditioned drive of a 4-plane QLC part with this many dies.
+    fn gib(chips: u32, ftl: &str) -> f64 {
+        let text = format!(
+            "name = 'large'\n[flash]\nchannels = 16\nchips = {chips}\ncontrollers = 'none'\n\
+             custom-part = {{ like = 'intel-96l-qlc', geometry = {{ dies_per_chip = 1, pages_per_block = 3072, blocks_per_plane = 683 }} }}\n\
+             [ftl]\n{ftl}\n"
+        );
+        let resolved = toml::from_str::<Spec>(&text).expect("a device").resolve().expect("valid");
+        let purpose = Purpose { precondition: true, ..Purpose::default() };
+        resolved.memory(purpose).total().get() as f64 / f64::from(1 << 30)
+    }
+
+    #[test]
+    fn drives_of_30_tb_with_large_units_and_of_8_tb_with_small_ones_fit_a_workstation() {
+        let large = gib(16, "map-unit = '64KiB'\ncapacity = '30_725_970_919_424B'");
+        let small = gib(4, "map-unit = '4KiB'\ncapacity = '7_681_501_126_656B'");
+        assert!(large < 6.0 && small < 24.0, "{large} GiB and {small} GiB");
     }
 }

@@ -6,6 +6,7 @@ use flash::nand::Sector;
 use ftl::{Event, HostEvent, Mount, Sabotage, Saved};
 
 use crate::buffer::Buffer;
+use crate::no_ftl::NoFtl;
 use crate::{Completion, Drive, QueueId, Request, Ssd, Tag};
 
 /// The result of a recovery.
@@ -99,6 +100,7 @@ impl<S: Sector> Ssd<S> {
         assert!(now >= self.now, "the power comes back before it went");
         self.now = now;
         let (seed, planted) = (self.seed, self.resolved.planted);
+        self.ftl = Box::new(NoFtl);
         let from = Mount { media: self.backend.media(), slc_array: self.slc_media(), seed, planted };
         self.ftl = self.resolved.family.mount(&from);
         self.powered = true;

@@ -65,7 +65,9 @@ impl Backend {
     pub(super) fn planes_of(&self, handle: Handle<Command>) -> u64 {
         let geometry = self.media.geometry();
         let pages = self.rules.pages_of(&self.table, handle, geometry);
-        pages.clamp(1, u64::from((geometry.stripe / self.rules.timing.gang).max(1)))
+        let planes = pages.clamp(1, u64::from((geometry.stripe / self.rules.timing.gang).max(1)));
+        // A page of several planes of the chip counts as all of them.
+        planes * u64::from(geometry.planes_per_unit)
     }
 
     /// The time of the further planes of a command whose array worked for some time.
