@@ -36,7 +36,7 @@ pub struct PowerCapSpec {
     pub window: Option<Span>,
 }
 
-/// What a cap did.
+/// The waits that a power cap caused, and the highest power.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PowerCapCounters {
     /// Operations that waited.
@@ -56,7 +56,7 @@ struct Waiting {
     since: Time,
 }
 
-/// What an operation takes: its power in microwatts, and its energy in microwatts times picoseconds.
+/// The power of an operation in microwatts, and its energy in microwatts times picoseconds.
 #[derive(Clone, Copy, Debug)]
 struct Demand {
     power: u64,
@@ -243,7 +243,7 @@ impl Backend {
         Demand { power, energy: u128::from(power) * u128::from(time.as_ps()) }
     }
 
-    /// What the cap did; `None` without one.
+    /// The counters of the power cap; `None` without one.
     #[must_use]
     pub fn power_cap(&self) -> Option<PowerCapCounters> {
         self.cap.as_ref().map(|cap| cap.counters)

@@ -1,4 +1,4 @@
-//! What the operations of the arrays draw from the supply.
+//! The power that the operations of the arrays draw from the supply.
 
 use base::engine::Handle;
 use base::units::{Current, Power, Span};
@@ -6,12 +6,12 @@ use base::units::{Current, Power, Span};
 use super::{Backend, Command, Op, PowerCapSpec};
 use crate::nand::{Electrical, Part};
 
-/// What an operation of a die draws, by its kind and its planes.
+/// The power of an operation of a die, by its kind and its planes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Supply {
     /// Of one plane of each chip of a gang, by operation.
     powers: [Power; Op::COUNT],
-    /// What a further plane draws, as a share of the first.
+    /// The power of a further plane, as a share of that of the first.
     further_plane: f64,
     /// The cap on all arrays together, if there is one.
     pub(super) cap: Option<PowerCapSpec>,
@@ -30,7 +30,7 @@ impl Supply {
         Self { powers: Op::ALL.map(power), further_plane: electrical.further_plane.get(), cap: None }
     }
 
-    /// The same with a cap.
+    /// Adds a cap on all arrays together.
     #[must_use]
     pub const fn with_cap(mut self, cap: Option<PowerCapSpec>) -> Self {
         self.cap = cap;

@@ -186,7 +186,7 @@ impl BlockManager {
             && chosen.gc.victims.iter().all(|victim| victim.cause == flash::backend::Cause::Fold)
     }
 
-    /// True if folding pads its last program: the host is idle, or waits for nothing that folding does.
+    /// True if folding pads its last program, because the host is idle or the drive folds beside direct writes.
     pub(in crate::page) fn pads_folds(&self) -> bool {
         let Some(cache) = &self.slc_cache else { return false };
         let is_idle = cache.idle.as_ref().is_some_and(|(timer, _)| timer.is_idle());
