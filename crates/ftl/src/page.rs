@@ -21,6 +21,7 @@ mod family;
 mod finish;
 mod firmware_spec;
 mod gc_spec;
+mod layout;
 mod mapping;
 mod prefetch;
 mod read;

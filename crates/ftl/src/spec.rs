@@ -57,6 +57,15 @@ pub struct FtlSpec {
     pub firmware: Option<FirmwareSpec>,
     /// The distribution of writes over the dies.
     pub placement: PlacementSpec,
+    /// The dies that a superblock of a page-mapped FTL lies in: its programs go over them in turn, and it is collected and erased
+    /// as a whole. The dies of the array form groups of so many, each on as many channels as possible. A bad block takes its whole
+    /// superblock out of use.
+    #[serde(skip_serializing_if = "is_one")]
+    pub superblock_dies: u32,
+    /// Parity over the dies of a superblock (RAIN): of the programs of a word line, one on each die, the last is the parity of the
+    /// others, on another die each time. A page that cannot be read is rebuilt from the others.
+    #[serde(skip_serializing_if = "is_default")]
+    pub parity: bool,
     /// Garbage collection.
     pub gc: GcSpec,
     /// Blocks in SLC mode in front of the others; if missing, every block stores all bits of its cells.
@@ -106,6 +115,8 @@ impl Default for FtlSpec {
             map_gather: None,
             firmware: None,
             placement: PlacementSpec::default(),
+            superblock_dies: 1,
+            parity: false,
             gc: GcSpec::default(),
             slc_cache: None,
             refresh: None,
@@ -120,6 +131,11 @@ impl Default for FtlSpec {
             block: BlockSpec::default(),
         }
     }
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde asks for it.
+const fn is_one(dies: &u32) -> bool {
+    *dies == 1
 }
 
 /// The most copies of one pool in progress at once.

@@ -32,7 +32,7 @@ impl PageFtl {
             match job {
                 Job::Load(page) => self.mapping.load_page(&mut self.blocks, flash, page),
                 Job::Store(page) => {
-                    let sectors = self.blocks.geometry.sectors;
+                    let sectors = self.blocks.layout.shape.sectors;
                     if let Some(unit) = self.mapping.stage_page(flash.backend.media_mut(), page, sectors) {
                         self.write(flash, owners, unit);
                     }
@@ -89,7 +89,7 @@ impl PageFtl {
         let L2p::MapUnit(map_client) = &mut self.mapping.l2p else { return };
         match (map_client.close(ticket), answer) {
             (Question::Read(look_up), Answer::Places(places)) => {
-                let sectors = self.blocks.geometry.sectors as i32;
+                let sectors = self.blocks.layout.shape.sectors as i32;
                 let masks = map_client.take_masks(&look_up);
                 for (i, place) in (0..look_up.count as i32).zip(places) {
                     let mask = masks.as_ref().map_or(look_up.mask, |masks| masks[i as usize]);
@@ -107,7 +107,7 @@ impl PageFtl {
             }
             (Question::OldPlace(unit), Answer::Places([psn, ..])) => {
                 let old_place = psn.map_or(OldPlace::Nowhere, |psn| {
-                    let erases = flash.backend.media().erases(self.blocks.geometry.locate(psn).0);
+                    let erases = flash.backend.media().erases(self.blocks.layout.member_at(psn));
                     OldPlace::At { psn, erases }
                 });
                 self.write(flash, owners, PageWrite { old_place, ..unit });
@@ -138,7 +138,7 @@ impl PageFtl {
     /// and the copy is garbage. Either way the copy no longer needs its source, whose superblock may be erased only
     /// now.
     fn copy_answered(&mut self, flash: &mut Flash<'_>, (from, to): (Psn, Psn), garbage: Option<Psn>) {
-        let (source, _) = self.blocks.geometry.locate(from);
+        let (source, _) = self.blocks.layout.locate(from);
         let pool = self.blocks.pool_of(source);
         let early = self.blocks.planted.is(Sabotage::ErasedUnanswered);
         self.blocks.pools[pool as usize].gc.asked -= 1;
@@ -158,7 +158,7 @@ impl PageFtl {
 
     /// The map unit has answered for a programmed mapping unit.
     fn answered_for(&mut self, to: Psn) {
-        let (superblock, _) = self.blocks.geometry.locate(to);
+        let (superblock, _) = self.blocks.layout.locate(to);
         self.blocks.release(superblock);
         self.note_change(self.blocks.pool_of(superblock));
     }

@@ -22,8 +22,9 @@ pub(super) mod write_queue;
 use base::engine::Handle;
 use base::units::{DieId, Lpn, Psn, SuperblockId, Time};
 use flash::backend::Command;
-use flash::nand::{Geometry, Mode, Spare, Stream};
+use flash::nand::{Mode, Spare, Stream};
 
+use super::layout::Layout;
 use super::streams::StreamCount;
 use super::victim::{UnitVersions, Victims};
 use super::{GcSpec, PageConfig};
@@ -41,7 +42,7 @@ use table::{BlockTable, State};
 /// The superblocks of a drive.
 #[derive(Clone, Debug)]
 pub(super) struct BlockManager {
-    pub(super) geometry: Geometry,
+    pub(super) layout: Layout,
     /// The rows of programs in full blocks.
     pub(super) shape: ProgramShape,
     pub(super) gc: GcSpec,
@@ -74,14 +75,16 @@ pub(super) struct BlockManager {
 impl BlockManager {
     /// All superblocks are free in no pool until recovery (`mapping::mount`) finds them.
     pub(super) fn new(config: &PageConfig, from: &Mount<'_>) -> Self {
-        let geometry = config.geometry.clone();
+        let (layout, geometry) = (config.layout.clone(), &config.geometry);
         let groups = geometry.die_count() * geometry.groups();
-        let quotas = config.map_pages.quotas(&geometry);
+        let quotas = config.map_pages.quotas(geometry);
         let pool = |i, quota, holds| {
             // Translation pages are all of one kind.
             let streams = if holds == Holds::Data { config.streams.count() } else { StreamCount::ONE };
             let reserve = Reserve { streams, shared_log: config.gc.shared_log, holds };
-            Pool::new(&geometry, i, config.wear.dynamic, quota, reserve)
+            let group = DieId::new(i % groups / geometry.groups());
+            let die = layout.dies_of(group).next().unwrap_or(group);
+            Pool::new(geometry, die, config.wear.dynamic, quota, reserve)
         };
         let mut pools: Vec<Pool> = (0..groups).map(|i| pool(i, 0, Holds::Data)).collect();
         pools.extend((0..).zip(quotas).map(|(i, quota)| pool(i, quota, Holds::Pages)));
@@ -89,15 +92,15 @@ impl BlockManager {
         let sets = config.sets.iter().map(|set| set.iter().flat_map(of_die).collect());
         Self {
             shape: ProgramShape::new(config, from.planted),
-            gc: config.gc.clone(),
-            table: BlockTable::new(&geometry),
+            gc: GcSpec { parallel: config.gc.parallel * layout.dies(), ..config.gc.clone() },
+            table: BlockTable::new(&layout),
             sets: sets.chain([(groups..pools.len() as u32).collect()]).collect(),
             refresh: Refresh::new(config, pools.len()),
             pools,
             groups,
             victims: ByContent {
-                data: Victims::new(&config.gc.victim, &geometry, 0),
-                pages: Victims::new(&config.gc.victim, &geometry, groups),
+                data: Victims::new(&config.gc.victim, geometry, 0),
+                pages: Victims::new(&config.gc.victim, geometry, groups),
             },
             slc_cache: SlcCache::new(config),
             idle_collection: config.gc.idle.map(|idle| IdleTimer::new(idle.after)),
@@ -105,7 +108,7 @@ impl BlockManager {
             gave_up: false,
             opened: 0,
             planted: from.planted,
-            geometry,
+            layout,
         }
     }
 
@@ -118,7 +121,7 @@ impl BlockManager {
         let members: u64 = config.sets.iter().map(|set| set.len() as u64).sum();
         let sets = members * u64::from(geometry.groups()) * size_of::<u32>() as u64;
         let victims = 2 * Victims::memory(&config.gc.victim, geometry);
-        BlockTable::memory(geometry)
+        BlockTable::memory(&config.layout)
             + pools
             + sets
             + victims
@@ -129,7 +132,7 @@ impl BlockManager {
     /// The pool that a superblock belongs to.
     #[inline]
     pub(super) fn pool_of(&self, superblock: SuperblockId) -> u32 {
-        let group = self.geometry.group_of(superblock);
+        let group = self.layout.shape.group_of(superblock);
         if self.table.is_map(superblock) { self.groups + group } else { group }
     }
 
@@ -149,7 +152,7 @@ impl BlockManager {
 
     /// Slots that are written at once: those of a row, or of a word line's rows.
     pub(super) fn program_slots(&self) -> u32 {
-        self.geometry.row_slots() * self.shape.word_line
+        self.layout.shape.row_slots() * self.shape.word_line
     }
 
     /// The end of the rows that are written at once from `offset` on: of its row, or of its word line's rows.
@@ -161,12 +164,25 @@ impl BlockManager {
     #[inline]
     pub(super) fn program_end_in(&self, mode: Mode, offset: u32) -> u32 {
         let shape = self.shape_in(mode);
-        (shape.by_program_slots.quotient(offset) + 1) * self.geometry.row_slots() * shape.word_line
+        (shape.by_program_slots.quotient(offset) + 1) * self.layout.shape.row_slots() * shape.word_line
+    }
+
+    /// Flash commands of the dies of a pool that wait or are in progress.
+    pub(super) fn load(&self, flash: &Flash<'_>, pool: u32) -> u32 {
+        match self.layout.striping {
+            None => flash.backend.load(self.pools[pool as usize].die),
+            Some(_) => self.dies_of_pool(pool).map(|die| flash.backend.load(die)).sum(),
+        }
+    }
+
+    /// The dies of a pool.
+    pub(super) fn dies_of_pool(&self, pool: u32) -> impl Iterator<Item = DieId> + '_ {
+        self.layout.dies_of(DieId::new(pool % self.groups / self.layout.shape.groups()))
     }
 
     /// The pool that a slot lies in.
     pub(super) fn pool_at(&self, psn: Psn) -> u32 {
-        self.pool_of(self.geometry.locate(psn).0)
+        self.pool_of(self.layout.locate(psn).0)
     }
 
     /// Takes a free superblock for a stream, as a full one.
@@ -185,7 +201,7 @@ impl BlockManager {
         let chosen = &mut self.pools[pool as usize];
         let free = if worn { chosen.free.pop_most_worn() } else { chosen.free.pop() };
         let superblock = free.expect("a free superblock");
-        *chosen.open(stream) = Some(Open { superblock, next: 0, mode, gate: None });
+        *chosen.open(stream) = Some(Open { superblock, next: 0, mode });
         self.table.set_state(superblock, State::Open);
         self.table.set_stream(superblock, stream);
         self.note_opened(pool, superblock, mode);
@@ -209,22 +225,25 @@ impl BlockManager {
         full
     }
 
-    /// Lets a program wait for the program before it, if that one waits for a read.
-    pub(super) fn pass_gate(&mut self, flash: &mut Flash<'_>, pool: u32, stream: Stream, command: Handle<Command>) {
-        let Some(open) = self.pools[pool as usize].open(stream) else { return };
-        if let Some(gate) = open.gate {
+    /// Lets a program wait for the program before it in its block, if that one waits for a read: programs of a block run in order.
+    pub(super) fn pass_gate(&mut self, flash: &mut Flash<'_>, pool: u32, command: Handle<Command>) {
+        let member = flash.backend.command(command).target.superblock;
+        let gates = &mut self.pools[pool as usize].gates;
+        if let Some(gate) = gates.of(member) {
             flash.backend.depend(gate, command);
-            open.gate = Some(command);
+            gates.set(member, command);
         }
+    }
+
+    /// A program waits for a read: later ones of its block wait for it.
+    pub(super) fn set_gate(&mut self, flash: &Flash<'_>, pool: u32, command: Handle<Command>) {
+        let member = flash.backend.command(command).target.superblock;
+        self.pools[pool as usize].gates.set(member, command);
     }
 
     /// A program to a superblock has ended.
     pub(super) fn program_done(&mut self, pool: u32, command: Handle<Command>, superblock: SuperblockId) {
-        for open in self.pools[pool as usize].open.each_mut().flatten() {
-            if open.gate == Some(command) {
-                open.gate = None;
-            }
-        }
+        self.pools[pool as usize].gates.done(command);
         self.release(superblock);
     }
 
@@ -348,8 +367,8 @@ mod tests {
         let media = Media::new(array.geometry.clone(), array.endurance, array.backend.timing.one_shot, faults);
         let from = Mount { media: &media, slc_array: None, seed: 1, planted: Planted::default() };
         let mut blocks = BlockManager::new(config, &from);
-        for superblock in (0..blocks.geometry.superblock_count()).map(SuperblockId::new) {
-            let pool = &mut blocks.pools[blocks.geometry.group_of(superblock) as usize];
+        for superblock in (0..blocks.layout.shape.superblock_count()).map(SuperblockId::new) {
+            let pool = &mut blocks.pools[blocks.layout.shape.group_of(superblock) as usize];
             pool.free.push(superblock, 0);
             pool.usable += 1;
         }
@@ -362,7 +381,7 @@ mod tests {
     #[test]
     fn a_superblock_is_open_then_full_then_a_candidate() {
         let mut blocks = superblocks(ONE_DIE);
-        let slots = blocks.geometry.superblock_slots();
+        let slots = blocks.layout.shape.superblock_slots();
         let superblock = blocks.open_superblock(0, Stream::HOST, false);
         assert_eq!((blocks.table.state(superblock), blocks.free_blocks()), (State::Open, 15));
         blocks.table.begin_program(superblock);
@@ -370,11 +389,11 @@ mod tests {
         assert!(blocks.advance(0, Stream::HOST, slots), "now it is full");
         assert_eq!(blocks.table.state(superblock), State::Full);
         assert_eq!(blocks.victims[Holds::Data].valid(superblock), None, "a program is in progress");
-        (0..slots).for_each(|offset| blocks.table.mark_valid(blocks.geometry.slot(superblock, offset)));
+        (0..slots).for_each(|offset| blocks.table.mark_valid(blocks.layout.slot(superblock, offset)));
         blocks.pools[0].live = slots;
         blocks.release(superblock);
         assert_eq!(blocks.table.state(superblock), State::Closed);
-        blocks.invalidate(blocks.geometry.slot(superblock, 3));
+        blocks.invalidate(blocks.layout.slot(superblock, 3));
         assert_eq!(blocks.victims[Holds::Data].valid(superblock), Some(slots - 1));
         assert_eq!(blocks.victims[Holds::Data].cheapest(0), Some(superblock));
         assert_eq!(blocks.pools[0].live, slots - 1);

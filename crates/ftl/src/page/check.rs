@@ -24,10 +24,10 @@ impl PageFtl {
             places.extend((0..map_client.directory.len()).map(|page| map_client.directory.get(Lpn::new(page))));
         }
         places.extend(self.mapping.side_places());
-        let mut valid = vec![0u32; self.blocks.geometry.superblock_count() as usize];
-        let mut expected = vec![false; self.blocks.geometry.slot_count() as usize];
+        let mut valid = vec![0u32; self.blocks.layout.shape.superblock_count() as usize];
+        let mut expected = vec![false; self.blocks.layout.array.slot_count() as usize];
         let mut expect = |psn: Psn| {
-            valid[self.blocks.geometry.locate(psn).0.index()] += 1;
+            valid[self.blocks.layout.locate(psn).0.index()] += 1;
             !std::mem::replace(&mut expected[psn.index()], true)
         };
         for (lpn, place) in (0..).map(Lpn::new).zip(places) {

@@ -79,7 +79,8 @@ impl PageFtl {
                 continue;
             }
             let (target, count, failed) = (command.target, command.count(), command.failed);
-            let here = self.blocks.pool_of(target.superblock);
+            let to = self.blocks.layout.superblock_of(target.superblock);
+            let here = self.blocks.pool_of(to);
             // Copies stay in their pool, unless another pool rescued it.
             let (_, first) = flash.backend.slot(handle, 0);
             let source = self.blocks.pool_at(first.psn);
@@ -91,7 +92,7 @@ impl PageFtl {
                 self.blocks.end_move_to_helper(here, count);
             }
             if failed {
-                self.blocks.fail(here, target.superblock);
+                self.blocks.fail(here, to);
             }
             self.fetch_for_end(flash, owners, handle);
             // Mapping units that the map unit is asked for stay pinned until its answer.
@@ -105,15 +106,15 @@ impl PageFtl {
                             flash.now,
                             slot.lpn,
                             [slot.psn, psn],
-                            (target.superblock, here),
+                            (to, here),
                         )
                     {
-                        moved.push(Left::alone(self.blocks.geometry.locate(slot.psn).0));
+                        moved.push(Left::alone(self.blocks.layout.locate(slot.psn).0));
                     }
                 }
             }
-            self.blocks.program_done(here, handle, target.superblock);
-            self.writer.count_in_stream(&self.blocks, target.superblock, count);
+            self.blocks.program_done(here, handle, to);
+            self.writer.count_in_stream(&self.blocks, to, count);
             self.blocks.earn(source, count);
             for Left { superblock, slots, .. } in moved.drain(..) {
                 if self.blocks.table.unpin_times(superblock, slots) {
@@ -135,18 +136,22 @@ impl PageFtl {
     }
 
     pub(super) fn erase_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        let handle = flash.backend.list(list).first().expect("an erase");
-        let command = flash.backend.command(handle);
-        let (superblock, failed) = (command.target.superblock, command.failed);
+        let (mut superblock, mut failed) = (None, false);
+        let mut commands = Commands::of(flash.backend, list);
+        while let Some((_, command)) = commands.next(flash.backend) {
+            superblock = Some(self.blocks.layout.superblock_of(command.target.superblock));
+            failed |= command.failed;
+        }
+        let superblock = superblock.expect("an erase");
         flash.backend.release(list);
         let pool = self.blocks.pool_of(superblock);
-        let group = self.blocks.geometry.group_of(superblock);
+        let group = self.blocks.layout.shape.group_of(superblock);
         let gc = &mut self.blocks.pools[pool as usize].gc;
         (gc.erases, gc.waives) = (gc.erases - 1, false);
         if failed {
             self.blocks.retire(flash, pool, superblock);
         } else {
-            let erases = flash.backend.media().erases(superblock);
+            let erases = self.blocks.layout.erases(flash.backend.media(), superblock);
             self.blocks.table.set_state(superblock, State::Free);
             self.blocks.note_gone(pool, superblock);
             if pool != group {

@@ -106,7 +106,7 @@ impl Collector<'_> {
             if gc.gathered.len() >= room as usize {
                 return true;
             }
-            let end = self.blocks.geometry.superblock_slots();
+            let end = self.blocks.layout.shape.superblock_slots();
             let Some(i) = gc.victims.iter().position(|victim| victim.cursor < end) else {
                 if self.begin_victim(flash, pool, true) {
                     continue;
@@ -124,7 +124,7 @@ impl Collector<'_> {
             let gathered = gc.gathered.len() - before;
             self.blocks.table.pin_times(superblock, gathered as u32);
             if let Some(last) = gc.gathered[before..].last() {
-                gc.victims[i].cursor = self.blocks.geometry.locate(*last).1 + 1;
+                gc.victims[i].cursor = self.blocks.layout.locate(*last).1 + 1;
             }
             if gc.gathered.len() < room as usize {
                 gc.victims[i].cursor = end;
@@ -142,7 +142,7 @@ impl Collector<'_> {
         let dropped: Vec<Psn> = all.split_off(all.len() - gathered);
         for psn in dropped {
             if psn.get() % 16 == 5 {
-                self.blocks.table.unpin(self.blocks.geometry.locate(psn).0);
+                self.blocks.table.unpin(self.blocks.layout.locate(psn).0);
                 self.mapping.drop_unit(self.blocks, flash, psn);
             } else {
                 self.blocks.pools[pool as usize].gc.gathered.push(psn);
@@ -205,7 +205,7 @@ impl Collector<'_> {
             now: flash.now,
             free,
             latest: self.mapping.versions.latest(),
-            erases: &|superblock| media.erases(superblock),
+            erases: &|superblock| self.blocks.layout.erases(media, superblock),
             stream: &|superblock| self.blocks.table.stream(superblock),
         };
         let victim = if dry { victims.cheapest(pool) } else { victims.pick(pool, moment, &mut self.state.rng) };
@@ -238,7 +238,7 @@ impl Collector<'_> {
         if let L2p::MapUnit(map_client) = &mut self.mapping.l2p
             && pool < self.blocks.groups
         {
-            map_client.unit.set_collector_weight(valid, self.blocks.geometry.superblock_slots());
+            map_client.unit.set_collector_weight(valid, self.blocks.layout.shape.superblock_slots());
         }
     }
 }
@@ -261,10 +261,10 @@ mod tests {
         );
         let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
         let mut rig: Rig<PageFtl> = Rig::with(config, &array);
-        let slots = rig.ftl.blocks.geometry.superblock_slots();
+        let slots = rig.ftl.blocks.layout.shape.superblock_slots();
         (0..slots).chain([0]).for_each(|lpn| rig.write(&[lpn], None));
         rig.run_until_idle();
-        let sectors = rig.ftl.blocks.geometry.sectors;
+        let sectors = rig.ftl.blocks.layout.shape.sectors;
         rig.with_ftl(|ftl, flash, host| {
             ftl.begin_write(0);
             for lpn in (slots..).take(ftl.blocks.program_slots() as usize).map(Lpn::new) {
@@ -298,9 +298,9 @@ mod tests {
             (0..units / 2).for_each(|i| rig.write(&[i * 7919 % units], None));
             rig.run_until_idle();
             let ftl = rig.ftl.downcast_mut::<PageFtl>().expect("a page-mapped drive");
-            let slots = ftl.blocks.geometry.superblock_slots();
+            let slots = ftl.blocks.layout.shape.superblock_slots();
             let mut closed: Vec<SuperblockId> =
-                (0..ftl.blocks.geometry.superblock_count()).map(SuperblockId::new).collect();
+                (0..ftl.blocks.layout.shape.superblock_count()).map(SuperblockId::new).collect();
             closed.retain(|superblock| {
                 ftl.blocks.table.state(*superblock) == State::Closed
                     && ftl.blocks.pool_of(*superblock) < ftl.blocks.groups

@@ -10,6 +10,7 @@ use base::units::{DieId, Lpn, Span};
 use flash::backend::Timing;
 use flash::nand::{Geometry, Media};
 
+use super::layout::Layout;
 use super::{
     CheckpointPages, FirmwareSpec, GcSpec, HostStreamsSpec, MapPages, PageFtl, PlacementSpec, RefreshSpec,
     SlcCacheSpec, StreamsSpec, TrimPages, UnmappedReads,
@@ -25,6 +26,8 @@ use crate::toolkit::{ENTRY, WearSpec};
 /// The configuration of a page-mapped FTL on an array.
 #[derive(Clone, Debug)]
 pub struct PageConfig {
+    pub(crate) layout: Layout,
+    /// The array in superblocks of this FTL, see [`Layout::shape`].
     pub(crate) geometry: Geometry,
     pub(crate) timing: Timing,
     pub(crate) spare_transfer: Span,
@@ -102,7 +105,7 @@ impl Config for PageConfig {
         let open =
             u64::from(self.streams.count().open() + 1) * u64::from(geometry.die_count()) * u64::from(geometry.groups());
         let filled = units.saturating_mul(2 * program).div_ceil(slots.max(1));
-        let each = u64::from(geometry.block_count()) / superblocks.max(1);
+        let each = u64::from(self.layout.array.block_count()) / superblocks.max(1);
         Some(open.saturating_add(filled).min(superblocks) * each)
     }
 

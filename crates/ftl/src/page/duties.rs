@@ -60,7 +60,7 @@ impl PowerCycle for PageFtl {
     }
 
     fn recover(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        let sectors = self.blocks.geometry.sectors;
+        let sectors = self.blocks.layout.shape.sectors;
         for unit in self.mapping.stage_stale_pages(flash.backend.media_mut(), sectors) {
             self.write(flash, owners, unit);
         }
@@ -97,7 +97,7 @@ impl Preconditioning for PageFtl {
 impl PageFtl {
     /// Stores the dirty trim pages.
     fn store_trims(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        let (planted, sectors, mut stored) = (self.blocks.planted, self.blocks.geometry.sectors, false);
+        let (planted, sectors, mut stored) = (self.blocks.planted, self.blocks.layout.shape.sectors, false);
         while let Mapping { trims: Some(trims), versions, .. } = &mut self.mapping
             && let Some(unit) = trims.stage(flash.backend.media_mut(), versions, planted, sectors)
         {

@@ -9,6 +9,7 @@ use flash::nand::{Geometry, Mode};
 
 use super::block_manager::reserve::reserved;
 use super::config::PageConfig;
+use super::layout::Layout;
 use super::streams::{StreamCount, StreamsSpec};
 use super::{CheckpointPages, FirmwareSpec, MapPages, TrimPages, UnmappedReads};
 use crate::family::{Array, Config, Family, Setup, Site};
@@ -52,6 +53,7 @@ impl Family for PageFamily {
         if site.ftl.refresh.is_some() && site.flash.errors.is_none() {
             faults.add("ftl.refresh", "reads have no errors", "leave it out, or add the table [flash.errors]");
         }
+        self.check_superblocks(site, faults);
         let Some(firmware) = site.ftl.firmware else { return };
         if firmware == FirmwareSpec::default() {
             faults.add("ftl.firmware", "takes no time", "give it a time, e.g. { unit = \"1us\" }, or leave it out");
@@ -79,6 +81,11 @@ impl Family for PageFamily {
         if site.ftl.refresh.is_some() {
             let message = "is for the page-mapped FTL only: the others refuse drives whose reads have errors";
             faults.add("ftl.refresh", message, "leave it out, or set ftl.kind = \"page\"");
+        }
+        if site.ftl.superblock_dies != 1 || site.ftl.parity {
+            let key = if site.ftl.parity { "ftl.parity" } else { "ftl.superblock-dies" };
+            let message = "is for the page-mapped FTL only: the others place their blocks die by die";
+            faults.add(key, message, "leave it out, or set ftl.kind = \"page\"");
         }
         if site.ftl.unmapped_reads != UnmappedReads::default() {
             let message = "is for the page-mapped FTL only: the others know from their tables which pages were written";
@@ -118,6 +125,11 @@ impl Family for PageFamily {
     fn units(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
         let (path, units) = site.asked_units(geometry, faults)?;
         let (raw, unit) = (u64::from(geometry.slot_count()), u64::from(geometry.sectors) * SECTOR.get());
+        let Some(layout) = layout(site.ftl, geometry, 1) else {
+            faults.0.push(no_groups(site, geometry));
+            return None;
+        };
+        let geometry = &layout.shape;
         let pages = MapPages::of(site.ftl, geometry, u32::try_from(units).unwrap_or(u32::MAX));
         let dies: Vec<DieId> = (0..geometry.die_count()).map(DieId::new).collect();
         let trims = TrimPages::of(site.ftl.discard, geometry, u32::try_from(units).unwrap_or(u32::MAX));
@@ -165,7 +177,8 @@ impl Family for PageFamily {
     }
 
     fn room(&self, ftl: &FtlSpec, geometry: &Geometry, units: u32, dies: &[DieId]) -> Option<u64> {
-        Some(MapPages::of(ftl, geometry, units).room(geometry, dies))
+        let layout = layout(ftl, geometry, 1)?;
+        Some(MapPages::of(ftl, &layout.shape, units).room(&layout.shape, &layout.groups_of(dies)?))
     }
 
     fn check_array(&self, site: &Site<'_>, geometry: &Geometry, timing: &Timing, _: usize, faults: &mut Faults) {
@@ -198,10 +211,34 @@ impl Family for PageFamily {
 }
 
 impl PageFamily {
+    /// Checks superblocks in several dies, and their parity.
+    fn check_superblocks(&self, site: &Site<'_>, faults: &mut Faults) {
+        let FtlSpec { superblock_dies, parity, .. } = *site.ftl;
+        if parity && superblock_dies < 2 {
+            let message = format!("needs superblocks in several dies, and ftl.superblock-dies is {superblock_dies}");
+            faults.add("ftl.parity", message, "leave it out, or set ftl.superblock-dies = 4, for example");
+        }
+        if superblock_dies < 2 {
+            return;
+        }
+        let mut conflict = |key: &'static str, given: bool, why: &str| {
+            if given {
+                faults.add(key, format!("conflicts with ftl.superblock-dies: {why}"), "leave out one of them");
+            }
+        };
+        conflict("ftl.slc-cache", site.ftl.slc_cache.is_some(), "a superblock in SLC mode has no whole stripes");
+        conflict("ftl.checkpoint", site.ftl.checkpoint.is_some(), "a checkpoint knows superblocks in one die only");
+        conflict("ftl.gc.copy-back", site.ftl.gc.copy_back, "copies go to another die");
+        conflict("queue", site.confines, "queues that are confined to dies need superblocks in one die");
+    }
+
     /// The configuration of the FTL, for a description without faults.
     fn make_config(&self, site: &Site<'_>, setup: Setup) -> PageConfig {
         let Setup { array, sets, units, .. } = setup;
         let Array { geometry, backend, gang, copy_back, spare_transfer, .. } = array;
+        let word_line = backend.timing.one_shot.max(backend.timing.paired);
+        let layout = layout(site.ftl, &geometry, word_line).expect("checked");
+        let (geometry, sets) = (layout.shape.clone(), sets.iter().filter_map(|set| layout.groups_of(set)).collect());
         let trim_pages = TrimPages::of(site.ftl.discard, &geometry, units);
         PageConfig {
             whole_rows: gang > 1 || backend.timing.one_shot > 1 || backend.timing.paired > 1,
@@ -227,8 +264,22 @@ impl PageFamily {
             unmapped_reads: site.ftl.unmapped_reads,
             options: site.ftl.options.clone(),
             geometry,
+            layout,
         }
     }
+}
+
+/// Where the superblocks of a description lie, on word lines of so many rows.
+fn layout(ftl: &FtlSpec, array: &Geometry, word_line: u32) -> Option<Layout> {
+    Layout::striped(array.clone(), ftl.superblock_dies, word_line * array.row_slots(), ftl.parity)
+}
+
+/// The fault of dies that do not form groups for superblocks.
+fn no_groups(site: &Site<'_>, array: &Geometry) -> Fault {
+    let (dies, all) = (site.ftl.superblock_dies, array.die_count());
+    let possible: Vec<String> = (1..=all).filter(|n| all.is_multiple_of(*n)).map(|n| n.to_string()).collect();
+    let message = format!("the {all} dies of the array form no groups of {dies}");
+    Fault::new("ftl.superblock-dies", message, format!("use one of {}", possible.join(", ")))
 }
 
 /// The streams for which superblocks are reserved, if there are several.

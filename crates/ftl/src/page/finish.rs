@@ -31,7 +31,7 @@ impl PageFtl {
         flash.backend.release(list);
         self.mapping.page_loaded(flash, slot.lpn);
         self.blocks.judge(flash, slot.psn);
-        self.unpin(flash, owners, self.blocks.geometry.locate(slot.psn).0);
+        self.unpin(flash, owners, self.blocks.layout.locate(slot.psn).0);
     }
 
     fn patrol_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
@@ -39,7 +39,7 @@ impl PageFtl {
         let (_, slot) = flash.backend.slot(command, 0);
         flash.backend.release(list);
         self.blocks.judge(flash, slot.psn);
-        self.unpin(flash, owners, self.blocks.geometry.locate(slot.psn).0);
+        self.unpin(flash, owners, self.blocks.layout.locate(slot.psn).0);
     }
 
     /// Starts the refresh of superblocks that are due, as many as may be refreshed at the same time.
@@ -67,7 +67,7 @@ impl PageFtl {
                 owners.read_done(&slot, flash.backend.content_of(place), service);
                 if !is_blank {
                     self.blocks.judge(flash, slot.psn);
-                    self.unpin(flash, owners, self.blocks.geometry.locate(slot.psn).0);
+                    self.unpin(flash, owners, self.blocks.layout.locate(slot.psn).0);
                 }
             }
         }
@@ -81,21 +81,22 @@ impl PageFtl {
         while let Some((handle, command)) = commands.next(flash.backend) {
             if command.op == Op::Read {
                 let (_, slot) = flash.backend.slot(handle, 0);
-                self.unpin(flash, owners, self.blocks.geometry.locate(slot.psn).0);
+                self.unpin(flash, owners, self.blocks.layout.locate(slot.psn).0);
                 continue;
             }
             let (target, count, failed) = (command.target, command.count(), command.failed);
-            let here = self.blocks.pool_of(target.superblock);
+            let superblock = self.blocks.layout.superblock_of(target.superblock);
+            let here = self.blocks.pool_of(superblock);
             pool = Some(here);
             if failed {
-                self.blocks.fail(here, target.superblock);
+                self.blocks.fail(here, superblock);
             }
             self.fetch_for_end(flash, owners, handle);
             for i in 0..count {
                 let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
                 if torn && !self.blocks.planted.is(Sabotage::FailureIgnored) {
                     // The owner still has the data: the pool writes it again, to another superblock.
-                    let stream = self.blocks.table.stream(target.superblock);
+                    let stream = self.blocks.table.stream(superblock);
                     self.writer.write_again(
                         &mut self.blocks,
                         &self.mapping,
@@ -124,13 +125,13 @@ impl PageFtl {
                 if self.blocks.planted.is(Sabotage::LostUpdate) && psn.get() % 16 == 5 {
                     self.blocks.pools[here as usize].live -= 1;
                     owners.write_done(slot.owner, service);
-                } else if self.mapping.enter(&mut self.blocks, flash, &slot, (psn, target.superblock), service) {
+                } else if self.mapping.enter(&mut self.blocks, flash, &slot, (psn, superblock), service) {
                     owners.write_done(slot.owner, service);
                 }
             }
-            self.blocks.program_done(here, handle, target.superblock);
-            self.writer.count_in_stream(&self.blocks, target.superblock, count);
-            self.blocks.count_in_cache(target.superblock, count);
+            self.blocks.program_done(here, handle, superblock);
+            self.writer.count_in_stream(&self.blocks, superblock, count);
+            self.blocks.count_in_cache(superblock, count);
         }
         flash.backend.release(list);
         if let Some(pool) = pool {

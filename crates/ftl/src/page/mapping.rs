@@ -261,7 +261,7 @@ impl Mapping {
     #[allow(clippy::inline_always)] // Mostly the map is in RAM, and nothing is asked.
     pub(super) fn asks_place(&mut self, blocks: &BlockManager, flash: &Flash<'_>, unit: &PageWrite) -> bool {
         let L2p::MapUnit(map_client) = &mut self.l2p else { return false };
-        if unit.is_whole(blocks.geometry.sectors) {
+        if unit.is_whole(blocks.layout.shape.sectors) {
             return false;
         }
         let known = match unit.old_place {
@@ -269,7 +269,7 @@ impl Mapping {
             OldPlace::Nowhere => true,
             // While the write waited, the mapping unit may have moved, and the slot may even hold another.
             OldPlace::At { psn, erases } => {
-                blocks.table.is_valid(psn) && flash.backend.media().erases(blocks.geometry.locate(psn).0) == erases
+                blocks.table.is_valid(psn) && flash.backend.media().erases(blocks.layout.member_at(psn)) == erases
             }
         };
         if !known {

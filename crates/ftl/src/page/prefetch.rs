@@ -84,7 +84,7 @@ impl PageFtl {
     #[inline]
     fn fetch_place(&self, lpn: Lpn) {
         let Some(psn) = self.mapping.l2p.peek(lpn.index()) else { return };
-        let (superblock, _) = self.blocks.geometry.locate(psn);
+        let (superblock, _) = self.blocks.layout.locate(psn);
         self.blocks.table.fetch(psn, superblock);
         self.blocks.victims.data.fetch(superblock);
     }

@@ -52,10 +52,10 @@ impl PageFtl {
             return mapped;
         };
         flash.backend.prefetch_read(lpn, psn);
-        let (superblock, _) = self.blocks.geometry.locate(psn);
+        let (superblock, _) = self.blocks.layout.locate(psn);
         self.blocks.table.pin(superblock);
         let list = flash.backend.open_list(owners.read_class(wanted.owner), Kind::Read as u32);
-        let read = flash.backend.add_read(list, Cause::Host, superblock);
+        let read = flash.backend.add_read(list, Cause::Host, self.blocks.layout.member_at(psn));
         flash.backend.push_slot(read, wanted.slot(lpn, psn));
         move_parts(flash.backend, read);
         owners.charge(wanted.owner);
@@ -74,20 +74,19 @@ impl PageFtl {
         lpn: Lpn,
         psn: Psn,
     ) {
-        let (superblock, offset) = self.blocks.geometry.locate(psn);
-        let die = self.blocks.geometry.die_of(superblock);
+        let (superblock, _) = self.blocks.layout.locate(psn);
+        let member = self.blocks.layout.member_at(psn);
+        let die = self.blocks.layout.array.die_of(member);
         self.blocks.table.pin(superblock);
-        let row = |offset: u32| offset / self.blocks.geometry.row_slots();
         let open = self.reading.get(die);
         let first = open.map(|(_, command)| flash.backend.slot(command, 0).1.psn);
         flash.backend.prefetch_read_behind(lpn, psn, first);
         let command = match open {
             // One array operation reads all mapping units of a row.
             Some((_, command))
-                if first.is_some_and(|first| {
-                    let (first_superblock, first_offset) = self.blocks.geometry.locate(first);
-                    first_superblock == superblock && row(first_offset) == row(offset)
-                }) && flash.backend.command(command).count() < self.blocks.geometry.row_slots()
+                if first
+                    .is_some_and(|first| self.blocks.layout.array.row_of(first) == self.blocks.layout.array.row_of(psn))
+                    && flash.backend.command(command).count() < self.blocks.layout.shape.row_slots()
                     && !flash.backend.command(command).is_blank() =>
             {
                 command
@@ -97,7 +96,7 @@ impl PageFtl {
                     Some((list, _)) => list,
                     None => flash.backend.open_list(owners.read_class(wanted.owner), Kind::Read as u32),
                 };
-                let command = flash.backend.add_read(list, Cause::Host, superblock);
+                let command = flash.backend.add_read(list, Cause::Host, member);
                 self.reading.set(die, (list, command));
                 owners.charge(wanted.owner);
                 command
@@ -125,10 +124,10 @@ impl PageFtl {
 
     /// Reads the page of a slot, to judge it.
     pub(super) fn patrol(&mut self, flash: &mut Flash<'_>, psn: Psn) {
-        let (superblock, _) = self.blocks.geometry.locate(psn);
+        let (superblock, _) = self.blocks.layout.locate(psn);
         self.blocks.table.pin(superblock);
         let list = flash.backend.open_list(Class::Other, Kind::Patrol as u32);
-        let read = flash.backend.add_read(list, Cause::Refresh, superblock);
+        let read = flash.backend.add_read(list, Cause::Refresh, self.blocks.layout.member_at(psn));
         flash.backend.push_slot(read, Slot { psn, ..Slot::default() });
         flash.submit(list);
     }
@@ -136,13 +135,13 @@ impl PageFtl {
     /// The place that a static placement gives a mapping unit: program-sized stripes of the address space go over the plane
     /// groups in the order of the dimensions, and in each group over its pages.
     fn static_place(&self, lpn: Lpn) -> Psn {
-        let program = self.blocks.geometry.row_slots() * self.blocks.shape.word_line;
+        let program = self.blocks.layout.shape.row_slots() * self.blocks.shape.word_line;
         let (stripe, inside) = (lpn.get() / program, lpn.get() % program);
         let (group, row) = self.writer.placer.static_group(stripe);
-        let rows = (self.blocks.geometry.superblock_slots() / program).max(1);
-        let block = row / rows % self.blocks.geometry.blocks;
-        let superblock = SuperblockId::new(group * self.blocks.geometry.blocks + block);
-        self.blocks.geometry.slot(superblock, (row % rows * program + inside) % self.blocks.geometry.superblock_slots())
+        let rows = (self.blocks.layout.shape.superblock_slots() / program).max(1);
+        let block = row / rows % self.blocks.layout.shape.blocks;
+        let superblock = SuperblockId::new(group * self.blocks.layout.shape.blocks + block);
+        self.blocks.layout.slot(superblock, (row % rows * program + inside) % self.blocks.layout.shape.superblock_slots())
     }
 
     /// Reads a mapping unit that has no place from its static place, without an effect on the media.
@@ -150,14 +149,14 @@ impl PageFtl {
     pub(super) fn read_unmapped(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) {
         owners.note_unmapped();
         let psn = self.static_place(lpn);
-        let (superblock, _) = self.blocks.geometry.locate(psn);
-        let die = self.blocks.geometry.die_of(superblock);
+        let member = self.blocks.layout.member_at(psn);
+        let die = self.blocks.layout.array.die_of(member);
         let open = self.reading.get(die);
         let joins = open.filter(|(_, command)| {
             let (_, first) = flash.backend.slot(*command, 0);
             let command = flash.backend.command(*command);
-            let same_row = self.blocks.geometry.row_of(first.psn) == self.blocks.geometry.row_of(psn);
-            command.is_blank() && same_row && command.count() < self.blocks.geometry.row_slots()
+            let same_row = self.blocks.layout.array.row_of(first.psn) == self.blocks.layout.array.row_of(psn);
+            command.is_blank() && same_row && command.count() < self.blocks.layout.shape.row_slots()
         });
         let command = match joins {
             Some((_, command)) => command,
@@ -166,7 +165,7 @@ impl PageFtl {
                     Some((list, _)) => list,
                     None => flash.backend.open_list(owners.read_class(wanted.owner), Kind::Read as u32),
                 };
-                let command = flash.backend.add_read(list, Cause::Host, superblock);
+                let command = flash.backend.add_read(list, Cause::Host, member);
                 flash.backend.set_blank(command);
                 self.reading.set(die, (list, command));
                 owners.charge(wanted.owner);

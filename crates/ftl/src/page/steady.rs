@@ -59,6 +59,9 @@ impl PageConfig {
         if self.placement.is_by_policy() {
             return Some("no model of a formula or a policy of the program for ftl.placement");
         }
+        if self.layout.striping.is_some() {
+            return Some("no model of superblocks in several dies: ftl.superblock-dies must be 1");
+        }
         if self.map_pages.count > 0 {
             return Some("no model of translation pages: the map must be in RAM");
         }

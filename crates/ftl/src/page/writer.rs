@@ -17,7 +17,7 @@ use std::collections::VecDeque;
 
 use base::engine::Handle;
 use flash::backend::{Cause, Class, Command, SlotRef};
-use flash::nand::{Media, Mode, Stream, Target};
+use flash::nand::{Media, Mode, Stream};
 
 use super::block_manager::BlockManager;
 use super::block_manager::collection::Victim;
@@ -174,7 +174,7 @@ impl Writer {
         // Most units are whole, and do not fill their program.
         if let Some(assembly) = blocks.pools[pool as usize].queue.open.program
             && takes_more(flash, assembly)
-            && unit.is_whole(blocks.geometry.sectors)
+            && unit.is_whole(blocks.layout.shape.sectors)
             && blocks.kind_in(pool) == Holds::Data
             && mapping.checkpoints.is_none()
         {
@@ -213,8 +213,8 @@ impl Writer {
         };
         blocks.pools[pool as usize].queue.set = owners.set(unit.owner);
         let to = push_unit(flash, owners, assembly.command, unit);
-        let missed = blocks.planted.is(Sabotage::RestUnread) && unit.is_whole(blocks.geometry.sectors - 1);
-        if !unit.is_whole(blocks.geometry.sectors) && !missed {
+        let missed = blocks.planted.is(Sabotage::RestUnread) && unit.is_whole(blocks.layout.shape.sectors - 1);
+        if !unit.is_whole(blocks.layout.shape.sectors) && !missed {
             Self::read_rest(blocks, mapping, flash, owners, pool, unit, (assembly.command, to));
         }
         let count = flash.backend.command(assembly.command).count();
@@ -271,14 +271,13 @@ impl Writer {
     ) {
         let Some(psn) = mapping.rest_of(unit) else { return };
         let list = blocks.pools[pool as usize].queue.open.list.expect("a program is in a list");
-        let (superblock, _) = blocks.geometry.locate(psn);
+        let (superblock, _) = blocks.layout.locate(psn);
         if !blocks.planted.is(Sabotage::PinForgotten) {
             blocks.table.pin(superblock);
         }
         read_rest(flash, owners, list, (unit, psn), program);
-        let stream = blocks.pools[pool as usize].queue.stream;
-        if let Some(open) = blocks.pools[pool as usize].open(stream) {
-            open.gate = (!blocks.planted.is(Sabotage::GateForgotten)).then_some(program.0);
+        if !blocks.planted.is(Sabotage::GateForgotten) {
+            blocks.set_gate(flash, pool, program.0);
         }
     }
 
@@ -337,7 +336,7 @@ impl Writer {
         };
         let stream = chosen.queue.stream;
         let open = chosen.open[stream].expect("just opened");
-        let target = Target { superblock: open.superblock, offset: open.next };
+        let target = blocks.layout.target(open.superblock, open.next);
         let cause = match blocks.kind_in(pool) {
             Holds::Data if self.stores_checkpoint => Cause::Map,
             Holds::Data if !last => Cause::Host,
@@ -348,9 +347,9 @@ impl Writer {
         if open.mode == Mode::Slc {
             flash.backend.in_slc_mode(command);
         }
-        blocks.pass_gate(flash, pool, stream, command);
+        blocks.pass_gate(flash, pool, command);
         blocks.table.begin_program(open.superblock);
-        let rows = blocks.geometry.row_slots() * blocks.shape_in(open.mode).one_shot;
+        let rows = blocks.layout.shape.row_slots() * blocks.shape_in(open.mode).one_shot;
         blocks.pay(pool, rows);
         let assembly = Assembly { command, start: open.next, end: (open.next / rows + 1) * rows, mode: open.mode };
         blocks.pools[pool as usize].queue.open.program = Some(assembly);
@@ -362,7 +361,7 @@ impl Writer {
         let Some(assembly) = blocks.pools[pool as usize].queue.open.program.take() else { return };
         self.end_gathering(pool);
         let count = flash.backend.command(assembly.command).count();
-        let slots = blocks.geometry.slots;
+        let slots = blocks.layout.shape.slots;
         let covered = assembly.start + count.div_ceil(slots) * slots;
         let whole_rows = blocks.shape_in(assembly.mode).whole_rows && !blocks.planted.is(Sabotage::RowsUnfilled);
         let end = if whole_rows { assembly.end } else { covered };
@@ -489,7 +488,7 @@ impl Writer {
     ) -> Option<Stream> {
         self.streams.as_ref()?;
         let opens = blocks.pools[pool as usize].open.each().flatten();
-        let lagging = opens.filter(|open| lags(media.erases(open.superblock)));
+        let lagging = opens.filter(|open| lags(blocks.layout.erases(media, open.superblock)));
         let streams = lagging.map(|open| blocks.table.stream(open.superblock));
         streams.into_iter().find(|stream| !blocks.pools[pool as usize].queue.assembles(*stream))
     }

@@ -26,19 +26,34 @@ pub(crate) enum Found {
     Programmed(BlockBirth),
 }
 
+impl Found {
+    /// The state of two superblocks that are written and erased together: bad if one is, and erased if both are.
+    pub(crate) fn with(self, other: Self) -> Self {
+        match (self, other) {
+            (Self::Bad, _) | (_, Self::Bad) => Self::Bad,
+            (Self::Erased(erases), Self::Erased(others)) => Self::Erased(erases.max(others)),
+            (Self::Programmed(birth), Self::Programmed(other)) => Self::Programmed(birth.min(other)),
+            (programmed @ Self::Programmed(_), _) | (_, programmed) => programmed,
+        }
+    }
+}
+
 /// Every superblock of an array with its state.
 pub(crate) fn survey(media: &Media, planted: Planted) -> impl Iterator<Item = (SuperblockId, Found)> + use<'_> {
-    (0..media.geometry().superblock_count()).map(SuperblockId::new).map(move |superblock| {
-        let torn = planted.is(Sabotage::TornIsFree) && media.spare(media.geometry().slot(superblock, 0)) == Spare::Torn;
-        let found = if media.is_bad(superblock) {
-            Found::Bad
-        } else if media.is_erased(superblock) || torn {
-            Found::Erased(if planted.is(Sabotage::WearForgotten) { 0 } else { media.erases(superblock) })
-        } else {
-            Found::Programmed(media.birth(superblock))
-        };
-        (superblock, found)
-    })
+    let all = (0..media.geometry().superblock_count()).map(SuperblockId::new);
+    all.map(move |superblock| (superblock, state_of(media, superblock, planted)))
+}
+
+/// The state of a superblock.
+pub(crate) fn state_of(media: &Media, superblock: SuperblockId, planted: Planted) -> Found {
+    let torn = planted.is(Sabotage::TornIsFree) && media.spare(media.geometry().slot(superblock, 0)) == Spare::Torn;
+    if media.is_bad(superblock) {
+        Found::Bad
+    } else if media.is_erased(superblock) || torn {
+        Found::Erased(if planted.is(Sabotage::WearForgotten) { 0 } else { media.erases(superblock) })
+    } else {
+        Found::Programmed(media.birth(superblock))
+    }
 }
 
 /// The version of the data in a slot, if there are any.

@@ -11,7 +11,7 @@ impl BlockManager {
     pub(in crate::page) fn check_superblocks(&self, media: &Media) {
         let mut usable = vec![0; self.pools.len()];
         let mut free = 0;
-        for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
+        for superblock in (0..self.layout.shape.superblock_count()).map(SuperblockId::new) {
             let (state, pool) = (self.table.state(superblock), self.pool_of(superblock));
             let known = self.victims[self.kind_in(pool)].valid(superblock);
             let expected = (state == State::Closed).then(|| self.table.valid(superblock));
@@ -29,8 +29,8 @@ impl BlockManager {
             assert_eq!(pool.usable, usable[i], "superblocks of pool {i} that are not bad");
             for (erases, superblock) in pool.free.entries() {
                 assert_eq!(self.table.state(superblock), State::Free, "state of {superblock}, which is free");
-                assert!(media.is_erased(superblock), "{superblock} is free, and not erased");
-                assert_eq!(erases, media.erases(superblock), "how often {superblock}, which is free, was erased");
+                assert!(self.layout.is_erased(media, superblock), "{superblock} is free, and not erased");
+                assert_eq!(erases, self.layout.erases(media, superblock), "how often {superblock}, which is free, was erased");
             }
             for open in pool.open.each().flatten() {
                 let state = self.table.state(open.superblock);

@@ -16,7 +16,7 @@ impl BlockManager {
     /// Erases a victim whose slots have all been scanned and that nothing pins. Scans it again if a copy failed.
     pub(in crate::page) fn erase_if_empty(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId) {
         let pool = self.pool_of(superblock);
-        let end = self.geometry.superblock_slots();
+        let end = self.layout.shape.superblock_slots();
         let gc = &mut self.pools[pool as usize].gc;
         let Some(i) = gc.victims.iter().position(|victim| victim.superblock == superblock) else { return };
         let looked_at = gc.victims[i].cursor == end || self.table.valid(superblock) == 0;
@@ -34,12 +34,16 @@ impl BlockManager {
         gc.erases += 1;
         self.table.set_state(superblock, State::Erasing);
         let list = flash.backend.open_list(Class::Other, Kind::Erase as u32);
-        flash.backend.add_erase(list, cause, superblock);
+        for member in self.layout.members(superblock) {
+            flash.backend.add_erase(list, cause, member);
+        }
         flash.submit(list);
     }
 
     pub(in crate::page) fn retire(&mut self, flash: &mut Flash<'_>, pool: u32, superblock: SuperblockId) {
-        flash.backend.media_mut().retire(superblock);
+        for member in self.layout.members(superblock) {
+            flash.backend.media_mut().retire(member);
+        }
         self.table.set_state(superblock, State::Bad);
         self.note_gone(pool, superblock);
         self.pools[pool as usize].usable -= 1;
@@ -63,18 +67,18 @@ impl BlockManager {
 
     #[inline(never)]
     pub(in crate::page) fn drop_garbage(&mut self, flash: &mut Flash<'_>, pool: u32) {
-        let (blocks, geometry) = (&mut self.table, &self.geometry);
+        let (blocks, layout) = (&mut self.table, &self.layout);
         let gc = &mut self.pools[pool as usize].gc;
         for gathered in [&mut gc.gathered].into_iter().chain(&mut gc.sorted) {
             gathered.retain(|psn| {
                 let valid = blocks.is_valid(*psn);
                 if !valid {
-                    blocks.unpin(geometry.locate(*psn).0);
+                    blocks.unpin(layout.locate(*psn).0);
                 }
                 valid
             });
         }
-        let end = geometry.superblock_slots();
+        let end = layout.shape.superblock_slots();
         let mut i = 0;
         while let Some(victim) = self.pools[pool as usize].gc.victims.get(i).copied() {
             if victim.cursor < end && self.table.valid(victim.superblock) > 0 {
@@ -92,7 +96,7 @@ impl BlockManager {
     pub(in crate::page) fn is_fresh(&self, pool: u32) -> bool {
         let gc = &self.pools[pool as usize].gc;
         let waits = |superblock| self.table.is_pinned(superblock) || self.table.has_programs(superblock);
-        let end = self.geometry.superblock_slots();
+        let end = self.layout.shape.superblock_slots();
         [&gc.gathered].into_iter().chain(&gc.sorted).flatten().all(|psn| self.table.is_valid(*psn))
             && gc.victims.iter().all(|victim| {
                 (victim.cursor < end && self.table.valid(victim.superblock) > 0) || waits(victim.superblock)

@@ -12,7 +12,7 @@ impl BlockManager {
     /// program, or half a superblock that fits beside its own copies. The rescued pool gives back more, and helps in its
     /// turn. As a `last` resort any helper may exceed its limit: otherwise writes would be refused.
     pub(in crate::page) fn helper_pool(&self, pool: u32, last: bool) -> Option<u32> {
-        let (units, slots) = (self.program_slots(), self.geometry.superblock_slots());
+        let (units, slots) = (self.program_slots(), self.layout.shape.superblock_slots());
         let room = |pool: &u32| {
             let pool = &self.pools[*pool as usize];
             pool.limit(slots).saturating_sub(pool.live)
@@ -62,15 +62,15 @@ impl BlockManager {
     }
 
     /// The offset of the first word line from which on a closed superblock is erased, if copies can go there: not behind a torn
-    /// page, and not to one in SLC mode.
+    /// page, not to one in SLC mode, and not to one that lies in several dies.
     pub(in crate::page) fn unwritten_end(&self, media: &Media, superblock: SuperblockId) -> Option<u32> {
-        if self.table.mode(superblock) == Mode::Slc {
+        if self.table.mode(superblock) == Mode::Slc || self.layout.striping.is_some() {
             return None;
         }
-        let written = media.unwritten_from(superblock)? * self.geometry.row_slots();
+        let written = media.unwritten_from(superblock)? * self.layout.shape.row_slots();
         let next = written.next_multiple_of(self.program_slots());
-        let mut held = (0..written).map(|offset| media.spare(self.geometry.slot(superblock, offset)));
-        (next < self.geometry.superblock_slots() && !held.any(|spare| spare == Spare::Torn)).then_some(next)
+        let mut held = (0..written).map(|offset| media.spare(self.layout.slot(superblock, offset)));
+        (next < self.layout.shape.superblock_slots() && !held.any(|spare| spare == Spare::Torn)).then_some(next)
     }
 
     /// A copy from another pool has ended here. Its reservation ends; entering the copies counts those that are valid.
@@ -82,7 +82,7 @@ impl BlockManager {
     /// The pool of a set with most room, if one has any.
     #[cold]
     pub(in crate::page) fn emptiest(&self, set: u32) -> Option<u32> {
-        let slots = self.geometry.superblock_slots();
+        let slots = self.layout.shape.superblock_slots();
         let room = |pool: u32| {
             let pool = &self.pools[pool as usize];
             pool.limit(slots).saturating_sub(pool.live)

@@ -28,7 +28,7 @@ impl BlockManager {
             return;
         }
         let holds = |superblock: SuperblockId, data: bool| {
-            let slots = (0..self.geometry.superblock_slots()).map(|offset| self.geometry.slot(superblock, offset));
+            let slots = (0..self.layout.shape.superblock_slots()).map(|offset| self.layout.slot(superblock, offset));
             slots.map(|psn| media.spare(psn)).any(|spare| match spare {
                 Spare::Data { lpn, .. } => map_pages.contains(&lpn.get()) != data,
                 Spare::Empty | Spare::Torn => false,
@@ -44,7 +44,7 @@ impl BlockManager {
             }
         }
         for superblock in chosen.into_iter().chain(unknown) {
-            let group = self.geometry.group_of(superblock);
+            let group = self.layout.shape.group_of(superblock);
             let pool = (self.groups + group) as usize;
             if self.pools[pool].usable < self.pools[pool].quota {
                 self.table.set_map(superblock, true);
@@ -88,7 +88,7 @@ impl BlockManager {
     /// Moves a free superblock from a pool of translation pages to the data pool beside it, which has none, if the rest
     /// holds the pages and has one to collect into. The next superblock that the data pool can spare goes back.
     pub(in crate::page) fn take_back(&mut self, group: u32) -> bool {
-        let (slots, program) = (self.geometry.superblock_slots(), self.program_slots());
+        let (slots, program) = (self.layout.shape.superblock_slots(), self.program_slots());
         let Some(pages) = self.pools.get_mut((self.groups + group) as usize) else { return false };
         if pages.free.len() < 2 || pages.reserve.limit(pages.usable - 1, slots) < pages.live + program {
             return false;
@@ -137,7 +137,7 @@ impl BlockManager {
                 return self.gc.shared_log && self.keeps_room(*pool, free);
             };
             let next = chosen.queue.open.program.map_or(open.next, |program| program.end);
-            let full = next + program > self.geometry.superblock_slots();
+            let full = next + program > self.layout.shape.superblock_slots();
             !full && (!self.gc.shared_log || self.keeps_room(*pool, free))
         };
         (self.groups..self.pools.len() as u32).chain(0..self.groups).find(room)
@@ -155,14 +155,14 @@ impl BlockManager {
     ) -> bool {
         let open = [Stream::HOST, Stream::COPIES].into_iter().find(|stream| {
             let open = self.pools[pages as usize].open[*stream];
-            open.is_some_and(|open| open.next > 0 && lags(media.erases(open.superblock)))
+            open.is_some_and(|open| open.next > 0 && lags(self.layout.erases(media, open.superblock)))
         });
         if self.pools[pages as usize].free.least_worn().is_some_and(&lags) {
             let rested = self.pools[pages as usize].free.pop_least_worn().expect("there is a least worn");
             let worn = self.pools[data as usize].free.pop_most_worn().expect("there is a most worn");
             for (pool, superblock) in [(data, rested), (pages, worn)] {
                 self.table.set_map(superblock, pool == pages);
-                self.pools[pool as usize].free.push(superblock, media.erases(superblock));
+                self.pools[pool as usize].free.push(superblock, self.layout.erases(media, superblock));
             }
             return true;
         }
@@ -208,7 +208,7 @@ mod tests {
         assert!(blocks.lend_block(0, 0));
         assert_eq!((blocks.pools[0].usable, blocks.pools[1].usable), (data, pages));
         // The reserve of the pool keeps what its pages need.
-        blocks.pools[1].live = blocks.pools[1].limit(blocks.geometry.superblock_slots());
+        blocks.pools[1].live = blocks.pools[1].limit(blocks.layout.shape.superblock_slots());
         assert!(!blocks.take_back(0));
     }
 }

@@ -1,17 +1,15 @@
-//! A pool: the superblocks of one die (or of one group of its planes), written as logs.
+//! A pool: the superblocks of one die or one group of dies (or of one group of its planes), written as logs.
 
 use std::ops::{Index, IndexMut};
 
-use base::engine::Handle;
 use base::units::{DieId, Psn, SuperblockId};
-use flash::backend::Command;
 use flash::nand::{Geometry, Mode, Stream};
 
 use super::collection::Collection;
 use super::reserve::reserved;
 use super::write_queue::WriteQueue;
 use crate::page::streams::StreamCount;
-use crate::toolkit::FreeList;
+use crate::toolkit::{FreeList, Gates};
 
 /// The superblock that a stream writes to.
 #[derive(Clone, Copy, Debug)]
@@ -20,9 +18,6 @@ pub(in crate::page) struct Open {
     /// Offset of the next program.
     pub(in crate::page) next: u32,
     pub(in crate::page) mode: Mode,
-    /// The latest program that had to wait for a read. Programs of a superblock run in order, so later ones wait for
-    /// it.
-    pub(in crate::page) gate: Option<Handle<Command>>,
 }
 
 /// The open superblocks of a pool, one for each stream.
@@ -121,12 +116,15 @@ impl<T> IndexMut<Holds> for ByContent<T> {
     }
 }
 
-/// The superblocks of a die, or of a group of its planes.
+/// The superblocks of a die or a group of dies, or of a group of its planes.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct Pool {
+    /// The die, or the first of the group.
     pub(in crate::page) die: DieId,
     pub(in crate::page) free: FreeList,
     pub(in crate::page) open: OpenSuperblocks,
+    /// The latest program of each member of a superblock that had to wait for a read.
+    pub(in crate::page) gates: Gates<SuperblockId>,
     /// Superblocks that are not bad.
     pub(in crate::page) usable: u32,
     /// The usable superblocks that it should have: a pool of translation pages takes them from the data pool beside it.
@@ -147,7 +145,7 @@ pub(in crate::page) struct Pool {
 impl Pool {
     pub(in crate::page) fn new(
         geometry: &Geometry,
-        index: u32,
+        die: DieId,
         wear_levelled: bool,
         quota: u32,
         reserve: Reserve,
@@ -155,9 +153,10 @@ impl Pool {
         let count = reserve.streams;
         let sorted = vec![Vec::new(); usize::from(count.copies) - 1].into();
         Self {
-            die: DieId::new(index % (geometry.die_count() * geometry.groups()) / geometry.groups()),
+            die,
             free: FreeList::new(wear_levelled, geometry.blocks),
             open: OpenSuperblocks::new(count),
+            gates: Gates::default(),
             usable: 0,
             quota,
             reserve,
@@ -262,11 +261,11 @@ mod tests {
     fn each_stream_has_an_open_superblock_a_list_and_a_program_of_its_own() {
         let geometry = Geometry::new(1, 1, 1, 1, 1, 40, 4, 1, 8).expect("small");
         let streams = StreamCount { host: 3, copies: 2 };
-        let mut pool = Pool::new(&geometry, 0, true, 0, Reserve { streams, shared_log: false, holds: Holds::Data });
+        let mut pool = Pool::new(&geometry, DieId::new(0), true, 0, Reserve { streams, shared_log: false, holds: Holds::Data });
         let all = (0..3).map(Stream::host).chain((0..2).map(Stream::copies));
         for (i, stream) in all.clone().enumerate() {
             *pool.open(stream) =
-                Some(Open { superblock: SuperblockId::new(i as u32), next: 0, mode: Mode::Full, gate: None });
+                Some(Open { superblock: SuperblockId::new(i as u32), next: 0, mode: Mode::Full });
         }
         for (i, stream) in all.enumerate() {
             assert_eq!(pool.open[stream].map(|open| open.superblock.index()), Some(i));

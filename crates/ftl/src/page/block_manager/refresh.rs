@@ -108,7 +108,7 @@ impl BlockManager {
     }
 
     fn judge_page(&mut self, media: &Media, psn: Psn) {
-        let (superblock, _) = self.geometry.locate(psn);
+        let (superblock, _) = self.layout.locate(psn);
         let pool = self.pool_of(superblock);
         let is_closed = self.table.state(superblock) == State::Closed;
         let Some(refresh) = &mut self.refresh else { return };
@@ -191,7 +191,7 @@ impl BlockManager {
     /// A request has reached the FTL: patrol reads go on for another round.
     #[inline]
     pub(super) fn note_request_for_patrol(&mut self, flash: &mut Flash<'_>) {
-        let superblocks = self.geometry.superblock_count();
+        let superblocks = self.layout.shape.superblock_count();
         let Some(patrol) = self.refresh.as_mut().and_then(|refresh| refresh.patrol.as_mut()) else { return };
         patrol.left = superblocks;
         patrol.schedule(flash);
@@ -220,13 +220,13 @@ impl BlockManager {
         let mut slot = None;
         for _ in 0..PASSED_MAX.min(patrol.left) {
             let superblock = SuperblockId::new(patrol.next);
-            patrol.next = (patrol.next + 1) % self.geometry.superblock_count();
+            patrol.next = (patrol.next + 1) % self.layout.shape.superblock_count();
             patrol.left -= 1;
             if self.table.state(superblock) == State::Closed && self.table.valid(superblock) > 0 {
                 // Another page at each visit.
-                let rows = u64::from(self.geometry.superblock_slots() / self.geometry.row_slots());
+                let rows = u64::from(self.layout.shape.superblock_slots() / self.layout.shape.row_slots());
                 let row = (refresh.counters.patrol_reads % rows) as u32;
-                let mut behind = self.table.valid_slots(superblock, row * self.geometry.row_slots());
+                let mut behind = self.table.valid_slots(superblock, row * self.layout.shape.row_slots());
                 slot = behind.next().or_else(|| self.table.valid_slots(superblock, 0).next());
                 break;
             }

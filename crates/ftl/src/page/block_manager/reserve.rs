@@ -67,7 +67,7 @@ impl BlockManager {
     /// last counts, which takes copies of any class ([`crate::page::collector::sort`]).
     pub(in crate::page) fn copies_fit(&self, pool: u32, free: u32, more: u32) -> bool {
         let chosen = &self.pools[pool as usize];
-        let slots = self.geometry.superblock_slots();
+        let slots = self.layout.shape.superblock_slots();
         // A program of the host under assembly has its place.
         let taken =
             chosen.queue.open.program.filter(|_| self.gc.shared_log).map(|program| self.program_end(program.start));
@@ -83,7 +83,7 @@ impl BlockManager {
     /// programs than a superblock has.
     pub(in crate::page) fn pads_cheaply(&self, pool: u32) -> bool {
         let chosen = &self.pools[pool as usize];
-        let (open, slots) = (chosen.open[chosen.copies], self.geometry.superblock_slots());
+        let (open, slots) = (chosen.open[chosen.copies], self.layout.shape.superblock_slots());
         let leaves_room = |from: u32| self.program_end(from) < slots;
         self.starts_late(pool)
             && open.is_some_and(|open| leaves_room(open.next))

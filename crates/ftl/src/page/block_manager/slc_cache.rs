@@ -118,7 +118,7 @@ impl BlockManager {
     pub(in crate::page) fn slots_in(&self, mode: Mode) -> u32 {
         match (&self.slc_cache, mode) {
             (Some(cache), Mode::Slc) => cache.slots,
-            _ => self.geometry.superblock_slots(),
+            _ => self.layout.shape.superblock_slots(),
         }
     }
 
@@ -281,11 +281,11 @@ impl BlockManager {
     pub(super) fn check_cache(&self, media: &flash::nand::Media) {
         let mut levels = vec![Level::default(); self.groups as usize];
         let mut closed = 0;
-        for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
+        for superblock in (0..self.layout.shape.superblock_count()).map(SuperblockId::new) {
             let (mode, state) = (self.table.mode(superblock), self.table.state(superblock));
             // A torn erase leaves no mode.
-            let erased = matches!(state, State::Free | State::Erasing | State::Bad) || media.is_erased(superblock);
-            assert!(erased || mode == media.mode(superblock), "{superblock} is {state:?}, and not in {mode:?} mode");
+            let erased = matches!(state, State::Free | State::Erasing | State::Bad) || self.layout.is_erased(media, superblock);
+            assert!(erased || mode == self.layout.mode(media, superblock), "{superblock} is {state:?}, and not in {mode:?} mode");
             if let (Mode::Slc, Some(level)) = (mode, levels.get_mut(self.pool_of(superblock) as usize)) {
                 level.superblocks += 1;
                 level.leaving += u32::from(matches!(state, State::Victim | State::Erasing));

@@ -1,8 +1,12 @@
 //! The state of every superblock: its phase of life, its valid mapping units, and its pins.
 
+use std::ops::Range;
+
 use base::prefetch::prefetch;
 use base::units::{Psn, SuperblockId};
-use flash::nand::{Geometry, Mode, Stream};
+use flash::nand::{Mode, Stream};
+
+use crate::page::layout::Layout;
 
 /// The life of a superblock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,23 +49,24 @@ struct Info {
 /// The table of superblocks and a bit for every valid slot.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct BlockTable {
-    geometry: Geometry,
+    layout: Layout,
     info: Vec<Info>,
     valid: Vec<u64>,
 }
 
 impl BlockTable {
-    pub(in crate::page) fn new(geometry: &Geometry) -> Self {
+    pub(in crate::page) fn new(layout: &Layout) -> Self {
         Self {
-            info: vec![Info::default(); geometry.superblock_count() as usize],
-            valid: vec![0; geometry.slot_count().div_ceil(64) as usize],
-            geometry: geometry.clone(),
+            info: vec![Info::default(); layout.shape.superblock_count() as usize],
+            valid: vec![0; layout.array.slot_count().div_ceil(64) as usize],
+            layout: layout.clone(),
         }
     }
 
     /// Bytes of memory of the table.
-    pub(in crate::page) fn memory(geometry: &Geometry) -> u64 {
-        u64::from(geometry.superblock_count()) * size_of::<Info>() as u64 + u64::from(geometry.slot_count()) / 8
+    pub(in crate::page) fn memory(layout: &Layout) -> u64 {
+        let superblocks = u64::from(layout.shape.superblock_count());
+        superblocks * size_of::<Info>() as u64 + u64::from(layout.array.slot_count()) / 8
     }
 
     #[inline]
@@ -126,13 +131,13 @@ impl BlockTable {
 
     #[inline]
     pub(in crate::page) fn mark_valid(&mut self, psn: Psn) {
-        self.mark_valid_in(psn, self.geometry.locate(psn).0);
+        self.mark_valid_in(psn, self.layout.locate(psn).0);
     }
 
     /// The same for a slot whose superblock the caller knows, without a division.
     #[inline]
     pub(in crate::page) fn mark_valid_in(&mut self, psn: Psn, superblock: SuperblockId) {
-        debug_assert!(!self.is_valid(psn) && self.geometry.locate(psn).0 == superblock);
+        debug_assert!(!self.is_valid(psn) && self.layout.locate(psn).0 == superblock);
         self.valid[psn.index() / 64] |= 1 << (psn.index() % 64);
         self.info[superblock.index()].valid += 1;
     }
@@ -142,7 +147,7 @@ impl BlockTable {
     pub(in crate::page) fn mark_invalid(&mut self, psn: Psn) -> SuperblockId {
         assert!(self.is_valid(psn), "{psn} becomes invalid twice");
         self.valid[psn.index() / 64] &= !(1 << (psn.index() % 64));
-        let (superblock, _) = self.geometry.locate(psn);
+        let (superblock, _) = self.layout.locate(psn);
         self.info[superblock.index()].valid -= 1;
         superblock
     }
@@ -170,10 +175,14 @@ impl BlockTable {
     /// The valid slots of a superblock from `offset` on.
     #[inline]
     pub(in crate::page) fn valid_slots(&self, superblock: SuperblockId, offset: u32) -> ValidSlots<'_> {
-        let (first, slots) = (self.geometry.slot(superblock, 0).index(), self.geometry.superblock_slots());
-        let (at, end) = (first + offset as usize, first + slots as usize);
-        let word = if at < end { self.valid[at / 64] & (u64::MAX << (at % 64)) } else { 0 };
-        ValidSlots { words: &self.valid, word, base: at / 64 * 64, end }
+        let slots = self.layout.shape.superblock_slots();
+        let behind = self.layout.unit_end(offset).min(slots);
+        let further = Further { layout: &self.layout, superblock, units: behind..slots };
+        let mut found = ValidSlots { words: &self.valid, word: 0, base: 0, end: 0, further };
+        if offset < slots {
+            found.turn_to(self.layout.slot(superblock, offset).index(), (behind - offset) as usize);
+        }
+        found
     }
 
     /// A program to the superblock starts.
@@ -231,8 +240,40 @@ pub(in crate::page) struct ValidSlots<'a> {
     /// The bits of the present word that are left, and the slot of its first bit.
     word: u64,
     base: usize,
-    /// The slot behind the superblock.
+    /// The slot behind the present unit, or behind the superblock if it lies in one die.
     end: usize,
+    further: Further<'a>,
+}
+
+/// The units of a superblock that follow, by their offsets.
+#[derive(Clone, Debug)]
+struct Further<'a> {
+    layout: &'a Layout,
+    superblock: SuperblockId,
+    units: Range<u32>,
+}
+
+impl ValidSlots<'_> {
+    /// Goes on with so many slots from one on.
+    #[inline]
+    fn turn_to(&mut self, first: usize, slots: usize) {
+        (self.base, self.end) = (first / 64 * 64, first + slots);
+        self.word = self.words[first / 64] & (u64::MAX << (first % 64));
+    }
+
+    /// Goes on with the next unit. Returns false if there is none.
+    #[inline]
+    fn turn_to_next_unit(&mut self) -> bool {
+        let Further { layout, superblock, units } = &mut self.further;
+        if units.start == units.end {
+            return false;
+        }
+        let (first, end) = (layout.slot(*superblock, units.start), layout.unit_end(units.start));
+        let slots = (end - units.start) as usize;
+        units.start = end;
+        self.turn_to(first.index(), slots);
+        true
+    }
 }
 
 impl Iterator for ValidSlots<'_> {
@@ -240,29 +281,38 @@ impl Iterator for ValidSlots<'_> {
 
     #[inline]
     fn next(&mut self) -> Option<Psn> {
-        while self.word == 0 {
-            self.base += 64;
-            if self.base >= self.end {
-                return None;
+        loop {
+            while self.word == 0 {
+                self.base += 64;
+                if self.base < self.end {
+                    self.word = self.words[self.base / 64];
+                } else if !self.turn_to_next_unit() {
+                    return None;
+                }
             }
-            self.word = self.words[self.base / 64];
+            let slot = self.base + self.word.trailing_zeros() as usize;
+            self.word &= self.word - 1;
+            if slot < self.end {
+                return Some(Psn::new(slot as u32));
+            }
+            // What is left of the word belongs to others.
+            self.word = 0;
         }
-        let slot = self.base + self.word.trailing_zeros() as usize;
-        self.word &= self.word - 1;
-        (slot < self.end).then(|| Psn::new(slot as u32))
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use flash::nand::Geometry;
     use proptest::prelude::*;
+
+    use super::*;
 
     proptest! {
         #[test]
         fn valid_slots_are_found_in_order(marks in prop::collection::btree_set(0u32..300, 0..80)) {
             let geometry = Geometry::new(1, 1, 1, 1, 1, 3, 100, 1, 1).expect("small");
-            let mut blocks = BlockTable::new(&geometry);
+            let mut blocks = BlockTable::new(&Layout::in_one_die(geometry));
             marks.iter().for_each(|psn| blocks.mark_valid(Psn::new(*psn)));
             for superblock in 0..3 {
                 let id = SuperblockId::new(superblock);
@@ -271,6 +321,23 @@ mod tests {
                 for offset in 0..=100 {
                     let found: Vec<_> = blocks.valid_slots(id, offset).map(Psn::get).collect();
                     prop_assert_eq!(found, marks.range(first + offset..end).copied().collect::<Vec<_>>());
+                }
+            }
+        }
+
+        #[test]
+        fn valid_slots_of_a_striped_superblock_come_in_the_order_of_its_units(
+            marks in prop::collection::btree_set((0..2u32, 0..72u32), 0..80), parity in any::<bool>()
+        ) {
+            let array = Geometry::new(2, 2, 1, 1, 1, 2, 24, 1, 1).expect("small");
+            let layout = Layout::striped(array, 4, 6, parity).expect("four dies");
+            let mut blocks = BlockTable::new(&layout);
+            marks.iter().for_each(|(id, offset)| blocks.mark_valid(layout.slot(SuperblockId::new(*id), *offset)));
+            for id in 0..2 {
+                for from in 0..=layout.shape.superblock_slots() {
+                    let found = blocks.valid_slots(SuperblockId::new(id), from).map(|psn| layout.locate(psn).1);
+                    let expected = marks.range((id, from)..(id + 1, 0)).map(|(_, offset)| *offset);
+                    prop_assert_eq!(found.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
                 }
             }
         }

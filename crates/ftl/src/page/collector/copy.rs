@@ -41,7 +41,7 @@ impl Collector<'_> {
         let gathered = &all[..room.min(all.len())];
         self.fetch_for_copies(flash, gathered);
         let chosen = &mut self.blocks.pools[pool as usize];
-        let last = self.blocks.geometry.locate(*gathered.last().expect("something to copy")).0;
+        let last = self.blocks.layout.locate(*gathered.last().expect("something to copy")).0;
         let cause = chosen.gc.victims.iter().find(|v| v.superblock == last).map_or(Cause::Gc, |v| v.cause);
         let cause = if self.blocks.planted.is(Sabotage::CopyCharged) { Cause::Host } else { cause };
         chosen.gc.copies += 1;
@@ -69,7 +69,7 @@ impl Collector<'_> {
         (target, stream): (Target, Stream),
         gathered: &[Psn],
     ) -> u32 {
-        let rows = (self.blocks.geometry.row_slots() * self.blocks.shape.one_shot) as usize;
+        let rows = (self.blocks.layout.shape.row_slots() * self.blocks.shape.one_shot) as usize;
         let (mut target, mut rest) = (target, gathered);
         loop {
             let (now, behind) = rest.split_at(rows.min(rest.len()));
@@ -91,9 +91,10 @@ impl Collector<'_> {
         (target, stream): (Target, Stream),
         gathered: &[Psn],
     ) -> u32 {
-        let program = flash.backend.add_program(list, cause, target, stream);
+        let place = self.blocks.layout.target(target.superblock, target.offset);
+        let program = flash.backend.add_program(list, cause, place, stream);
         let pool = self.blocks.pool_of(target.superblock);
-        self.blocks.pass_gate(flash, pool, stream, program);
+        self.blocks.pass_gate(flash, pool, program);
         let newer = self.blocks.planted.is(Sabotage::CopyLooksNewer).then(|| self.mapping.versions.next());
         let mut read = None;
         for psn in gathered {
@@ -104,11 +105,11 @@ impl Collector<'_> {
                 copy = Slot { lpn, version, expected: true, ..copy };
             }
             let to = flash.backend.push_slot(program, copy);
-            let row = self.blocks.geometry.row_of(*psn);
+            let row = self.blocks.layout.array.row_of(*psn);
             let command = match read {
                 Some((command, last)) if last == row => command,
                 _ => {
-                    let command = flash.backend.add_read(list, cause, self.blocks.geometry.locate(*psn).0);
+                    let command = flash.backend.add_read(list, cause, self.blocks.layout.member_at(*psn));
                     flash.backend.depend(command, program);
                     command
                 }
@@ -116,12 +117,10 @@ impl Collector<'_> {
             read = Some((command, row));
             flash.backend.push_slot(command, Slot { psn: *psn, forward: Some(to), ..Slot::default() });
         }
-        if let Some(open) = self.blocks.pools[pool as usize].open(stream) {
-            open.gate = Some(program);
-        }
-        let slots = self.blocks.geometry.slots;
+        self.blocks.set_gate(flash, pool, program);
+        let slots = self.blocks.layout.shape.slots;
         let covered = target.offset + (gathered.len() as u32).div_ceil(slots) * slots;
-        let rows = self.blocks.geometry.row_slots() * self.blocks.shape.one_shot;
+        let rows = self.blocks.layout.shape.row_slots() * self.blocks.shape.one_shot;
         let end = if self.blocks.shape.whole_rows { (target.offset / rows + 1) * rows } else { covered };
         flash.backend.set_padding(program, end - covered);
         if self.blocks.shape.whole_rows { self.blocks.program_end(target.offset) } else { covered }
@@ -130,19 +129,19 @@ impl Collector<'_> {
     /// True if the gathered mapping units can be copied without the bus: whole pages, each to a page of its own plane.
     #[inline]
     pub(in crate::page) fn copies_back(&self, gathered: &[Psn], offset: u32) -> bool {
-        let slots = self.blocks.geometry.slots as usize;
+        let slots = self.blocks.layout.shape.slots as usize;
         self.state.copy_back
             && !self.blocks.shape.whole_rows
             && gathered.len().is_multiple_of(slots)
             && gathered.chunks(slots).enumerate().all(|(i, page)| {
-                let (superblock, first) = self.blocks.geometry.locate(page[0]);
+                let (superblock, first) = self.blocks.layout.locate(page[0]);
                 let to = offset + (i * slots) as u32;
-                first.is_multiple_of(self.blocks.geometry.slots)
+                first.is_multiple_of(self.blocks.layout.shape.slots)
                     && page
                         .iter()
                         .enumerate()
-                        .all(|(j, psn)| *psn == self.blocks.geometry.slot(superblock, first + j as u32))
-                    && self.blocks.geometry.page_and_plane(first).1 == self.blocks.geometry.page_and_plane(to).1
+                        .all(|(j, psn)| *psn == self.blocks.layout.slot(superblock, first + j as u32))
+                    && self.blocks.layout.array.page_and_plane(first).1 == self.blocks.layout.array.page_and_plane(to).1
             })
     }
 
@@ -155,9 +154,10 @@ impl Collector<'_> {
         (target, stream): (Target, Stream),
         gathered: &[Psn],
     ) -> u32 {
-        let command = flash.backend.add_copy_back(list, cause, target, stream);
+        let place = self.blocks.layout.target(target.superblock, target.offset);
+        let command = flash.backend.add_copy_back(list, cause, place, stream);
         let pool = self.blocks.pool_of(target.superblock);
-        self.blocks.pass_gate(flash, pool, stream, command);
+        self.blocks.pass_gate(flash, pool, command);
         for psn in gathered {
             flash.backend.push_slot(command, Slot { psn: *psn, ..Slot::default() });
         }

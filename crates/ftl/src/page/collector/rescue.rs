@@ -42,7 +42,7 @@ impl Collector<'_> {
         if starting || !chosen.free.is_empty() || chosen.open[copies].is_some() || assembles {
             return false;
         }
-        let (media, slots) = (flash.backend.media(), self.blocks.geometry.superblock_slots());
+        let (media, slots) = (flash.backend.media(), self.blocks.layout.shape.superblock_slots());
         let closed = self.blocks.victims[kind].closed(pool);
         let ends = closed.filter_map(|superblock| Some((self.blocks.unwritten_end(media, superblock)?, superblock)));
         if let Some((next, superblock)) = ends.min()
@@ -52,7 +52,7 @@ impl Collector<'_> {
             self.blocks.table.set_state(superblock, State::Open);
             self.blocks.table.set_stream(superblock, copies);
             *self.blocks.pools[pool as usize].open(copies) =
-                Some(Open { superblock, next, mode: Mode::Full, gate: None });
+                Some(Open { superblock, next, mode: Mode::Full });
             return self.empty(flash, pool, victim);
         }
         if kind == Holds::Data
@@ -170,7 +170,7 @@ mod tests {
         let mut rig = small(&[[0, 1], [2, 3]]);
         let ftl = &mut rig.ftl;
         change(ftl);
-        let slots = ftl.blocks.geometry.superblock_slots();
+        let slots = ftl.blocks.layout.shape.superblock_slots();
         full.iter().for_each(|pool| ftl.blocks.pools[*pool].live = ftl.blocks.pools[*pool].limit(slots));
         (0..4).map(|pool| ftl.blocks.helper_pool(pool, false)).collect()
     }

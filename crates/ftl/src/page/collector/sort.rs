@@ -34,7 +34,7 @@ impl Collector<'_> {
             if let Some(stream) = self.filled_stream(pool) {
                 return Some(stream);
             }
-            let end = self.blocks.geometry.superblock_slots();
+            let end = self.blocks.layout.shape.superblock_slots();
             let victims = &self.blocks.pools[pool as usize].gc.victims;
             if let Some(i) = victims.iter().position(|victim| victim.cursor < end) {
                 self.gather_from(flash, pool, i);
@@ -74,7 +74,7 @@ impl Collector<'_> {
     /// Gathers valid slots of a victim for its stream, until they fill a program or the victim has no more.
     fn gather_from(&mut self, flash: &mut Flash<'_>, pool: u32, victim: usize) {
         let (end, victim) =
-            (self.blocks.geometry.superblock_slots(), &self.blocks.pools[pool as usize].gc.victims[victim]);
+            (self.blocks.layout.shape.superblock_slots(), &self.blocks.pools[pool as usize].gc.victims[victim]);
         let (superblock, cursor) = (victim.superblock, victim.cursor);
         let stream = self.writer.stream_of_copies(self.blocks, pool, superblock);
         let room = self.blocks.copy_room(pool, stream) as usize;
@@ -95,7 +95,7 @@ impl Collector<'_> {
         let victims = &mut self.blocks.pools[pool as usize].gc.victims;
         if let Some(victim) = victims.iter_mut().find(|victim| victim.superblock == superblock) {
             match last.filter(|_| is_filled) {
-                Some(last) => victim.cursor = self.blocks.geometry.locate(last).1 + 1,
+                Some(last) => victim.cursor = self.blocks.layout.locate(last).1 + 1,
                 None => victim.cursor = end,
             }
         }

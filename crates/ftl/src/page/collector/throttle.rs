@@ -56,7 +56,7 @@ impl BlockManager {
         let chosen = &self.pools[pool as usize];
         let cheapest = || self.victims[Holds::Data].cheapest(pool).map(|victim| self.table.valid(victim));
         let valid = chosen.gc.victims.last().map(|victim| victim.valid).or_else(cheapest).unwrap_or(0);
-        let slots = i64::from(self.geometry.superblock_slots());
+        let slots = i64::from(self.layout.shape.superblock_slots());
         let balance = (UNIT * i64::from(valid) / (slots - i64::from(valid)).max(1)).min(DEAREST);
         2 * balance * (start + 1 - free) / (start + 1)
     }

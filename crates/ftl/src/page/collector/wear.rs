@@ -23,7 +23,7 @@ impl Collector<'_> {
         let chosen = &mut self.blocks.pools[pool as usize];
         chosen.gc.levelling.since_check += 1;
         // With several streams of copies, victims wait until their copies fill a program, perhaps for ever.
-        let (end, apart) = (self.blocks.geometry.superblock_slots(), !chosen.gc.sorted.is_empty());
+        let (end, apart) = (self.blocks.layout.shape.superblock_slots(), !chosen.gc.sorted.is_empty());
         let collects = chosen.gc.victims.iter().any(|victim| !apart || victim.cursor < end);
         if chosen.gc.levelling.since_check < self.state.wear.check_every || collects || chosen.free.len() < 2 {
             return;
@@ -37,12 +37,14 @@ impl Collector<'_> {
         chosen.gc.levelling.since_check = 0;
         let media = flash.backend.media();
         let Some(worn) = chosen.free.most_worn() else { return };
-        for victim in chosen.gc.victims.iter_mut().filter(|victim| worn > media.erases(victim.superblock) + threshold) {
+        let layout = &self.blocks.layout;
+        let victims = chosen.gc.victims.iter_mut();
+        for victim in victims.filter(|victim| worn > layout.erases(media, victim.superblock) + threshold) {
             victim.cause = Cause::Wear;
         }
         let coldest = |pool| {
             let closed = self.blocks.victims[self.blocks.kind_in(pool)].closed(pool);
-            closed.map(|superblock| (media.erases(superblock), superblock)).min()
+            closed.map(|superblock| (layout.erases(media, superblock), superblock)).min()
         };
         let with_pages = self.blocks.pools_for(Holds::Pages).find(|other| *other == self.blocks.groups + pool);
         let pages = with_pages.and_then(coldest);

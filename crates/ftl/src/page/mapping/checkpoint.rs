@@ -184,7 +184,7 @@ impl Checkpoints {
                 #[cfg(test)]
                 self.stored.entry(version).or_default().push(crate::map_unit::encode(place));
                 let Some(psn) = place else { continue };
-                if Record::is_vouched(words, blocks.geometry.locate(psn).0) {
+                if Record::is_vouched(words, blocks.layout.locate(psn).0) {
                     Record::lead(words, shape.superblocks, psn);
                 }
             }
@@ -193,7 +193,7 @@ impl Checkpoints {
             media.image_is_filled(self.image, version);
         }
         let lpn = Lpn::new(self.first + generation * shape.each + page);
-        Some(PageWrite::of_ftl(lpn, version, blocks.geometry.sectors))
+        Some(PageWrite::of_ftl(lpn, version, blocks.layout.shape.sectors))
     }
 
     /// A page has been programmed. The last makes the checkpoint count, and the one before it garbage.

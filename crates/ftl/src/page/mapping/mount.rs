@@ -34,8 +34,8 @@ impl Mapping {
     pub(in crate::page) fn recover(blocks: &mut BlockManager, config: &PageConfig, media: &Media) -> Self {
         let (planted, units) = (blocks.planted, config.units);
         let mut programmed = Vec::new();
-        for (superblock, found) in recovery::survey(media, planted) {
-            let pool = &mut blocks.pools[blocks.geometry.group_of(superblock) as usize];
+        for (superblock, found) in blocks.layout.survey(media, planted) {
+            let pool = &mut blocks.pools[blocks.layout.shape.group_of(superblock) as usize];
             match found {
                 Found::Bad => blocks.table.set_state(superblock, State::Bad),
                 Found::Erased(erases) => pool.free.push(superblock, erases),
@@ -54,7 +54,7 @@ impl Mapping {
         let copies = (0..=last).map(Stream::copies);
         let of_host = programmed.iter().filter(|(birth, _)| birth.stream.is_host());
         let of_copies = copies.flat_map(|stream| programmed.iter().filter(move |(birth, _)| birth.stream == stream));
-        let originals_first = of_host.chain(of_copies).map(|(_, superblock)| *superblock);
+        let originals_first = of_host.chain(of_copies).flat_map(|(_, superblock)| blocks.layout.members(*superblock));
         let mut found = Map::new(units + pages + trim_pages.count + shape.count());
         let (mut versions, mut checkpoints) = (Versions::default(), None);
         let end = if shape.count() == 0 {
@@ -63,9 +63,9 @@ impl Mapping {
             let search = Search::of(shape, checkpoint::mount::place(config), media, planted);
             search.version().into_iter().for_each(|version| versions.note(version));
             let slots = recovery::slots(media, originals_first);
-            let believed = slots.filter(|psn| search.counts(blocks.geometry.locate(*psn).0, *psn));
+            let believed = slots.filter(|psn| search.counts(blocks.layout.member_at(*psn), *psn));
             let end = recovery::find_newest_of(media, believed, &mut found, &mut versions, planted);
-            let window = blocks.geometry.channels * blocks.program_slots();
+            let window = blocks.layout.array.channels * blocks.program_slots();
             checkpoints = Some(Checkpoints::recover(config, &search, media, window, &mut found));
             end
         };
@@ -73,7 +73,7 @@ impl Mapping {
         let mut found_units = 0;
         for (lpn, psn) in found.first(end) {
             if let Some(later) = found.peek(lpn.index() + AHEAD) {
-                blocks.table.fetch(later, blocks.geometry.locate(later).0);
+                blocks.table.fetch(later, blocks.layout.locate(later).0);
             }
             found_units += u32::from(lpn.get() < units);
             blocks.table.mark_valid(psn);
@@ -82,12 +82,13 @@ impl Mapping {
         }
         for (birth, superblock) in programmed {
             blocks.table.set_stream(superblock, birth.stream);
-            blocks.recall_mode(superblock, media.mode(superblock));
+            blocks.recall_mode(superblock, blocks.layout.mode(media, superblock));
             let forgets = planted.is(Sabotage::StreamForgotten) && birth.stream.number() > 0;
-            if forgets && media.unwritten_from(superblock).is_some() {
+            let unwritten = |member| media.unwritten_from(member).is_some();
+            if forgets && blocks.layout.members(superblock).all(unwritten) {
                 continue;
             }
-            if media.is_failing(superblock) {
+            if blocks.layout.is_failing(media, superblock) {
                 blocks.table.set_failing(superblock);
             }
             blocks.close(superblock);
@@ -214,8 +215,8 @@ mod tests {
                 ftl.blocks.pools[0].open[Stream::COPIES].filter(|open| ftl.blocks.table.valid(open.superblock) > 0)?;
             let spare = |psn: u32| media.spare(Psn::new(psn));
             let twice =
-                |held: Spare| (0..ftl.blocks.geometry.slot_count()).filter(|psn| spare(*psn) == held).count() == 2;
-            let written = (0..open.next).map(|offset| media.spare(ftl.blocks.geometry.slot(open.superblock, offset)));
+                |held: Spare| (0..ftl.blocks.layout.array.slot_count()).filter(|psn| spare(*psn) == held).count() == 2;
+            let written = (0..open.next).map(|offset| media.spare(ftl.blocks.layout.slot(open.superblock, offset)));
             let mut data = written.filter(|spare| matches!(spare, Spare::Data { .. }));
             data.all(twice).then_some(open.superblock)
         };

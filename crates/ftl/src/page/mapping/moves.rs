@@ -47,13 +47,13 @@ impl Mapping {
             return false;
         }
         let target = flash.backend.command(program).target;
-        let copies = blocks.geometry.slot(target.superblock, target.offset).get()..;
+        let copies = blocks.layout.array.slot(target.superblock, target.offset).get()..;
         // An empty range holds no slot.
         let mut slots = 0..0;
         for (to, (_, slot)) in copies.map(Psn::new).zip(flash.backend.slots(program)) {
             if !slots.contains(&slot.psn.get()) {
-                let (superblock, _) = blocks.geometry.locate(slot.psn);
-                slots = blocks.geometry.slots_of(superblock);
+                let (superblock, _) = blocks.layout.locate(slot.psn);
+                slots = blocks.layout.array.slots_of(blocks.layout.member_at(slot.psn));
                 left.push(Left { superblock, slots: 0, valid: 0 });
             }
             let Some(source) = left.last_mut() else { continue };
@@ -76,7 +76,7 @@ impl Mapping {
             }
             entered += valid;
         }
-        blocks.table.add_valid(target.superblock, entered);
+        blocks.table.add_valid(blocks.layout.superblock_of(target.superblock), entered);
         blocks.pools[pool as usize].live += entered;
         true
     }
@@ -106,7 +106,7 @@ mod tests {
         rig.run_until_idle();
         rig.with_ftl(|ftl, flash, _| {
             let closed = |ftl: &PageFtl| {
-                let all = (0..ftl.blocks.geometry.superblock_count()).map(SuperblockId::new);
+                let all = (0..ftl.blocks.layout.shape.superblock_count()).map(SuperblockId::new);
                 let closed = all.filter(|superblock| ftl.blocks.table.state(*superblock) == State::Closed);
                 closed.filter(|superblock| ftl.blocks.table.valid(*superblock) > 4).collect::<Vec<_>>()
             };
@@ -130,7 +130,7 @@ mod tests {
             let mut left = Vec::new();
             assert!(ftl.mapping.enter_copies(&mut ftl.blocks, flash, program, pool, &mut left));
             for (i, (_, slot)) in (0..).zip(flash.backend.slots(program)) {
-                let to = ftl.blocks.geometry.slot(target.superblock, i);
+                let to = ftl.blocks.layout.slot(target.superblock, i);
                 let copy = ([slot.psn, to], (target.superblock, pool));
                 assert!(one_by_one.mapping.enter_copy(&mut one_by_one.blocks, flash.now, slot.lpn, copy.0, copy.1));
             }

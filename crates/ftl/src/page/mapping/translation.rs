@@ -42,11 +42,11 @@ impl Mapping {
         if let Some(image) = state.durable.and_then(|version| flash.backend.media().image(page, version)) {
             image.fetch();
         }
-        let (superblock, _) = blocks.geometry.locate(psn);
+        let (superblock, _) = blocks.layout.locate(psn);
         blocks.table.pin(superblock);
         // The class is that of host reads, because a host may wait for this read.
         let list = flash.backend.open_list(Class::HostRead, Kind::Load as u32);
-        let read = flash.backend.add_read(list, Cause::Map, superblock);
+        let read = flash.backend.add_read(list, Cause::Map, blocks.layout.member_at(psn));
         let lpn = Lpn::new(self.units + page);
         flash.backend.prefetch_read(lpn, psn);
         flash.backend.push_slot(read, Slot { lpn, psn, expected: true, ..Slot::default() });

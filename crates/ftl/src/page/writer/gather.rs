@@ -33,7 +33,7 @@ impl Writer {
         if let Some(pool) = gather.at {
             return pool;
         }
-        let slots = blocks.geometry.superblock_slots();
+        let slots = blocks.layout.shape.superblock_slots();
         let pools = &blocks.pools;
         let turns = (0..blocks.groups).map(|i| blocks.groups + (gather.next + i) % blocks.groups);
         let ready = |pool: &u32| {
@@ -105,7 +105,7 @@ mod tests {
         assert_eq!(ftl.writer.pool_for_page(&ftl.blocks, 0), 4);
         ftl.writer.end_gathering(4);
         // The next pool in turn is full.
-        ftl.blocks.pools[5].live = ftl.blocks.pools[5].limit(ftl.blocks.geometry.superblock_slots());
+        ftl.blocks.pools[5].live = ftl.blocks.pools[5].limit(ftl.blocks.layout.shape.superblock_slots());
         assert_eq!(ftl.writer.pool_for_page(&ftl.blocks, 2), 3);
     }
 }

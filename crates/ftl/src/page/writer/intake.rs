@@ -28,7 +28,7 @@ impl Writer {
 
     /// Begins a write request of an owner in an NVM set, or of the FTL's own.
     pub(in crate::page) fn begin_request(&mut self, blocks: &BlockManager, set: u32) {
-        let (pools, slots) = (&blocks.pools, blocks.geometry.superblock_slots());
+        let (pools, slots) = (&blocks.pools, blocks.layout.shape.superblock_slots());
         self.placer.begin_request(set, |pool| pools[pool as usize].has_room(slots));
     }
 
@@ -41,10 +41,10 @@ impl Writer {
     }
 
     fn note_load_behind_buffer(&mut self, blocks: &BlockManager, pool: u32) {
-        let groups = blocks.geometry.groups();
+        let groups = blocks.layout.shape.groups();
         let die = pool / groups * groups;
         let pools = &blocks.pools[die as usize..][..groups as usize];
-        let busy = pools.iter().map(|pool| pool.queue.under_way).sum::<u32>() >= AT_ONCE
+        let busy = pools.iter().map(|pool| pool.queue.under_way).sum::<u32>() >= AT_ONCE * blocks.layout.dies()
             || pools.iter().any(|pool| !pool.queue.waiting.is_empty());
         (die..die + groups).for_each(|pool| self.placer.set_busy(pool, busy));
     }

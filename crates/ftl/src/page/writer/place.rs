@@ -19,7 +19,7 @@ impl Writer {
         if self.placer.has_policy() && mapping.kind_of(unit.lpn) == Holds::Data {
             return self.place_by_policy(blocks, flash, owners, set, unit);
         }
-        let slots = blocks.geometry.superblock_slots();
+        let slots = blocks.layout.shape.superblock_slots();
         let stripe = blocks.shape.by_program_slots.quotient(unit.lpn.get());
         let home = if mapping.kind_of(unit.lpn) == Holds::Pages {
             self.pool_for_page(blocks, unit.lpn.get() - mapping.units)
@@ -27,7 +27,7 @@ impl Writer {
             0
         };
         let pools = &blocks.pools;
-        let load = |pool: u32| flash.backend.load(pools[pool as usize].die) + pools[pool as usize].in_flight;
+        let load = |pool: u32| blocks.load(flash, pool) + pools[pool as usize].in_flight;
         let lines = blocks.shape.word_line > 1;
         let fills = |pool: u32| lines && pools[pool as usize].queue.each_list().any(|of| of.program.is_some());
         let chosen = match mapping.kind_of(unit.lpn) {

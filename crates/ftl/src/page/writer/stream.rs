@@ -38,8 +38,8 @@ impl Writer {
             return unit;
         };
         let Origin { sectors, queue } = owners.origin(unit.owner);
-        let request = Sectors::new(u64::from(if sectors == 0 { blocks.geometry.sectors } else { sectors }));
-        let (set, is_partial) = (owners.set(unit.owner), !unit.is_whole(blocks.geometry.sectors));
+        let request = Sectors::new(u64::from(if sectors == 0 { blocks.layout.shape.sectors } else { sectors }));
+        let (set, is_partial) = (owners.set(unit.owner), !unit.is_whole(blocks.layout.shape.sectors));
         let write = HostWrite { lpn: unit.lpn, request, queue, set, is_partial, written: 0 };
         PageWrite { stream: Some(streams.of_host(write)), ..unit }
     }

@@ -49,7 +49,7 @@ fn moved(rig: &Rig<PageFtl>) -> u64 {
 
 fn closed(rig: &Rig<PageFtl>) -> u64 {
     let blocks = &rig.ftl.blocks;
-    let all = (0..blocks.geometry.superblock_count()).map(SuperblockId::new);
+    let all = (0..blocks.layout.shape.superblock_count()).map(SuperblockId::new);
     all.filter(|superblock| blocks.table.state(*superblock) == State::Closed).count() as u64
 }
 
@@ -106,9 +106,9 @@ fn a_patrol_finds_the_data_of_a_drive_that_was_off_for_long() {
 #[test]
 fn errors_near_the_limit_of_the_decoder_are_a_reason() {
     let share = |rig: &Rig<PageFtl>| {
-        let (table, geometry) = (&rig.ftl.blocks.table, &rig.ftl.blocks.geometry);
-        let is_closed = |psn: Psn| table.state(geometry.locate(psn).0) == State::Closed;
-        let slots = (0..geometry.slot_count()).map(Psn::new);
+        let (table, layout) = (&rig.ftl.blocks.table, &rig.ftl.blocks.layout);
+        let is_closed = |psn: Psn| table.state(layout.locate(psn).0) == State::Closed;
+        let slots = (0..layout.array.slot_count()).map(Psn::new);
         let valid = slots.filter(|psn| table.is_valid(*psn) && is_closed(*psn));
         let of = |psn| rig.backend.media().page_errors(psn).expect("errors").share_of_limit;
         valid.map(of).fold(0.0, f64::max)

@@ -32,7 +32,7 @@ impl<'a> CollectionPool<'a> {
         self.number
     }
 
-    /// The die of the pool.
+    /// The die of the pool; the first one if superblocks lie in several.
     #[must_use]
     pub fn die(&self) -> DieId {
         self.pool().die
@@ -86,10 +86,10 @@ impl<'a> CollectionPool<'a> {
         self.pool().queue.under_way
     }
 
-    /// Flash commands of the die that wait or are in progress.
+    /// Flash commands of the die, or of the dies that superblocks lie in, that wait or are in progress.
     #[must_use]
     pub fn commands(&self) -> u32 {
-        self.flash.backend.load(self.die())
+        self.blocks.load(self.flash, self.number)
     }
 
     /// The share of mapping units that are valid in the candidate with the fewest; 1 without a candidate.
@@ -97,7 +97,7 @@ impl<'a> CollectionPool<'a> {
     pub fn utilization(&self) -> f64 {
         let victims = &self.blocks.victims[self.blocks.kind_in(self.number)];
         let valid = victims.cheapest(self.number).and_then(|superblock| victims.valid(superblock));
-        valid.map_or(1.0, |valid| f64::from(valid) / f64::from(self.blocks.geometry.superblock_slots()))
+        valid.map_or(1.0, |valid| f64::from(valid) / f64::from(self.blocks.layout.shape.superblock_slots()))
     }
 
     /// The time since the latest request reached the FTL: a read, a write or a discard of the host, or of its write buffer.

@@ -57,7 +57,7 @@ impl PlacementPools<'_> {
     /// All pools with room, the one whose turn is next first. That is the pool of the write before while the program there takes
     /// more, or else the pool behind it.
     pub fn each(&self) -> impl Iterator<Item = PlacementPool<'_>> {
-        let (pools, slots) = (&self.placer.turns[self.set as usize].pools, self.blocks.geometry.superblock_slots());
+        let (pools, slots) = (&self.placer.turns[self.set as usize].pools, self.blocks.layout.shape.superblock_slots());
         let from_next = (0..pools.len()).map(|i| pools[(self.first + i) % pools.len()]);
         let with_room = (0..).zip(from_next).filter(move |(_, pool)| self.blocks.pools[*pool as usize].has_room(slots));
         with_room.map(|(turn, number)| PlacementPool { all: self, number, turn })
@@ -85,14 +85,14 @@ impl PlacementPools<'_> {
     /// The address of the mapping unit.
     #[must_use]
     pub fn address(&self) -> Bytes {
-        Bytes::new(u64::from(self.unit.lpn.get()) * u64::from(self.blocks.geometry.sectors) * SECTOR.get())
+        Bytes::new(u64::from(self.unit.lpn.get()) * u64::from(self.blocks.layout.shape.sectors) * SECTOR.get())
     }
 
     /// The size of the request; of a write of the drive's own, that of a mapping unit.
     #[must_use]
     pub fn request(&self) -> Sectors {
         let Origin { sectors, .. } = self.owners.origin(self.unit.owner);
-        Sectors::new(u64::from(if sectors == 0 { self.blocks.geometry.sectors } else { sectors }))
+        Sectors::new(u64::from(if sectors == 0 { self.blocks.layout.shape.sectors } else { sectors }))
     }
 
     /// The submission queue of the request.
@@ -129,34 +129,34 @@ impl<'a> PlacementPool<'a> {
         self.turn
     }
 
-    /// The die of the pool.
+    /// The die of the pool; the first one if superblocks lie in several.
     #[must_use]
     pub fn die(&self) -> DieId {
         self.pool().die
     }
 
-    /// The channel of the die.
+    /// The channel of that die.
     #[must_use]
     pub fn channel(&self) -> ChannelId {
-        self.all.blocks.geometry.channel_of(self.die())
+        self.all.blocks.layout.array.channel_of(self.die())
     }
 
     /// The number of the pool's plane group in its die.
     #[must_use]
     pub fn group(&self) -> u32 {
-        self.number % self.all.blocks.geometry.groups()
+        self.number % self.all.blocks.layout.shape.groups()
     }
 
-    /// Flash commands of the die that wait or are in progress.
+    /// Flash commands of the die, or of the dies that superblocks lie in, that wait or are in progress.
     #[must_use]
     pub fn commands(&self) -> u32 {
-        self.commands_of(self.die().get())
+        self.all.blocks.load(self.all.flash, self.number)
     }
 
     /// Flash commands of all dies of the channel that wait or are in progress. The time for that grows with the dies of a channel.
     #[must_use]
     pub fn channel_commands(&self) -> u32 {
-        let geometry = &self.all.blocks.geometry;
+        let geometry = &self.all.blocks.layout.array;
         let dies = geometry.die_count() / geometry.channels;
         let first = self.channel().get() * dies;
         (first..first + dies).map(|die| self.commands_of(die)).sum()
@@ -195,7 +195,7 @@ impl<'a> PlacementPool<'a> {
     /// Mapping units for which the pool still has room.
     #[must_use]
     pub fn room(&self) -> u32 {
-        self.pool().limit(self.all.blocks.geometry.superblock_slots()).saturating_sub(self.live())
+        self.pool().limit(self.all.blocks.layout.shape.superblock_slots()).saturating_sub(self.live())
     }
 
     /// True while the pool collects garbage.

@@ -1,0 +1,343 @@
+//! Where the superblocks of this FTL lie in the flash array.
+//!
+//! A superblock has a *member* in each die of a group: a superblock of the array. Its slots go over the members in turn, a *unit*
+//! of slots to each: those of a word line. A *stripe* is one unit of every member. With parity its last unit has no slots of the
+//! superblock: it holds the parity of the others, and the member that has it changes from stripe to stripe.
+//!
+//! ```text
+//! stripe   die 0   die 1   die 2   die 3
+//!      0   P       0       1       2        units of slots, in the order in which they are written
+//!      1   5       P       3       4
+//!      2   7       8       P       6
+//! ```
+//!
+//! In most drives a superblock lies in one die, and is its only member.
+
+use base::units::{DieId, Divisor, Psn, SuperblockId};
+use flash::nand::{Geometry, Media, Mode, Target};
+
+use crate::sabotage::Planted;
+use crate::toolkit::recovery::{self, Found};
+
+/// Where the superblocks of the FTL lie.
+#[derive(Clone, Debug)]
+pub(crate) struct Layout {
+    /// The flash array.
+    pub(crate) array: Geometry,
+    /// The array in the superblocks of the FTL: a die here is a group of dies, and its superblocks have only slots for data.
+    pub(crate) shape: Geometry,
+    /// How superblocks lie on several dies, if they do.
+    pub(crate) striping: Option<Box<Striping>>,
+}
+
+/// How superblocks lie on several dies.
+#[derive(Clone, Debug)]
+pub(crate) struct Striping {
+    /// The dies of a group.
+    pub(crate) dies: Divisor,
+    /// Units of data in a stripe.
+    pub(crate) data_units: Divisor,
+    /// Slots in a unit.
+    pub(crate) unit: Divisor,
+    blocks: Divisor,
+    /// The dies, group by group. Those of a group lie on as many channels as possible.
+    order: Vec<DieId>,
+    /// The place of each die in that order.
+    places: Vec<u32>,
+}
+
+/// The place of a slot in the stripes of its superblock.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct StripePlace {
+    pub(crate) superblock: SuperblockId,
+    pub(crate) stripe: u32,
+    /// The number of its unit in the stripe.
+    pub(crate) unit: u32,
+    /// The slot in the unit.
+    pub(crate) slot: u32,
+}
+
+impl Layout {
+    /// Superblocks that lie in one die.
+    pub(crate) fn in_one_die(array: Geometry) -> Self {
+        Self { shape: array.clone(), array, striping: None }
+    }
+
+    /// Superblocks in groups of so many dies, with units of so many slots; with parity, if there is any. `None` if the dies do not
+    /// form groups, or a superblock of the array is no whole number of units.
+    pub(crate) fn striped(array: Geometry, dies: u32, unit: u32, parity: bool) -> Option<Self> {
+        let data_units = dies.checked_sub(u32::from(parity))?;
+        let fits = data_units > 0
+            && array.die_count().is_multiple_of(dies)
+            && array.superblock_slots().is_multiple_of(unit);
+        if !fits {
+            return None;
+        }
+        if dies == 1 {
+            return Some(Self::in_one_die(array));
+        }
+        let &Geometry { planes, stripe, blocks, pages, slots, sectors, planes_per_unit, .. } = &array;
+        let groups = array.die_count() / dies;
+        let shape = Geometry::new(1, 1, groups, planes, stripe, blocks, pages * data_units, slots, sectors);
+        let shape = shape.ok()?.with_planes_per_unit(planes_per_unit);
+        let of_channel = array.die_count() / array.channels;
+        let order = (0..array.die_count()).map(|n| DieId::new(n % array.channels * of_channel + n / array.channels));
+        let order: Vec<DieId> = order.collect();
+        let mut places = vec![0; order.len()];
+        (0..).zip(&order).for_each(|(place, die)| places[die.index()] = place);
+        let striping = Striping {
+            dies: Divisor::new(dies),
+            data_units: Divisor::new(data_units),
+            unit: Divisor::new(unit),
+            blocks: Divisor::new(blocks),
+            order,
+            places,
+        };
+        Some(Self { array, shape, striping: Some(Box::new(striping)) })
+    }
+
+    /// The dies that a superblock lies in.
+    pub(crate) fn dies(&self) -> u32 {
+        self.striping.as_deref().map_or(1, |striping| striping.dies.get())
+    }
+
+    /// The superblock of a slot, and the slot's offset in it. The slot is none of parity.
+    #[inline]
+    pub(crate) fn locate(&self, psn: Psn) -> (SuperblockId, u32) {
+        match &self.striping {
+            None => self.array.locate(psn),
+            Some(striping) => {
+                let StripePlace { superblock, stripe, unit, slot } = striping.place(&self.array, psn);
+                debug_assert!(unit < striping.data_units.get(), "{psn} holds parity");
+                (superblock, (stripe * striping.data_units.get() + unit) * striping.unit.get() + slot)
+            }
+        }
+    }
+
+    /// The slot at an offset of a superblock.
+    #[inline]
+    pub(crate) fn slot(&self, superblock: SuperblockId, offset: u32) -> Psn {
+        match &self.striping {
+            None => self.array.slot(superblock, offset),
+            Some(striping) => striping.slot(&self.array, striping.place_of(superblock, offset)),
+        }
+    }
+
+    /// The place in the array of the slots from an offset of a superblock on, up to the end of the unit.
+    #[inline]
+    pub(crate) fn target(&self, superblock: SuperblockId, offset: u32) -> Target {
+        match &self.striping {
+            None => Target { superblock, offset },
+            Some(_) => {
+                let (superblock, offset) = self.array.locate(self.slot(superblock, offset));
+                Target { superblock, offset }
+            }
+        }
+    }
+
+    /// The superblock that a member belongs to.
+    #[inline]
+    pub(crate) fn superblock_of(&self, member: SuperblockId) -> SuperblockId {
+        match &self.striping {
+            None => member,
+            Some(striping) => striping.superblock_of(&self.array, member).0,
+        }
+    }
+
+    /// The member of its superblock that a slot lies in.
+    #[inline]
+    pub(crate) fn member_at(&self, psn: Psn) -> SuperblockId {
+        self.array.locate(psn).0
+    }
+
+    /// The members of a superblock.
+    pub(crate) fn members(&self, superblock: SuperblockId) -> impl Iterator<Item = SuperblockId> + Clone + '_ {
+        let (striping, dies) = (self.striping.as_deref(), self.dies());
+        (0..dies).map(move |member| match striping {
+            None => superblock,
+            Some(striping) => striping.member(&self.array, superblock, member),
+        })
+    }
+
+    /// The dies of a group, as `shape` numbers them.
+    pub(crate) fn dies_of(&self, group: DieId) -> impl Iterator<Item = DieId> + '_ {
+        let (striping, dies) = (self.striping.as_deref(), self.dies());
+        (0..dies).map(move |member| match striping {
+            None => group,
+            Some(striping) => striping.order[(group.get() * dies + member) as usize],
+        })
+    }
+
+    /// The groups of some dies, as `shape` numbers them; `None` if a group has only a part of them.
+    pub(crate) fn groups_of(&self, dies: &[DieId]) -> Option<Vec<DieId>> {
+        let Some(striping) = &self.striping else { return Some(dies.to_vec()) };
+        let mut groups: Vec<DieId> =
+            dies.iter().map(|die| DieId::new(striping.dies.quotient(striping.places[die.index()]))).collect();
+        groups.sort_unstable();
+        groups.dedup();
+        let whole = |group: &DieId| self.dies_of(*group).all(|die| dies.contains(&die));
+        groups.iter().all(whole).then_some(groups)
+    }
+
+    /// The offset behind the last slot of a unit, or of the superblock if it lies in one die.
+    pub(crate) fn unit_end(&self, offset: u32) -> u32 {
+        match &self.striping {
+            None => self.shape.superblock_slots(),
+            Some(striping) => (striping.unit.quotient(offset) + 1) * striping.unit.get(),
+        }
+    }
+
+    /// Program/erase cycles of a superblock: those of its most worn member.
+    pub(crate) fn erases(&self, media: &Media, superblock: SuperblockId) -> u32 {
+        match &self.striping {
+            None => media.erases(superblock),
+            Some(_) => self.members(superblock).map(|member| media.erases(member)).max().unwrap_or(0),
+        }
+    }
+
+    /// True if no member has been programmed since its last erase.
+    pub(crate) fn is_erased(&self, media: &Media, superblock: SuperblockId) -> bool {
+        self.members(superblock).all(|member| media.is_erased(member))
+    }
+
+    /// True if a program has failed in a member since its last erase.
+    pub(crate) fn is_failing(&self, media: &Media, superblock: SuperblockId) -> bool {
+        self.members(superblock).any(|member| media.is_failing(member))
+    }
+
+    /// Every superblock with its state: erased if all its members are, and out of use if one is.
+    pub(crate) fn survey(&self, media: &Media, planted: Planted) -> impl Iterator<Item = (SuperblockId, Found)> {
+        let all = (0..self.shape.superblock_count()).map(SuperblockId::new);
+        all.map(move |superblock| {
+            let mut members = self.members(superblock).map(|member| recovery::state_of(media, member, planted));
+            let first = members.next().unwrap_or(Found::Bad);
+            (superblock, members.fold(first, Found::with))
+        })
+    }
+
+    /// The mode in which a superblock was opened.
+    pub(crate) fn mode(&self, media: &Media, superblock: SuperblockId) -> Mode {
+        let programmed = self.members(superblock).find(|member| !media.is_erased(*member));
+        media.mode(programmed.unwrap_or(superblock))
+    }
+}
+
+impl Striping {
+    /// A member, by its number in the group.
+    fn member(&self, array: &Geometry, superblock: SuperblockId, member: u32) -> SuperblockId {
+        let (pool, block) = self.blocks.split(superblock.get());
+        let (group, planes) = (pool / array.groups(), pool % array.groups());
+        let die = self.order[(group * self.dies.get() + member) as usize];
+        SuperblockId::new((die.get() * array.groups() + planes) * self.blocks.get() + block)
+    }
+
+    /// The superblock of a member, and the member's number.
+    fn superblock_of(&self, array: &Geometry, member: SuperblockId) -> (SuperblockId, u32) {
+        let (pool, block) = self.blocks.split(member.get());
+        let (die, planes) = (pool / array.groups(), pool % array.groups());
+        let (group, number) = self.dies.split(self.places[die as usize]);
+        (SuperblockId::new((group * array.groups() + planes) * self.blocks.get() + block), number)
+    }
+
+    /// The place in its stripes of the slot at an offset of a superblock.
+    pub(crate) fn place_of(&self, superblock: SuperblockId, offset: u32) -> StripePlace {
+        let (units, slot) = self.unit.split(offset);
+        let (stripe, unit) = self.data_units.split(units);
+        StripePlace { superblock, stripe, unit, slot }
+    }
+
+    /// The place of a slot in the stripes of its superblock.
+    fn place(&self, array: &Geometry, psn: Psn) -> StripePlace {
+        let (member, offset) = array.locate(psn);
+        let (superblock, number) = self.superblock_of(array, member);
+        let (stripe, slot) = self.unit.split(offset);
+        // The last unit of stripe n lies in member n.
+        let unit = self.dies.split(number + self.dies.get() - self.dies.split(stripe).1 + self.dies.get() - 1).1;
+        StripePlace { superblock, stripe, unit, slot }
+    }
+
+    /// The slot at a place.
+    pub(crate) fn slot(&self, array: &Geometry, place: StripePlace) -> Psn {
+        let StripePlace { superblock, stripe, unit, slot } = place;
+        let member = self.member(array, superblock, self.dies.split(unit + stripe + 1).1);
+        array.slot(member, stripe * self.unit.get() + slot)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn layout() -> impl Strategy<Value = Layout> {
+        let shape = (1..4u32, 1..4u32, 1..3u32, 1..3u32, 1..4u32, 1..4u32, 1..4u32);
+        (shape, any::<prop::sample::Index>(), any::<bool>()).prop_map(
+            |((channels, chips, groups, planes, blocks, word_line, slots), pick, parity)| {
+                let array =
+                    Geometry::new(channels, chips, 2, groups * planes, planes, blocks, 3 * word_line, slots, 8);
+                let array = array.expect("small");
+                let dies: Vec<u32> = (2..=array.die_count()).filter(|dies| array.die_count().is_multiple_of(*dies)).collect();
+                let dies = dies[pick.index(dies.len())];
+                let unit = word_line * array.row_slots();
+                Layout::striped(array, dies, unit, parity).expect("a divisor of the dies")
+            },
+        )
+    }
+
+    proptest! {
+        /// Every slot of the array is a slot of one superblock, or holds parity.
+        #[test]
+        fn slots_are_found_where_they_lie(layout in layout()) {
+            let mut used = vec![false; layout.array.slot_count() as usize];
+            for superblock in (0..layout.shape.superblock_count()).map(SuperblockId::new) {
+                for offset in 0..layout.shape.superblock_slots() {
+                    let psn = layout.slot(superblock, offset);
+                    prop_assert!(!std::mem::replace(&mut used[psn.index()], true));
+                    prop_assert_eq!(layout.locate(psn), (superblock, offset));
+                    let Target { superblock: member, offset: at } = layout.target(superblock, offset);
+                    prop_assert_eq!(layout.array.slot(member, at), psn);
+                    prop_assert_eq!(layout.superblock_of(member), superblock);
+                    prop_assert!(layout.members(superblock).any(|other| other == member));
+                    let die = layout.array.die_of(member);
+                    prop_assert!(layout.dies_of(layout.shape.die_of(superblock)).any(|other| other == die));
+                }
+            }
+            let striping = layout.striping.as_ref().expect("several dies");
+            let parity = striping.dies.get() - striping.data_units.get();
+            let held = used.iter().filter(|used| !**used).count() as u32;
+            prop_assert_eq!(held, layout.array.slot_count() / striping.dies.get() * parity);
+        }
+
+        /// The units of a stripe lie in different dies.
+        #[test]
+        fn no_die_has_two_units_of_a_stripe(layout in layout(), pick in any::<u32>()) {
+            let striping = layout.striping.as_ref().expect("several dies");
+            let superblock = SuperblockId::new(pick % layout.shape.superblock_count());
+            let stripe = pick % (layout.array.superblock_slots() / striping.unit.get());
+            let units = (0..striping.dies.get()).map(|unit| StripePlace { superblock, stripe, unit, slot: 0 });
+            let dies: std::collections::BTreeSet<_> = units
+                .map(|place| layout.array.die_of(layout.member_at(striping.slot(&layout.array, place))))
+                .collect();
+            prop_assert_eq!(dies.len() as u32, striping.dies.get());
+        }
+    }
+
+    #[test]
+    fn parity_moves_from_die_to_die() {
+        let array = Geometry::new(4, 1, 1, 1, 1, 1, 4, 1, 8).expect("small");
+        let layout = Layout::striped(array, 4, 1, true).expect("four dies");
+        let layout = &layout;
+        let places = |die: u32| {
+            (0..3).map(move |stripe| {
+                let psn = layout.array.slot(SuperblockId::new(die), stripe);
+                let striping = layout.striping.as_ref().expect("several dies");
+                let StripePlace { stripe, unit, .. } = striping.place(&layout.array, psn);
+                (unit < 3).then(|| stripe * 3 + unit)
+            })
+        };
+        assert_eq!(places(0).collect::<Vec<_>>(), [None, Some(5), Some(7)]);
+        assert_eq!(places(1).collect::<Vec<_>>(), [Some(0), None, Some(8)]);
+        assert_eq!(places(2).collect::<Vec<_>>(), [Some(1), Some(3), None]);
+        assert_eq!(places(3).collect::<Vec<_>>(), [Some(2), Some(4), Some(6)]);
+    }
+}
