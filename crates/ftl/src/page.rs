@@ -84,11 +84,12 @@ enum Kind {
     Erase,
     Load,
     Patrol,
+    Parity,
 }
 
 impl Kind {
     fn of(list: &List) -> Self {
-        [Self::Read, Self::Write, Self::Copy, Self::Erase, Self::Load, Self::Patrol][list.tag() as usize]
+        [Self::Read, Self::Write, Self::Copy, Self::Erase, Self::Load, Self::Patrol, Self::Parity][list.tag() as usize]
     }
 }
 
@@ -120,7 +121,7 @@ impl PageFtl {
             unmapped_reads: config.unmapped_reads,
             expected: None,
             changed_pools: Vec::new(),
-            reading: DieLists::new(config.geometry.die_count()),
+            reading: DieLists::new(config.layout.array.die_count()),
         }
     }
 
@@ -138,7 +139,7 @@ impl PageFtl {
     }
 
     fn memory(config: &PageConfig) -> u64 {
-        let dies = u64::from(config.geometry.die_count());
+        let dies = u64::from(config.layout.array.die_count());
         let reading = DieLists::<(Handle<List>, Handle<Command>)>::memory(dies);
         let pages = mapping::trim::Trims::memory(&config.trim_pages) + config.checkpoint_pages.memory();
         mapping::memory(config) + pages + BlockManager::memory(config) + Writer::memory(config) + reading

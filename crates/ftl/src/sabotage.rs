@@ -162,6 +162,10 @@ pub enum Sabotage {
     ThrottleWaits,
     /// Superblocks that are due for refresh stay where they are.
     RefreshForgotten,
+    /// Of a superblock in several dies, programs of the first stripe run in any order.
+    OpenedAtOnce,
+    /// A mount believes the rest of a superblock that was being erased.
+    HalfErasedBelieved,
     /// The SLC cache takes more superblocks than its size.
     CacheOverfilled,
     /// A superblock that has been folded and erased still counts as one of the SLC cache.
@@ -180,7 +184,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 84] = [
+    pub const EVERY: [Self; 86] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -258,6 +262,8 @@ impl Sabotage {
         Self::PaceObeyed,
         Self::ThrottleWaits,
         Self::RefreshForgotten,
+        Self::OpenedAtOnce,
+        Self::HalfErasedBelieved,
         Self::CacheOverfilled,
         Self::CacheNeverEmpties,
         Self::SlcModeForgotten,

@@ -112,6 +112,7 @@ const SUSPENDS: &[&str; 1] = &["suspension, AnyTime"];
 const ERRORS: &[&str; 1] = &["bit errors, controllers PerDie"];
 const PLANES: &[&str; 1] = &["planes that read by themselves, Host"];
 const STREAMS: &[&str; 1] = &["streams, Lru, Same"];
+const STRIPES: &[&str; 1] = &["parity in four dies"];
 const POWER_CAP: &[&str; 1] = &["power cap, one program at a time"];
 const SLC_CACHE: &[&str; 1] = &["SLC cache, direct"];
 const BAST: &[&str; 1] = &["Bast, Apart, controllers PerChannel"];
@@ -214,6 +215,9 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::StreamForgotten => vec![at(STREAMS, "power cuts, full")],
         Sabotage::CopyJoinsHost | Sabotage::ParkedForgotten => vec![at(&["streams, one-shot programs"], "integrity")],
         Sabotage::RefreshForgotten => vec![at(&["bit errors, refresh by reads"], "integrity")],
+        Sabotage::OpenedAtOnce | Sabotage::HalfErasedBelieved => {
+            vec![at(STRIPES, "power cuts, full"), at(STRIPES, "power cuts, one after another")]
+        }
         Sabotage::ThrottleWaits => vec![at(&["throttle"], "integrity")],
         Sabotage::CapExceeded => vec![at(POWER_CAP, "books")],
         Sabotage::CapForgotten => vec![at(POWER_CAP, "integrity")],

@@ -58,11 +58,13 @@ pub enum Cause {
     Fold,
     /// Refresh of data whose bit errors have grown, and the patrol reads that look for them.
     Refresh,
+    /// Parity over several dies, and the reads that rebuild a page from it.
+    Parity,
 }
 
 impl Cause {
     /// Number of causes.
-    pub const COUNT: usize = 10;
+    pub const COUNT: usize = 11;
     /// All causes in the order of their discriminants.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Host,
@@ -75,6 +77,7 @@ impl Cause {
         Self::Recovery,
         Self::Fold,
         Self::Refresh,
+        Self::Parity,
     ];
 
     /// True for the data of the host and its padding. All other commands are the FTL's own.
@@ -98,6 +101,7 @@ impl Cause {
             Self::Recovery => "recovery",
             Self::Fold => "fold",
             Self::Refresh => "refresh",
+            Self::Parity => "parity",
         }
     }
 }

@@ -20,6 +20,9 @@ pub enum Spare {
 }
 
 impl Spare {
+    /// Marks the logical number of a slot that holds parity: no mapping unit has so high a number.
+    pub const PARITY: u32 = 1 << 31;
+
     /// Packs into eight bytes. Empty is zero, so that a new drive is memory that the system has not touched yet.
     pub(crate) const fn pack(self) -> u64 {
         match self {

@@ -11,13 +11,17 @@ mod erase;
 mod helper;
 mod idle_timer;
 mod lend;
+pub(super) mod parity;
 pub(super) mod pool;
 mod refresh;
 pub(super) mod reserve;
 pub(super) mod shape;
 pub(super) mod slc_cache;
+mod stripes;
 pub(super) mod table;
 pub(super) mod write_queue;
+
+use std::collections::BTreeMap;
 
 use base::engine::Handle;
 use base::units::{DieId, Lpn, Psn, SuperblockId, Time};
@@ -30,9 +34,10 @@ use super::victim::{UnitVersions, Victims};
 use super::{GcSpec, PageConfig};
 use crate::port::{Flash, Mount};
 use crate::sabotage::{Planted, Sabotage};
-use crate::toolkit::Slots;
+use crate::toolkit::{Gates, Slots};
 
 use idle_timer::IdleTimer;
+use parity::Parity;
 use pool::{ByContent, Holds, Open, Pool, Reserve};
 use refresh::Refresh;
 use shape::ProgramShape;
@@ -65,6 +70,12 @@ pub(super) struct BlockManager {
     idle_collection: Option<IdleTimer>,
     /// The time of the latest completion or answer, for the ages of superblocks.
     pub(super) now: Time,
+    /// The parity of stripes under way, if there is any.
+    parity: Option<Box<Parity>>,
+    /// The latest program of the first stripe of each superblock in several dies.
+    opening: Gates<SuperblockId>,
+    /// The erases of members that superblocks in several dies wait for, and whether any has failed.
+    erasing: BTreeMap<SuperblockId, (u32, bool)>,
     /// A pool may have given up.
     pub(super) gave_up: bool,
     /// Superblocks that were opened since the mount, modulo 2^32.
@@ -105,6 +116,9 @@ impl BlockManager {
             slc_cache: SlcCache::new(config),
             idle_collection: config.gc.idle.map(|idle| IdleTimer::new(idle.after)),
             now: Time::ZERO,
+            parity: config.has_parity().then(Box::default),
+            opening: Gates::default(),
+            erasing: BTreeMap::new(),
             gave_up: false,
             opened: 0,
             planted: from.planted,
@@ -217,6 +231,7 @@ impl BlockManager {
         let Some(current) = self.pools[pool as usize].open(stream) else { return false };
         current.next = next;
         let (superblock, mode) = (current.superblock, current.mode);
+        self.note_advance(superblock, next);
         let full = next == self.slots_in(mode);
         if full {
             *self.pools[pool as usize].open(stream) = None;
@@ -227,6 +242,9 @@ impl BlockManager {
 
     /// Lets a program wait for the program before it in its block, if that one waits for a read: programs of a block run in order.
     pub(super) fn pass_gate(&mut self, flash: &mut Flash<'_>, pool: u32, command: Handle<Command>) {
+        if self.layout.striping.is_some() {
+            return self.pass_gates_of_stripe(flash, pool, command);
+        }
         let member = flash.backend.command(command).target.superblock;
         let gates = &mut self.pools[pool as usize].gates;
         if let Some(gate) = gates.of(member) {
@@ -244,6 +262,12 @@ impl BlockManager {
     /// A program to a superblock has ended.
     pub(super) fn program_done(&mut self, pool: u32, command: Handle<Command>, superblock: SuperblockId) {
         self.pools[pool as usize].gates.done(command);
+        if self.layout.striping.is_some() {
+            self.opening.done(command);
+            if let Some(parity) = &mut self.parity {
+                parity.program_done(superblock, command);
+            }
+        }
         self.release(superblock);
     }
 
@@ -269,6 +293,9 @@ impl BlockManager {
     /// A program failed: the pool writes nothing more to the superblock, empties it and retires it.
     pub(super) fn fail(&mut self, pool: u32, superblock: SuperblockId) {
         self.table.set_failing(superblock);
+        if let Some(parity) = &mut self.parity {
+            parity.give_up(superblock);
+        }
         let streams = if self.planted.is(Sabotage::CopiesGoOn) { 1 } else { usize::MAX };
         for open in self.pools[pool as usize].open.each_mut().take(streams) {
             if open.take_if(|open| open.superblock == superblock).is_some() {
@@ -312,6 +339,9 @@ impl BlockManager {
         }
         let Some(open) = self.pools[pool as usize].open(stream).take() else { return false };
         self.table.set_state(open.superblock, State::Full);
+        if let Some(parity) = &mut self.parity {
+            parity.give_up(open.superblock);
+        }
         if !self.table.has_programs(open.superblock) {
             self.close(open.superblock);
         }

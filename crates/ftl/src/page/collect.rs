@@ -136,14 +136,12 @@ impl PageFtl {
     }
 
     pub(super) fn erase_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        let (mut superblock, mut failed) = (None, false);
-        let mut commands = Commands::of(flash.backend, list);
-        while let Some((_, command)) = commands.next(flash.backend) {
-            superblock = Some(self.blocks.layout.superblock_of(command.target.superblock));
-            failed |= command.failed;
-        }
-        let superblock = superblock.expect("an erase");
+        let handle = flash.backend.list(list).first().expect("an erase");
+        let command = flash.backend.command(handle);
+        let (member, cause, failed) = (command.target.superblock, command.cause, command.failed);
         flash.backend.release(list);
+        let superblock = self.blocks.layout.superblock_of(member);
+        let Some(failed) = self.blocks.end_erase(flash, (member, cause), failed) else { return };
         let pool = self.blocks.pool_of(superblock);
         let group = self.blocks.layout.shape.group_of(superblock);
         let gc = &mut self.blocks.pools[pool as usize].gc;

@@ -59,6 +59,13 @@ pub struct PageConfig {
     pub(crate) options: BTreeMap<String, f64>,
 }
 
+impl PageConfig {
+    /// True if superblocks have parity.
+    pub(crate) fn has_parity(&self) -> bool {
+        self.layout.striping.as_ref().is_some_and(|striping| striping.data_units.get() < striping.dies.get())
+    }
+}
+
 impl Config for PageConfig {
     fn mount(&self, from: &Mount<'_>) -> Box<dyn Ftl> {
         Box::new(PageFtl::mount(self, from))

@@ -19,6 +19,7 @@ impl PageFtl {
             Kind::Erase => self.erase_finished(flash, owners, list),
             Kind::Load => self.load_finished(flash, owners, list),
             Kind::Patrol => self.patrol_finished(flash, owners, list),
+            Kind::Parity => self.parity_finished(flash, owners, list),
         }
         if self.blocks.takes_refresh() {
             self.refresh_due(flash, owners);
@@ -40,6 +41,25 @@ impl PageFtl {
         flash.backend.release(list);
         self.blocks.judge(flash, slot.psn);
         self.unpin(flash, owners, self.blocks.layout.locate(slot.psn).0);
+    }
+
+    fn parity_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
+        let mut pool = None;
+        let mut commands = Commands::of(flash.backend, list);
+        while let Some((handle, command)) = commands.next(flash.backend) {
+            let superblock = self.blocks.layout.superblock_of(command.target.superblock);
+            let here = *pool.get_or_insert(self.blocks.pool_of(superblock));
+            if command.failed {
+                self.blocks.fail(here, superblock);
+            }
+            self.blocks.program_done(here, handle, superblock);
+        }
+        flash.backend.release(list);
+        let Some(pool) = pool else { return };
+        self.blocks.pools[pool as usize].parities -= 1;
+        self.writer.resume(&mut self.blocks, &mut self.mapping, flash, owners, pool);
+        self.start_gc(flash, owners, pool);
+        self.place_unplaced(flash, owners);
     }
 
     /// Starts the refresh of superblocks that are due, as many as may be refreshed at the same time.

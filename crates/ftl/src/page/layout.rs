@@ -14,9 +14,9 @@
 //! In most drives a superblock lies in one die, and is its only member.
 
 use base::units::{DieId, Divisor, Psn, SuperblockId};
-use flash::nand::{Geometry, Media, Mode, Target};
+use flash::nand::{Geometry, Media, Mode, Spare, Target};
 
-use crate::sabotage::Planted;
+use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::recovery::{self, Found};
 
 /// Where the superblocks of the FTL lie.
@@ -101,6 +101,11 @@ impl Layout {
         self.striping.as_deref().map_or(1, |striping| striping.dies.get())
     }
 
+    /// Units of data in a stripe.
+    pub(crate) fn data_units(&self) -> u32 {
+        self.striping.as_deref().map_or(1, |striping| striping.data_units.get())
+    }
+
     /// The superblock of a slot, and the slot's offset in it. The slot is none of parity.
     #[inline]
     pub(crate) fn locate(&self, psn: Psn) -> (SuperblockId, u32) {
@@ -157,6 +162,31 @@ impl Layout {
             None => superblock,
             Some(striping) => striping.member(&self.array, superblock, member),
         })
+    }
+
+    /// The member that is written first.
+    pub(crate) fn first_member(&self, superblock: SuperblockId) -> SuperblockId {
+        self.member_at(self.slot(superblock, 0))
+    }
+
+    /// True if a superblock was being erased when the power was cut: its content had been moved.
+    fn was_being_erased(&self, media: &Media, superblock: SuperblockId) -> bool {
+        let first = self.first_member(superblock);
+        let mut slots = (0..self.array.superblock_slots()).map(|offset| self.array.slot(first, offset));
+        self.striping.is_some()
+            && !media.is_failing(first)
+            && slots.all(|psn| !matches!(media.spare(psn), Spare::Data { .. }))
+    }
+
+    /// The members of a superblock that recovery believes.
+    pub(crate) fn believed<'a>(
+        &'a self,
+        media: &Media,
+        superblock: SuperblockId,
+        planted: Planted,
+    ) -> impl Iterator<Item = SuperblockId> + Clone + 'a {
+        let moved = self.was_being_erased(media, superblock) && !planted.is(Sabotage::HalfErasedBelieved);
+        self.members(superblock).filter(move |_| !moved)
     }
 
     /// The dies of a group, as `shape` numbers them.
@@ -223,6 +253,11 @@ impl Layout {
 }
 
 impl Striping {
+    /// Slots of data in a stripe.
+    pub(crate) const fn stripe_slots(&self) -> u32 {
+        self.data_units.get() * self.unit.get()
+    }
+
     /// A member, by its number in the group.
     fn member(&self, array: &Geometry, superblock: SuperblockId, member: u32) -> SuperblockId {
         let (pool, block) = self.blocks.split(superblock.get());

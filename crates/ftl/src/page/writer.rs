@@ -104,7 +104,7 @@ impl Writer {
     /// for the map unit, because both may wait for them.
     pub(super) fn makes_room(&self, blocks: &BlockManager, mapping: &Mapping, set: u32) -> bool {
         let programming =
-            |set: u32| blocks.sets[set as usize].iter().any(|pool| blocks.pools[*pool as usize].in_flight > 0);
+            |set: u32| blocks.sets[set as usize].iter().any(|pool| blocks.pools[*pool as usize].is_programming());
         let pages = self.set_of_pages();
         programming(set) || (set != pages && (programming(pages) || mapping.awaits_answers()))
     }
@@ -201,6 +201,7 @@ impl Writer {
             Some(assembly) if !is_full(flash, assembly) => assembly,
             // The next row of the word line.
             Some(assembly) => {
+                blocks.cover(flash, assembly.command);
                 blocks.advance(pool, blocks.pools[pool as usize].queue.stream, assembly.end);
                 owners.charge(unit.owner);
                 self.add_program(blocks, mapping, flash, pool, false)
@@ -221,7 +222,8 @@ impl Writer {
         let last_row = || assembly.end == blocks.program_end_in(assembly.mode, assembly.start);
         if (is_full(flash, assembly) && last_row()) || self.is_gathered(blocks, pool, count) {
             self.end_program(blocks, flash, pool);
-            if blocks.pools[pool as usize].queue.open.held {
+            // A list is of one die.
+            if blocks.pools[pool as usize].queue.open.held || blocks.layout.striping.is_some() {
                 self.send(blocks, flash, pool);
             }
         }
@@ -368,6 +370,7 @@ impl Writer {
         flash.backend.set_padding(assembly.command, end - covered);
         // Further rows of a word line stay erased.
         let next = if whole_rows { blocks.program_end_in(assembly.mode, assembly.start) } else { covered };
+        blocks.cover(flash, assembly.command);
         let full = blocks.advance(pool, blocks.pools[pool as usize].queue.stream, next);
         if blocks.kind_in(pool) == Holds::Data {
             self.placer.program_filled(blocks.pools[pool as usize].queue.set, full);
@@ -386,6 +389,7 @@ impl Writer {
             self.note_load(blocks, pool);
             self.count_store(blocks, pool);
             self.firmware.dispatch(flash, list);
+            blocks.store_parity(flash);
         }
     }
 

@@ -118,6 +118,9 @@ pub(crate) fn find_newest_of(
     };
     for psn in slots {
         let Spare::Data { lpn, version } = media.spare(psn) else { continue };
+        if lpn.get() & Spare::PARITY != 0 {
+            continue;
+        }
         if !planted.is(Sabotage::VersionRestarts) {
             versions.note(version);
         }

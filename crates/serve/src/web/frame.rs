@@ -23,6 +23,7 @@ pub(super) const CAUSES: [&str; Cause::COUNT + 1] = [
     "recovery",
     "folding",
     "refresh",
+    "parity",
 ];
 
 /// Observations over which the write amplification is taken: five seconds.

@@ -84,6 +84,7 @@ pub const fn meaning_of_cause(cause: Cause) -> &'static str {
         Cause::Pad => "Filling of a program that has too little data",
         Cause::Fold => "Folding of an SLC cache",
         Cause::Refresh => "Refresh of data whose bit errors have grown, and patrol reads",
+        Cause::Parity => "Parity over several dies, and the reads that rebuild pages from it",
         Cause::Recovery => "Rebuilding of state after power returns, and rescue of data from a failing block",
     }
 }

@@ -15,6 +15,7 @@ mod samples;
 mod slc_cache;
 mod slc_mlc;
 mod streams;
+mod stripes;
 mod suspend;
 mod throttle;
 mod times;
@@ -522,6 +523,7 @@ pub fn settings() -> Vec<Setting> {
     settings = for_every_map(book.settings, Book::errors_for_a_map);
     settings = for_every_map(settings, Book::powers);
     settings.extend(power::of_families());
+    settings = for_every_map(settings, Book::stripes);
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

@@ -10,8 +10,11 @@ use base::prefetch::prefetch;
 
 use crate::nand::{Geometry, Run, Spare};
 
-/// Bytes of a narrow spare area: a version, and a logical number of 24 bits.
+/// Bytes of a narrow spare area: a version, and a logical number of 22 bits or one of parity.
 const NARROW: usize = 7;
+/// The bit of a packed spare area that marks parity, and its place in a narrow one.
+const PARITY: u64 = (Spare::PARITY as u64) << 32;
+const NARROW_PARITY: u64 = 1 << 55;
 /// Sectors of the smallest large slot.
 const LARGE: u32 = 16;
 
@@ -36,7 +39,7 @@ impl Spares {
 
     const fn is_narrow(geometry: &Geometry) -> bool {
         // Logical numbers stay below the number of slots.
-        geometry.sectors >= LARGE && geometry.slot_count() < 1 << 24
+        geometry.sectors >= LARGE && geometry.slot_count() < 1 << 22
     }
 
     #[inline]
@@ -61,6 +64,7 @@ impl Spares {
                 word[..NARROW].copy_from_slice(&bytes[slot * NARROW..][..NARROW]);
                 match u64::from_le_bytes(word) {
                     all if all == u64::MAX >> 8 => u64::MAX,
+                    word if word & NARROW_PARITY != 0 => word ^ NARROW_PARITY | PARITY,
                     word => word,
                 }
             }
@@ -80,9 +84,11 @@ impl Spares {
         match self {
             Self::Wide(words) => words[slot] = word,
             Self::Narrow(bytes) => {
-                if word >> 32 >= 0xFF_FFFF && word != u64::MAX {
+                let narrow = if word & PARITY != 0 && word != u64::MAX { word ^ PARITY | NARROW_PARITY } else { word };
+                if (narrow & !NARROW_PARITY) >> 32 > 1 << 22 && word != u64::MAX {
                     return false;
                 }
+                let word = narrow;
                 bytes[slot * NARROW..][..NARROW].copy_from_slice(&word.to_le_bytes()[..NARROW]);
             }
         }
@@ -143,10 +149,11 @@ mod tests {
 
     proptest! {
         #[test]
-        fn wide_and_narrow_spares_keep_what_is_stored(given in prop::collection::vec((0..32_usize, 0..0xFF_FFFD_u32, any::<u32>()), 0..60)) {
+        fn wide_and_narrow_spares_keep_what_is_stored(given in prop::collection::vec((0..32_usize, 0..1_u32 << 22, any::<bool>(), any::<u32>()), 0..60)) {
             let (mut wide, mut narrow) = (spares(4), spares(16));
             prop_assert!(matches!((&wide, &narrow), (Spares::Wide(_), Spares::Narrow(_))));
-            for (slot, lpn, version) in given {
+            for (slot, lpn, parity, version) in given {
+                let lpn = if parity { lpn | Spare::PARITY } else { lpn };
                 let spare = match version % 5 {
                     0 => Spare::Torn,
                     1 => Spare::Empty,
@@ -169,9 +176,9 @@ mod tests {
     #[test]
     fn a_number_too_large_for_narrow_spares_is_refused() {
         let mut narrow = spares(16);
-        assert!(!narrow.set_word(0, Spare::Data { lpn: Lpn::new(0xFF_FFFE), version: u32::MAX }.pack()));
-        assert!(narrow.set_word(0, Spare::Data { lpn: Lpn::new(0xFF_FFFD), version: u32::MAX }.pack()));
-        assert_eq!(narrow.get(0), Spare::Data { lpn: Lpn::new(0xFF_FFFD), version: u32::MAX });
+        assert!(!narrow.set_word(0, Spare::Data { lpn: Lpn::new(1 << 22), version: u32::MAX }.pack()));
+        assert!(narrow.set_word(0, Spare::Data { lpn: Lpn::new((1 << 22) - 1), version: u32::MAX }.pack()));
+        assert_eq!(narrow.get(0), Spare::Data { lpn: Lpn::new((1 << 22) - 1), version: u32::MAX });
         assert_eq!(narrow.get(1), Spare::Empty);
     }
 }

@@ -4,7 +4,7 @@
 //! Nothing waits for that, so it leaves a mark, and collection looks before it goes on.
 
 use base::units::SuperblockId;
-use flash::backend::Class;
+use flash::backend::{Cause, Class};
 
 use super::BlockManager;
 use super::table::State;
@@ -33,10 +33,12 @@ impl BlockManager {
         }
         gc.erases += 1;
         self.table.set_state(superblock, State::Erasing);
+        self.erase_member(flash, self.layout.first_member(superblock), cause);
+    }
+
+    pub(super) fn erase_member(&self, flash: &mut Flash<'_>, member: SuperblockId, cause: Cause) {
         let list = flash.backend.open_list(Class::Other, Kind::Erase as u32);
-        for member in self.layout.members(superblock) {
-            flash.backend.add_erase(list, cause, member);
-        }
+        flash.backend.add_erase(list, cause, member);
         flash.submit(list);
     }
 

@@ -62,15 +62,23 @@ impl BlockManager {
     }
 
     /// The offset of the first word line from which on a closed superblock is erased, if copies can go there: not behind a torn
-    /// page, not to one in SLC mode, and not to one that lies in several dies.
+    /// page, and not to one in SLC mode. In several dies it is the first stripe that is erased in all of them.
     pub(in crate::page) fn unwritten_end(&self, media: &Media, superblock: SuperblockId) -> Option<u32> {
-        if self.table.mode(superblock) == Mode::Slc || self.layout.striping.is_some() {
+        if self.table.mode(superblock) == Mode::Slc {
             return None;
         }
-        let written = media.unwritten_from(superblock)? * self.layout.shape.row_slots();
-        let next = written.next_multiple_of(self.program_slots());
-        let mut held = (0..written).map(|offset| media.spare(self.layout.slot(superblock, offset)));
-        (next < self.layout.shape.superblock_slots() && !held.any(|spare| spare == Spare::Torn)).then_some(next)
+        let row_slots = self.layout.array.row_slots();
+        let mut written = 0;
+        for member in self.layout.members(superblock) {
+            let end = if media.is_erased(member) { 0 } else { media.unwritten_from(member)? * row_slots };
+            let mut held = (0..end).map(|offset| media.spare(self.layout.array.slot(member, offset)));
+            if held.any(|spare| spare == Spare::Torn) {
+                return None;
+            }
+            written = written.max(end);
+        }
+        let next = written.next_multiple_of(self.program_slots()) * self.layout.data_units();
+        (next < self.layout.shape.superblock_slots()).then_some(next)
     }
 
     /// A copy from another pool has ended here. Its reservation ends; entering the copies counts those that are valid.

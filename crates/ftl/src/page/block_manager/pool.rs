@@ -136,6 +136,8 @@ pub(in crate::page) struct Pool {
     pub(in crate::page) in_flight: u32,
     pub(in crate::page) gc: Collection,
     pub(in crate::page) queue: WriteQueue,
+    /// Lists of parity in progress.
+    pub(in crate::page) parities: u32,
     /// True if garbage collection can free nothing more here.
     pub(in crate::page) stuck: bool,
     /// The stream of copies, or the last of several, which takes copies of any class.
@@ -164,6 +166,7 @@ impl Pool {
             in_flight: 0,
             gc: Collection { sorted, ..Collection::default() },
             queue: WriteQueue::new(count),
+            parities: 0,
             stuck: false,
             copies: if reserve.shared_log { Stream::HOST } else { Stream::copies(count.copies - 1) },
         }
@@ -199,9 +202,14 @@ impl Pool {
         &mut self.gc.sorted[usize::from(stream.number())]
     }
 
-    /// True if a copy or an erase is in progress or waits for the map unit.
+    /// True if a copy, an erase or parity is in progress, or a copy waits for the map unit.
     pub(in crate::page) const fn is_moving(&self) -> bool {
-        self.gc.copies > 0 || self.gc.asked > 0 || self.gc.erases > 0
+        self.gc.copies > 0 || self.gc.asked > 0 || self.gc.erases > 0 || self.parities > 0
+    }
+
+    /// True if a program of the host or of parity is in progress, or a write waits.
+    pub(in crate::page) const fn is_programming(&self) -> bool {
+        self.in_flight > 0 || self.parities > 0
     }
 
     pub(in crate::page) fn open(&mut self, stream: Stream) -> &mut Option<Open> {

@@ -57,6 +57,7 @@ impl Collector<'_> {
         all.drain(..room.min(all.len()));
         *self.blocks.pools[pool as usize].gathered_for(gathered_for) = all;
         self.writer.firmware.dispatch_after(flash, list, Span::ZERO);
+        self.blocks.store_parity(flash);
     }
 
     /// Adds the reads and one program for each row, or for all rows of a one-shot program. Returns the offset behind
@@ -123,6 +124,7 @@ impl Collector<'_> {
         let rows = self.blocks.layout.shape.row_slots() * self.blocks.shape.one_shot;
         let end = if self.blocks.shape.whole_rows { (target.offset / rows + 1) * rows } else { covered };
         flash.backend.set_padding(program, end - covered);
+        self.blocks.cover(flash, program);
         if self.blocks.shape.whole_rows { self.blocks.program_end(target.offset) } else { covered }
     }
 

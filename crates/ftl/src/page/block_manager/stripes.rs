@@ -1,0 +1,67 @@
+//! Superblocks in several dies: the order of their first programs and of their erases.
+//!
+//! A mount must tell a superblock that is being opened from one that is being erased, although in both some members are erased.
+//! So the member that is written first is erased first, alone, and the programs of the first stripe run one after the other. A
+//! superblock whose first member holds no data, while others do, was being erased: its content has been moved.
+
+use base::engine::Handle;
+use base::units::SuperblockId;
+use flash::backend::{Cause, Command};
+
+use super::BlockManager;
+use crate::port::Flash;
+use crate::sabotage::Sabotage;
+
+impl BlockManager {
+    /// Lets a program wait for the program before it in its block, and in the first stripe for the program before it.
+    ///
+    /// Lists are not enough for the former: a controller may begin copies, whose reads are in other dies, before a list of host
+    /// data.
+    pub(super) fn pass_gates_of_stripe(&mut self, flash: &mut Flash<'_>, pool: u32, command: Handle<Command>) {
+        let target = flash.backend.command(command).target;
+        let gates = &mut self.pools[pool as usize].gates;
+        if let Some(gate) = gates.of(target.superblock) {
+            flash.backend.depend(gate, command);
+        }
+        gates.set(target.superblock, command);
+        let is_first = self.layout.striping.as_ref().is_some_and(|striping| target.offset < striping.unit.get());
+        if !is_first || self.planted.is(Sabotage::OpenedAtOnce) {
+            return;
+        }
+        let superblock = self.layout.superblock_of(target.superblock);
+        if let Some(before) = self.opening.of(superblock)
+            && flash.backend.command(before).target.superblock != target.superblock
+        {
+            flash.backend.depend(before, command);
+        }
+        self.opening.set(superblock, command);
+    }
+
+    /// The erase of a member of a superblock has ended; erases the others if it was the first. At the end of the last one, or of the
+    /// first one if it has failed, returns whether any has failed.
+    pub(in crate::page) fn end_erase(
+        &mut self,
+        flash: &mut Flash<'_>,
+        (member, cause): (SuperblockId, Cause),
+        failed: bool,
+    ) -> Option<bool> {
+        let others = self.layout.dies() - 1;
+        let superblock = self.layout.superblock_of(member);
+        if others == 0 || (failed && member == self.layout.first_member(superblock)) {
+            return Some(failed);
+        }
+        if member == self.layout.first_member(superblock) {
+            self.erasing.insert(superblock, (others, false));
+            for other in self.layout.members(superblock).filter(|other| *other != member) {
+                self.erase_member(flash, other, cause);
+            }
+            return None;
+        }
+        let (left, any_failed) = self.erasing.get_mut(&superblock)?;
+        (*left, *any_failed) = (*left - 1, *any_failed | failed);
+        if *left > 0 {
+            return None;
+        }
+        self.erasing.remove(&superblock).map(|(_, failed)| failed)
+    }
+}
