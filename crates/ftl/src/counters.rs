@@ -1,6 +1,8 @@
 //! The counters of an FTL.
 
-use crate::{LogMerges, MergeCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters, map_unit};
+use crate::{
+    LogMerges, MergeCounters, ParityCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters, map_unit,
+};
 
 /// The counters of an FTL; each field belongs to the FTLs that have it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -19,4 +21,6 @@ pub struct Counters {
     pub slc_cache: Option<SlcCacheCounters>,
     /// Refresh's, since the power came on, if there is any.
     pub refresh: Option<RefreshCounters>,
+    /// What parity did, since the power came on, if superblocks have it.
+    pub parity: Option<ParityCounters>,
 }

@@ -49,7 +49,7 @@ pub use page::{
     AgeUnit, CachePoint, Candidate, Candidates, CheckpointSpec, CollectionPolicy, CollectionPool, CopyStreamsSpec,
     Digits, DiscardSpec, FirmwareSpec, GcSpec, HostStreamsSpec, HostWrite, IdleFoldSpec, IdleGcSpec, OverflowPolicy,
     PaceSpec, PageConfig, PageFtl, ParseDigitsError, PlacementPolicy, PlacementPool, PlacementPools, PlacementSpec,
-    RefreshCounters, RefreshSpec, SlcCacheCounters, SlcCacheSpec, StreamCounters, StreamPolicy, StreamsSpec,
+    ParityCounters, RefreshCounters, RefreshSpec, SlcCacheCounters, SlcCacheSpec, StreamCounters, StreamPolicy, StreamsSpec,
     UnmappedReads, VictimPolicy, VictimSpec, register_collection_policy, register_placement_policy,
     register_stream_policy, register_victim_policy,
 };

@@ -23,8 +23,10 @@ mod firmware_spec;
 mod gc_spec;
 mod layout;
 mod mapping;
+mod parity_counters;
 mod prefetch;
 mod read;
+mod rebuild;
 mod refresh_counters;
 mod refresh_spec;
 mod slc_cache_counters;
@@ -61,6 +63,7 @@ pub use gc_spec::{GcSpec, IdleGcSpec};
 pub(crate) use mapping::checkpoint_pages::CheckpointPages;
 pub(crate) use mapping::map_pages::MapPages;
 pub(crate) use mapping::trim_pages::TrimPages;
+pub use parity_counters::ParityCounters;
 pub use refresh_counters::RefreshCounters;
 pub use refresh_spec::RefreshSpec;
 pub use slc_cache_counters::SlcCacheCounters;
@@ -85,11 +88,14 @@ enum Kind {
     Load,
     Patrol,
     Parity,
+    Rebuild,
 }
 
 impl Kind {
     fn of(list: &List) -> Self {
-        [Self::Read, Self::Write, Self::Copy, Self::Erase, Self::Load, Self::Patrol, Self::Parity][list.tag() as usize]
+        let all =
+            [Self::Read, Self::Write, Self::Copy, Self::Erase, Self::Load, Self::Patrol, Self::Parity, Self::Rebuild];
+        all[list.tag() as usize]
     }
 }
 
@@ -263,7 +269,8 @@ impl Ftl for PageFtl {
         let streams = self.writer.streams.as_ref().map(|streams| Box::new(streams.counters.clone()));
         let slc_cache = self.blocks.cache_counters();
         let (map, refresh) = (self.mapping.map_counters(now), self.blocks.refresh_counters());
-        Counters { map, streams, slc_cache, refresh, ..Counters::default() }
+        let parity = self.blocks.parity_counters();
+        Counters { map, streams, slc_cache, refresh, parity, ..Counters::default() }
     }
 
     fn background(&mut self) -> Option<&mut dyn Background> {

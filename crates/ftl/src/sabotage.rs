@@ -166,6 +166,12 @@ pub enum Sabotage {
     OpenedAtOnce,
     /// A mount believes the rest of a superblock that was being erased.
     HalfErasedBelieved,
+    /// Parity does not cover copies.
+    CopiesUncovered,
+    /// A mount leaves stripes without parity.
+    StripesLeftOpen,
+    /// What cannot be read is never rebuilt from parity.
+    NeverRebuilt,
     /// The SLC cache takes more superblocks than its size.
     CacheOverfilled,
     /// A superblock that has been folded and erased still counts as one of the SLC cache.
@@ -184,7 +190,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 86] = [
+    pub const EVERY: [Self; 89] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -264,6 +270,9 @@ impl Sabotage {
         Self::RefreshForgotten,
         Self::OpenedAtOnce,
         Self::HalfErasedBelieved,
+        Self::CopiesUncovered,
+        Self::StripesLeftOpen,
+        Self::NeverRebuilt,
         Self::CacheOverfilled,
         Self::CacheNeverEmpties,
         Self::SlcModeForgotten,

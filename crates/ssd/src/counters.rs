@@ -4,7 +4,9 @@ use base::units::{SECTOR, Span, Time};
 use flash::backend::{Account, Backend, Op};
 use flash::nand::ErrorCounters;
 
-use ftl::{LogMerges, MergeCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters, map_unit};
+use ftl::{
+    LogMerges, MergeCounters, ParityCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters, map_unit,
+};
 
 use crate::PowerCounters;
 
@@ -70,6 +72,8 @@ pub struct Counters {
     pub slc_cache: Option<SlcCacheCounters>,
     /// What refresh did since power-on; `None` without it.
     pub refresh: Option<RefreshCounters>,
+    /// What parity did since power-on; `None` without it.
+    pub parity: Option<ParityCounters>,
     /// Power states, temperature and what the controller spent; `None` without `[power]`.
     pub power: Option<Box<PowerCounters>>,
     /// Free blocks of the FTL.

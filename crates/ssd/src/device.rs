@@ -555,6 +555,7 @@ impl<S: Sector> Drive<S> for Ssd<S> {
             streams: ftl.streams,
             slc_cache: ftl.slc_cache,
             refresh: ftl.refresh,
+            parity: ftl.parity,
             power: self.power_counters(),
             free_blocks: self.ftl.free_blocks(),
             bad_blocks: self.backend.media().bad_blocks(),

@@ -9,6 +9,7 @@ mod log;
 mod map;
 mod merges;
 mod power;
+mod parity;
 mod refresh;
 mod slc;
 mod slc_cache;
@@ -29,6 +30,7 @@ use log::LogStat;
 use map::MapStat;
 use merges::MergeStat;
 use power::PowerStat;
+use parity::ParityStat;
 use refresh::RefreshStat;
 use slc::SlcStat;
 use slc_cache::SlcCacheStat;
@@ -85,6 +87,7 @@ fn names() -> Vec<String> {
     names.extend(of("power", &power::NAMES));
     names.extend(of("slc-cache", &slc_cache::NAMES));
     names.extend(of("refresh", &refresh::NAMES));
+    names.extend(of("parity", &parity::NAMES));
     for group in ["commands", "slots"] {
         names.extend(flash::backend::Op::ALL.into_iter().map(|op| format!("{group}.{}", op.name())));
     }
@@ -92,7 +95,7 @@ fn names() -> Vec<String> {
 }
 
 /// The forms a metric can take.
-pub const HELP: [&str; 37] = [
+pub const HELP: [&str; 38] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
@@ -134,6 +137,7 @@ pub const HELP: [&str; 37] = [
      superblocks (in SLC mode at the end), limit (of them, at that fill)",
     "refresh.STAT of a drive that refreshes data with superblocks (moved), age, reads, errors (superblocks that exceeded \
      that limit), patrol-reads",
+    "parity.STAT of a drive with parity with rebuilt, lost (uncorrectable reads of mapping units)",
     "power.STAT of a drive with [power] with mean (watts), active, idle, states (shares of the time), wakes (requests that found it in a \
      power state), wake-time (their waits), throttled (requests that heat delayed), throttle-time, hottest (degrees \
      Celsius), capped (array operations that waited for the power cap), cap-time",
@@ -176,6 +180,8 @@ enum Name {
     SlcCache(SlcCacheStat),
     /// `refresh.*`: what refresh did.
     Refresh(RefreshStat),
+    /// `parity.*`: what parity did.
+    Parity(ParityStat),
     Power(PowerStat),
     Merges(MergeStat),
     Errors(ErrorStat),
@@ -249,6 +255,7 @@ impl Name {
             ["log", ref stat @ ..] => LogStat::parse(stat).map(Self::Log),
             ["slc", ref stat @ ..] => SlcStat::parse(stat).map(Self::Slc),
             ["refresh", stat] => RefreshStat::parse(stat).map(Self::Refresh),
+            ["parity", stat] => ParityStat::parse(stat).map(Self::Parity),
             ["slc-cache", stat] => SlcCacheStat::parse(stat).map(Self::SlcCache),
             ["power", stat] => PowerStat::parse(stat).map(Self::Power),
             ["errors", stat] => ErrorStat::parse(stat).map(Self::Errors),
@@ -318,6 +325,7 @@ impl Name {
             Self::Slc(stat) => stat.dimension(),
             Self::SlcCache(stat) => stat.dimension(),
             Self::Refresh(stat) => stat.dimension(),
+            Self::Parity(stat) => stat.dimension(),
             Self::Power(stat) => stat.dimension(),
             Self::Errors(stat) => stat.dimension(),
         }
@@ -375,6 +383,7 @@ impl Name {
             Self::Power(stat) => stat.of(summary.power.as_ref()?),
             Self::SlcCache(stat) => Some(stat.of(summary.slc_cache.as_ref()?)),
             Self::Refresh(stat) => Some(stat.of(summary.refresh.as_ref()?)),
+            Self::Parity(stat) => Some(stat.of(summary.parity.as_ref()?)),
             Self::Merges(stat) => Some(stat.of(summary.merges.as_ref()?)),
             Self::Errors(stat) => stat.of(summary.errors.as_ref()?),
             Self::Commands(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.commands)),

@@ -12,6 +12,7 @@ mod log;
 mod map;
 mod merges;
 mod power;
+mod parity;
 mod refresh;
 mod series;
 mod shares;
@@ -51,6 +52,7 @@ pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
 pub use power::{PowerStateSummary, PowerSummary};
+pub use parity::ParitySummary;
 pub use refresh::RefreshSummary;
 pub use series::{CompletedSummary, FlowIntervalSummary, IntervalSummary, SeriesSummary, busy_dies, percentile};
 pub use shares::{mean, share, shares};
@@ -205,6 +207,9 @@ pub struct Summary {
     /// What refresh did, if the drive refreshes data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh: Option<RefreshSummary>,
+    /// What parity did, if superblocks have it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parity: Option<ParitySummary>,
     /// Power states and heat, if the device has `[power]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerSummary>,
@@ -515,6 +520,7 @@ impl Summary {
             streams: counted.streams.as_deref().map(StreamsSummary::new),
             slc_cache: counted.slc_cache.as_ref().map(SlcCacheSummary::new),
             refresh: counted.refresh.as_ref().map(RefreshSummary::new),
+            parity: counted.parity.as_ref().map(ParitySummary::new),
             power: counted.power.as_ref().map(|power| {
                 let joules = (!report.energy.is_empty()).then(|| energy(report.energy).total_j);
                 PowerSummary::new(power, joules, span)

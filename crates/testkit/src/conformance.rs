@@ -181,6 +181,7 @@ macro_rules! checks {
             no_write_overtakes_another: "order", order::order;
             wear_is_bounded: "wear", wear::wear;
             failing_programs_lose_nothing: "program failures", faults::program_failures;
+            failing_reads_lose_nothing: "read failures", faults::read_failures;
             failing_erases_lose_nothing: "erase failures", faults::erase_failures;
             preconditioning_with_faults_loses_nothing: "preconditioning", precondition::precondition;
             power_cuts_of_a_new_drive_lose_nothing: "power cuts, new", power::cuts_of_a_new_drive;

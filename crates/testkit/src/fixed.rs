@@ -76,6 +76,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             streams: None,
             slc_cache: None,
             refresh: None,
+            parity: None,
             free_blocks: 0,
             bad_blocks: 0,
             event_hash: 0,

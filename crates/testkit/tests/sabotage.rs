@@ -218,6 +218,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::OpenedAtOnce | Sabotage::HalfErasedBelieved => {
             vec![at(STRIPES, "power cuts, full"), at(STRIPES, "power cuts, one after another")]
         }
+        Sabotage::CopiesUncovered | Sabotage::NeverRebuilt | Sabotage::StripesLeftOpen => vec![at(STRIPES, "read failures")],
         Sabotage::ThrottleWaits => vec![at(&["throttle"], "integrity")],
         Sabotage::CapExceeded => vec![at(POWER_CAP, "books")],
         Sabotage::CapForgotten => vec![at(POWER_CAP, "integrity")],

@@ -1,7 +1,7 @@
 //! The FTL builds a command list: commands, their slots, and what depends on what.
 
 use base::engine::Handle;
-use base::units::SuperblockId;
+use base::units::{Psn, SuperblockId};
 
 use super::{Backend, Cause, Class, Command, List, Op, Slot, SlotContent, SlotMut, SlotRef};
 use crate::nand::{Mode, SectorMask, Stream, Target};
@@ -118,6 +118,25 @@ impl Backend {
     /// leaves out, and the spare data unless it has its own. `program` waits for `read`.
     pub fn forward(&mut self, read: Handle<Command>, from: SlotRef, program: Handle<Command>, to: SlotRef) {
         self.table.forward(read, from, program, to);
+    }
+
+    /// Gives a slot of a program what a slot of the media holds, in the sectors that its mask leaves out, although it cannot be
+    /// read: the FTL rebuilds it from other slots, whose reads the program waits for. The spare data, too, unless it has its own.
+    pub fn recall(&mut self, psn: Psn, to: SlotRef) {
+        let read = self.media.read(psn, &mut self.payload.scratch);
+        let slot = &mut self.table.slots[to.0 as usize];
+        if !slot.expected {
+            (slot.lpn, slot.version, slot.expected) = (read.lpn, read.version, true);
+        }
+        let mask = slot.mask;
+        if self.payload.is_present() {
+            self.payload.fill_from_scratch(to.0 as usize, !mask);
+        }
+    }
+
+    /// The data of a slot that could not be read has been rebuilt from others.
+    pub fn mend(&mut self, slot: SlotRef) {
+        self.table.slots[slot.0 as usize].lost = false;
     }
 
     /// Lets `second` start only after `first` has finished. They may be of different lists, if the list of `first` is

@@ -157,6 +157,12 @@ impl List {
         self.tag
     }
 
+    /// The class of its commands.
+    #[must_use]
+    pub const fn class(&self) -> Class {
+        self.class
+    }
+
     /// Its first command; the others follow by [`Command::sibling`].
     #[must_use]
     pub const fn first(&self) -> Option<Handle<Command>> {

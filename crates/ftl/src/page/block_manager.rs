@@ -29,6 +29,7 @@ use flash::backend::Command;
 use flash::nand::{Mode, Spare, Stream};
 
 use super::layout::Layout;
+use super::rebuild::Rebuilds;
 use super::streams::StreamCount;
 use super::victim::{UnitVersions, Victims};
 use super::{GcSpec, PageConfig};
@@ -71,7 +72,9 @@ pub(super) struct BlockManager {
     /// The time of the latest completion or answer, for the ages of superblocks.
     pub(super) now: Time,
     /// The parity of stripes under way, if there is any.
-    parity: Option<Box<Parity>>,
+    pub(super) parity: Option<Box<Parity>>,
+    /// The slots that are rebuilt, or have been.
+    pub(super) rebuilds: Rebuilds,
     /// The latest program of the first stripe of each superblock in several dies.
     opening: Gates<SuperblockId>,
     /// The erases of members that superblocks in several dies wait for, and whether any has failed.
@@ -117,6 +120,7 @@ impl BlockManager {
             idle_collection: config.gc.idle.map(|idle| IdleTimer::new(idle.after)),
             now: Time::ZERO,
             parity: config.has_parity().then(Box::default),
+            rebuilds: Rebuilds::default(),
             opening: Gates::default(),
             erasing: BTreeMap::new(),
             gave_up: false,
@@ -339,10 +343,9 @@ impl BlockManager {
         }
         let Some(open) = self.pools[pool as usize].open(stream).take() else { return false };
         self.table.set_state(open.superblock, State::Full);
-        if let Some(parity) = &mut self.parity {
-            parity.give_up(open.superblock);
-        }
-        if !self.table.has_programs(open.superblock) {
+        // Its last stripe is completed with parity, behind which it is closed.
+        let completes = self.parity.as_mut().is_some_and(|parity| parity.complete_early(open.superblock));
+        if !completes && !self.table.has_programs(open.superblock) {
             self.close(open.superblock);
         }
         true

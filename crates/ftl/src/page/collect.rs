@@ -26,7 +26,8 @@ impl PageFtl {
             }
             return;
         }
-        let collects = chosen.gc.active || !chosen.gc.victims.is_empty() || !chosen.gc.failing.is_empty();
+        let waits = !chosen.gc.failing.is_empty() || !chosen.gc.unprotected.is_empty();
+        let collects = chosen.gc.active || !chosen.gc.victims.is_empty() || waits;
         if collects || self.blocks.may_refresh(pool) || self.blocks.next_to_fold(pool).is_some() {
             self.collect(flash, owners, pool);
         }
@@ -73,6 +74,7 @@ impl PageFtl {
 
     pub(super) fn copy_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let mut pools = None;
+        let lost = self.blocks.lost_reads(flash, list);
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
             if command.op == Op::Read {
@@ -97,10 +99,16 @@ impl PageFtl {
             self.fetch_for_end(flash, owners, handle);
             // Mapping units that the map unit is asked for stay pinned until its answer.
             let mut moved = std::mem::take(&mut self.collector.moved);
-            if failed || !self.mapping.enter_copies(&mut self.blocks, flash, handle, here, &mut moved) {
+            if failed || lost.are_any() || !self.mapping.enter_copies(&mut self.blocks, flash, handle, here, &mut moved) {
                 for i in 0..count {
                     let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
+                    let (at, _) = flash.backend.slot(handle, i);
+                    if lost.others && self.blocks.is_rebuilt(slot.psn) {
+                        flash.backend.media_mut().lose(psn);
+                    }
+                    // One that is copied again stays where it is.
                     if torn
+                        || lost.is_again(at)
                         || self.mapping.enter_copy(
                             &mut self.blocks,
                             flash.now,
@@ -122,6 +130,11 @@ impl PageFtl {
                 }
             }
             self.collector.moved = moved;
+        }
+        for superblock in lost.pinned {
+            if self.blocks.table.unpin(superblock) {
+                self.blocks.erase_if_empty(flash, superblock);
+            }
         }
         flash.backend.release(list);
         if let Some((pool, source)) = pools {

@@ -174,6 +174,10 @@ impl Collector<'_> {
                 return true;
             }
         }
+        if let Some(superblock) = self.blocks.next_unprotected(pool) {
+            self.take_victim(pool, superblock, Cause::Recovery);
+            return true;
+        }
         if let Some(due) = self.blocks.next_to_refresh(pool) {
             self.take_victim(pool, due, Cause::Refresh);
             return true;

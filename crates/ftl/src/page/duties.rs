@@ -60,6 +60,12 @@ impl PowerCycle for PageFtl {
     }
 
     fn recover(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
+        self.blocks.complete_stripes(flash);
+        for pool in 0..self.blocks.pools.len() as u32 {
+            if !self.blocks.pools[pool as usize].gc.unprotected.is_empty() {
+                self.start_gc(flash, owners, pool);
+            }
+        }
         let sectors = self.blocks.layout.shape.sectors;
         for unit in self.mapping.stage_stale_pages(flash.backend.media_mut(), sectors) {
             self.write(flash, owners, unit);

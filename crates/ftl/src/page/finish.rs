@@ -6,12 +6,21 @@ use flash::backend::{List, Op};
 
 use super::block_manager::table::State;
 use super::{Kind, PageFtl};
-use crate::port::{Flash, Owners, PageWrite, Service};
+use crate::port::{Flash, Owners, PageWrite, Service, full_mask};
 use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, Programmed};
 
 impl PageFtl {
     pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
+        let kind = Kind::of(flash.backend.list(list));
+        let reads = matches!(kind, Kind::Read | Kind::Load | Kind::Patrol);
+        if !(reads && self.blocks.parity.is_some() && self.begin_rebuild(flash, list)) {
+            self.process(flash, owners, list);
+        }
+    }
+
+    /// Processes a finished list, of whose slots all have been rebuilt that can be.
+    pub(super) fn process(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         match Kind::of(flash.backend.list(list)) {
             Kind::Read => self.read_finished(flash, owners, list),
             Kind::Write => self.write_finished(flash, owners, list),
@@ -20,6 +29,7 @@ impl PageFtl {
             Kind::Load => self.load_finished(flash, owners, list),
             Kind::Patrol => self.patrol_finished(flash, owners, list),
             Kind::Parity => self.parity_finished(flash, owners, list),
+            Kind::Rebuild => self.rebuild_finished(flash, owners, list),
         }
         if self.blocks.takes_refresh() {
             self.refresh_due(flash, owners);
@@ -47,12 +57,22 @@ impl PageFtl {
         let mut pool = None;
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
+            if command.op == Op::Read {
+                let (_, slot) = flash.backend.slot(handle, 0);
+                self.unpin(flash, owners, self.blocks.layout.locate_any(slot.psn));
+                continue;
+            }
             let superblock = self.blocks.layout.superblock_of(command.target.superblock);
             let here = *pool.get_or_insert(self.blocks.pool_of(superblock));
             if command.failed {
                 self.blocks.fail(here, superblock);
             }
+            let stripe = command.target.offset / self.blocks.program_slots();
             self.blocks.program_done(here, handle, superblock);
+            if let Some(parity) = &mut self.blocks.parity {
+                parity.note_stored(superblock, stripe);
+            }
+            self.blocks.erase_if_empty(flash, superblock);
         }
         flash.backend.release(list);
         let Some(pool) = pool else { return };
@@ -96,12 +116,13 @@ impl PageFtl {
 
     fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
+        let lost = self.blocks.lost_reads(flash, list);
         let mut pool = None;
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
             if command.op == Op::Read {
                 let (_, slot) = flash.backend.slot(handle, 0);
-                self.unpin(flash, owners, self.blocks.layout.locate(slot.psn).0);
+                self.unpin(flash, owners, self.blocks.layout.locate_any(slot.psn));
                 continue;
             }
             let (target, count, failed) = (command.target, command.count(), command.failed);
@@ -113,8 +134,9 @@ impl PageFtl {
             }
             self.fetch_for_end(flash, owners, handle);
             for i in 0..count {
+                let (at, _) = flash.backend.slot(handle, i);
                 let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
-                if torn && !self.blocks.planted.is(Sabotage::FailureIgnored) {
+                if lost.is_again(at) || (torn && !self.blocks.planted.is(Sabotage::FailureIgnored)) {
                     // The owner still has the data: the pool writes it again, to another superblock.
                     let stream = self.blocks.table.stream(superblock);
                     self.writer.write_again(
@@ -133,6 +155,9 @@ impl PageFtl {
                 if self.mapping.is_checkpoint(slot.lpn) {
                     self.mapping.checkpoint_stored(&mut self.blocks, flash.backend.media_mut(), &slot, psn);
                     continue;
+                }
+                if lost.others && slot.mask != full_mask(self.blocks.layout.shape.sectors) {
+                    flash.backend.media_mut().lose(psn);
                 }
                 if self.mapping.is_outdated(&slot) {
                     self.blocks.pools[here as usize].live -= 1;

@@ -119,6 +119,11 @@ impl Layout {
         }
     }
 
+    /// The superblock of a slot, which may be one of parity.
+    pub(crate) fn locate_any(&self, psn: Psn) -> SuperblockId {
+        self.superblock_of(self.member_at(psn))
+    }
+
     /// The slot at an offset of a superblock.
     #[inline]
     pub(crate) fn slot(&self, superblock: SuperblockId, offset: u32) -> Psn {
@@ -282,7 +287,7 @@ impl Striping {
     }
 
     /// The place of a slot in the stripes of its superblock.
-    fn place(&self, array: &Geometry, psn: Psn) -> StripePlace {
+    pub(crate) fn place(&self, array: &Geometry, psn: Psn) -> StripePlace {
         let (member, offset) = array.locate(psn);
         let (superblock, number) = self.superblock_of(array, member);
         let (stripe, slot) = self.unit.split(offset);

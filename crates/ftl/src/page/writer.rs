@@ -273,11 +273,15 @@ impl Writer {
     ) {
         let Some(psn) = mapping.rest_of(unit) else { return };
         let list = blocks.pools[pool as usize].queue.open.list.expect("a program is in a list");
-        let (superblock, _) = blocks.layout.locate(psn);
-        if !blocks.planted.is(Sabotage::PinForgotten) {
-            blocks.table.pin(superblock);
+        if blocks.is_rebuilt(psn) {
+            blocks.rebuild_into(flash, list, psn, program);
+        } else {
+            let (superblock, _) = blocks.layout.locate(psn);
+            if !blocks.planted.is(Sabotage::PinForgotten) {
+                blocks.table.pin(superblock);
+            }
+            read_rest(flash, owners, list, (unit, psn), program);
         }
-        read_rest(flash, owners, list, (unit, psn), program);
         if !blocks.planted.is(Sabotage::GateForgotten) {
             blocks.set_gate(flash, pool, program.0);
         }

@@ -8,7 +8,7 @@ use ssd::Status;
 
 use study::metric::Dimension;
 use study::summary::{
-    FAILURES, Latencies, LogSummary, MapSummary, RefreshSummary, SlcCacheSummary, SlcMlcSummary, StreamSummary,
+    FAILURES, Latencies, LogSummary, MapSummary, ParitySummary, RefreshSummary, SlcCacheSummary, SlcMlcSummary, StreamSummary,
     StreamsSummary, Summary, amplifications_differ, mean,
 };
 use study::text::{capacities, count, decimal_bytes, duration, percent, percent_above_zero, rate};
@@ -195,6 +195,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     lines.extend(summary.streams.iter().flat_map(streams));
     lines.extend(summary.slc_cache.as_ref().map(slc_cache));
     lines.extend(summary.refresh.as_ref().map(refresh));
+    lines.extend(summary.parity.as_ref().map(parity));
     lines.extend(summary.power.iter().flat_map(power));
     lines.extend(suspensions(summary));
     lines.extend(retries(summary));
@@ -360,6 +361,12 @@ fn slc_cache(of: &SlcCacheSummary) -> String {
         "SLC cache: {cached} of the host's data, {direct} direct; at the end {} of {} superblocks",
         of.superblocks, of.limit
     )
+}
+
+/// The reads that parity has helped, and those it has not.
+fn parity(of: &ParitySummary) -> String {
+    let ParitySummary { rebuilt, lost } = of;
+    format!("parity: {rebuilt} uncorrectable reads of mapping units rebuilt, {lost} lost")
 }
 
 /// The superblocks that were refreshed, and why.

@@ -262,6 +262,11 @@ const SLC: [Meaning; 25] = [
     ("commands.OP.CAUSE", "Commands of the SLC flash, of one cause"),
 ];
 
+const PARITY: [Meaning; 2] = [
+    ("rebuilt", "Uncorrectable reads of mapping units that were rebuilt from the other dies"),
+    ("lost", "Uncorrectable reads of mapping units that could not be rebuilt"),
+];
+
 const REFRESH: [Meaning; 5] = [
     ("superblocks", "Superblocks whose data was moved, or was being moved at the end"),
     ("age", "Superblocks that had a page beyond `ftl.refresh.age`"),
@@ -348,6 +353,7 @@ pub fn catalogue() -> Vec<Group> {
         group("Merges of superblocks", "drives with `ftl.kind` `hydra`", "merges.", &MERGES),
         group("SLC and MLC flash", "drives with `ftl.kind` `chang`", "slc.", &SLC),
         group("Refresh", "drives with `ftl.refresh`", "refresh.", &REFRESH),
+        group("Parity", "drives with `ftl.parity`", "parity.", &PARITY),
         group("Power and heat", "drives with `[power]`", "power.", &POWER),
         group("SLC cache", "drives with `ftl.slc-cache`", "slc-cache.", &SLC_CACHE),
     ]
@@ -405,7 +411,7 @@ mod tests {
     fn the_catalogue_and_the_help_agree() {
         let listed = listed();
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        for group in ["map", "log", "merges", "slc", "slc-cache", "refresh", "power", "errors"] {
+        for group in ["map", "log", "merges", "slc", "slc-cache", "refresh", "parity", "power", "errors"] {
             let starts = format!("{group}.STAT");
             let help = HELP.iter().find(|line| line.starts_with(&starts)).expect("a line of the help");
             let words: BTreeSet<&str> = help.split(|c| !is_name(c)).collect();

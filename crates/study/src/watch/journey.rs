@@ -35,6 +35,8 @@ pub enum Part {
     Suspended,
     /// Read again: in the array, on the channel and in the error correction for attempts behind the first.
     Retry,
+    /// Rebuilt: all the time of the reads on other dies from which parity gives what could not be read.
+    Rebuild,
     /// Waiting for the power cap, with its die taken.
     PowerCap,
     /// Before the drive takes it: the drive leaves a power state.
@@ -45,7 +47,7 @@ pub enum Part {
 
 impl Part {
     /// The number of parts.
-    pub const COUNT: usize = 16;
+    pub const COUNT: usize = 17;
     /// All parts.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Queue,
@@ -61,6 +63,7 @@ impl Part {
         Self::Decode,
         Self::Suspended,
         Self::Retry,
+        Self::Rebuild,
         Self::PowerCap,
         Self::PowerState,
         Self::Throttle,
@@ -88,6 +91,7 @@ impl Part {
             Self::Decode => "decode",
             Self::Suspended => "suspended",
             Self::Retry => "retry",
+            Self::Rebuild => "rebuild",
             Self::PowerCap => "power-cap",
             Self::PowerState => "power-state",
             Self::Throttle => "throttle",

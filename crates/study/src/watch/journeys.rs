@@ -191,6 +191,9 @@ impl Journeys {
                 let last = track.legs.last().map_or(track.ready, |leg| leg.until);
                 let rest = if track.out { track.decoding() } else { Part::Die };
                 fill(&mut track.legs, last, moment.at, rest, None);
+                if moment.command.cause == Cause::Parity {
+                    track.legs.iter_mut().for_each(|leg| leg.part = Part::Rebuild);
+                }
                 let (list, own) = (track.list as usize, track.behind);
                 let before = self.lists[list].before(&self.tracks[number]);
                 self.tracks.finish(number, before);

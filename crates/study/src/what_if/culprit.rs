@@ -93,6 +93,7 @@ impl Culprit {
                 | Part::Transfer
                 | Part::Decode
                 | Part::Retry
+                | Part::Rebuild
                 | Part::PowerCap
                 | Part::PowerState
                 | Part::Throttle => &[0.0; Cause::COUNT],

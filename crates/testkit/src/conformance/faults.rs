@@ -1,8 +1,10 @@
 //! Faults: each of the first programs and of the first erases fails in a run of its own. A second operation fails a
-//! little later, and the power fails in between, with torn pages beside the failed ones. No data is lost.
+//! little later, and the power fails in between, with torn pages beside the failed ones. No data is lost. With parity, reads
+//! fail as well.
 
 use base::engine::Rng;
 use flash::nand::Faults;
+use ssd::Drive;
 
 use super::{Trial, Work, script};
 
@@ -12,6 +14,37 @@ pub(super) fn program_failures(trial: &Trial<'_>) -> Work {
 
 pub(super) fn erase_failures(trial: &Trial<'_>) -> Work {
     each(trial, |faults, nth| faults.fail_erase(nth))
+}
+
+/// Each of the first reads of a drive with parity fails for good, and another one a little later. No data is lost, and what is
+/// counted as rebuilt is no copy of unreadable data.
+pub(super) fn read_failures(trial: &Trial<'_>) -> Work {
+    let mut work = Work::default();
+    if !trial.resolved.ftl.parity {
+        return work;
+    }
+    let mut rebuilt = 0;
+    for nth in 0..trial.effort.failures {
+        let seed = trial.seed ^ nth << 32;
+        let mut rng = Rng::stream(seed, "conformance.faults");
+        let mut host = if rng.chance(0.5) { trial.filled() } else { trial.host() };
+        let script = script::random(seed, trial.capacity(), trial.effort.cut_requests * 2);
+        let (before, after) = script.split_at(rng.below(script.len() as u64) as usize);
+        script::play(&mut host, before);
+        host.cut();
+        host.run_until_idle();
+        host.ssd_mut().media_mut().faults_mut().fail_read(rng.below(20 * (nth + 1)));
+        script::play(&mut host, after);
+        host.run_until_idle();
+        host.audit();
+        let counters = host.ssd().counters();
+        let parity = counters.parity.expect("parity counts");
+        assert_eq!((parity.lost, counters.unreadable_copies), (0, 0), "reads that were not rebuilt, and copies of them");
+        rebuilt += parity.rebuilt;
+        work += Work { failures: 1, ..Work::of(&host) };
+    }
+    assert!(rebuilt > 0, "no read failed: the check proves nothing");
+    work
 }
 
 fn each(trial: &Trial<'_>, fail: impl Fn(&mut Faults, u64)) -> Work {

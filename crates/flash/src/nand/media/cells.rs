@@ -230,7 +230,7 @@ impl Media {
 
     /// The data of a slot has turned out to be uncorrectable.
     #[cold]
-    pub(crate) fn lose(&mut self, psn: Psn) {
+    pub fn lose(&mut self, psn: Psn) {
         if self.unreadable.insert(psn.get()) {
             self.store_change(psn, 1);
         }

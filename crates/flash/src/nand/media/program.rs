@@ -12,6 +12,11 @@ impl Media {
         self.unreadable_copies
     }
 
+    /// So many of the slots programmed with unreadable data are made again: they count no longer.
+    pub const fn withdraw_unreadable_copies(&mut self, slots: u64) {
+        self.unreadable_copies -= slots;
+    }
+
     /// Programs pages from `target` on. `spare_of(i)` returns the spare area of the i-th of `count` slots, and
     /// whether its data is known to be lost; the rest of the last page is padding. Returns true if no page failed;
     /// the slots of a failed page are torn.

@@ -35,6 +35,8 @@ pub(in crate::page) struct Collection {
     pub(in crate::page) erases: u32,
     /// Failing superblocks to be emptied.
     pub(in crate::page) failing: Vec<SuperblockId>,
+    /// Superblocks to be emptied because a power cut has torn the parity of a stripe.
+    pub(in crate::page) unprotected: Vec<SuperblockId>,
     pub(in crate::page) levelling: Levelling,
 }
 

@@ -7,14 +7,16 @@
 use std::collections::BTreeMap;
 
 use base::engine::Handle;
-use base::units::{Lpn, SuperblockId};
-use flash::backend::{Cause, Class, Command, Slot};
+use base::units::{Lpn, Psn, SuperblockId};
+use flash::backend::{Cause, Class, Command, List, Slot};
 use flash::nand::{Spare, Target};
 
 use super::BlockManager;
+use super::table::State;
 use crate::page::Kind;
 use crate::page::layout::StripePlace;
 use crate::port::Flash;
+use crate::sabotage::Sabotage;
 
 /// The parity that gathers.
 #[derive(Clone, Debug, Default)]
@@ -23,6 +25,8 @@ pub(in crate::page) struct Parity {
     open: BTreeMap<SuperblockId, OpenStripe>,
     /// Superblocks whose stripe is complete, and its number.
     complete: Vec<(SuperblockId, u32)>,
+    /// Stripes whose parity is being programmed.
+    stored: Vec<(SuperblockId, u32)>,
 }
 
 /// A stripe that is being written.
@@ -64,6 +68,17 @@ impl Parity {
         stripe
     }
 
+    /// True if the parity of a stripe is in RAM: the stripe is being written, or its parity is.
+    pub(in crate::page) fn is_in_ram(&self, superblock: SuperblockId, stripe: u32) -> bool {
+        self.open.get(&superblock).is_some_and(|open| open.number == stripe)
+            || self.stored.contains(&(superblock, stripe))
+    }
+
+    /// The parity of a stripe has been programmed.
+    pub(in crate::page) fn note_stored(&mut self, superblock: SuperblockId, stripe: u32) {
+        self.stored.retain(|other| *other != (superblock, stripe));
+    }
+
     /// A program of a superblock has ended.
     pub(super) fn program_done(&mut self, superblock: SuperblockId, program: Handle<Command>) {
         if let Some(stripe) = self.open.get_mut(&superblock) {
@@ -71,7 +86,14 @@ impl Parity {
         }
     }
 
-    /// A superblock has been closed, or a program of it has failed: its last stripe has no parity.
+    /// A superblock is closed before its stripe is complete: the stripe ends here. Returns false if it has none.
+    pub(super) fn complete_early(&mut self, superblock: SuperblockId) -> bool {
+        let number = self.open.get(&superblock).map(|stripe| stripe.number);
+        self.complete.extend(number.map(|number| (superblock, number)));
+        number.is_some()
+    }
+
+    /// A program of a superblock has failed: its last stripe has no parity.
     pub(super) fn give_up(&mut self, superblock: SuperblockId) {
         self.open.remove(&superblock);
         self.complete.retain(|(other, _)| *other != superblock);
@@ -90,6 +112,9 @@ impl BlockManager {
         }
         let stripe = parity.add(superblock, (number, striping.unit.get()), program);
         for (i, (_, slot)) in (first as usize..).zip(flash.backend.slots(program)) {
+            if !slot.expected && self.planted.is(Sabotage::CopiesUncovered) {
+                continue;
+            }
             let media = flash.backend.media();
             // The spare area of a copy is that of its source.
             let known = Spare::Data { lpn: slot.lpn, version: slot.version };
@@ -117,14 +142,29 @@ impl BlockManager {
 
     #[inline(never)]
     fn store_parity_of(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, number: u32) {
+        let Some(stripe) = self.parity.as_mut().and_then(|parity| parity.open.remove(&superblock)) else { return };
+        let list = flash.backend.open_list(Class::Other, Kind::Parity as u32);
+        // The programs of the first stripe run one after the other anyway.
+        let before = if number > 0 { &stripe.programs[..] } else { &[] };
+        self.program_parity(flash, list, (superblock, number), &stripe.content, before);
+    }
+
+    /// Adds the programs of the parity of a stripe to a list, behind other commands, and submits it.
+    fn program_parity(
+        &mut self,
+        flash: &mut Flash<'_>,
+        list: Handle<List>,
+        (superblock, number): (SuperblockId, u32),
+        content: &[SlotParity],
+        behind: &[Handle<Command>],
+    ) {
         let (Some(parity), Some(striping)) = (&mut self.parity, &self.layout.striping) else { return };
-        let Some(stripe) = parity.open.remove(&superblock) else { return };
+        parity.stored.push((superblock, number));
         let place = StripePlace { superblock, stripe: number, unit: striping.data_units.get(), slot: 0 };
         let (member, offset) = self.layout.array.locate(striping.slot(&self.layout.array, place));
         let (pool, stream) = (self.pool_of(superblock), self.table.stream(superblock));
-        let list = flash.backend.open_list(Class::Other, Kind::Parity as u32);
         let rows = self.layout.array.row_slots() * self.shape.one_shot;
-        for (from, slots) in (offset..).step_by(rows as usize).zip(stripe.content.chunks(rows as usize)) {
+        for (from, slots) in (offset..).step_by(rows as usize).zip(content.chunks(rows as usize)) {
             let target = Target { superblock: member, offset: from };
             let program = flash.backend.add_program(list, Cause::Parity, target, stream);
             for SlotParity { lpn, version } in slots {
@@ -132,13 +172,79 @@ impl BlockManager {
                 flash.backend.push_slot(program, Slot { lpn, version: *version, expected: true, ..Slot::default() });
             }
             self.pass_gate(flash, pool, program);
-            // The programs of the first stripe run one after the other anyway.
-            if from == offset && number > 0 {
-                stripe.programs.iter().for_each(|before| flash.backend.depend(*before, program));
+            if from == offset {
+                behind.iter().for_each(|before| flash.backend.depend(*before, program));
             }
             self.table.begin_program(superblock);
         }
         self.pools[pool as usize].parities += 1;
         flash.submit(list);
+    }
+
+    /// Completes the stripes that a power cut has left without parity: reads what they hold, and programs it. What has a torn page
+    /// of parity is moved.
+    pub(in crate::page) fn complete_stripes(&mut self, flash: &mut Flash<'_>) {
+        if self.parity.is_none() || self.planted.is(Sabotage::StripesLeftOpen) {
+            return;
+        }
+        for superblock in (0..self.layout.shape.superblock_count()).map(SuperblockId::new) {
+            if self.table.state(superblock) == State::Closed && !self.table.is_failing(superblock) {
+                self.complete_stripes_of(flash, superblock);
+            }
+        }
+    }
+
+    /// The next superblock of a pool that has a stripe without parity, if its data finds a place.
+    pub(in crate::page) fn next_unprotected(&mut self, pool: u32) -> Option<SuperblockId> {
+        while let Some(superblock) = self.pools[pool as usize].gc.unprotected.last().copied() {
+            let is_closed = self.table.state(superblock) == State::Closed;
+            let free = self.pools[pool as usize].free.len();
+            if is_closed && !self.copies_fit(pool, free, self.table.valid(superblock)) {
+                return None;
+            }
+            self.pools[pool as usize].gc.unprotected.pop();
+            if is_closed {
+                return Some(superblock);
+            }
+        }
+        None
+    }
+
+    fn complete_stripes_of(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId) {
+        let Some(striping) = self.layout.striping.clone() else { return };
+        let (array, media) = (self.layout.array.clone(), flash.backend.media());
+        let slot_at = |place| striping.slot(&array, place);
+        let is_data = |psn: &Psn| matches!(media.spare(*psn), Spare::Data { .. });
+        let mut incomplete = Vec::new();
+        for stripe in 0..array.superblock_slots() / striping.unit.get() {
+            let place = StripePlace { superblock, stripe, unit: striping.data_units.get(), slot: 0 };
+            let parity = media.spare(slot_at(place));
+            if matches!(parity, Spare::Data { .. }) {
+                continue;
+            }
+            let units = (0..striping.data_units.get()).flat_map(|unit| {
+                (0..striping.unit.get()).map(move |slot| StripePlace { unit, slot, ..place })
+            });
+            let held: Vec<(u32, Psn)> =
+                units.map(|place| (place.slot, slot_at(place))).filter(|(_, psn)| is_data(psn)).collect();
+            if held.iter().any(|(_, psn)| self.table.is_valid(*psn)) {
+                if parity == Spare::Torn {
+                    let pool = self.pool_of(superblock);
+                    self.pools[pool as usize].gc.unprotected.push(superblock);
+                    return;
+                }
+                incomplete.push((stripe, held));
+            }
+        }
+        for (stripe, held) in incomplete {
+            let mut content = vec![SlotParity::default(); striping.unit.get() as usize];
+            for (slot, psn) in &held {
+                content[*slot as usize] = content[*slot as usize].with(flash.backend.media().spare(*psn));
+            }
+            let list = flash.backend.open_list(Class::Other, Kind::Parity as u32);
+            let reads = self.add_reads(flash, list, held.into_iter().map(|(_, psn)| psn), |read| read);
+            self.table.pin_times(superblock, reads.len() as u32);
+            self.program_parity(flash, list, (superblock, stripe), &content, &reads);
+        }
     }
 }

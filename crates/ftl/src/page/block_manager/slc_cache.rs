@@ -242,6 +242,9 @@ impl BlockManager {
     /// A victim has been erased or retired.
     pub(in crate::page) fn note_gone(&mut self, pool: u32, superblock: SuperblockId) {
         self.note_refreshed(superblock);
+        if !self.rebuilds.unreadable.is_empty() {
+            self.forget_unreadable(superblock);
+        }
         let gone = u32::from(!self.planted.is(Sabotage::CacheNeverEmpties));
         if let Some(cache) = self.cache_of(pool, superblock) {
             let level = &mut cache.levels[pool as usize];

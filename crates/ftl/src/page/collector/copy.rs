@@ -106,6 +106,10 @@ impl Collector<'_> {
                 copy = Slot { lpn, version, expected: true, ..copy };
             }
             let to = flash.backend.push_slot(program, copy);
+            if self.blocks.is_rebuilt(*psn) {
+                self.blocks.rebuild_into(flash, list, *psn, (program, to));
+                continue;
+            }
             let row = self.blocks.layout.array.row_of(*psn);
             let command = match read {
                 Some((command, last)) if last == row => command,

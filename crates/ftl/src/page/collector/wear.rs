@@ -16,10 +16,13 @@ impl Collector<'_> {
     /// Checks, every `check_every` erases, whether the least worn superblock with data lags too far behind the most
     /// worn free one. If so, moves its data there.
     pub(in crate::page) fn level_wear(&mut self, flash: &mut Flash<'_>, pool: u32) {
-        let Some(threshold) = self.state.wear.threshold.filter(|_| !self.blocks.planted.is(Sabotage::NeverLevels))
-        else {
-            return;
-        };
+        if let Some(threshold) = self.state.wear.threshold.filter(|_| !self.blocks.planted.is(Sabotage::NeverLevels)) {
+            self.level(flash, pool, threshold);
+            self.blocks.store_parity(flash);
+        }
+    }
+
+    fn level(&mut self, flash: &Flash<'_>, pool: u32, threshold: u32) {
         let chosen = &mut self.blocks.pools[pool as usize];
         chosen.gc.levelling.since_check += 1;
         // With several streams of copies, victims wait until their copies fill a program, perhaps for ever.

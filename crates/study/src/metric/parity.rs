@@ -1,0 +1,25 @@
+//! The metrics of parity by name.
+
+use super::dimension::Dimension;
+use crate::summary::ParitySummary;
+
+/// The names.
+pub(super) const NAMES: [&str; 2] = ["rebuilt", "lost"];
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct ParityStat(&'static str);
+
+impl ParityStat {
+    /// The metric whose name has this part after `parity`.
+    pub(super) fn parse(name: &str) -> Option<Self> {
+        NAMES.into_iter().find(|known| *known == name).map(Self)
+    }
+
+    pub(super) const fn dimension(&self) -> Dimension {
+        Dimension::Count
+    }
+
+    pub(super) fn of(&self, of: &ParitySummary) -> f64 {
+        (if self.0 == "rebuilt" { of.rebuilt } else { of.lost }) as f64
+    }
+}
