@@ -1,7 +1,8 @@
 //! The counters of an FTL.
 
 use crate::{
-    LogMerges, MergeCounters, ParityCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters, map_unit,
+    LogMerges, MergeCounters, ParityCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters,
+    map_unit,
 };
 
 /// The counters of an FTL; each field belongs to the FTLs that have it.

@@ -51,6 +51,7 @@ use crate::toolkit::DieLists;
 use block_manager::BlockManager;
 use collector::{Collector, CollectorState};
 use mapping::Mapping;
+use rebuild::Rebuild;
 use writer::Writer;
 
 pub use checkpoint_spec::CheckpointSpec;
@@ -111,6 +112,8 @@ pub struct PageFtl {
     expected: Option<Handle<Command>>,
     /// Pools that answers of the map unit have changed.
     changed_pools: Vec<u32>,
+    /// Finished reads that wait for slots to be rebuilt.
+    rebuilding: Vec<Rebuild>,
     /// The open read lists of the present request, by die.
     reading: DieLists<(Handle<List>, Handle<Command>)>,
 }
@@ -127,6 +130,7 @@ impl PageFtl {
             unmapped_reads: config.unmapped_reads,
             expected: None,
             changed_pools: Vec::new(),
+            rebuilding: Vec::new(),
             reading: DieLists::new(config.layout.array.die_count()),
         }
     }

@@ -5,7 +5,8 @@ use flash::backend::{Account, Backend, Op};
 use flash::nand::ErrorCounters;
 
 use ftl::{
-    LogMerges, MergeCounters, ParityCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters, map_unit,
+    LogMerges, MergeCounters, ParityCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters,
+    map_unit,
 };
 
 use crate::PowerCounters;

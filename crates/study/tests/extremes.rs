@@ -380,6 +380,7 @@ fn every_number_of_a_device_is_refused_or_runs() {
                  [flash.custom-part]\n{PART}{SLC_MODE}"
             ),
         ),
+        ("parity", page("", "superblock-dies = 2, parity = true", "")),
         (
             "power and heat",
             page(

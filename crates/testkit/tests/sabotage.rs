@@ -112,7 +112,7 @@ const SUSPENDS: &[&str; 1] = &["suspension, AnyTime"];
 const ERRORS: &[&str; 1] = &["bit errors, controllers PerDie"];
 const PLANES: &[&str; 1] = &["planes that read by themselves, Host"];
 const STREAMS: &[&str; 1] = &["streams, Lru, Same"];
-const STRIPES: &[&str; 1] = &["parity in four dies"];
+const PARITY: &[&str; 1] = &["parity in four dies"];
 const POWER_CAP: &[&str; 1] = &["power cap, one program at a time"];
 const SLC_CACHE: &[&str; 1] = &["SLC cache, direct"];
 const BAST: &[&str; 1] = &["Bast, Apart, controllers PerChannel"];
@@ -215,10 +215,12 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::StreamForgotten => vec![at(STREAMS, "power cuts, full")],
         Sabotage::CopyJoinsHost | Sabotage::ParkedForgotten => vec![at(&["streams, one-shot programs"], "integrity")],
         Sabotage::RefreshForgotten => vec![at(&["bit errors, refresh by reads"], "integrity")],
-        Sabotage::OpenedAtOnce | Sabotage::HalfErasedBelieved => {
-            vec![at(STRIPES, "power cuts, full"), at(STRIPES, "power cuts, one after another")]
+        Sabotage::OpenedAtOnce => vec![at(&["parity in 2 dies, suspension"], "power cuts, full")],
+        Sabotage::HalfErasedBelieved => {
+            vec![at(PARITY, "power cuts, full"), at(PARITY, "power cuts, one after another")]
         }
-        Sabotage::CopiesUncovered | Sabotage::NeverRebuilt | Sabotage::StripesLeftOpen => vec![at(STRIPES, "read failures")],
+        Sabotage::CopiesUncovered | Sabotage::NeverRebuilt => vec![at(PARITY, "read failures")],
+        Sabotage::StripesLeftOpen => vec![at(&["parity in 2 dies, mirrors"], "read failures")],
         Sabotage::ThrottleWaits => vec![at(&["throttle"], "integrity")],
         Sabotage::CapExceeded => vec![at(POWER_CAP, "books")],
         Sabotage::CapForgotten => vec![at(POWER_CAP, "integrity")],

@@ -99,7 +99,8 @@ impl PageFtl {
             self.fetch_for_end(flash, owners, handle);
             // Mapping units that the map unit is asked for stay pinned until its answer.
             let mut moved = std::mem::take(&mut self.collector.moved);
-            if failed || lost.are_any() || !self.mapping.enter_copies(&mut self.blocks, flash, handle, here, &mut moved) {
+            if failed || lost.are_any() || !self.mapping.enter_copies(&mut self.blocks, flash, handle, here, &mut moved)
+            {
                 for i in 0..count {
                     let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
                     let (at, _) = flash.backend.slot(handle, i);
@@ -109,13 +110,7 @@ impl PageFtl {
                     // One that is copied again stays where it is.
                     if torn
                         || lost.is_again(at)
-                        || self.mapping.enter_copy(
-                            &mut self.blocks,
-                            flash.now,
-                            slot.lpn,
-                            [slot.psn, psn],
-                            (to, here),
-                        )
+                        || self.mapping.enter_copy(&mut self.blocks, flash.now, slot.lpn, [slot.psn, psn], (to, here))
                     {
                         moved.push(Left::alone(self.blocks.layout.locate(slot.psn).0));
                     }

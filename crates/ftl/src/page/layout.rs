@@ -67,9 +67,8 @@ impl Layout {
     /// form groups, or a superblock of the array is no whole number of units.
     pub(crate) fn striped(array: Geometry, dies: u32, unit: u32, parity: bool) -> Option<Self> {
         let data_units = dies.checked_sub(u32::from(parity))?;
-        let fits = data_units > 0
-            && array.die_count().is_multiple_of(dies)
-            && array.superblock_slots().is_multiple_of(unit);
+        let fits =
+            data_units > 0 && array.die_count().is_multiple_of(dies) && array.superblock_slots().is_multiple_of(unit);
         if !fits {
             return None;
         }
@@ -313,10 +312,10 @@ mod tests {
         let shape = (1..4u32, 1..4u32, 1..3u32, 1..3u32, 1..4u32, 1..4u32, 1..4u32);
         (shape, any::<prop::sample::Index>(), any::<bool>()).prop_map(
             |((channels, chips, groups, planes, blocks, word_line, slots), pick, parity)| {
-                let array =
-                    Geometry::new(channels, chips, 2, groups * planes, planes, blocks, 3 * word_line, slots, 8);
+                let array = Geometry::new(channels, chips, 2, groups * planes, planes, blocks, 3 * word_line, slots, 8);
                 let array = array.expect("small");
-                let dies: Vec<u32> = (2..=array.die_count()).filter(|dies| array.die_count().is_multiple_of(*dies)).collect();
+                let dies: Vec<u32> =
+                    (2..=array.die_count()).filter(|dies| array.die_count().is_multiple_of(*dies)).collect();
                 let dies = dies[pick.index(dies.len())];
                 let unit = word_line * array.row_slots();
                 Layout::striped(array, dies, unit, parity).expect("a divisor of the dies")

@@ -84,9 +84,9 @@ impl PageFtl {
         let command = match open {
             // One array operation reads all mapping units of a row.
             Some((_, command))
-                if first
-                    .is_some_and(|first| self.blocks.layout.array.row_of(first) == self.blocks.layout.array.row_of(psn))
-                    && flash.backend.command(command).count() < self.blocks.layout.shape.row_slots()
+                if first.is_some_and(|first| {
+                    self.blocks.layout.array.row_of(first) == self.blocks.layout.array.row_of(psn)
+                }) && flash.backend.command(command).count() < self.blocks.layout.shape.row_slots()
                     && !flash.backend.command(command).is_blank() =>
             {
                 command
@@ -141,7 +141,9 @@ impl PageFtl {
         let rows = (self.blocks.layout.shape.superblock_slots() / program).max(1);
         let block = row / rows % self.blocks.layout.shape.blocks;
         let superblock = SuperblockId::new(group * self.blocks.layout.shape.blocks + block);
-        self.blocks.layout.slot(superblock, (row % rows * program + inside) % self.blocks.layout.shape.superblock_slots())
+        self.blocks
+            .layout
+            .slot(superblock, (row % rows * program + inside) % self.blocks.layout.shape.superblock_slots())
     }
 
     /// Reads a mapping unit that has no place from its static place, without an effect on the media.

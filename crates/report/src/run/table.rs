@@ -8,8 +8,8 @@ use ssd::Status;
 
 use study::metric::Dimension;
 use study::summary::{
-    FAILURES, Latencies, LogSummary, MapSummary, ParitySummary, RefreshSummary, SlcCacheSummary, SlcMlcSummary, StreamSummary,
-    StreamsSummary, Summary, amplifications_differ, mean,
+    FAILURES, Latencies, LogSummary, MapSummary, ParitySummary, RefreshSummary, SlcCacheSummary, SlcMlcSummary,
+    StreamSummary, StreamsSummary, Summary, amplifications_differ, mean,
 };
 use study::text::{capacities, count, decimal_bytes, duration, percent, percent_above_zero, rate};
 use study::validity::BEYOND;

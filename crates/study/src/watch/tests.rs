@@ -82,7 +82,14 @@ fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
             let elsewhere = [Part::Queue, Part::Overlap, Part::Buffer, Part::Ftl];
             assert!(
                 of(&journey.behind)
-                    <= waits(&[Part::Controller, Part::Die, Part::Channel, Part::Suspended, Part::PowerCap, Part::Rebuild]),
+                    <= waits(&[
+                        Part::Controller,
+                        Part::Die,
+                        Part::Channel,
+                        Part::Suspended,
+                        Part::PowerCap,
+                        Part::Rebuild
+                    ]),
                 "{name}"
             );
             assert!(of(&journey.ahead) <= waits(&[Part::Queue]), "{name}");

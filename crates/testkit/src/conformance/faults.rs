@@ -39,7 +39,11 @@ pub(super) fn read_failures(trial: &Trial<'_>) -> Work {
         host.audit();
         let counters = host.ssd().counters();
         let parity = counters.parity.expect("parity counts");
-        assert_eq!((parity.lost, counters.unreadable_copies), (0, 0), "reads that were not rebuilt, and copies of them");
+        assert_eq!(
+            (parity.lost, counters.unreadable_copies),
+            (0, 0),
+            "reads that were not rebuilt, and copies of them"
+        );
         rebuilt += parity.rebuilt;
         work += Work { failures: 1, ..Work::of(&host) };
     }

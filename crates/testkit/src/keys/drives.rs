@@ -245,6 +245,12 @@ pub fn fixtures() -> Vec<Fixture> {
     for (name, ftl) in super::policies::tables() {
         fixtures.push(fixture(name, PART, "channels = 2\nchips = 2\n", &ftl));
     }
+    fixtures.push(fixture(
+        "page, parity in four dies",
+        PART,
+        "channels = 2\nchips = 4\nfaults = { uncorrectable-reads = \"1%\" }\n",
+        "[ftl]\nover-provisioning = \"65%\"\nsuperblock-dies = 4\nparity = true\n",
+    ));
     // The size of an array is a whole number of blocks, so that hardly any other part or number of planes fits it.
     for (name, size) in [("part by its name", "blocks = 12"), ("size of the array", "size = \"1152KiB\"")] {
         fixtures.push(fixture(

@@ -123,6 +123,23 @@ pub(super) fn or_slc_cache(spec: Spec, rng: &mut Rng) -> Spec {
     if caches.resolve().is_ok() { caches } else { spec }
 }
 
+/// In a quarter of the cases, the device with superblocks in several dies, with or without parity, if it takes that.
+pub(super) fn or_stripes(spec: Spec, rng: &mut Rng) -> Spec {
+    if !rng.chance(0.25) {
+        return spec;
+    }
+    let mut striped = spec.clone();
+    striped.ftl.superblock_dies = pick(rng, &[2, 3, 4]);
+    striped.ftl.parity = rng.chance(0.7);
+    let data = 1.0 - if striped.ftl.parity { 1.0 / f64::from(striped.ftl.superblock_dies) } else { 0.0 };
+    let seen = 1.0 - striped.ftl.over_provisioning().get();
+    striped.ftl.capacity = None;
+    striped.ftl.over_provisioning = Some(Ratio::new(1.0 - seen * data));
+    striped.ftl.gc.copy_back = false;
+    leave_out_idle(&mut striped);
+    if striped.resolve().is_ok() { striped } else { spec }
+}
+
 /// In a quarter of the cases, the device with several write streams and blocks for them, if it takes that.
 pub(super) fn or_streams(spec: Spec, rng: &mut Rng) -> Spec {
     if !rng.chance(0.25) {

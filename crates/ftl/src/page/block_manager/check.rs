@@ -30,7 +30,11 @@ impl BlockManager {
             for (erases, superblock) in pool.free.entries() {
                 assert_eq!(self.table.state(superblock), State::Free, "state of {superblock}, which is free");
                 assert!(self.layout.is_erased(media, superblock), "{superblock} is free, and not erased");
-                assert_eq!(erases, self.layout.erases(media, superblock), "how often {superblock}, which is free, was erased");
+                assert_eq!(
+                    erases,
+                    self.layout.erases(media, superblock),
+                    "how often {superblock}, which is free, was erased"
+                );
             }
             for open in pool.open.each().flatten() {
                 let state = self.table.state(open.superblock);

@@ -60,7 +60,12 @@ impl SlotParity {
 
 impl Parity {
     /// Adds a program to the stripe of a superblock.
-    fn add(&mut self, superblock: SuperblockId, (number, slots): (u32, u32), program: Handle<Command>) -> &mut OpenStripe {
+    fn add(
+        &mut self,
+        superblock: SuperblockId,
+        (number, slots): (u32, u32),
+        program: Handle<Command>,
+    ) -> &mut OpenStripe {
         let new = || OpenStripe { number, content: vec![SlotParity::default(); slots as usize], programs: Vec::new() };
         let stripe = self.open.entry(superblock).or_insert_with(new);
         debug_assert_eq!(stripe.number, number, "a stripe of {superblock} without parity");
@@ -222,9 +227,8 @@ impl BlockManager {
             if matches!(parity, Spare::Data { .. }) {
                 continue;
             }
-            let units = (0..striping.data_units.get()).flat_map(|unit| {
-                (0..striping.unit.get()).map(move |slot| StripePlace { unit, slot, ..place })
-            });
+            let units = (0..striping.data_units.get())
+                .flat_map(|unit| (0..striping.unit.get()).map(move |slot| StripePlace { unit, slot, ..place }));
             let held: Vec<(u32, Psn)> =
                 units.map(|place| (place.slot, slot_at(place))).filter(|(_, psn)| is_data(psn)).collect();
             if held.iter().any(|(_, psn)| self.table.is_valid(*psn)) {

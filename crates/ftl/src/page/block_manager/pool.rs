@@ -269,11 +269,11 @@ mod tests {
     fn each_stream_has_an_open_superblock_a_list_and_a_program_of_its_own() {
         let geometry = Geometry::new(1, 1, 1, 1, 1, 40, 4, 1, 8).expect("small");
         let streams = StreamCount { host: 3, copies: 2 };
-        let mut pool = Pool::new(&geometry, DieId::new(0), true, 0, Reserve { streams, shared_log: false, holds: Holds::Data });
+        let mut pool =
+            Pool::new(&geometry, DieId::new(0), true, 0, Reserve { streams, shared_log: false, holds: Holds::Data });
         let all = (0..3).map(Stream::host).chain((0..2).map(Stream::copies));
         for (i, stream) in all.clone().enumerate() {
-            *pool.open(stream) =
-                Some(Open { superblock: SuperblockId::new(i as u32), next: 0, mode: Mode::Full });
+            *pool.open(stream) = Some(Open { superblock: SuperblockId::new(i as u32), next: 0, mode: Mode::Full });
         }
         for (i, stream) in all.enumerate() {
             assert_eq!(pool.open[stream].map(|open| open.superblock.index()), Some(i));

@@ -242,7 +242,7 @@ impl BlockManager {
     /// A victim has been erased or retired.
     pub(in crate::page) fn note_gone(&mut self, pool: u32, superblock: SuperblockId) {
         self.note_refreshed(superblock);
-        if !self.rebuilds.unreadable.is_empty() {
+        if self.rebuilds.are_any() {
             self.forget_unreadable(superblock);
         }
         let gone = u32::from(!self.planted.is(Sabotage::CacheNeverEmpties));
@@ -287,8 +287,12 @@ impl BlockManager {
         for superblock in (0..self.layout.shape.superblock_count()).map(SuperblockId::new) {
             let (mode, state) = (self.table.mode(superblock), self.table.state(superblock));
             // A torn erase leaves no mode.
-            let erased = matches!(state, State::Free | State::Erasing | State::Bad) || self.layout.is_erased(media, superblock);
-            assert!(erased || mode == self.layout.mode(media, superblock), "{superblock} is {state:?}, and not in {mode:?} mode");
+            let erased =
+                matches!(state, State::Free | State::Erasing | State::Bad) || self.layout.is_erased(media, superblock);
+            assert!(
+                erased || mode == self.layout.mode(media, superblock),
+                "{superblock} is {state:?}, and not in {mode:?} mode"
+            );
             if let (Mode::Slc, Some(level)) = (mode, levels.get_mut(self.pool_of(superblock) as usize)) {
                 level.superblocks += 1;
                 level.leaving += u32::from(matches!(state, State::Victim | State::Erasing));

@@ -51,8 +51,7 @@ impl Collector<'_> {
             self.blocks.victims[kind].remove(pool, superblock);
             self.blocks.table.set_state(superblock, State::Open);
             self.blocks.table.set_stream(superblock, copies);
-            *self.blocks.pools[pool as usize].open(copies) =
-                Some(Open { superblock, next, mode: Mode::Full });
+            *self.blocks.pools[pool as usize].open(copies) = Some(Open { superblock, next, mode: Mode::Full });
             return self.empty(flash, pool, victim);
         }
         if kind == Holds::Data

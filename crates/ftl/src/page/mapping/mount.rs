@@ -54,7 +54,8 @@ impl Mapping {
         let copies = (0..=last).map(Stream::copies);
         let of_host = programmed.iter().filter(|(birth, _)| birth.stream.is_host());
         let of_copies = copies.flat_map(|stream| programmed.iter().filter(move |(birth, _)| birth.stream == stream));
-        let originals_first = of_host.chain(of_copies).flat_map(|(_, superblock)| blocks.layout.believed(media, *superblock, planted));
+        let originals_first =
+            of_host.chain(of_copies).flat_map(|(_, superblock)| blocks.layout.believed(media, *superblock, planted));
         let mut found = Map::new(units + pages + trim_pages.count + shape.count());
         let (mut versions, mut checkpoints) = (Versions::default(), None);
         let end = if shape.count() == 0 {

@@ -1,10 +1,14 @@
 //! Settings with superblocks in several dies, with and without parity.
 
-use base::units::Ratio;
+use base::units::{Bytes, Ratio};
+use flash::backend::Controllers;
 use ftl::PaceSpec;
-use ssd::{CopyStreamsSpec, Digits, DiscardSpec, HostStreamsSpec, MapSpec, PlacementSpec, Spec, StreamsSpec};
+use ssd::{
+    CopyStreamsSpec, Digits, DiscardSpec, HostStreamsSpec, MapSpec, PlacementSpec, RefreshSpec, Spec, StreamsSpec,
+};
 
-use super::{Book, buffer, set_planes};
+use super::errors::with_errors;
+use super::{Book, buffer, set_planes, short};
 
 /// Lets superblocks lie in so many of four dies. With parity, which takes space, the host sees less.
 fn with_stripes(spec: &mut Spec, dies: u32, parity: bool) {
@@ -55,6 +59,15 @@ impl Book {
             let host = HostStreamsSpec::every()[3].clone();
             spec.ftl.streams = StreamsSpec { host, copies: CopyStreamsSpec::EVERY[1] };
         });
+        add("bit errors, refresh", 4, &|spec| {
+            spec.flash.controllers = Controllers::None;
+            with_errors(&mut spec.flash, true);
+            spec.ftl.refresh = Some(RefreshSpec::EVERY[1]);
+        });
+        add("suspension", 2, &|spec| {
+            (spec.flash.controllers, spec.flash.suspend) = (Controllers::None, Some(short()));
+        });
+        add("units of a quarter of a page", 2, &|spec| spec.ftl.map_unit = Some(Bytes::new(512)));
         add("cache mode across lists", 4, &|spec| {
             (spec.flash.cache_across_lists, spec.host.queue_depth) = (true, 32);
         });

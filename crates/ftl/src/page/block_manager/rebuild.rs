@@ -1,0 +1,194 @@
+//! Slots that cannot be read, and the others of their stripe from which they are rebuilt.
+//!
+//! A program whose source could not be read is made again, with reads of the others in place of its source.
+
+use std::collections::BTreeSet;
+
+use base::engine::Handle;
+use base::units::{Psn, SuperblockId};
+use flash::backend::{Cause, Command, List, Op, Slot, SlotRef};
+use flash::nand::{Media, Spare};
+
+use super::BlockManager;
+use super::parity::SlotParity;
+use crate::page::ParityCounters;
+use crate::page::layout::StripePlace;
+use crate::port::Flash;
+use crate::sabotage::Sabotage;
+use crate::toolkit::Commands;
+
+/// The slots that are rebuilt.
+#[derive(Clone, Debug, Default)]
+pub(in crate::page) struct Rebuilds {
+    /// Slots that a copy, or a write of a part, has failed to read.
+    unreadable: BTreeSet<Psn>,
+    pub(in crate::page) counters: ParityCounters,
+}
+
+impl Rebuilds {
+    /// True if a program has failed to read any slot.
+    pub(super) fn are_any(&self) -> bool {
+        !self.unreadable.is_empty()
+    }
+}
+
+/// The other slots of a stripe, from which a slot is rebuilt.
+#[derive(Clone, Debug)]
+pub(in crate::page) struct Others {
+    pub(in crate::page) slots: Vec<Psn>,
+    /// True if the parity is among them. Otherwise it is in RAM.
+    with_parity: bool,
+}
+
+/// The reads of a list of programs that were uncorrectable.
+#[derive(Clone, Debug, Default)]
+pub(in crate::page) struct LostReads {
+    /// The slots of programs that are made again, now that their sources are known to be unreadable.
+    again: Vec<SlotRef>,
+    /// True if a slot was rebuilt from others of which one could not be read.
+    pub(in crate::page) others: bool,
+    /// The superblocks of the reads that rebuilt slots, once for each.
+    pub(in crate::page) pinned: Vec<SuperblockId>,
+}
+
+impl LostReads {
+    /// True if any slot of a program is not what it should be.
+    pub(in crate::page) fn are_any(&self) -> bool {
+        self.others || !self.again.is_empty()
+    }
+
+    /// True if a slot of a program is made again.
+    pub(in crate::page) fn is_again(&self, slot: SlotRef) -> bool {
+        !self.again.is_empty() && self.again.contains(&slot)
+    }
+}
+
+impl BlockManager {
+    /// True if a slot could not be read before, and is rebuilt from the others of its stripe instead.
+    #[inline]
+    pub(in crate::page) fn is_rebuilt(&self, psn: Psn) -> bool {
+        self.rebuilds.are_any() && self.rebuilds.unreadable.contains(&psn)
+    }
+
+    /// Finds the reads of a list of programs that were uncorrectable, if there is parity to rebuild slots from.
+    #[inline]
+    pub(in crate::page) fn lost_reads(&mut self, flash: &mut Flash<'_>, list: Handle<List>) -> LostReads {
+        if self.parity.is_none() { LostReads::default() } else { self.find_lost_reads(flash, list) }
+    }
+
+    #[inline(never)]
+    fn find_lost_reads(&mut self, flash: &mut Flash<'_>, list: Handle<List>) -> LostReads {
+        let mut lost = LostReads::default();
+        let mut commands = Commands::of(flash.backend, list);
+        while let Some((handle, command)) = commands.next(flash.backend) {
+            if command.op != Op::Read {
+                continue;
+            }
+            if command.cause == Cause::Parity {
+                let (_, first) = flash.backend.slot(handle, 0);
+                lost.pinned.push(self.layout.locate_any(first.psn));
+            }
+            for (_, slot) in flash.backend.slots(handle).filter(|(_, slot)| slot.lost) {
+                if command.cause == Cause::Parity {
+                    lost.others = true;
+                    self.rebuilds.counters.lost += 1;
+                } else if let Some(to) = slot.forward {
+                    self.note_unreadable(flash.backend.media(), slot.psn, to, &mut lost);
+                }
+            }
+        }
+        // What is made again is no copy of unreadable data.
+        flash.backend.media_mut().withdraw_unreadable_copies(lost.again.len() as u64);
+        lost
+    }
+
+    /// A program could not read a slot. It is made again if the slot can be rebuilt.
+    fn note_unreadable(&mut self, media: &Media, psn: Psn, to: SlotRef, lost: &mut LostReads) {
+        if self.others_of(media, psn).is_some() && !self.planted.is(Sabotage::NeverRebuilt) {
+            self.rebuilds.unreadable.insert(psn);
+            lost.again.push(to);
+        } else {
+            self.rebuilds.counters.lost += 1;
+        }
+    }
+
+    /// Adds the reads of the slots from which one is rebuilt to a list, and gives a slot of a program in that list what it holds.
+    pub(in crate::page) fn rebuild_into(
+        &mut self,
+        flash: &mut Flash<'_>,
+        list: Handle<List>,
+        psn: Psn,
+        (program, to): (Handle<Command>, SlotRef),
+    ) {
+        let others = self.others_of(flash.backend.media(), psn).expect("it could be rebuilt before");
+        self.check_rebuilt(flash.backend.media(), psn, &others);
+        let superblock = self.layout.locate_any(psn);
+        for read in self.add_reads(flash, list, others.slots, |read| read) {
+            self.table.pin(superblock);
+            flash.backend.depend(read, program);
+        }
+        flash.backend.recall(psn, to);
+        self.rebuilds.counters.rebuilt += 1;
+    }
+
+    /// Adds reads of some slots, one for each row of pages.
+    pub(in crate::page) fn add_reads(
+        &self,
+        flash: &mut Flash<'_>,
+        list: Handle<List>,
+        slots: impl IntoIterator<Item = Psn>,
+        with: impl Fn(Slot) -> Slot,
+    ) -> Vec<Handle<Command>> {
+        let mut reads: Vec<Handle<Command>> = Vec::new();
+        let mut row = None;
+        for psn in slots {
+            let here = self.layout.array.row_of(psn);
+            if row.replace(here) != Some(here) {
+                reads.push(flash.backend.add_read(list, Cause::Parity, self.layout.member_at(psn)));
+            }
+            if let Some(read) = reads.last() {
+                flash.backend.push_slot(*read, with(Slot { psn, ..Slot::default() }));
+            }
+        }
+        reads
+    }
+
+    /// The other slots of a slot's stripe, if it can be rebuilt from them: their parity is on flash, or still in RAM.
+    pub(in crate::page) fn others_of(&self, media: &Media, psn: Psn) -> Option<Others> {
+        let (parity, striping) = (self.parity.as_ref()?, self.layout.striping.as_ref()?);
+        let place = striping.place(&self.layout.array, psn);
+        let slot_of = |unit| striping.slot(&self.layout.array, StripePlace { unit, ..place });
+        let data_units = striping.data_units.get();
+        let with_parity = matches!(media.spare(slot_of(data_units)), Spare::Data { .. });
+        if !with_parity && !parity.is_in_ram(place.superblock, place.stripe) {
+            return None;
+        }
+        let others = (0..data_units + u32::from(with_parity)).filter(|unit| *unit != place.unit).map(slot_of);
+        // Padding holds nothing, parity covers no torn page, and what is not programmed yet is in RAM.
+        let slots = others.filter(|other| matches!(media.spare(*other), Spare::Data { .. })).collect();
+        Some(Others { slots, with_parity })
+    }
+
+    /// Checks that a slot and the others of its stripe have the spare areas that their parity was made of.
+    ///
+    /// # Panics
+    /// If they have not: the slot would be rebuilt wrongly.
+    pub(in crate::page) fn check_rebuilt(&self, media: &Media, psn: Psn, others: &Others) {
+        if others.with_parity {
+            let slots = others.slots.iter().chain([&psn]);
+            let sum = slots.fold(SlotParity::default(), |sum, psn| sum.with(media.spare(*psn)));
+            assert_eq!(sum, SlotParity::default(), "the parity of the stripe of {psn} is not that of its slots");
+        }
+    }
+
+    /// A superblock has been erased or retired: nothing in it is rebuilt any more.
+    pub(in crate::page) fn forget_unreadable(&mut self, superblock: SuperblockId) {
+        let layout = &self.layout;
+        self.rebuilds.unreadable.retain(|psn| layout.locate(*psn).0 != superblock);
+    }
+
+    /// What rebuilding did since the power came on, if superblocks have parity.
+    pub(in crate::page) fn parity_counters(&self) -> Option<ParityCounters> {
+        self.parity.is_some().then_some(self.rebuilds.counters)
+    }
+}
