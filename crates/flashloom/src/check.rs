@@ -332,13 +332,16 @@ fn sheet(device: &Device) -> String {
             many(geometry.pages, "page")
         ),
     );
+    let (dies, parity) = (resolved.ftl.superblock_dies, resolved.ftl.parity);
+    let members = if dies > 1 { format!(" in {dies} dies") } else { String::new() };
     line(
         "superblock",
         format!(
-            "{}: {}, erased together; {} in all",
-            unit * u64::from(geometry.superblock_slots()),
-            many(geometry.stripe, "block"),
-            geometry.superblock_count()
+            "{}: {}{members}, erased together; {} in all{}",
+            unit * u64::from(geometry.superblock_slots() * dies),
+            many(geometry.stripe * dies, "block"),
+            geometry.superblock_count() / dies,
+            if parity { format!("; one die of {dies} holds parity") } else { String::new() }
         ),
     );
     let rows = unit * u64::from(geometry.row_slots() * timing.one_shot);

@@ -165,6 +165,10 @@ impl Family for PageFamily {
                     None => String::new(),
                 }
             );
+            let message = match site.ftl.parity {
+                true => format!("{message}; parity takes one die of {}", site.ftl.superblock_dies),
+                false => message,
+            };
             let remedy = format!(
                 "use a capacity of at most {}, which is an over-provisioning of {:.2}%, or give each plane more blocks",
                 Bytes::new(spare * unit),

@@ -44,6 +44,14 @@ struct Laid {
 impl PageConfig {
     /// The reason why the steady state of this FTL cannot be laid out.
     pub(crate) fn no_steady_state(&self) -> Option<&'static str> {
+        if self.layout.striping.is_some() {
+            return Some("it is laid out die by die, and ftl.superblock-dies says otherwise");
+        }
+        self.no_model()
+    }
+
+    /// The reason why there is no model of the steady state.
+    fn no_model(&self) -> Option<&'static str> {
         if self.gc.victim.choice().is_none() {
             return Some("no model of this policy of ftl.gc.victim");
         }
@@ -58,9 +66,6 @@ impl PageConfig {
         }
         if self.placement.is_by_policy() {
             return Some("no model of a formula or a policy of the program for ftl.placement");
-        }
-        if self.layout.striping.is_some() {
-            return Some("no model of superblocks in several dies: ftl.superblock-dies must be 1");
         }
         if self.map_pages.count > 0 {
             return Some("no model of translation pages: the map must be in RAM");
@@ -89,7 +94,7 @@ impl PageConfig {
 
     /// The reason why the fixed point is not that of this drive.
     pub(crate) fn no_closed_form(&self) -> Option<&'static str> {
-        if let Some(why) = self.no_steady_state() {
+        if let Some(why) = self.no_model() {
             return Some(why);
         }
         if self.gc.throttle || self.gc.idle.is_some() {
@@ -137,7 +142,10 @@ impl PageConfig {
         let whole = closed.floor().max(1.0);
         let model = self.model(self.geometry.blocks, live);
         let model = PoolModel { closed: whole as u32, live: live * whole / closed, ..model };
-        Some(model.solve().write_amplification())
+        // Parity is one program of each stripe.
+        let stripe = f64::from(self.layout.dies()) / f64::from(self.layout.data_units());
+        let share_of_parity = if self.has_parity() { stripe } else { 1.0 };
+        Some(model.solve().write_amplification() * share_of_parity)
     }
 
     /// Programs an empty array. `note` receives the units and the version of each program. Returns false, and programs
