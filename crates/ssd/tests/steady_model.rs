@@ -243,3 +243,16 @@ fn a_drive_that_has_lost_too_many_blocks_refuses_to_be_laid_out() {
     drive.check();
     audit(&mut drive);
 }
+
+#[test]
+fn the_closed_form_holds_for_superblocks_in_several_dies_with_their_parity() {
+    for (spare, ftl) in [(25, "superblock-dies = 4"), (45, "superblock-dies = 4\nparity = true")] {
+        let resolved = drive(2, 2, spare, ftl);
+        let expected = resolved.family.expected_write_amplification().expect("a closed form");
+        let mut ssd = Ssd::<Stamp>::new(&resolved, 1);
+        run(&mut ssd, Precondition::Fill);
+        run(&mut ssd, Precondition::RandomOverwrite(3.0));
+        let simulated = run(&mut ssd, Precondition::RandomOverwrite(2.0));
+        assert!((simulated / expected - 1.0).abs() < 0.1, "{ftl}: {simulated} in place of {expected}");
+    }
+}
