@@ -108,9 +108,12 @@ impl<S: Sector> Ssd<S> {
         let faults = |seed| Faults::new(&resolved.spec.flash.faults, seed);
         let timing = &resolved.backend.timing;
         let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, timing.one_shot, faults(seed))
-            .with_errors(resolved.backend.errors.as_ref(), seed);
+            .with_errors(resolved.backend.errors.as_ref(), seed)
+            .with_endurance_spread(resolved.part.endurance_spread, seed);
         let slc_array = resolved.slc_array.as_ref().map(|part| {
-            Media::new(part.geometry.clone(), part.part.endurance, 1, faults(slc_seed(seed))).with_content(S::KIND)
+            Media::new(part.geometry.clone(), part.part.endurance, 1, faults(slc_seed(seed)))
+                .with_content(S::KIND)
+                .with_endurance_spread(part.part.endurance_spread, slc_seed(seed))
         });
         (timing.of_media(media).with_content(S::KIND), slc_array)
     }
@@ -124,7 +127,9 @@ impl<S: Sector> Ssd<S> {
         let slc_array = resolved.slc_array.as_ref().map(|part| {
             let media = slc_array.unwrap_or_else(|| {
                 let faults = Faults::new(&resolved.spec.flash.faults, slc_seed(seed));
-                Media::new(part.geometry.clone(), part.part.endurance, 1, faults).with_content(S::KIND)
+                Media::new(part.geometry.clone(), part.part.endurance, 1, faults)
+                    .with_content(S::KIND)
+                    .with_endurance_spread(part.part.endurance_spread, slc_seed(seed))
             });
             Box::new(Backend::new(media, &part.backend))
         });

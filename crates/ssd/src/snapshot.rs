@@ -52,7 +52,7 @@ impl<S: Sector> Ssd<S> {
         let errors = resolved.backend.errors.as_ref().map(|errors| (errors, seed));
         let (endurance, one_shot) = (resolved.part.endurance, timing.one_shot);
         let media = Media::load(S::KIND, resolved.geometry.clone(), endurance, one_shot, faults(seed), errors, from)?;
-        let media = timing.of_media(media);
+        let media = timing.of_media(media).with_endurance_spread(resolved.part.endurance_spread, seed);
         let mut used = [0];
         from.read_exact(&mut used)?;
         let slc_array = match (used, &resolved.slc_array) {
@@ -60,7 +60,7 @@ impl<S: Sector> Ssd<S> {
             ([kept @ (0 | 1)], Some(part)) => {
                 let (geometry, endurance) = (part.geometry.clone(), part.part.endurance);
                 let faults = faults(slc_seed(seed));
-                Some(if kept == 1 {
+                let media = if kept == 1 {
                     Media::load(S::KIND, geometry, endurance, 1, faults, None, from)?
                 } else {
                     // No block of the one that was saved was bad, whatever these faults say of a new one.
@@ -68,7 +68,8 @@ impl<S: Sector> Ssd<S> {
                     let mut media = new.with_content(S::KIND);
                     *media.faults_mut() = faults;
                     media
-                })
+                };
+                Some(media.with_endurance_spread(part.part.endurance_spread, slc_seed(seed)))
             }
             _ => return Err(SnapshotError::Damaged),
         };

@@ -5,6 +5,7 @@ mod commands;
 mod dimension;
 mod errors;
 mod fairness;
+mod life;
 mod log;
 mod map;
 mod merges;
@@ -25,6 +26,7 @@ use crate::summary::{FlashRow, KindSummary, Latencies, Summary};
 use commands::{flash, sum_of};
 use errors::ErrorStat;
 use fairness::{FairStat, FlowStat, Requests};
+use life::LifeStat;
 use log::LogStat;
 use map::MapStat;
 use merges::MergeStat;
@@ -85,6 +87,7 @@ fn names() -> Vec<String> {
     names.extend(of("power", &power::NAMES));
     names.extend(of("slc-cache", &slc_cache::NAMES));
     names.extend(of("refresh", &refresh::NAMES));
+    names.extend(of("life", &life::NAMES));
     for group in ["commands", "slots"] {
         names.extend(flash::backend::Op::ALL.into_iter().map(|op| format!("{group}.{}", op.name())));
     }
@@ -92,7 +95,7 @@ fn names() -> Vec<String> {
 }
 
 /// The forms a metric can take.
-pub const HELP: [&str; 37] = [
+pub const HELP: [&str; 38] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
@@ -134,6 +137,8 @@ pub const HELP: [&str; 37] = [
      superblocks (in SLC mode at the end), limit (of them, at that fill)",
     "refresh.STAT of a drive that refreshes data with superblocks (moved), age, reads, errors (superblocks that exceeded \
      that limit), patrol-reads",
+    "life.STAT of a run until = \"worn\" with tbw (bytes), dwpd (over the warranty), waf (in bytes), time, bad-blocks, spare (share left), \
+     first-failure, percent-bad, half-spare (bytes written until then), rounds",
     "power.STAT of a drive with [power] with mean (watts), active, idle, states (shares of the time), wakes (requests that found it in a \
      power state), wake-time (their waits), throttled (requests that heat delayed), throttle-time, hottest (degrees \
      Celsius), capped (array operations that waited for the power cap), cap-time",
@@ -176,6 +181,8 @@ enum Name {
     SlcCache(SlcCacheStat),
     /// `refresh.*`: what refresh did.
     Refresh(RefreshStat),
+    /// `life.*`: the drive's life.
+    Life(LifeStat),
     Power(PowerStat),
     Merges(MergeStat),
     Errors(ErrorStat),
@@ -250,6 +257,7 @@ impl Name {
             ["slc", ref stat @ ..] => SlcStat::parse(stat).map(Self::Slc),
             ["refresh", stat] => RefreshStat::parse(stat).map(Self::Refresh),
             ["slc-cache", stat] => SlcCacheStat::parse(stat).map(Self::SlcCache),
+            ["life", stat] => LifeStat::parse(stat).map(Self::Life),
             ["power", stat] => PowerStat::parse(stat).map(Self::Power),
             ["errors", stat] => ErrorStat::parse(stat).map(Self::Errors),
             ["merges", stat] => MergeStat::parse(stat).map(Self::Merges),
@@ -318,6 +326,7 @@ impl Name {
             Self::Slc(stat) => stat.dimension(),
             Self::SlcCache(stat) => stat.dimension(),
             Self::Refresh(stat) => stat.dimension(),
+            Self::Life(stat) => stat.dimension(),
             Self::Power(stat) => stat.dimension(),
             Self::Errors(stat) => stat.dimension(),
         }
@@ -372,6 +381,7 @@ impl Name {
             Self::Map(stat) => stat.of(summary.map.as_ref()?),
             Self::Log(stat) => stat.of(summary.log_merges.as_ref()?),
             Self::Slc(stat) => stat.of(summary.slc_mlc.as_ref()?),
+            Self::Life(stat) => stat.of(summary.life.as_ref()?),
             Self::Power(stat) => stat.of(summary.power.as_ref()?),
             Self::SlcCache(stat) => Some(stat.of(summary.slc_cache.as_ref()?)),
             Self::Refresh(stat) => Some(stat.of(summary.refresh.as_ref()?)),

@@ -12,7 +12,7 @@ use study::series::Interval;
 use study::summary::{Report, shares};
 
 use super::intervals::{HEAT_ROWS, columns, edges, elapsed, time_axis};
-use super::{by_cause, over_time, power, rounds, wear};
+use super::{by_cause, life, over_time, power, rounds, wear};
 use crate::cumulated::cumulated;
 use crate::explained;
 use crate::figure::{Axis, COLOURS, Chart, Figure, HeatRow, Line, Names, Number, Part, Scale, Stack};
@@ -61,6 +61,7 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
         all.push(Figure::new("Timeline", note, chart));
     }
     all.extend(wear::figures(report));
+    all.extend(report.life.iter().flat_map(|life| life::figures(life)));
     all
 }
 

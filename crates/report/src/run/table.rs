@@ -15,6 +15,7 @@ use study::text::{capacities, count, decimal_bytes, duration, percent, percent_a
 use study::validity::BEYOND;
 
 use super::fairness::fairness;
+use super::life;
 use super::power::power;
 use crate::grid::{fitted, grid};
 use crate::retries::retries;
@@ -222,6 +223,7 @@ fn levels(summary: &Summary) -> Vec<String> {
         lines.push(format!("erases per block: {worn} ({blocks} blocks, {} bad)", summary.bad_blocks));
     }
     lines.extend(endurance(summary));
+    lines.extend(summary.life.iter().flat_map(life::lines).map(|line| wrapped(&line)));
     if let Some(energy) = &summary.energy {
         let parts: Vec<_> =
             energy.by_name_j.iter().map(|(name, joules)| format!("{name} {}", Energy::from_joules(*joules))).collect();

@@ -154,6 +154,12 @@ impl WorkloadFile {
         matches!(self, Self::Trace(_))
     }
 
+    /// True if it describes a generator.
+    pub(crate) fn is_generator(&self) -> bool {
+        let Self::Described(document) = self else { return false };
+        !["request", "stage"].iter().any(|key| document.table().contains_key(*key))
+    }
+
     /// True if it is a trace, and there is no such file.
     #[must_use]
     pub fn is_missing(&self) -> bool {

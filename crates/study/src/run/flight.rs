@@ -17,6 +17,8 @@ use super::rounds::Rounds;
 use super::rules::{Rules, Stop, WarmUp};
 use super::target::Target;
 use super::time::{END, arrival, until};
+use super::wear::{Hooks, WearWatch};
+use crate::life::LONGEST_ROUND;
 use crate::oracle::Payload;
 use crate::series::Series;
 use crate::steady::Settled;
@@ -52,6 +54,8 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     warmed: u64,
     /// The end of a warm-up that waited for steady state.
     settled: Option<Settled>,
+    /// The life that notes the drive's wear, if the run is a part of one.
+    wear: Option<WearWatch<'l, D>>,
     first_tag: Tag,
     scale: Option<f64>,
     interrupt: Option<&'l AtomicBool>,
@@ -132,15 +136,10 @@ impl Flows for Alone {
 
 impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
     /// A flight of this many flows, or of one workload if there are none.
-    pub(super) fn new(
-        rules: Rules<'l>,
-        drive: &'a mut D,
-        payload: &'a mut P,
-        measure: fn(&mut D, Time),
-        flows: usize,
-    ) -> Self {
+    pub(super) fn new(rules: Rules<'l>, drive: &'a mut D, payload: &'a mut P, hooks: Hooks<D>, flows: usize) -> Self {
         let before = drive.counters();
         let capacity = drive.capacity();
+        let measure = hooks.measure;
         let warm = |amount| Warm { target: Target::new(amount, before.at, capacity), rounds: None, log: None, measure };
         let warm = |amount: Amount| (!amount.is_nothing()).then(|| warm(amount));
         let rounds = |rule| Some(Rounds::new(rule, capacity, before.clone()));
@@ -163,6 +162,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             },
             warmed: 0,
             settled: None,
+            wear: rules.life.map(|life| WearWatch::new(life, hooks)),
             first_tag: rules.first_tag,
             scale: rules.time_scale,
             interrupt: rules.interrupt,
@@ -196,6 +196,11 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             Stop::Bytes(bytes) => self.enough = Some(Target::new(Amount::Bytes(bytes), self.now, self.capacity)),
             Stop::Capacities(times) => {
                 self.enough = Some(Target::new(Amount::Capacities(times), self.now, self.capacity));
+            }
+            Stop::Worn(None) => {}
+            Stop::Worn(Some(round)) => {
+                self.stop_at = until(self.now, Some(LONGEST_ROUND));
+                self.enough = Some(Target::new(round, self.now, self.capacity));
             }
         }
     }
@@ -390,6 +395,12 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         if self.enough.is_some_and(|enough| enough.is_reached(self.result.moved(), self.now)) {
             self.left = 0;
         }
+        if let Some(wear) = &mut self.wear
+            && finished > 0
+            && wear.note(self.drive, self.now, &self.result)
+        {
+            self.left = 0;
+        }
         Ok(finished)
     }
 
@@ -508,6 +519,9 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         }
         if self.result.submitted == 0 {
             return Err(RunError::Empty);
+        }
+        if let Some(wear) = self.wear.as_mut().filter(|_| self.left > 0 && self.stop_at < Time::MAX) {
+            wear.idle_until(self.stop_at);
         }
         assert!(self.ledger == 0, "the tags that came back are not those that were handed in");
         if self.drive.next_event() == Some(Time::MAX) {

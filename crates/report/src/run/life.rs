@@ -1,0 +1,86 @@
+//! A drive's life: its lines in the table and its figures.
+
+use study::metric::Dimension;
+use study::summary::{LifeMoment, LifePointSummary, LifeSummary};
+use study::text::{count, decimal_bytes, duration, percent};
+
+use crate::figure::{Axis, Chart, Figure, Line, Number, Scale};
+
+const DAY: f64 = 86_400.0;
+
+/// A time, in days from the first one on.
+fn time(seconds: f64) -> String {
+    if seconds < DAY { duration(seconds * 1e6) } else { format!("{:.1} days", seconds / DAY) }
+}
+
+/// What the drive took, and how its blocks failed.
+pub(super) fn lines(life: &LifeSummary) -> Vec<String> {
+    let written = decimal_bytes(life.written_bytes as f64);
+    let (rounds, plural) = (life.rounds, if life.rounds == 1 { "" } else { "s" });
+    let waf = life.write_amplification.map_or_else(String::new, |waf| format!("; WAF over life {waf:.3}"));
+    let length = format!("{} in {rounds} round{plural}", time(life.seconds));
+    let taken = match life.drive_writes_per_day {
+        Some(dwpd) => {
+            let years = life.warranty_days / 365.0;
+            format!("life: worn; TBW {written}, DWPD {dwpd:.3} over {years:.3} years of warranty{waf}; {length}")
+        }
+        None => format!("life: not worn; {written} written{waf}; {length}"),
+    };
+    let moment = |name: &str, at: Option<LifeMoment>| {
+        at.map(|at| format!("; {name} at {} ({})", decimal_bytes(at.written_bytes as f64), time(at.seconds)))
+    };
+    let milestones = [
+        moment("the first", life.first_failure),
+        moment("1 % of all", life.percent_failed),
+        moment("half of the spare", life.half_spare_failed),
+    ];
+    let failed = format!(
+        "blocks failed: {} of {}; {} of {} spare blocks left{}",
+        count(life.failed_blocks as f64),
+        count(life.blocks as f64),
+        percent(life.spare_left),
+        count(life.spare_blocks as f64),
+        milestones.into_iter().flatten().collect::<String>()
+    );
+    vec![taken, failed]
+}
+
+/// Failed and spare blocks, write amplification and erases over what the host has written.
+pub(super) fn figures(life: &LifeSummary) -> Vec<Figure> {
+    let (size, unit) = [(1e15, "PB"), (1e12, "TB"), (1e9, "GB")]
+        .into_iter()
+        .find(|(size, _)| life.written_bytes as f64 >= *size)
+        .unwrap_or((1e6, "MB"));
+    let line = |name: &str, colour, value: &dyn Fn(&LifePointSummary) -> Option<f64>| {
+        let points = life.curve.iter().map(|point| [Number(point.written_bytes as f64 / size), value(point).into()]);
+        Line::new(name.to_owned(), colour, points.collect())
+    };
+    let chart = |label: &str, lines| Chart::Lines {
+        x: Axis::new(&format!("host writes, {unit}"), Dimension::Plain, Scale::Linear),
+        y: Axis::new(label, Dimension::Plain, Scale::Linear),
+        lines,
+    };
+    let spare = life.spare_blocks as f64;
+    let blocks = vec![
+        line("failed", 0, &|point| Some(point.failed_blocks as f64)),
+        line("spare left", 1, &|point| Some(spare * point.spare_left)),
+    ];
+    let waf = vec![line("since the point before", 0, &|point| point.write_amplification)];
+    let erases = vec![
+        line("mean", 0, &|point| Some(point.mean_erases)),
+        line("most", 1, &|point| Some(f64::from(point.max_erases))),
+    ];
+    vec![
+        Figure::new(
+            "Blocks over the life",
+            "Blocks that have failed, and those that are left beyond what the capacity fills.",
+            chart("blocks", blocks),
+        ),
+        Figure::new(
+            "Write amplification over the life",
+            "Bytes programmed per byte that the host wrote between two points.",
+            chart("write amplification", waf),
+        ),
+        Figure::new("Erases over the life", "Erases of a block: the mean, and the most.", chart("erases", erases)),
+    ]
+}
