@@ -16,6 +16,7 @@ mod guide;
 mod help;
 mod kept;
 mod limits;
+mod life;
 mod links;
 mod live;
 mod mqsim;

@@ -111,9 +111,7 @@ impl<S: Sector> Ssd<S> {
             .with_errors(resolved.backend.errors.as_ref(), seed)
             .with_endurance_spread(resolved.part.endurance_spread, seed);
         let slc_array = resolved.slc_array.as_ref().map(|part| {
-            Media::new(part.geometry.clone(), part.part.endurance, 1, faults(slc_seed(seed)))
-                .with_content(S::KIND)
-                .with_endurance_spread(part.part.endurance_spread, slc_seed(seed))
+            Media::new(part.geometry.clone(), part.part.endurance, 1, faults(slc_seed(seed))).with_content(S::KIND)
         });
         (timing.of_media(media).with_content(S::KIND), slc_array)
     }
@@ -127,9 +125,7 @@ impl<S: Sector> Ssd<S> {
         let slc_array = resolved.slc_array.as_ref().map(|part| {
             let media = slc_array.unwrap_or_else(|| {
                 let faults = Faults::new(&resolved.spec.flash.faults, slc_seed(seed));
-                Media::new(part.geometry.clone(), part.part.endurance, 1, faults)
-                    .with_content(S::KIND)
-                    .with_endurance_spread(part.part.endurance_spread, slc_seed(seed))
+                Media::new(part.geometry.clone(), part.part.endurance, 1, faults).with_content(S::KIND)
             });
             Box::new(Backend::new(media, &part.backend))
         });

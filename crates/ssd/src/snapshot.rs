@@ -60,7 +60,7 @@ impl<S: Sector> Ssd<S> {
             ([kept @ (0 | 1)], Some(part)) => {
                 let (geometry, endurance) = (part.geometry.clone(), part.part.endurance);
                 let faults = faults(slc_seed(seed));
-                let media = if kept == 1 {
+                Some(if kept == 1 {
                     Media::load(S::KIND, geometry, endurance, 1, faults, None, from)?
                 } else {
                     // No block of the one that was saved was bad, whatever these faults say of a new one.
@@ -68,8 +68,7 @@ impl<S: Sector> Ssd<S> {
                     let mut media = new.with_content(S::KIND);
                     *media.faults_mut() = faults;
                     media
-                };
-                Some(media.with_endurance_spread(part.part.endurance_spread, slc_seed(seed)))
+                })
             }
             _ => return Err(SnapshotError::Damaged),
         };

@@ -41,7 +41,10 @@ impl EnduranceSpread {
 
 #[cfg(test)]
 mod tests {
+    use base::units::{BlockId, SuperblockId};
+
     use super::*;
+    use crate::nand::{FaultSpec, Faults, Geometry, Media};
 
     const BLOCKS: u32 = 100_000;
 
@@ -71,6 +74,29 @@ mod tests {
             let share = tail as f64 / f64::from(BLOCKS);
             assert!((share - 0.022_75).abs() < 0.002, "{share}");
         }
+    }
+
+    #[test]
+    fn each_block_fails_behind_the_erases_that_it_endures() {
+        let geometry = Geometry::new(1, 1, 1, 1, 1, 64, 1, 1, 1).expect("a small array");
+        let spec = FaultSpec { wear_out: true, ..FaultSpec::default() };
+        let new = |deviation| {
+            Media::new(geometry.clone(), 100, 1, Faults::new(&spec, 5)).with_endurance_spread(Ratio::new(deviation), 5)
+        };
+        let lives = |media: &mut Media| -> Vec<u32> {
+            let one = |block| (0..).find(|_| !media.erase(SuperblockId::new(block))).expect("it fails");
+            (0..64).map(one).collect()
+        };
+        assert_eq!(lives(&mut new(0.0)), [100; 64], "without a spread all are equal");
+        let mut media = new(0.2);
+        let found = lives(&mut media);
+        let wanted: Vec<u32> = (0..64).map(|block| media.endurance_of(BlockId::new(block))).collect();
+        assert_eq!(found, wanted);
+        assert!(found.iter().any(|life| *life < 80) && found.iter().any(|life| *life > 120), "{found:?}");
+        // In SLC mode a block endures as large a share of the other rating.
+        let mut slc = new(0.2).with_slc_mode(2, Some(100));
+        // Erases are whole, and shares are not.
+        assert!(lives(&mut slc).iter().zip(&wanted).all(|(slc, full)| slc.abs_diff(*full) <= 1));
     }
 
     #[test]

@@ -12,7 +12,7 @@ use base::units::{Bytes, Current, Energy, LaneRate, Rate, Ratio, Span, Voltage};
 
 pub use errors::ErrorTable;
 pub use own::CustomPart;
-pub(crate) use own::PartWithoutErrors;
+pub(crate) use own::SlcArrayPart;
 pub use validate::PartError;
 
 /// A NAND flash part: geometry, timing, features and currents of one chip.

@@ -25,11 +25,13 @@ const STEPS: f64 = 400.0;
 pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     let by_percentile = latency(report);
     let shares = cumulated("Share of requests by latency", &by_percentile);
-    let mut all = vec![Figure::new(
+    // The life is what such a run is about; all other figures are about its last round.
+    let mut all: Vec<Figure> = report.life.into_iter().flat_map(life::figures).collect();
+    all.push(Figure::new(
         "Latency",
         "By percentile: the slowest request in ten, in a hundred, in a thousand.",
         by_percentile,
-    )];
+    ));
     all.extend(shares);
     if !report.result.flows.is_empty() {
         let note = "Latency by percentile, for each workload that ran at the same time.";
@@ -61,7 +63,6 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
         all.push(Figure::new("Timeline", note, chart));
     }
     all.extend(wear::figures(report));
-    all.extend(report.life.iter().flat_map(|life| life::figures(life)));
     all
 }
 

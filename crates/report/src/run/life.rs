@@ -13,6 +13,12 @@ fn time(seconds: f64) -> String {
     if seconds < DAY { duration(seconds * 1e6) } else { format!("{:.1} days", seconds / DAY) }
 }
 
+/// A warranty: in years, if it is a whole number of them.
+fn warranty(days: f64) -> String {
+    let years = days / 365.0;
+    if years.fract() == 0.0 { format!("{years:.0} years") } else { format!("{days:.0} days") }
+}
+
 /// What the drive took, and how its blocks failed.
 pub(super) fn lines(life: &LifeSummary) -> Vec<String> {
     let written = decimal_bytes(life.written_bytes as f64);
@@ -21,8 +27,8 @@ pub(super) fn lines(life: &LifeSummary) -> Vec<String> {
     let length = format!("{} in {rounds} round{plural}", time(life.seconds));
     let taken = match life.drive_writes_per_day {
         Some(dwpd) => {
-            let years = life.warranty_days / 365.0;
-            format!("life: worn; TBW {written}, DWPD {dwpd:.3} over {years:.3} years of warranty{waf}; {length}")
+            let warranty = warranty(life.warranty_days);
+            format!("life: worn; TBW {written}, DWPD {} over {warranty} of warranty{waf}; {length}", count(dwpd))
         }
         None => format!("life: not worn; {written} written{waf}; {length}"),
     };
@@ -43,6 +49,24 @@ pub(super) fn lines(life: &LifeSummary) -> Vec<String> {
         milestones.into_iter().flatten().collect::<String>()
     );
     vec![taken, failed]
+}
+
+/// What came out of a life, in sentences.
+pub(super) fn sentences(life: &LifeSummary) -> Vec<String> {
+    let written = decimal_bytes(life.written_bytes as f64);
+    let waf = life.write_amplification.map_or_else(String::new, |waf| format!(", at a write amplification of {waf:.2}"));
+    let taken = match life.drive_writes_per_day {
+        Some(dwpd) => {
+            let warranty = warranty(life.warranty_days);
+            format!("until it refused a write: {} drive writes per day over {warranty} of warranty{waf}", count(dwpd))
+        }
+        None => format!("and is not worn{waf}"),
+    };
+    let first = life.first_failure.map_or_else(String::new, |at| {
+        format!(", the first after {} were written", decimal_bytes(at.written_bytes as f64))
+    });
+    let [failed, blocks] = [life.failed_blocks, life.blocks].map(|blocks| count(blocks as f64));
+    vec![format!("The drive took {written} {taken}."), format!("Of its {blocks} blocks {failed} failed{first}.")]
 }
 
 /// Failed and spare blocks, write amplification and erases over what the host has written.

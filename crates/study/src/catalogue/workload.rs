@@ -271,6 +271,7 @@ impl WorkloadFile {
                 let window = window.or(&measured);
                 let generator = match window.extends_to() {
                     Some(requests) => generator.up_to(requests),
+                    None if window.is_life() => generator.for_all_time(),
                     None if window.ends_workloads() => generator.endless(),
                     None => generator,
                 };

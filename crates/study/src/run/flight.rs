@@ -16,7 +16,7 @@ use super::result::{BeforeIt, Books, Collected, FlowResult, RunResult};
 use super::rounds::Rounds;
 use super::rules::{Rules, Stop, WarmUp};
 use super::target::Target;
-use super::time::{END, arrival, until};
+use super::time::{END, LAST, arrival, until};
 use super::wear::{Hooks, WearWatch};
 use crate::life::LONGEST_ROUND;
 use crate::oracle::Payload;
@@ -46,6 +46,8 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     /// Submission ends at this time.
     pub(super) stop_at: Time,
     stop: Stop,
+    /// The arrival of the first request behind that time, if it is known.
+    pub(super) next_at: Option<Time>,
     /// Submission ends when this is reached, if the stop rule measures data.
     enough: Option<Target>,
     /// The warm-up, until it ends.
@@ -150,6 +152,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             payload,
             left: u64::MAX,
             stop_at: Time::MAX,
+            next_at: None,
             stop: rules.stop,
             enough: None,
             warm_up: match rules.warm_up {
@@ -225,6 +228,11 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         self.limit();
     }
 
+    /// True if the run is a round of a life that ends before its workload does.
+    pub(super) const fn is_bounded_round(&self) -> bool {
+        matches!(self.stop, Stop::Worn(Some(_)))
+    }
+
     /// The time at which the measurement began.
     pub(super) fn measured_from(&self) -> Time {
         self.before.at
@@ -277,10 +285,16 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         while self.left > 0 {
             let Some(next) = source.next()? else { break };
             let at = arrival(start, next.at, self.scale);
-            let at = at.ok_or_else(|| too_late(source, self.first_tag + self.result.submitted))?;
+            let Some(at) = at else {
+                if self.is_bounded_round() {
+                    break;
+                }
+                return Err(too_late(source, self.first_tag + self.result.submitted));
+            };
             // A replayed request may be late.
             self.result.inversions += u64::from(at < self.now && depth.is_none());
             if at >= self.stop_at {
+                self.next_at = Some(at);
                 break;
             }
             while self.now < at {
@@ -521,7 +535,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             return Err(RunError::Empty);
         }
         if let Some(wear) = self.wear.as_mut().filter(|_| self.left > 0 && self.stop_at < Time::MAX) {
-            wear.idle_until(self.stop_at);
+            wear.idle_until(self.next_at.unwrap_or(self.stop_at).min(LAST));
         }
         assert!(self.ledger == 0, "the tags that came back are not those that were handed in");
         if self.drive.next_event() == Some(Time::MAX) {

@@ -83,6 +83,11 @@ impl Window {
         }
     }
 
+    /// True if the run is a drive's life.
+    pub(crate) const fn is_life(&self) -> bool {
+        matches!(self.stop, Stop::Worn(_))
+    }
+
     /// True if the run ends described workloads, not their own limits.
     pub(crate) const fn ends_workloads(&self) -> bool {
         !matches!((self.warm_up, self.stop), (_, Stop::AtEnd) | (WarmUp::None, Stop::Requests(_)))
