@@ -17,7 +17,8 @@ const STUDY: &str = "name = \"lives\"\ndevice = \"d.toml\"\nworkload = \"w.toml\
     ratio = { at = { cycles = 20 }, to = { cycles = 10 }, between = [1.8, 2.2] }\n";
 
 fn place() -> Place {
-    let drive = drive_with_endurance("d", 30).replace("endurance = 30\n", "endurance = 30\nendurance_spread = \"10%\"\n");
+    let drive =
+        drive_with_endurance("d", 30).replace("endurance = 30\n", "endurance = 30\nendurance_spread = \"10%\"\n");
     Place::with(&[("d.toml", &drive), ("w.toml", WRITES), ("s.toml", STUDY)])
 }
 

@@ -552,7 +552,7 @@ impl Summary {
                 VERIFIED.into_iter().zip([reads, sectors, adopted, uncorrectable]).collect()
             }),
             series: SeriesSummary::new(result, report.power_draw),
-            validity: ValiditySummary::new(result),
+            validity: ValiditySummary::new(result).of_life(report.life.is_some()),
             notes: report.notes.to_vec(),
             events: counted.events,
             event_hash: format!("{:016x}", result.after.event_hash),

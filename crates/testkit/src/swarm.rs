@@ -19,7 +19,9 @@ use ssd::{
 };
 
 use crate::{Host, leave_out_idle, requests};
-use extras::{or_errors, or_plane_reads, or_power, or_slc_cache, or_streams, or_suspending, or_varied, or_wear_out, with_throttle};
+use extras::{
+    or_errors, or_plane_reads, or_power, or_slc_cache, or_streams, or_suspending, or_varied, or_wear_out, with_throttle,
+};
 use policies::with_policies;
 
 /// Limits of what a run of the swarm draws.

@@ -54,7 +54,8 @@ pub(super) fn lines(life: &LifeSummary) -> Vec<String> {
 /// What came out of a life, in sentences.
 pub(super) fn sentences(life: &LifeSummary) -> Vec<String> {
     let written = decimal_bytes(life.written_bytes as f64);
-    let waf = life.write_amplification.map_or_else(String::new, |waf| format!(", at a write amplification of {waf:.2}"));
+    let waf =
+        life.write_amplification.map_or_else(String::new, |waf| format!(", at a write amplification of {waf:.2}"));
     let taken = match life.drive_writes_per_day {
         Some(dwpd) => {
             let warranty = warranty(life.warranty_days);
@@ -107,4 +108,69 @@ pub(super) fn figures(life: &LifeSummary) -> Vec<Figure> {
         ),
         Figure::new("Erases over the life", "Erases of a block: the mean, and the most.", chart("erases", erases)),
     ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn life() -> LifeSummary {
+        let point = |written: u64, failed, waf| LifePointSummary {
+            written_bytes: written,
+            seconds: written as f64 * 1e-4,
+            write_amplification: waf,
+            failed_blocks: failed,
+            spare_left: 1.0 - failed as f64 / 40.0,
+            mean_erases: written as f64 * 1e-8,
+            max_erases: 30,
+        };
+        let moment = |written| Some(LifeMoment { written_bytes: written, seconds: written as f64 * 1e-4 });
+        LifeSummary {
+            worn: true,
+            rounds: 3,
+            written_bytes: 4_000_000_000,
+            warranty_days: 5.0 * 365.0,
+            drive_writes_per_day: Some(0.25),
+            write_amplification: Some(2.5),
+            seconds: 400_000.0,
+            blocks: 400,
+            bad_at_start: 0,
+            spare_blocks: 40,
+            failed_blocks: 30,
+            spare_left: 0.25,
+            first_failure: moment(3_000_000_000),
+            percent_failed: moment(3_500_000_000),
+            half_spare_failed: None,
+            curve: vec![point(0, 0, None), point(2_000_000_000, 0, Some(2.0)), point(4_000_000_000, 30, Some(3.0))],
+        }
+    }
+
+    #[test]
+    fn the_table_says_what_the_drive_took_and_how_blocks_failed() {
+        let [taken, failed] = &lines(&life())[..] else { panic!("two lines") };
+        let wanted =
+            "life: worn; TBW 4.00GB, DWPD 0.250 over 5 years of warranty; WAF over life 2.500; 4.6 days in 3 rounds";
+        assert_eq!(taken, wanted);
+        let wanted = "blocks failed: 30 of 400; 25.0% of 40 spare blocks left; the first at 3.00GB (3.5 days); 1 % of all at \
+                      3.50GB (4.1 days)";
+        assert_eq!(failed, wanted);
+        let living = LifeSummary { worn: false, drive_writes_per_day: None, rounds: 1, ..life() };
+        assert_eq!(lines(&living)[0], "life: not worn; 4.00GB written; WAF over life 2.500; 4.6 days in 1 round");
+        assert!(sentences(&living)[0].starts_with("The drive took 4.00GB and is not worn, at"));
+        assert_eq!(warranty(90.0), "90 days");
+    }
+
+    #[test]
+    fn the_figures_draw_the_curve() {
+        let figures = figures(&life());
+        let ends: Vec<Vec<[f64; 2]>> = figures
+            .iter()
+            .map(|figure| {
+                let Chart::Lines { lines, x, .. } = &figure.chart else { panic!("lines") };
+                assert_eq!(x.label, "host writes, GB");
+                lines.iter().map(|line| line.points[2].map(|number| number.0)).collect()
+            })
+            .collect();
+        assert_eq!(ends, [vec![[4.0, 30.0], [4.0, 10.0]], vec![[4.0, 3.0]], vec![[4.0, 40.0], [4.0, 30.0]]]);
+    }
 }

@@ -275,7 +275,8 @@ fn in_bytes(units: f64, summary: &Summary) -> Option<String> {
 fn endurance(summary: &Summary) -> Option<String> {
     let of = summary.endurance.as_ref()?;
     let refused = summary.outcomes.get(Status::ReadOnly.name()).is_some_and(|requests| *requests > 0);
-    let end = if refused {
+    // The second line of a life says it of all rounds.
+    let end = if refused && summary.life.is_none() {
         format!("; the host had written {} when the drive became read-only", decimal_bytes(of.written_bytes as f64))
     } else {
         String::new()

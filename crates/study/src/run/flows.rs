@@ -125,7 +125,16 @@ impl<'a> Several<'a> {
         let window = Window { first, flows: VecDeque::new() };
         let flows: Vec<State<'a>> = flows.into_iter().map(state).collect();
         let open = flows.iter().all(|state| state.pacing == Pacing::Open);
-        Self { flows, due: BinaryHeap::new(), window, completed: Vec::new(), start, scale, open, is_bounded_round: false }
+        Self {
+            flows,
+            due: BinaryHeap::new(),
+            window,
+            completed: Vec::new(),
+            start,
+            scale,
+            open,
+            is_bounded_round: false,
+        }
     }
 
     /// Fetches the next request of an open loop or a replay.

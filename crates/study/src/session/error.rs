@@ -130,7 +130,7 @@ impl fmt::Display for SessionError {
             ),
             Self::Once { workload } => write!(
                 f,
-                "{workload}: its requests can be read only once, and it has to run alone, too; open it with \
+                "{workload}: its requests can be read only once, and the session needs them again; open it with \
                  `Session::open`"
             ),
             Self::Foresight { cannot } => write!(
