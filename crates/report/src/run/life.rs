@@ -81,7 +81,7 @@ pub(super) fn figures(life: &LifeSummary) -> Vec<Figure> {
         Line::new(name.to_owned(), colour, points.collect())
     };
     let chart = |label: &str, lines| Chart::Lines {
-        x: Axis::new(&format!("host writes, {unit}"), Dimension::Plain, Scale::Linear),
+        x: Axis::new(format!("host writes, {unit}"), Dimension::Plain, Scale::Linear),
         y: Axis::new(label, Dimension::Plain, Scale::Linear),
         lines,
     };
