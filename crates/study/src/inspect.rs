@@ -47,7 +47,9 @@ pub trait Inspect {
     fn erase_counts(&self) -> Vec<u32>;
 
     /// The number of bad blocks, without those of an SLC array.
-    fn bad_blocks(&self) -> u64;
+    fn bad_blocks(&self) -> u64 {
+        0
+    }
 
     /// The erase count of every block of the SLC array, if the drive has one.
     fn slc_erase_counts(&self) -> Vec<u32> {
