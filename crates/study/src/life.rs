@@ -43,7 +43,7 @@ pub struct Totals {
 
 /// How much the host had written, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Moment {
+pub struct Milestone {
     /// Bytes of the writes that the drive had taken.
     pub written: u64,
     /// Simulated seconds.
@@ -65,8 +65,8 @@ pub struct LifePoint {
 
 /// What a round knows of its start.
 #[derive(Clone, Debug, Default, PartialEq)]
-struct Round {
-    start: Option<Box<Counters>>,
+struct RoundStart {
+    counters: Option<Box<Counters>>,
     totals: Totals,
     next_look: u64,
     /// The run ended before this time because its next request comes later.
@@ -96,21 +96,21 @@ pub struct Life {
     /// The sums at the end of the last round.
     pub totals: Totals,
     /// The first block has failed.
-    pub first_failure: Option<Moment>,
+    pub first_failure: Option<Milestone>,
     /// A hundredth of all blocks have failed.
-    pub percent_failed: Option<Moment>,
+    pub percent_failed: Option<Milestone>,
     /// Blocks as many as half of the spare have failed.
-    pub half_spare_failed: Option<Moment>,
+    pub half_spare_failed: Option<Milestone>,
     curve: Vec<LifePoint>,
     /// The end of the last round.
     end: LifePoint,
     #[serde(skip)]
-    round: Round,
+    round: RoundStart,
 }
 
 /// What has happened in a round when a request completes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Completed {
+pub(crate) struct RoundProgress {
     pub(crate) now: Time,
     /// Sectors of the writes that succeeded.
     pub(crate) written: Sectors,
@@ -144,7 +144,7 @@ impl Life {
             half_spare_failed: None,
             curve: Vec::new(),
             end: LifePoint::default(),
-            round: Round::default(),
+            round: RoundStart::default(),
         }
     }
 
@@ -191,15 +191,16 @@ impl Life {
         }
         let look = self.capacity / LOOKS;
         let next_look = (self.totals.written / look.max(1) + 1) * look;
-        self.round = Round { start: Some(Box::new(counters)), totals: self.totals, next_look, idle_until: None };
+        self.round =
+            RoundStart { counters: Some(Box::new(counters)), totals: self.totals, next_look, idle_until: None };
     }
 
     /// Notes completed requests. `look` gives the drive's counters and the erases of its blocks. Returns true if the round is over.
-    pub(crate) fn complete(&mut self, done: Completed, look: impl FnOnce() -> (Counters, Vec<u32>)) -> bool {
+    pub(crate) fn complete(&mut self, done: RoundProgress, look: impl FnOnce() -> (Counters, Vec<u32>)) -> bool {
         let written = self.round.totals.written + done.written.bytes().get();
         if done.bad_blocks > self.bad_at_start + self.failed {
             let seconds = self.seconds(done.now);
-            self.fail(done.bad_blocks - self.bad_at_start, Moment { written, seconds });
+            self.fail(done.bad_blocks - self.bad_at_start, Milestone { written, seconds });
         }
         self.worn |= done.refused;
         if self.worn || written < self.round.next_look {
@@ -234,7 +235,7 @@ impl Life {
         self.sum_up(counters);
         let bad = counters.bad_blocks - self.bad_at_start;
         if bad > self.failed {
-            self.fail(bad, Moment { written: self.totals.written, seconds: self.totals.seconds });
+            self.fail(bad, Milestone { written: self.totals.written, seconds: self.totals.seconds });
         }
         self.rounds += 1;
         self.end = LifePoint { totals: self.totals, failed: self.failed, ..with_erases(erases) };
@@ -248,13 +249,13 @@ impl Life {
     }
 
     fn seconds(&self, now: Time) -> f64 {
-        let start = self.round.start.as_ref().map_or(Time::ZERO, |start| start.at);
+        let start = self.round.counters.as_ref().map_or(Time::ZERO, |start| start.at);
         self.round.totals.seconds + now.saturating_since(start).as_secs_f64()
     }
 
     /// Brings the sums up to these counters.
     fn sum_up(&mut self, now: &Counters) {
-        let Some(start) = &self.round.start else { return };
+        let Some(start) = &self.round.counters else { return };
         let (before, write) = (self.round.totals, base::io::IoKind::Write as usize);
         self.totals = Totals {
             written: before.written + Sectors::new(now.sectors[write] - start.sectors[write]).bytes().get(),
@@ -265,7 +266,7 @@ impl Life {
     }
 
     /// Notes when as many blocks had failed as each milestone asks for.
-    fn fail(&mut self, failed: u64, at: Moment) {
+    fn fail(&mut self, failed: u64, at: Milestone) {
         self.failed = failed;
         let percent = self.blocks.div_ceil(100);
         let half = self.spare.div_ceil(2).max(1);

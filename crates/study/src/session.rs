@@ -299,7 +299,7 @@ impl<'a> Session<'a> {
     pub fn open(&self, file: &WorkloadFile, options: &TraceOptions) -> Result<Flow<'a>, WorkloadError> {
         let seed = self.settings.seed.wrapping_add((self.flows.len() as u64) << 32);
         let mut file = file.clone();
-        if self.settings.fairness || self.lives().is_some() {
+        if self.settings.fairness || self.life_round().is_some() {
             file.keep()?;
         }
         Flow::open(Origin {
@@ -364,7 +364,7 @@ impl<'a> Session<'a> {
     /// If the drive breaks an invariant, for example loses a request.
     pub fn run(mut self) -> Result<Outcome, SessionError> {
         self.check()?;
-        if let Some(round) = self.lives() {
+        if let Some(round) = self.life_round() {
             return self.run_life(round);
         }
         let device = self.with_foresight()?;
@@ -403,7 +403,7 @@ impl<'a> Session<'a> {
         P: Payload<S>,
     {
         self.refuse_foresight()?;
-        if self.lives().is_some() {
+        if self.life_round().is_some() {
             return Err(SessionError::Life(LifeError::OwnDrive));
         }
         self.run_all(drive, payload)

@@ -48,7 +48,7 @@ pub use erases::Erases;
 pub use errors::ErrorSummary;
 pub use failures::FAILURES;
 pub use fairness::{FairnessSummary, Slowdown};
-pub use life::{LifeMoment, LifePointSummary, LifeSummary};
+pub use life::{LifeMilestone, LifePointSummary, LifeSummary};
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;

@@ -67,7 +67,7 @@ fn a_life_says_when_blocks_failed() {
     let device = small(100, "15%");
     let life = life(worn(&device, WRITES, None));
     let equal = self::life(worn(&small(100, "0%"), WRITES, None));
-    let written = |at: Option<study::summary::LifeMoment>| at.expect("it happened").written_bytes;
+    let written = |at: Option<study::summary::LifeMilestone>| at.expect("it happened").written_bytes;
     let [first, percent, half] = [life.first_failure, life.percent_failed, life.half_spare_failed].map(written);
     assert!(first <= percent && percent <= half && half <= life.written_bytes, "{life:?}");
     assert!(first < written(equal.first_failure), "the weakest block ends earlier than the mean");

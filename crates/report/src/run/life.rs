@@ -1,7 +1,7 @@
 //! A drive's life: its lines in the table and its figures.
 
 use study::metric::Dimension;
-use study::summary::{LifeMoment, LifePointSummary, LifeSummary};
+use study::summary::{LifeMilestone, LifePointSummary, LifeSummary};
 use study::text::{count, decimal_bytes, duration, percent};
 
 use crate::figure::{Axis, Chart, Figure, Line, Number, Scale};
@@ -32,7 +32,7 @@ pub(super) fn lines(life: &LifeSummary) -> Vec<String> {
         }
         None => format!("life: not worn; {written} written{waf}; {length}"),
     };
-    let moment = |name: &str, at: Option<LifeMoment>| {
+    let moment = |name: &str, at: Option<LifeMilestone>| {
         at.map(|at| format!("; {name} at {} ({})", decimal_bytes(at.written_bytes as f64), time(at.seconds)))
     };
     let milestones = [
@@ -124,7 +124,7 @@ mod tests {
             mean_erases: written as f64 * 1e-8,
             max_erases: 30,
         };
-        let moment = |written| Some(LifeMoment { written_bytes: written, seconds: written as f64 * 1e-4 });
+        let moment = |written| Some(LifeMilestone { written_bytes: written, seconds: written as f64 * 1e-4 });
         LifeSummary {
             worn: true,
             rounds: 3,

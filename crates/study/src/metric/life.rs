@@ -1,7 +1,7 @@
 //! The metrics of a drive's life by name.
 
 use super::dimension::Dimension;
-use crate::summary::{LifeMoment, LifeSummary};
+use crate::summary::{LifeMilestone, LifeSummary};
 
 /// The names.
 pub(super) const NAMES: [&str; 10] =
@@ -31,7 +31,7 @@ impl LifeStat {
     }
 
     pub(super) fn of(&self, of: &LifeSummary) -> Option<f64> {
-        let written = |at: Option<LifeMoment>| at.map(|at| at.written_bytes as f64);
+        let written = |at: Option<LifeMilestone>| at.map(|at| at.written_bytes as f64);
         match self.name {
             "tbw" => of.worn.then_some(of.written_bytes as f64),
             "dwpd" => of.drive_writes_per_day,

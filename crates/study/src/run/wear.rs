@@ -4,7 +4,7 @@ use base::units::Time;
 use ssd::Drive;
 
 use super::result::Collected;
-use crate::life::{Completed, Life};
+use crate::life::{Life, RoundProgress};
 
 /// What a run asks of a drive beyond [`Drive`], or tells its owner.
 pub(crate) struct Hooks<D> {
@@ -40,7 +40,7 @@ impl<'l, D> WearWatch<'l, D> {
         D: Drive<S>,
     {
         let (written, refused) = result.writes();
-        let done = Completed { now, written, refused, bad_blocks: (self.hooks.bad_blocks)(drive) };
+        let done = RoundProgress { now, written, refused, bad_blocks: (self.hooks.bad_blocks)(drive) };
         self.life.complete(done, || (drive.counters(), (self.hooks.erases)(drive)))
     }
 

@@ -22,7 +22,7 @@ use crate::watch::Watch;
 const ROUND: f64 = 100.0;
 
 /// A round's outcome and the state in which it leaves its drive; no state if no round follows.
-type Ended = (Outcome, Option<State>);
+type RoundOutcome = (Outcome, Option<State>);
 
 impl Session<'_> {
     /// Ends after this many rounds of a life, worn or not. The next session can continue it from a snapshot.
@@ -40,7 +40,7 @@ impl Session<'_> {
     }
 
     /// The length of a round, if the session runs until the drive is worn.
-    pub(super) fn lives(&self) -> Option<Option<Amount>> {
+    pub(super) fn life_round(&self) -> Option<Option<Amount>> {
         match self.window().stop {
             Stop::Worn(round) => Some(round),
             _ => None,
@@ -50,7 +50,7 @@ impl Session<'_> {
     /// Runs the workload in rounds until the drive is worn.
     pub(super) fn run_life(&mut self, round: Option<Amount>) -> Result<Outcome, SessionError> {
         self.refuse_life()?;
-        self.life = self.begun_life()?;
+        self.life = self.loaded_life()?;
         let is_endless = self.flows.iter().any(Flow::is_endless);
         let round = round.or_else(|| is_endless.then_some(Amount::Capacities(ROUND)));
         let about = self.about();
@@ -112,7 +112,7 @@ impl Session<'_> {
     }
 
     /// The life in the snapshot from which the session starts, if it has one.
-    fn begun_life(&self) -> Result<Option<Life>, SessionError> {
+    fn loaded_life(&self) -> Result<Option<Life>, SessionError> {
         let Some(path) = self.settings.load.as_deref() else { return Ok(None) };
         let Some(mut life) = snapshot::life(path).map_err(SessionError::Load)? else { return Ok(None) };
         let path = || Path::to_owned(path);
@@ -144,7 +144,7 @@ impl Session<'_> {
         state: Option<State>,
         watch: Option<Watch>,
         (round, is_last): (Option<Amount>, bool),
-    ) -> Result<Ended, SessionError> {
+    ) -> Result<RoundOutcome, SessionError> {
         let window = Window::default().stopped_by(Stop::Worn(round)).fixed();
         let mut settings = Settings { window, ..self.settings.clone() };
         if state.is_some() {

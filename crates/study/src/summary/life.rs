@@ -4,11 +4,11 @@ use base::units::Age;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::life::{Life, LifePoint, Moment};
+use crate::life::{Life, LifePoint, Milestone};
 
 /// How much the drive had taken, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-pub struct LifeMoment {
+pub struct LifeMilestone {
     /// Bytes of the host's writes.
     pub written_bytes: u64,
     /// Simulated seconds since the life began.
@@ -66,13 +66,13 @@ pub struct LifeSummary {
     pub spare_left: f64,
     /// When the first block failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub first_failure: Option<LifeMoment>,
+    pub first_failure: Option<LifeMilestone>,
     /// When a hundredth of all blocks had failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub percent_failed: Option<LifeMoment>,
+    pub percent_failed: Option<LifeMilestone>,
     /// When blocks as many as half of the spare had failed.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub half_spare_failed: Option<LifeMoment>,
+    pub half_spare_failed: Option<LifeMilestone>,
     /// The course of the life.
     pub curve: Vec<LifePointSummary>,
 }
@@ -83,7 +83,7 @@ impl LifeSummary {
     pub fn new(life: &Life, warranty: Age) -> Self {
         let totals = life.totals;
         let warranty_days = warranty.as_secs() as f64 / 86_400.0;
-        let moment = |at: Moment| LifeMoment { written_bytes: at.written, seconds: at.seconds };
+        let moment = |at: Milestone| LifeMilestone { written_bytes: at.written, seconds: at.seconds };
         let spare_left = |failed: u64| 1.0 - (failed as f64 / life.spare.max(1) as f64).min(1.0);
         let per_day = totals.written as f64 / (life.capacity().get() as f64 * warranty_days);
         let mut before: Option<LifePoint> = None;

@@ -96,7 +96,7 @@ class FlashRow(Record):
     """Suspensions of the operations; left out if there were none."""
 
 
-class LifeMoment(Record):
+class LifeMilestone(Record):
     """How much the drive had taken, and when."""
 
     seconds: float
@@ -137,11 +137,11 @@ class LifeSummary(Record):
     """Capacities that the drive took for each day of the warranty (metric `life.dwpd`); missing if it is not worn."""
     failed_blocks: int
     """Blocks that failed (metric `life.failed`)."""
-    first_failure: Optional[LifeMoment]
+    first_failure: Optional[LifeMilestone]
     """When the first block failed."""
-    half_spare_failed: Optional[LifeMoment]
+    half_spare_failed: Optional[LifeMilestone]
     """When blocks as many as half of the spare had failed."""
-    percent_failed: Optional[LifeMoment]
+    percent_failed: Optional[LifeMilestone]
     """When a hundredth of all blocks had failed."""
     rounds: int
     """Rounds, between two of which the drive was switched off and on."""
