@@ -3,6 +3,7 @@
 //! The media judge the FTL. The run aborts, in release builds too, if an FTL programs a page twice or out of order,
 //! reads a page that was never written, moves a page out of its plane by copy-back, or touches a retired block.
 
+mod endurance;
 mod errors;
 mod fault;
 mod geometry;

@@ -14,7 +14,7 @@ use std::ffi::OsString;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
-use base::units::{Bytes, Span, Temperature};
+use base::units::{Age, Bytes, Span, Temperature};
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand};
 use clap_complete::Shell;
 use ssd::{Precondition, Storage};
@@ -380,13 +380,24 @@ pub(crate) struct MeasureArgs {
     pub(crate) measure: Option<Amount>,
 
     /// Warm up until the drive is in steady state by SNIA's rule, for requests per second (`steady`), write amplification
-    /// (`steady:waf`) or mean latency (`steady:latency`); then measure five rounds, unless --measure or --limit is given
+    /// (`steady:waf`) or mean latency (`steady:latency`); then measure five rounds, unless --measure or --limit is given.
+    /// With `worn`, run until the drive refuses a write because too many of its blocks have failed
     #[arg(long, value_name = "STATE")]
     pub(crate) until: Option<Until>,
 
-    /// The length of a round of --until; the default writes a tenth of the capacity
+    /// The length of a round of --until. The default writes a tenth of the capacity; with `worn`, a hundred capacities, or
+    /// all of a trace, a script or a job file
     #[arg(long, value_name = "AMOUNT", requires = "until")]
     pub(crate) round: Option<Amount>,
+
+    /// End after this many rounds of `--until worn`, even if the drive is not worn; --save-snapshot keeps its life, which
+    /// --load-snapshot continues
+    #[arg(long, value_name = "N", requires = "until", value_parser = whole(1, u32::MAX))]
+    pub(crate) rounds: Option<u32>,
+
+    /// The time over which `--until worn` spreads what the drive took, for drive writes per day [default: 5y]
+    #[arg(long, value_name = "TIME", requires = "until")]
+    pub(crate) warranty: Option<Age>,
 }
 
 /// What happens to files at the paths of outputs.
@@ -490,7 +501,7 @@ pub(crate) struct StateArgs {
     #[arg(long, value_name = "TEMPERATURE", requires = "age")]
     pub(crate) temperature: Option<Temperature>,
 
-    /// Save the state after preconditioning in a file
+    /// Save the state after preconditioning in a file; with `--until worn`, the state at the end with the drive's life
     #[arg(long, value_name = "FILE")]
     pub(crate) save_snapshot: Option<PathBuf>,
 

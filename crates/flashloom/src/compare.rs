@@ -123,6 +123,8 @@ fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
         measure: args.measured.measure,
         until: args.measured.until,
         round: args.measured.round,
+        rounds: args.measured.rounds,
+        warranty: args.measured.warranty,
         reading: ReadingSpec {
             skip: args.part.skip,
             extent: Some(args.fit.extent.name().into()),

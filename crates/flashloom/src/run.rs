@@ -1,6 +1,7 @@
 //! `flashloom run`: runs a workload on a drive and prints the results.
 
 mod idle;
+mod life;
 mod outputs;
 mod seeds;
 
@@ -70,6 +71,7 @@ fn watch(output: &OutputArgs) -> Option<Watch> {
 pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Write) -> Result<Outcome, Failure> {
     let tell = args.output.notices();
     tell.check()?;
+    life::check(args)?;
     let device = device_of(args)?;
     tell.done(|| resolved(&args.device, &device));
     let mut session = session(args, &device, None);
@@ -131,6 +133,8 @@ fn spec(args: &RunArgs) -> RunSpec {
         measure: args.measured.measure,
         until: args.measured.until,
         round: args.measured.round,
+        rounds: args.measured.rounds,
+        warranty: args.measured.warranty,
         ..RunSpec::default()
     }
 }

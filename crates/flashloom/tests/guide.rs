@@ -72,6 +72,7 @@ chapters! {
     explain_it
     reads_that_do_not_wait
     errors
+    lifetime
     your_own_policy
     write_streams
     compare_and_mix

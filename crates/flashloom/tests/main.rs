@@ -15,6 +15,7 @@ mod guest;
 mod guide;
 mod help;
 mod kept;
+mod life;
 mod limits;
 mod links;
 mod live;

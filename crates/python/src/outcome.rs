@@ -28,7 +28,7 @@ pub(crate) struct Done {
 
 /// What a run has measured.
 ///
-/// `summary` has the numbers, `latency`, `series`, `erases`, `explain` and `requests` are tables that pandas, polars,
+/// `summary` has the numbers, `latency`, `series`, `erases`, `life`, `explain` and `requests` are tables that pandas, polars,
 /// pyarrow and DuckDB take, and `report` writes the page of charts. In a notebook an outcome shows that page. The outcome
 /// of several seeds has `runs`, an outcome for each, and `metrics`, their means with 95 % intervals.
 #[pyclass(module = "flashloom", frozen)]
@@ -191,6 +191,13 @@ impl Outcome {
     #[getter]
     fn erases(&self) -> PyResult<Table> {
         Ok(Table::new(tables::erases(&self.first()?.erase_counts))?)
+    }
+
+    /// The curve over the drive's life, of a run with `until="worn"`.
+    #[getter]
+    fn life(&self) -> PyResult<Table> {
+        let life = self.first()?.life.as_ref();
+        Ok(Table::new(tables::life(life.map_or(&[], |life| &life.curve)))?)
     }
 
     /// Where the time of requests went, by band of percentiles, of a run with `explain`.

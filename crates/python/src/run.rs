@@ -52,6 +52,8 @@ struct Settings {
 ///   `temperature`, e.g. `"40C"`, if the device has errors.
 /// * `warm_up`, `measure` and `limit` (requests) say which part is measured; an amount is a number of requests, or a text such
 ///   as `"8GiB"`, `"2s"` or `"0.5x"` (capacities). `until="steady"` warms up until the drive is steady, in rounds of `round`.
+///   `until="worn"` runs until the drive refuses a write because too many of its blocks have failed, or ends after `rounds`;
+///   `warranty`, e.g. `"5y"`, is the time over which drive writes per day are counted.
 /// * `seed` seeds all random streams; with `seeds=5` the run is done with five of them, `jobs` at once (by default one for
 ///   each core).
 /// * `verify` checks that every read returns the newest write. `explain` attributes the time of requests. `series` is the
@@ -64,7 +66,8 @@ struct Settings {
 #[pyfunction]
 #[pyo3(signature = (
     device, workload, *, flows=None, fairness=false, depth=None, open=false, queue=0, time_scale=None, precondition=None,
-    age=None, temperature=None, load_snapshot=None, save_snapshot=None, warm_up=None, measure=None, until=None, round=None, limit=None, seed=0,
+    age=None, temperature=None, load_snapshot=None, save_snapshot=None, warm_up=None, measure=None, until=None, round=None, rounds=None,
+    warranty=None, limit=None, seed=0,
     seeds=1, jobs=None, verify=false, explain=false, series=None, requests=false, timeline=None, memory=None,
     progress=None
 ))]
@@ -88,6 +91,8 @@ pub(crate) fn run(
     measure: Option<&Bound<'_, PyAny>>,
     until: Option<&Bound<'_, PyAny>>,
     round: Option<&Bound<'_, PyAny>>,
+    rounds: Option<&Bound<'_, PyAny>>,
+    warranty: Option<&Bound<'_, PyAny>>,
     limit: Option<&Bound<'_, PyAny>>,
     seed: u64,
     seeds: u32,
@@ -111,6 +116,8 @@ pub(crate) fn run(
     run.take_amount("measure", measure)?;
     run.take("until", until)?;
     run.take_amount("round", round)?;
+    run.take("rounds", rounds)?;
+    run.take("warranty", warranty)?;
     run.take("limit", limit)?;
     run.take("series", series)?;
     for (key, value) in [("open", open), ("fairness", fairness), ("verify", verify), ("explain", explain)] {

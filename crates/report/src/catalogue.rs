@@ -5,7 +5,7 @@ use serde::Serialize;
 use workload::field::{Field, UnitOfMeasure, Values};
 use workload::trace::{FIELDS as TRACE, RECORDED};
 
-use crate::columns::{busy, erases, flow_series, histograms, series};
+use crate::columns::{busy, erases, flow_series, histograms, life, series};
 use crate::requests;
 use crate::run::seeds_fields;
 use crate::study_report;
@@ -54,6 +54,11 @@ pub fn tables() -> Vec<ResultFile> {
             flow_series(&[], &[]).fields(),
         ),
         file("erases.parquet", "`run --out DIR` writes it: a row for each block of the array.", erases(&[]).fields()),
+        file(
+            "life.parquet",
+            "`run --until worn --out DIR` writes it: a row for each point of the curve over the drive's life.",
+            life(&[]).fields(),
+        ),
         file(
             "STUDY.parquet",
             "`study --out DIR`, `reproduce --out DIR` and `compare --out DIR` write it: a row for each run. `study --csv` prints the same.",
@@ -250,6 +255,7 @@ mod tests {
         written(&listed("series.parquet"), |out| write_series(out, &about, &flows, None));
         written(&listed("series-flows.parquet"), |out| write_flow_series(out, &about, &flows));
         written(&listed("erases.parquet"), |out| write_erases(out, &about, &[1, 2]));
+        written(&listed("life.parquet"), |out| whole(out, &about, &life(&[])));
         written(&listed("--requests FILE"), |out| whole(out, &about, &requests::table(&[])));
         let dir = tempfile::tempdir().expect("a directory");
         let (from, to) = (dir.path().join("t.csv"), dir.path().join("t.parquet"));

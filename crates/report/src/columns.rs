@@ -17,7 +17,7 @@ use ssd::PowerDraw;
 use study::output::COLUMNS;
 use study::run::{KindResult, RunResult, array_time_by, programmed_by, rate, since, write_amplification};
 use study::series::{Interval, Series};
-use study::summary::{About, busy_dies, mean, percentile, share, shares};
+use study::summary::{About, LifePointSummary, LifeSummary, busy_dies, mean, percentile, share, shares};
 use workload::field::{message, metadata};
 
 use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
@@ -138,6 +138,32 @@ pub(crate) fn erases(counts: &[u32]) -> Table {
 /// If the file cannot be written.
 pub(crate) fn write_erases(out: impl Write + Send, about: &About, counts: &[u32]) -> Result<()> {
     whole(out, about, &erases(counts))
+}
+
+/// The curve of a drive's life.
+pub(crate) fn life(points: &[LifePointSummary]) -> Table {
+    let (mut table, none) = (Table::default(), UnitOfMeasure::None);
+    let written = points.iter().map(|point| point.written_bytes);
+    table.count("written_bytes", UnitOfMeasure::Bytes, "Bytes of the host's writes so far", written);
+    let seconds = points.iter().map(|point| Some(point.seconds));
+    table.number("life_s", UnitOfMeasure::Seconds, "Simulated time since the life began", seconds);
+    let waf = points.iter().map(|point| point.write_amplification);
+    table.number("write_amplification", none, "Bytes programmed per byte written since the point before", waf);
+    table.count("failed_blocks", none, "Blocks that have failed", points.iter().map(|point| point.failed_blocks));
+    let spare = points.iter().map(|point| Some(point.spare_left));
+    table.number("spare_left", UnitOfMeasure::Share, "Share of the spare blocks that is left", spare);
+    let mean = points.iter().map(|point| Some(point.mean_erases));
+    table.number("mean_erases", none, "Mean erases of a block", mean);
+    table.count("max_erases", none, "Most erases of a block", points.iter().map(|point| u64::from(point.max_erases)));
+    table
+}
+
+/// Writes [`life`].
+///
+/// # Errors
+/// If the file cannot be written.
+pub(crate) fn write_life(out: impl Write + Send, about: &About, of: &LifeSummary) -> Result<()> {
+    whole(out, about, &life(&of.curve))
 }
 
 /// The course of a run, one row per interval.

@@ -6,6 +6,7 @@ mod figures;
 mod folder;
 mod intervals;
 mod lead;
+mod life;
 mod over_time;
 mod page;
 mod power;

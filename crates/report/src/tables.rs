@@ -2,6 +2,7 @@
 
 use ssd::PowerDraw;
 use study::run::{Record, RunResult};
+use study::summary::LifePointSummary;
 
 use crate::columns;
 use crate::table::Table;
@@ -36,6 +37,12 @@ pub fn flow_series(result: &RunResult) -> Table {
 #[must_use]
 pub fn erases(counts: &[u32]) -> Table {
     columns::erases(counts)
+}
+
+/// The curve of a drive's life, as in `life.parquet`; without rows unless the run lasted until the drive was worn.
+#[must_use]
+pub fn life(points: &[LifePointSummary]) -> Table {
+    columns::life(points)
 }
 
 /// One row per request, as `--requests` writes them.

@@ -108,7 +108,8 @@ impl<S: Sector> Ssd<S> {
         let faults = |seed| Faults::new(&resolved.spec.flash.faults, seed);
         let timing = &resolved.backend.timing;
         let media = Media::new(resolved.geometry.clone(), resolved.part.endurance, timing.one_shot, faults(seed))
-            .with_errors(resolved.backend.errors.as_ref(), seed);
+            .with_errors(resolved.backend.errors.as_ref(), seed)
+            .with_endurance_spread(resolved.part.endurance_spread, seed);
         let slc_array = resolved.slc_array.as_ref().map(|part| {
             Media::new(part.geometry.clone(), part.part.endurance, 1, faults(slc_seed(seed))).with_content(S::KIND)
         });

@@ -52,7 +52,7 @@ impl<S: Sector> Ssd<S> {
         let errors = resolved.backend.errors.as_ref().map(|errors| (errors, seed));
         let (endurance, one_shot) = (resolved.part.endurance, timing.one_shot);
         let media = Media::load(S::KIND, resolved.geometry.clone(), endurance, one_shot, faults(seed), errors, from)?;
-        let media = timing.of_media(media);
+        let media = timing.of_media(media).with_endurance_spread(resolved.part.endurance_spread, seed);
         let mut used = [0];
         from.read_exact(&mut used)?;
         let slc_array = match (used, &resolved.slc_array) {

@@ -46,6 +46,11 @@ pub trait Inspect {
     /// The erase count of every block.
     fn erase_counts(&self) -> Vec<u32>;
 
+    /// The number of bad blocks, without those of an SLC array.
+    fn bad_blocks(&self) -> u64 {
+        0
+    }
+
     /// The erase count of every block of the SLC array, if the drive has one.
     fn slc_erase_counts(&self) -> Vec<u32> {
         Vec::new()
@@ -105,6 +110,10 @@ impl<S: Sector> Inspect for Ssd<S> {
 
     fn erase_counts(&self) -> Vec<u32> {
         self.erase_counts()
+    }
+
+    fn bad_blocks(&self) -> u64 {
+        self.media().bad_blocks()
     }
 
     fn slc_erase_counts(&self) -> Vec<u32> {

@@ -17,6 +17,7 @@ pub mod explanation;
 pub mod histogram;
 pub mod inspect;
 pub mod label;
+pub mod life;
 pub mod memory;
 pub mod metric;
 mod name;

@@ -5,6 +5,7 @@ mod commands;
 mod dimension;
 mod errors;
 mod fairness;
+mod life;
 mod log;
 mod map;
 mod merges;
@@ -26,6 +27,7 @@ use crate::summary::{FlashRow, KindSummary, Latencies, Summary};
 use commands::{flash, sum_of};
 use errors::ErrorStat;
 use fairness::{FairStat, FlowStat, Requests};
+use life::LifeStat;
 use log::LogStat;
 use map::MapStat;
 use merges::MergeStat;
@@ -88,6 +90,7 @@ fn names() -> Vec<String> {
     names.extend(of("slc-cache", &slc_cache::NAMES));
     names.extend(of("refresh", &refresh::NAMES));
     names.extend(of("parity", &parity::NAMES));
+    names.extend(of("life", &life::NAMES));
     for group in ["commands", "slots"] {
         names.extend(flash::backend::Op::ALL.into_iter().map(|op| format!("{group}.{}", op.name())));
     }
@@ -95,7 +98,7 @@ fn names() -> Vec<String> {
 }
 
 /// The forms a metric can take.
-pub const HELP: [&str; 38] = [
+pub const HELP: [&str; 39] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
@@ -138,6 +141,8 @@ pub const HELP: [&str; 38] = [
     "refresh.STAT of a drive that refreshes data with superblocks (moved), age, reads, errors (superblocks that exceeded \
      that limit), patrol-reads",
     "parity.STAT of a drive with parity with rebuilt, lost (uncorrectable reads of mapping units)",
+    "life.STAT of a run until = \"worn\" with tbw (bytes), dwpd (over the warranty), waf (in bytes), time, bad-blocks, spare (share left), \
+     first-failure, percent-bad, half-spare (bytes written until then), rounds",
     "power.STAT of a drive with [power] with mean (watts), active, idle, states (shares of the time), wakes (requests that found it in a \
      power state), wake-time (their waits), throttled (requests that heat delayed), throttle-time, hottest (degrees \
      Celsius), capped (array operations that waited for the power cap), cap-time",
@@ -182,6 +187,8 @@ enum Name {
     Refresh(RefreshStat),
     /// `parity.*`: what parity did.
     Parity(ParityStat),
+    /// `life.*`: the drive's life.
+    Life(LifeStat),
     Power(PowerStat),
     Merges(MergeStat),
     Errors(ErrorStat),
@@ -257,6 +264,7 @@ impl Name {
             ["refresh", stat] => RefreshStat::parse(stat).map(Self::Refresh),
             ["parity", stat] => ParityStat::parse(stat).map(Self::Parity),
             ["slc-cache", stat] => SlcCacheStat::parse(stat).map(Self::SlcCache),
+            ["life", stat] => LifeStat::parse(stat).map(Self::Life),
             ["power", stat] => PowerStat::parse(stat).map(Self::Power),
             ["errors", stat] => ErrorStat::parse(stat).map(Self::Errors),
             ["merges", stat] => MergeStat::parse(stat).map(Self::Merges),
@@ -326,6 +334,7 @@ impl Name {
             Self::SlcCache(stat) => stat.dimension(),
             Self::Refresh(stat) => stat.dimension(),
             Self::Parity(stat) => stat.dimension(),
+            Self::Life(stat) => stat.dimension(),
             Self::Power(stat) => stat.dimension(),
             Self::Errors(stat) => stat.dimension(),
         }
@@ -380,6 +389,7 @@ impl Name {
             Self::Map(stat) => stat.of(summary.map.as_ref()?),
             Self::Log(stat) => stat.of(summary.log_merges.as_ref()?),
             Self::Slc(stat) => stat.of(summary.slc_mlc.as_ref()?),
+            Self::Life(stat) => stat.of(summary.life.as_ref()?),
             Self::Power(stat) => stat.of(summary.power.as_ref()?),
             Self::SlcCache(stat) => Some(stat.of(summary.slc_cache.as_ref()?)),
             Self::Refresh(stat) => Some(stat.of(summary.refresh.as_ref()?)),

@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use base::fault::Fault;
-use base::units::{Span, Temperature};
+use base::units::{Age, Span, Temperature};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssd::{Precondition, Storage};
@@ -206,11 +206,20 @@ pub struct RunSpec {
     pub measure: Option<Amount>,
     /// Warm up until the drive is in steady state: `steady`, or `steady:METRIC` with `rate`, `waf` or `latency`. The
     /// measurement is then as long as the five rounds in which the drive was steady, unless `measure` or `limit` is given.
+    /// With `worn` the run lasts until the drive refuses a write because too many of its blocks have failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
-    /// The length of a round of `until`. The default writes a tenth of the capacity.
+    /// The length of a round of `until`. The default writes a tenth of the capacity; of `worn`, a hundred capacities, or all of a
+    /// trace, a script or a job file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<Amount>,
+    /// End after this many rounds of until = `worn`, even if the drive is not worn.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(range(min = 1))]
+    pub rounds: Option<u32>,
+    /// The time over which `life.dwpd` spreads what the drive took until it was worn; five years if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warranty: Option<Age>,
     /// Run every point with this many seeds, from zero on: the same as `seeds` at the top of the study.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000))]
@@ -248,6 +257,22 @@ impl RunSpec {
         let mut faults = self.measured().conflicts();
         if self.measure.is_some() && self.limit.is_some() {
             faults.push(Fault::new("measure", "both `measure` and `limit` end the run", "leave one of them out"));
+        }
+        let is_life = self.until == Some(Until::Worn);
+        if is_life && self.limit.is_some() {
+            let message = "until = \"worn\" runs to the end of the drive's life";
+            faults.push(Fault::new("limit", message, "leave one of them out, or end earlier with `rounds`"));
+        }
+        for (key, is_given) in [("rounds", self.rounds.is_some()), ("warranty", self.warranty.is_some())] {
+            if is_given && !is_life {
+                faults.push(Fault::new(key, "has no life to be about", "add until = \"worn\", or leave it out"));
+            }
+        }
+        if self.rounds == Some(0) {
+            faults.push(Fault::new("rounds", "a life of no round", "use 1 or more"));
+        }
+        if self.warranty.is_some_and(Age::is_zero) {
+            faults.push(Fault::new("warranty", "a warranty of no time", "give it one, e.g. \"5y\""));
         }
         if self.series.is_some_and(Span::is_zero) {
             faults.push(Fault::new("series", "intervals without length", "give them one, e.g. \"10ms\""));

@@ -2,10 +2,11 @@
 
 use std::sync::atomic::AtomicBool;
 
-use base::units::{Sectors, Span, Time};
+use base::units::{Sectors, Span};
 use ssd::{Counters, Drive, Memory, Purpose, QueueId, Resolved, Tag};
 use workload::{Pacing, Source};
 
+use crate::life::Life;
 use crate::oracle::{Oracle, Payload};
 
 mod backlog;
@@ -21,6 +22,7 @@ mod rounds;
 mod rules;
 mod target;
 mod time;
+mod wear;
 mod window;
 
 use course::SERIES_POINTS;
@@ -34,12 +36,14 @@ pub use error::RunError;
 pub use flows::Flow;
 pub use kind_result::{Delay, KindResult};
 pub use record::{Progress, Record, RequestLog};
+pub(crate) use result::programmed_units;
 pub use result::{
     Arrivals, FlowResult, RunResult, array_time_by, programmed_by, rate, since, write_amplification,
     write_amplification_by,
 };
 pub(crate) use rounds::part;
 pub use rules::{Steady, Stop, WarmUp};
+pub(crate) use wear::Hooks;
 pub(crate) use window::Window;
 pub use workload::measure::{Amount, ParseAmountError};
 
@@ -160,6 +164,13 @@ impl<'a> Runner<'a> {
         self
     }
 
+    /// Notes the drive's wear in a life.
+    #[must_use]
+    pub(crate) fn life(mut self, life: Option<&'a mut Life>) -> Self {
+        self.rules.life = life;
+        self
+    }
+
     /// Logs every measured request.
     #[must_use]
     pub fn log(mut self, log: &'a mut dyn RequestLog) -> Self {
@@ -187,16 +198,16 @@ impl<'a> Runner<'a> {
         W: Source + ?Sized,
         P: Payload<S>,
     {
-        self.run_observed(drive, source, payload, |_, _| {})
+        self.run_observed(drive, source, payload, Hooks::none())
     }
 
-    /// As [`Runner::run`]; calls `measure` when a warm-up ends.
+    /// As [`Runner::run`]; tells the owner of the drive what happens.
     pub(crate) fn run_observed<S, D, W, P>(
         self,
         drive: &mut D,
         source: &mut W,
         payload: &mut P,
-        measure: fn(&mut D, Time),
+        hooks: Hooks<D>,
     ) -> Result<RunResult, RunError>
     where
         D: Drive<S>,
@@ -205,11 +216,11 @@ impl<'a> Runner<'a> {
     {
         let pacing = checked(self.pacing.unwrap_or_else(|| source.pacing()), self.queue, drive.queues())?;
         if pacing != Pacing::Open && (source.think().is_some() || !source.start().is_zero()) {
-            return self.run_pausing(pacing, drive, source, payload, measure);
+            return self.run_pausing(pacing, drive, source, payload, hooks);
         }
         let until = time::until(drive.counters().at, source.duration());
         let (queue, settle) = (self.queue, self.settle);
-        let mut flight = Flight::new(self.rules, drive, payload, measure, 0);
+        let mut flight = Flight::new(self.rules, drive, payload, hooks, 0);
         match pacing {
             Pacing::Closed { depth } => flight.closed(source, queue, depth, until)?,
             Pacing::Replay { depth } => flight.open(source, queue, Some(depth))?,
@@ -225,7 +236,7 @@ impl<'a> Runner<'a> {
         drive: &mut D,
         mut source: &mut W,
         payload: &mut P,
-        measure: fn(&mut D, Time),
+        hooks: Hooks<D>,
     ) -> Result<RunResult, RunError>
     where
         D: Drive<S>,
@@ -235,7 +246,7 @@ impl<'a> Runner<'a> {
         let (queue, settle) = (self.queue, self.settle);
         let flows = vec![Flow { name: String::new(), source: &mut source, pacing: Some(pacing), queue }];
         let mut several = Several::new(flows, drive.counters().at, self.rules.first_tag, self.rules.time_scale);
-        let mut flight = Flight::new(self.rules, drive, payload, measure, 0);
+        let mut flight = Flight::new(self.rules, drive, payload, hooks, 0);
         flight.several(&mut several)?;
         flight.finish(pacing, settle, Vec::new())
     }
@@ -253,16 +264,16 @@ impl<'a> Runner<'a> {
         D: Drive<S>,
         P: Payload<S>,
     {
-        self.run_flows_observed(drive, flows, payload, |_, _| {})
+        self.run_flows_observed(drive, flows, payload, Hooks::none())
     }
 
-    /// As [`Runner::run_flows`]; calls `measure` when a warm-up ends.
+    /// As [`Runner::run_flows`]; tells the owner of the drive what happens.
     pub(crate) fn run_flows_observed<S, D, P>(
         self,
         drive: &mut D,
         flows: Vec<Flow<'_>>,
         payload: &mut P,
-        measure: fn(&mut D, Time),
+        hooks: Hooks<D>,
     ) -> Result<RunResult, RunError>
     where
         D: Drive<S>,
@@ -275,7 +286,7 @@ impl<'a> Runner<'a> {
         let (pacing, settle) = (flows[0].pacing(), self.settle);
         let count = flows.len();
         let mut several = Several::new(flows, drive.counters().at, self.rules.first_tag, self.rules.time_scale);
-        let mut flight = Flight::new(self.rules, drive, payload, measure, count);
+        let mut flight = Flight::new(self.rules, drive, payload, hooks, count);
         flight.several(&mut several)?;
         let flows = several.results(flight.measured_from());
         flight.finish(pacing, settle, flows)

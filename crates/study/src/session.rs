@@ -42,6 +42,7 @@ mod alone;
 mod error;
 mod flow;
 mod foresight;
+mod life;
 mod outcome;
 mod point;
 mod prepare;
@@ -61,11 +62,12 @@ use workload::trace::TraceOptions;
 
 use crate::catalogue::{Device, WorkloadError, WorkloadFile};
 use crate::inspect::Inspect;
+use crate::life::{Life, LifeError};
 use crate::memory::{self, Limit, Need};
 use crate::oracle::{Blank, Oracle, Payload};
 use crate::plan::RunSpec;
 use crate::reconcile::reconcile;
-use crate::run::{RequestLog, RunResult, Runner, Window};
+use crate::run::{Hooks, RequestLog, RunResult, Runner, Window};
 use crate::summary::About;
 use crate::watch::Watch;
 use crate::worn::WornOut;
@@ -98,6 +100,8 @@ pub struct Session<'a> {
     interrupt: Option<&'a AtomicBool>,
     /// The number of the flow, from one, if it runs alone to be compared with the run beside others.
     alone: Option<usize>,
+    /// The life of which the run is a round.
+    life: Option<Life>,
 }
 
 impl<'a> Session<'a> {
@@ -117,6 +121,7 @@ impl<'a> Session<'a> {
             memory: None,
             interrupt: None,
             alone: None,
+            life: None,
         }
     }
 
@@ -131,6 +136,8 @@ impl<'a> Session<'a> {
         self.settings.fairness = spec.fairness;
         self.settings.course = spec.series.map(|interval| Course { interval: Some(interval) });
         self.settings.load.clone_from(&spec.load_snapshot);
+        self.settings.rounds = spec.rounds;
+        self.settings.warranty = spec.warranty.unwrap_or(self.settings.warranty);
         self.watch = spec.explain.then(|| Watch::default().explaining());
         self
     }
@@ -292,7 +299,7 @@ impl<'a> Session<'a> {
     pub fn open(&self, file: &WorkloadFile, options: &TraceOptions) -> Result<Flow<'a>, WorkloadError> {
         let seed = self.settings.seed.wrapping_add((self.flows.len() as u64) << 32);
         let mut file = file.clone();
-        if self.settings.fairness {
+        if self.settings.fairness || self.life_round().is_some() {
             file.keep()?;
         }
         Flow::open(Origin {
@@ -357,6 +364,9 @@ impl<'a> Session<'a> {
     /// If the drive breaks an invariant, for example loses a request.
     pub fn run(mut self) -> Result<Outcome, SessionError> {
         self.check()?;
+        if let Some(round) = self.life_round() {
+            return self.run_life(round);
+        }
         let device = self.with_foresight()?;
         let mut session = self;
         if let Some(device) = &device {
@@ -393,6 +403,9 @@ impl<'a> Session<'a> {
         P: Payload<S>,
     {
         self.refuse_foresight()?;
+        if self.life_round().is_some() {
+            return Err(SessionError::Life(LifeError::OwnDrive));
+        }
         self.run_all(drive, payload)
     }
 
@@ -450,6 +463,7 @@ impl<'a> Session<'a> {
                 about,
                 result,
                 alone: Vec::new(),
+                life: None,
                 notes,
             });
         }
@@ -478,7 +492,7 @@ impl<'a> Session<'a> {
     /// True if the stop rule allows no further stage.
     fn is_over(&self) -> bool {
         match self.settings.window.stop {
-            Stop::AtEnd => false,
+            Stop::AtEnd | Stop::Worn(_) => false,
             Stop::Requests(requests) => requests == 0,
             Stop::Time(span) => span.is_zero(),
             Stop::Bytes(bytes) => bytes.get() == 0,
@@ -490,7 +504,7 @@ impl<'a> Session<'a> {
     fn use_up(&mut self, result: &RunResult) {
         self.settings.window.warm_up = WarmUp::None;
         self.settings.window.stop = match self.settings.window.stop {
-            Stop::AtEnd => Stop::AtEnd,
+            end @ (Stop::AtEnd | Stop::Worn(_)) => end,
             Stop::Requests(requests) => Stop::Requests(requests.saturating_sub(result.submitted)),
             Stop::Time(span) => Stop::Time(span.saturating_sub(result.after.at - result.before.at)),
             Stop::Bytes(bytes) => {
@@ -543,16 +557,17 @@ impl<'a> Session<'a> {
         if let Some(factor) = self.settings.time_scale {
             runner = runner.time_scale(factor);
         }
-        let measure = |drive: &mut D, at| Inspect::measure(drive, at);
+        runner = runner.life(self.life.as_mut());
+        let hooks = Hooks { measure: D::measure, bad_blocks: D::bad_blocks, erases: D::erase_counts };
         let result = if load.others.is_empty() && self.alone.is_none() && part.beside.is_none() {
             if let Some(pacing) = load.pacing {
                 runner = runner.pacing(pacing);
             }
-            runner.queue(load.queue).run_observed(drive, &mut *part.source, payload, measure)
+            runner.queue(load.queue).run_observed(drive, &mut *part.source, payload, hooks)
         } else {
             let mut flows = part.running(&about.workload, None, load.pacing, load.queue);
             flows.extend(load.others.iter_mut().flat_map(Flow::running));
-            runner.run_flows_observed(drive, flows, payload, measure)
+            runner.run_flows_observed(drive, flows, payload, hooks)
         };
         let workload = || about.workload.clone();
         let result = result.map_err(|error| SessionError::Run { error: Box::new(error), workload: workload() })?;

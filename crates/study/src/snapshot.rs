@@ -15,6 +15,8 @@ use flash::nand::{Sector, SnapshotError};
 use serde::{Deserialize, Serialize};
 use ssd::{Resolved, Ssd};
 
+use crate::life::Life;
+
 /// The first bytes of every snapshot.
 pub(crate) const MAGIC: [u8; 16] = *b"flashloom state\n";
 /// Raised whenever a byte changes its meaning. Files of version 1 and 2 had neither magic nor header.
@@ -126,14 +128,17 @@ struct Header {
     format: BTreeMap<String, String>,
     /// Those of its SLC array; `None` if that is new.
     slc_format: Option<BTreeMap<String, String>>,
+    /// The drive's life, if it is in the middle or at the end of one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    life: Option<Life>,
 }
 
 impl Header {
-    fn of<S: Sector>(drive: &Ssd<S>) -> Self {
+    fn of<S: Sector>(drive: &Ssd<S>, life: Option<&Life>) -> Self {
         let resolved = drive.resolved();
         let all = |keys: Vec<(&str, String)>| keys.into_iter().map(|(key, value)| (key.to_owned(), value)).collect();
         let slc_format = (!drive.is_slc_array_new()).then(|| all(resolved.slc_format()));
-        Self { device: resolved.spec.name.clone(), format: all(resolved.format()), slc_format }
+        Self { device: resolved.spec.name.clone(), format: all(resolved.format()), slc_format, life: life.cloned() }
     }
 
     /// Refuses another device.
@@ -227,11 +232,19 @@ impl<W: Write> Write for Summed<W> {
 /// # Errors
 /// If the writer fails.
 pub fn save<S: Sector>(drive: &Ssd<S>, to: impl Write) -> io::Result<()> {
+    save_life(drive, None, to)
+}
+
+/// Writes the state of a drive, and its life if it is in one.
+///
+/// # Errors
+/// If the writer fails.
+pub(crate) fn save_life<S: Sector>(drive: &Ssd<S>, life: Option<&Life>, to: impl Write) -> io::Result<()> {
     let mut file = Summed { to, checksum: Checksum::default() };
     file.write_all(&MAGIC)?;
     file.write_all(&VERSION.to_le_bytes())?;
     let mut compressed = BufWriter::with_capacity(BUFFER, zstd::Encoder::new(file, LEVEL)?);
-    let header = toml::to_string(&Header::of(drive)).map_err(io::Error::other)?;
+    let header = toml::to_string(&Header::of(drive, life)).map_err(io::Error::other)?;
     compressed.write_all(&(header.len() as u32).to_le_bytes())?;
     compressed.write_all(header.as_bytes())?;
     drive.save(&mut compressed)?;
@@ -299,6 +312,19 @@ pub(crate) fn check_device(path: &Path, resolved: &Resolved) -> Result<(), LoadE
         let mut file = BufReader::new(File::open(path).map_err(SnapshotError::Io)?);
         check_version(&mut file)?;
         described(&mut Plain(zstd::Decoder::new(file).map_err(SnapshotError::Io)?))?.check(resolved)
+    };
+    read().map_err(|reason| LoadError { path: path.to_owned(), reason })
+}
+
+/// The life in a snapshot, if it has one. The rest of the file is not read.
+///
+/// # Errors
+/// If the file cannot be read, or is no snapshot of this version.
+pub(crate) fn life(path: &Path) -> Result<Option<Life>, LoadError> {
+    let read = || -> Result<Option<Life>, LoadReason> {
+        let mut file = BufReader::new(File::open(path).map_err(SnapshotError::Io)?);
+        check_version(&mut file)?;
+        Ok(described(&mut Plain(zstd::Decoder::new(file).map_err(SnapshotError::Io)?))?.life)
     };
     read().map_err(|reason| LoadError { path: path.to_owned(), reason })
 }

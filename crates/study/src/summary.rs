@@ -8,6 +8,7 @@ mod erases;
 mod errors;
 mod failures;
 mod fairness;
+mod life;
 mod log;
 mod map;
 mod merges;
@@ -48,6 +49,7 @@ pub use erases::Erases;
 pub use errors::ErrorSummary;
 pub use failures::FAILURES;
 pub use fairness::{FairnessSummary, Slowdown};
+pub use life::{LifeMilestone, LifePointSummary, LifeSummary};
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
@@ -88,6 +90,8 @@ pub struct Report<'a> {
     pub energy: &'a [(String, Energy)],
     /// The oracle's comparisons, if it ran.
     pub verified: Option<Verified>,
+    /// The drive's life, if the session ran until it was worn.
+    pub life: Option<&'a LifeSummary>,
     /// Notes for a reader, one sentence each.
     pub notes: &'a [String],
 }
@@ -109,6 +113,7 @@ impl<'a> Report<'a> {
             mount: None,
             energy: &[],
             verified: None,
+            life: None,
             notes: &[],
         }
     }
@@ -229,6 +234,9 @@ pub struct Summary {
     /// The rated endurance of the flash and what the run used of it, if the run erased blocks and all writes go to one array.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endurance: Option<EnduranceSummary>,
+    /// The drive's life, if the run lasted until it was worn: the sums of all its rounds. All other numbers are about the last round.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub life: Option<LifeSummary>,
     /// The time of a mount's reads, in microseconds, after a power cut at the end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mount_us: Option<f64>,
@@ -543,13 +551,14 @@ impl Summary {
             bad_blocks: counted.bad_blocks,
             endurance: EnduranceSummary::new(report, erases.as_ref()),
             erases,
+            life: report.life.cloned(),
             mount_us: report.mount.map(Span::as_us_f64),
             energy: (!report.energy.is_empty()).then(|| energy(report.energy)),
             verified: report.verified.map(|Verified { reads, sectors, adopted, uncorrectable }| {
                 VERIFIED.into_iter().zip([reads, sectors, adopted, uncorrectable]).collect()
             }),
             series: SeriesSummary::new(result, report.power_draw),
-            validity: ValiditySummary::new(result),
+            validity: ValiditySummary::new(result).of_life(report.life.is_some()),
             notes: report.notes.to_vec(),
             events: counted.events,
             event_hash: format!("{:016x}", result.after.event_hash),

@@ -362,7 +362,8 @@ fn every_number_of_a_device_is_refused_or_runs() {
         (
             "part",
             format!(
-                "name = 'x'\nftl = {{ over-provisioning = '45%' }}\n[flash]\nchannels = 1\nchips = 2\n[flash.custom-part]\n{PART}"
+                "name = 'x'\nftl = {{ over-provisioning = '45%' }}\n[flash]\nchannels = 1\nchips = 2\n\
+                 faults = {{ wear-out = true }}\n[flash.custom-part]\n{PART}"
             ),
         ),
         (

@@ -4,6 +4,7 @@ mod anecdotes;
 mod changelog;
 mod extremes;
 mod failures;
+mod life;
 mod measured;
 mod model;
 mod reference;

@@ -15,7 +15,7 @@ pub use until::{NoState, Until};
 pub struct Measured {
     /// The part that runs before the measurement.
     pub warm_up: Option<Amount>,
-    /// The state of the drive in which the measurement begins.
+    /// The state of the drive that the run waits for.
     pub until: Option<Until>,
     /// The length of a round of `until`.
     pub round: Option<Amount>,
@@ -29,8 +29,15 @@ impl Measured {
     pub fn conflicts(&self) -> Vec<Fault> {
         let mut faults = Vec::new();
         if self.until.is_some() && self.warm_up.is_some() {
-            let message = "a warm-up of fixed length beside `until`, which warms up for as long as it takes";
+            let message = match self.until {
+                Some(Until::Worn) => "a warm-up beside until = \"worn\", which counts all that the drive takes",
+                _ => "a warm-up of fixed length beside `until`, which warms up for as long as it takes",
+            };
             faults.push(Fault::new("warm-up", message, "leave one of them out"));
+        }
+        if self.measure.is_some() && self.until == Some(Until::Worn) {
+            let message = "until = \"worn\" measures the whole life of the drive";
+            faults.push(Fault::new("measure", message, "leave one of them out, or end earlier with `rounds`"));
         }
         if self.round.is_some() && self.until.is_none() {
             faults.push(Fault::new("round", "rounds of nothing", "add until = \"steady\", or leave it out"));

@@ -144,8 +144,13 @@ impl Faults {
         self.draw(Failing::Program)
     }
 
+    /// True if blocks fail when they have had the cycles that they endure.
+    pub(crate) const fn wear_out(&self) -> bool {
+        self.spec.wear_out
+    }
+
     pub(crate) fn erase_fails(&mut self, is_worn_out: bool) -> bool {
-        self.draw(Failing::Erase) || (self.spec.wear_out && is_worn_out)
+        self.draw(Failing::Erase) || is_worn_out
     }
 
     #[inline]

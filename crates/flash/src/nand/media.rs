@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use base::units::{Lpn, Psn, SuperblockId};
 
+use super::endurance::EnduranceSpread;
 use super::{Faults, Geometry, Image, SectorKind, Spare};
 
 mod backing;
@@ -87,6 +88,8 @@ pub struct Media {
     /// What sectors hold.
     kind: SectorKind,
     endurance: u32,
+    /// How blocks differ in endurance; `None` if all reach the rated cycles.
+    endurance_spread: Option<EnduranceSpread>,
     one_shot: u32,
     /// Pages of a word line of which a torn one damages those before it; 1 if none does.
     paired: u32,
@@ -133,6 +136,7 @@ impl Media {
         Self {
             kind: SectorKind::Nothing,
             endurance,
+            endurance_spread: None,
             one_shot,
             paired: 1,
             slc_mode: SlcMode::NONE,
@@ -376,7 +380,8 @@ impl Media {
         let mut well = true;
         for plane in 0..self.geometry.stripe {
             let block = self.geometry.block(superblock, plane).index();
-            well &= !self.faults.erase_fails(self.is_worn_out(&self.blocks[block]));
+            let is_worn_out = self.faults.wear_out() && self.is_worn_out(block);
+            well &= !self.faults.erase_fails(is_worn_out);
             let block = &mut self.blocks[block];
             block.erases += 1;
             block.slc_erases += u32::from(block.mode == Mode::Slc);

@@ -12,7 +12,7 @@ use base::units::{Bytes, Current, Energy, LaneRate, Rate, Ratio, Span, Voltage};
 
 pub use errors::ErrorTable;
 pub use own::CustomPart;
-pub(crate) use own::PartWithoutErrors;
+pub(crate) use own::SlcArrayPart;
 pub use validate::PartError;
 
 /// A NAND flash part: geometry, timing, features and currents of one chip.
@@ -27,6 +27,11 @@ pub struct Part {
     pub cell: Cell,
     /// Program/erase cycles a block is rated for.
     pub endurance: u32,
+    /// Standard deviation of the cycles that a block endures, as a share of `endurance`, their mean: log-normal, which is assumed. Each
+    /// block draws once, from the seed of the run and its number. Zero if missing: all blocks are equal. It counts with
+    /// `flash.faults.wear-out`.
+    #[serde(default, skip_serializing_if = "is_no_share")]
+    pub endurance_spread: Ratio,
     /// Largest share of the blocks that may be bad when the chip leaves the factory.
     pub initial_bad_blocks: Ratio,
     /// Price of a GiB of the part, relative to a GiB of MLC flash; if missing, that of its kind of cell, see

@@ -1,13 +1,13 @@
 //! The SLC array in the description of a device.
 
 use base::fault::Faults;
-use base::units::{Bytes, LaneRate, Rate, SECTOR};
+use base::units::{Bytes, LaneRate, Rate, Ratio, SECTOR};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::part::{check_given_once, named_part};
 use crate::backend::{Config, Timing};
-use crate::nand::part::PartWithoutErrors;
+use crate::nand::part::SlcArrayPart;
 use crate::nand::{CustomPart, Geometry, Part, PartError};
 
 /// A small SLC array in front of the main array (Chang, Sec. 3.1). Its dies work one after another, and it has the
@@ -21,7 +21,7 @@ pub struct SlcSpec {
     pub part: Option<String>,
     /// The NAND part, written out, instead of `part`; or its difference to `part`, or to the preset that `like` names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(with = "Option<PartWithoutErrors>")]
+    #[schemars(with = "Option<SlcArrayPart>")]
     pub custom_part: Option<CustomPart>,
     /// Its size, which sets its blocks; instead of `blocks`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -73,6 +73,10 @@ impl SlcSpec {
             faults.add("slc.custom-part.errors", message, "leave it out");
         }
         part.errors = None;
+        if part.endurance_spread != Ratio::ZERO {
+            let message = "has no effect here: all blocks of the SLC flash endure the same cycles";
+            faults.add("slc.custom-part.endurance_spread", message, "leave it out");
+        }
         let own_blocks = custom.is_some_and(|own| own.like().is_none() || own.gives("geometry.blocks_per_plane"));
         let blocks = if slc.blocks.is_some() { "blocks" } else { "size" };
         let given = [

@@ -14,7 +14,7 @@ use study::session::Flow;
 use study::summary::Summary;
 use workload::trace::files as files_of;
 
-use super::{Workloads, failure, flows, idle, program, session, stem};
+use super::{Workloads, failure, flows, idle, life, program, session, stem};
 use crate::args::{Form, RunArgs};
 use crate::device::device_of;
 use crate::exit::{Failure, note, print, say};
@@ -26,6 +26,7 @@ use crate::store::from_store;
 /// Runs the workload with each seed, on all cores.
 pub(super) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure> {
     of_one_run(args)?;
+    life::check(args)?;
     args.output.notices().check()?;
     let device = device_of(args)?;
     let seeds = seeds_from(args.seed, args.seeds);

@@ -12,7 +12,7 @@ use study::series::Interval;
 use study::summary::{Report, shares};
 
 use super::intervals::{HEAT_ROWS, columns, edges, elapsed, time_axis};
-use super::{by_cause, over_time, power, rounds, wear};
+use super::{by_cause, life, over_time, power, rounds, wear};
 use crate::cumulated::cumulated;
 use crate::explained;
 use crate::figure::{Axis, COLOURS, Chart, Figure, HeatRow, Line, Names, Number, Part, Scale, Stack};
@@ -25,11 +25,13 @@ const STEPS: f64 = 400.0;
 pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     let by_percentile = latency(report);
     let shares = cumulated("Share of requests by latency", &by_percentile);
-    let mut all = vec![Figure::new(
+    // The life is what such a run is about; all other figures are about its last round.
+    let mut all: Vec<Figure> = report.life.into_iter().flat_map(life::figures).collect();
+    all.push(Figure::new(
         "Latency",
         "By percentile: the slowest request in ten, in a hundred, in a thousand.",
         by_percentile,
-    )];
+    ));
     all.extend(shares);
     if !report.result.flows.is_empty() {
         let note = "Latency by percentile, for each workload that ran at the same time.";

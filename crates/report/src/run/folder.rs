@@ -9,17 +9,18 @@ use study::summary::{Report, Summary};
 use super::page::page;
 use super::rerun;
 use super::table::table;
-use crate::columns::{write_busy, write_erases, write_flow_series, write_histograms, write_series};
+use crate::columns::{write_busy, write_erases, write_flow_series, write_histograms, write_life, write_series};
 
 /// The HTML page.
 const PAGE: &str = "report.html";
 
 /// All files that a stage may have.
-const NAMES: [&str; 9] = [
+const NAMES: [&str; 10] = [
     "busy.parquet",
     "config.toml",
     "erases.parquet",
     "latencies.parquet",
+    "life.parquet",
     PAGE,
     "series-flows.parquet",
     "series.parquet",
@@ -76,6 +77,9 @@ fn fill_stage(folder: &mut OutFolder, inside: &str, report: &Report<'_>, summary
     }
     if !erase_counts.is_empty() {
         folder.add(&name("erases.parquet"), |out| write_erases(out, about, erase_counts).map_err(io::Error::other))?;
+    }
+    if let Some(life) = report.life {
+        folder.add(&name("life.parquet"), |out| write_life(out, about, life).map_err(io::Error::other))?;
     }
     folder.add(&name("config.toml"), |out| write!(out, "{TEXT}{}", about.config))?;
     folder.add(&name(PAGE), |out| out.write_all(page(&[(*report, summary)]).html().as_bytes()))?;

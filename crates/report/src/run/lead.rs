@@ -5,6 +5,7 @@ use base::units::Span;
 use study::summary::Summary;
 use study::text::{capacities, count, duration};
 
+use super::life;
 use crate::page::Lead;
 use crate::sentence::{seeds, sentence, several, unsupported};
 
@@ -35,7 +36,7 @@ fn of(summary: &Summary) -> Lead {
         "{} served {} {loop_of}: {requests} requests in {span} of simulated time{wrote}.",
         summary.device, summary.workload
     );
-    let mut came_out = Vec::new();
+    let mut came_out: Vec<String> = summary.life.iter().flat_map(life::sentences).collect();
     for kind in ["read", "write"] {
         let Some(of) = summary.kinds.get(kind) else { continue };
         let hidden = summary.validity.unsupported.get(kind).map_or(&[][..], Vec::as_slice);

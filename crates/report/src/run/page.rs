@@ -4,7 +4,7 @@ use base::units::{Bytes, Energy, Span};
 
 use study::histogram::PERCENTILES;
 use study::summary::{KindSummary, Latencies, Report, Summary};
-use study::text::{count, duration, rate};
+use study::text::{count, decimal_bytes, duration, rate};
 use study::validity::is_supported;
 
 use super::figures::figures;
@@ -69,10 +69,20 @@ fn tiles(summary: &Summary, root: &str) -> Vec<Tile> {
     let tile =
         |name: &str, text: String, at: &str| Tile { name: name.into(), value: Cell::of(text, root.to_owned() + at) };
     let span = Span::from_secs_f64(summary.simulated_s);
-    let mut tiles = vec![
+    let mut tiles = Vec::new();
+    if let Some(life) = &summary.life {
+        let written = if life.worn { "TBW" } else { "written in the life" };
+        tiles.push(tile(written, decimal_bytes(life.written_bytes as f64), "/life/written_bytes"));
+        let dwpd = life.drive_writes_per_day;
+        tiles.extend(dwpd.map(|dwpd| tile("DWPD", count(dwpd), "/life/drive_writes_per_day")));
+        let waf = life.write_amplification;
+        tiles.extend(waf.map(|waf| tile("WAF over life", format!("{waf:.3}"), "/life/write_amplification")));
+        tiles.push(tile("blocks failed", count(life.failed_blocks as f64), "/life/failed_blocks"));
+    }
+    tiles.extend([
         tile("requests", count(summary.requests as f64), "/requests"),
         tile("simulated time", duration(span.as_us_f64()), "/simulated_s"),
-    ];
+    ]);
     tiles.extend(summary.requests_per_s.map(|rate| tile("requests/s", count(rate), "/requests_per_s")));
     for kind in ["read", "write"] {
         let Some(of) = summary.kinds.get(kind) else { continue };

@@ -63,6 +63,8 @@ pub(super) fn files_with(about: &About, also: &[String]) -> Vec<(String, String)
             "warm-up",
             "until",
             "round",
+            "rounds",
+            "warranty",
             "measure",
             "series",
             "queue",

@@ -19,6 +19,10 @@ const OF_KIND: [&str; 6] = ["mean", "p50", "p99", "p99_9", "requests-per-s", "fa
 /// The rows about all requests.
 const OF_ALL: [&str; 5] = ["requests-per-s", "rate", "failed", "waf", "energy"];
 
+/// The rows about a life.
+const OF_LIFE: [&str; 6] =
+    ["life.tbw", "life.dwpd", "life.waf", "life.bad-blocks", "life.first-failure", "life.half-spare"];
+
 /// The metrics that are shown, of those that the runs have; failed requests only if there are any.
 pub(super) fn rows(of: &Repeated) -> impl Iterator<Item = String> {
     let per_kind = KINDS.iter().flat_map(|kind| OF_KIND.iter().map(move |stat| format!("{kind}.{stat}")));
@@ -26,7 +30,7 @@ pub(super) fn rows(of: &Repeated) -> impl Iterator<Item = String> {
         Some(spread) => !name.ends_with("failed") || spread.mean > 0.0,
         None => false,
     };
-    per_kind.chain(OF_ALL.map(ToOwned::to_owned)).filter(is_shown)
+    per_kind.chain(OF_ALL.iter().chain(&OF_LIFE).map(|name| (*name).to_owned())).filter(is_shown)
 }
 
 /// The means of a run over several seeds with their 95 % intervals, the lowest and the highest value.

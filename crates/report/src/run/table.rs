@@ -15,6 +15,7 @@ use study::text::{capacities, count, decimal_bytes, duration, percent, percent_a
 use study::validity::BEYOND;
 
 use super::fairness::fairness;
+use super::life;
 use super::power::power;
 use crate::grid::{fitted, grid};
 use crate::retries::retries;
@@ -223,6 +224,7 @@ fn levels(summary: &Summary) -> Vec<String> {
         lines.push(format!("erases per block: {worn} ({blocks} blocks, {} bad)", summary.bad_blocks));
     }
     lines.extend(endurance(summary));
+    lines.extend(summary.life.iter().flat_map(life::lines).map(|line| wrapped(&line)));
     if let Some(energy) = &summary.energy {
         let parts: Vec<_> =
             energy.by_name_j.iter().map(|(name, joules)| format!("{name} {}", Energy::from_joules(*joules))).collect();
@@ -274,7 +276,8 @@ fn in_bytes(units: f64, summary: &Summary) -> Option<String> {
 fn endurance(summary: &Summary) -> Option<String> {
     let of = summary.endurance.as_ref()?;
     let refused = summary.outcomes.get(Status::ReadOnly.name()).is_some_and(|requests| *requests > 0);
-    let end = if refused {
+    // The second line of a life says it of all rounds.
+    let end = if refused && summary.life.is_none() {
         format!("; the host had written {} when the drive became read-only", decimal_bytes(of.written_bytes as f64))
     } else {
         String::new()

@@ -40,6 +40,12 @@ impl Spec {
         let planes = self.flash.multi_plane.unwrap_or(features.multi_plane) && site.part.geometry.planes_per_die > 1;
         let whole = !arbitration.between_pages;
         vec![
+            Idle::new(
+                "flash.custom-part.endurance_spread",
+                !self.flash.faults.wear_out && site.part.endurance_spread.get() > 0.0,
+                "no block wears out: flash.faults.wear-out is off",
+            )
+            .remedy("leave it out, or set flash.faults.wear-out = true"),
             Idle::new("flash.cache-mode", !cache_mode && no_cache, "the part has no cache mode"),
             Idle::new("flash.cache-across-lists", *cache_across_lists && no_cache, "the part has no cache mode"),
             Idle::new("flash.cache-across-lists", *cache_across_lists && !cache_mode, "flash.cache-mode is off"),

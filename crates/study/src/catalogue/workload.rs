@@ -154,6 +154,12 @@ impl WorkloadFile {
         matches!(self, Self::Trace(_))
     }
 
+    /// True if it describes a generator.
+    pub(crate) fn is_generator(&self) -> bool {
+        let Self::Described(document) = self else { return false };
+        !["request", "stage"].iter().any(|key| document.table().contains_key(*key))
+    }
+
     /// True if it is a trace, and there is no such file.
     #[must_use]
     pub fn is_missing(&self) -> bool {
@@ -265,6 +271,7 @@ impl WorkloadFile {
                 let window = window.or(&measured);
                 let generator = match window.extends_to() {
                     Some(requests) => generator.up_to(requests),
+                    None if window.is_life() => generator.for_all_time(),
                     None if window.ends_workloads() => generator.endless(),
                     None => generator,
                 };

@@ -275,6 +275,19 @@ const REFRESH: [Meaning; 5] = [
     ("patrol-reads", "Patrol reads"),
 ];
 
+const LIFE: [Meaning; 10] = [
+    ("tbw", "Bytes of the host's writes that the drive took until it was worn"),
+    ("dwpd", "Capacities that it took for each day of the warranty"),
+    ("waf", "Bytes programmed per byte that the host wrote, over the life"),
+    ("time", "Simulated time of the life"),
+    ("bad-blocks", "Blocks that failed"),
+    ("spare", "Share of the spare blocks that is left"),
+    ("first-failure", "Bytes written when the first block failed"),
+    ("percent-bad", "Bytes written when a hundredth of all blocks had failed"),
+    ("half-spare", "Bytes written when blocks as many as half of the spare had failed"),
+    ("rounds", "Rounds, between two of which the drive was switched off and on"),
+];
+
 const SLC_CACHE: [Meaning; 5] = [
     ("share", "Share of the host's mapping units that were programmed in SLC mode"),
     ("cached", "Mapping units programmed in SLC mode"),
@@ -355,6 +368,7 @@ pub fn catalogue() -> Vec<Group> {
         group("Refresh", "drives with `ftl.refresh`", "refresh.", &REFRESH),
         group("Parity", "drives with `ftl.parity`", "parity.", &PARITY),
         group("Power and heat", "drives with `[power]`", "power.", &POWER),
+        group("Life", "runs with `run.until = \"worn\"` or `--until worn`", "life.", &LIFE),
         group("SLC cache", "drives with `ftl.slc-cache`", "slc-cache.", &SLC_CACHE),
     ]
 }
@@ -411,7 +425,7 @@ mod tests {
     fn the_catalogue_and_the_help_agree() {
         let listed = listed();
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        for group in ["map", "log", "merges", "slc", "slc-cache", "refresh", "parity", "power", "errors"] {
+        for group in ["map", "log", "merges", "slc", "slc-cache", "refresh", "parity", "life", "power", "errors"] {
             let starts = format!("{group}.STAT");
             let help = HELP.iter().find(|line| line.starts_with(&starts)).expect("a line of the help");
             let words: BTreeSet<&str> = help.split(|c| !is_name(c)).collect();

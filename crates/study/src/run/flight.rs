@@ -16,7 +16,9 @@ use super::result::{BeforeIt, Books, Collected, FlowResult, RunResult};
 use super::rounds::Rounds;
 use super::rules::{Rules, Stop, WarmUp};
 use super::target::Target;
-use super::time::{END, arrival, until};
+use super::time::{END, LAST, arrival, until};
+use super::wear::{Hooks, WearWatch};
+use crate::life::LONGEST_ROUND;
 use crate::oracle::Payload;
 use crate::series::Series;
 use crate::steady::Settled;
@@ -44,6 +46,8 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     /// Submission ends at this time.
     pub(super) stop_at: Time,
     stop: Stop,
+    /// The arrival of the first request behind that time, if it is known.
+    pub(super) next_at: Option<Time>,
     /// Submission ends when this is reached, if the stop rule measures data.
     enough: Option<Target>,
     /// The warm-up, until it ends.
@@ -52,6 +56,8 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     warmed: u64,
     /// The end of a warm-up that waited for steady state.
     settled: Option<Settled>,
+    /// The life that notes the drive's wear, if the run is a part of one.
+    wear: Option<WearWatch<'l, D>>,
     first_tag: Tag,
     scale: Option<f64>,
     interrupt: Option<&'l AtomicBool>,
@@ -132,15 +138,10 @@ impl Flows for Alone {
 
 impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
     /// A flight of this many flows, or of one workload if there are none.
-    pub(super) fn new(
-        rules: Rules<'l>,
-        drive: &'a mut D,
-        payload: &'a mut P,
-        measure: fn(&mut D, Time),
-        flows: usize,
-    ) -> Self {
+    pub(super) fn new(rules: Rules<'l>, drive: &'a mut D, payload: &'a mut P, hooks: Hooks<D>, flows: usize) -> Self {
         let before = drive.counters();
         let capacity = drive.capacity();
+        let measure = hooks.measure;
         let warm = |amount| Warm { target: Target::new(amount, before.at, capacity), rounds: None, log: None, measure };
         let warm = |amount: Amount| (!amount.is_nothing()).then(|| warm(amount));
         let rounds = |rule| Some(Rounds::new(rule, capacity, before.clone()));
@@ -151,6 +152,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             payload,
             left: u64::MAX,
             stop_at: Time::MAX,
+            next_at: None,
             stop: rules.stop,
             enough: None,
             warm_up: match rules.warm_up {
@@ -163,6 +165,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             },
             warmed: 0,
             settled: None,
+            wear: rules.life.map(|life| WearWatch::new(life, hooks)),
             first_tag: rules.first_tag,
             scale: rules.time_scale,
             interrupt: rules.interrupt,
@@ -197,6 +200,11 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             Stop::Capacities(times) => {
                 self.enough = Some(Target::new(Amount::Capacities(times), self.now, self.capacity));
             }
+            Stop::Worn(None) => {}
+            Stop::Worn(Some(round)) => {
+                self.stop_at = until(self.now, Some(LONGEST_ROUND));
+                self.enough = Some(Target::new(round, self.now, self.capacity));
+            }
         }
     }
 
@@ -218,6 +226,11 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             *series = course.series(self.before.clone(), &series.outstanding());
         }
         self.limit();
+    }
+
+    /// True if the run is a round of a life that ends before its workload does.
+    pub(super) const fn is_bounded_round(&self) -> bool {
+        matches!(self.stop, Stop::Worn(Some(_)))
     }
 
     /// The time at which the measurement began.
@@ -272,10 +285,16 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         while self.left > 0 {
             let Some(next) = source.next()? else { break };
             let at = arrival(start, next.at, self.scale);
-            let at = at.ok_or_else(|| too_late(source, self.first_tag + self.result.submitted))?;
+            let Some(at) = at else {
+                if self.is_bounded_round() {
+                    break;
+                }
+                return Err(too_late(source, self.first_tag + self.result.submitted));
+            };
             // A replayed request may be late.
             self.result.inversions += u64::from(at < self.now && depth.is_none());
             if at >= self.stop_at {
+                self.next_at = Some(at);
                 break;
             }
             while self.now < at {
@@ -388,6 +407,12 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             self.look_for_interruption()?;
         }
         if self.enough.is_some_and(|enough| enough.is_reached(self.result.moved(), self.now)) {
+            self.left = 0;
+        }
+        if let Some(wear) = &mut self.wear
+            && finished > 0
+            && wear.note(self.drive, self.now, &self.result)
+        {
             self.left = 0;
         }
         Ok(finished)
@@ -508,6 +533,9 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         }
         if self.result.submitted == 0 {
             return Err(RunError::Empty);
+        }
+        if let Some(wear) = self.wear.as_mut().filter(|_| self.left > 0 && self.stop_at < Time::MAX) {
+            wear.idle_until(self.next_at.unwrap_or(self.stop_at).min(LAST));
         }
         assert!(self.ledger == 0, "the tags that came back are not those that were handed in");
         if self.drive.next_event() == Some(Time::MAX) {

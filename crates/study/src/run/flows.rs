@@ -103,6 +103,8 @@ pub(super) struct Several<'a> {
     scale: Option<f64>,
     /// True if all flows are open loops, whose requests pile up if the drive is too slow.
     open: bool,
+    /// True if requests beyond the end of simulated time belong to a later round of a life.
+    is_bounded_round: bool,
 }
 
 impl<'a> Several<'a> {
@@ -123,7 +125,16 @@ impl<'a> Several<'a> {
         let window = Window { first, flows: VecDeque::new() };
         let flows: Vec<State<'a>> = flows.into_iter().map(state).collect();
         let open = flows.iter().all(|state| state.pacing == Pacing::Open);
-        Self { flows, due: BinaryHeap::new(), window, completed: Vec::new(), start, scale, open }
+        Self {
+            flows,
+            due: BinaryHeap::new(),
+            window,
+            completed: Vec::new(),
+            start,
+            scale,
+            open,
+            is_bounded_round: false,
+        }
     }
 
     /// Fetches the next request of an open loop or a replay.
@@ -132,8 +143,12 @@ impl<'a> Several<'a> {
         state.next = match state.flow.source.next()? {
             None => None,
             Some(next) => {
-                let at = arrival(self.start, next.at, self.scale);
-                let at = at.ok_or_else(|| too_late(&*state.flow.source, state.issued))?;
+                let Some(at) = arrival(self.start, next.at, self.scale) else {
+                    if self.is_bounded_round {
+                        return Ok(());
+                    }
+                    return Err(too_late(&*state.flow.source, state.issued));
+                };
                 // A replayed request may be late.
                 state.collected.inversions += u64::from(at < now && state.pacing == Pacing::Open);
                 self.due.push(Reverse((at, i)));
@@ -218,7 +233,9 @@ impl Flows for Several<'_> {
 impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
     /// Runs all flows to their ends.
     pub(super) fn several(&mut self, several: &mut Several<'_>) -> Result<(), RunError> {
+        several.is_bounded_round = self.is_bounded_round();
         let done = self.run_all(several);
+        self.next_at = several.due().map(|(at, _)| at);
         for State { coming, flow, .. } in &mut several.flows {
             coming.settle(&mut *flow.source);
         }

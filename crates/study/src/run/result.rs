@@ -122,6 +122,12 @@ impl Collected {
         }
     }
 
+    /// Sectors of the writes that succeeded, and whether the drive refused one.
+    pub(super) const fn writes(&self) -> (Sectors, bool) {
+        let writes = &self.kinds[index(IoKind::Write)];
+        (writes.sectors, writes.outcomes[Status::ReadOnly as usize] > 0)
+    }
+
     /// What the completed requests asked for, and how the reads and writes of them were served.
     pub(super) fn moved(&self) -> Moved {
         let [read, written] = self.asked;
@@ -426,10 +432,14 @@ pub fn write_amplification(from: &Counters, to: &Counters) -> Option<f64> {
     host_slots(from, to).map(|host| programmed(from, to) / host as f64)
 }
 
+/// Mapping units programmed on the main array between two snapshots of the counters.
+pub(crate) fn programmed_units(from: &Counters, to: &Counters) -> u64 {
+    programmed_by(from, to).into_iter().sum()
+}
+
 /// Mapping units programmed on all flash between two snapshots of the counters.
 fn programmed(from: &Counters, to: &Counters) -> f64 {
-    let flash = to.flash.since(&from.flash);
-    (flash.op(Op::Program).slots + flash.op(Op::CopyBack).slots) as f64 + slc_units(from, to)
+    programmed_units(from, to) as f64 + slc_units(from, to)
 }
 
 /// Bytes that the writes of the host carried between two snapshots of the counters.

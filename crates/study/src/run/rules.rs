@@ -8,6 +8,7 @@ use workload::measure::Amount;
 
 use super::course::Course;
 use super::record::{Progress, RequestLog};
+use crate::life::Life;
 use crate::steady::{Metric, WINDOW};
 
 /// The part of a workload that runs before the measurement.
@@ -46,6 +47,9 @@ pub enum Stop {
     /// When requests have written the capacity of the drive this many times; if they only read, when they have read it.
     /// Requests submitted before are completed and measured.
     Capacities(f64),
+    /// When the drive refuses a write because too many of its blocks have failed. A round of its life ends earlier, after this
+    /// amount or after 100 days of simulated time or of one operation's array time; `None` plays the whole workload in a round.
+    Worn(Option<Amount>),
 }
 
 impl From<Amount> for WarmUp {
@@ -111,6 +115,8 @@ pub(super) struct Rules<'a> {
     pub(super) time_scale: Option<f64>,
     /// The detailed time series, if one is asked for.
     pub(super) course: Option<Course>,
+    /// The life that notes the drive's wear.
+    pub(super) life: Option<&'a mut Life>,
     pub(super) interrupt: Option<&'a AtomicBool>,
     pub(super) log: Option<&'a mut dyn RequestLog>,
     pub(super) progress: Option<&'a mut dyn FnMut(Progress)>,

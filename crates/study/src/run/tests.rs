@@ -1,7 +1,7 @@
 //! Tests the runner with a drive whose numbers follow from a formula.
 
 use base::io::{Io, IoKind};
-use base::units::{Lba, Sectors};
+use base::units::{Lba, Sectors, Time};
 use testkit::{Bug, FixedDrive, List, small};
 use workload::generate::{Generator, GeneratorSpec};
 use workload::{Arrival, SourceError};

@@ -36,11 +36,15 @@ impl Window {
         if self.is_fixed {
             return self;
         }
+        let is_open = self.warm_up == WarmUp::None && !self.is_stop_given;
+        if is_open && other.until == Some(Until::Worn) {
+            return Self { stop: Stop::Worn(other.round), is_stop_given: true, is_fixed: true, ..self };
+        }
         let plain = Steady::default();
-        let steady = |Until { metric }| Steady { metric, round: other.round.unwrap_or(plain.round), ..plain };
+        let steady = |metric| Steady { metric, round: other.round.unwrap_or(plain.round), ..plain };
         let warm_up = match (self.warm_up, other.until, other.warm_up) {
-            (WarmUp::None, Some(until), _) => WarmUp::Steady(steady(until)),
-            (WarmUp::None, None, Some(amount)) => amount.into(),
+            (WarmUp::None, Some(Until::Steady(metric)), _) => WarmUp::Steady(steady(metric)),
+            (WarmUp::None, None | Some(Until::Worn), Some(amount)) => amount.into(),
             (own, ..) => own,
         };
         match (self.is_stop_given, other.measure, warm_up) {
@@ -79,6 +83,11 @@ impl Window {
         }
     }
 
+    /// True if the run is a drive's life.
+    pub(crate) const fn is_life(&self) -> bool {
+        matches!(self.stop, Stop::Worn(_))
+    }
+
     /// True if the run ends described workloads, not their own limits.
     pub(crate) const fn ends_workloads(&self) -> bool {
         !matches!((self.warm_up, self.stop), (_, Stop::AtEnd) | (WarmUp::None, Stop::Requests(_)))
@@ -92,7 +101,7 @@ mod tests {
     use super::*;
 
     fn measured(warm_up: Option<u64>, until: bool, measure: Option<u64>) -> Measured {
-        let until = until.then_some(Until { metric: Metric::Waf });
+        let until = until.then_some(Until::Steady(Metric::Waf));
         let [warm_up, measure] = [warm_up, measure].map(|amount| amount.map(Amount::Requests));
         Measured { warm_up, until, round: None, measure }
     }
@@ -116,6 +125,14 @@ mod tests {
         let waits = run(measured(None, true, None));
         assert_eq!(of(waits.or(&workload)), (WarmUp::Steady(steady), Stop::Requests(20)));
         assert_eq!(of(waits.or(&Measured::default())), (WarmUp::Steady(steady), steady.window()));
+        // A run to the end of the drive's life takes nothing else from the workload.
+        let worn = |round| Measured { until: Some(Until::Worn), round, ..Measured::default() };
+        let round = Some(Amount::Requests(7));
+        assert_eq!(of(run(worn(round)).or(&workload)), (WarmUp::None, Stop::Worn(round)));
+        assert_eq!(
+            of(Window::default().stopped_by(Stop::Requests(3)).or(&worn(round))),
+            (WarmUp::None, Stop::Requests(3))
+        );
         // A fixed warm-up of the run takes the place of the workload's steady state.
         let workload = measured(None, true, None);
         assert_eq!(of(run(measured(Some(1), false, None)).or(&workload)), (WarmUp::Requests(1), Stop::AtEnd));

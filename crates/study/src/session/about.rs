@@ -5,7 +5,7 @@ use toml::{Table, Value};
 use workload::Pacing;
 
 use super::flow::Flow;
-use super::settings::Settings;
+use super::settings::{Settings, WARRANTY};
 use crate::catalogue::Device;
 use crate::plan::Until;
 use crate::run::{Steady, Stop, WarmUp};
@@ -72,7 +72,7 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
         WarmUp::Bytes(bytes) => drop(note("warm-up", bytes.exact().into())),
         WarmUp::Capacities(times) => drop(note("warm-up", format!("{times}x").into())),
         WarmUp::Steady(Steady { metric, round, .. }) => {
-            drop(note("until", Until { metric }.to_string().into()));
+            drop(note("until", Until::Steady(metric).to_string().into()));
             drop(note("round", round.to_string().into()));
         }
     }
@@ -82,6 +82,18 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
         Stop::Time(span) => drop(note("measure", span.exact().into())),
         Stop::Bytes(bytes) => drop(note("measure", bytes.exact().into())),
         Stop::Capacities(times) => drop(note("measure", format!("{times}x").into())),
+        Stop::Worn(round) => {
+            drop(note("until", Until::Worn.to_string().into()));
+            if let Some(round) = round {
+                drop(note("round", round.to_string().into()));
+            }
+            if let Some(rounds) = settings.rounds {
+                drop(note("rounds", i64::from(rounds).into()));
+            }
+            if settings.warranty != WARRANTY {
+                drop(note("warranty", settings.warranty.exact().into()));
+            }
+        }
     }
     if !settings.steps.is_empty() {
         let steps: Vec<Value> = settings.steps.iter().map(|step| step.to_string().into()).collect();

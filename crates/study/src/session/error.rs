@@ -7,6 +7,7 @@ use base::fault::Fault;
 use ssd::Precondition;
 
 use crate::catalogue::WorkloadError;
+use crate::life::LifeError;
 use crate::memory::TooLarge;
 use crate::reconcile::Unreconciled;
 use crate::run::RunError;
@@ -68,6 +69,8 @@ pub enum SessionError {
     Load(LoadError),
     /// The snapshot cannot be kept.
     Save(io::Error),
+    /// The drive's life cannot be simulated.
+    Life(LifeError),
     /// A run failed.
     Run {
         /// The reason.
@@ -127,7 +130,7 @@ impl fmt::Display for SessionError {
             ),
             Self::Once { workload } => write!(
                 f,
-                "{workload}: its requests can be read only once, and it has to run alone, too; open it with \
+                "{workload}: its requests can be read only once, and the session needs them again; open it with \
                  `Session::open`"
             ),
             Self::Foresight { cannot } => write!(
@@ -151,6 +154,7 @@ impl fmt::Display for SessionError {
             Self::WornOut(error) => error.fmt(f),
             Self::Load(error) => error.fmt(f),
             Self::Save(error) => error.fmt(f),
+            Self::Life(error) => error.fmt(f),
             Self::Run { error, .. } => error.fmt(f),
             Self::Books { error, .. } => error.fmt(f),
         }

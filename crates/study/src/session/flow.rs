@@ -111,6 +111,28 @@ impl<'a> Flow<'a> {
         Ok(again.named(&self.name).pacing(self.pacing).queue(self.queue))
     }
 
+    /// What a later round of a life opens it from, without its requests.
+    pub(super) fn outline(&self) -> Self {
+        let Self { name, config, doubts, pacing, queue, origin, verifies, .. } = self;
+        let (name, config, doubts) = (name.clone(), config.clone(), doubts.clone());
+        let (pacing, queue, origin, verifies) = (*pacing, *queue, origin.clone(), *verifies);
+        Self { name, parts: Vec::new(), config, doubts, pacing, queue, origin, verifies }
+    }
+
+    /// The workload in a later round of a life: a described one draws other requests.
+    pub(super) fn of_round(&self, number: u32) -> Result<Flow<'static>, SessionError> {
+        let mut flow = self.outline();
+        if let Some(origin) = &mut flow.origin {
+            origin.seed = origin.seed.wrapping_add(u64::from(number) << 16);
+        }
+        flow.again()
+    }
+
+    /// True if it goes on for as long as the run does.
+    pub(super) fn is_endless(&self) -> bool {
+        self.origin.as_ref().is_some_and(|origin| origin.file.is_generator())
+    }
+
     /// The same requests once more, with the same part measured.
     pub(super) fn repeated(&self) -> Result<Flow<'static>, SessionError> {
         let mut again = self.again()?;

@@ -6,7 +6,7 @@ use ssd::PowerDraw;
 
 use crate::oracle::Verified;
 use crate::run::{FlowResult, RunResult};
-use crate::summary::{About, Report, Summary};
+use crate::summary::{About, LifeSummary, Report, Summary};
 use crate::watch::Watch;
 use crate::watch::explain::Explained;
 use crate::watch::timeline::Timeline;
@@ -36,6 +36,8 @@ pub struct Measurement {
     pub energy: Vec<(String, Energy)>,
     /// The oracle's comparisons since the session began, if it ran.
     pub verified: Option<Verified>,
+    /// The drive's life, if the session ran until it was worn: the sums of all rounds. The rest is about the last round.
+    pub life: Option<LifeSummary>,
     /// Notes for a reader, one sentence each.
     pub notes: Vec<String>,
 }
@@ -69,6 +71,7 @@ impl Measurement {
             mount: self.mount,
             energy: &self.energy,
             verified: self.verified,
+            life: self.life.as_ref(),
             notes: &self.notes,
         }
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use base::units::{Span, Temperature};
+use base::units::{Age, Span, Temperature};
 use ssd::{Precondition, Storage};
 
 use crate::run::{Course, Window};
@@ -10,6 +10,9 @@ use crate::snapshot::State;
 
 /// How long background work may continue after the last request, so that the counters can be reconciled.
 const SETTLE: Span = Span::from_secs(60);
+
+/// The warranty if none is given: what makers of client and enterprise drives usually state.
+pub(super) const WARRANTY: Age = Age::from_days(5 * 365);
 
 /// The program that runs a session, for its results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -45,6 +48,10 @@ pub(super) struct Settings {
     /// The part of the run that is measured, as far as the session says.
     pub(super) window: Window,
     pub(super) settle: Span,
+    /// Rounds of a life at most.
+    pub(super) rounds: Option<u32>,
+    /// The time over which a life's writes are spread.
+    pub(super) warranty: Age,
 }
 
 impl Default for Settings {
@@ -65,6 +72,8 @@ impl Default for Settings {
             course: None,
             window: Window::default(),
             settle: SETTLE,
+            rounds: None,
+            warranty: WARRANTY,
         }
     }
 }

@@ -30,6 +30,12 @@ impl Summary {
     /// out.
     #[must_use]
     pub fn fails_too_often(&self) -> bool {
+        if self.life.is_some() {
+            // The writes that a worn drive refuses end its life, as the run asked for.
+            let refused = self.outcomes.get(Status::ReadOnly.name()).copied().unwrap_or_default();
+            let done = self.outcomes.get(Status::Done.name()).copied().unwrap_or_default();
+            return (self.requests - done - refused) as f64 > MOST_FAILED * self.requests as f64;
+        }
         self.validity.fails_too_often() || self.flows.iter().any(FlowSummary::fails_too_often)
     }
 }

@@ -77,7 +77,7 @@ pub fn fixtures() -> Vec<Fixture> {
         ),
         fixture(
             "page, wears and fails",
-            PART,
+            &PART.replace("endurance = 3", "endurance = 3\nendurance_spread = \"40%\""),
             "channels = 2\nchips = 2\nblocks = 12\n\
              faults = { program-failures = \"0.05%\", erase-failures = \"0.05%\", uncorrectable-reads = \"0.5%\", initial-bad-blocks = \"1%\", wear-out = true }\n",
             "[host]\nqueue-depth = 4\n[ftl]\nover-provisioning = \"48%\"\ngc = { victim = { policy = \"windowed-greedy\", window = 3 } }\n\

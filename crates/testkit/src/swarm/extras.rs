@@ -157,3 +157,15 @@ pub(super) fn or_streams(spec: Spec, rng: &mut Rng) -> Spec {
     leave_out_idle(&mut streams);
     if streams.resolve().is_ok() { streams } else { spec }
 }
+
+/// In a sixth of the cases with faults, the device with blocks that wear out, each behind erases of its own.
+pub(super) fn or_wear_out(spec: Spec, faults: bool, rng: &mut Rng) -> Spec {
+    if !faults || !rng.chance(0.17) {
+        return spec;
+    }
+    let mut wears = spec.clone();
+    let Some(part) = &mut wears.flash.custom_part else { return spec };
+    (part.endurance, part.endurance_spread) = (4 + rng.below(20) as u32, Ratio::new(pick(rng, &[0.0, 0.2, 0.5])));
+    wears.flash.faults.wear_out = true;
+    if wears.resolve().is_ok() { wears } else { spec }
+}

@@ -66,6 +66,14 @@ impl Generator {
         self
     }
 
+    /// The same as [`Generator::endless`], up to the last request that arrives within simulated time.
+    #[must_use]
+    pub fn for_all_time(self) -> Self {
+        // Closed loops have no times of arrival that could end.
+        let duration = (self.pacing() == Pacing::Open).then_some(Span::MAX);
+        Self { duration, ..self.endless() }
+    }
+
     /// The same requests, and after the workload's own number of them further ones up to this number. Its other limits
     /// stay, and those of its streams.
     #[must_use]

@@ -39,10 +39,10 @@ pub struct GeneratorSpec {
     pub measure: Option<measure::Amount>,
     /// Warm up until the drive is in steady state, unless the run says otherwise: `steady`, or `steady:METRIC` with `rate`,
     /// `waf` or `latency`. The measurement is then as long as the five rounds in which the drive was steady, unless
-    /// `measure` is given.
+    /// `measure` is given. With `worn` the run lasts until the drive refuses a write because too many of its blocks have failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<measure::Until>,
-    /// The length of a round of `until`. The default writes a tenth of the capacity.
+    /// The length of a round of `until`. The default writes a tenth of the capacity; of `worn`, a hundred capacities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<measure::Amount>,
     /// Issue the first request after this much simulated time. `duration` counts from that moment.

@@ -1,4 +1,4 @@
-//! The key `until`: `steady`, or `steady:METRIC`.
+//! The key `until`: `steady`, `steady:METRIC` or `worn`.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,11 +9,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::metric::Metric;
 
-/// The state of a drive in which a measurement begins: steady state of a metric.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Until {
-    /// The metric that must be steady.
-    pub metric: Metric,
+/// A state of a drive that a run waits for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Until {
+    /// Steady state of a metric, in which the measurement begins.
+    Steady(Metric),
+    /// The end of the drive's life, with which the measurement ends: so many blocks have failed that it refuses a write.
+    Worn,
 }
 
 /// The error of a text that names no state of a drive.
@@ -23,7 +25,7 @@ pub struct NoState(String);
 impl fmt::Display for NoState {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let known = Metric::ALL.map(|metric| format!("steady:{metric}")).join(", ");
-        write!(f, "`{}` is no state of a drive to wait for; write steady, or one of {known}", self.0)
+        write!(f, "`{}` is no state of a drive to wait for; write steady, worn, or one of {known}", self.0)
     }
 }
 
@@ -33,18 +35,22 @@ impl FromStr for Until {
     type Err = NoState;
 
     fn from_str(text: &str) -> Result<Self, NoState> {
-        let metric = match text.split_once(':') {
-            None if text == "steady" => Some(Metric::default()),
-            Some(("steady", metric)) => metric.parse().ok(),
+        let state = match text.split_once(':') {
+            None if text == "steady" => Some(Self::Steady(Metric::default())),
+            None if text == "worn" => Some(Self::Worn),
+            Some(("steady", metric)) => metric.parse().ok().map(Self::Steady),
             None | Some(_) => None,
         };
-        metric.map(|metric| Self { metric }).ok_or_else(|| NoState(text.to_owned()))
+        state.ok_or_else(|| NoState(text.to_owned()))
     }
 }
 
 impl fmt::Display for Until {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "steady:{}", self.metric)
+        match self {
+            Self::Steady(metric) => write!(f, "steady:{metric}"),
+            Self::Worn => f.write_str("worn"),
+        }
     }
 }
 
@@ -67,7 +73,7 @@ impl JsonSchema for Until {
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
         let metrics = Metric::ALL.map(|metric| format!("steady:{metric}"));
-        let names: Vec<String> = std::iter::once("steady".to_owned()).chain(metrics).collect();
+        let names: Vec<String> = ["steady".to_owned()].into_iter().chain(metrics).chain(["worn".to_owned()]).collect();
         json_schema!({ "type": "string", "enum": names })
     }
 }
@@ -78,12 +84,13 @@ mod tests {
 
     #[test]
     fn steady_names_its_metric() {
-        assert_eq!("steady".parse(), Ok(Until { metric: Metric::Rate }));
-        assert_eq!("steady:waf".parse(), Ok(Until { metric: Metric::Waf }));
-        for wrong in ["steady:iops", "stable", "steady:", ""] {
+        assert_eq!("steady".parse(), Ok(Until::Steady(Metric::Rate)));
+        assert_eq!("steady:waf".parse(), Ok(Until::Steady(Metric::Waf)));
+        for wrong in ["steady:iops", "stable", "steady:", "worn:", "worn:waf", ""] {
             assert!(wrong.parse::<Until>().expect_err(wrong).to_string().contains("steady:latency"), "{wrong}");
         }
-        let until = Until { metric: Metric::Latency };
-        assert_eq!(until.to_string().parse(), Ok(until));
+        for until in [Until::Steady(Metric::Latency), Until::Worn] {
+            assert_eq!(until.to_string().parse(), Ok(until));
+        }
     }
 }

@@ -1,8 +1,9 @@
 //! SLC mode: a block of a part with more bits per cell stores one bit per cell, and has fewer pages.
 
-use base::units::SuperblockId;
+use base::units::{BlockId, Ratio, SuperblockId};
 
 use super::{Block, Media};
+use crate::nand::endurance::EnduranceSpread;
 
 /// The bits per cell of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -68,11 +69,30 @@ impl Media {
         }
     }
 
-    /// True if a block has had its rated cycles.
-    pub(super) fn is_worn_out(&self, block: &Block) -> bool {
-        match self.slc_mode.endurance {
-            None => block.erases >= self.endurance,
-            Some(_) => self.wear_of(block) >= 1.0,
+    /// Lets blocks differ in endurance by this standard deviation, as a share of the rated cycles. Each block draws its own once,
+    /// from `seed` and its number.
+    #[must_use]
+    pub fn with_endurance_spread(mut self, deviation: Ratio, seed: u64) -> Self {
+        self.endurance_spread = EnduranceSpread::new(deviation, seed);
+        self
+    }
+
+    /// The cycles that a block endures if it is never in SLC mode: the rated ones, unless blocks differ.
+    #[must_use]
+    pub fn endurance_of(&self, block: BlockId) -> u32 {
+        match self.endurance_spread {
+            None => self.endurance,
+            Some(spread) => ((f64::from(self.endurance) * spread.share(block.get())).round() as u32).max(1),
+        }
+    }
+
+    /// True if a block has had the cycles that it endures.
+    pub(super) fn is_worn_out(&self, block: usize) -> bool {
+        let (state, number) = (&self.blocks[block], block as u32);
+        match (self.slc_mode.endurance, self.endurance_spread) {
+            (None, _) => state.erases >= self.endurance_of(BlockId::new(number)),
+            (Some(_), None) => self.wear_of(state) >= 1.0,
+            (Some(_), Some(spread)) => self.wear_of(state) >= spread.share(number),
         }
     }
 

@@ -337,6 +337,7 @@ impl Media {
         let mut loaded = Self {
             kind,
             endurance,
+            endurance_spread: None,
             one_shot,
             paired: 1,
             slc_mode: SlcMode::NONE,

@@ -292,18 +292,19 @@ impl JsonSchema for CustomPart {
     }
 }
 
-/// The schema of a part whose errors nobody asks for.
-pub(crate) struct PartWithoutErrors;
+/// The schema of a part of an SLC array: its reads have no errors, and its blocks do not differ.
+pub(crate) struct SlcArrayPart;
 
-impl JsonSchema for PartWithoutErrors {
+impl JsonSchema for SlcArrayPart {
     fn schema_name() -> Cow<'static, str> {
-        "PartWithoutErrors".into()
+        "SlcArrayPart".into()
     }
 
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
         let mut schema = CustomPart::json_schema(generator);
         if let Some(properties) = schema.get_mut("properties").and_then(|all| all.as_object_mut()) {
             properties.remove("errors");
+            properties.remove("endurance_spread");
         }
         schema
     }

@@ -79,7 +79,7 @@ pub enum PartError {
         /// The value given.
         given: f64,
     },
-    /// A value of the table of errors that no flash has.
+    /// A value that no flash has.
     Errors {
         /// The field, with the table it is in.
         field: &'static str,
@@ -214,6 +214,10 @@ impl Part {
         }
         if self.initial_bad_blocks.get() >= 1.0 {
             faults.push(PartError::AllBad);
+        }
+        if self.endurance_spread.get() > 1.0 {
+            let message = format!("is {}: write a share of the rated cycles of at most 100%", self.endurance_spread);
+            faults.push(PartError::Errors { field: "endurance_spread", message });
         }
         let given = self.electrical.bus_pj_per_byte;
         if !(0.0..=1e9).contains(&given) {

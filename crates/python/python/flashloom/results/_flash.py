@@ -96,6 +96,71 @@ class FlashRow(Record):
     """Suspensions of the operations; left out if there were none."""
 
 
+class LifeMilestone(Record):
+    """How much the drive had taken, and when."""
+
+    seconds: float
+    """Simulated seconds since the life began."""
+    written_bytes: int
+    """Bytes of the host's writes."""
+
+
+class LifePointSummary(Record):
+    """A point of the curve over a drive's life."""
+
+    failed_blocks: int
+    """Blocks that had failed."""
+    max_erases: int
+    """Most erases of a block."""
+    mean_erases: float
+    """Mean erases of a block."""
+    seconds: float
+    """Simulated seconds since the life began."""
+    spare_left: float
+    """Share of the spare blocks that was left."""
+    write_amplification: Optional[float]
+    """Bytes programmed per byte written since the point before; missing if nothing was written since."""
+    written_bytes: int
+    """Bytes of the host's writes that the drive had taken."""
+
+
+class LifeSummary(Record):
+    """A drive's life: what it took until it refused a write because too many of its blocks had failed."""
+
+    bad_at_start: int
+    """Blocks that were bad when the life began."""
+    blocks: int
+    """Blocks of the drive."""
+    curve: list[LifePointSummary]
+    """The course of the life."""
+    drive_writes_per_day: Optional[float]
+    """Capacities that the drive took for each day of the warranty (metric `life.dwpd`); missing if it is not worn."""
+    failed_blocks: int
+    """Blocks that failed (metric `life.failed`)."""
+    first_failure: Optional[LifeMilestone]
+    """When the first block failed."""
+    half_spare_failed: Optional[LifeMilestone]
+    """When blocks as many as half of the spare had failed."""
+    percent_failed: Optional[LifeMilestone]
+    """When a hundredth of all blocks had failed."""
+    rounds: int
+    """Rounds, between two of which the drive was switched off and on."""
+    seconds: float
+    """Simulated seconds."""
+    spare_blocks: int
+    """Blocks beyond those that the capacity fills, when the life began."""
+    spare_left: float
+    """Share of the spare blocks that is left at the end (metric `life.spare`)."""
+    warranty_days: float
+    """The warranty, in days."""
+    worn: bool
+    """True if the drive refused a write. Otherwise the session ended the life earlier."""
+    write_amplification: Optional[float]
+    """Bytes programmed per byte that the host wrote (metric `life.waf`)."""
+    written_bytes: int
+    """Bytes of the host's writes that the drive took (metric `life.tbw`)."""
+
+
 class PowerStateSummary(Record):
     """One power state."""
 

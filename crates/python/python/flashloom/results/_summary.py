@@ -13,6 +13,7 @@ from flashloom.results._flash import (
     Erases,
     ErrorSummary,
     FlashRow,
+    LifeSummary,
     PowerSummary,
     Utilisation,
 )
@@ -209,6 +210,9 @@ class Summary(Record):
     """Requests of an open loop that came out of order."""
     kinds: dict[str, KindSummary]
     """By kind of request; only kinds that occurred."""
+    life: Optional[LifeSummary]
+    """The drive's life, if the run lasted until it was worn: the sums of all its rounds. All other numbers are
+    about the last round."""
     log_merges: Optional[LogSummary]
     """The merges of log blocks, if there are any."""
     map: Optional[MapSummary]
