@@ -58,6 +58,16 @@ impl Supply {
         let further = self.further_plane * planes.saturating_sub(1) as f64;
         Power::from_uw((self.powers[op as usize].as_uw() as f64 * (1.0 + further)) as u64)
     }
+
+    /// The most operations on this many planes that the cap lets work at once: at any moment by its peak, in the mean by its
+    /// average. `None` without a cap.
+    #[must_use]
+    pub fn operations_at_once(&self, op: Op, planes: u64) -> Option<f64> {
+        let (cap, power) = (self.cap?, self.power(op, planes).as_uw() as f64);
+        let at_peak = cap.peak.map(|peak| (peak.as_uw() as f64 / power).floor());
+        let in_the_mean = cap.average.map(|average| average.as_uw() as f64 / power);
+        at_peak.into_iter().chain(in_the_mean).reduce(f64::min)
+    }
 }
 
 impl Backend {
