@@ -372,7 +372,7 @@ impl Name {
             Self::Map(stat) => stat.of(summary.map.as_ref()?),
             Self::Log(stat) => stat.of(summary.log_merges.as_ref()?),
             Self::Slc(stat) => stat.of(summary.slc_mlc.as_ref()?),
-            Self::Power(stat) => stat.of(summary.power.as_ref()?),
+            Self::Power(stat) => stat.value(summary.power.as_ref()?),
             Self::SlcCache(stat) => Some(stat.of(summary.slc_cache.as_ref()?)),
             Self::Refresh(stat) => Some(stat.of(summary.refresh.as_ref()?)),
             Self::Merges(stat) => Some(stat.of(summary.merges.as_ref()?)),

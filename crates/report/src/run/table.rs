@@ -15,7 +15,7 @@ use study::text::{capacities, count, decimal_bytes, duration, percent, percent_a
 use study::validity::BEYOND;
 
 use super::fairness::fairness;
-use super::power::power;
+use super::power;
 use crate::grid::{fitted, grid};
 use crate::retries::retries;
 use crate::suspensions::suspensions;
@@ -195,7 +195,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     lines.extend(summary.streams.iter().flat_map(streams));
     lines.extend(summary.slc_cache.as_ref().map(slc_cache));
     lines.extend(summary.refresh.as_ref().map(refresh));
-    lines.extend(summary.power.iter().flat_map(power));
+    lines.extend(summary.power.iter().flat_map(power::lines));
     lines.extend(suspensions(summary));
     lines.extend(retries(summary));
     let used = &summary.utilisation;

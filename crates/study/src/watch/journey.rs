@@ -35,11 +35,11 @@ pub enum Part {
     Suspended,
     /// Read again: in the array, on the channel and in the error correction for attempts behind the first.
     Retry,
-    /// Waiting for the power cap, with its die taken.
+    /// Waiting for the power cap: the command has its die, and the array may not begin.
     PowerCap,
-    /// Before the drive takes it: the drive leaves a power state.
+    /// The drive leaves a power state before it takes the request.
     PowerState,
-    /// Before the drive takes it: the drive is hot and limits its rate.
+    /// The throttle of a hot drive delays the request.
     Throttle,
 }
 
