@@ -279,8 +279,8 @@ mod tests {
         let faults = |peak: &str| {
             let text = format!(
                 "name = 'p'\nftl.map-unit = '64KiB'\npower.cap.peak = '{peak}'\n\
-                 flash = {{ part = 'intel-96l-qlc', channels = 1, chips = 1, blocks = 48, controllers = 'none', \
-                 custom-part.electrical.further_plane = '50%' }}\n"
+                 flash = {{ channels = 1, chips = 1, blocks = 48, controllers = 'none', \
+                 custom-part = {{ like = 'intel-96l-qlc', electrical.further_plane = '50%' }} }}\n"
             );
             let spec: Spec = toml::from_str(&text).expect("keys");
             spec.resolve().map_or_else(|faults| faults, |_| Vec::new())
