@@ -22,7 +22,6 @@ const EVERYTHING: &str = r#"
 name = "everything on"
 
 [flash]
-part = "tlc-72l"
 channels = 4
 chips = 2
 blocks = 64
@@ -41,6 +40,7 @@ hard-limit = 180
 soft = { sensings = 3, limit = 360, latency = "8us" }
 
 [flash.custom-part]
+like = "tlc-72l"
 slc_mode = { read = "25us", program = "200us", endurance = 10_000 }
 electrical = { idle_current = "1mA", further_plane = "50%" }
 
@@ -83,7 +83,7 @@ throttle = { style = "proportional", from = "90C", to = "95C", highest-rate = "2
 /// The goal: with everything on, 0.4 of the rate without.
 pub(crate) fn measure(plan: Plan<'_>, bare: fn() -> Box<dyn Load>) -> Vec<Row> {
     let entry = |title: &str, target, device: Device| {
-        Entry::new(title.into(), 40_000, target, move || Observed::plain(&device))
+        Entry::new(title, 40_000, target, move || Observed::plain(&device))
     };
     let title = "reads and writes, TLC";
     let entries = vec![
