@@ -61,6 +61,11 @@ fn read(text: &str) -> Spec {
     toml::from_str(text).unwrap_or_else(|error| panic!("a built-in description: {error}"))
 }
 
+/// The device of a text.
+pub(crate) fn parsed(text: &str) -> Device {
+    device(&read(text))
+}
+
 /// The device of a description.
 pub(crate) fn device(spec: &Spec) -> Device {
     let resolved = spec.resolve().unwrap_or_else(|faults| panic!("a built-in description: {faults:?}"));

@@ -12,6 +12,7 @@
 mod bare;
 mod direct;
 mod drives;
+mod features;
 mod hydra;
 mod large;
 mod memory;
@@ -83,6 +84,8 @@ enum What {
     Depth,
     /// Runs with `--verify` and `--report` beside the same without
     Observers,
+    /// A drive with the mechanisms of today beside the same flash without
+    Features,
     /// The simulation of `make demo`
     Demo,
     /// A study on one core and on two
@@ -125,6 +128,7 @@ fn main() {
             What::Chang => rounds::run(requests::chang(), plan, heap),
             What::Depth => rounds::run(requests::depth(), plan, heap),
             What::Observers => observers::measure(plan, heap),
+            What::Features => features::measure(plan, heap),
             What::Demo => studies::demo(),
             What::Cores => studies::cores(rounds),
             What::Papers => studies::papers(),

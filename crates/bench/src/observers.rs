@@ -27,8 +27,8 @@ sizes = [{ size = "4KiB", share = "50%" }, { size = "16KiB", share = "30%" }, { 
 address = { pattern = "zipf", theta = 0.9 }
 "#;
 
-/// Sessions on one observed drive, each of one slice.
-struct Observed<S, P> {
+/// Sessions on one drive, each of one slice.
+pub(crate) struct Observed<S, P> {
     device: Device,
     drive: Ssd<S>,
     payload: P,
@@ -46,6 +46,13 @@ impl<S: Sector, P: Payload<S>> Observed<S, P> {
         let source = spec.and_then(|spec| Generator::new(&spec, drive.capacity(), 1));
         let source = source.unwrap_or_else(|faults| panic!("a built-in workload: {faults:?}"));
         Self { device: device.clone(), drive, payload, source }
+    }
+}
+
+impl Observed<(), Blank> {
+    /// A full drive that nothing observes.
+    pub(crate) fn plain(device: &Device) -> Self {
+        Self::new(device, None, Blank)
     }
 }
 
@@ -71,7 +78,7 @@ pub(crate) fn measure(plan: Plan<'_>, bare: fn() -> Box<dyn Load>) -> Vec<Row> {
         let granularity = Sectors::new(u64::from(device.resolved.geometry.sectors));
         let title = |what: &str| format!("reads and writes, {name}{what}");
         let (first, second, third) = (device.clone(), device.clone(), device);
-        let plain = move || Observed::<(), _>::new(&first, None, Blank);
+        let plain = move || Observed::plain(&first);
         let checked = move || Observed::<Stamp, _>::new(&second, None, Oracle::blank(granularity));
         let explained = move || Observed::<(), _>::new(&third, Some(Watch::default().explaining()), Blank);
         let three = vec![

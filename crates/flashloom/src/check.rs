@@ -1,6 +1,7 @@
 //! `flashloom check`: summarises a device file, or lists all its errors.
 
 mod host;
+mod limits;
 mod power;
 mod slc_cache;
 mod spare;
@@ -10,8 +11,8 @@ use std::fmt::Write as _;
 use std::io::Write;
 use std::path::PathBuf;
 
-use base::units::{Bytes, Rate, SECTOR, Span};
-use flash::backend::{Controllers, Cycles, Op, ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
+use base::units::{SECTOR, Span};
+use flash::backend::{Controllers, Cycles, ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
 use flash::nand::CustomPart;
 use report::table::{Table, UnitOfMeasure};
 use schemars::JsonSchema;
@@ -182,65 +183,6 @@ impl Sheet {
 /// A count with its noun in the singular or the plural.
 fn many(count: u32, name: &str) -> String {
     if count == 1 { format!("1 {name}") } else { format!("{count} {name}s") }
-}
-
-/// Upper bounds of throughput, by the part that sets them.
-struct Limits {
-    link: Option<Rate>,
-    /// Of all channels, data only.
-    channels: Rate,
-    /// Of all dies reading, or programming.
-    dies: [Rate; 2],
-    /// The die bounds for requests of one mapping unit, per second.
-    random_reads: f64,
-}
-
-/// The rate of `count` parts, each of which moves `bytes` in every `span`.
-fn rate(bytes: u64, span: Span, count: u32) -> Rate {
-    let per_second = bytes as f64 * f64::from(count) / span.as_secs_f64().max(1e-12);
-    Rate::new((per_second as u64).max(1))
-}
-
-fn mean(spans: &[Span]) -> Span {
-    spans.iter().copied().sum::<Span>() / (spans.len().max(1) as u64)
-}
-
-impl Limits {
-    fn new(resolved: &Resolved) -> Self {
-        let (geometry, timing) = (&resolved.geometry, &resolved.backend.timing);
-        let unit = SECTOR.get() * u64::from(geometry.sectors);
-        let row = unit * u64::from(geometry.row_slots());
-        let row_transfer = timing.transfer[geometry.row_slots() as usize];
-        let dies = geometry.die_count();
-        let per_second = |span: Span, count: u32| f64::from(count) / span.as_secs_f64().max(1e-12);
-        let link = resolved.host.link.rate;
-        let on_link = link.map_or(f64::INFINITY, |rate| {
-            1.0 / (rate.time(Bytes::new(unit)) + resolved.host.link.overhead).as_secs_f64()
-        });
-        let on_channels = per_second(
-            timing.transfer[1] + timing.commands(Op::Read, 1) + timing.around_data_out(1),
-            geometry.channels,
-        );
-        // The planes of a die that read at once; a read of a row takes `stripe` of them.
-        let planes = resolved.backend.plane_reads.map_or(1, |spec| spec.at_once.unwrap_or(geometry.planes));
-        let on_dies = per_second(mean(&timing.read), dies * planes);
-        Self {
-            link,
-            channels: rate(row, row_transfer, geometry.channels),
-            dies: [
-                rate(row, mean(&timing.read), dies * (planes / geometry.stripe).max(1)),
-                rate(row * u64::from(timing.one_shot), mean(&timing.program), dies),
-            ],
-            random_reads: on_link.min(on_channels).min(on_dies),
-        }
-    }
-
-    /// The lowest bound, and the part that sets it.
-    fn least(&self, way: usize) -> (Rate, &'static str) {
-        let all = [self.link.map(|rate| (rate, "the link")), Some((self.channels, "the channels"))];
-        let dies = (self.dies[way], "the dies");
-        all.into_iter().flatten().fold(dies, |least, other| if other.0 < least.0 { other } else { least })
-    }
 }
 
 const fn name_of(reads: ReadScope) -> &'static str {
@@ -435,10 +377,10 @@ fn sheet(device: &Device) -> String {
         String::new()
     };
     line("cost", format!("{:.2} GiB of MLC flash{small}; the flash alone", cost.total()));
-    let limits = Limits::new(resolved);
-    let ((read, read_by), (write, write_by)) = (limits.least(0), limits.least(1));
-    line("limits", format!("reads {read} ({read_by}), writes {write} ({write_by}),"));
-    line("", format!("{:.0} random reads of {unit} a second", limits.random_reads));
+    limits::lines(resolved)
+        .into_iter()
+        .enumerate()
+        .for_each(|(i, text)| line(if i == 0 { "limits" } else { "" }, text));
     let about = &resolved.spec.description;
     let about = if about.is_empty() { String::new() } else { format!(": {}", about.trim()) };
     format!("{}{about}\n{text}", device.name)
@@ -558,22 +500,6 @@ mod tests {
         let wanted = "256MiB of K9WAG08U1A: 2048 blocks x 64 pages of 2KiB, 100000 cycles; read 25us, program 200us";
         assert!(front.len() == 1 && front[0].ends_with(wanted), "{front:?}");
         assert_eq!(text.matches("none: the FTL runs one command list at a time").count(), 2);
-    }
-
-    #[test]
-    fn the_printed_limits_are_those_of_the_papers() {
-        // fmmu.md D1, D2, D4: 9.757 GB/s and 2,382 KIOPS on the channels, 5.377 GB/s in the chips. The paper's bounds are those of
-        // the data; each read also has the 50 ns of command cycles that its part is assumed to have.
-        let limits = |name: &str| Limits::new(&device(name.as_ref(), &[]).expect("sound").resolved);
-        let fmmu = limits("fmmu-16x8-ram");
-        assert_eq!(fmmu.least(0).0.get() / 1_000_000, 9_757);
-        let of_data = 16.0 / (16.0 / fmmu.random_reads - 50e-9);
-        assert!((of_data - 2_382e3).abs() < 1e3, "{of_data}");
-        assert_eq!((fmmu.least(1).0.get() / 1_000_000, fmmu.least(1).1), (5_377, "the dies"));
-        // dirik.md: 2 KB in 81.92 us, programs of 200 us in four banks.
-        let dirik = limits("dirik-1x4");
-        assert_eq!((dirik.least(0).0.get(), dirik.least(0).1), (25_000_000, "the channels"));
-        assert_eq!(dirik.dies[1].get(), 40_960_000);
     }
 
     #[test]

@@ -94,7 +94,7 @@ const SUNG: [(&str, &str); 12] = [
 const MIX: [(&str, &str); 4] = [("MX1", "partly"), ("MX2", "partly"), ("MX3", "partly"), ("MX4", "partly")];
 
 /// The claims about features of today's drives. Filling the drives takes minutes.
-const TODAY: [(&str, &str); 30] = [
+const TODAY: [(&str, &str); 39] = [
     ("TD1", "differs"),
     ("TD2", "holds"),
     ("TD3", "holds"),
@@ -125,6 +125,15 @@ const TODAY: [(&str, &str); 30] = [
     ("TD28", "differs"),
     ("TD29", "differs"),
     ("TD30", "partly"),
+    ("TD31", "partly"),
+    ("TD32", "partly"),
+    ("TD33", "holds"),
+    ("TD34", "holds"),
+    ("TD35", "holds"),
+    ("TD36", "holds"),
+    ("TD37", "partly"),
+    ("TD38", "holds"),
+    ("TD39", "holds"),
 ];
 
 /// The claims of Chang for which two drives under two workloads suffice. The others are in `flashloom

@@ -308,7 +308,7 @@ impl<S: Sector> Ssd<S> {
     /// The electrical figures of the flash, which turn counters into energy without the drive.
     #[must_use]
     pub fn power_draw(&self) -> PowerDraw {
-        PowerDraw::of(&self.resolved)
+        PowerDraw::new(&self.resolved)
     }
 
     /// The shape of the flash array, without an SLC array.
@@ -455,7 +455,7 @@ impl<S: Sector> Drive<S> for Ssd<S> {
             self.ftl.prefetch(unit as usize, self.backend.media());
         }
         if self.power.is_some() {
-            self.power_request();
+            self.wake_for_request();
         }
         // A request that need not wait does not enter its queue, unless an observer is to see it there.
         if self.backend.observer().is_none() && self.may_admit() && self.queues.pass() {

@@ -38,7 +38,7 @@ impl<S: Sector> Ssd<S> {
         if let Some(slc_array) = self.slc_array.as_mut().filter(|_| !stays) {
             slc_array.cut_power(self.now);
         }
-        self.power_ends();
+        self.note_power_off();
         self.lose_everything_volatile();
         lost
     }
@@ -62,7 +62,7 @@ impl<S: Sector> Ssd<S> {
         if let Some(slc_array) = &mut self.slc_array {
             slc_array.cut_power(self.now);
         }
-        self.power_ends();
+        self.note_power_off();
         self.lose_everything_volatile();
         completions
     }
@@ -104,9 +104,9 @@ impl<S: Sector> Ssd<S> {
         let from = Mount { media: self.backend.media(), slc_array: self.slc_media(), seed, planted };
         self.ftl = self.resolved.family.mount(&from);
         self.powered = true;
-        self.power_begins();
+        self.note_power_on();
         let recovery = self.begin_recovery(now);
-        self.power_settles();
+        self.note_power_condition();
         self.restore_saved();
         recovery
     }

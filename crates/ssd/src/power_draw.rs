@@ -9,7 +9,7 @@ use crate::counters::Counters;
 use crate::power_manager::PowerCounters;
 use crate::spec::{PowerSpec, Resolved};
 
-/// The electrical figures of a drive. They turn counters into energy after the drive is gone.
+/// The electrical figures of a drive, which turn counters into energy. They outlive the drive.
 #[derive(Clone, Debug)]
 pub struct PowerDraw {
     part: Part,
@@ -20,7 +20,7 @@ pub struct PowerDraw {
 }
 
 impl PowerDraw {
-    pub(crate) fn of(resolved: &Resolved) -> Self {
+    pub(crate) fn new(resolved: &Resolved) -> Self {
         let slc_part = resolved.slc_array.as_ref().map(|slc_array| slc_array.part.clone());
         let power = resolved.spec.power.clone();
         Self { part: resolved.part.clone(), gang: resolved.gang, slc_part, power }
@@ -47,7 +47,7 @@ impl PowerDraw {
         Some(self.between(from, to).as_joules() / seconds).filter(|watts| watts.is_finite())
     }
 
-    /// What the drive spent in the counted time beside the work of its flash, by name. Nothing without `[power]`.
+    /// The energy that the drive spent in the counted time beside the commands of its flash, by name. Nothing without `[power]`.
     #[must_use]
     pub fn beside_arrays(&self, counted: &PowerCounters) -> Vec<(&'static str, Energy)> {
         let Some(power) = &self.power else { return Vec::new() };

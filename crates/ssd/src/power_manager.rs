@@ -1,12 +1,13 @@
-//! Power states, temperature and throttle of a drive with `[power]`: what delays requests before the drive takes them.
+//! Power states, temperature and throttle of a drive with `[power]`. Power states and the throttle delay requests before the drive
+//! takes them.
 //!
-//! The manager follows two conditions of the drive: it works (a request or a flash command is under way), or it is idle. The
-//! way of an idle drive through its power states is a function of time ([`states`]), so an idle drive has no events.
+//! A drive with power is active while a request or a flash command is under way, and idle otherwise. The power state of an idle drive
+//! is a function of time ([`states`]), so an idle drive has no events.
 //!
 //! ```text
-//!          request: exit latency, then work
-//!   idle ------------------------------------> works -- nothing under way --> idle (operational, then power states)
-//!          the FTL's own work: at once
+//!          request: after the exit latency
+//!   idle -----------------------------------> active -- nothing under way --> idle (operational, then power states)
+//!          work of the FTL: at once
 //! ```
 
 mod states;
@@ -16,7 +17,7 @@ use base::units::{Bytes, Energy, Span, Time};
 use flash::backend::{AdmissionDelay, PowerCapCounters};
 
 use crate::spec::PowerSpec;
-use states::{IdlePhase, walk};
+use states::{IdlePhase, visit_phases};
 use thermal::Thermal;
 
 /// Transitions and residency of one power state.
@@ -28,7 +29,7 @@ pub struct StateCounters {
     pub residency: Span,
 }
 
-/// What the power management of a drive did.
+/// Counters of the power management of a drive.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PowerCounters {
     /// Time for which requests or flash commands were under way.
@@ -37,26 +38,26 @@ pub struct PowerCounters {
     pub idle: Span,
     /// Time in which the drive entered and left power states.
     pub transition: Span,
-    /// Each power state.
+    /// Of each power state, in the order of the device file.
     pub states: Vec<StateCounters>,
     /// Requests that found the drive in a power state or on its way there.
     pub wakes: u64,
-    /// Their waits for the drive, all together.
+    /// Sum of the waits of these requests for the drive.
     pub wake_time: Span,
     /// Requests that the throttle delayed.
     pub throttled: u64,
     /// Time for which the throttle kept the next request waiting.
     pub throttle_time: Span,
-    /// What the power cap did; `None` without one.
+    /// Counters of the power cap; `None` without a cap.
     pub cap: Option<PowerCapCounters>,
-    /// Time that dies were idle while the drive was in no power state, all dies together.
+    /// Sum over the dies of the time that a die was idle while the drive was in no power state.
     pub idle_dies: Span,
     /// The present and the highest temperature in degrees Celsius; `None` without a thermal model.
     pub celsius: Option<[f64; 2]>,
 }
 
 impl PowerCounters {
-    /// The difference to `earlier`. Temperatures stay those of the later moment.
+    /// The counts since `earlier`. The temperatures, and the highest power below the cap, are those of `self`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let state = |(to, from): (&StateCounters, &StateCounters)| StateCounters {
@@ -83,14 +84,14 @@ impl PowerCounters {
     }
 }
 
-/// What the drive does.
+/// The condition of the drive, and since when.
 #[derive(Clone, Copy, Debug)]
 enum Condition {
-    /// It works from the second time on; from the first one on it leaves a power state.
-    Works([Time; 2]),
-    /// Nothing is under way since then.
-    Idle(Time),
-    /// It has no power.
+    /// The drive leaves a power state from `woken` to `from`, and is active from then on.
+    Active { woken: Time, from: Time },
+    /// Nothing is under way.
+    Idle { since: Time },
+    /// The drive has no power.
     Off,
 }
 
@@ -101,89 +102,92 @@ pub(crate) struct PowerManager {
     condition: Condition,
     counters: PowerCounters,
     thermal: Option<Thermal>,
-    /// When the throttle takes the next request.
+    /// The throttle delays the next request until then.
     throttled_until: Time,
-    /// The time of the event that lets requests in, if there is one.
-    announced: Option<Time>,
+    /// The latest time for which an event was queued that admits requests.
+    admission_event: Option<Time>,
 }
 
 impl PowerManager {
     pub(crate) fn new(spec: &PowerSpec, now: Time) -> Self {
         Self {
-            condition: Condition::Idle(now),
+            condition: Condition::Idle { since: now },
             counters: PowerCounters {
                 states: vec![StateCounters::default(); spec.states.len()],
                 ..PowerCounters::default()
             },
             thermal: spec.thermal.map(|rules| Thermal::new(rules, now)),
             throttled_until: Time::ZERO,
-            announced: None,
+            admission_event: None,
             spec: spec.clone(),
         }
     }
 
-    /// Something is under way that no request waits for, or that the drive has already taken.
+    /// Work is under way that needs no admission: the FTL's own, or that of a request which the drive has taken. An idle drive
+    /// becomes active at once.
     #[inline]
     pub(crate) fn note_busy(&mut self, now: Time) {
-        if let Condition::Idle(_) = self.condition {
-            self.begin(now, Span::ZERO);
+        if let Condition::Idle { .. } = self.condition {
+            self.activate(now, Span::ZERO);
         }
     }
 
-    /// A request has come.
+    /// A request has arrived: an idle drive leaves its power state.
     #[inline]
-    pub(crate) fn request(&mut self, now: Time) {
-        if let Condition::Idle(since) = self.condition {
-            let delay = walk(&self.spec.states, now - since, |_, _| {}).wake_time(&self.spec.states);
+    pub(crate) fn wake_for_request(&mut self, now: Time) {
+        if let Condition::Idle { since } = self.condition {
+            let delay = visit_phases(&self.spec.states, now - since, |_, _| {}).wake_time(&self.spec.states);
             self.counters.wakes += u64::from(!delay.is_zero());
             self.counters.wake_time += delay;
-            self.begin(now, delay);
+            self.activate(now, delay);
         }
     }
 
-    fn begin(&mut self, now: Time, delay: Span) {
-        self.charge(now);
-        self.condition = Condition::Works([now, now + delay]);
+    /// Makes the drive active after `delay`.
+    fn activate(&mut self, now: Time, delay: Span) {
+        self.count_condition(now);
+        self.condition = Condition::Active { woken: now, from: now + delay };
     }
 
-    /// Nothing is under way any more.
+    /// The last work under way has ended.
     #[inline]
     pub(crate) fn note_idle(&mut self, now: Time) {
-        if let Condition::Works(_) = self.condition {
-            self.charge(now);
-            self.condition = Condition::Idle(now);
+        if let Condition::Active { .. } = self.condition {
+            self.count_condition(now);
+            self.condition = Condition::Idle { since: now };
         }
     }
 
-    /// The power fails or is switched off: the drive has drawn `drawn` beside its controller.
+    /// The power fails or is switched off. The flash has spent `flash` so far.
     pub(crate) fn power_off(&mut self, now: Time, flash: Energy) {
         self.read_sensor(now, flash);
-        self.charge(now);
+        self.count_condition(now);
         self.condition = Condition::Off;
-        (self.throttled_until, self.announced) = (now, None);
+        (self.throttled_until, self.admission_event) = (now, None);
     }
 
+    /// The power is back, and the drive is idle. The flash has spent `flash` so far.
     pub(crate) fn power_on(&mut self, now: Time, flash: Energy) {
         self.read_sensor(now, flash);
-        self.condition = Condition::Idle(now);
+        self.condition = Condition::Idle { since: now };
     }
 
-    /// Until when no request is taken, and why; `None` if one is taken now.
+    /// The time until which the drive takes no request, and why; `None` if it takes requests now.
     #[inline]
-    pub(crate) fn delay(&self, now: Time) -> Option<(Time, AdmissionDelay)> {
+    pub(crate) fn admission_delay(&self, now: Time) -> Option<(Time, AdmissionDelay)> {
         match self.condition {
-            Condition::Works([_, from]) if now < from => Some((from, AdmissionDelay::PowerState)),
+            Condition::Active { from, .. } if now < from => Some((from, AdmissionDelay::PowerState)),
             _ if now < self.throttled_until => Some((self.throttled_until, AdmissionDelay::Throttle)),
             _ => None,
         }
     }
 
-    /// Notes that a request waits until then. True if no event marks the time yet.
-    pub(crate) fn announce(&mut self, now: Time, (until, why): (Time, AdmissionDelay)) -> bool {
-        if self.announced == Some(until) {
+    /// A request waits until the end of a delay. True if the caller has to queue an event for that time.
+    pub(crate) fn needs_admission_event(&mut self, now: Time, (until, why): (Time, AdmissionDelay)) -> bool {
+        if self.admission_event == Some(until) {
             return false;
         }
-        self.announced = Some(until);
+        self.admission_event = Some(until);
         if why == AdmissionDelay::Throttle {
             self.counters.throttled += 1;
             self.counters.throttle_time += until - now;
@@ -199,15 +203,15 @@ impl PowerManager {
 
     /// Reads the sensor; the flash has spent `flash` so far.
     pub(crate) fn read_sensor(&mut self, now: Time, flash: Energy) {
-        let spent = flash + self.spent(now);
+        let spent = flash + self.energy_spent(now);
         if let Some(thermal) = &mut self.thermal {
             thermal.read(now, spent);
         }
     }
 
-    /// The drive takes a request of this size.
+    /// The drive takes a request of this size: a throttle delays the next one.
     #[inline]
-    pub(crate) fn take(&mut self, now: Time, bytes: Bytes) {
+    pub(crate) fn throttle_after(&mut self, now: Time, bytes: Bytes) {
         if let Some(thermal) = &self.thermal {
             let time = thermal.throttle_time(bytes);
             if !time.is_zero() {
@@ -216,42 +220,42 @@ impl PowerManager {
         }
     }
 
-    /// Charges the time of the condition until `now`.
-    fn charge(&mut self, now: Time) {
+    /// Adds the time in the present condition until `now` to the counters.
+    fn count_condition(&mut self, now: Time) {
         let counters = &mut self.counters;
         match self.condition {
-            Condition::Works([leaves, works]) => {
-                counters.transition += now.min(works) - leaves;
-                counters.active += now.saturating_since(works);
+            Condition::Active { woken, from } => {
+                counters.transition += now.min(from) - woken;
+                counters.active += now.saturating_since(from);
             }
-            Condition::Idle(since) => {
-                _ = walk(&self.spec.states, now - since, |phase, span| match phase {
+            Condition::Idle { since } => {
+                _ = visit_phases(&self.spec.states, now - since, |phase, span| match phase {
                     IdlePhase::Operational => counters.idle += span,
-                    IdlePhase::Entering(state) => {
+                    IdlePhase::Entry(state) => {
                         counters.states[state].entries += 1;
                         counters.transition += span;
                     }
-                    IdlePhase::In(state) => counters.states[state].residency += span,
+                    IdlePhase::State(state) => counters.states[state].residency += span,
                 })
             }
             Condition::Off => {}
         }
     }
 
-    /// What the controller and the power states have spent until `now`.
-    pub(crate) fn spent(&self, now: Time) -> Energy {
+    /// The energy that the controller and the power states have spent until `now`.
+    pub(crate) fn energy_spent(&self, now: Time) -> Energy {
         let PowerSpec { controller, states, .. } = &self.spec;
         let [active, idle] = [controller.active, controller.idle];
-        let under_way = match self.condition {
-            Condition::Works([leaves, works]) => {
-                idle.during(now.min(works) - leaves) + active.during(now.saturating_since(works))
+        let in_condition = match self.condition {
+            Condition::Active { woken, from } => {
+                idle.during(now.min(from) - woken) + active.during(now.saturating_since(from))
             }
-            Condition::Idle(since) => {
+            Condition::Idle { since } => {
                 let mut sum = Energy::ZERO;
-                walk(states, now - since, |phase, span| {
+                visit_phases(states, now - since, |phase, span| {
                     sum += match phase {
-                        IdlePhase::Operational | IdlePhase::Entering(_) => idle.during(span),
-                        IdlePhase::In(state) => states[state].power.during(span),
+                        IdlePhase::Operational | IdlePhase::Entry(_) => idle.during(span),
+                        IdlePhase::State(state) => states[state].power.during(span),
                     };
                 });
                 sum
@@ -259,32 +263,32 @@ impl PowerManager {
             Condition::Off => Energy::ZERO,
         };
         let all = self.counters.energies(&self.spec).map(|(_, energy)| energy);
-        all.into_iter().sum::<Energy>() + under_way
+        all.into_iter().sum::<Energy>() + in_condition
     }
 
-    /// Time in no power state until `now`.
-    pub(crate) fn operational(&self, now: Time) -> Span {
+    /// Time with power but in no power state, until `now`.
+    pub(crate) fn operational_time(&self, now: Time) -> Span {
         let PowerCounters { active, idle, transition, .. } = self.counters;
-        let under_way = match self.condition {
-            Condition::Works([leaves, _]) => now - leaves,
-            Condition::Idle(since) => {
+        let in_condition = match self.condition {
+            Condition::Active { woken, .. } => now - woken,
+            Condition::Idle { since } => {
                 let mut sum = Span::ZERO;
-                walk(&self.spec.states, now - since, |phase, span| {
-                    sum += if matches!(phase, IdlePhase::In(_)) { Span::ZERO } else { span };
+                visit_phases(&self.spec.states, now - since, |phase, span| {
+                    sum += if matches!(phase, IdlePhase::State(_)) { Span::ZERO } else { span };
                 });
                 sum
             }
             Condition::Off => Span::ZERO,
         };
-        active + idle + transition + under_way
+        active + idle + transition + in_condition
     }
 
-    /// The counters at `now`, by when the flash has spent `flash`.
+    /// The counters at `now`. The flash has spent `flash` so far, and its dies were idle for `idle_dies` in all.
     pub(crate) fn counters(&self, now: Time, flash: Energy, idle_dies: Span) -> PowerCounters {
         let mut copy = Self { thermal: None, ..self.clone() };
-        copy.charge(now);
+        copy.count_condition(now);
         let celsius = self.thermal.as_ref().map(|thermal| {
-            let celsius = thermal.celsius(now, flash + self.spent(now));
+            let celsius = thermal.celsius(now, flash + self.energy_spent(now));
             [celsius, thermal.hottest(celsius)]
         });
         PowerCounters { idle_dies, celsius, ..copy.counters }
@@ -292,11 +296,12 @@ impl PowerManager {
 }
 
 impl PowerCounters {
-    /// What the controller and the power states spent in the counted time.
+    /// The energy that the controller and the power states spent in the counted time, by name.
     pub(crate) fn energies(&self, spec: &PowerSpec) -> [(&'static str, Energy); 2] {
         let PowerSpec { controller, states, .. } = spec;
         let controller = controller.active.during(self.active) + controller.idle.during(self.idle + self.transition);
-        let states = states.iter().zip(&self.states).map(|(state, of)| state.power.during(of.residency)).sum();
+        let states =
+            states.iter().zip(&self.states).map(|(state, counters)| state.power.during(counters.residency)).sum();
         [("controller", controller), ("power states", states)]
     }
 }
@@ -323,15 +328,19 @@ mod tests {
     #[test]
     fn the_first_request_after_an_idle_time_waits_for_the_exit() {
         let mut manager = manager();
-        manager.request(ms(40));
-        assert_eq!(manager.delay(ms(40)), None, "the drive is operational");
+        manager.wake_for_request(ms(40));
+        assert_eq!(manager.admission_delay(ms(40)), None, "the drive is operational");
         manager.note_idle(ms(50));
-        manager.request(ms(1000));
-        assert_eq!(manager.delay(ms(1000)), Some((ms(1008), AdmissionDelay::PowerState)));
-        assert_eq!(manager.delay(ms(1008)), None);
+        manager.wake_for_request(ms(1000));
+        assert_eq!(manager.admission_delay(ms(1000)), Some((ms(1008), AdmissionDelay::PowerState)));
+        assert_eq!(manager.admission_delay(ms(1008)), None);
         manager.note_idle(ms(1010));
-        manager.request(ms(1111));
-        assert_eq!(manager.delay(ms(1111)), Some((ms(1120), AdmissionDelay::PowerState)), "the rest of the entry, too");
+        manager.wake_for_request(ms(1111));
+        assert_eq!(
+            manager.admission_delay(ms(1111)),
+            Some((ms(1120), AdmissionDelay::PowerState)),
+            "the rest of the entry, too"
+        );
         let counters = manager.counters(ms(1120), Energy::ZERO, Span::ZERO);
         assert_eq!((counters.wakes, counters.wake_time), (2, Span::from_ms(17)));
         assert_eq!(counters.states, [StateCounters { entries: 2, residency: Span::from_ms(848) }]);
@@ -342,27 +351,27 @@ mod tests {
     #[test]
     fn the_energy_is_the_time_in_each_condition_times_its_power() {
         let mut manager = manager();
-        manager.request(ms(40));
+        manager.wake_for_request(ms(40));
         manager.note_idle(ms(50));
-        manager.request(ms(1000));
+        manager.wake_for_request(ms(1000));
         let joules = 3.0 * 0.010 + 1.0 * (0.040 + 0.100 + 0.002) + 0.010 * 0.848;
-        assert!((manager.spent(ms(1000)).as_joules() - joules).abs() < 1e-12);
+        assert!((manager.energy_spent(ms(1000)).as_joules() - joules).abs() < 1e-12);
         let counters = manager.counters(ms(1020), Energy::ZERO, Span::ZERO);
         let sum: Energy = counters.energies(&manager.spec).map(|(_, energy)| energy).into_iter().sum();
         assert!((sum.as_joules() - joules - 1.0 * 0.008 - 3.0 * 0.012).abs() < 1e-12);
-        assert!((manager.spent(ms(1020)).as_joules() - sum.as_joules()).abs() < 1e-12);
-        assert_eq!(manager.operational(ms(1020)), Span::from_ms(1020 - 848));
+        assert!((manager.energy_spent(ms(1020)).as_joules() - sum.as_joules()).abs() < 1e-12);
+        assert_eq!(manager.operational_time(ms(1020)), Span::from_ms(1020 - 848));
     }
 
     #[test]
     fn the_ftls_own_work_begins_at_once_and_a_drive_without_power_spends_nothing() {
         let mut manager = manager();
         manager.note_busy(ms(500));
-        assert_eq!(manager.delay(ms(500)), None);
+        assert_eq!(manager.admission_delay(ms(500)), None);
         manager.power_off(ms(600), Energy::ZERO);
-        let spent = manager.spent(ms(600));
-        assert_eq!(manager.spent(ms(9000)), spent);
+        let spent = manager.energy_spent(ms(600));
+        assert_eq!(manager.energy_spent(ms(9000)), spent);
         manager.power_on(ms(9000), Energy::ZERO);
-        assert_eq!(manager.operational(ms(9050)), Span::from_ms(100 + 2 + 100 + 50));
+        assert_eq!(manager.operational_time(ms(9050)), Span::from_ms(100 + 2 + 100 + 50));
     }
 }

@@ -390,7 +390,7 @@ impl Name {
             Self::Log(stat) => stat.of(summary.log_merges.as_ref()?),
             Self::Slc(stat) => stat.of(summary.slc_mlc.as_ref()?),
             Self::Life(stat) => stat.of(summary.life.as_ref()?),
-            Self::Power(stat) => stat.of(summary.power.as_ref()?),
+            Self::Power(stat) => stat.value(summary.power.as_ref()?),
             Self::SlcCache(stat) => Some(stat.of(summary.slc_cache.as_ref()?)),
             Self::Refresh(stat) => Some(stat.of(summary.refresh.as_ref()?)),
             Self::Parity(stat) => Some(stat.of(summary.parity.as_ref()?)),

@@ -140,7 +140,7 @@ impl Backend {
                 let tally = account.at(command.op, command.cause);
                 tally.array += die.meter.worked(now);
                 if self.rules.supply.is_some() {
-                    tally.further_planes += self.further_planes(handle, die.meter.worked(now));
+                    tally.further_planes += self.further_plane_time(handle, die.meter.worked(now));
                 }
             }
             if let Some((op, cause, since)) = die.suspension.as_ref().and_then(|suspension| suspension.standing()) {
@@ -177,7 +177,7 @@ impl Backend {
         self.channels.iter_mut().for_each(|channel| channel.meter.reset());
         self.controllers.reset();
         if let Some(cap) = &mut self.cap {
-            cap.reset();
+            cap.reset_counters();
         }
         self.processor.reset();
         if let Some(decoders) = &mut self.decoders {

@@ -149,12 +149,12 @@ pub enum RequestStep {
     },
 }
 
-/// Why a drive takes no request although it works on fewer than it can.
+/// Why a drive takes no request although it works on fewer requests than it can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AdmissionDelay {
-    /// It leaves a power state.
+    /// The drive leaves a power state.
     PowerState,
-    /// It is hot.
+    /// The drive is hot, and its throttle limits the data rate.
     Throttle,
 }
 

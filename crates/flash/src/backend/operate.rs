@@ -51,7 +51,7 @@ impl Backend {
             }
             Event::PowerWindow => {
                 hash.add(now, POWER_WINDOW);
-                self.begin_below_cap(now, events);
+                self.begin_capped(now, events);
             }
             Event::Codeword { .. } | Event::Decoder { .. } | Event::Decoded { .. } => {
                 self.handle_decoding(now, event, events, hash);
@@ -192,7 +192,7 @@ impl Backend {
         copy: Span,
         events: &mut EventQueue<E>,
     ) {
-        if self.cap.is_none() || self.is_below_cap(now, handle, copy, events) {
+        if self.cap.is_none() || self.begins_under_cap(now, handle, copy, events) {
             self.begin_array(now, handle, copy, events);
         }
     }
@@ -336,7 +336,7 @@ impl Backend {
         let (op, cause, worked) = (command.op, command.cause, die.meter.end(now));
         self.account.at(op, cause).array += worked;
         if self.rules.supply.is_some() {
-            let further = self.further_planes(handle, worked);
+            let further = self.further_plane_time(handle, worked);
             self.account.at(op, cause).further_planes += further;
         }
         handle
@@ -345,7 +345,7 @@ impl Backend {
     fn array_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let handle = self.charge_array(now, number);
         if self.cap.is_some() {
-            self.end_below_cap(now, number, events);
+            self.end_under_cap(now, number, events);
         }
         if self.rules.suspend.is_some() && self.stands_still(now, number, handle, events) {
             return;

@@ -1,11 +1,11 @@
-//! A cap on the power of the arrays: an operation begins only while the sum of their powers stays below it.
+//! A cap on the power of the arrays: an operation of an array begins only if the powers of all operations stay within the cap.
 //!
-//! The cap asks when an array is about to begin, after command cycles or data have crossed the channel. An operation that must wait
-//! keeps its die, and leaves its channel. Whenever an array ends, and at the begin of each window of the average, operations
-//! begin that have waited, in their order.
+//! The backend asks the cap when an array is about to begin, after command cycles or data have crossed the channel. An operation that
+//! has to wait keeps its die and leaves its channel. Waiting operations begin in their order, when an operation of another array ends
+//! and at the start of each window of the average.
 //!
 //! ```text
-//!   command or data in --> the cap admits? --yes--> array --> ends: others may begin
+//!   command or data in --> the cap admits? --yes--> array works --> ends: waiting operations may begin
 //!                                |no                            |
 //!                                +--> waits <-------------------+
 //! ```
@@ -36,20 +36,20 @@ pub struct PowerCapSpec {
     pub window: Option<Span>,
 }
 
-/// The waits that a power cap caused, and the highest power.
+/// The waits that a power cap caused, and the highest power of the arrays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PowerCapCounters {
     /// Operations that waited.
     pub waits: u64,
-    /// Their waits, all together.
+    /// Sum of their waits.
     pub wait_time: Span,
     /// The most that the arrays drew together.
     pub highest: Power,
 }
 
-/// An operation that waits.
+/// An operation that waits for the cap.
 #[derive(Clone, Copy, Debug)]
-struct Waiting {
+struct CappedOperation {
     command: Handle<Command>,
     /// The copy time of its page from the cache register.
     copy: Span,
@@ -63,31 +63,31 @@ struct Demand {
     energy: u128,
 }
 
-/// Whether an operation may begin.
+/// When an operation may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Admission {
-    Now,
-    /// When the array of another one has ended.
-    AtAnEnd,
-    /// When a window begins.
-    At(Time),
+    Immediate,
+    /// When an operation of another array has ended.
+    NextEnd,
+    /// When the window begins that starts at this time.
+    Window(Time),
 }
 
-/// The cap of a backend.
+/// The power cap of a backend: the powers under way, and the operations that wait.
 #[derive(Clone, Debug)]
 pub(super) struct PowerCap {
     spec: PowerCapSpec,
     reads_first: bool,
-    /// The sum of the powers of the arrays at work, and each of them.
+    /// The power of each die's array in microwatts, zero if the array is idle, and their sum.
     drawn: u64,
-    of_unit: Vec<u64>,
-    /// The number of the latest window, and what the operations begun in it spend, with what was left over from earlier ones.
+    die_powers: Vec<u64>,
+    /// The number of the latest window; the energy of the operations begun in it, with the excess of earlier windows.
     window: u64,
     spent: u128,
-    /// Reads that wait, if they go first; all others.
-    waiting: [VecDeque<Waiting>; 2],
-    /// The begin of the window at which an event lets operations go.
-    announced: Option<Time>,
+    /// Two queues: reads if reads go first, and all other operations.
+    waiting: [VecDeque<CappedOperation>; 2],
+    /// The start of the window for which an event was queued.
+    window_event: Option<Time>,
     counters: PowerCapCounters,
 }
 
@@ -97,39 +97,39 @@ impl PowerCap {
             spec,
             reads_first: order == Order::ReadFirst,
             drawn: 0,
-            of_unit: vec![0; units],
+            die_powers: vec![0; units],
             window: 0,
             spent: 0,
             waiting: [(); 2].map(|()| VecDeque::with_capacity(units)),
-            announced: None,
+            window_event: None,
             counters: PowerCapCounters::default(),
         }
     }
 
-    /// Bytes that a cap takes.
+    /// Bytes of memory that a cap takes.
     pub(super) fn memory(units: u64) -> u64 {
-        size_of::<Self>() as u64 + units * (size_of::<u64>() + 2 * size_of::<Waiting>()) as u64
+        size_of::<Self>() as u64 + units * (size_of::<u64>() + 2 * size_of::<CappedOperation>()) as u64
     }
 
-    /// Whether an operation may begin.
+    /// When an operation may begin that is first in its queue.
     fn admit(&mut self, now: Time, demand: Demand) -> Admission {
         if self.spec.peak.is_some_and(|peak| self.drawn + demand.power > peak.as_uw()) {
-            return Admission::AtAnEnd;
+            return Admission::NextEnd;
         }
-        let Some((budget, window)) = self.budget() else { return Admission::Now };
+        let Some((budget, window)) = self.budget() else { return Admission::Immediate };
         let present = now.as_ps() / window;
         let passed = present - std::mem::replace(&mut self.window, present);
         self.spent = self.spent.saturating_sub(budget.saturating_mul(u128::from(passed)));
         if self.spent == 0 || self.spent + demand.energy <= budget {
-            return Admission::Now;
+            return Admission::Immediate;
         }
-        // The windows after which enough is left, or nothing is owed.
-        let left = budget.saturating_sub(demand.energy);
-        let windows = u64::try_from((self.spent - left).div_ceil(budget)).unwrap_or(u64::MAX);
-        Admission::At(Time::from_ps(present.saturating_add(windows).saturating_mul(window)))
+        // Each window pays off one budget. The operation fits once the excess is at most the rest that it leaves of a budget, or zero.
+        let rest = budget.saturating_sub(demand.energy);
+        let windows = u64::try_from((self.spent - rest).div_ceil(budget)).unwrap_or(u64::MAX);
+        Admission::Window(Time::from_ps(present.saturating_add(windows).saturating_mul(window)))
     }
 
-    /// The energy of a window, and its length in picoseconds.
+    /// The energy that the operations of one window may spend, and the length of a window in picoseconds.
     fn budget(&self) -> Option<(u128, u64)> {
         let (average, window) = (self.spec.average?, self.spec.window?.as_ps());
         Some((u128::from(average.as_uw()) * u128::from(window), window))
@@ -137,43 +137,44 @@ impl PowerCap {
 
     fn begin(&mut self, unit: u32, demand: Demand) {
         self.drawn += demand.power;
-        self.of_unit[unit as usize] = demand.power;
+        self.die_powers[unit as usize] = demand.power;
         self.spent += demand.energy;
         self.counters.highest = self.counters.highest.max(Power::from_uw(self.drawn));
     }
 
     fn end(&mut self, unit: u32) {
-        self.drawn -= std::mem::take(&mut self.of_unit[unit as usize]);
+        self.drawn -= std::mem::take(&mut self.die_powers[unit as usize]);
     }
 
-    /// The operation that goes next.
-    fn next(&self) -> Option<Waiting> {
+    /// The waiting operation that begins next.
+    fn first_waiting(&self) -> Option<CappedOperation> {
         self.waiting.iter().find_map(VecDeque::front).copied()
     }
 
-    fn take(&mut self, now: Time) {
+    /// Takes the [first waiting](Self::first_waiting) operation out of its queue.
+    fn pop_waiting(&mut self, now: Time) {
         let next = self.waiting.iter_mut().find_map(VecDeque::pop_front).expect("an operation waits");
         self.counters.wait_time += now - next.since;
     }
 
-    /// Forgets what is under way, at a power cut.
+    /// Forgets all operations at a power cut.
     pub(super) fn cut(&mut self) {
         self.drawn = 0;
-        self.of_unit.fill(0);
+        self.die_powers.fill(0);
         self.waiting.iter_mut().for_each(VecDeque::clear);
-        self.announced = None;
+        self.window_event = None;
     }
 
-    pub(super) fn reset(&mut self) {
+    pub(super) fn reset_counters(&mut self) {
         self.counters = PowerCapCounters::default();
     }
 }
 
 impl Backend {
-    /// Lets the array of a command begin, or lets it wait for the cap. False if it waits.
+    /// Asks the cap whether the array of a command begins now. If not, the command waits.
     #[cold]
     #[inline(never)]
-    pub(super) fn is_below_cap<E: From<Event> + Copy>(
+    pub(super) fn begins_under_cap<E: From<Event> + Copy>(
         &mut self,
         now: Time,
         command: Handle<Command>,
@@ -185,53 +186,53 @@ impl Backend {
         let Some(cap) = &mut self.cap else { return true };
         let first = if cap.reads_first && op == Op::Read { 0 } else { 1 };
         let is_alone = cap.waiting[..=first].iter().all(VecDeque::is_empty);
-        let admission = if is_alone { cap.admit(now, demand) } else { Admission::AtAnEnd };
-        if admission == Admission::Now || planted.is(Bug::CapExceeded) {
+        let admission = if is_alone { cap.admit(now, demand) } else { Admission::NextEnd };
+        if admission == Admission::Immediate || planted.is(Bug::CapExceeded) {
             cap.begin(unit, demand);
             return true;
         }
         cap.counters.waits += 1;
-        cap.waiting[first].push_back(Waiting { command, copy, since: now });
+        cap.waiting[first].push_back(CappedOperation { command, copy, since: now });
         self.dies[unit as usize].array = Some(command);
         if let Some(observer) = &mut self.observer {
             observer.power_capped(command.number().get());
         }
-        self.announce_window(admission, events);
+        self.queue_window_event(admission, events);
         false
     }
 
-    /// The array of a unit has ended: others may begin.
+    /// The array of a die has ended: waiting operations may begin.
     #[cold]
     #[inline(never)]
-    pub(super) fn end_below_cap<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, events: &mut EventQueue<E>) {
+    pub(super) fn end_under_cap<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, events: &mut EventQueue<E>) {
         if let Some(cap) = &mut self.cap {
             cap.end(unit);
         }
         if !self.rules.planted.is(Bug::CapForgotten) {
-            self.begin_below_cap(now, events);
+            self.begin_capped(now, events);
         }
     }
 
-    /// Lets operations begin that have waited for the cap.
-    pub(super) fn begin_below_cap<E: From<Event> + Copy>(&mut self, now: Time, events: &mut EventQueue<E>) {
-        while let Some(Waiting { command, copy, .. }) = self.cap.as_ref().and_then(|cap| cap.next()) {
+    /// Begins the waiting operations that the cap admits now.
+    pub(super) fn begin_capped<E: From<Event> + Copy>(&mut self, now: Time, events: &mut EventQueue<E>) {
+        while let Some(CappedOperation { command, copy, .. }) = self.cap.as_ref().and_then(|cap| cap.first_waiting()) {
             let demand = self.demand(command);
             let unit = self.table.commands[command].unit;
             let Some(cap) = &mut self.cap else { return };
             let admission = cap.admit(now, demand);
-            if admission != Admission::Now {
-                return self.announce_window(admission, events);
+            if admission != Admission::Immediate {
+                return self.queue_window_event(admission, events);
             }
-            cap.take(now);
+            cap.pop_waiting(now);
             cap.begin(unit, demand);
             self.begin_array(now, command, copy, events);
         }
     }
 
-    /// Lets an event mark the window for which an operation waits.
-    fn announce_window<E: From<Event> + Copy>(&mut self, admission: Admission, events: &mut EventQueue<E>) {
-        let (Some(cap), Admission::At(at)) = (&mut self.cap, admission) else { return };
-        if cap.announced.replace(at) != Some(at) {
+    /// Queues an event for the start of the window for which an operation waits.
+    fn queue_window_event<E: From<Event> + Copy>(&mut self, admission: Admission, events: &mut EventQueue<E>) {
+        let (Some(cap), Admission::Window(at)) = (&mut self.cap, admission) else { return };
+        if cap.window_event.replace(at) != Some(at) {
             events.push(at, Event::PowerWindow.into());
         }
     }

@@ -1,4 +1,4 @@
-//! The power that the operations of the arrays draw from the supply.
+//! The power that operations of the arrays draw.
 
 use base::engine::Handle;
 use base::units::{Current, Power, Span};
@@ -6,19 +6,19 @@ use base::units::{Current, Power, Span};
 use super::{Backend, Command, Op, PowerCapSpec};
 use crate::nand::{Electrical, Part};
 
-/// The power of an operation of a die, by its kind and its planes.
+/// The power of an operation of a die, by operation and number of planes, and the cap on their sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Supply {
-    /// Of one plane of each chip of a gang, by operation.
+    /// Power on one plane of each chip of a gang, by operation.
     powers: [Power; Op::COUNT],
-    /// The power of a further plane, as a share of that of the first.
+    /// Power of each further plane, as a share of the power of the first.
     further_plane: f64,
     /// The cap on all arrays together, if there is one.
     pub(super) cap: Option<PowerCapSpec>,
 }
 
 impl Supply {
-    /// The figures of a part, whose chips work in gangs of this many.
+    /// The power of the operations of a part whose chips work in gangs of `gang`.
     #[must_use]
     pub fn new(part: &Part, gang: u32) -> Self {
         let electrical = &part.electrical;
@@ -37,7 +37,7 @@ impl Supply {
         self
     }
 
-    /// The current of one plane during an operation; a copy-back counts as a program.
+    /// The current of an operation on one plane; a copy-back draws that of a program.
     #[must_use]
     pub const fn current(electrical: &Electrical, op: Op) -> Current {
         match op {
@@ -47,7 +47,7 @@ impl Supply {
         }
     }
 
-    /// True if planes make a difference.
+    /// True if a further plane draws power.
     pub(super) fn counts_planes(&self) -> bool {
         self.further_plane > 0.0
     }
@@ -58,6 +58,16 @@ impl Supply {
         let further = self.further_plane * planes.saturating_sub(1) as f64;
         Power::from_uw((self.powers[op as usize].as_uw() as f64 * (1.0 + further)) as u64)
     }
+
+    /// The most operations on this many planes that the cap lets work at once: at any moment by its peak, in the mean by its
+    /// average. `None` without a cap.
+    #[must_use]
+    pub fn operations_at_once(&self, op: Op, planes: u64) -> Option<f64> {
+        let (cap, power) = (self.cap?, self.power(op, planes).as_uw() as f64);
+        let at_peak = cap.peak.map(|peak| (peak.as_uw() as f64 / power).floor());
+        let in_the_mean = cap.average.map(|average| average.as_uw() as f64 / power);
+        at_peak.into_iter().chain(in_the_mean).reduce(f64::min)
+    }
 }
 
 impl Backend {
@@ -66,13 +76,13 @@ impl Backend {
         let geometry = self.media.geometry();
         let pages = self.rules.pages_of(&self.table, handle, geometry);
         let planes = pages.clamp(1, u64::from((geometry.stripe / self.rules.timing.gang).max(1)));
-        // A page of several planes of the chip counts as all of them.
+        // Where a page covers several planes of a chip, the command works on all of these.
         planes * u64::from(geometry.planes_per_unit)
     }
 
-    /// The time of the further planes of a command whose array worked for some time.
+    /// The array time of a command times its planes beyond the first; zero if a further plane draws no power.
     #[cold]
-    pub(super) fn further_planes(&self, handle: Handle<Command>, worked: Span) -> Span {
+    pub(super) fn further_plane_time(&self, handle: Handle<Command>, worked: Span) -> Span {
         match &self.rules.supply {
             Some(supply) if supply.counts_planes() => worked * (self.planes_of(handle) - 1),
             _ => Span::ZERO,

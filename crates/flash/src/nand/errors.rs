@@ -15,8 +15,10 @@
 
 mod arrhenius;
 mod model;
+mod powers;
 mod tail;
 
 pub use arrhenius::acceleration;
 pub(crate) use model::Page;
 pub use model::{Attempt, Decoding, ErrorModel, ErrorSettings, SoftLimit};
+pub(crate) use powers::Powers;

@@ -1,4 +1,4 @@
-//! The power and the temperature of a drive: over the time of a run as figures, and in lines of the table.
+//! Power and temperature of a drive in a report: figures over the time of the run, and lines of the table.
 
 use base::units::Span;
 use study::metric::Dimension;
@@ -8,8 +8,8 @@ use study::text::{count, duration, percent};
 use super::intervals::{elapsed, time_axis};
 use crate::figure::{Axis, Chart, Figure, Line, Number, Scale};
 
-/// The mean power in each interval, and the temperature at its end. Nothing if the parts of the drive have no electrical figures,
-/// or nothing drew power.
+/// The mean power in each interval, and the temperature at its end. No power figure if the drive's parts have no electrical figures
+/// or drew no power; no temperature figure without a thermal model.
 pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     power_figure(report).into_iter().chain(heat_figure(report)).collect()
 }
@@ -26,14 +26,14 @@ fn power_figure(report: &Report<'_>) -> Option<Figure> {
         })
         .collect();
     let is_known = points.iter().any(|[_, milliwatts]| milliwatts.0 > 0.0);
-    let (of, note) = match draw.has_controller() {
+    let (subject, note) = match draw.has_controller() {
         true => ("drive", "Mean power of the drive in each interval: its controller, its flash, its power states."),
         false => (
             "flash",
             "Mean power of the flash arrays and their channels in each interval. The controller's power is not modelled.",
         ),
     };
-    let y = Axis::new(format!("power of the {of} in mW"), Dimension::Plain, Scale::Linear);
+    let y = Axis::new(format!("power of the {subject} in mW"), Dimension::Plain, Scale::Linear);
     let lines = vec![Line::new("power", 0, points)];
     is_known.then(|| Figure::new("Power over time", note, Chart::Lines { x: time_axis(report), y, lines }))
 }
@@ -55,28 +55,28 @@ fn heat_figure(report: &Report<'_>) -> Option<Figure> {
     is_known.then(|| Figure::new("Temperature over time", note, chart))
 }
 
-/// Lines of the table: the power with the conditions of the drive, and the heat.
-pub(super) fn power(of: &PowerSummary) -> Vec<String> {
-    let all = of.active_s + of.idle_s + of.transition_s + of.states_s();
+/// Lines of the table: mean power and shares of time, wakes, temperature, throttle and cap.
+pub(super) fn lines(power: &PowerSummary) -> Vec<String> {
+    let all = power.active_s + power.idle_s + power.transition_s + power.states_s();
     let share = |seconds: f64| percent(if all > 0.0 { seconds / all } else { 0.0 });
-    let watts = of.mean_w.map_or_else(|| "power".to_owned(), |watts| format!("{watts:.3} W"));
-    let mut first = format!("{watts}: active {}, idle {}", share(of.active_s), share(of.idle_s));
-    for (number, state) in of.states.iter().enumerate() {
+    let watts = power.mean_w.map_or_else(|| "power".to_owned(), |watts| format!("{watts:.3} W"));
+    let mut first = format!("{watts}: active {}, idle {}", share(power.active_s), share(power.idle_s));
+    for (number, state) in power.states.iter().enumerate() {
         first += &format!(", state {} {}", number + 1, share(state.residency_s));
     }
     let mut lines = vec![first];
-    if of.wakes > 0 {
-        let mean = duration(of.wake_s / of.wakes as f64 * 1e6);
-        lines.push(format!("{} requests woke the drive, and waited {mean} on average", count(of.wakes as f64)));
+    if power.wakes > 0 {
+        let mean = duration(power.wake_s / power.wakes as f64 * 1e6);
+        lines.push(format!("{} requests woke the drive, and waited {mean} on average", count(power.wakes as f64)));
     }
-    if let (Some(now), Some(hottest)) = (of.celsius, of.hottest_celsius) {
+    if let (Some(now), Some(hottest)) = (power.celsius, power.hottest_celsius) {
         lines.push(format!("{now:.1} C at the end, {hottest:.1} C at most"));
     }
-    if of.throttled > 0 {
-        let time = Span::from_secs_f64(of.throttle_s);
-        lines.push(format!("heat delayed {} requests, for {time} in all", count(of.throttled as f64)));
+    if power.throttled > 0 {
+        let time = Span::from_secs_f64(power.throttle_s);
+        lines.push(format!("heat delayed {} requests, for {time} in all", count(power.throttled as f64)));
     }
-    if let (Some(waits), Some(seconds)) = (of.capped.filter(|waits| *waits > 0), of.cap_s) {
+    if let (Some(waits), Some(seconds)) = (power.capped.filter(|waits| *waits > 0), power.cap_s) {
         let mean = duration(seconds / waits as f64 * 1e6);
         lines.push(format!("{} array operations waited for the power cap, {mean} on average", count(waits as f64)));
     }

@@ -1,4 +1,5 @@
-//! The device and its power management: when it works, when it takes a request, and what its flash has spent.
+//! The device's side of its power management: it reports work, requests and the energy of the flash to the [`PowerManager`], which
+//! decides when requests are admitted.
 
 use base::io::Io;
 use base::units::{Energy, Span};
@@ -10,25 +11,25 @@ use crate::power_manager::PowerManager;
 use crate::{PowerCounters, Resolved, Ssd};
 
 impl<S: Sector> Ssd<S> {
-    /// A request has come: an idle drive leaves its power state.
+    /// A request has arrived: an idle drive leaves its power state.
     #[cold]
-    pub(crate) fn power_request(&mut self) {
+    pub(crate) fn wake_for_request(&mut self) {
         let now = self.now;
         if let Some(power) = &mut self.power {
-            power.request(now);
+            power.wake_for_request(now);
         }
     }
 
     /// True if neither a power state nor the throttle delays the next request. Otherwise an event marks the end of the delay.
     #[cold]
-    pub(crate) fn power_admits(&mut self) -> bool {
+    pub(crate) fn power_admits_request(&mut self) -> bool {
         let now = self.now;
         if self.power.as_ref().is_some_and(|power| power.is_sensor_due(now)) {
             self.read_sensor();
         }
         let Some(power) = &mut self.power else { return true };
-        let Some(delay @ (until, why)) = power.delay(now) else { return true };
-        if power.announce(now, delay) && !self.resolved.planted.is(Sabotage::AdmissionForgotten) {
+        let Some(delay @ (until, why)) = power.admission_delay(now) else { return true };
+        if power.needs_admission_event(now, delay) && !self.resolved.planted.is(Sabotage::AdmissionForgotten) {
             self.events.push(until, Event::Host(HostEvent::Admission));
             if let Some(observer) = self.backend.observer_mut() {
                 observer.admission_delayed(now, until, why);
@@ -37,31 +38,31 @@ impl<S: Sector> Ssd<S> {
         false
     }
 
-    /// The drive takes a request.
+    /// The drive takes a request: a throttle delays the next one.
     #[cold]
-    pub(crate) fn power_takes(&mut self, io: &Io) {
+    pub(crate) fn throttle_after(&mut self, io: &Io) {
         let now = self.now;
         if let Some(power) = &mut self.power {
-            power.take(now, io.sectors.bytes());
+            power.throttle_after(now, io.sectors.bytes());
         }
     }
 
-    /// Nothing more happens at this moment: the drive works, or it is idle.
+    /// Tells the power management whether the drive is active, after all events of this moment.
     #[cold]
-    pub(crate) fn power_settles(&mut self) {
-        let works = !self.ready
+    pub(crate) fn note_power_condition(&mut self) {
+        let is_active = !self.ready
             || !self.active.is_empty()
             || self.queues.waiting() > 0
             || self.backend.is_at_work()
             || self.slc_array.as_ref().is_some_and(|slc_array| slc_array.is_at_work());
         let now = self.now;
         if let Some(power) = &mut self.power {
-            if works { power.note_busy(now) } else { power.note_idle(now) }
+            if is_active { power.note_busy(now) } else { power.note_idle(now) }
         }
     }
 
     /// The power fails or is switched off.
-    pub(crate) fn power_ends(&mut self) {
+    pub(crate) fn note_power_off(&mut self) {
         let (now, flash) = (self.now, self.flash_energy());
         if let Some(power) = &mut self.power {
             power.power_off(now, flash);
@@ -69,14 +70,14 @@ impl<S: Sector> Ssd<S> {
     }
 
     /// The power is back.
-    pub(crate) fn power_begins(&mut self) {
+    pub(crate) fn note_power_on(&mut self) {
         let (now, flash) = (self.now, self.flash_energy());
         if let Some(power) = &mut self.power {
             power.power_on(now, flash);
         }
     }
 
-    /// Begins again as a drive that is as warm as the air and has been idle for no time.
+    /// Starts the power management anew: as warm as the air, and idle from now on.
     pub(crate) fn reset_power(&mut self) {
         let spec = self.resolved.spec.power.as_ref();
         self.power = spec.map(|power| Box::new(PowerManager::new(power, self.now)));
@@ -96,7 +97,7 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// What the flash has spent so far, if the device has power management.
+    /// The energy that the flash has spent so far; zero without power management.
     fn flash_energy(&self) -> Energy {
         if self.power.is_none() {
             return Energy::ZERO;
@@ -104,15 +105,15 @@ impl<S: Sector> Ssd<S> {
         let Resolved { part, gang, .. } = &self.resolved;
         let first = array_energy(part, *gang, &self.backend.account(self.now));
         let second = self.slc_array.as_ref().zip(self.resolved.slc_array.as_ref());
-        let second = second.map(|(slc_array, of)| array_energy(&of.part, 1, &slc_array.account(self.now)));
+        let second = second.map(|(array, resolved)| array_energy(&resolved.part, 1, &array.account(self.now)));
         first + second.unwrap_or(Energy::ZERO) + idle_energy(part, *gang, self.idle_dies())
     }
 
-    /// Time that the dies of the main array were idle while the drive was in no power state, all dies together.
+    /// Sum over the dies of the main array of the time that a die was idle while the drive was in no power state.
     fn idle_dies(&self) -> Span {
         let Some(power) = &self.power else { return Span::ZERO };
         let busy: Span = self.backend.die_busy(self.now).sum();
-        let all = power.operational(self.now) * u64::from(self.backend.geometry().die_count());
+        let all = power.operational_time(self.now) * u64::from(self.backend.geometry().die_count());
         all.saturating_sub(busy)
     }
 }

@@ -38,7 +38,7 @@ impl<S: Sector> Ssd<S> {
                 background(&mut self.ftl).on_cpu_done(&mut flash, token);
             } else if !(self.has_waiting() && self.admit() || self.on_idle()) {
                 if self.power.is_some() {
-                    self.power_settles();
+                    self.note_power_condition();
                 }
                 return;
             }
@@ -115,7 +115,7 @@ impl<S: Sector> Ssd<S> {
         }
         self.ready
             && self.active.len() < self.resolved.host.queue_depth as usize
-            && (self.power.is_none() || self.power_admits())
+            && (self.power.is_none() || self.power_admits_request())
     }
 
     /// The same for a request that has waited in its queue.
@@ -130,7 +130,7 @@ impl<S: Sector> Ssd<S> {
     #[allow(clippy::inline_always)] // See [`Request::apart`].
     pub(crate) fn take_up(&mut self, arrival: Time, request: Request<S>) {
         if self.power.is_some() {
-            self.power_takes(&request.io);
+            self.throttle_after(&request.io);
         }
         if self.is_beyond(&request) {
             self.refuse(arrival, request.apart());

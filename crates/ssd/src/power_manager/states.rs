@@ -1,40 +1,41 @@
-//! The way of an idle drive through its power states, in closed form: no event marks an idle drive's transitions.
+//! The power state of an idle drive as a function of the time for which the drive has been idle: no event marks a transition.
 
 use base::units::Span;
 
 use crate::spec::PowerState;
 
-/// What an idle drive does.
+/// A phase of an idle drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IdlePhase {
-    /// It is in no power state.
+    /// In no power state.
     Operational,
-    /// It enters this state.
-    Entering(usize),
-    /// It is in this state.
-    In(usize),
+    /// On the way into the power state of this number.
+    Entry(usize),
+    /// In the power state of this number.
+    State(usize),
 }
 
-/// Where a drive is on its way.
+/// The phase of an idle drive at a moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct IdlePlace {
+pub(super) struct IdleMoment {
     pub(super) phase: IdlePhase,
-    /// What is left of an entry.
-    pub(super) rest: Span,
+    /// Time until the end of an entry; zero in other phases.
+    pub(super) entry_left: Span,
 }
 
-impl IdlePlace {
-    /// Time until the drive takes a request that comes now.
+impl IdleMoment {
+    /// Time until the drive takes a request that arrives at this moment.
     pub(super) fn wake_time(self, states: &[PowerState]) -> Span {
         match self.phase {
             IdlePhase::Operational => Span::ZERO,
-            IdlePhase::Entering(state) | IdlePhase::In(state) => self.rest + states[state].exit,
+            IdlePhase::Entry(state) | IdlePhase::State(state) => self.entry_left + states[state].exit,
         }
     }
 }
 
-/// Visits the phases of a drive that has been idle for `idle`, each with its length. Returns where the drive is.
-pub(super) fn walk(states: &[PowerState], idle: Span, mut visit: impl FnMut(IdlePhase, Span)) -> IdlePlace {
+/// Calls `visit` with each phase of a drive that has been idle for `idle`, and with the length of the phase so far. Returns the present
+/// phase.
+pub(super) fn visit_phases(states: &[PowerState], idle: Span, mut visit: impl FnMut(IdlePhase, Span)) -> IdleMoment {
     let (mut phase, mut at) = (IdlePhase::Operational, Span::ZERO);
     for (number, state) in states.iter().enumerate() {
         // An entry ends before the next one begins.
@@ -45,14 +46,14 @@ pub(super) fn walk(states: &[PowerState], idle: Span, mut visit: impl FnMut(Idle
         visit(phase, begin - at);
         let end = begin + state.entry;
         if idle < end {
-            visit(IdlePhase::Entering(number), idle - begin);
-            return IdlePlace { phase: IdlePhase::Entering(number), rest: end - idle };
+            visit(IdlePhase::Entry(number), idle - begin);
+            return IdleMoment { phase: IdlePhase::Entry(number), entry_left: end - idle };
         }
-        visit(IdlePhase::Entering(number), state.entry);
-        (phase, at) = (IdlePhase::In(number), end);
+        visit(IdlePhase::Entry(number), state.entry);
+        (phase, at) = (IdlePhase::State(number), end);
     }
     visit(phase, idle - at);
-    IdlePlace { phase, rest: Span::ZERO }
+    IdleMoment { phase, entry_left: Span::ZERO }
 }
 
 #[cfg(test)]
@@ -70,7 +71,7 @@ mod tests {
     #[test]
     fn a_request_waits_for_the_rest_of_the_entry_and_for_the_exit() {
         let states = [state(100, 2, 8), state(2000, 15, 65)];
-        let wait = |ms| walk(&states, Span::from_ms(ms), |_, _| {}).wake_time(&states);
+        let wait = |ms| visit_phases(&states, Span::from_ms(ms), |_, _| {}).wake_time(&states);
         assert_eq!([0, 99].map(wait), [Span::ZERO; 2]);
         assert_eq!([100, 101, 102, 1999].map(wait), [10, 9, 8, 8].map(Span::from_ms));
         assert_eq!([2000, 2005, 2015, 9999].map(wait), [80, 75, 65, 65].map(Span::from_ms));
@@ -79,7 +80,7 @@ mod tests {
     #[test]
     fn an_entry_that_is_longer_than_the_next_threshold_ends_first() {
         let states = [state(10, 50, 1), state(20, 5, 2)];
-        let wait = |ms| walk(&states, Span::from_ms(ms), |_, _| {}).wake_time(&states);
+        let wait = |ms| visit_phases(&states, Span::from_ms(ms), |_, _| {}).wake_time(&states);
         assert_eq!([30, 59, 60, 62, 65].map(wait), [31, 2, 7, 5, 2].map(Span::from_ms));
     }
 
@@ -96,11 +97,11 @@ mod tests {
                 state(after, entry, exit)
             }).collect();
             let (mut sum, mut last) = (Span::ZERO, IdlePhase::Operational);
-            let place = walk(&states, Span::from_ms(idle), |phase, span| {
+            let moment = visit_phases(&states, Span::from_ms(idle), |phase, span| {
                 sum += span;
                 last = phase;
             });
-            prop_assert_eq!((sum, last), (Span::from_ms(idle), place.phase));
+            prop_assert_eq!((sum, last), (Span::from_ms(idle), moment.phase));
         }
     }
 }

@@ -1,76 +1,80 @@
 //! The temperature of the drive: a thermal resistance and a capacity (a first-order RC network), and the throttle.
 //!
-//! Firmware reads a sensor. So the temperature that the throttle sees changes only at readings, and a reading takes place when a
-//! request comes and the last one is `sample` old. Between two readings the power counts with its mean, for which the
-//! step of the network is exact. No event is needed, however long the drive is idle.
+//! The throttle knows the temperature of the latest reading of a sensor. The firmware reads the sensor when a request arrives and the
+//! latest reading is at least `sample` old. Between two readings the network takes the mean power, for which its step response is exact.
+//! So a long idle time needs no event.
 
 use base::units::{Bytes, Energy, Rate, Span, Time};
 use libm::exp;
 
 use crate::spec::{ThermalSpec, ThrottleStyle};
 
-/// The temperature at the latest reading.
+/// The sensor, and the state of the throttle.
 #[derive(Clone, Debug)]
 pub(super) struct Thermal {
-    rules: ThermalSpec,
-    /// When the sensor was read, and the energy spent by then.
-    at: Time,
+    spec: ThermalSpec,
+    /// The latest reading, and the energy that the drive had spent by then.
+    read_at: Time,
     spent: Energy,
     celsius: f64,
+    /// The highest of all readings.
     hottest: f64,
-    /// The on/off throttle is on.
-    on: bool,
+    /// The on/off throttle limits the rate.
+    is_throttled: bool,
 }
 
 impl Thermal {
     /// A drive as warm as the air.
-    pub(super) fn new(rules: ThermalSpec, now: Time) -> Self {
-        let celsius = rules.ambient.as_celsius();
-        Self { rules, at: now, spent: Energy::ZERO, celsius, hottest: celsius, on: false }
+    pub(super) fn new(spec: ThermalSpec, now: Time) -> Self {
+        let celsius = spec.ambient.as_celsius();
+        Self { spec, read_at: now, spent: Energy::ZERO, celsius, hottest: celsius, is_throttled: false }
     }
 
-    /// The temperature at `now`, by when the drive has spent `spent`.
+    /// The temperature at `now`. The drive has spent `spent` so far.
     pub(super) fn celsius(&self, now: Time, spent: Energy) -> f64 {
-        let elapsed = now.saturating_since(self.at).as_secs_f64();
+        let elapsed = now.saturating_since(self.read_at).as_secs_f64();
         if elapsed == 0.0 {
             return self.celsius;
         }
         let watts = (spent.as_joules() - self.spent.as_joules()) / elapsed;
-        let steady = self.rules.ambient.as_celsius() + watts * self.rules.resistance.as_kelvin_per_watt();
-        steady + (self.celsius - steady) * exp(-elapsed / self.rules.time_constant.as_secs_f64())
+        let steady = self.spec.ambient.as_celsius() + watts * self.spec.resistance.as_kelvin_per_watt();
+        steady + (self.celsius - steady) * exp(-elapsed / self.spec.time_constant.as_secs_f64())
     }
 
-    /// The highest temperature of the readings, and that at `now`.
+    /// The highest of all readings and `celsius`.
     pub(super) fn hottest(&self, celsius: f64) -> f64 {
         self.hottest.max(celsius)
     }
 
     /// True if the sensor is to be read.
     pub(super) fn is_due(&self, now: Time) -> bool {
-        now.saturating_since(self.at) >= self.rules.sample
+        now.saturating_since(self.read_at) >= self.spec.sample
     }
 
     /// Reads the sensor.
     pub(super) fn read(&mut self, now: Time, spent: Energy) {
         self.celsius = self.celsius(now, spent);
-        (self.at, self.spent) = (now, spent);
+        (self.read_at, self.spent) = (now, spent);
         self.hottest = self.hottest.max(self.celsius);
-        if let Some(throttle) = &self.rules.throttle {
-            let end = if self.on { throttle.from } else { throttle.to };
-            self.on = if self.on { self.celsius > end.as_celsius() } else { self.celsius >= end.as_celsius() };
+        if let Some(throttle) = &self.spec.throttle {
+            self.is_throttled = match self.is_throttled {
+                true => self.celsius > throttle.from.as_celsius(),
+                false => self.celsius >= throttle.to.as_celsius(),
+            };
         }
     }
 
-    /// The time that a request of this size takes at the rate of the throttle; zero while the drive is cool.
+    /// The time that a request of this size takes at the throttle's rate; zero without a limit.
     pub(super) fn throttle_time(&self, bytes: Bytes) -> Span {
         self.rate().map_or(Span::ZERO, |rate| rate.time(bytes))
     }
 
+    /// The limit of the throttle; `None` while there is no limit.
     fn rate(&self) -> Option<Rate> {
-        let throttle = self.rules.throttle.as_ref()?;
+        let throttle = self.spec.throttle.as_ref()?;
         let (from, to) = (throttle.from.as_celsius(), throttle.to.as_celsius());
         match throttle.style {
-            ThrottleStyle::OnOff => self.on.then_some(throttle.lowest_rate),
+            ThrottleStyle::OnOff => self.is_throttled.then_some(throttle.lowest_rate),
             ThrottleStyle::Proportional if self.celsius < from => None,
             ThrottleStyle::Proportional => {
                 let share = ((self.celsius - from) / (to - from)).min(1.0);
@@ -132,7 +136,7 @@ mod tests {
     fn the_rate_falls_with_the_temperature_or_all_at_once() {
         // A drive that has had this temperature for a long time.
         let rate = |thermal: &mut Thermal, celsius: f64| {
-            let now = thermal.at + Span::from_secs(100_000);
+            let now = thermal.read_at + Span::from_secs(100_000);
             let joules = thermal.spent.as_joules() + (celsius - 25.0) / 10.0 * 100_000.0;
             thermal.read(now, Energy::from_joules(joules));
             thermal.rate().map(|rate| rate.get() / 10_000)

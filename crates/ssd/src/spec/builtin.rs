@@ -60,6 +60,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("today-fl6-like", include_str!("../../devices/today/fl6-like.toml")),
     ("today-nvmevirt-970-pro", include_str!("../../devices/today/nvmevirt-970-pro.toml")),
     ("today-nvmevirt-zn540", include_str!("../../devices/today/nvmevirt-zn540.toml")),
+    ("today-p5316-like", include_str!("../../devices/today/p5316-like.toml")),
     ("today-pm9a3-like", include_str!("../../devices/today/pm9a3-like.toml")),
     ("today-sn850x-like", include_str!("../../devices/today/sn850x-like.toml")),
 ];

@@ -185,7 +185,7 @@ impl Spec {
     pub(super) fn supply(&self, part: &Part, geometry: &Geometry, faults: &mut Faults) -> Option<Supply> {
         let cap = self.power.as_ref().and_then(|power| power.cap);
         let supply = Supply::new(part, self.flash.gang).with_cap(cap);
-        let planes = u64::from((geometry.stripe / self.flash.gang).max(1));
+        let planes = u64::from((geometry.stripe / self.flash.gang).max(1) * geometry.planes_per_unit);
         let most = [Op::Read, Op::Program, Op::Erase].map(|op| supply.power(op, planes)).into_iter().max()?;
         if let Some(peak) = cap.and_then(|cap| cap.peak).filter(|peak| *peak < most) {
             let message = format!("is {peak}, and one operation draws {most}: it would never begin");
@@ -271,5 +271,22 @@ mod tests {
         assert_eq!(throttle("style = 'proportional', from = '7C', to = '80C', highest-rate = '1kB/s'"), highest);
         assert_eq!(throttle("style = 'on-off', from = '7C', to = '80C', highest-rate = '1GB/s'"), highest);
         assert_eq!(throttle("style = 'proportional', from = '7C', to = '80C', highest-rate = '1GB/s'"), [""; 0]);
+    }
+
+    /// A mapping unit of 64 KiB takes all four planes of a die: 82.5 mW for the first and half as much for each further one.
+    #[test]
+    fn a_cap_below_one_operation_on_all_planes_of_a_unit_is_refused() {
+        let faults = |peak: &str| {
+            let text = format!(
+                "name = 'p'\nftl.map-unit = '64KiB'\npower.cap.peak = '{peak}'\n\
+                 flash = {{ channels = 1, chips = 1, blocks = 48, controllers = 'none', \
+                 custom-part = {{ like = 'intel-96l-qlc', electrical.further_plane = '50%' }} }}\n"
+            );
+            let spec: Spec = toml::from_str(&text).expect("keys");
+            spec.resolve().map_or_else(|faults| faults, |_| Vec::new())
+        };
+        assert_eq!(faults("207mW"), []);
+        let [fault] = &faults("206mW")[..] else { panic!("one fault") };
+        assert!(fault.path == "power.cap.peak" && fault.message.contains("one operation draws 206.25mW"), "{fault:?}");
     }
 }

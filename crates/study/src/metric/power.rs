@@ -1,9 +1,9 @@
-//! The metrics of power management by name.
+//! Metrics of power management: `power.NAME`.
 
 use super::dimension::Dimension;
 use crate::summary::PowerSummary;
 
-/// The names.
+/// The part of each name behind `power.`.
 pub(super) const NAMES: [&str; 11] = [
     "mean",
     "active",
@@ -25,7 +25,7 @@ pub(super) struct PowerStat {
 }
 
 impl PowerStat {
-    /// The metric whose name has this part after `power`.
+    /// The metric `power.NAME`; `None` if there is no such name.
     pub(super) fn parse(name: &str) -> Option<Self> {
         let name = NAMES.into_iter().find(|known| *known == name)?;
         let dimension = match name {
@@ -41,22 +41,23 @@ impl PowerStat {
         self.dimension
     }
 
-    pub(super) fn of(&self, of: &PowerSummary) -> Option<f64> {
-        let states = of.states_s();
-        let all = of.active_s + of.idle_s + of.transition_s + states;
+    /// The value in a summary; `None` if the run has no such number.
+    pub(super) fn value(&self, power: &PowerSummary) -> Option<f64> {
+        let states = power.states_s();
+        let all = power.active_s + power.idle_s + power.transition_s + states;
         let share = |seconds: f64| (all > 0.0).then(|| seconds / all);
         match self.name {
-            "mean" => of.mean_w,
-            "active" => share(of.active_s),
-            "idle" => share(of.idle_s),
+            "mean" => power.mean_w,
+            "active" => share(power.active_s),
+            "idle" => share(power.idle_s),
             "states" => share(states),
-            "wakes" => Some(of.wakes as f64),
-            "wake-time" => Some(of.wake_s * 1e6),
-            "throttled" => Some(of.throttled as f64),
-            "throttle-time" => Some(of.throttle_s * 1e6),
-            "capped" => of.capped.map(|waits| waits as f64),
-            "cap-time" => of.cap_s.map(|seconds| seconds * 1e6),
-            _ => of.hottest_celsius,
+            "wakes" => Some(power.wakes as f64),
+            "wake-time" => Some(power.wake_s * 1e6),
+            "throttled" => Some(power.throttled as f64),
+            "throttle-time" => Some(power.throttle_s * 1e6),
+            "capped" => power.capped.map(|waits| waits as f64),
+            "cap-time" => power.cap_s.map(|seconds| seconds * 1e6),
+            _ => power.hottest_celsius,
         }
     }
 }

@@ -58,6 +58,8 @@ const BUILTIN: &[(&str, &str)] = &[
     ("sung/merges", include_str!("../../studies/sung/merges.toml")),
     ("sung/spread", include_str!("../../studies/sung/spread.toml")),
     ("sung/traces", include_str!("../../studies/sung/traces.toml")),
+    ("today/collection", include_str!("../../studies/today/collection.toml")),
+    ("today/large", include_str!("../../studies/today/large.toml")),
     ("today/rated", include_str!("../../studies/today/rated.toml")),
     ("today/reads", include_str!("../../studies/today/reads.toml")),
     ("today/slc-cliff", include_str!("../../studies/today/slc-cliff.toml")),

@@ -52,7 +52,7 @@ pub struct PowerStateSummary {
 }
 
 impl PowerSummary {
-    /// The counted time took `span`, and the drive spent `joules` in it.
+    /// The summary of counters over `span`, in which the drive spent `joules`.
     pub(super) fn new(counted: &PowerCounters, joules: Option<f64>, span: Span) -> Self {
         let seconds = Span::as_secs_f64;
         Self {

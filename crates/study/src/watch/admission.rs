@@ -1,5 +1,4 @@
-//! The times in which a drive took no request although it worked on fewer than it can: they divide the wait of a request in its
-//! queue.
+//! The times in which a power state or the throttle kept a drive from taking requests. They divide the wait of a request in its queue.
 
 use std::collections::VecDeque;
 
@@ -8,7 +7,7 @@ use flash::backend::AdmissionDelay;
 
 use super::journey::{Leg, Part};
 
-/// Delays kept at most. A throttle's delays that follow each other without a gap are one.
+/// The most delays that are kept. Delays of the throttle without a gap between them count as one.
 const KEPT: usize = 1 << 12;
 
 /// The latest delays, in order.
@@ -29,7 +28,7 @@ impl AdmissionDelays {
         self.0.push_back((from, until, why));
     }
 
-    /// Visits the legs of a request that arrived and was taken at these times.
+    /// Calls `visit` with the parts of a request's wait, from its arrival until the drive takes it.
     pub(super) fn legs(&self, (arrival, taken): (Time, Time), mut visit: impl FnMut(Leg)) {
         let mut leg = |part, from, until| {
             if from < until {

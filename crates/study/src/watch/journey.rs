@@ -37,11 +37,11 @@ pub enum Part {
     Retry,
     /// Rebuilt: all the time of the reads on other dies from which parity gives what could not be read.
     Rebuild,
-    /// Waiting for the power cap, with its die taken.
+    /// Waiting for the power cap: the command has its die, and the array may not begin.
     PowerCap,
-    /// Before the drive takes it: the drive leaves a power state.
+    /// The drive leaves a power state before it takes the request.
     PowerState,
-    /// Before the drive takes it: the drive is hot and limits its rate.
+    /// The throttle of a hot drive delays the request.
     Throttle,
 }
 

@@ -28,7 +28,7 @@ pub(super) struct Track {
     pub(super) again: bool,
     /// Its array has been stopped: it stands still until its array goes on.
     pub(super) stopped: bool,
-    /// Its array waits for the power cap.
+    /// The command has its die, and waits for the power cap.
     pub(super) capped: bool,
     /// The requests that it serves.
     pub(super) owners: Vec<NonZeroU32>,

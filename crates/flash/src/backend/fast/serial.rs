@@ -428,7 +428,8 @@ impl Backend {
     fn spend(&mut self, handle: Handle<Command>, times: &Times) {
         let command = &self.table.commands[handle];
         let bus = times.before + times.after;
-        let further = if self.rules.supply.is_some() { self.further_planes(handle, times.array) } else { Span::ZERO };
+        let further =
+            if self.rules.supply.is_some() { self.further_plane_time(handle, times.array) } else { Span::ZERO };
         let slots = if command.scanned > 0 { command.scanned * self.geometry().slots } else { command.count };
         let tally = self.account.at(command.op, command.cause);
         tally.array += times.array;

@@ -4,6 +4,7 @@ use base::engine::Rng;
 use base::units::{Span, Temperature};
 
 use super::acceleration;
+use super::powers::{Numbers, Powers};
 use super::tail::Tail;
 use crate::nand::Mode;
 use crate::nand::part::ErrorTable;
@@ -101,7 +102,7 @@ impl ErrorModel {
     /// Bytes of its tables.
     #[must_use]
     pub fn memory(&self) -> u64 {
-        size_of_val(&*self.pages) as u64
+        size_of_val(&*self.pages) as u64 + Tail::MEMORY * (1 + u64::from(self.soft.is_some()))
     }
 
     /// Its codewords.
@@ -157,15 +158,23 @@ impl ErrorModel {
     }
 
     /// The raw bit error rate of a page, read without retry.
-    pub(crate) fn rber(&self, page: &Page) -> f64 {
-        let cycles = f64::from(page.cycles.saturating_add(self.settings.cycles));
-        let reads = f64::from(page.reads) / self.pages.len() as f64;
+    pub(crate) fn rber(&self, page: &Page, powers: &Powers) -> f64 {
         let of_page = match page.mode {
             Mode::Full => self.pages[page.index as usize],
             Mode::Slc => self.table.slc_mode.unwrap_or(1.0),
         };
         let factor = of_page * self.table.block_factor(page.block);
-        (self.table.rber(cycles, f64::from(page.age_s) / 3600.0, reads) * factor).min(0.5)
+        (powers.rber(&self.table, &self.numbers(page)) * factor).min(0.5)
+    }
+
+    /// Keeps the powers of a page, for its next reads and those of its like.
+    pub(crate) fn remember_powers(&self, page: &Page, powers: &mut Powers) {
+        powers.remember(&self.table, &self.numbers(page));
+    }
+
+    fn numbers(&self, page: &Page) -> Numbers {
+        let cycles = page.cycles.saturating_add(self.settings.cycles);
+        Numbers { cycles, age_s: page.age_s, reads: page.reads, pages: self.pages.len() }
     }
 
     /// The wrong bits of a codeword on average at this error rate, as a share of what one read corrects.
@@ -182,9 +191,9 @@ impl ErrorModel {
             0 => rber,
             _ => rber * self.table.retry_rber[usize::from(step) - 1].get(),
         };
-        match (step..=self.last_step()).find(|step| worst >= self.hard.beyond(at(*step))) {
+        match (step..=self.last_step()).find(|step| !self.hard.exceeds(worst, at(*step))) {
             Some(step) => Attempt::Step(step),
-            None if self.soft.is_some_and(|soft| worst >= soft.beyond(at(self.last_step()))) => Attempt::Soft,
+            None if self.soft.as_ref().is_some_and(|soft| !soft.exceeds(worst, at(self.last_step()))) => Attempt::Soft,
             None => Attempt::None,
         }
     }

@@ -3,26 +3,51 @@
 use libm::{exp, lgamma, log, log1p};
 
 /// The chance that of `bits` bits more than `limit` are wrong.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tail {
     bits: f64,
     limit: f64,
     /// The logarithm of the number of ways to choose `limit + 1` of `bits`.
     ways: f64,
+    /// [`beyond`](Self::beyond) at the lower end of each range of probabilities, and at the end of the last.
+    ends: Vec<f64>,
 }
+
+/// Ranges of probabilities from 2^-32 to 1: 16 to each power of two, by the exponent and the first bits of the mantissa.
+const RANGES: u64 = 32 * 16;
+const SHIFT: u32 = f64::MANTISSA_DIGITS - 1 - 4;
+const FIRST: u64 = (1.0_f64.to_bits() >> SHIFT) - RANGES;
+
+/// More than the rounding of [`Tail::beyond`].
+const MARGIN: f64 = 1e-6;
 
 impl Tail {
     pub(super) fn new(bits: u32, limit: u32) -> Self {
         let (bits, limit) = (f64::from(bits), f64::from(limit.min(bits)));
         let first = (limit + 1.0).min(bits);
         let ways = lgamma(bits + 1.0) - lgamma(first + 1.0) - lgamma(bits - first + 1.0);
-        Self { bits, limit, ways }
+        let mut tail = Self { bits, limit, ways, ends: Vec::new() };
+        tail.ends = (0..=RANGES).map(|range| tail.beyond(f64::from_bits((FIRST + range) << SHIFT))).collect();
+        tail
+    }
+
+    /// Bytes of the ends of the ranges.
+    pub(super) const MEMORY: u64 = (RANGES + 1) * size_of::<f64>() as u64;
+
+    /// True if `u < beyond(p)`. The chance rises with `p`, so the ends of the range of `p` decide nearly always.
+    pub(super) fn exceeds(&self, u: f64, p: f64) -> bool {
+        let range = (p.to_bits() >> SHIFT).checked_sub(FIRST).filter(|range| *range < RANGES);
+        match range.map(|range| &self.ends[range as usize..][..2]) {
+            Some([_, to]) if u > to * (1.0 + MARGIN) => false,
+            Some([from, _]) if u < from * (1.0 - MARGIN) => true,
+            _ => u < self.beyond(p),
+        }
     }
 
     /// The chance if each bit is wrong with probability `p`: the sum over the shorter side of the limit. Each term
     /// follows from the one before, and far from the mean they vanish quickly.
     pub(super) fn beyond(&self, p: f64) -> f64 {
-        let Self { bits, limit, ways } = *self;
+        let &Self { bits, limit, ways, .. } = self;
         if p <= 0.0 || limit >= bits {
             return 0.0;
         }
@@ -56,6 +81,22 @@ impl Tail {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_ends_of_ranges_decide_as_the_tail_does() {
+        let tail = Tail::new(36_672, 180);
+        let mut rng = base::engine::Rng::stream(1, "test");
+        for _ in 0..20_000 {
+            let p = libm::exp2(-34.0 * rng.unit());
+            let beyond = tail.beyond(p);
+            for u in
+                [rng.unit(), beyond, beyond * (1.0 + 1e-9), beyond * (1.0 - 1e-9), beyond * 1.01, beyond * 0.99, 0.0]
+            {
+                assert_eq!(tail.exceeds(u, p), u < beyond, "{u} at {p}");
+            }
+        }
+        assert!(!tail.exceeds(0.0, 0.0) && tail.exceeds(0.999, 1.0));
+    }
 
     /// The sum of the probabilities themselves.
     fn exact(bits: u32, limit: u32, p: f64) -> f64 {

@@ -10,7 +10,7 @@ use base::engine::Rng;
 use base::units::{Age, Psn, SuperblockId, Temperature, Time};
 
 use super::Media;
-use crate::nand::errors::{Attempt, ErrorModel, Page};
+use crate::nand::errors::{Attempt, ErrorModel, Page, Powers};
 
 /// The reads of an array that counts errors, since its counters were reset.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -69,6 +69,7 @@ pub(super) struct CellState {
     pub(super) clock: u32,
     rng: Rng,
     counters: ErrorCounters,
+    powers: Powers,
 }
 
 impl CellState {
@@ -82,12 +83,13 @@ impl CellState {
             clock: 0,
             rng: Rng::stream(seed, "nand.errors"),
             counters: ErrorCounters { by_retries: vec![0; model.most_attempts()], ..ErrorCounters::default() },
+            powers: Powers::new(),
         }
     }
 
     /// Bytes of the state of an array with so many pages and blocks.
     pub(super) fn memory(pages: u64, blocks: u64) -> u64 {
-        4 * pages + 5 * blocks
+        4 * pages + 5 * blocks + Powers::memory()
     }
 }
 
@@ -186,7 +188,7 @@ impl Media {
         Some(PageErrors {
             age_s: f64::from(page.age_s) / cells.model.pace(None),
             reads: page.reads,
-            share_of_limit: cells.model.share_of_limit(cells.model.rber(&page)),
+            share_of_limit: cells.model.share_of_limit(cells.model.rber(&page, &cells.powers)),
         })
     }
 
@@ -194,8 +196,9 @@ impl Media {
     pub(crate) fn attempt(&mut self, psn: Psn, step: u8, codewords: u32) -> Attempt {
         let Some(page) = self.cells.as_ref().map(|cells| self.page_of(cells, psn)) else { return Attempt::Step(0) };
         let Some(cells) = &mut self.cells else { return Attempt::Step(0) };
-        let CellState { model, rng, counters, .. } = &mut **cells;
-        let rber = model.rber(&page);
+        let CellState { model, rng, counters, powers, .. } = &mut **cells;
+        model.remember_powers(&page, powers);
+        let rber = model.rber(&page, powers);
         counters.codewords += u64::from(codewords);
         counters.rber_sum += rber * f64::from(codewords);
         model.attempt(rber, step, codewords, rng)

@@ -65,10 +65,27 @@ impl ErrorTable {
     /// The raw bit error rate after `cycles` erases, `hours` hours and `reads` reads of each page, before the factors.
     #[must_use]
     pub fn rber(&self, cycles: f64, hours: f64, reads: f64) -> f64 {
-        let wear = self.wear * pow(cycles, self.wear_exponent);
-        let retention = self.retention * pow(cycles, self.retention_cycles) * pow(hours, self.retention_time);
-        let disturb = self.disturb * pow(cycles, self.disturb_cycles) * pow(reads, self.disturb_reads);
-        self.base + wear + retention + disturb
+        self.rber_of(self.cycle_powers(cycles), self.hours_power(hours), self.reads_power(reads))
+    }
+
+    /// The rate from the powers of the three numbers.
+    pub(crate) fn rber_of(&self, [wear, retention, disturb]: [f64; 3], hours: f64, reads: f64) -> f64 {
+        self.base + self.wear * wear + self.retention * retention * hours + self.disturb * disturb * reads
+    }
+
+    /// The powers of the erases: of wear, retention and disturb.
+    pub(crate) fn cycle_powers(&self, cycles: f64) -> [f64; 3] {
+        [self.wear_exponent, self.retention_cycles, self.disturb_cycles].map(|exponent| pow(cycles, exponent))
+    }
+
+    /// The power of the time since the program.
+    pub(crate) fn hours_power(&self, hours: f64) -> f64 {
+        pow(hours, self.retention_time)
+    }
+
+    /// The power of the reads of each page.
+    pub(crate) fn reads_power(&self, reads: f64) -> f64 {
+        pow(reads, self.disturb_reads)
     }
 
     /// The factor of a page of a block of `pages` pages.
