@@ -82,9 +82,8 @@ throttle = { style = "proportional", from = "90C", to = "95C", highest-rate = "2
 
 /// The goal: with everything on, 0.4 of the rate without.
 pub(crate) fn measure(plan: Plan<'_>, bare: fn() -> Box<dyn Load>) -> Vec<Row> {
-    let entry = |title: &str, target, device: Device| {
-        Entry::new(title, 40_000, target, move || Observed::plain(&device))
-    };
+    let entry =
+        |title: &str, target, device: Device| Entry::new(title, 40_000, target, move || Observed::plain(&device));
     let title = "reads and writes, TLC";
     let entries = vec![
         entry(title, None, drives::parsed(PLAIN)),
