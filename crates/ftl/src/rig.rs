@@ -211,13 +211,18 @@ impl<F: Ftl + ?Sized> Rig<F> {
 
     /// Cuts the power, and mounts again.
     pub(crate) fn cut_power(&mut self) {
+        self.cut_power_with(crate::Planted::default());
+    }
+
+    /// Cuts the power and mounts an FTL with a planted bug.
+    pub(crate) fn cut_power_with(&mut self, planted: crate::Planted) {
         self.backend.cut_power(self.now);
         if let Some(slc_array) = &mut self.slc_array {
             slc_array.cut_power(self.now);
         }
         self.events.clear();
         let (media, slc_array) = (self.backend.media(), self.slc_array.as_ref().map(Backend::media));
-        let from = Mount { media, slc_array, seed: 1, planted: crate::Planted::default() };
+        let from = Mount { media, slc_array, seed: 1, planted };
         self.ftl = (self.mount)(&from);
     }
 

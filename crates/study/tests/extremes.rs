@@ -381,7 +381,13 @@ fn every_number_of_a_device_is_refused_or_runs() {
                  [flash.custom-part]\n{PART}{SLC_MODE}"
             ),
         ),
-        ("parity", page("", "superblock-dies = 2, parity = true", "")),
+        (
+            "parity",
+            format!(
+                "name = 'x'\nftl = {{ over-provisioning = '80%', superblock-dies = 2, parity = true }}\n[flash]\nchannels = 1\nchips = 2\n\
+                 controllers = 'none'\n[flash.custom-part]\n{PART}"
+            ),
+        ),
         (
             "power and heat",
             page(

@@ -11,6 +11,7 @@ mod own;
 mod policies;
 mod power;
 mod slc_cache;
+mod stripes;
 mod walk;
 
 use serde_json::Value;

@@ -216,11 +216,9 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::CopyJoinsHost | Sabotage::ParkedForgotten => vec![at(&["streams, one-shot programs"], "integrity")],
         Sabotage::RefreshForgotten => vec![at(&["bit errors, refresh by reads"], "integrity")],
         Sabotage::OpenedAtOnce => vec![at(&["parity in 2 dies, suspension"], "power cuts, full")],
-        Sabotage::HalfErasedBelieved => {
-            vec![at(PARITY, "power cuts, full"), at(PARITY, "power cuts, one after another")]
+        Sabotage::CopiesUncovered | Sabotage::NeverRebuilt | Sabotage::StripesLeftOpen => {
+            vec![at(PARITY, "read failures")]
         }
-        Sabotage::CopiesUncovered | Sabotage::NeverRebuilt => vec![at(PARITY, "read failures")],
-        Sabotage::StripesLeftOpen => vec![at(&["parity in 2 dies, mirrors"], "read failures")],
         Sabotage::ThrottleWaits => vec![at(&["throttle"], "integrity")],
         Sabotage::CapExceeded => vec![at(POWER_CAP, "books")],
         Sabotage::CapForgotten => vec![at(POWER_CAP, "integrity")],
@@ -230,6 +228,8 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::PaceObeyed => vec![at(&["pace, never"], "integrity")],
         // A unit test finds it: the suite has no tenants confined to a part of the dies.
         Sabotage::ConfinementForgotten => Vec::new(),
+        // A unit test finds it, because few cuts come between the erases of two dies.
+        Sabotage::HalfErasedBelieved => Vec::new(),
         // A unit test finds it: a rescue into such an end needs two failures and several power cuts.
         Sabotage::EndVouched => Vec::new(),
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use base::fault::{Fault, Faults};
 use base::units::{Bytes, DieId, SECTOR};
-use flash::backend::{SlcTiming, Timing};
+use flash::backend::{Controllers, SlcTiming, Timing};
 use flash::nand::{Geometry, Mode};
 
 use super::block_manager::reserve::reserved;
@@ -233,7 +233,13 @@ impl PageFamily {
         conflict("ftl.slc-cache", site.ftl.slc_cache.is_some(), "a superblock in SLC mode has no whole stripes");
         conflict("ftl.checkpoint", site.ftl.checkpoint.is_some(), "a checkpoint knows superblocks in one die only");
         conflict("ftl.gc.copy-back", site.ftl.gc.copy_back, "copies go to another die");
-        conflict("queue", site.confines, "queues that are confined to dies need superblocks in one die");
+        let controllers = site.flash.controllers != Controllers::None;
+        conflict(
+            "flash.controllers",
+            controllers,
+            "controllers take lists one by one, and its lists wait for each other",
+        );
+        conflict("host.queue", site.confines, "queues that are confined to dies need superblocks in one die");
     }
 
     /// The configuration of the FTL, for a description without faults.

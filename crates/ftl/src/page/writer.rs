@@ -16,6 +16,7 @@ mod word_line;
 use std::collections::VecDeque;
 
 use base::engine::Handle;
+use base::units::Span;
 use flash::backend::{Cause, Class, Command, SlotRef};
 use flash::nand::{Media, Mode, Stream};
 
@@ -393,7 +394,15 @@ impl Writer {
             self.note_load(blocks, pool);
             self.count_store(blocks, pool);
             self.firmware.dispatch(flash, list);
-            blocks.store_parity(flash);
+            self.store_parity(blocks, flash);
+        }
+    }
+
+    /// Programs the parity of the stripes that are complete, behind their programs.
+    #[inline]
+    pub(super) fn store_parity(&self, blocks: &mut BlockManager, flash: &mut Flash<'_>) {
+        while let Some(list) = blocks.next_parity(flash) {
+            self.firmware.dispatch_after(flash, list, Span::ZERO);
         }
     }
 

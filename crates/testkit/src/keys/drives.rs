@@ -245,12 +245,6 @@ pub fn fixtures() -> Vec<Fixture> {
     for (name, ftl) in super::policies::tables() {
         fixtures.push(fixture(name, PART, "channels = 2\nchips = 2\n", &ftl));
     }
-    fixtures.push(fixture(
-        "page, parity in four dies",
-        PART,
-        "channels = 2\nchips = 4\nfaults = { uncorrectable-reads = \"1%\" }\n",
-        "[ftl]\nover-provisioning = \"65%\"\nsuperblock-dies = 4\nparity = true\n",
-    ));
     // The size of an array is a whole number of blocks, so that hardly any other part or number of planes fits it.
     for (name, size) in [("part by its name", "blocks = 12"), ("size of the array", "size = \"1152KiB\"")] {
         fixtures.push(fixture(
@@ -262,6 +256,7 @@ pub fn fixtures() -> Vec<Fixture> {
     }
     let more = super::collection::devices(PART).into_iter().chain(super::slc_cache::devices(PART));
     let more = more.chain(super::errors::devices(PART)).chain(super::power::devices(PART));
+    let more = more.chain(super::stripes::devices(PART));
     fixtures.extend(more.map(|(name, part, flash, ftl)| fixture(name, &part, flash, ftl)));
     fixtures.extend(merging());
     super::own::register_fewest().expect("a name of one version");

@@ -2,7 +2,7 @@
 
 use base::engine::Rng;
 use base::units::{Bytes, Ratio, Span};
-use flash::backend::{PlaneReadSpec, ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
+use flash::backend::{Controllers, PlaneReadSpec, ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
 use flash::nand::{Cell, SlcMode};
 use ftl::IdleGcSpec;
 use ssd::{CopyStreamsSpec, FtlKind, HostStreamsSpec, RefreshSpec, SlcCacheSpec, Spec, StreamsSpec};
@@ -136,6 +136,7 @@ pub(super) fn or_stripes(spec: Spec, rng: &mut Rng) -> Spec {
     striped.ftl.capacity = None;
     striped.ftl.over_provisioning = Some(Ratio::new(1.0 - seen * data));
     striped.ftl.gc.copy_back = false;
+    striped.flash.controllers = Controllers::None;
     leave_out_idle(&mut striped);
     if striped.resolve().is_ok() { striped } else { spec }
 }

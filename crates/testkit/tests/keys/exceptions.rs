@@ -37,7 +37,8 @@ const fn on(key: &'static str, devices: &'static [&'static str], reason: &'stati
 }
 
 /// Page-mapped drives without an SLC cache.
-const WITHOUT_CACHE: [&str; 15] = [
+const WITHOUT_CACHE: [&str; 16] = [
+    "page, parity*",
     "page, power*",
     "page, throttle",
     "page, collection*",
@@ -160,6 +161,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
             "page, SLC cache that*",
             "page, throttle",
             "page, collection*",
+            "page, parity*",
             "page, pl*",
             "page, q*",
             "page, suspends at steps",
@@ -193,6 +195,9 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     on("flash.custom-part.timing.cache_program_copy", &["page, buffer of units"], ONE_BY_ONE),
     on("flash.custom-part.features.cache_program", FULL_LISTS, SPREAD),
     on("flash.custom-part.timing.cache_program_copy", FULL_LISTS, SPREAD),
+    on("flash.custom-part.features.cache_program", &["page, parity*"], SPREAD),
+    on("flash.custom-part.timing.cache_program_copy", &["page, parity*"], SPREAD),
+    on("ftl.placement(page-round-robin).order", &["page, parity*"], "its two groups of dies have one order"),
     on("flash.custom-part.features.cache_program", &["page, queues"], HELD),
     on("flash.custom-part.timing.cache_program_copy", &["page, queues"], HELD),
     on(

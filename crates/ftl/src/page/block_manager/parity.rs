@@ -137,24 +137,24 @@ impl BlockManager {
         }
     }
 
-    /// Programs the parity of the stripes that are complete.
+    /// The list that programs the parity of a stripe, if any is complete.
     #[inline]
-    pub(in crate::page) fn store_parity(&mut self, flash: &mut Flash<'_>) {
-        while let Some((superblock, stripe)) = self.parity.as_mut().and_then(|parity| parity.complete.pop()) {
-            self.store_parity_of(flash, superblock, stripe);
-        }
+    pub(in crate::page) fn next_parity(&mut self, flash: &mut Flash<'_>) -> Option<Handle<List>> {
+        let (superblock, stripe) = self.parity.as_mut()?.complete.pop()?;
+        self.parity_of(flash, superblock, stripe)
     }
 
     #[inline(never)]
-    fn store_parity_of(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, number: u32) {
-        let Some(stripe) = self.parity.as_mut().and_then(|parity| parity.open.remove(&superblock)) else { return };
+    fn parity_of(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, number: u32) -> Option<Handle<List>> {
+        let stripe = self.parity.as_mut()?.open.remove(&superblock)?;
         let list = flash.backend.open_list(Class::Other, Kind::Parity as u32);
         // The programs of the first stripe run one after the other anyway.
         let before = if number > 0 { &stripe.programs[..] } else { &[] };
         self.program_parity(flash, list, (superblock, number), &stripe.content, before);
+        Some(list)
     }
 
-    /// Adds the programs of the parity of a stripe to a list, behind other commands, and submits it.
+    /// Adds the programs of the parity of a stripe to a list, behind other commands.
     fn program_parity(
         &mut self,
         flash: &mut Flash<'_>,
@@ -183,7 +183,6 @@ impl BlockManager {
             self.table.begin_program(superblock);
         }
         self.pools[pool as usize].parities += 1;
-        flash.submit(list);
     }
 
     /// Completes the stripes that a power cut has left without parity: reads what they hold, and programs it. What has a torn page
@@ -249,6 +248,7 @@ impl BlockManager {
             let reads = self.add_reads(flash, list, held.into_iter().map(|(_, psn)| psn), |read| read);
             self.table.pin_times(superblock, reads.len() as u32);
             self.program_parity(flash, list, (superblock, stripe), &content, &reads);
+            flash.submit(list);
         }
     }
 }

@@ -57,7 +57,7 @@ impl Collector<'_> {
         all.drain(..room.min(all.len()));
         *self.blocks.pools[pool as usize].gathered_for(gathered_for) = all;
         self.writer.firmware.dispatch_after(flash, list, Span::ZERO);
-        self.blocks.store_parity(flash);
+        self.writer.store_parity(self.blocks, flash);
     }
 
     /// Adds the reads and one program for each row, or for all rows of a one-shot program. Returns the offset behind

@@ -18,7 +18,7 @@ impl Collector<'_> {
     pub(in crate::page) fn level_wear(&mut self, flash: &mut Flash<'_>, pool: u32) {
         if let Some(threshold) = self.state.wear.threshold.filter(|_| !self.blocks.planted.is(Sabotage::NeverLevels)) {
             self.level(flash, pool, threshold);
-            self.blocks.store_parity(flash);
+            self.writer.store_parity(self.blocks, flash);
         }
     }
 

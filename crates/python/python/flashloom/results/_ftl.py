@@ -114,6 +114,16 @@ class Mshrs(Record):
     """Of the second level."""
 
 
+class ParitySummary(Record):
+    """What parity over the dies of a superblock did. Its programs and reads are in `flash`, under the cause
+    `parity`."""
+
+    lost: int
+    """Uncorrectable reads of mapping units that could not be rebuilt."""
+    rebuilt: int
+    """Uncorrectable reads of mapping units that were rebuilt."""
+
+
 class RefreshSummary(Record):
     """What refresh did. Its reads, programs and erases are in `flash`, under the cause `refresh`."""
 

@@ -21,6 +21,7 @@ from flashloom.results._ftl import (
     LogSummary,
     MapSummary,
     MergeSummary,
+    ParitySummary,
     RefreshSummary,
     SlcCacheSummary,
     SlcMlcSummary,
@@ -228,6 +229,8 @@ class Summary(Record):
     that are `done`."""
     pacing: str
     """`open`, or `closed` with its depth."""
+    parity: Optional[ParitySummary]
+    """What parity did, if superblocks have it."""
     power: Optional[PowerSummary]
     """Power states and heat, if the device has `[power]`."""
     read_slots: int

@@ -12,7 +12,7 @@ use super::{Book, buffer, set_planes, short};
 
 /// Lets superblocks lie in so many of four dies. With parity, which takes space, the host sees less.
 fn with_stripes(spec: &mut Spec, dies: u32, parity: bool) {
-    spec.flash.chips = 2;
+    (spec.flash.chips, spec.flash.controllers) = (2, Controllers::None);
     (spec.ftl.superblock_dies, spec.ftl.parity) = (dies, parity);
     let data = f64::from(dies - u32::from(parity)) / f64::from(dies);
     let seen = 1.0 - spec.ftl.over_provisioning.map_or(0.0, Ratio::get);
@@ -60,13 +60,10 @@ impl Book {
             spec.ftl.streams = StreamsSpec { host, copies: CopyStreamsSpec::EVERY[1] };
         });
         add("bit errors, refresh", 4, &|spec| {
-            spec.flash.controllers = Controllers::None;
             with_errors(&mut spec.flash, true);
             spec.ftl.refresh = Some(RefreshSpec::EVERY[1]);
         });
-        add("suspension", 2, &|spec| {
-            (spec.flash.controllers, spec.flash.suspend) = (Controllers::None, Some(short()));
-        });
+        add("suspension", 2, &|spec| spec.flash.suspend = Some(short()));
         add("units of a quarter of a page", 2, &|spec| spec.ftl.map_unit = Some(Bytes::new(512)));
         add("cache mode across lists", 4, &|spec| {
             (spec.flash.cache_across_lists, spec.host.queue_depth) = (true, 32);
