@@ -274,7 +274,7 @@ impl Writer {
     ) {
         let Some(psn) = mapping.rest_of(unit) else { return };
         let list = blocks.pools[pool as usize].queue.open.list.expect("a program is in a list");
-        if blocks.is_rebuilt(psn) {
+        if blocks.is_rebuilt(flash.backend.media(), psn) {
             blocks.rebuild_into(flash, list, psn, program);
         } else {
             let (superblock, _) = blocks.layout.locate(psn);

@@ -66,8 +66,10 @@ impl LostReads {
 impl BlockManager {
     /// True if a slot could not be read before, and is rebuilt from the others of its stripe instead.
     #[inline]
-    pub(in crate::page) fn is_rebuilt(&self, psn: Psn) -> bool {
-        self.rebuilds.are_any() && self.rebuilds.unreadable.contains(&psn)
+    pub(in crate::page) fn is_rebuilt(&self, media: &Media, psn: Psn) -> bool {
+        // A program that has failed since has taken the parity of an open stripe with it.
+        let can_be = || self.rebuilds.unreadable.contains(&psn) && self.others_of(media, psn).is_some();
+        self.rebuilds.are_any() && can_be()
     }
 
     /// Finds the reads of a list of programs that were uncorrectable, if there is parity to rebuild slots from.
@@ -97,9 +99,22 @@ impl BlockManager {
                 }
             }
         }
-        // What is made again is no copy of unreadable data.
-        flash.backend.media_mut().withdraw_unreadable_copies(lost.again.len() as u64);
+        if !lost.again.is_empty() {
+            self.withdraw_copies(flash, list, &lost);
+        }
         lost
+    }
+
+    /// What is made again is no copy of unreadable data. A program that failed was none in the first place.
+    fn withdraw_copies(&self, flash: &mut Flash<'_>, list: Handle<List>, lost: &LostReads) {
+        let mut copies = 0;
+        let mut commands = Commands::of(flash.backend, list);
+        while let Some((handle, command)) = commands.next(flash.backend) {
+            if command.op != Op::Read && !command.failed {
+                copies += flash.backend.slots(handle).filter(|(at, _)| lost.is_again(*at)).count() as u64;
+            }
+        }
+        flash.backend.media_mut().withdraw_unreadable_copies(copies);
     }
 
     /// A program could not read a slot. It is made again if the slot can be rebuilt.
@@ -120,7 +135,7 @@ impl BlockManager {
         psn: Psn,
         (program, to): (Handle<Command>, SlotRef),
     ) {
-        let others = self.others_of(flash.backend.media(), psn).expect("it could be rebuilt before");
+        let others = self.others_of(flash.backend.media(), psn).expect("the caller has asked");
         self.check_rebuilt(flash.backend.media(), psn, &others);
         let superblock = self.layout.locate_any(psn);
         for read in self.add_reads(flash, list, others.slots, |read| read) {

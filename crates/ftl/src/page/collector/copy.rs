@@ -106,7 +106,7 @@ impl Collector<'_> {
                 copy = Slot { lpn, version, expected: true, ..copy };
             }
             let to = flash.backend.push_slot(program, copy);
-            if self.blocks.is_rebuilt(*psn) {
+            if self.blocks.is_rebuilt(flash.backend.media(), *psn) {
                 self.blocks.rebuild_into(flash, list, *psn, (program, to));
                 continue;
             }
