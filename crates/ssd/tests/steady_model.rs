@@ -247,7 +247,10 @@ fn a_drive_that_has_lost_too_many_blocks_refuses_to_be_laid_out() {
 #[test]
 fn the_closed_form_holds_for_superblocks_in_several_dies_with_their_parity() {
     for (spare, ftl) in [(25, "superblock-dies = 4"), (45, "superblock-dies = 4\nparity = true")] {
-        let resolved = drive(2, 2, spare, ftl);
+        let resolved = resolved(&format!(
+            "name = \"striped\"\n[flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 2\nblocks = 96\ncontrollers = \"none\"\n\
+             [ftl]\nover-provisioning = \"{spare}%\"\n{ftl}\n",
+        ));
         let expected = resolved.family.expected_write_amplification().expect("a closed form");
         let mut ssd = Ssd::<Stamp>::new(&resolved, 1);
         run(&mut ssd, Precondition::Fill);
