@@ -179,7 +179,12 @@ impl BlockManager {
             return None;
         }
         let others = (0..data_units + u32::from(with_parity)).filter(|unit| *unit != place.unit).map(slot_of);
-        // Padding holds nothing, parity covers no torn page, and what is not programmed yet is in RAM.
+        // Parity may cover a program that has failed since, but never one that a power cut has torn.
+        let is_failing = self.table.is_failing(place.superblock);
+        if is_failing && others.clone().any(|other| media.spare(other) == Spare::Torn) {
+            return None;
+        }
+        // Padding holds nothing, and what is not programmed yet is in RAM.
         let slots = others.filter(|other| matches!(media.spare(*other), Spare::Data { .. })).collect();
         Some(Others { slots, with_parity })
     }
