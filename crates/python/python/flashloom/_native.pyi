@@ -162,6 +162,8 @@ class Outcome:
     @property
     def requests(self) -> Table: ...
     @property
+    def life(self) -> Table: ...
+    @property
     def config(self) -> dict[str, Any]: ...
     @property
     def event_hash(self) -> str: ...
@@ -188,6 +190,8 @@ def run(
     measure: _Amount | None = None,
     until: str | None = None,
     round: _Amount | None = None,
+    rounds: int | None = None,
+    warranty: str | None = None,
     limit: int | None = None,
     seed: int = 0,
     seeds: int = 1,
