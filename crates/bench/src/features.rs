@@ -1,4 +1,4 @@
-//! What the mechanisms of today's drives cost: a drive with all of them that go together, beside the same flash without.
+//! The cost of the mechanisms of today's drives: a drive with all of them that go together, beside the same flash without.
 //!
 //! A power cap is left out: suspension excludes it. The drive with all mechanisms also does more: it folds its SLC cache, suspends, decodes
 //! each codeword and retries reads, with four times as many events for a request.

@@ -22,6 +22,6 @@ pub struct Counters {
     pub slc_cache: Option<SlcCacheCounters>,
     /// Refresh's, since the power came on, if there is any.
     pub refresh: Option<RefreshCounters>,
-    /// What parity did, since the power came on, if superblocks have it.
+    /// Parity's, since the power came on, if superblocks have it.
     pub parity: Option<ParityCounters>,
 }

@@ -170,7 +170,7 @@ pub enum Sabotage {
     CopiesUncovered,
     /// A mount leaves stripes without parity.
     StripesLeftOpen,
-    /// What cannot be read is never rebuilt from parity.
+    /// Slots that cannot be read are never rebuilt from parity.
     NeverRebuilt,
     /// The SLC cache takes more superblocks than its size.
     CacheOverfilled,

@@ -73,7 +73,7 @@ pub struct Counters {
     pub slc_cache: Option<SlcCacheCounters>,
     /// What refresh did since power-on; `None` without it.
     pub refresh: Option<RefreshCounters>,
-    /// What parity did since power-on; `None` without it.
+    /// Counters of parity since power-on; `None` without it.
     pub parity: Option<ParityCounters>,
     /// Power states, temperature and what the controller spent; `None` without `[power]`.
     pub power: Option<Box<PowerCounters>>,

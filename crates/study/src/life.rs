@@ -63,7 +63,7 @@ pub struct LifePoint {
     pub max_erases: u32,
 }
 
-/// What a round knows of its start.
+/// The state at the start of a round.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct RoundStart {
     counters: Option<Box<Counters>>,
@@ -108,7 +108,7 @@ pub struct Life {
     round: RoundStart,
 }
 
-/// What has happened in a round when a request completes.
+/// The progress of a round when a request completes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundProgress {
     pub(crate) now: Time,

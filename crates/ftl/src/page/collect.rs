@@ -104,7 +104,7 @@ impl PageFtl {
                 for i in 0..count {
                     let Programmed { slot, psn, torn } = Programmed::of(flash.backend, handle, (target, failed), i);
                     let (at, _) = flash.backend.slot(handle, i);
-                    if lost.others && self.blocks.is_rebuilt(flash.backend.media(), slot.psn) {
+                    if lost.is_lost(at) {
                         flash.backend.media_mut().lose(psn);
                     }
                     // One that is copied again stays where it is.

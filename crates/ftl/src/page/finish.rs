@@ -6,7 +6,7 @@ use flash::backend::{List, Op};
 
 use super::block_manager::table::State;
 use super::{Kind, PageFtl};
-use crate::port::{Flash, Owners, PageWrite, Service, full_mask};
+use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, Programmed};
 
@@ -156,7 +156,7 @@ impl PageFtl {
                     self.mapping.checkpoint_stored(&mut self.blocks, flash.backend.media_mut(), &slot, psn);
                     continue;
                 }
-                if lost.others && slot.mask != full_mask(self.blocks.layout.shape.sectors) {
+                if lost.is_lost(at) {
                     flash.backend.media_mut().lose(psn);
                 }
                 if self.mapping.is_outdated(&slot) {

@@ -1,4 +1,4 @@
-//! What parity did.
+//! Counters of parity.
 
 /// Counters of parity since the power came on, in mapping units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub struct ParityCounters {
 
 impl ParityCounters {
     /// Counts a read.
-    pub(super) const fn note(&mut self, well: bool) {
+    pub(in crate::page) const fn note(&mut self, well: bool) {
         if well {
             self.rebuilt += 1;
         } else {

@@ -19,7 +19,7 @@ fn warranty(days: f64) -> String {
     if years.fract() == 0.0 { format!("{years:.0} years") } else { format!("{days:.0} days") }
 }
 
-/// What the drive took, and how its blocks failed.
+/// The writes that the drive took, and its failed blocks.
 pub(super) fn lines(life: &LifeSummary) -> Vec<String> {
     let written = decimal_bytes(life.written_bytes as f64);
     let (rounds, plural) = (life.rounds, if life.rounds == 1 { "" } else { "s" });
@@ -51,7 +51,7 @@ pub(super) fn lines(life: &LifeSummary) -> Vec<String> {
     vec![taken, failed]
 }
 
-/// What came out of a life, in sentences.
+/// The result of a life, in sentences.
 pub(super) fn sentences(life: &LifeSummary) -> Vec<String> {
     let written = decimal_bytes(life.written_bytes as f64);
     let waf =

@@ -39,7 +39,7 @@ struct OpenStripe {
     programs: Vec<Handle<Command>>,
 }
 
-/// What parity knows of slots: the XOR of their spare areas.
+/// The XOR of the spare areas of slots, as parity holds it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::page) struct SlotParity {
     pub(in crate::page) lpn: u32,

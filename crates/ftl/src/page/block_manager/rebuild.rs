@@ -22,6 +22,8 @@ use crate::toolkit::Commands;
 pub(in crate::page) struct Rebuilds {
     /// Slots that a copy, or a write of a part, has failed to read.
     unreadable: BTreeSet<Psn>,
+    /// Slots of programs in progress that are rebuilt.
+    targets: Vec<SlotRef>,
     pub(in crate::page) counters: ParityCounters,
 }
 
@@ -45,8 +47,10 @@ pub(in crate::page) struct Others {
 pub(in crate::page) struct LostReads {
     /// The slots of programs that are made again, now that their sources are known to be unreadable.
     again: Vec<SlotRef>,
-    /// True if a slot was rebuilt from others of which one could not be read.
-    pub(in crate::page) others: bool,
+    /// The slots of programs that are rebuilt.
+    rebuilt: Vec<SlotRef>,
+    /// True if one of the reads for them was uncorrectable.
+    others: bool,
     /// The superblocks of the reads that rebuilt slots, once for each.
     pub(in crate::page) pinned: Vec<SuperblockId>,
 }
@@ -55,6 +59,11 @@ impl LostReads {
     /// True if any slot of a program is not what it should be.
     pub(in crate::page) fn are_any(&self) -> bool {
         self.others || !self.again.is_empty()
+    }
+
+    /// True if a slot of a program was to be rebuilt, and is lost.
+    pub(in crate::page) fn is_lost(&self, slot: SlotRef) -> bool {
+        self.others && self.rebuilt.contains(&slot)
     }
 
     /// True if a slot of a program is made again.
@@ -84,6 +93,8 @@ impl BlockManager {
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
             if command.op != Op::Read {
+                let places = flash.backend.slots(handle).map(|(at, _)| at);
+                lost.rebuilt.extend(places.filter(|at| self.rebuilds.targets.contains(at)));
                 continue;
             }
             if command.cause == Cause::Parity {
@@ -93,19 +104,20 @@ impl BlockManager {
             for (_, slot) in flash.backend.slots(handle).filter(|(_, slot)| slot.lost) {
                 if command.cause == Cause::Parity {
                     lost.others = true;
-                    self.rebuilds.counters.lost += 1;
                 } else if let Some(to) = slot.forward {
                     self.note_unreadable(flash.backend.media(), slot.psn, to, &mut lost);
                 }
             }
         }
+        self.rebuilds.targets.retain(|at| !lost.rebuilt.contains(at));
+        lost.rebuilt.iter().for_each(|_| self.rebuilds.counters.note(!lost.others));
         if !lost.again.is_empty() {
             self.withdraw_copies(flash, list, &lost);
         }
         lost
     }
 
-    /// What is made again is no copy of unreadable data. A program that failed was none in the first place.
+    /// Slots that are made again are no copies of unreadable data. A program that failed has copied nothing.
     fn withdraw_copies(&self, flash: &mut Flash<'_>, list: Handle<List>, lost: &LostReads) {
         let mut copies = 0;
         let mut commands = Commands::of(flash.backend, list);
@@ -143,7 +155,7 @@ impl BlockManager {
             flash.backend.depend(read, program);
         }
         flash.backend.recall(psn, to);
-        self.rebuilds.counters.rebuilt += 1;
+        self.rebuilds.targets.push(to);
     }
 
     /// Adds reads of some slots, one for each row of pages.
@@ -207,7 +219,7 @@ impl BlockManager {
         self.rebuilds.unreadable.retain(|psn| layout.locate(*psn).0 != superblock);
     }
 
-    /// What rebuilding did since the power came on, if superblocks have parity.
+    /// Counters of parity since the power came on, if superblocks have it.
     pub(in crate::page) fn parity_counters(&self) -> Option<ParityCounters> {
         self.parity.is_some().then_some(self.rebuilds.counters)
     }
