@@ -59,7 +59,7 @@ pub struct FtlSpec {
     pub placement: PlacementSpec,
     /// The dies that a superblock of a page-mapped FTL lies in: its programs go over them in turn, and it is collected and erased
     /// as a whole. The dies of the array form groups of so many, each on as many channels as possible. A bad block takes its whole
-    /// superblock out of use.
+    /// superblock out of use. Needs `flash.controllers = "none"`.
     #[serde(skip_serializing_if = "is_one")]
     pub superblock_dies: u32,
     /// Parity over the dies of a superblock (RAIN): of the programs of a word line, one on each die, the last is the parity of the

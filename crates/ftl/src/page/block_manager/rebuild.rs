@@ -224,3 +224,54 @@ impl BlockManager {
         self.parity.is_some().then_some(self.rebuilds.counters)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use base::engine::Rng;
+    use base::units::Lpn;
+
+    use super::*;
+    use crate::PageConfig;
+    use crate::page::PageFtl;
+    use crate::page::layout::StripePlace;
+    use crate::page::mapping::L2p;
+    use crate::rig::{Rig, describe};
+
+    /// The counters when collection has moved a unit that cannot be read, from two dies, with a parity that can be read or cannot.
+    fn counters(parity_is_lost: bool) -> ParityCounters {
+        let (config, array, _) = describe(
+            "flash = { part = 'K9K8G08U0M', channels = 2, chips = 1, blocks = 16, pages = 8, planes = 1, controllers = 'none' }\n\
+             ftl = { capacity = '128KiB', superblock-dies = 2, parity = true }",
+        );
+        let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
+        let mut rig: Rig<PageFtl> = Rig::with(config, &array);
+        let units = rig.units();
+        (0..units).for_each(|lpn| rig.write(&[lpn], None));
+        rig.run_until_idle();
+        let place = |rig: &Rig<PageFtl>| match &rig.ftl.mapping.l2p {
+            L2p::Ram(map) => map.get(Lpn::new(0)).expect("it is written"),
+            L2p::MapUnit(_) => panic!("the map is in RAM"),
+        };
+        let psn = place(&rig);
+        let layout = rig.ftl.blocks.layout.clone();
+        let striping = layout.striping.as_ref().expect("two dies");
+        let of_parity = StripePlace { unit: 1, ..striping.place(&layout.array, psn) };
+        rig.backend.media_mut().lose(psn);
+        if parity_is_lost {
+            rig.backend.media_mut().lose(striping.slot(&layout.array, of_parity));
+        }
+        let mut rng = Rng::stream(3, "rebuild");
+        while place(&rig) == psn {
+            rig.write(&[1 + rng.below(u64::from(units) - 1) as u32], None);
+            rig.run_until_idle();
+        }
+        assert_eq!(rig.backend.media().is_unreadable(place(&rig)), parity_is_lost);
+        rig.ftl.blocks.parity_counters().expect("parity")
+    }
+
+    #[test]
+    fn a_copy_counts_as_rebuilt_only_if_the_other_dies_could_be_read() {
+        assert_eq!(counters(false), ParityCounters { rebuilt: 1, lost: 0 });
+        assert_eq!(counters(true), ParityCounters { rebuilt: 0, lost: 1 });
+    }
+}
