@@ -55,6 +55,7 @@ impl PageFtl {
 
     fn parity_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let mut pool = None;
+        self.blocks.lose_parity_of_lost(flash, list);
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
             if command.op == Op::Read {

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn, SuperblockId};
-use flash::backend::{Cause, Class, Command, List, Slot};
+use flash::backend::{Cause, Class, Command, List, Op, Slot};
 use flash::nand::{Spare, Target};
 
 use super::BlockManager;
@@ -17,6 +17,7 @@ use crate::page::Kind;
 use crate::page::layout::StripePlace;
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
+use crate::toolkit::{Commands, Slots};
 
 /// The parity that gathers.
 #[derive(Clone, Debug, Default)]
@@ -198,6 +199,23 @@ impl BlockManager {
         }
     }
 
+    /// The parity of a stripe that a mount has completed is worth nothing if a slot that it covers could not be read.
+    pub(in crate::page) fn lose_parity_of_lost(&self, flash: &mut Flash<'_>, list: Handle<List>) {
+        let mut slots = Slots::of(flash.backend, list);
+        let mut lost = false;
+        while let Some((_, slot)) = slots.next(flash.backend) {
+            lost |= slot.lost;
+        }
+        let mut commands = Commands::of(flash.backend, list);
+        while let Some((_, command)) = commands.next(flash.backend) {
+            if lost && command.op == Op::Program {
+                let first = self.layout.array.slot(command.target.superblock, command.target.offset).get();
+                let slots = first..first + command.count();
+                slots.map(Psn::new).for_each(|psn| flash.backend.media_mut().lose(psn));
+            }
+        }
+    }
+
     /// The next superblock of a pool that has a stripe without parity, if its data finds a place.
     pub(in crate::page) fn next_unprotected(&mut self, pool: u32) -> Option<SuperblockId> {
         while let Some(superblock) = self.pools[pool as usize].gc.unprotected.last().copied() {
@@ -250,5 +268,52 @@ impl BlockManager {
             self.program_parity(flash, list, (superblock, stripe), &content, &reads);
             flash.submit(list);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::page::PageFtl;
+    use crate::rig::{Rig, describe};
+    use crate::{PageConfig, PowerCycle};
+
+    /// A drive of four dies after a power cut behind the first program of a stripe, and the slots of the data and of the parity that the
+    /// mount has programmed.
+    fn completed(data_is_lost: bool) -> (Rig<PageFtl>, [Psn; 2]) {
+        let (config, array, _) = describe(
+            "flash = { part = 'K9K8G08U0M', channels = 4, chips = 1, blocks = 16, pages = 8, planes = 1, controllers = 'none' }\n\
+             ftl = { capacity = '256KiB', superblock-dies = 4, parity = true }",
+        );
+        let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
+        let mut rig: Rig<PageFtl> = Rig::with(config, &array);
+        rig.write(&[0], None);
+        let holds = |rig: &Rig<PageFtl>, slot: &Psn| matches!(rig.backend.media().spare(*slot), Spare::Data { .. });
+        let all: Vec<Psn> = (0..rig.ftl.blocks.layout.array.slot_count()).map(Psn::new).collect();
+        rig.run_until_idle();
+        let data = *all.iter().find(|psn| holds(&rig, psn)).expect("one program");
+        rig.cut_power();
+        if data_is_lost {
+            rig.backend.media_mut().lose(data);
+        }
+        rig.with_ftl(|ftl, flash, host| PowerCycle::recover(ftl, flash, host));
+        rig.run_until_idle();
+        let parity = *all.iter().find(|psn| **psn != data && holds(&rig, psn)).expect("the mount has programmed it");
+        (rig, [data, parity])
+    }
+
+    #[test]
+    fn a_mount_completes_a_stripe_that_it_can_read() {
+        let (rig, [data, parity]) = completed(false);
+        let media = rig.backend.media();
+        let sum = SlotParity::default().with(media.spare(data)).with(media.spare(parity));
+        assert_eq!(sum, SlotParity::default());
+        assert!(!media.is_unreadable(parity));
+    }
+
+    #[test]
+    fn parity_of_a_slot_that_could_not_be_read_is_lost() {
+        let (rig, [_, parity]) = completed(true);
+        assert!(rig.backend.media().is_unreadable(parity));
     }
 }
