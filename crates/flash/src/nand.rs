@@ -17,7 +17,7 @@ mod spare;
 pub(crate) mod spread;
 
 pub use errors::{Attempt, Decoding, ErrorModel, ErrorSettings, SoftLimit, acceleration};
-pub use fault::{Failing, FaultSpec, Faults};
+pub use fault::{DieFailure, Failing, FaultSpec, Faults};
 pub use geometry::{Geometry, GeometryError};
 pub use image::Image;
 pub(crate) use mask::copy_between_units;

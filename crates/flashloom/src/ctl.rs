@@ -42,6 +42,7 @@ fn question(command: &CtlCommand) -> Result<Question, Failure> {
         CtlCommand::Fault { operation, after, count } => {
             Question::Fault { operation: (*operation).into(), after: *after, count: *count }
         }
+        CtlCommand::FailDie { die } => Question::FailDie { die: *die },
         CtlCommand::Snapshot { file, force } => {
             // The server works in another folder.
             let path = std::path::absolute(file)

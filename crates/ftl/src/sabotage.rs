@@ -172,6 +172,10 @@ pub enum Sabotage {
     StripesLeftOpen,
     /// Slots that cannot be read are never rebuilt from parity.
     NeverRebuilt,
+    /// One in four superblocks of a failed die keeps its data there.
+    DeadDieLeft,
+    /// A mount forgets that superblocks go on without a member.
+    MissingForgotten,
     /// The SLC cache takes more superblocks than its size.
     CacheOverfilled,
     /// A superblock that has been folded and erased still counts as one of the SLC cache.
@@ -190,7 +194,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 89] = [
+    pub const EVERY: [Self; 91] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -273,6 +277,8 @@ impl Sabotage {
         Self::CopiesUncovered,
         Self::StripesLeftOpen,
         Self::NeverRebuilt,
+        Self::DeadDieLeft,
+        Self::MissingForgotten,
         Self::CacheOverfilled,
         Self::CacheNeverEmpties,
         Self::SlcModeForgotten,

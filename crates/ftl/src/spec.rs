@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use base::fault::Faults;
-use base::units::{Bytes, Ratio};
+use base::units::{Bytes, Rate, Ratio};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -58,14 +58,19 @@ pub struct FtlSpec {
     /// The distribution of writes over the dies.
     pub placement: PlacementSpec,
     /// The dies that a superblock of a page-mapped FTL lies in: its programs go over them in turn, and it is collected and erased
-    /// as a whole. The dies of the array form groups of so many, each on as many channels as possible. A bad block takes its whole
-    /// superblock out of use. Needs `flash.controllers = "none"`.
+    /// as a whole. The dies of the array form groups of so many, each on as many channels as possible. A superblock with one bad block
+    /// goes on without it, and with a second one is out of use. Needs `flash.controllers = "none"`.
     #[serde(skip_serializing_if = "is_one")]
     pub superblock_dies: u32,
     /// Parity over the dies of a superblock (RAIN): of the programs of a word line, one on each die, the last is the parity of the
     /// others, on another die each time. A page that cannot be read is rebuilt from the others.
     #[serde(skip_serializing_if = "is_default")]
     pub parity: bool,
+    /// The rate at which superblocks are moved after the failure of a die, in bytes of their data; if missing, they are moved as fast as
+    /// collection moves them. Needs `ftl.parity`.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["200MB/s"]))]
+    pub rebuild_rate: Option<Rate>,
     /// Garbage collection.
     pub gc: GcSpec,
     /// Blocks in SLC mode in front of the others; if missing, every block stores all bits of its cells.
@@ -117,6 +122,7 @@ impl Default for FtlSpec {
             placement: PlacementSpec::default(),
             superblock_dies: 1,
             parity: false,
+            rebuild_rate: None,
             gc: GcSpec::default(),
             slc_cache: None,
             refresh: None,

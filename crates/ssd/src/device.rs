@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use base::engine::{EventHash, EventQueue, Handle};
 use base::io::{Io, IoKind};
-use base::units::{Age, Energy, Lpn, Sectors, Temperature, Time};
+use base::units::{Age, DieId, Energy, Lpn, Sectors, Temperature, Time};
 use flash::backend::{Backend, Observer};
 use flash::nand::{Faults, Geometry, Media, Sector};
 use ftl::{Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
@@ -63,6 +63,8 @@ pub struct Ssd<S> {
     pub(crate) history: Option<History>,
     /// True if the FTL is as a mount of the media makes it: the recovery that ended preconditioning wrote nothing.
     pub(crate) as_mounted: bool,
+    /// The time of the next failure of a whole die.
+    pub(crate) die_failure: Option<Time>,
 }
 
 /// Counters of the host side.
@@ -178,6 +180,7 @@ impl<S: Sector> Ssd<S> {
             counts: Counts::default(),
             history: S::KIND.is_present().then(|| History::new(sectors, Vec::new())),
             as_mounted: true,
+            die_failure: resolved.spec.flash.faults.next_die_failure(None),
             now: Time::ZERO,
             events,
             hash: EventHash::default(),
@@ -231,6 +234,19 @@ impl<S: Sector> Ssd<S> {
     pub fn media_mut(&mut self) -> &mut Media {
         self.backend.interrupt_runs(self.now, &mut self.events);
         self.backend.media_mut()
+    }
+
+    /// Lets the dies fail whose time has come.
+    #[cold]
+    #[inline(never)]
+    fn fail_due_dies(&mut self) {
+        // Preconditioning takes no time.
+        if self.backend.is_timed() {
+            let (now, faults) = (self.now, &self.resolved.spec.flash.faults);
+            let due: Vec<DieId> = faults.dies_due(now).collect();
+            self.die_failure = faults.next_die_failure(Some(now));
+            due.into_iter().for_each(|die| self.media_mut().fail_die(die));
+        }
     }
 
     /// Lets time pass without power: the data ages as far as bit errors are concerned.
@@ -448,6 +464,9 @@ impl<S: Sector> Drive<S> for Ssd<S> {
         }
         self.now = now;
         self.events.pass(now);
+        if self.die_failure.is_some_and(|at| at <= now) {
+            self.fail_due_dies();
+        }
         if self.announced > 0 {
             self.announced -= 1;
         } else if self.is_looked_up(request.io.kind) {

@@ -4,6 +4,7 @@ mod absorption;
 mod checkpoints;
 mod copies;
 mod device;
+mod dies;
 mod hydra;
 mod map_unit;
 mod merges;

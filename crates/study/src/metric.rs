@@ -140,7 +140,7 @@ pub const HELP: [&str; 39] = [
      superblocks (in SLC mode at the end), limit (of them, at that fill)",
     "refresh.STAT of a drive that refreshes data with superblocks (moved), age, reads, errors (superblocks that exceeded \
      that limit), patrol-reads",
-    "parity.STAT of a drive with parity with rebuilt, lost (uncorrectable reads of mapping units)",
+    "parity.STAT of a drive with parity with rebuilt, lost (uncorrectable reads of mapping units), superblocks, waiting (of a failed die)",
     "life.STAT of a run until = \"worn\" with tbw (bytes), dwpd (over the warranty), waf (in bytes), time, bad-blocks, spare (share left), \
      first-failure, percent-bad, half-spare (bytes written until then), rounds",
     "power.STAT of a drive with [power] with mean (watts), active, idle, states (shares of the time), wakes (requests that found it in a \

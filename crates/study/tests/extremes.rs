@@ -384,8 +384,8 @@ fn every_number_of_a_device_is_refused_or_runs() {
         (
             "parity",
             format!(
-                "name = 'x'\nftl = {{ over-provisioning = '80%', superblock-dies = 2, parity = true }}\n[flash]\nchannels = 1\nchips = 2\n\
-                 controllers = 'none'\n[flash.custom-part]\n{PART}"
+                "name = 'x'\nftl = {{ over-provisioning = '80%', superblock-dies = 2, parity = true, rebuild-rate = '4MB/s' }}\n[flash]\nchannels = 1\nchips = 2\n\
+                 controllers = 'none'\nfaults = {{ dies = [{{ die = 1, at = '5ms' }}] }}\n[flash.custom-part]\n{PART}"
             ),
         ),
         (

@@ -182,6 +182,7 @@ macro_rules! checks {
             wear_is_bounded: "wear", wear::wear;
             failing_programs_lose_nothing: "program failures", faults::program_failures;
             failing_reads_lose_nothing: "read failures", faults::read_failures;
+            a_failed_die_loses_nothing: "die failures", faults::die_failures;
             failing_erases_lose_nothing: "erase failures", faults::erase_failures;
             preconditioning_with_faults_loses_nothing: "preconditioning", precondition::precondition;
             power_cuts_of_a_new_drive_lose_nothing: "power cuts, new", power::cuts_of_a_new_drive;

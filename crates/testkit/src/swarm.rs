@@ -4,7 +4,7 @@ mod extras;
 mod policies;
 
 use base::engine::Rng;
-use base::units::{Bytes, Rate, Ratio, Span};
+use base::units::{Bytes, DieId, Rate, Ratio, Span};
 use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Decoders, Op, Order, Transfer};
 use flash::nand::{Cell, Part, Stamp};
 use flash::spec::{DecodeSpec, EccSpec};
@@ -438,6 +438,11 @@ fn try_queues(rng: &mut Rng, device: &Spec) -> Spec {
     spec
 }
 
+/// True if parity rebuilds all data of a failed die, because no page of another die is lost.
+fn loses_no_other_page(spec: &Spec) -> bool {
+    spec.ftl.parity && spec.flash.faults.program_failures.get() == 0.0 && spec.flash.errors.is_none()
+}
+
 impl Swarm {
     /// The drive of a seed, and the stream that goes on with its requests.
     fn draw(&self, seed: u64) -> (Spec, Rng) {
@@ -484,7 +489,15 @@ impl Swarm {
         let capacity = resolved.capacity().get();
         let cut_every = self.requests / (self.cuts + 1);
         let mut cuts = 0;
+        // Behind the last power cut, which would cost the stripes that are open their parity.
+        let mut dies = Rng::stream(seed, "swarm.dies");
+        let loses_die = self.faults && loses_no_other_page(&spec) && dies.chance(0.5);
+        let failure = loses_die.then(|| self.requests - 1 - dies.below(u64::from(cut_every / 2) + 1) as u32);
         for i in 0..self.requests {
+            if Some(i) == failure {
+                let die = DieId::new(dies.below(u64::from(resolved.geometry.die_count())) as u32);
+                host.ssd_mut().media_mut().fail_die(die);
+            }
             let queue = QueueId::new(choice.below(resolved.host.queues.queues.len() as u64) as u16);
             host.submit_to(queue, requests::draw(&mut rng, capacity));
             host.steps(rng.below(6));

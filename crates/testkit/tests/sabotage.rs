@@ -219,6 +219,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::CopiesUncovered | Sabotage::NeverRebuilt | Sabotage::StripesLeftOpen => {
             vec![at(PARITY, "read failures")]
         }
+        Sabotage::DeadDieLeft | Sabotage::MissingForgotten => vec![at(PARITY, "die failures")],
         Sabotage::ThrottleWaits => vec![at(&["throttle"], "integrity")],
         Sabotage::CapExceeded => vec![at(POWER_CAP, "books")],
         Sabotage::CapForgotten => vec![at(POWER_CAP, "integrity")],

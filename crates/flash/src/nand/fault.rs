@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use base::engine::Rng;
-use base::units::Ratio;
+use base::units::{DieId, Ratio, Span, Time};
 
 /// Fault rates of flash. All faults are off by default.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -22,6 +22,36 @@ pub struct FaultSpec {
     pub initial_bad_blocks: Ratio,
     /// Whether an erase fails once its block has reached the part's endurance.
     pub wear_out: bool,
+    /// Dies that fail as a whole while the drive runs: reads of such a die are uncorrectable, and its programs and erases fail.
+    /// Needs `ftl.parity`, which rebuilds the data.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub dies: Vec<DieFailure>,
+}
+
+/// The failure of a whole die.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct DieFailure {
+    /// The number of the die, channel by channel, from 0 on.
+    pub die: u32,
+    /// Simulated time: the first request that reaches the drive then, or later, meets the failed die.
+    #[schemars(extend("examples" = ["2s"]))]
+    pub at: Span,
+}
+
+impl FaultSpec {
+    /// The dies that fail as a whole at a time or before.
+    pub fn dies_due(&self, now: Time) -> impl Iterator<Item = DieId> + '_ {
+        let due = move |failure: &&DieFailure| Time::ZERO + failure.at <= now;
+        self.dies.iter().filter(due).map(|failure| DieId::new(failure.die))
+    }
+
+    /// The time at which the first die fails as a whole, or the first one behind a time.
+    #[must_use]
+    pub fn next_die_failure(&self, behind: Option<Time>) -> Option<Time> {
+        let times = self.dies.iter().map(|failure| Time::ZERO + failure.at);
+        times.filter(|at| behind.is_none_or(|behind| *at > behind)).min()
+    }
 }
 
 /// Decides which operation fails. Draws no random number while all faults are off.

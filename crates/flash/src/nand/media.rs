@@ -1,8 +1,8 @@
 //! The state of a flash array, and the rules of NAND.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
-use base::units::{Lpn, Psn, SuperblockId};
+use base::units::{DieId, Lpn, Psn, SuperblockId};
 
 use super::endurance::EnduranceSpread;
 use super::{Faults, Geometry, Image, SectorKind, Spare};
@@ -10,6 +10,7 @@ use super::{Faults, Geometry, Image, SectorKind, Spare};
 mod backing;
 mod cells;
 mod copy;
+mod dead_dies;
 mod dense;
 mod failing;
 mod images;
@@ -106,8 +107,13 @@ pub struct Media {
     images: Images,
     /// Slots with uncorrectable data; empty unless faults are injected.
     unreadable: BTreeSet<u32>,
+    /// Of those, the slots that were programmed with unreadable data, until an FTL [keeps](Media::keep_lost) them so; and whether it
+    /// makes them again.
+    tentative: BTreeMap<u32, bool>,
     /// Slots programmed with data that could not be read before.
     unreadable_copies: u64,
+    /// Dies that have failed as a whole.
+    dead_dies: Vec<DieId>,
     faults: Faults,
     /// What the bit errors of its pages depend on, if reads have errors.
     cells: Option<Box<CellState>>,
@@ -148,7 +154,9 @@ impl Media {
             backing: Backing::default(),
             images: Images::default(),
             unreadable: BTreeSet::new(),
+            tentative: BTreeMap::new(),
             unreadable_copies: 0,
+            dead_dies: Vec::new(),
             faults,
             cells: None,
             births: 0,
@@ -200,13 +208,13 @@ impl Media {
     #[must_use]
     #[inline]
     pub const fn cannot_fail(&self) -> bool {
-        !self.faults.are_active() && self.failing == 0 && self.cells.is_none()
+        !self.faults.are_active() && self.failing == 0 && self.cells.is_none() && self.dead_dies.is_empty()
     }
 
     /// True if no slot has uncorrectable data.
     #[inline]
     pub(crate) fn is_all_readable(&self) -> bool {
-        self.unreadable.is_empty()
+        self.unreadable.is_empty() && self.dead_dies.is_empty()
     }
 
     /// True if any block of the superblock is bad. Its blocks are linked for good, so one bad block costs them all
@@ -272,7 +280,7 @@ impl Media {
     #[must_use]
     #[inline]
     pub fn is_unreadable(&self, psn: Psn) -> bool {
-        !self.unreadable.is_empty() && self.unreadable.contains(&psn.get())
+        (!self.unreadable.is_empty() && self.unreadable.contains(&psn.get())) || self.is_in_dead_die(psn)
     }
 
     /// Stores the content of a version of a translation page, before it is programmed. It counts only if recovery
@@ -381,7 +389,7 @@ impl Media {
         for plane in 0..self.geometry.stripe {
             let block = self.geometry.block(superblock, plane).index();
             let is_worn_out = self.faults.wear_out() && self.is_worn_out(block);
-            well &= !self.faults.erase_fails(is_worn_out);
+            well &= !self.faults.erase_fails(is_worn_out) && !self.is_dead(superblock);
             let block = &mut self.blocks[block];
             block.erases += 1;
             block.slc_erases += u32::from(block.mode == Mode::Slc);
@@ -410,6 +418,7 @@ impl Media {
             let gone: Vec<u32> = self.unreadable.range(slots).copied().collect();
             for slot in gone {
                 self.unreadable.remove(&slot);
+                self.tentative.remove(&slot);
             }
         }
     }

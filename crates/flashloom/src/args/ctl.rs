@@ -51,6 +51,11 @@ pub(crate) enum CtlCommand {
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, 1_u64 << 16))]
         count: u64,
     },
+    /// Let a whole die fail, for good: its data is rebuilt from parity
+    FailDie {
+        /// The number of the die, from 0 on
+        die: u32,
+    },
     /// Write what the flash holds now into a file, for --load-snapshot. Simulated time stands still meanwhile
     Snapshot {
         /// The file

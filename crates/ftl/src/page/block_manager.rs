@@ -7,10 +7,12 @@
 
 pub(super) mod check;
 pub(super) mod collection;
+pub(super) mod dead_dies;
 mod erase;
 mod helper;
 mod idle_timer;
 mod lend;
+mod missing;
 pub(super) mod parity;
 pub(super) mod pool;
 pub(super) mod rebuild;
@@ -37,6 +39,7 @@ use crate::port::{Flash, Mount};
 use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::{Gates, Slots};
 
+use dead_dies::DeadDies;
 use idle_timer::IdleTimer;
 use parity::Parity;
 use pool::{ByContent, Holds, Open, Pool, Reserve};
@@ -44,6 +47,7 @@ use rebuild::Rebuilds;
 use refresh::Refresh;
 use shape::ProgramShape;
 use slc_cache::SlcCache;
+use stripes::StripedErase;
 use table::{BlockTable, State};
 
 /// The superblocks of a drive.
@@ -76,10 +80,12 @@ pub(super) struct BlockManager {
     pub(super) parity: Option<Box<Parity>>,
     /// The slots that are rebuilt, or have been.
     pub(super) rebuilds: Rebuilds,
+    /// The dies that have failed as a whole.
+    pub(super) dead_dies: DeadDies,
     /// The latest program of the first stripe of each superblock in several dies.
     opening: Gates<SuperblockId>,
-    /// The erases of members that superblocks in several dies wait for, and whether any has failed.
-    erasing: BTreeMap<SuperblockId, (u32, bool)>,
+    /// The superblocks in several dies that are being erased.
+    erasing: BTreeMap<SuperblockId, StripedErase>,
     /// A pool may have given up.
     pub(super) gave_up: bool,
     /// Superblocks that were opened since the mount, modulo 2^32.
@@ -96,13 +102,18 @@ impl BlockManager {
         let pool = |i, quota, holds| {
             // Translation pages are all of one kind.
             let streams = if holds == Holds::Data { config.streams.count() } else { StreamCount::ONE };
-            let reserve = Reserve { streams, shared_log: config.gc.shared_log, holds };
+            let member_slots = layout.array.superblock_slots();
+            let reserve = Reserve { member_slots, streams, shared_log: config.gc.shared_log, holds };
             let group = DieId::new(i % groups / geometry.groups());
             let die = layout.dies_of(group).next().unwrap_or(group);
             Pool::new(geometry, die, config.wear.dynamic, quota, reserve)
         };
         let mut pools: Vec<Pool> = (0..groups).map(|i| pool(i, 0, Holds::Data)).collect();
-        pools.extend((0..).zip(quotas).map(|(i, quota)| pool(i, quota, Holds::Pages)));
+        pools.extend(
+            (0..)
+                .zip(quotas)
+                .map(|(i, quota)| Pool { needed: config.map_pages.room_of(i, groups), ..pool(i, quota, Holds::Pages) }),
+        );
         let of_die = |die: &DieId| (die.get() * geometry.groups())..((die.get() + 1) * geometry.groups());
         let sets = config.sets.iter().map(|set| set.iter().flat_map(of_die).collect());
         Self {
@@ -122,6 +133,7 @@ impl BlockManager {
             now: Time::ZERO,
             parity: config.has_parity().then(Box::default),
             rebuilds: Rebuilds::default(),
+            dead_dies: DeadDies::new(config),
             opening: Gates::default(),
             erasing: BTreeMap::new(),
             gave_up: false,
@@ -220,7 +232,8 @@ impl BlockManager {
         let chosen = &mut self.pools[pool as usize];
         let free = if worn { chosen.free.pop_most_worn() } else { chosen.free.pop() };
         let superblock = free.expect("a free superblock");
-        *chosen.open(stream) = Some(Open { superblock, next: 0, mode });
+        let next = self.first_offset(superblock);
+        *self.pools[pool as usize].open(stream) = Some(Open { superblock, next, mode });
         self.table.set_state(superblock, State::Open);
         self.table.set_stream(superblock, stream);
         self.note_opened(pool, superblock, mode);
@@ -233,11 +246,14 @@ impl BlockManager {
 
     /// Moves the next offset of a stream. Returns true if the superblock is now full.
     pub(super) fn advance(&mut self, pool: u32, stream: Stream, next: u32) -> bool {
-        let Some(current) = self.pools[pool as usize].open(stream) else { return false };
-        current.next = next;
-        let (superblock, mode) = (current.superblock, current.mode);
-        self.note_advance(superblock, next);
-        let full = next == self.slots_in(mode);
+        let Some(Open { superblock, mode, .. }) = *self.pools[pool as usize].open(stream) else { return false };
+        let next = self.skip_missing(superblock, next);
+        *self.pools[pool as usize].open(stream) = Some(Open { superblock, next, mode });
+        let is_left = next < self.slots_in(mode) && self.dead_dies.waits(superblock);
+        if is_left && let Some(parity) = &mut self.parity {
+            parity.complete_early(superblock);
+        }
+        let full = is_left || next == self.slots_in(mode);
         if full {
             *self.pools[pool as usize].open(stream) = None;
             self.table.set_state(superblock, State::Full);
@@ -288,7 +304,8 @@ impl BlockManager {
         let pool = self.pool_of(superblock);
         self.table.set_state(superblock, State::Closed);
         let kind = self.kind_in(pool);
-        self.victims[kind].close(self.now, pool, superblock, self.table.valid(superblock));
+        let occupied = self.occupied(superblock);
+        self.victims[kind].close(self.now, pool, superblock, occupied);
         self.note_closed(pool, superblock);
         if self.table.is_failing(superblock) && !self.planted.is(Sabotage::FailingForgotten) {
             self.pools[pool as usize].gc.failing.push(superblock);
@@ -297,10 +314,7 @@ impl BlockManager {
 
     /// A program failed: the pool writes nothing more to the superblock, empties it and retires it.
     pub(super) fn fail(&mut self, pool: u32, superblock: SuperblockId) {
-        self.table.set_failing(superblock);
-        if let Some(parity) = &mut self.parity {
-            parity.give_up(superblock);
-        }
+        self.table.set_failing(superblock, true);
         let streams = if self.planted.is(Sabotage::CopiesGoOn) { 1 } else { usize::MAX };
         for open in self.pools[pool as usize].open.each_mut().take(streams) {
             if open.take_if(|open| open.superblock == superblock).is_some() {
@@ -319,10 +333,7 @@ impl BlockManager {
         self.pools[pool as usize].live -= 1;
         match self.table.state(superblock) {
             State::Closed if self.planted.is(Sabotage::VictimStale) && psn.get() % 16 == 5 => {}
-            State::Closed => {
-                let kind = self.kind_in(pool);
-                self.victims[kind].invalidated(pool, superblock);
-            }
+            State::Closed => self.note_invalid(pool, superblock, 1),
             State::Victim => self.pools[pool as usize].gc.is_stale = true,
             _ => {}
         }

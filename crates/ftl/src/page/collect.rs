@@ -27,6 +27,8 @@ impl PageFtl {
             return;
         }
         let waits = !chosen.gc.failing.is_empty() || !chosen.gc.unprotected.is_empty();
+        let waits = waits || self.blocks.may_rebuild(flash, pool);
+        let chosen = &self.blocks.pools[pool as usize];
         let collects = chosen.gc.active || !chosen.gc.victims.is_empty() || waits;
         if collects || self.blocks.may_refresh(pool) || self.blocks.next_to_fold(pool).is_some() {
             self.collect(flash, owners, pool);
@@ -37,6 +39,7 @@ impl PageFtl {
     pub(super) fn collect(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
         self.blocks.drop_stale(flash, pool);
         let has_room = self.collector().copy_on(flash, pool);
+        self.blocks.schedule_rebuild(flash);
         let enough = self.blocks.has_enough(pool, 0);
         let has_cache = self.blocks.has_cache();
         let chosen = &mut self.blocks.pools[pool as usize];
@@ -45,14 +48,15 @@ impl PageFtl {
         }
         // Nearly every call ends here.
         let idle = !chosen.is_moving() && chosen.in_flight == chosen.queue.waiting.len() as u32;
-        let has_free = idle && !chosen.queue.waiting.is_empty() && chosen.free.len() > 1;
+        let least = 1 + chosen.kept_for_missing();
+        let has_free = idle && !chosen.queue.waiting.is_empty() && chosen.free.len() > least;
         // What a write waits for has come without an event: the reserve of other streams of copies is not needed, or a superblock
         // of the SLC cache has been retired.
-        if has_free && (chosen.kept_for_copies() > 0 || has_cache) {
+        if has_free && (chosen.kept_for_streams() > 0 || has_cache) {
             chosen.gc.waives = true;
             return self.writer.resume(&mut self.blocks, &mut self.mapping, flash, owners, pool);
         }
-        if !idle || chosen.queue.waiting.is_empty() || chosen.free.len() > 1 {
+        if !idle || chosen.queue.waiting.is_empty() || chosen.free.len() > least {
             return;
         }
         let empty_soon = chosen.gc.victims.iter().any(|victim| self.blocks.table.valid(victim.superblock) == 0);
@@ -94,6 +98,7 @@ impl PageFtl {
                 self.blocks.end_move_to_helper(here, count);
             }
             if failed {
+                self.blocks.withdraw(flash, to, handle);
                 self.blocks.fail(here, to);
             }
             self.fetch_for_end(flash, owners, handle);
@@ -163,8 +168,7 @@ impl PageFtl {
             if pool != group {
                 // The pool of translation pages gets the least worn free superblock in exchange.
                 self.blocks.table.set_map(superblock, false);
-                self.blocks.pools[pool as usize].usable -= 1;
-                self.blocks.pools[group as usize].usable += 1;
+                self.blocks.move_usable(superblock, pool, group);
             }
             self.blocks.pools[group as usize].free.push(superblock, erases);
             if pool != group {

@@ -178,6 +178,10 @@ impl Collector<'_> {
             self.take_victim(pool, superblock, Cause::Recovery);
             return true;
         }
+        if let Some(superblock) = self.blocks.next_to_rebuild(flash, pool) {
+            self.take_victim(pool, superblock, Cause::Recovery);
+            return true;
+        }
         if let Some(due) = self.blocks.next_to_refresh(pool) {
             self.take_victim(pool, due, Cause::Refresh);
             return true;
@@ -194,7 +198,8 @@ impl Collector<'_> {
         let fills = stalled && !self.blocks.pads_cheaply(pool);
         let enough = self.blocks.has_enough(pool, 0) || (!fills && self.blocks.has_enough(pool, coming));
         // While a write waits, mapping units of another victim fill the program better than padding.
-        let worthwhile = self.blocks.victims[self.blocks.kind_in(pool)].is_worthwhile(pool)
+        let worthwhile = self.blocks.victims[self.blocks.kind_in(pool)]
+            .is_worthwhile(pool, self.blocks.room_of_free(pool, 1))
             || ((stalled || self.blocks.gc.shared_log) && self.writer.is_awaited(self.blocks, pool));
         if !gc.active || enough || !worthwhile {
             return false;
@@ -230,6 +235,7 @@ impl Collector<'_> {
         self.blocks.victims[kind].remove(pool, superblock);
         self.blocks.table.set_state(superblock, State::Victim);
         self.blocks.note_victim(pool, superblock);
+        self.blocks.forget_rebuild(superblock);
         self.blocks.note_moved(superblock, cause == Cause::Refresh);
         let folds = cause == Cause::Gc && self.blocks.table.mode(superblock) == Mode::Slc;
         let cause = if folds { Cause::Fold } else { cause };

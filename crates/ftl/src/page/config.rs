@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use base::engine::Rng;
 use base::memory::growing;
-use base::units::{DieId, Lpn, Span};
+use base::units::{DieId, Lpn, Rate, Span};
 use flash::backend::Timing;
 use flash::nand::{Geometry, Media};
 
@@ -42,6 +42,8 @@ pub struct PageConfig {
     pub(crate) gc: GcSpec,
     pub(crate) slc_cache: Option<SlcCacheSpec>,
     pub(crate) refresh: Option<RefreshSpec>,
+    /// The rate at which the data of a failed die is moved; if missing, as fast as collection.
+    pub(crate) rebuild_rate: Option<Rate>,
     pub(crate) streams: StreamsSpec,
     /// What the streams know of the writes to come.
     pub(crate) foresight: Foresight,

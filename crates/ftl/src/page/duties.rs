@@ -13,7 +13,7 @@ impl Background for PageFtl {
     fn run_due(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         self.blocks.now = flash.now;
         self.advance_map(flash, owners);
-        let is_due = self.collector.take_due();
+        let is_due = self.collector.take_due() | self.blocks.dead_dies.take_due();
         if self.blocks.becomes_idle(flash) || is_due {
             (0..self.blocks.groups).for_each(|pool| self.start_gc(flash, owners, pool));
         }
@@ -60,12 +60,14 @@ impl PowerCycle for PageFtl {
     }
 
     fn recover(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
-        self.blocks.complete_stripes(flash);
-        for pool in 0..self.blocks.pools.len() as u32 {
-            if !self.blocks.pools[pool as usize].gc.unprotected.is_empty() {
-                self.start_gc(flash, owners, pool);
-            }
+        if self.blocks.parity.is_some() {
+            flash.backend.media_mut().make_all_again();
         }
+        for die in self.blocks.unknown_dead_dies(flash) {
+            self.blocks.note_dead_die(flash, die);
+        }
+        self.blocks.complete_stripes(flash);
+        self.move_unprotected(flash, owners);
         let sectors = self.blocks.layout.shape.sectors;
         for unit in self.mapping.stage_stale_pages(flash.backend.media_mut(), sectors) {
             self.write(flash, owners, unit);
@@ -101,6 +103,16 @@ impl Preconditioning for PageFtl {
 }
 
 impl PageFtl {
+    /// Begins to move data without protection, of which a mount knows.
+    pub(super) fn move_unprotected(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
+        for pool in 0..self.blocks.pools.len() as u32 {
+            let unprotected = !self.blocks.pools[pool as usize].gc.unprotected.is_empty();
+            if unprotected || self.blocks.may_rebuild(flash, pool) {
+                self.start_gc(flash, owners, pool);
+            }
+        }
+    }
+
     /// Stores the dirty trim pages.
     fn store_trims(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         let (planted, sectors, mut stored) = (self.blocks.planted, self.blocks.layout.shape.sectors, false);

@@ -82,8 +82,12 @@ impl Family for PageFamily {
             let message = "is for the page-mapped FTL only: the others refuse drives whose reads have errors";
             faults.add("ftl.refresh", message, "leave it out, or set ftl.kind = \"page\"");
         }
-        if site.ftl.superblock_dies != 1 || site.ftl.parity {
-            let key = if site.ftl.parity { "ftl.parity" } else { "ftl.superblock-dies" };
+        if site.ftl.superblock_dies != 1 || site.ftl.parity || site.ftl.rebuild_rate.is_some() {
+            let key = match (site.ftl.parity, site.ftl.rebuild_rate) {
+                (true, _) => "ftl.parity",
+                (false, Some(_)) => "ftl.rebuild-rate",
+                (false, None) => "ftl.superblock-dies",
+            };
             let message = "is for the page-mapped FTL only: the others place their blocks die by die";
             faults.add(key, message, "leave it out, or set ftl.kind = \"page\"");
         }
@@ -222,6 +226,13 @@ impl PageFamily {
             let message = format!("needs superblocks in several dies, and ftl.superblock-dies is {superblock_dies}");
             faults.add("ftl.parity", message, "leave it out, or set ftl.superblock-dies = 4, for example");
         }
+        if site.ftl.rebuild_rate.is_some() && !parity {
+            faults.add(
+                "ftl.rebuild-rate",
+                "needs ftl.parity: nothing is rebuilt without it",
+                "leave it out, or set ftl.parity = true",
+            );
+        }
         if superblock_dies < 2 {
             return;
         }
@@ -262,6 +273,7 @@ impl PageFamily {
             gc: site.ftl.gc.clone(),
             slc_cache: site.ftl.slc_cache.clone(),
             refresh: site.ftl.refresh,
+            rebuild_rate: site.ftl.rebuild_rate,
             streams: site.ftl.streams.clone(),
             foresight: Foresight::None,
             wear: site.ftl.wear.clone(),

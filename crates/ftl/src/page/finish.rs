@@ -12,10 +12,15 @@ use crate::toolkit::{Commands, Programmed};
 
 impl PageFtl {
     pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
+        let meets = self.blocks.may_meet_dead_die(flash);
+        let dies = if meets { self.dead_dies_of(flash, list) } else { Vec::new() };
         let kind = Kind::of(flash.backend.list(list));
         let reads = matches!(kind, Kind::Read | Kind::Load | Kind::Patrol);
         if !(reads && self.blocks.parity.is_some() && self.begin_rebuild(flash, list)) {
             self.process(flash, owners, list);
+        }
+        if !dies.is_empty() {
+            self.meet_dead_dies(flash, owners, dies);
         }
     }
 
@@ -31,6 +36,8 @@ impl PageFtl {
             Kind::Parity => self.parity_finished(flash, owners, list),
             Kind::Rebuild => self.rebuild_finished(flash, owners, list),
         }
+        // A stripe ends where a program has failed.
+        self.writer.store_parity(&mut self.blocks, flash);
         if self.blocks.takes_refresh() {
             self.refresh_due(flash, owners);
         }
@@ -66,6 +73,7 @@ impl PageFtl {
             let superblock = self.blocks.layout.superblock_of(command.target.superblock);
             let here = *pool.get_or_insert(self.blocks.pool_of(superblock));
             if command.failed {
+                self.blocks.withdraw(flash, superblock, handle);
                 self.blocks.fail(here, superblock);
             }
             let stripe = command.target.offset / self.blocks.program_slots();
@@ -118,6 +126,7 @@ impl PageFtl {
     fn write_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let lost = self.blocks.lost_reads(flash, list);
+        let rewrites = self.mapping.is_rewriting();
         let mut pool = None;
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
@@ -131,6 +140,7 @@ impl PageFtl {
             let here = self.blocks.pool_of(superblock);
             pool = Some(here);
             if failed {
+                self.blocks.withdraw(flash, superblock, handle);
                 self.blocks.fail(here, superblock);
             }
             self.fetch_for_end(flash, owners, handle);
@@ -192,6 +202,10 @@ impl PageFtl {
             }
             self.end_hold(flash, owners, pool);
             self.writer.announce_room(owners);
+            if rewrites && !self.mapping.is_rewriting() {
+                // The map unit, which must answer for copies of data, has started.
+                self.move_unprotected(flash, owners);
+            }
         }
     }
 

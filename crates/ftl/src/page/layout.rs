@@ -11,7 +11,9 @@
 //!      2   7       8       P       6
 //! ```
 //!
-//! In most drives a superblock lies in one die, and is its only member.
+//! In most drives a superblock lies in one die, and is its only member. A superblock in several dies goes on without a member that is
+//! bad, if a stripe of the others holds data. Its offsets stay; those of the unit that is missing hold nothing. If that is the unit of
+//! parity, the last unit of data holds the parity instead.
 
 use base::units::{DieId, Divisor, Psn, SuperblockId};
 use flash::nand::{Geometry, Media, Mode, Spare, Target};
@@ -168,14 +170,34 @@ impl Layout {
         })
     }
 
+    /// The number of the member that a superblock goes on without, if one is bad.
+    pub(crate) fn missing(&self, media: &Media, superblock: SuperblockId) -> Option<u32> {
+        self.striping.as_ref().filter(|striping| striping.can_miss())?;
+        let mut bad = (0..).zip(self.members(superblock)).filter(|(_, member)| media.is_bad(*member));
+        let (missing, _) = bad.next()?;
+        bad.next().is_none().then_some(missing)
+    }
+
+    /// The members of a superblock without the one that is missing.
+    pub(crate) fn present<'a>(
+        &'a self,
+        media: &Media,
+        superblock: SuperblockId,
+    ) -> impl Iterator<Item = SuperblockId> + Clone + 'a {
+        let missing = self.missing(media, superblock);
+        (0..).zip(self.members(superblock)).filter(move |(n, _)| Some(*n) != missing).map(|(_, member)| member)
+    }
+
     /// The member that is written first.
-    pub(crate) fn first_member(&self, superblock: SuperblockId) -> SuperblockId {
-        self.member_at(self.slot(superblock, 0))
+    pub(crate) fn first_member(&self, media: &Media, superblock: SuperblockId) -> SuperblockId {
+        let missing = self.missing(media, superblock);
+        let skipped = self.striping.as_ref().filter(|striping| striping.skips(missing, 0));
+        self.member_at(self.slot(superblock, skipped.map_or(0, |striping| striping.unit.get())))
     }
 
     /// True if a superblock was being erased when the power was cut: its content had been moved.
     fn was_being_erased(&self, media: &Media, superblock: SuperblockId) -> bool {
-        let first = self.first_member(superblock);
+        let first = self.first_member(media, superblock);
         let mut slots = (0..self.array.superblock_slots()).map(|offset| self.array.slot(first, offset));
         self.striping.is_some()
             && !media.is_failing(first)
@@ -190,7 +212,7 @@ impl Layout {
         planted: Planted,
     ) -> impl Iterator<Item = SuperblockId> + Clone + 'a {
         let moved = self.was_being_erased(media, superblock) && !planted.is(Sabotage::HalfErasedBelieved);
-        self.members(superblock).filter(move |_| !moved)
+        self.present(media, superblock).filter(move |_| !moved)
     }
 
     /// The dies of a group, as `shape` numbers them.
@@ -200,6 +222,12 @@ impl Layout {
             None => group,
             Some(striping) => striping.order[(group.get() * dies + member) as usize],
         })
+    }
+
+    /// The group of a die, as `shape` numbers it, if superblocks lie in several dies.
+    pub(crate) fn group_with(&self, die: DieId) -> Option<DieId> {
+        let striping = self.striping.as_ref()?;
+        Some(DieId::new(striping.dies.quotient(striping.places[die.index()])))
     }
 
     /// The groups of some dies, as `shape` numbers them; `None` if a group has only a part of them.
@@ -225,25 +253,25 @@ impl Layout {
     pub(crate) fn erases(&self, media: &Media, superblock: SuperblockId) -> u32 {
         match &self.striping {
             None => media.erases(superblock),
-            Some(_) => self.members(superblock).map(|member| media.erases(member)).max().unwrap_or(0),
+            Some(_) => self.present(media, superblock).map(|member| media.erases(member)).max().unwrap_or(0),
         }
     }
 
     /// True if no member has been programmed since its last erase.
     pub(crate) fn is_erased(&self, media: &Media, superblock: SuperblockId) -> bool {
-        self.members(superblock).all(|member| media.is_erased(member))
+        self.present(media, superblock).all(|member| media.is_erased(member))
     }
 
     /// True if a program has failed in a member since its last erase.
     pub(crate) fn is_failing(&self, media: &Media, superblock: SuperblockId) -> bool {
-        self.members(superblock).any(|member| media.is_failing(member))
+        self.present(media, superblock).any(|member| media.is_failing(member))
     }
 
-    /// Every superblock with its state: erased if all its members are, and out of use if one is.
+    /// Every superblock with its state: erased if all its members are, and out of use if one is that it cannot go on without.
     pub(crate) fn survey(&self, media: &Media, planted: Planted) -> impl Iterator<Item = (SuperblockId, Found)> {
         let all = (0..self.shape.superblock_count()).map(SuperblockId::new);
         all.map(move |superblock| {
-            let mut members = self.members(superblock).map(|member| recovery::state_of(media, member, planted));
+            let mut members = self.present(media, superblock).map(|member| recovery::state_of(media, member, planted));
             let first = members.next().unwrap_or(Found::Bad);
             (superblock, members.fold(first, Found::with))
         })
@@ -251,15 +279,67 @@ impl Layout {
 
     /// The mode in which a superblock was opened.
     pub(crate) fn mode(&self, media: &Media, superblock: SuperblockId) -> Mode {
-        let programmed = self.members(superblock).find(|member| !media.is_erased(*member));
+        let programmed = self.present(media, superblock).find(|member| !media.is_erased(*member));
         media.mode(programmed.unwrap_or(superblock))
     }
 }
 
 impl Striping {
-    /// Slots of data in a stripe.
+    /// Slots of data in a stripe, if no member is missing.
     pub(crate) const fn stripe_slots(&self) -> u32 {
         self.data_units.get() * self.unit.get()
+    }
+
+    /// True if a superblock can go on without a member.
+    pub(crate) const fn can_miss(&self) -> bool {
+        self.data_units.get() > 1
+    }
+
+    /// The unit of a stripe that lies in a member, by its number in the group.
+    fn unit_in(&self, stripe: u32, member: u32) -> u32 {
+        // The last unit of stripe n lies in member n.
+        self.dies.split(member + self.dies.get() - self.dies.split(stripe).1 + self.dies.get() - 1).1
+    }
+
+    /// The unit of a stripe that lies in the missing member.
+    pub(crate) fn missing_unit(&self, stripe: u32, missing: Option<u32>) -> Option<u32> {
+        missing.map(|missing| self.unit_in(stripe, missing))
+    }
+
+    /// The unit of a stripe that holds its parity.
+    pub(crate) fn parity_unit(&self, stripe: u32, missing: Option<u32>) -> u32 {
+        let last = self.data_units.get();
+        if self.missing_unit(stripe, missing) == Some(last) { last - 1 } else { last }
+    }
+
+    /// The units of a stripe that hold data.
+    pub(crate) fn units_of_data(&self, stripe: u32, missing: Option<u32>) -> impl Iterator<Item = u32> + Clone {
+        let skipped = self.skipped_unit(stripe, missing);
+        (0..self.data_units.get()).filter(move |unit| Some(*unit) != skipped)
+    }
+
+    /// The unit of a stripe that holds nothing because a member is missing, or holds the parity instead.
+    fn skipped_unit(&self, stripe: u32, missing: Option<u32>) -> Option<u32> {
+        self.missing_unit(stripe, missing).map(|gone| gone.min(self.data_units.get() - 1))
+    }
+
+    /// True if the unit that begins at an offset holds no data because a member is missing.
+    #[inline]
+    pub(crate) fn skips(&self, missing: Option<u32>, offset: u32) -> bool {
+        if missing.is_none() {
+            return false;
+        }
+        let (units, slot) = self.unit.split(offset);
+        let (stripe, unit) = self.data_units.split(units);
+        slot == 0 && self.skipped_unit(stripe, missing) == Some(unit)
+    }
+
+    /// The slots of data of a superblock that lie before an offset.
+    pub(crate) fn slots_before(&self, missing: Option<u32>, offset: u32) -> u32 {
+        let (stripe, slot) = (offset / self.stripe_slots(), offset % self.stripe_slots());
+        let skipped = self.skipped_unit(stripe, missing).is_some_and(|unit| unit * self.unit.get() < slot);
+        let skipped = u32::from(skipped) + if missing.is_some() { stripe } else { 0 };
+        offset - skipped * self.unit.get()
     }
 
     /// A member, by its number in the group.
@@ -271,7 +351,7 @@ impl Striping {
     }
 
     /// The superblock of a member, and the member's number.
-    fn superblock_of(&self, array: &Geometry, member: SuperblockId) -> (SuperblockId, u32) {
+    pub(crate) fn superblock_of(&self, array: &Geometry, member: SuperblockId) -> (SuperblockId, u32) {
         let (pool, block) = self.blocks.split(member.get());
         let (die, planes) = (pool / array.groups(), pool % array.groups());
         let (group, number) = self.dies.split(self.places[die as usize]);
@@ -290,9 +370,7 @@ impl Striping {
         let (member, offset) = array.locate(psn);
         let (superblock, number) = self.superblock_of(array, member);
         let (stripe, slot) = self.unit.split(offset);
-        // The last unit of stripe n lies in member n.
-        let unit = self.dies.split(number + self.dies.get() - self.dies.split(stripe).1 + self.dies.get() - 1).1;
-        StripePlace { superblock, stripe, unit, slot }
+        StripePlace { superblock, stripe, unit: self.unit_in(stripe, number), slot }
     }
 
     /// The slot at a place.
@@ -345,6 +423,37 @@ mod tests {
             let parity = striping.dies.get() - striping.data_units.get();
             let held = used.iter().filter(|used| !**used).count() as u32;
             prop_assert_eq!(held, layout.array.slot_count() / striping.dies.get() * parity);
+        }
+
+        /// A superblock without a member has the slots of the others, and parity in one of them.
+        #[test]
+        fn a_superblock_goes_on_without_any_member(layout in layout(), pick in any::<prop::sample::Index>()) {
+            let striping = layout.striping.as_deref().expect("several dies");
+            if !striping.can_miss() {
+                return Ok(());
+            }
+            let missing = pick.index(striping.dies.get() as usize) as u32;
+            let (superblock, unit) = (SuperblockId::new(0), striping.unit.get());
+            let gone = layout.members(superblock).nth(missing as usize).expect("a member");
+            let mut held = 0;
+            for offset in (0..layout.shape.superblock_slots()).step_by(unit as usize) {
+                prop_assert_eq!(striping.slots_before(Some(missing), offset), held);
+                prop_assert_eq!(striping.slots_before(None, offset), offset);
+                if !striping.skips(Some(missing), offset) {
+                    prop_assert_ne!(layout.member_at(layout.slot(superblock, offset)), gone);
+                    held += unit;
+                }
+            }
+            prop_assert_eq!(held, layout.shape.superblock_slots() - layout.array.superblock_slots());
+            prop_assert_eq!(striping.slots_before(Some(missing), layout.shape.superblock_slots()), held);
+            let has_parity = striping.data_units.get() < striping.dies.get();
+            for stripe in (0..layout.array.superblock_slots() / unit).filter(|_| has_parity) {
+                let parity = striping.parity_unit(stripe, Some(missing));
+                let place = StripePlace { superblock, stripe, unit: parity, slot: 0 };
+                prop_assert_ne!(layout.member_at(striping.slot(&layout.array, place)), gone);
+                prop_assert!(striping.units_of_data(stripe, Some(missing)).all(|unit| unit != parity));
+                prop_assert_eq!(striping.units_of_data(stripe, Some(missing)).count() as u32 + 2, striping.dies.get());
+            }
         }
 
         /// The units of a stripe lie in different dies.

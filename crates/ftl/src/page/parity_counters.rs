@@ -1,12 +1,16 @@
 //! Counters of parity.
 
-/// Counters of parity since the power came on, in mapping units.
+/// Counters of parity since the power came on, in mapping units or superblocks.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ParityCounters {
     /// Reads that were uncorrectable, and rebuilt from the other dies.
     pub rebuilt: u64,
     /// Reads that were uncorrectable, and had no parity or needed another slot that was uncorrectable as well.
     pub lost: u64,
+    /// Superblocks whose data the drive has begun to move because one of their dies had failed.
+    pub rebuilt_superblocks: u64,
+    /// Superblocks whose data waits for that now.
+    pub waiting_superblocks: u64,
 }
 
 impl ParityCounters {
@@ -22,6 +26,11 @@ impl ParityCounters {
     /// The counts since an earlier moment of the same drive.
     #[must_use]
     pub const fn since(&self, from: &Self) -> Self {
-        Self { rebuilt: self.rebuilt.saturating_sub(from.rebuilt), lost: self.lost.saturating_sub(from.lost) }
+        Self {
+            rebuilt: self.rebuilt.saturating_sub(from.rebuilt),
+            lost: self.lost.saturating_sub(from.lost),
+            rebuilt_superblocks: self.rebuilt_superblocks.saturating_sub(from.rebuilt_superblocks),
+            waiting_superblocks: self.waiting_superblocks,
+        }
     }
 }

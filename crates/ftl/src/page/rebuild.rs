@@ -1,9 +1,10 @@
-//! Reads whose slots are rebuilt: a finished read of the host or the map waits until the others of the stripe have been read.
+//! Reads whose slots are rebuilt: a finished read of the host or the map waits until the others of the stripe have been read. And the
+//! moment at which the drive learns that a die has failed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use base::engine::Handle;
-use base::units::Psn;
+use base::units::{DieId, Psn};
 use flash::backend::{List, Op, Slot, SlotRef};
 
 use super::block_manager::rebuild::Others;
@@ -30,6 +31,38 @@ struct LostSlot {
 }
 
 impl PageFtl {
+    /// The failed dies, not known yet, to which commands of a list went.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn dead_dies_of(&self, flash: &Flash<'_>, list: Handle<List>) -> Vec<DieId> {
+        let mut met = Vec::new();
+        let unknown = self.blocks.unknown_dead_dies(flash);
+        let mut commands = Commands::of(flash.backend, list);
+        while let Some((handle, command)) = commands.next(flash.backend) {
+            let array = &self.blocks.layout.array;
+            let member = match command.op {
+                Op::Read => self.blocks.layout.member_at(flash.backend.slot(handle, 0).1.psn),
+                _ => command.target.superblock,
+            };
+            let die = array.die_of(member);
+            if unknown.contains(&die) && !met.contains(&die) {
+                met.push(die);
+            }
+        }
+        met
+    }
+
+    /// The drive learns of failed dies.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn meet_dead_dies(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, dies: Vec<DieId>) {
+        for die in dies {
+            self.blocks.note_dead_die(flash, die);
+        }
+        self.writer.store_parity(&mut self.blocks, flash);
+        (0..self.blocks.pools.len() as u32).for_each(|pool| self.start_gc(flash, owners, pool));
+    }
+
     /// Reads what the slots of a finished list that could not be read are rebuilt from. Returns false if there are none, or the list
     /// cannot be helped.
     pub(super) fn begin_rebuild(&mut self, flash: &mut Flash<'_>, list: Handle<List>) -> bool {
@@ -74,7 +107,8 @@ impl PageFtl {
         let read = Self::slots_read(flash, reads);
         flash.backend.release(reads);
         for LostSlot { at, psn, others } in slots {
-            let well = others.slots.iter().all(|other| read.get(other).is_some_and(|slot| !slot.lost));
+            let is_read = |psn: &Psn| read.get(psn).is_some_and(|slot| !slot.lost);
+            let well = others.slots.iter().all(|psn| is_read(psn) || flash.backend.media().is_tentative(*psn));
             if well {
                 flash.backend.mend(at);
                 self.blocks.check_rebuilt(flash.backend.media(), psn, &others);

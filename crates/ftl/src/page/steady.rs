@@ -199,7 +199,8 @@ impl PageConfig {
     /// The most mapping units of a pool.
     fn limit(&self, usable: u32) -> u32 {
         let streams = self.streams.count();
-        let reserve = Reserve { streams, shared_log: self.gc.shared_log, holds: Holds::Data };
+        let member_slots = self.layout.array.superblock_slots();
+        let reserve = Reserve { member_slots, streams, shared_log: self.gc.shared_log, holds: Holds::Data };
         reserve.limit(usable, self.geometry.superblock_slots())
     }
 

@@ -304,9 +304,9 @@ impl Victims {
         self.minima.decrement_in(group, superblock.get());
     }
 
-    /// True if collecting a pool would free at least one superblock; less garbage than that would only move.
-    pub(crate) fn is_worthwhile(&self, pool: u32) -> bool {
-        self.garbage[(pool - self.first_pool) as usize] >= u64::from(self.slots)
+    /// True if collecting a pool would free at least one superblock of so many slots; less garbage than that would only move.
+    pub(crate) fn is_worthwhile(&self, pool: u32, slots: u32) -> bool {
+        self.garbage[(pool - self.first_pool) as usize] >= u64::from(slots)
     }
 
     /// True if the policy asks how long ago mapping units were written.

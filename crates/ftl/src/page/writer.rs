@@ -204,8 +204,16 @@ impl Writer {
             Some(assembly) => {
                 blocks.cover(flash, assembly.command);
                 blocks.advance(pool, blocks.pools[pool as usize].queue.stream, assembly.end);
+                // A superblock that loses a member is closed between two rows.
+                let chosen = &mut blocks.pools[pool as usize];
+                chosen.queue.open.program = None;
+                let next = match chosen.open[chosen.queue.stream] {
+                    Some(_) => Some(self.add_program(blocks, mapping, flash, pool, false)),
+                    None => self.begin_program(blocks, mapping, flash, pool, false),
+                };
+                let Some(assembly) = next else { return false };
                 owners.charge(unit.owner);
-                self.add_program(blocks, mapping, flash, pool, false)
+                assembly
             }
             None => {
                 let Some(assembly) = self.begin_program(blocks, mapping, flash, pool, false) else { return false };
@@ -491,7 +499,9 @@ impl Writer {
     pub(super) fn wants_block(&self, blocks: &BlockManager, group: u32) -> bool {
         let Some(pages) = blocks.pools.get((blocks.groups + group) as usize) else { return false };
         let waits = !pages.queue.waiting.is_empty() || self.unplaced.last().is_some_and(|pages| !pages.is_empty());
-        waits && pages.usable < pages.quota && pages.free.is_empty()
+        let slots = blocks.layout.shape.superblock_slots();
+        let is_full = pages.missing_slots > 0 && !pages.has_room(slots);
+        waits && pages.lacks(slots) && (is_full || pages.free.is_empty())
     }
 
     /// A stream that writes so little that its open superblock lags, and has no program under assembly. Its superblock is

@@ -367,8 +367,12 @@ fn slc_cache(of: &SlcCacheSummary) -> String {
 
 /// The reads that parity has helped, and those it has not.
 fn parity(of: &ParitySummary) -> String {
-    let ParitySummary { rebuilt, lost } = of;
-    format!("parity: {rebuilt} uncorrectable reads of mapping units rebuilt, {lost} lost")
+    let ParitySummary { rebuilt, lost, superblocks, waiting } = of;
+    let moved = match superblocks + waiting {
+        0 => String::new(),
+        _ => format!("; superblocks of failed dies moved: {superblocks}, {waiting} wait"),
+    };
+    format!("parity: {rebuilt} uncorrectable reads of mapping units rebuilt, {lost} lost{moved}")
 }
 
 /// The superblocks that were refreshed, and why.

@@ -33,6 +33,11 @@ pub enum Question {
         /// How many fail.
         count: u64,
     },
+    /// Lets a die fail as a whole.
+    FailDie {
+        /// Its number.
+        die: u32,
+    },
     /// Writes what the flash holds into a file.
     Snapshot {
         /// The file, as the server sees it.
@@ -92,6 +97,7 @@ impl TryFrom<Question> for Command {
                 };
                 Self::Fault(Fault { operation, after, count })
             }
+            Question::FailDie { die } => Self::FailDie(die),
             Question::Snapshot { path, force } => Self::Snapshot { path, force },
         })
     }
@@ -109,6 +115,7 @@ impl From<Result<Reply, Refused>> for Answer {
             }
             Ok(Reply::Pace(pace)) => done(format!("the pace is {pace}")),
             Ok(Reply::Fault(fault)) => done(fault.to_string()),
+            Ok(Reply::DieFailed(die)) => done(format!("die {die} has failed")),
             Ok(Reply::Snapshot(notes)) => Self::Done { message: "the snapshot is written".to_owned(), notes },
             Err(refused) => Self::Refused { message: refused.to_string() },
         }

@@ -28,6 +28,8 @@ pub enum Command {
     SetPace(Pace),
     /// Lets operations of the flash fail.
     Fault(Fault),
+    /// Lets a die fail as a whole.
+    FailDie(u32),
     /// Writes what the flash holds into a file, for `--load-snapshot`. Simulated time stands still meanwhile.
     Snapshot {
         /// The file.
@@ -52,6 +54,8 @@ pub enum Reply {
     Pace(Pace),
     /// The fault is planned.
     Fault(Fault),
+    /// The die has failed.
+    DieFailed(u32),
     /// The snapshot has its name; notes say what it replaced.
     Snapshot(Vec<String>),
 }
@@ -63,6 +67,15 @@ pub enum Refused {
     Power(WrongPower),
     /// The snapshot cannot be written.
     Output(OutputError),
+    /// The drive has no such die.
+    NoSuchDie {
+        /// The number that was asked for.
+        die: u32,
+        /// The dies that it has.
+        dies: u32,
+    },
+    /// The drive could not rebuild the data of a die.
+    NoParity,
     /// The files of its flash have failed, and so it has no power.
     State(StateError),
     /// The drive is not served any more.
@@ -74,6 +87,12 @@ impl fmt::Display for Refused {
         match self {
             Self::Power(error) => error.fmt(f),
             Self::Output(error) => error.fmt(f),
+            Self::NoSuchDie { die, dies } => {
+                write!(f, "die {die} is none of the {dies} dies of the drive; use 0 to {}", dies - 1)
+            }
+            Self::NoParity => f.write_str(
+                "without parity nothing would be left of the data in the die; serve a drive with `ftl.parity = true`",
+            ),
             Self::State(error) => error.fmt(f),
             Self::Stopped => f.write_str("the drive is not served any more; start `flashloom serve` again"),
         }

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use base::units::DieId;
 use flash::nand::Failing;
 
+use super::command::Refused;
 use super::core::Core;
 
 /// Operations of the flash that will fail: the next ones of a kind.
@@ -34,5 +36,19 @@ impl Core {
             faults.fail_soon(fault.operation, fault.after + number);
         }
         self.tally.faults += fault.count;
+    }
+
+    /// Lets a die of the main array fail as a whole, for good. Returns its number.
+    pub(super) fn fail_die(&mut self, die: u32) -> Result<u32, Refused> {
+        let dies = self.drive.geometry().die_count();
+        if die >= dies {
+            return Err(Refused::NoSuchDie { die, dies });
+        }
+        if !self.drive.resolved().spec.ftl.parity {
+            return Err(Refused::NoParity);
+        }
+        self.drive.media_mut().fail_die(DieId::new(die));
+        self.tally.faults += 1;
+        Ok(die)
     }
 }

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 
 use base::units::{Lba, Sectors, Span, Time};
 use flash::nand::Bytes512;
-use ssd::{DiscardSpec, Spec, Ssd};
+use ssd::{DiscardSpec, Drive, Spec, Ssd};
 use study::catalogue::Device;
 
 use super::*;
@@ -202,4 +202,24 @@ fn a_planned_fault_fails_one_operation() {
     bench.write(8, 3, 4, false);
     bench.drain();
     assert_eq!((bench.byte(8), bench.core.status().bad_blocks), (3, 1));
+}
+
+#[test]
+fn a_die_fails_and_nothing_is_lost() {
+    let text = "name = \"striped\"\n\
+        flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16, controllers = \"none\" }\n\
+        ftl = { map-unit = \"2KiB\", over-provisioning = \"70%\", superblock-dies = 4, parity = true }\n";
+    let device = Device::parse(text.to_owned()).unwrap_or_else(|faults| panic!("{faults}"));
+    let mut bench = Bench::new(Core::new(Box::new(Ssd::new(&device.resolved, 1)), OnCut::End));
+    (0..64).for_each(|n| {
+        assert_eq!(bench.alone(Operation::Write { data: vec![n as u8; 2048], fua: false }, 4 * n, 4), Ok(Vec::new()))
+    });
+    let refused = bench.core.fail_die(4).expect_err("there are four");
+    assert_eq!(refused.to_string(), "die 4 is none of the 4 dies of the drive; use 0 to 3");
+    assert!(matches!(bench.core.fail_die(1), Ok(1)));
+    (0..64).for_each(|n| assert_eq!(u64::from(bench.byte(4 * n)), n));
+    let parity = bench.core.drive().counters().parity.expect("parity");
+    assert!(parity.rebuilt > 0 && parity.lost == 0 && parity.rebuilt_superblocks > 0, "{parity:?}");
+    let refused = core("", OnCut::End).fail_die(0).expect_err("nothing would rebuild the data");
+    assert!(refused.to_string().contains("without parity"), "{refused}");
 }

@@ -239,6 +239,7 @@ impl Server {
                 self.core.plan(fault);
                 Reply::Fault(fault)
             }
+            Command::FailDie(die) => Reply::DieFailed(self.core.fail_die(die)?),
             Command::Snapshot { path, force } => {
                 let saved = self.snapshot(&path, force);
                 // No simulated time passes meanwhile.

@@ -39,6 +39,7 @@ const SLC: u8 = 8;
 const NUMBER: u32 = 4;
 
 const BAD: u8 = 1;
+const DEAD: u8 = 2;
 
 /// A checksum of content. Never zero, which stands for no content.
 pub(super) fn sum(content: &[u8]) -> u32 {
@@ -127,7 +128,7 @@ pub(super) fn slot(number: u32, record: &[u8]) -> Option<(SlotRecord, u32)> {
 pub(super) fn of_block(number: u32, block: BlockRecord) -> Record {
     let mut record = [0; BYTES];
     record[..4].copy_from_slice(&block.erases.to_le_bytes());
-    record[4] = if block.bad { BAD } else { 0 };
+    record[4] = if block.bad { BAD } else { 0 } | if block.dead { DEAD } else { 0 };
     record[8..16].copy_from_slice(&block.openings.to_le_bytes());
     record[16..20].copy_from_slice(&block.slc_erases.to_le_bytes());
     seal(Of::Block, number, record)
@@ -135,9 +136,10 @@ pub(super) fn of_block(number: u32, block: BlockRecord) -> Record {
 
 /// The block of a record; `None` if it is damaged.
 pub(super) fn block(number: u32, record: &[u8]) -> Option<BlockRecord> {
-    let is_ours = is_whole(Of::Block, number, record) && record[4] <= BAD;
+    let is_ours = is_whole(Of::Block, number, record) && record[4] <= (BAD | DEAD);
     let (erases, slc_erases) = (small(record, 0), small(record, 16));
-    let block = BlockRecord { erases, slc_erases, bad: record[4] & BAD != 0, openings: word(record, 8) };
+    let [bad, dead] = [BAD, DEAD].map(|flag| record[4] & flag != 0);
+    let block = BlockRecord { erases, slc_erases, bad, dead, openings: word(record, 8) };
     is_ours.then_some(block)
 }
 
@@ -174,8 +176,8 @@ mod tests {
         }
 
         #[test]
-        fn a_record_keeps_its_block(number in any::<u32>(), [erases, slc_erases] in any::<[u32; 2]>(), bad in any::<bool>(), openings in any::<u64>(), bit in 0..256_usize) {
-            let of = BlockRecord { erases, slc_erases, bad, openings };
+        fn a_record_keeps_its_block(number in any::<u32>(), [erases, slc_erases] in any::<[u32; 2]>(), [bad, dead] in any::<[bool; 2]>(), openings in any::<u64>(), bit in 0..256_usize) {
+            let of = BlockRecord { erases, slc_erases, bad, dead, openings };
             let mut record = of_block(number, of);
             prop_assert_eq!(block(number, &record), Some(of));
             prop_assert_eq!(slot(number, &record), None, "no record of a slot");

@@ -3,7 +3,7 @@
 use base::fault::Faults;
 use base::units::SECTOR;
 use flash::backend::Order;
-use flash::nand::Geometry;
+use flash::nand::{DieFailure, Geometry};
 use ftl::{DiscardSpec, Site};
 
 use super::Spec;
@@ -36,6 +36,25 @@ impl Spec {
         if self.ftl.discard != DiscardSpec::default() && !self.ftl.kind.family().records_discards() {
             let message = "this FTL keeps no record of discards on flash";
             faults.add("ftl.discard", message, "leave it out, or set ftl.kind = \"page\"");
+        }
+    }
+
+    /// Checks that the drive has the dies that fail, and rebuilds their data.
+    pub(super) fn check_die_failures(&self, geometry: &Geometry, faults: &mut Faults) {
+        let path = "flash.faults.dies";
+        let dies = geometry.die_count();
+        for DieFailure { die, .. } in &self.flash.faults.dies {
+            if *die >= dies {
+                faults.add(path, format!("die {die} is none of the {dies} dies"), format!("use 0 to {}", dies - 1));
+            }
+        }
+        if !self.flash.faults.dies.is_empty() && !self.ftl.parity {
+            let message = "needs ftl.parity: without it nothing is left of the data in a failed die";
+            faults.add(
+                path,
+                message,
+                "leave it out, or set ftl.superblock-dies = 4 and ftl.parity = true, for example",
+            );
         }
     }
 
@@ -257,5 +276,21 @@ mod tests {
         }
         let long = format!("name = '{}'\nflash = {{ part = 'dirik-2009', {SMALL} }}\n", "x".repeat(201));
         assert!(faults(&long)[0].starts_with("name: has 201 characters"), "{:?}", faults(&long));
+    }
+
+    #[test]
+    fn dies_that_fail_exist_and_need_parity() {
+        let with = |die: u32, ftl: &str| {
+            faults(&format!(
+                "name = 'l'\nflash = {{ part = 'dirik-2009', pages = 16, planes = 1, blocks = 40, channels = 2, chips = 2, controllers = 'none', \
+                 faults = {{ dies = [{{ die = {die}, at = '1s' }}] }} }}\nftl = {{ over-provisioning = '70%'{ftl} }}"
+            ))
+        };
+        let parity = ", superblock-dies = 4, parity = true";
+        assert_eq!(with(3, parity), [""; 0]);
+        assert_eq!(with(4, parity), ["flash.faults.dies: die 4 is none of the 4 dies; use 0 to 3"]);
+        let needs = "flash.faults.dies: needs ftl.parity: without it nothing is left of the data in a failed die; \
+                     leave it out, or set ftl.superblock-dies = 4 and ftl.parity = true, for example";
+        assert_eq!(with(0, ""), [needs]);
     }
 }

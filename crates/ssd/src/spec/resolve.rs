@@ -124,6 +124,7 @@ impl Spec {
         let site = self.site(&part);
         let Some(geometry) = family.geometry(&site, &mut faults) else { return Err(faults.0) };
         self.check_against(&geometry, part.timing.one_shot, &mut faults);
+        self.check_die_failures(&geometry, &mut faults);
         if !faults.0.is_empty() {
             return Err(faults.0);
         }

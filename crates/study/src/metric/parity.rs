@@ -4,7 +4,7 @@ use super::dimension::Dimension;
 use crate::summary::ParitySummary;
 
 /// The names.
-pub(super) const NAMES: [&str; 2] = ["rebuilt", "lost"];
+pub(super) const NAMES: [&str; 4] = ["rebuilt", "lost", "superblocks", "waiting"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct ParityStat(&'static str);
@@ -20,6 +20,12 @@ impl ParityStat {
     }
 
     pub(super) fn of(&self, of: &ParitySummary) -> f64 {
-        (if self.0 == "rebuilt" { of.rebuilt } else { of.lost }) as f64
+        let count = match self.0 {
+            "rebuilt" => of.rebuilt,
+            "lost" => of.lost,
+            "superblocks" => of.superblocks,
+            _ => of.waiting,
+        };
+        count as f64
     }
 }

@@ -11,11 +11,15 @@ pub struct ParitySummary {
     pub rebuilt: u64,
     /// Uncorrectable reads of mapping units that could not be rebuilt.
     pub lost: u64,
+    /// Superblocks moved because one of their dies had failed.
+    pub superblocks: u64,
+    /// Superblocks that wait for that at the end.
+    pub waiting: u64,
 }
 
 impl ParitySummary {
     pub(super) const fn new(counters: &ParityCounters) -> Self {
-        let ParityCounters { rebuilt, lost } = *counters;
-        Self { rebuilt, lost }
+        let ParityCounters { rebuilt, lost, rebuilt_superblocks, waiting_superblocks } = *counters;
+        Self { rebuilt, lost, superblocks: rebuilt_superblocks, waiting: waiting_superblocks }
     }
 }

@@ -3,10 +3,15 @@
 //! fail as well.
 
 use base::engine::Rng;
+use base::units::{DieId, Span};
 use flash::nand::Faults;
 use ssd::Drive;
 
 use super::{Trial, Work, script};
+use crate::Host;
+
+/// The over-provisioning of the settings whose drives can do without a die.
+const ROOMY: f64 = 0.8;
 
 pub(super) fn program_failures(trial: &Trial<'_>) -> Work {
     each(trial, |faults, nth| faults.fail_program(nth))
@@ -48,6 +53,57 @@ pub(super) fn read_failures(trial: &Trial<'_>) -> Work {
         work += Work { failures: 1, ..Work::of(&host) };
     }
     assert!(rebuilt > 0, "no read failed: the check proves nothing");
+    work
+}
+
+/// A die of a drive with parity fails in the middle of random requests, in half of the cases with a power cut behind it. No data is
+/// lost, and if superblocks can go on without the die, none keeps data there.
+pub(super) fn die_failures(trial: &Trial<'_>) -> Work {
+    let mut work = Work::default();
+    if !trial.resolved.ftl.parity {
+        return work;
+    }
+    // Without space for all data in the other dies a drive becomes read-only, and leaves data where it is.
+    let roomy = trial.resolved.ftl.over_provisioning.is_some_and(|share| share.get() >= ROOMY);
+    let mut rebuilt = 0;
+    for nth in 0..trial.effort.failures {
+        let seed = trial.seed ^ nth << 32;
+        let mut rng = Rng::stream(seed, "conformance.dies");
+        let mut host = if rng.chance(0.5) { trial.filled() } else { trial.host() }.that_may_wear_out(!roomy);
+        let script = script::random(seed, trial.capacity(), trial.effort.cut_requests * 3);
+        let (before, after) = script.split_at(rng.below(script.len() as u64) as usize);
+        let (after, last) = after.split_at(after.len() / 2);
+        script::play(&mut host, before);
+        let die = DieId::new(rng.below(u64::from(host.ssd().geometry().die_count())) as u32);
+        host.ssd_mut().media_mut().fail_die(die);
+        script::play(&mut host, after);
+        let moved = |host: &Host| {
+            let parity = host.ssd().counters().parity.expect("parity counts");
+            parity.rebuilt_superblocks + parity.waiting_superblocks
+        };
+        while moved(&host) == 0 && host.step() {}
+        // A power cut costs a stripe with data in the failed die its parity in RAM: all of it is programmed meanwhile.
+        let until = host.ssd().now() + Span::from_ms(60);
+        while host.ssd().next_event().is_some_and(|at| at < until) {
+            host.step();
+        }
+        let cuts = moved(&host) > 0 && rng.chance(0.5);
+        if cuts {
+            host.cut();
+        }
+        script::play(&mut host, last);
+        host.run_until_idle();
+        host.audit();
+        let counters = host.ssd().counters();
+        let parity = counters.parity.expect("parity counts");
+        assert_eq!((parity.lost, counters.unreadable_copies), (0, 0), "reads not rebuilt, and copies of them: {die}");
+        if roomy {
+            assert_eq!(parity.waiting_superblocks, 0, "superblocks that keep data in {die}, which has failed");
+        }
+        rebuilt += parity.rebuilt;
+        work += Work { cuts: u64::from(cuts), failures: 1, ..Work::of(&host) };
+    }
+    assert!(rebuilt > 0, "nothing was read in a failed die: the check proves nothing");
     work
 }
 

@@ -21,6 +21,8 @@ fn kinds() -> Vec<(&'static str, FaultSpec)> {
         uncorrectable_reads: _,
         initial_bad_blocks: _,
         wear_out: _,
+        // Dies fail while requests come: the check of die failures has them.
+        dies: _,
     } = FaultSpec::default();
     let none = FaultSpec::default;
     let share = Ratio::new;
@@ -40,7 +42,7 @@ fn kinds() -> Vec<(&'static str, FaultSpec)> {
                 erase_failures: share(0.1),
                 uncorrectable_reads: share(0.01),
                 initial_bad_blocks: share(0.03),
-                wear_out: false,
+                ..none()
             },
         ),
     ]

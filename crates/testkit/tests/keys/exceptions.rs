@@ -197,6 +197,8 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     on("flash.custom-part.timing.cache_program_copy", FULL_LISTS, SPREAD),
     on("flash.custom-part.features.cache_program", &["page, parity*"], SPREAD),
     on("flash.custom-part.timing.cache_program_copy", &["page, parity*"], SPREAD),
+    on("ftl.placement", &["page, parity and*"], "its dies form one group"),
+    on("ftl.rebuild-rate", &["page, parity in*"], "no die fails"),
     on("ftl.placement(page-round-robin).order", &["page, parity*"], "its two groups of dies have one order"),
     on("flash.custom-part.features.cache_program", &["page, queues"], HELD),
     on("flash.custom-part.timing.cache_program_copy", &["page, queues"], HELD),

@@ -40,6 +40,8 @@ pub struct BlockRecord {
     pub slc_erases: u32,
     /// The block is bad.
     pub bad: bool,
+    /// Its die has failed as a whole.
+    pub dead: bool,
     /// Openings of all blocks before this record was made.
     pub openings: u64,
 }
@@ -167,6 +169,10 @@ impl Media {
         (state.erases, state.slc_erases) = (record.erases, record.slc_erases);
         self.bad = self.bad + u64::from(record.bad) - u64::from(before);
         self.births = self.births.max(record.openings);
+        let die = self.geometry.die_of(self.geometry.superblock_of(block));
+        if record.dead && !self.dead_dies.contains(&die) {
+            self.dead_dies.push(die);
+        }
     }
 
     /// Restores a slot. False if its block has been erased since, and the slot is empty.
@@ -257,10 +263,10 @@ impl Media {
     }
 
     fn block_records(&self, superblock: SuperblockId) -> impl Iterator<Item = BlockRecord> + '_ {
-        let openings = self.births;
+        let (openings, dead) = (self.births, self.is_dead(superblock));
         let record = move |block: &super::Block| {
             let super::Block { erases, slc_erases, bad, .. } = *block;
-            BlockRecord { erases, slc_erases, bad, openings }
+            BlockRecord { erases, slc_erases, bad, dead, openings }
         };
         self.planes(superblock).iter().map(record)
     }

@@ -234,6 +234,7 @@ impl Media {
     /// The data of a slot has turned out to be uncorrectable.
     #[cold]
     pub fn lose(&mut self, psn: Psn) {
+        self.tentative.remove(&psn.get());
         if self.unreadable.insert(psn.get()) {
             self.store_change(psn, 1);
         }

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+use base::units::Psn;
+
 use super::{Contents, Media, Mode, Stream, Target};
 use crate::nand::Spare;
 
@@ -12,9 +14,29 @@ impl Media {
         self.unreadable_copies
     }
 
-    /// So many of the slots programmed with unreadable data are made again: they count no longer.
-    pub const fn withdraw_unreadable_copies(&mut self, slots: u64) {
-        self.unreadable_copies -= slots;
+    /// True if a slot was programmed with data that could not be read, and no FTL has said that it stays so. An FTL that makes such
+    /// programs again ignores the slot when it mounts.
+    #[must_use]
+    pub fn is_tentative(&self, psn: Psn) -> bool {
+        !self.tentative.is_empty() && self.tentative.contains_key(&psn.get())
+    }
+
+    /// A slot that was programmed with unreadable data is made again elsewhere: it is no copy of unreadable data.
+    pub fn make_again(&mut self, psn: Psn) {
+        if let Some(again) = self.tentative.get_mut(&psn.get()) {
+            self.unreadable_copies -= u64::from(!std::mem::replace(again, true));
+        }
+    }
+
+    /// The same for all slots of which the FTL had said nothing when the power was cut.
+    pub fn make_all_again(&mut self) {
+        let new = self.tentative.values_mut().filter_map(|again| (!std::mem::replace(again, true)).then_some(1));
+        self.unreadable_copies -= new.sum::<u64>();
+    }
+
+    /// The data of a slot stays lost: there is nothing to make it from again.
+    pub fn keep_lost(&mut self, psn: Psn) {
+        self.tentative.remove(&psn.get());
     }
 
     /// Programs pages from `target` on. `spare_of(i)` returns the spare area of the i-th of `count` slots, and
@@ -119,7 +141,7 @@ impl Media {
         }
         block.next_page = page + 1;
         self.births += u64::from(opens);
-        let well = !self.faults.program_fails();
+        let well = !self.faults.program_fails() && !self.is_dead(target.superblock);
         let Range { start, end } = range;
         self.note_program(self.geometry.slot(target.superblock, target.offset + start));
         for i in start..end {
@@ -129,6 +151,9 @@ impl Media {
             if lost {
                 self.unreadable.insert(psn.get());
                 self.unreadable_copies += u64::from(well);
+                if well {
+                    self.tentative.insert(psn.get(), false);
+                }
             }
         }
         if well && spare_of(start as usize).0 == Spare::Empty {

@@ -7,10 +7,12 @@
 
 mod cells;
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io::{self, Read, Write};
 use std::sync::Arc;
+
+use base::units::BlockId;
 
 use super::writes::Writes;
 use super::{Backing, Block, CellState, Content, Images, Media, Mode, SlcMode, Spares, Stream};
@@ -208,9 +210,10 @@ const HEAD: u32 = 2;
 /// A flag beside the stream: the block is in SLC mode.
 const SLC: u8 = 2;
 
-/// Flags of one byte: the block is bad, and a program failed in it.
+/// Flags of one byte: the block is bad, a program failed in it, and its die has failed as a whole.
 const BAD: u8 = 1;
 const FAILING: u8 = 2;
+const DEAD: u8 = 4;
 
 /// How a snapshot stores the payload of a block: derived from the spare areas, or as data.
 const DERIVED: u8 = 0;
@@ -235,13 +238,15 @@ impl Media {
         dimensions(&self.geometry).into_iter().try_for_each(|n| sink.small(n))?;
         sink.small(self.kind.bytes() as u32)?;
         sink.word(self.births)?;
-        for block in &self.blocks {
+        for (id, block) in (0..).map(BlockId::new).zip(&self.blocks) {
             sink.word(block.opened)?;
             sink.small(block.next_page)?;
             sink.small(block.erases)?;
             sink.small(block.slc_erases)?;
             let slc = if block.mode == Mode::Slc { SLC } else { 0 };
-            let broken = if block.bad { BAD } else { 0 } | if block.failing { FAILING } else { 0 };
+            let dead = self.is_dead(self.geometry.superblock_of(id));
+            let flags = [(block.bad, BAD), (block.failing, FAILING), (dead, DEAD)];
+            let broken = flags.iter().filter(|(is_set, _)| *is_set).fold(0, |all, (_, flag)| all | flag);
             sink.put(&[block.stream.byte() | slc, broken])?;
         }
         write_numbers(self.spares.words(), &mut |bytes| sink.put(bytes))?;
@@ -305,7 +310,13 @@ impl Media {
             return Err(SnapshotError::Sector { found: held, expected });
         }
         let births = tap.word()?;
-        let blocks = (0..geometry.block_count()).map(|_| block(&mut tap, &geometry)).collect::<Result<Vec<_>, _>>()?;
+        let (mut blocks, mut dead_dies) = (Vec::with_capacity(geometry.block_count() as usize), Vec::new());
+        for id in (0..geometry.block_count()).map(BlockId::new) {
+            let (block, is_dead) = block(&mut tap, &geometry)?;
+            blocks.push(block);
+            dead_dies.extend(is_dead.then(|| geometry.die_of(geometry.superblock_of(id))));
+        }
+        dead_dies.dedup();
         let mut spares = Spares::new(&geometry);
         let mut writes = Writes::new(&geometry, kind);
         let mut slot = 0;
@@ -348,7 +359,9 @@ impl Media {
             backing: Backing::default(),
             images,
             unreadable,
+            tentative: BTreeMap::new(),
             unreadable_copies: 0,
+            dead_dies,
             faults,
             cells,
             births,
@@ -361,17 +374,18 @@ impl Media {
     }
 }
 
-fn block<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Block, SnapshotError> {
+/// A block, and whether its die has failed as a whole.
+fn block<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<(Block, bool), SnapshotError> {
     let (order, next_page, erases, slc_erases) = (tap.word()?, tap.small()?, tap.small()?, tap.small()?);
     let mut flags = [0; 2];
     tap.get(&mut flags)?;
     let mode = if flags[0] & SLC == 0 { Mode::Full } else { Mode::Slc };
     let stream = Stream::of_byte(flags[0] & !SLC).ok_or(SnapshotError::Damaged)?;
-    if flags[1] > (BAD | FAILING) || next_page > geometry.pages || slc_erases > erases {
+    if flags[1] > (BAD | FAILING | DEAD) || next_page > geometry.pages || slc_erases > erases {
         return Err(SnapshotError::Damaged);
     }
-    let (bad, failing) = (flags[1] & BAD != 0, flags[1] & FAILING != 0);
-    Ok(Block { opened: order, stream, mode, next_page, erases, slc_erases, bad, failing, sparse: false })
+    let [bad, failing, dead] = [BAD, FAILING, DEAD].map(|flag| flags[1] & flag != 0);
+    Ok((Block { opened: order, stream, mode, next_page, erases, slc_erases, bad, failing, sparse: false }, dead))
 }
 
 fn payload<R: Read>(

@@ -9,17 +9,29 @@ use super::table::State;
 impl BlockManager {
     /// Checks that every superblock has one use, and that a failing one waits only to be emptied.
     pub(in crate::page) fn check_superblocks(&self, media: &Media) {
-        let mut usable = vec![0; self.pools.len()];
+        let (mut usable, mut missing_slots) = (vec![0; self.pools.len()], vec![0; self.pools.len()]);
         let mut free = 0;
         for superblock in (0..self.layout.shape.superblock_count()).map(SuperblockId::new) {
             let (state, pool) = (self.table.state(superblock), self.pool_of(superblock));
             let known = self.victims[self.kind_in(pool)].valid(superblock);
-            let expected = (state == State::Closed).then(|| self.table.valid(superblock));
+            let expected = (state == State::Closed).then(|| self.occupied(superblock));
             assert_eq!(known, expected, "valid units of {superblock}, as the choice of victims knows them");
             usable[pool as usize] += u32::from(state != State::Bad);
+            if state != State::Bad {
+                missing_slots[pool as usize] += self.missing_slots(superblock);
+                let missing = self.layout.missing(media, superblock);
+                assert_eq!(self.table.missing(superblock), missing, "the member that {superblock} goes on without");
+            }
             free += u64::from(state == State::Free);
+            let in_dead_die = || self.layout.present(media, superblock).any(|member| self.knows_as_dead(member));
+            if state == State::Closed && !self.table.is_failing(superblock) && in_dead_die() {
+                let waits = self.dead_dies.waits(superblock);
+                assert!(waits, "{superblock} keeps its data in a failed die");
+            }
             if self.table.is_failing(superblock) {
-                let takes_data = matches!(state, State::Free | State::Open | State::Erasing);
+                // It goes on without the member.
+                let shrinks = state == State::Erasing && self.shrinks(superblock);
+                let takes_data = matches!(state, State::Free | State::Open | State::Erasing) && !shrinks;
                 assert!(!takes_data, "a program failed in {superblock}, and it is {state:?}");
                 let waits = self.pools[pool as usize].gc.failing.contains(&superblock);
                 assert!(state != State::Closed || waits, "a program failed in {superblock}, which nobody empties");
@@ -27,6 +39,7 @@ impl BlockManager {
         }
         for (i, pool) in self.pools.iter().enumerate() {
             assert_eq!(pool.usable, usable[i], "superblocks of pool {i} that are not bad");
+            assert_eq!(pool.missing_slots, missing_slots[i], "slots that superblocks of pool {i} lack");
             for (erases, superblock) in pool.free.entries() {
                 assert_eq!(self.table.state(superblock), State::Free, "state of {superblock}, which is free");
                 assert!(self.layout.is_erased(media, superblock), "{superblock} is free, and not erased");

@@ -28,12 +28,13 @@ impl BlockManager {
             return;
         }
         let cause = gc.victims.remove(i).cause;
-        if self.table.is_failing(superblock) && !self.planted.is(Sabotage::RetiredFreed) {
+        let failing = self.table.is_failing(superblock) && !self.planted.is(Sabotage::RetiredFreed);
+        if failing && !self.begin_erase_of_failing(flash.backend.media(), superblock) {
             return self.retire(flash, pool, superblock);
         }
-        gc.erases += 1;
+        self.pools[pool as usize].gc.erases += 1;
         self.table.set_state(superblock, State::Erasing);
-        self.erase_member(flash, self.layout.first_member(superblock), cause);
+        self.erase_member(flash, self.layout.first_member(flash.backend.media(), superblock), cause);
     }
 
     pub(super) fn erase_member(&self, flash: &mut Flash<'_>, member: SuperblockId, cause: Cause) {
@@ -48,7 +49,9 @@ impl BlockManager {
         }
         self.table.set_state(superblock, State::Bad);
         self.note_gone(pool, superblock);
+        let missing = self.missing_slots(superblock);
         self.pools[pool as usize].usable -= 1;
+        self.pools[pool as usize].missing_slots -= missing;
     }
 
     /// True if a copy or an erase of the pool is in progress, or an erase waits for a reader.

@@ -4,6 +4,7 @@ use base::units::SuperblockId;
 use flash::nand::{Media, Mode, Spare};
 
 use super::BlockManager;
+use crate::page::layout::Striping;
 use crate::sabotage::Sabotage;
 
 impl BlockManager {
@@ -69,7 +70,10 @@ impl BlockManager {
         }
         let row_slots = self.layout.array.row_slots();
         let mut written = 0;
-        for member in self.layout.members(superblock) {
+        for member in self.layout.present(media, superblock) {
+            if media.is_dead(member) {
+                return None;
+            }
             let end = if media.is_erased(member) { 0 } else { media.unwritten_from(member)? * row_slots };
             let mut held = (0..end).map(|offset| media.spare(self.layout.array.slot(member, offset)));
             if held.any(|spare| spare == Spare::Torn) {
@@ -78,6 +82,9 @@ impl BlockManager {
             written = written.max(end);
         }
         let next = written.next_multiple_of(self.program_slots()) * self.layout.data_units();
+        let skipped = |striping: &Striping| striping.skips(self.table.missing(superblock), next);
+        let skipped = self.layout.striping.as_deref().filter(|striping| skipped(striping));
+        let next = next + skipped.map_or(0, |striping| striping.unit.get());
         (next < self.layout.shape.superblock_slots()).then_some(next)
     }
 

@@ -81,13 +81,17 @@ impl BlockManager {
     pub(in crate::page) fn wake(&mut self, now: Time) {
         self.timers().for_each(|timer| timer.wake(now));
         self.wake_patrol(now);
+        self.dead_dies.wake(now);
     }
 
-    /// True if the time of an event has come: the drive may be idle, or a patrol read is due.
+    /// True if the time of an event has come: the drive may be idle, or a patrol read or the rebuild of a superblock is due.
     #[inline]
     pub(in crate::page) fn timer_is_due(&self) -> bool {
         let of_cache = self.slc_cache.as_ref().is_some_and(|cache| cache.idle_is_due());
-        of_cache || self.idle_collection.as_ref().is_some_and(IdleTimer::is_due) || self.patrol_is_due()
+        of_cache
+            || self.idle_collection.as_ref().is_some_and(IdleTimer::is_due)
+            || self.patrol_is_due()
+            || self.dead_dies.is_due()
     }
 
     /// True, once, if the drive has become idle.

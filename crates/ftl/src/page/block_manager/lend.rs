@@ -46,14 +46,14 @@ impl BlockManager {
         for superblock in chosen.into_iter().chain(unknown) {
             let group = self.layout.shape.group_of(superblock);
             let pool = (self.groups + group) as usize;
-            if self.pools[pool].usable < self.pools[pool].quota {
+            if self.pools[pool].lacks(self.layout.shape.superblock_slots()) {
                 self.table.set_map(superblock, true);
-                self.pools[pool].usable += 1;
-                self.pools[group as usize].usable -= u32::from(!self.planted.is(Sabotage::RoomCountedTwice));
+                self.move_usable(superblock, group, pool as u32);
+                self.pools[group as usize].usable += u32::from(self.planted.is(Sabotage::RoomCountedTwice));
             }
         }
         for group in 0..self.groups {
-            while self.pools[(self.groups + group) as usize].usable < self.pools[(self.groups + group) as usize].quota {
+            while self.pools[(self.groups + group) as usize].lacks(self.layout.shape.superblock_slots()) {
                 let before = self.pools[group as usize].usable;
                 self.hand_over(group);
                 if self.pools[group as usize].usable == before {
@@ -67,9 +67,8 @@ impl BlockManager {
     pub(in crate::page) fn hand_over(&mut self, group: u32) {
         let Some((superblock, erases)) = self.pools[group as usize].free.pop_with_wear() else { return };
         self.table.set_map(superblock, true);
-        self.pools[group as usize].usable -= 1;
+        self.move_usable(superblock, group, self.groups + group);
         let pool = &mut self.pools[(self.groups + group) as usize];
-        pool.usable += 1;
         pool.stuck = false;
         pool.free.push(superblock, erases);
     }
@@ -78,7 +77,7 @@ impl BlockManager {
     /// and the former more than `keep`. Returns true if it did.
     pub(in crate::page) fn lend_block(&mut self, group: u32, keep: u32) -> bool {
         let Some(pool) = self.pools.get(self.groups as usize + group as usize) else { return false };
-        let lacks = pool.usable < pool.quota && self.pools[group as usize].free.len() > keep;
+        let lacks = pool.lacks(self.layout.shape.superblock_slots()) && self.pools[group as usize].free.len() > keep;
         if lacks {
             self.hand_over(group);
         }
@@ -90,15 +89,13 @@ impl BlockManager {
     pub(in crate::page) fn take_back(&mut self, group: u32) -> bool {
         let (slots, program) = (self.layout.shape.superblock_slots(), self.program_slots());
         let Some(pages) = self.pools.get_mut((self.groups + group) as usize) else { return false };
-        if pages.free.len() < 2 || pages.reserve.limit(pages.usable - 1, slots) < pages.live + program {
+        if pages.free.len() < 2 || pages.limit_of(pages.usable - 1, slots) < pages.live + program {
             return false;
         }
         let Some((superblock, erases)) = pages.free.pop_with_wear() else { return false };
-        pages.usable -= 1;
+        self.move_usable(superblock, self.groups + group, group);
         self.table.set_map(superblock, false);
-        let data = &mut self.pools[group as usize];
-        data.usable += 1;
-        data.free.push(superblock, erases);
+        self.pools[group as usize].free.push(superblock, erases);
         true
     }
 
@@ -160,8 +157,9 @@ impl BlockManager {
         if self.pools[pages as usize].free.least_worn().is_some_and(&lags) {
             let rested = self.pools[pages as usize].free.pop_least_worn().expect("there is a least worn");
             let worn = self.pools[data as usize].free.pop_most_worn().expect("there is a most worn");
-            for (pool, superblock) in [(data, rested), (pages, worn)] {
+            for (from, pool, superblock) in [(pages, data, rested), (data, pages, worn)] {
                 self.table.set_map(superblock, pool == pages);
+                self.move_usable(superblock, from, pool);
                 self.pools[pool as usize].free.push(superblock, self.layout.erases(media, superblock));
             }
             return true;

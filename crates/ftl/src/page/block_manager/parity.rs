@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use base::engine::Handle;
 use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Class, Command, List, Op, Slot};
-use flash::nand::{Spare, Target};
+use flash::nand::{Media, Spare, Target};
 
 use super::BlockManager;
 use super::table::State;
@@ -98,35 +98,61 @@ impl Parity {
         self.complete.extend(number.map(|number| (superblock, number)));
         number.is_some()
     }
+}
 
-    /// A program of a superblock has failed: its last stripe has no parity.
-    pub(super) fn give_up(&mut self, superblock: SuperblockId) {
-        self.open.remove(&superblock);
-        self.complete.retain(|(other, _)| *other != superblock);
-    }
+/// The spare area of a slot of a program. That of a copy is that of its source.
+fn spare_of(slot: &Slot, media: &Media) -> Spare {
+    if slot.expected { Spare::Data { lpn: slot.lpn, version: slot.version } } else { media.spare(slot.psn) }
 }
 
 impl BlockManager {
-    /// Adds the slots of a program, which are known now, to the parity of its stripe.
+    /// Adds the slots of a program, which are known now, to the parity of its stripe. In a superblock in which a program has failed it is
+    /// the last of its stripe.
     pub(in crate::page) fn cover(&mut self, flash: &Flash<'_>, program: Handle<Command>) {
         let (Some(parity), Some(striping)) = (&mut self.parity, &self.layout.striping) else { return };
         let Target { superblock: member, offset } = flash.backend.command(program).target;
         let (number, first) = striping.unit.split(offset);
         let superblock = self.layout.superblock_of(member);
-        if self.table.is_failing(superblock) {
-            return;
-        }
         let stripe = parity.add(superblock, (number, striping.unit.get()), program);
         for (i, (_, slot)) in (first as usize..).zip(flash.backend.slots(program)) {
             if !slot.expected && self.planted.is(Sabotage::CopiesUncovered) {
                 continue;
             }
-            let media = flash.backend.media();
-            // The spare area of a copy is that of its source.
-            let known = Spare::Data { lpn: slot.lpn, version: slot.version };
-            let spare = if slot.expected { known } else { media.spare(slot.psn) };
-            stripe.content[i] = stripe.content[i].with(spare);
+            stripe.content[i] = stripe.content[i].with(spare_of(&slot, flash.backend.media()));
         }
+        if self.table.is_failing(superblock) {
+            parity.complete_early(superblock);
+        }
+    }
+
+    /// A program has failed: the parity of its stripe, if it is still in RAM, covers only what is on flash. The stripe ends with the
+    /// programs of it that are under way.
+    pub(in crate::page) fn withdraw(&mut self, flash: &Flash<'_>, superblock: SuperblockId, program: Handle<Command>) {
+        let assembles = self.is_under_assembly(flash, superblock);
+        let (Some(parity), Some(striping)) = (&mut self.parity, &self.layout.striping) else { return };
+        let Some(stripe) = parity.open.get_mut(&superblock) else { return };
+        let (media, command) = (flash.backend.media(), flash.backend.command(program));
+        let Target { superblock: member, offset } = command.target;
+        let (number, first) = striping.unit.split(offset);
+        if command.cause != Cause::Parity && stripe.number == number {
+            for (i, (_, slot)) in (0..).zip(flash.backend.slots(program)) {
+                let sum = &mut stripe.content[(first + i) as usize];
+                if !media.holds_data(self.layout.array.slot(member, offset + i)) {
+                    *sum = sum.with(spare_of(&slot, media));
+                }
+            }
+        }
+        if !assembles {
+            parity.complete_early(superblock);
+        }
+    }
+
+    /// True if a program of a superblock is under assembly.
+    fn is_under_assembly(&self, flash: &Flash<'_>, superblock: SuperblockId) -> bool {
+        let queue = &self.pools[self.pool_of(superblock) as usize].queue;
+        let target = |program| flash.backend.command(program).target.superblock;
+        let mut programs = queue.each_list().filter_map(|list| list.program);
+        programs.any(|assembly| self.layout.superblock_of(target(assembly.command)) == superblock)
     }
 
     /// The next program of a superblock begins at this offset: its stripe may be complete.
@@ -141,18 +167,36 @@ impl BlockManager {
     /// The list that programs the parity of a stripe, if any is complete.
     #[inline]
     pub(in crate::page) fn next_parity(&mut self, flash: &mut Flash<'_>) -> Option<Handle<List>> {
-        let (superblock, stripe) = self.parity.as_mut()?.complete.pop()?;
-        self.parity_of(flash, superblock, stripe)
+        while let Some((superblock, stripe)) = self.parity.as_mut()?.complete.pop() {
+            let list = self.parity_of(flash, superblock, stripe);
+            if list.is_some() {
+                return list;
+            }
+        }
+        None
     }
 
     #[inline(never)]
     fn parity_of(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, number: u32) -> Option<Handle<List>> {
         let stripe = self.parity.as_mut()?.open.remove(&superblock)?;
+        let (member, _) = self.place_of_parity(superblock, number)?;
+        // A stripe whose parity finds no place is moved with its superblock.
+        if flash.backend.media().is_failing(member) {
+            return None;
+        }
         let list = flash.backend.open_list(Class::Other, Kind::Parity as u32);
         // The programs of the first stripe run one after the other anyway.
         let before = if number > 0 { &stripe.programs[..] } else { &[] };
         self.program_parity(flash, list, (superblock, number), &stripe.content, before);
         Some(list)
+    }
+
+    /// The member that holds the parity of a stripe, and the offset there.
+    fn place_of_parity(&self, superblock: SuperblockId, stripe: u32) -> Option<(SuperblockId, u32)> {
+        let striping = self.layout.striping.as_ref()?;
+        let unit = striping.parity_unit(stripe, self.table.missing(superblock));
+        let psn = striping.slot(&self.layout.array, StripePlace { superblock, stripe, unit, slot: 0 });
+        Some(self.layout.array.locate(psn))
     }
 
     /// Adds the programs of the parity of a stripe to a list, behind other commands.
@@ -164,10 +208,9 @@ impl BlockManager {
         content: &[SlotParity],
         behind: &[Handle<Command>],
     ) {
-        let (Some(parity), Some(striping)) = (&mut self.parity, &self.layout.striping) else { return };
+        let Some((member, offset)) = self.place_of_parity(superblock, number) else { return };
+        let Some(parity) = &mut self.parity else { return };
         parity.stored.push((superblock, number));
-        let place = StripePlace { superblock, stripe: number, unit: striping.data_units.get(), slot: 0 };
-        let (member, offset) = self.layout.array.locate(striping.slot(&self.layout.array, place));
         let (pool, stream) = (self.pool_of(superblock), self.table.stream(superblock));
         let rows = self.layout.array.row_slots() * self.shape.one_shot;
         for (from, slots) in (offset..).step_by(rows as usize).zip(content.chunks(rows as usize)) {
@@ -193,7 +236,10 @@ impl BlockManager {
             return;
         }
         for superblock in (0..self.layout.shape.superblock_count()).map(SuperblockId::new) {
-            if self.table.state(superblock) == State::Closed && !self.table.is_failing(superblock) {
+            // What lies in a failed die is moved anyway.
+            let is_dead =
+                self.layout.present(flash.backend.media(), superblock).any(|of| flash.backend.media().is_dead(of));
+            if self.table.state(superblock) == State::Closed && !self.table.is_failing(superblock) && !is_dead {
                 self.complete_stripes_of(flash, superblock);
             }
         }
@@ -204,7 +250,7 @@ impl BlockManager {
         let mut slots = Slots::of(flash.backend, list);
         let mut lost = false;
         while let Some((_, slot)) = slots.next(flash.backend) {
-            lost |= slot.lost;
+            lost |= slot.lost && !flash.backend.media().is_tentative(slot.psn);
         }
         let mut commands = Commands::of(flash.backend, list);
         while let Some((_, command)) = commands.next(flash.backend) {
@@ -239,12 +285,14 @@ impl BlockManager {
         let is_data = |psn: &Psn| matches!(media.spare(*psn), Spare::Data { .. });
         let mut incomplete = Vec::new();
         for stripe in 0..array.superblock_slots() / striping.unit.get() {
-            let place = StripePlace { superblock, stripe, unit: striping.data_units.get(), slot: 0 };
+            let missing = self.table.missing(superblock);
+            let place = StripePlace { superblock, stripe, unit: striping.parity_unit(stripe, missing), slot: 0 };
             let parity = media.spare(slot_at(place));
             if matches!(parity, Spare::Data { .. }) {
                 continue;
             }
-            let units = (0..striping.data_units.get())
+            let units = striping
+                .units_of_data(stripe, missing)
                 .flat_map(|unit| (0..striping.unit.get()).map(move |slot| StripePlace { unit, slot, ..place }));
             let held: Vec<(u32, Psn)> =
                 units.map(|place| (place.slot, slot_at(place))).filter(|(_, psn)| is_data(psn)).collect();

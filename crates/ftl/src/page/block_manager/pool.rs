@@ -127,8 +127,12 @@ pub(in crate::page) struct Pool {
     pub(in crate::page) gates: Gates<SuperblockId>,
     /// Superblocks that are not bad.
     pub(in crate::page) usable: u32,
+    /// Slots that they lack because members are missing.
+    pub(in crate::page) missing_slots: u32,
     /// The usable superblocks that it should have: a pool of translation pages takes them from the data pool beside it.
     pub(in crate::page) quota: u32,
+    /// The slots that its translation pages need.
+    pub(in crate::page) needed: u32,
     pub(in crate::page) reserve: Reserve,
     /// Mapping units that are valid here or promised to the pool.
     pub(in crate::page) live: u32,
@@ -160,7 +164,9 @@ impl Pool {
             open: OpenSuperblocks::new(count),
             gates: Gates::default(),
             usable: 0,
+            missing_slots: 0,
             quota,
+            needed: 0,
             reserve,
             live: 0,
             in_flight: 0,
@@ -182,10 +188,23 @@ impl Pool {
             + sorted
     }
 
+    /// Free superblocks that the host leaves to copies beside one: [those of their streams](Self::kept_for_streams), and
+    /// [one more](Self::kept_for_missing) if only some superblocks lack members.
+    #[inline]
+    pub(in crate::page) fn kept_for_copies(&self) -> u32 {
+        self.kept_for_streams() + self.kept_for_missing()
+    }
+
+    /// One if some superblocks of the pool lack members and others do not: a victim may hold more than a free superblock takes.
+    #[inline]
+    pub(in crate::page) const fn kept_for_missing(&self) -> u32 {
+        (self.missing_slots > 0 && self.missing_slots < self.usable * self.reserve.member_slots) as u32
+    }
+
     /// Free superblocks that the host leaves to streams of copies without an open one, so that their copies need not join
     /// the last stream. The reserve has one for each.
     #[inline]
-    pub(in crate::page) fn kept_for_copies(&self) -> u32 {
+    pub(in crate::page) fn kept_for_streams(&self) -> u32 {
         if self.gc.sorted.is_empty() || self.gc.waives {
             return 0;
         }
@@ -223,13 +242,35 @@ impl Pool {
 
     /// The most mapping units that may live here while garbage collection still has room.
     pub(in crate::page) fn limit(&self, superblock_slots: u32) -> u32 {
-        if self.stuck { 0 } else { self.reserve.limit(self.usable, superblock_slots) }
+        if self.stuck { 0 } else { self.limit_of(self.usable, superblock_slots) }
+    }
+
+    /// The same with so many usable superblocks.
+    pub(in crate::page) fn limit_of(&self, usable: u32, superblock_slots: u32) -> u32 {
+        if self.missing_slots == 0 {
+            return self.reserve.limit(usable, superblock_slots);
+        }
+        let whole = self.reserve.limit(usable.saturating_sub(self.kept_for_missing()), superblock_slots);
+        // The reserve lacks members only if too few superblocks have them all.
+        let lacking = self.missing_slots / self.reserve.member_slots;
+        let kept = reserved(self.reserve.shared_log, self.reserve.streams) + self.kept_for_missing();
+        let of_reserve = kept.saturating_sub(usable.saturating_sub(lacking)) * self.reserve.member_slots;
+        (whole + of_reserve).saturating_sub(self.missing_slots)
+    }
+
+    /// True if a pool of translation pages has fewer superblocks than it should have, or too little room because members are missing.
+    #[inline]
+    pub(in crate::page) fn lacks(&self, superblock_slots: u32) -> bool {
+        let is_short = || self.limit_of(self.usable, superblock_slots) < self.needed;
+        self.usable < self.quota || (self.missing_slots > 0 && is_short())
     }
 }
 
 /// The superblocks of a pool that hold no live mapping units, so that garbage collection never runs dry.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::page) struct Reserve {
+    /// The slots that a superblock lacks if a member is missing.
+    pub(in crate::page) member_slots: u32,
     pub(in crate::page) streams: StreamCount,
     pub(in crate::page) shared_log: bool,
     pub(in crate::page) holds: Holds,
@@ -251,7 +292,8 @@ mod tests {
     #[test]
     fn a_pool_with_a_shared_log_keeps_a_superblock_less() {
         let streams = StreamCount::ONE;
-        let limit = |shared_log, holds, usable| Reserve { streams, shared_log, holds }.limit(usable, 8);
+        let limit =
+            |shared_log, holds, usable| Reserve { member_slots: 8, streams, shared_log, holds }.limit(usable, 8);
         assert_eq!([2, 3, 4].map(|usable| limit(false, Holds::Data, usable)), [0, 0, 8]);
         assert_eq!([2, 3, 4].map(|usable| limit(false, Holds::Pages, usable)), [0, 0, 8]);
         assert_eq!([2, 3, 4].map(|usable| limit(true, Holds::Data, usable)), [0, 8, 16]);
@@ -261,7 +303,7 @@ mod tests {
     #[test]
     fn a_pool_keeps_a_superblock_for_each_stream_and_one_to_copy_into() {
         let streams = StreamCount { host: 3, copies: 2 };
-        let reserve = Reserve { streams, shared_log: false, holds: Holds::Data };
+        let reserve = Reserve { member_slots: 8, streams, shared_log: false, holds: Holds::Data };
         assert_eq!([6, 7, 9].map(|usable| reserve.limit(usable, 8)), [0, 8, 24]);
     }
 
@@ -269,8 +311,8 @@ mod tests {
     fn each_stream_has_an_open_superblock_a_list_and_a_program_of_its_own() {
         let geometry = Geometry::new(1, 1, 1, 1, 1, 40, 4, 1, 8).expect("small");
         let streams = StreamCount { host: 3, copies: 2 };
-        let mut pool =
-            Pool::new(&geometry, DieId::new(0), true, 0, Reserve { streams, shared_log: false, holds: Holds::Data });
+        let reserve = Reserve { member_slots: 4, streams, shared_log: false, holds: Holds::Data };
+        let mut pool = Pool::new(&geometry, DieId::new(0), true, 0, reserve);
         let all = (0..3).map(Stream::host).chain((0..2).map(Stream::copies));
         for (i, stream) in all.clone().enumerate() {
             *pool.open(stream) = Some(Open { superblock: SuperblockId::new(i as u32), next: 0, mode: Mode::Full });

@@ -76,9 +76,9 @@ impl BlockManager {
     /// True if a slot could not be read before, and is rebuilt from the others of its stripe instead.
     #[inline]
     pub(in crate::page) fn is_rebuilt(&self, media: &Media, psn: Psn) -> bool {
+        let known = (self.rebuilds.are_any() && self.rebuilds.unreadable.contains(&psn)) || self.is_in_dead_die(psn);
         // A program that has failed since has taken the parity of an open stripe with it.
-        let can_be = || self.rebuilds.unreadable.contains(&psn) && self.others_of(media, psn).is_some();
-        self.rebuilds.are_any() && can_be()
+        known && self.others_of(media, psn).is_some()
     }
 
     /// Finds the reads of a list of programs that were uncorrectable, if there is parity to rebuild slots from.
@@ -103,7 +103,7 @@ impl BlockManager {
             }
             for (_, slot) in flash.backend.slots(handle).filter(|(_, slot)| slot.lost) {
                 if command.cause == Cause::Parity {
-                    lost.others = true;
+                    lost.others |= !flash.backend.media().is_tentative(slot.psn);
                 } else if let Some(to) = slot.forward {
                     self.note_unreadable(flash.backend.media(), slot.psn, to, &mut lost);
                 }
@@ -111,22 +111,29 @@ impl BlockManager {
         }
         self.rebuilds.targets.retain(|at| !lost.rebuilt.contains(at));
         lost.rebuilt.iter().for_each(|_| self.rebuilds.counters.note(!lost.others));
-        if !lost.again.is_empty() {
-            self.withdraw_copies(flash, list, &lost);
-        }
+        self.settle_copies(flash, list, &lost);
         lost
     }
 
-    /// Slots that are made again are no copies of unreadable data. A program that failed has copied nothing.
-    fn withdraw_copies(&self, flash: &mut Flash<'_>, list: Handle<List>, lost: &LostReads) {
-        let mut copies = 0;
+    /// Slots that were programmed with unreadable data are made again, or stay lost. Those that are made again are no copies of
+    /// unreadable data. A program that failed has copied nothing.
+    fn settle_copies(&self, flash: &mut Flash<'_>, list: Handle<List>, lost: &LostReads) {
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
-            if command.op != Op::Read && !command.failed {
-                copies += flash.backend.slots(handle).filter(|(at, _)| lost.is_again(*at)).count() as u64;
+            if command.op == Op::Read || command.failed {
+                continue;
+            }
+            let first = self.layout.array.slot(command.target.superblock, command.target.offset).get();
+            let slots = (first..).map(Psn::new).zip(flash.backend.slots(handle)).filter(|(_, (_, slot))| slot.lost);
+            let slots: Vec<(Psn, bool)> = slots.map(|(psn, (at, _))| (psn, lost.is_again(at))).collect();
+            for (psn, is_again) in slots {
+                if is_again {
+                    flash.backend.media_mut().make_again(psn);
+                } else {
+                    flash.backend.media_mut().keep_lost(psn);
+                }
             }
         }
-        flash.backend.media_mut().withdraw_unreadable_copies(copies);
     }
 
     /// A program could not read a slot. It is made again if the slot can be rebuilt.
@@ -185,15 +192,17 @@ impl BlockManager {
         let (parity, striping) = (self.parity.as_ref()?, self.layout.striping.as_ref()?);
         let place = striping.place(&self.layout.array, psn);
         let slot_of = |unit| striping.slot(&self.layout.array, StripePlace { unit, ..place });
-        let data_units = striping.data_units.get();
-        let with_parity = matches!(media.spare(slot_of(data_units)), Spare::Data { .. });
+        let missing = self.table.missing(place.superblock);
+        let parity_unit = striping.parity_unit(place.stripe, missing);
+        let with_parity = matches!(media.spare(slot_of(parity_unit)), Spare::Data { .. });
         if !with_parity && !parity.is_in_ram(place.superblock, place.stripe) {
             return None;
         }
-        let others = (0..data_units + u32::from(with_parity)).filter(|unit| *unit != place.unit).map(slot_of);
+        let units = striping.units_of_data(place.stripe, missing).chain(with_parity.then_some(parity_unit));
+        let others = units.filter(|unit| *unit != place.unit).map(slot_of);
         // Parity may cover a program that has failed since, but never one that a power cut has torn.
-        let is_failing = self.table.is_failing(place.superblock);
-        if is_failing && others.clone().any(|other| media.spare(other) == Spare::Torn) {
+        let has_failed = |other: Psn| !media.holds_data(other) && media.is_failing(self.layout.member_at(other));
+        if self.table.is_failing(place.superblock) && others.clone().any(has_failed) {
             return None;
         }
         // Padding holds nothing, and what is not programmed yet is in RAM.
@@ -221,7 +230,11 @@ impl BlockManager {
 
     /// Counters of parity since the power came on, if superblocks have it.
     pub(in crate::page) fn parity_counters(&self) -> Option<ParityCounters> {
-        self.parity.is_some().then_some(self.rebuilds.counters)
+        self.parity.is_some().then_some(ParityCounters {
+            rebuilt_superblocks: self.dead_dies.begun,
+            waiting_superblocks: self.dead_dies.waiting(),
+            ..self.rebuilds.counters
+        })
     }
 }
 
@@ -271,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_copy_counts_as_rebuilt_only_if_the_other_dies_could_be_read() {
-        assert_eq!(counters(false), ParityCounters { rebuilt: 1, lost: 0 });
-        assert_eq!(counters(true), ParityCounters { rebuilt: 0, lost: 1 });
+        assert_eq!(counters(false), ParityCounters { rebuilt: 1, ..ParityCounters::default() });
+        assert_eq!(counters(true), ParityCounters { lost: 1, ..ParityCounters::default() });
     }
 }

@@ -24,7 +24,7 @@ impl BlockManager {
     /// owes the pool of translation pages beside it a superblock, because one has failed, collects until it has two free.
     pub(in crate::page) fn starts_late(&self, pool: u32) -> bool {
         let beside = self.pools.get((self.groups + pool) as usize);
-        self.gc.start == 0 && beside.is_none_or(|pages| pages.usable >= pages.quota)
+        self.gc.start == 0 && beside.is_none_or(|pages| !pages.lacks(self.layout.shape.superblock_slots()))
     }
 
     /// True if so few superblocks of a pool are free that collection starts.
@@ -67,14 +67,14 @@ impl BlockManager {
     /// last counts, which takes copies of any class ([`crate::page::collector::sort`]).
     pub(in crate::page) fn copies_fit(&self, pool: u32, free: u32, more: u32) -> bool {
         let chosen = &self.pools[pool as usize];
-        let slots = self.layout.shape.superblock_slots();
         // A program of the host under assembly has its place.
         let taken =
             chosen.queue.open.program.filter(|_| self.gc.shared_log).map(|program| self.program_end(program.start));
-        let open = chosen.open[chosen.copies].map_or(0, |open| slots - taken.unwrap_or(open.next));
+        let open = chosen.open[chosen.copies];
+        let open = open.map_or(0, |open| self.room_behind(open.superblock, taken.unwrap_or(open.next)));
         let moving: u32 = chosen.gc.victims.iter().map(|victim| self.table.valid(victim.superblock)).sum();
         let program = self.program_slots();
-        (moving + more).div_ceil(program) * program <= open + free * slots
+        (moving + more).div_ceil(program) * program <= open + self.room_of_free(pool, free)
     }
 
     /// True if collection that starts at zero pads the next program of copies rather than take units of a victim that it

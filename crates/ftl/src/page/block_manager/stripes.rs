@@ -7,6 +7,7 @@
 use base::engine::Handle;
 use base::units::SuperblockId;
 use flash::backend::{Cause, Command};
+use flash::nand::Media;
 
 use super::BlockManager;
 use crate::port::Flash;
@@ -37,33 +38,67 @@ impl BlockManager {
         self.opening.set(superblock, command);
     }
 
-    /// The erase of a member of a superblock has ended; erases the others if it was the first. At the end of the last one, or of the
-    /// first one if it has failed, returns whether any has failed.
+    /// A superblock in which a program has failed is to be erased. Returns false if it is to be retired instead, because it cannot go on
+    /// without the member.
+    pub(super) fn begin_erase_of_failing(&mut self, media: &Media, superblock: SuperblockId) -> bool {
+        let failing = self.layout.present(media, superblock).filter(|member| media.is_failing(*member));
+        let lost: Vec<SuperblockId> = failing.collect();
+        let goes_on = lost.len() == 1 && self.can_miss(superblock);
+        if goes_on {
+            self.erasing.insert(superblock, StripedErase { left: 0, lost });
+        }
+        goes_on
+    }
+
+    /// True if a superblock that is being erased loses a member.
+    pub(super) fn shrinks(&self, superblock: SuperblockId) -> bool {
+        self.erasing.get(&superblock).is_some_and(|erase| !erase.lost.is_empty())
+    }
+
+    /// The erase of a member of a superblock has ended; erases the others if it was the first. At the end of the last one, returns
+    /// whether the superblock is out of use.
     pub(in crate::page) fn end_erase(
         &mut self,
         flash: &mut Flash<'_>,
         (member, cause): (SuperblockId, Cause),
         failed: bool,
     ) -> Option<bool> {
-        let others = self.layout.dies() - 1;
-        let superblock = self.layout.superblock_of(member);
-        if others == 0 || (failed && member == self.layout.first_member(superblock)) {
+        if self.layout.striping.is_none() {
             return Some(failed);
         }
-        if member == self.layout.first_member(superblock) {
-            self.erasing.insert(superblock, (others, false));
-            for other in self.layout.members(superblock).filter(|other| *other != member) {
+        let superblock = self.layout.superblock_of(member);
+        let media = flash.backend.media();
+        let others = self.layout.present(media, superblock).filter(|other| *other != member);
+        let others: Vec<SuperblockId> = others.collect();
+        let is_first = member == self.layout.first_member(media, superblock);
+        let erase = self.erasing.entry(superblock).or_default();
+        if failed && !erase.lost.contains(&member) {
+            erase.lost.push(member);
+        }
+        erase.left = if is_first { others.len() as u32 } else { erase.left - 1 };
+        if erase.left > 0 {
+            for other in others.into_iter().filter(|_| is_first) {
                 self.erase_member(flash, other, cause);
             }
             return None;
         }
-        let (left, any_failed) = self.erasing.get_mut(&superblock)?;
-        (*left, *any_failed) = (*left - 1, *any_failed | failed);
-        if *left > 0 {
-            return None;
-        }
-        self.erasing.remove(&superblock).map(|(_, failed)| failed)
+        let StripedErase { mut lost, .. } = self.erasing.remove(&superblock)?;
+        // A die may have failed behind the erase of its member.
+        let dead =
+            self.layout.present(media, superblock).filter(|other| media.is_dead(*other) && !lost.contains(other));
+        let dead: Vec<SuperblockId> = dead.collect();
+        lost.extend(dead);
+        Some(!self.go_on_without(flash.backend.media_mut(), superblock, &lost))
     }
+}
+
+/// The erase of a superblock in several dies.
+#[derive(Clone, Debug, Default)]
+pub(super) struct StripedErase {
+    /// Members whose erases are under way.
+    left: u32,
+    /// Members that take no more programs: an erase or a program has failed there.
+    lost: Vec<SuperblockId>,
 }
 
 #[cfg(test)]

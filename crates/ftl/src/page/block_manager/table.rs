@@ -44,6 +44,8 @@ struct Info {
     stream: Stream,
     /// The mode that it was opened in.
     mode: Mode,
+    /// The number of the member that it goes on without, plus one; 0 if it has all.
+    missing: u16,
 }
 
 /// The table of superblocks and a bit for every valid slot.
@@ -82,8 +84,18 @@ impl BlockTable {
         self.info[superblock.index()].failing
     }
 
-    pub(in crate::page) fn set_failing(&mut self, superblock: SuperblockId) {
-        self.info[superblock.index()].failing = true;
+    pub(in crate::page) fn set_failing(&mut self, superblock: SuperblockId, failing: bool) {
+        self.info[superblock.index()].failing = failing;
+    }
+
+    /// The number of the member that a superblock goes on without.
+    #[inline]
+    pub(in crate::page) fn missing(&self, superblock: SuperblockId) -> Option<u32> {
+        u32::from(self.info[superblock.index()].missing).checked_sub(1)
+    }
+
+    pub(in crate::page) fn set_missing(&mut self, superblock: SuperblockId, member: u32) {
+        self.info[superblock.index()].missing = u16::try_from(member + 1).expect("fewer members than 65,536");
     }
 
     #[inline]

@@ -49,14 +49,18 @@ impl MapPages {
         let groups = geometry.die_count() * geometry.groups();
         let failing = if self.count == 1 { 2 } else { 1 };
         let (slots, one) = (geometry.superblock_slots(), StreamCount::ONE);
-        let quota = |group: u32| match (self.count + groups - 1 - group) / groups {
+        let quota = |group: u32| match self.room_of(group, groups) {
             0 => 0,
-            pages if self.shared_log => {
-                reserved(true, one) + (pages + pages / 4).saturating_sub(slots / 2).div_ceil(slots)
-            }
-            pages => reserved(false, one) + failing + (pages + pages / 4).div_ceil(slots),
+            room if self.shared_log => reserved(true, one) + room.saturating_sub(slots / 2).div_ceil(slots),
+            room => reserved(false, one) + failing + room.div_ceil(slots),
         };
         (0..groups).map(quota).collect()
+    }
+
+    /// The slots for the pages of a plane group: one for each, and a quarter more.
+    pub(crate) const fn room_of(&self, group: u32, groups: u32) -> u32 {
+        let pages = (self.count + groups - 1 - group) / groups;
+        pages + pages / 4
     }
 
     /// The most mapping units that the pools of some dies hold while garbage collection still has room. Each pool

@@ -43,6 +43,7 @@ impl Mapping {
             }
             pool.usable += u32::from(found != Found::Bad);
         }
+        blocks.recall_missing(media);
         // Oldest first, so that ages keep their meaning.
         programmed.sort_unstable();
         let (pages, trim_pages, shape) = (config.map_pages.count, config.trim_pages, config.checkpoint_pages);
@@ -58,7 +59,11 @@ impl Mapping {
             of_host.chain(of_copies).flat_map(|(_, superblock)| blocks.layout.believed(media, *superblock, planted));
         let mut found = Map::new(units + pages + trim_pages.count + shape.count());
         let (mut versions, mut checkpoints) = (Versions::default(), None);
-        let end = if shape.count() == 0 {
+        let end = if blocks.parity.is_some() {
+            // What could not be read is programmed again from parity.
+            let slots = recovery::slots(media, originals_first).filter(|psn| !media.is_tentative(*psn));
+            recovery::find_newest_of(media, slots, &mut found, &mut versions, planted)
+        } else if shape.count() == 0 {
             recovery::find_newest(media, originals_first, &mut found, &mut versions, planted)
         } else {
             let search = Search::of(shape, checkpoint::mount::place(config), media, planted);
@@ -86,11 +91,11 @@ impl Mapping {
             blocks.recall_mode(superblock, blocks.layout.mode(media, superblock));
             let forgets = planted.is(Sabotage::StreamForgotten) && birth.stream.number() > 0;
             let unwritten = |member| media.unwritten_from(member).is_some();
-            if forgets && blocks.layout.members(superblock).all(unwritten) {
+            if forgets && blocks.layout.present(media, superblock).all(unwritten) {
                 continue;
             }
             if blocks.layout.is_failing(media, superblock) {
-                blocks.table.set_failing(superblock);
+                blocks.table.set_failing(superblock, true);
             }
             blocks.close(superblock);
         }

@@ -71,8 +71,7 @@ impl Mapping {
             blocks.table.take_valid(superblock, valid);
             blocks.pools[of as usize].live -= valid;
             if blocks.table.state(superblock) == State::Closed {
-                let kind = blocks.kind_in(of);
-                (0..valid).for_each(|_| blocks.victims[kind].invalidated(of, superblock));
+                blocks.note_invalid(of, superblock, valid);
             }
             entered += valid;
         }

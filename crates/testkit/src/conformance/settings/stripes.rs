@@ -1,6 +1,6 @@
 //! Settings with superblocks in several dies, with and without parity.
 
-use base::units::{Bytes, Ratio};
+use base::units::{Bytes, Rate, Ratio};
 use flash::backend::Controllers;
 use ftl::PaceSpec;
 use ssd::{
@@ -28,6 +28,14 @@ impl Book {
             with_stripes(spec, 4, true);
             spec.buffer = Some(buffer(8, 0.5, 0.25));
         });
+        // Enough space for all data in the other dies when one has failed.
+        for (rate, name) in [(None, "at once"), (Some(Rate::new(1_000_000)), "at 1 MB/s")] {
+            self.add(format!("parity in four dies, one to spare, moved {name}"), |spec| {
+                with_stripes(spec, 4, true);
+                spec.ftl.over_provisioning = Some(Ratio::new(0.85));
+                spec.ftl.rebuild_rate = rate;
+            });
+        }
         if self.map != MapSpec::Ram {
             return;
         }
