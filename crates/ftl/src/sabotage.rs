@@ -176,6 +176,8 @@ pub enum Sabotage {
     CacheOverfilled,
     /// A superblock that has been folded and erased still counts as one of the SLC cache.
     CacheNeverEmpties,
+    /// An SLC cache that was full takes host data again before as much is free as it should be.
+    CacheReusedEarly,
     /// A mount takes superblocks in SLC mode for full ones.
     SlcModeForgotten,
     /// Operations begin although the arrays then draw more than the power cap.
@@ -190,7 +192,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 89] = [
+    pub const EVERY: [Self; 90] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -275,6 +277,7 @@ impl Sabotage {
         Self::NeverRebuilt,
         Self::CacheOverfilled,
         Self::CacheNeverEmpties,
+        Self::CacheReusedEarly,
         Self::SlcModeForgotten,
         Self::CapExceeded,
         Self::CapForgotten,

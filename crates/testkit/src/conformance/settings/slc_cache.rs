@@ -23,14 +23,15 @@ fn with_cache(spec: &mut Spec, cell: Cell, cache: SlcCacheSpec) {
 }
 
 /// Caches of which a superblock holds 4 KiB of data.
-fn every() -> [SlcCacheSpec; 4] {
+fn every() -> [SlcCacheSpec; 5] {
     SlcCacheSpec::every(Bytes::new(4096))
 }
 
 impl Book {
     pub(super) fn slc_caches(&mut self) {
-        let [direct, fold, shrinks, beside] = every();
-        let caches = [("direct", &direct), ("fold", &fold), ("shrinks", &shrinks), ("beside", &beside)];
+        let [direct, fold, shrinks, beside, reuse] = every();
+        let caches =
+            [("direct", &direct), ("fold", &fold), ("shrinks", &shrinks), ("beside", &beside), ("reuse", &reuse)];
         let mut add = |name: &str, cell, cache: &SlcCacheSpec, change: &dyn Fn(&mut Spec)| {
             self.add(format!("SLC cache, {name}"), |spec| {
                 with_cache(spec, cell, cache.clone());

@@ -136,6 +136,55 @@ fn a_drive_folds_beside_direct_writes_and_the_cache_takes_data_again() {
 }
 
 #[test]
+fn a_cache_that_was_full_takes_data_again_once_so_much_is_free() {
+    // Five superblocks of 12 mapping units; four must be free, or all that a cache that has shrunk has.
+    for (points, least) in [("", 48), (", points = [{ fill = '1%', size = '192KiB' }]", 24)] {
+        let mut rig = drive(&format!("size = '480KiB', overflow = 'fold-beside', reuse = '384KiB'{points}"));
+        let (mut bursts, mut cached_before) = (vec![0], 0);
+        for round in 1..4 {
+            for lpn in 0..500 {
+                write(&mut rig, [lpn], round);
+                let cached = rig.ftl.blocks.cache_counters().expect("one").cached;
+                match (cached - cached_before, bursts.last_mut().expect("one")) {
+                    (0, 0) => {}
+                    (0, _) => bursts.push(0),
+                    (units, burst) => *burst += units,
+                }
+                cached_before = cached;
+            }
+        }
+        // The last one may be in progress.
+        bursts.pop();
+        assert!(bursts.len() > 3 && bursts.iter().all(|burst| *burst >= least), "{points}: {bursts:?}");
+        assert!(units(&rig, Op::Program, Cause::Host) > cached_before);
+        for lpn in 0..500 {
+            assert_eq!(rig.read(lpn), Some(stamp(lpn, 3)));
+        }
+    }
+}
+
+#[test]
+fn what_an_idle_drive_has_folded_is_free_for_the_host_at_once() {
+    let mut rig = drive("size = '480KiB', overflow = 'fold-beside', reuse = '480KiB', idle = { after = '10ms' }");
+    let cached = |rig: &Rig<PageFtl>| rig.ftl.blocks.cache_counters().expect("a cache").cached;
+    let folded = |rig: &Rig<PageFtl>| units(rig, Op::Program, Cause::Fold);
+    // Many writes at once leave no time to fold.
+    (0..200).for_each(|lpn| rig.write(&[lpn], Some(stamp(lpn, 1))));
+    while rig.host.written < 200 && rig.step() {}
+    let before = cached(&rig);
+    while folded(&rig) < 24 {
+        assert!(rig.step(), "it becomes idle");
+    }
+    assert!(rig.ftl.blocks.cache_counters().expect("one").superblocks > 1, "it is not empty");
+    // The open superblock is full within 36 mapping units.
+    write(&mut rig, 200..248, 1);
+    assert!(cached(&rig) > before, "what has been folded is used");
+    for lpn in 0..248 {
+        assert_eq!(rig.read(lpn), Some(stamp(lpn, 1)));
+    }
+}
+
+#[test]
 fn the_cache_shrinks_as_the_drive_fills() {
     let mut rig = drive("size = '960KiB', points = [{ fill = '50%', size = '192KiB' }]");
     let limit = |rig: &Rig<PageFtl>| rig.ftl.blocks.cache_counters().expect("a cache").limit;
@@ -167,6 +216,7 @@ fn a_power_cut_at_any_moment_of_folding_loses_nothing() {
         "size = '288KiB', idle = { after = '5ms' }",
         "size = '192KiB', overflow = 'fold'",
         "size = '192KiB', overflow = 'fold-beside'",
+        "size = '288KiB', overflow = 'fold-beside', reuse = '192KiB'",
     ] {
         let mut rng = Rng::stream(2, "slc-cache");
         let mut rig = drive(cache);
@@ -206,9 +256,14 @@ fn a_power_cut_at_any_moment_of_folding_loses_nothing() {
 #[cfg(feature = "sabotage")]
 #[test]
 fn the_check_finds_what_the_cache_forgets() {
-    for bug in [Sabotage::CacheOverfilled, Sabotage::CacheNeverEmpties] {
+    let small = "size = '288KiB', idle = { after = '5ms' }";
+    for (bug, cache) in [
+        (Sabotage::CacheOverfilled, small),
+        (Sabotage::CacheNeverEmpties, small),
+        (Sabotage::CacheReusedEarly, "size = '768KiB', overflow = 'fold-beside', reuse = '768KiB'"),
+    ] {
         let found = std::panic::catch_unwind(|| {
-            let mut rig = drive("size = '288KiB', idle = { after = '5ms' }");
+            let mut rig = drive(cache);
             rig.ftl.blocks.planted = crate::Planted::bug(bug);
             write(&mut rig, 0..200, 1);
             rig.ftl.check(rig.backend.media());
