@@ -178,6 +178,8 @@ pub enum Sabotage {
     CacheNeverEmpties,
     /// An SLC cache that was full takes host data again before as much is free as it should be.
     CacheReusedEarly,
+    /// Pages of the SLC cache are copied back to any plane.
+    FoldLeavesPlane,
     /// A mount takes superblocks in SLC mode for full ones.
     SlcModeForgotten,
     /// Operations begin although the arrays then draw more than the power cap.
@@ -192,7 +194,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 90] = [
+    pub const EVERY: [Self; 91] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -278,6 +280,7 @@ impl Sabotage {
         Self::CacheOverfilled,
         Self::CacheNeverEmpties,
         Self::CacheReusedEarly,
+        Self::FoldLeavesPlane,
         Self::SlcModeForgotten,
         Self::CapExceeded,
         Self::CapForgotten,

@@ -31,6 +31,9 @@ pub struct SlcCacheSpec {
     /// is missing, if nothing is left to fold, after `idle`, and after a mount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reuse: Option<Bytes>,
+    /// The way that folded data take to full blocks.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub fold: FoldPath,
     /// The streams of host data that go there, from stream 0 on; all if missing. With `ftl.streams.host = { policy = "size" }` and
     /// 1 these are the requests below the first limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -63,6 +66,19 @@ pub enum OverflowPolicy {
     FoldBeside,
 }
 
+/// The way that folded data take to full blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FoldPath {
+    /// Over the channel and through the decoder. `ftl.gc.copy-back` holds for folding, too.
+    #[default]
+    Channel,
+    /// Inside the plane, if the part can: the array reads pages in SLC mode and programs a full block with them. A one-shot program
+    /// needs as many pages from each plane as it programs there, three for TLC, all of whose mapping units are valid. Other mapping
+    /// units, and what does not fill a program, go over the channel. No decoder corrects data that are copied back.
+    CopyBack,
+}
+
 /// Folding of an idle drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -86,22 +102,24 @@ impl SlcCacheSpec {
     pub fn every(superblock: Bytes) -> [Self; 5] {
         let size = |superblocks: u64| Bytes::new(superblock.get() * superblocks);
         let idle = |down_to| Some(IdleFoldSpec { after: Span::from_us(400), down_to });
-        let (points, reuse, streams) = (Vec::new(), None, None);
+        let (points, reuse, streams, fold) = (Vec::new(), None, None, FoldPath::Channel);
         [
             Self {
                 size: size(8),
                 points: points.clone(),
                 overflow: OverflowPolicy::Direct,
                 reuse,
+                fold,
                 streams,
                 idle: idle(size(2)),
             },
-            Self { size: size(4), points, overflow: OverflowPolicy::Fold, reuse, streams, idle: None },
+            Self { size: size(4), points, overflow: OverflowPolicy::Fold, reuse, fold, streams, idle: None },
             Self {
                 size: size(8),
                 points: vec![CachePoint { fill: Ratio::new(0.25), size: size(2) }],
                 overflow: OverflowPolicy::Fold,
                 reuse,
+                fold,
                 streams,
                 idle: idle(Bytes::new(0)),
             },
@@ -110,6 +128,7 @@ impl SlcCacheSpec {
                 points: Vec::new(),
                 overflow: OverflowPolicy::FoldBeside,
                 reuse,
+                fold,
                 streams,
                 idle: None,
             },
@@ -118,6 +137,7 @@ impl SlcCacheSpec {
                 points: Vec::new(),
                 overflow: OverflowPolicy::FoldBeside,
                 reuse: Some(size(4)),
+                fold,
                 streams,
                 idle: None,
             },

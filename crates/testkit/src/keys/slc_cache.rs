@@ -24,7 +24,7 @@ pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'sta
             "channels = 2\nchips = 2\n",
             "[ftl]\nover-provisioning = \"60%\"\n\
              slc-cache = { size = \"1MiB\", points = [{ fill = \"100%\", size = \"128KiB\" }], \
-             idle = { after = \"300us\", down-to = \"64KiB\" } }\n",
+             fold = \"copy-back\", idle = { after = \"300us\", down-to = \"64KiB\" } }\n",
         ),
     ]
 }

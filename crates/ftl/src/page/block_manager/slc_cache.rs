@@ -13,7 +13,7 @@ use super::BlockManager;
 use super::idle_timer::IdleTimer;
 use super::shape::ProgramShape;
 use super::table::State;
-use crate::page::slc_cache_spec::OverflowPolicy;
+use crate::page::slc_cache_spec::{FoldPath, OverflowPolicy};
 use crate::page::victim::AgeOrder;
 use crate::page::{PageConfig, SlcCacheCounters};
 use crate::port::Flash;
@@ -32,6 +32,8 @@ pub(in crate::page) struct SlcCache {
     overflow: OverflowPolicy,
     /// Superblocks of a pool that must be free before it takes host data again after direct writes, if not one alone.
     reuse: Option<u32>,
+    /// Data are folded inside their plane, where they can.
+    folds_in_planes: bool,
     /// Streams of host data that go there.
     streams: u8,
     levels: Vec<Level>,
@@ -64,6 +66,7 @@ impl SlcCache {
             size: CacheSize::new(spec, config),
             overflow: spec.overflow,
             reuse: spec.reuse.map(|reuse| CacheSize::whole_superblocks(reuse, config)),
+            folds_in_planes: spec.fold == FoldPath::CopyBack,
             streams: spec.streams.unwrap_or(u8::MAX),
             levels: vec![Level::default(); groups as usize],
             closed: AgeOrder::new(groups, geometry.superblock_count()),
@@ -114,6 +117,12 @@ impl BlockManager {
     /// True if the drive has an SLC cache.
     pub(in crate::page) const fn has_cache(&self) -> bool {
         self.slc_cache.is_some()
+    }
+
+    /// True if data of the cache are folded inside their plane, where they can.
+    #[inline]
+    pub(in crate::page) fn folds_in_planes(&self) -> bool {
+        self.slc_cache.as_ref().is_some_and(|cache| cache.folds_in_planes)
     }
 
     /// The rows that programs of a mode cover.

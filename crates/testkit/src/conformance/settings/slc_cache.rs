@@ -4,7 +4,8 @@ use base::units::{Bytes, Ratio, Span};
 use flash::backend::Controllers;
 use flash::nand::{Cell, SlcMode};
 use ssd::{
-    CheckpointSpec, Digits, DiscardSpec, HostStreamsSpec, MapSpec, PlacementSpec, SlcCacheSpec, Spec, StreamsSpec,
+    CheckpointSpec, Digits, DiscardSpec, FoldPath, HostStreamsSpec, MapSpec, PlacementSpec, SlcCacheSpec, Spec,
+    StreamsSpec,
 };
 
 use super::{Book, buffer, set_planes, with_errors};
@@ -84,5 +85,28 @@ impl Book {
         add("least loaded pools", &|spec| {
             spec.ftl.placement = PlacementSpec::LeastLoaded { order: Digits::default() };
         });
+    }
+
+    /// Caches that are folded inside the planes.
+    pub(super) fn folds_in_planes(&mut self) {
+        for (name, mut cache) in ["direct", "fold", "shrinks", "beside", "reuse"].into_iter().zip(every()) {
+            cache.fold = FoldPath::CopyBack;
+            self.add(format!("SLC cache, {name}, folds inside planes"), |spec| {
+                with_cache(spec, Cell::Tlc, cache.clone());
+                spec.ftl.map_unit = Some(Bytes::new(2048));
+            });
+            // A superblock in SLC mode fills a one-shot program.
+            cache.size = Bytes::new(3 * cache.size.get());
+            cache.reuse = cache.reuse.map(|reuse| Bytes::new(3 * reuse.get()));
+            self.add(format!("SLC cache, {name}, one-shot folds inside planes"), |spec| {
+                with_cache(spec, Cell::Tlc, cache);
+                let part = spec.flash.custom_part.as_mut().expect("a part of its own");
+                part.geometry.pages_per_block = 9;
+                part.timing.one_shot = 3;
+                set_planes(part, 2);
+                spec.ftl.map_unit = Some(Bytes::new(2048));
+                spec.buffer = Some(buffer(16, 0.5, 0.25));
+            });
+        }
     }
 }
