@@ -68,7 +68,7 @@ pub use parity_counters::ParityCounters;
 pub use refresh_counters::RefreshCounters;
 pub use refresh_spec::RefreshSpec;
 pub use slc_cache_counters::SlcCacheCounters;
-pub use slc_cache_spec::{CachePoint, IdleFoldSpec, OverflowPolicy, SlcCacheSpec};
+pub use slc_cache_spec::{CachePoint, FoldPath, IdleFoldSpec, OverflowPolicy, SlcCacheSpec};
 pub use streams::{
     CopyStreamsSpec, HostStreamsSpec, HostWrite, StreamCounters, StreamPolicy, StreamsSpec, register_stream_policy,
 };

@@ -180,6 +180,10 @@ pub enum Sabotage {
     CacheOverfilled,
     /// A superblock that has been folded and erased still counts as one of the SLC cache.
     CacheNeverEmpties,
+    /// An SLC cache that was full takes host data again before as much is free as it should be.
+    CacheReusedEarly,
+    /// Pages of the SLC cache are copied back to any plane.
+    FoldLeavesPlane,
     /// A mount takes superblocks in SLC mode for full ones.
     SlcModeForgotten,
     /// Operations begin although the arrays then draw more than the power cap.
@@ -194,7 +198,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 91] = [
+    pub const EVERY: [Self; 93] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -281,6 +285,8 @@ impl Sabotage {
         Self::MissingForgotten,
         Self::CacheOverfilled,
         Self::CacheNeverEmpties,
+        Self::CacheReusedEarly,
+        Self::FoldLeavesPlane,
         Self::SlcModeForgotten,
         Self::CapExceeded,
         Self::CapForgotten,

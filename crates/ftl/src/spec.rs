@@ -14,7 +14,7 @@ use crate::kind::FtlKind;
 use crate::log_block::LogSpec;
 use crate::map_unit::MapSpec;
 use crate::page::{
-    CheckpointSpec, DiscardSpec, FirmwareSpec, GcSpec, PlacementSpec, RefreshSpec, SlcCacheSpec, StreamsSpec,
+    CheckpointSpec, DiscardSpec, FirmwareSpec, FoldPath, GcSpec, PlacementSpec, RefreshSpec, SlcCacheSpec, StreamsSpec,
     UnmappedReads,
 };
 use crate::slc_mlc::SlcMlcSpec;
@@ -152,6 +152,12 @@ impl FtlSpec {
     #[must_use]
     pub fn over_provisioning(&self) -> Ratio {
         self.over_provisioning.unwrap_or(Ratio::new(0.07))
+    }
+
+    /// True if an SLC cache is folded inside the planes, where it can.
+    #[must_use]
+    pub fn folds_in_planes(&self) -> bool {
+        self.slc_cache.as_ref().is_some_and(|cache| cache.fold == FoldPath::CopyBack)
     }
 
     /// Returns the description with its default over-provisioning written out, unless it gives a capacity, and with the versions

@@ -377,7 +377,7 @@ fn every_number_of_a_device_is_refused_or_runs() {
             "SLC cache",
             format!(
                 "name = 'x'\n[ftl]\nover-provisioning = '60%'\nslc-cache = {{ size = '512KiB', points = [{{ fill = '50%', size = '256KiB' \
-                 }}], streams = 1, idle = {{ after = '1ms', down-to = '128KiB' }} }}\n[flash]\nchannels = 1\nchips = 2\n\
+                 }}], streams = 1, overflow = 'fold-beside', reuse = '256KiB', fold = 'copy-back', idle = {{ after = '1ms', down-to = '128KiB' }} }}\n[flash]\nchannels = 1\nchips = 2\n\
                  [flash.custom-part]\n{PART}{SLC_MODE}"
             ),
         ),

@@ -225,6 +225,8 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::CapForgotten => vec![at(POWER_CAP, "integrity")],
         Sabotage::AdmissionForgotten => vec![at(&["throttled by heat, OnOff"], "integrity")],
         Sabotage::CacheOverfilled | Sabotage::CacheNeverEmpties => vec![at(SLC_CACHE, "integrity")],
+        Sabotage::CacheReusedEarly => vec![at(&["SLC cache, reuse"], "integrity")],
+        Sabotage::FoldLeavesPlane => vec![at(&["SLC cache, fold, one-shot folds inside planes"], "integrity")],
         Sabotage::SlcModeForgotten => vec![at(SLC_CACHE, "power cuts, full")],
         Sabotage::PaceObeyed => vec![at(&["pace, never"], "integrity")],
         // A unit test finds it: the suite has no tenants confined to a part of the dies.

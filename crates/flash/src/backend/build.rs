@@ -25,7 +25,7 @@ impl Backend {
         self.add(list, Op::Program, cause, target, stream)
     }
 
-    /// Adds a copy-back to `target`; each slot names its source.
+    /// Adds a copy-back to `target`, a row or the rows of a one-shot program; each slot names its source, in its plane.
     pub fn add_copy_back(
         &mut self,
         list: Handle<List>,

@@ -300,9 +300,14 @@ impl Backend {
                 (vary(Op::Program, time, target, plane_of(command.target.offset)), Primitive::Program)
             }
             Op::CopyBack => {
-                let (from, offset) = source();
-                let time = self.rules.read_time(&self.media, from, row_of(offset));
-                let read = vary(Op::Read, time, from, plane_of(offset));
+                // The planes of a row read together, and the rows of a one-shot program one after another.
+                let rows = self.table.slots_of(handle).iter().step_by(geometry.row_slots() as usize);
+                let read = rows.map(|slot| {
+                    let (from, offset) = geometry.locate(slot.psn);
+                    let time = self.rules.read_time(&self.media, from, row_of(offset));
+                    vary(Op::Read, time, from, plane_of(offset))
+                });
+                let read = read.sum();
                 if command.sectors > 0 {
                     return (read, Primitive::Read);
                 }

@@ -16,6 +16,10 @@ pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
     let mut lines = vec![format!("up to {} in superblocks of {superblock}, in {pools} pools", cache.size)];
     lines
         .extend(cache.points.iter().map(|point| format!("up to {} when the drive is {} full", point.size, point.fill)));
+    lines.extend(cache.reuse.map(|reuse| format!("once full, it takes data again when {reuse} are free")));
+    if resolved.ftl.folds_in_planes() {
+        lines.push("folded by copy-back inside the planes, where whole pages can be".into());
+    }
     lines.push(format!("a page is read in {} and programmed in {}", mode.read, mode.program));
     lines
 }

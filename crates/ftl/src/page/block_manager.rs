@@ -238,7 +238,7 @@ impl BlockManager {
         self.table.set_stream(superblock, stream);
         self.note_opened(pool, superblock, mode);
         if mode == Mode::Slc {
-            self.check_level(pool);
+            self.enter_cache(pool);
         }
         self.opened = self.opened.wrapping_add(1);
         superblock

@@ -5,6 +5,7 @@
 //! free superblock is always reserved for copies, so collection itself never runs out.
 
 mod copy;
+mod fold;
 pub(super) mod pace;
 pub(super) mod rescue;
 pub(super) mod sort;
@@ -102,20 +103,21 @@ impl Collector<'_> {
     /// Gathers valid slots until there are `room` of them. Returns false if there are fewer.
     pub(super) fn gather(&mut self, flash: &mut Flash<'_>, pool: u32, room: u32) -> bool {
         loop {
-            let gc = &mut self.blocks.pools[pool as usize].gc;
-            if gc.gathered.len() >= room as usize {
-                return true;
-            }
+            let gathered = self.blocks.pools[pool as usize].gc.gathered.len();
+            let like = if self.blocks.folds_in_planes() { self.sort_pages(pool, room as usize) } else { gathered };
+            let Some(missing) = (room as usize).checked_sub(like).filter(|missing| *missing > 0) else { return true };
+            let (wanted, gc) = (gathered + missing, &self.blocks.pools[pool as usize].gc);
             let end = self.blocks.layout.shape.superblock_slots();
             let Some(i) = gc.victims.iter().position(|victim| victim.cursor < end) else {
-                if self.begin_victim(flash, pool, true) {
+                if gathered < room as usize && self.begin_victim(flash, pool, true) {
                     continue;
                 }
-                return false;
+                return gathered >= room as usize;
             };
-            let (superblock, before) = (gc.victims[i].superblock, gc.gathered.len());
+            let gc = &mut self.blocks.pools[pool as usize].gc;
+            let (superblock, before) = (gc.victims[i].superblock, gathered);
             let mut valid = self.blocks.table.valid_slots(superblock, gc.victims[i].cursor);
-            while gc.gathered.len() < room as usize
+            while gc.gathered.len() < wanted
                 && let Some(psn) = valid.next()
             {
                 fetch_gathered(flash, (gc.gathered.last().copied(), psn), &valid, room == 1);
@@ -126,7 +128,7 @@ impl Collector<'_> {
             if let Some(last) = gc.gathered[before..].last() {
                 gc.victims[i].cursor = self.blocks.layout.locate(*last).1 + 1;
             }
-            if gc.gathered.len() < room as usize {
+            if gc.gathered.len() < wanted {
                 gc.victims[i].cursor = end;
                 self.blocks.erase_if_empty(flash, superblock);
             }

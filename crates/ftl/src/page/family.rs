@@ -50,6 +50,16 @@ impl Family for PageFamily {
             let remedy = "give it one, e.g. flash.custom-part.slc_mode = { read = \"25us\", program = \"200us\", endurance = 30000 }";
             faults.add("ftl.slc-cache", message, remedy);
         }
+        let folds_in_planes = site.ftl.folds_in_planes();
+        if folds_in_planes && !site.part.features.copy_back {
+            let message = "the part has no copy-back";
+            faults.add("ftl.slc-cache.fold", message, "leave it out, or choose another flash.part");
+        }
+        if folds_in_planes && site.flash.paired_pages {
+            let message =
+                "conflicts with flash.paired-pages: a word line takes several programs, each with copies of its own";
+            faults.add("ftl.slc-cache.fold", message, "leave out one of them");
+        }
         if site.ftl.refresh.is_some() && site.flash.errors.is_none() {
             faults.add("ftl.refresh", "reads have no errors", "leave it out, or add the table [flash.errors]");
         }

@@ -25,6 +25,15 @@ pub struct SlcCacheSpec {
     /// Where host data go while it is full.
     #[serde(default, skip_serializing_if = "is_default")]
     pub overflow: OverflowPolicy,
+    /// Once the cache has been full, host data go to full blocks until so much of the cache is free. With `overflow =
+    /// "fold-beside"` the drive folds until then, and not while host data go to the cache. Each pool decides for itself, and
+    /// counts its share in whole superblocks; a cache that has shrunk to less must be empty. One superblock is enough if the key
+    /// is missing, if nothing is left to fold, after `idle`, and after a mount.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reuse: Option<Bytes>,
+    /// The way that folded data take to full blocks.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub fold: FoldPath,
     /// The streams of host data that go there, from stream 0 on; all if missing. With `ftl.streams.host = { policy = "size" }` and
     /// 1 these are the requests below the first limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -57,6 +66,19 @@ pub enum OverflowPolicy {
     FoldBeside,
 }
 
+/// The way that folded data take to full blocks.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum FoldPath {
+    /// Over the channel and through the decoder. `ftl.gc.copy-back` holds for folding, too.
+    #[default]
+    Channel,
+    /// Inside the plane, if the part can: the array reads pages in SLC mode and programs a full block with them. A one-shot program
+    /// needs as many pages from each plane as it programs there, three for TLC, all of whose mapping units are valid. Other mapping
+    /// units, and what does not fill a program, go over the channel. No decoder corrects data that are copied back.
+    CopyBack,
+}
+
 /// Folding of an idle drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -77,27 +99,48 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 impl SlcCacheSpec {
     /// One of each kind, for the conformance suite and the swarm: caches of two to eight superblocks of a pool on a small drive.
     #[must_use]
-    pub fn every(superblock: Bytes) -> [Self; 4] {
+    pub fn every(superblock: Bytes) -> [Self; 5] {
         let size = |superblocks: u64| Bytes::new(superblock.get() * superblocks);
         let idle = |down_to| Some(IdleFoldSpec { after: Span::from_us(400), down_to });
-        let (points, streams) = (Vec::new(), None);
+        let (points, reuse, streams, fold) = (Vec::new(), None, None, FoldPath::Channel);
         [
             Self {
                 size: size(8),
                 points: points.clone(),
                 overflow: OverflowPolicy::Direct,
+                reuse,
+                fold,
                 streams,
                 idle: idle(size(2)),
             },
-            Self { size: size(4), points, overflow: OverflowPolicy::Fold, streams, idle: None },
+            Self { size: size(4), points, overflow: OverflowPolicy::Fold, reuse, fold, streams, idle: None },
             Self {
                 size: size(8),
                 points: vec![CachePoint { fill: Ratio::new(0.25), size: size(2) }],
                 overflow: OverflowPolicy::Fold,
+                reuse,
+                fold,
                 streams,
                 idle: idle(Bytes::new(0)),
             },
-            Self { size: size(6), points: Vec::new(), overflow: OverflowPolicy::FoldBeside, streams, idle: None },
+            Self {
+                size: size(6),
+                points: Vec::new(),
+                overflow: OverflowPolicy::FoldBeside,
+                reuse,
+                fold,
+                streams,
+                idle: None,
+            },
+            Self {
+                size: size(6),
+                points: Vec::new(),
+                overflow: OverflowPolicy::FoldBeside,
+                reuse: Some(size(4)),
+                fold,
+                streams,
+                idle: None,
+            },
         ]
     }
 
@@ -110,6 +153,14 @@ impl SlcCacheSpec {
         if !ascending || self.points.iter().any(|point| point.fill.get() > 1.0) {
             let message = "the points are not in ascending order of `fill`, up to 100%";
             faults.add("ftl.slc-cache.points", message, "sort them, each with a `fill` of its own");
+        }
+        if self.reuse.is_some() && self.overflow == OverflowPolicy::Fold {
+            let message = "has no effect: with overflow = \"fold\" host data go to the cache although it is full";
+            faults.add("ftl.slc-cache.reuse", message, "leave it out, or set ftl.slc-cache.overflow = \"fold-beside\"");
+        }
+        if let Some(reuse) = self.reuse.filter(|reuse| reuse.is_zero() || *reuse > self.size) {
+            let message = format!("is {reuse}, and the cache takes {}", self.size);
+            faults.add("ftl.slc-cache.reuse", message, "use more than zero and at most ftl.slc-cache.size");
         }
         let most = streams.count().host;
         if let Some(given) = self.streams.filter(|given| !(1..=most).contains(given)) {
@@ -147,6 +198,11 @@ mod tests {
         assert_eq!(faults(|spec| spec.points = vec![point(1.5)]), ["ftl.slc-cache.points"]);
         assert_eq!(faults(|spec| spec.streams = Some(2)), ["ftl.slc-cache.streams"]);
         assert_eq!(faults(|spec| spec.streams = Some(0)), ["ftl.slc-cache.streams"]);
+        for reuse in [Bytes::new(0), Bytes::new(1 << 30)] {
+            assert_eq!(faults(|spec| spec.reuse = Some(reuse)), ["ftl.slc-cache.reuse"]);
+        }
+        let folds = |spec: &mut SlcCacheSpec| (spec.overflow, spec.reuse) = (OverflowPolicy::Fold, Some(spec.size));
+        assert_eq!(faults(folds), ["ftl.slc-cache.reuse"]);
         let idle = Some(IdleFoldSpec { after: Span::ZERO, down_to: Bytes::new(0) });
         assert_eq!(faults(|spec| spec.idle = idle), ["ftl.slc-cache.idle.after"]);
     }

@@ -103,6 +103,9 @@ impl Spec {
         } else if self.ftl.gc.copy_back {
             let message = "a copy-back passes no decoder, and the errors of its copies would add up";
             faults.add("ftl.gc.copy-back", message, "leave it out, or flash.errors");
+        } else if self.ftl.folds_in_planes() {
+            let message = "a copy-back passes no decoder, and the errors of its copies would add up";
+            faults.add("ftl.slc-cache.fold", message, "leave it out, or flash.errors");
         }
     }
 

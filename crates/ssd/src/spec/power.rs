@@ -169,7 +169,7 @@ impl Spec {
         }
         let why = if self.ftl.kind != FtlKind::Page {
             "this FTL works on several arrays in one step: the cap cannot ask between them"
-        } else if self.ftl.gc.copy_back {
+        } else if self.ftl.gc.copy_back || self.ftl.folds_in_planes() {
             "a copy-back has two array phases and no moment between them at which the cap can ask"
         } else if self.flash.suspend.is_some() {
             "a suspended operation goes on when its reads are done, whatever the other arrays draw"

@@ -524,6 +524,9 @@ pub fn settings() -> Vec<Setting> {
     settings = for_every_map(settings, Book::powers);
     settings.extend(power::of_families());
     settings = for_every_map(settings, Book::stripes);
+    let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
+    book.folds_in_planes();
+    settings = book.settings;
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

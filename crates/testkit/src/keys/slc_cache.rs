@@ -1,7 +1,7 @@
 //! Devices whose keys describe an SLC cache.
 
 /// The name of each, its part, the keys of its array and its other tables.
-pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'static str); 2] {
+pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'static str); 3] {
     let part = format!("{part}slc_mode = {{ read = \"10us\", program = \"90us\", endurance = 9 }}\n");
     [
         (
@@ -12,12 +12,19 @@ pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'sta
              slc-cache = { size = \"128KiB\", overflow = \"fold\", streams = 1 }\n",
         ),
         (
+            "page, SLC cache that returns",
+            part.clone(),
+            "channels = 2\nchips = 2\n",
+            "[ftl]\nover-provisioning = \"60%\"\n\
+             slc-cache = { size = \"192KiB\", overflow = \"fold-beside\", reuse = \"192KiB\" }\n",
+        ),
+        (
             "page, SLC cache that shrinks",
             part,
             "channels = 2\nchips = 2\n",
             "[ftl]\nover-provisioning = \"60%\"\n\
              slc-cache = { size = \"1MiB\", points = [{ fill = \"100%\", size = \"128KiB\" }], \
-             idle = { after = \"300us\", down-to = \"64KiB\" } }\n",
+             fold = \"copy-back\", idle = { after = \"300us\", down-to = \"64KiB\" } }\n",
         ),
     ]
 }

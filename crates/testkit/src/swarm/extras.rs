@@ -5,7 +5,7 @@ use base::units::{Bytes, Ratio, Span};
 use flash::backend::{Controllers, PlaneReadSpec, ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
 use flash::nand::{Cell, SlcMode};
 use ftl::IdleGcSpec;
-use ssd::{CopyStreamsSpec, FtlKind, HostStreamsSpec, RefreshSpec, SlcCacheSpec, Spec, StreamsSpec};
+use ssd::{CopyStreamsSpec, FoldPath, FtlKind, HostStreamsSpec, RefreshSpec, SlcCacheSpec, Spec, StreamsSpec};
 
 use super::pick;
 use crate::conformance::{STYLES, capped, hot, short, states, varied, with_errors};
@@ -118,7 +118,12 @@ pub(super) fn or_slc_cache(spec: Spec, rng: &mut Rng) -> Spec {
     caches.ftl.over_provisioning = Some(Ratio::new(0.6 + rng.unit() * 0.2));
     // Enough for a superblock or two of each pool on most drives; the others refuse it.
     let every = SlcCacheSpec::every(Bytes::new(superblock * (2 << rng.below(3))));
-    caches.ftl.slc_cache = Some(pick(rng, &every));
+    let mut cache = pick(rng, &every);
+    if rng.chance(0.3) {
+        cache.fold = FoldPath::CopyBack;
+        part.features.copy_back = true;
+    }
+    caches.ftl.slc_cache = Some(cache);
     leave_out_idle(&mut caches);
     if caches.resolve().is_ok() { caches } else { spec }
 }

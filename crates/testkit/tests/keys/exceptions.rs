@@ -85,6 +85,11 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         "wear, as long as flash.faults.wear-out is off",
     ),
     on("ftl.slc-cache.streams", &["page, SLC cache that*", "page, SLC cache with*"], "there is one stream"),
+    on(
+        "ftl.slc-cache.reuse",
+        &["page, SLC cache that shrinks", "page, SLC cache with*"],
+        "host data do not come back to a cache that has been full",
+    ),
     on("flash.custom-part.errors.slc_mode", &["page, bit errors*"], "no block is in SLC mode"),
     on("ftl.refresh.age", &["page, bit errors, refresh by errors"], "its errors are a reason before its age is"),
     on(

@@ -87,6 +87,15 @@ fn a_gang_has_the_cycles_of_one_chip_and_a_copy_back_those_of_a_read_and_a_progr
 }
 
 #[test]
+fn a_one_shot_program_is_copied_back_from_a_page_of_each_plane_for_each_of_its_rows() {
+    let mut bench = bench(2, 1, 3, false);
+    one(&mut bench, Op::Program, 0..12);
+    close(one(&mut bench, Op::CopyBack, 0..12), 12.0 * COMMAND + WB + 3.0 * 25.0 + 200.0);
+    let tally = bench.backend.account(bench.now).of(Op::CopyBack, Cause::Host);
+    assert_eq!((tally.commands, tally.pages, tally.slots, tally.bytes.get()), (1, 6, 12, 0));
+}
+
+#[test]
 fn other_chips_may_use_the_channel_while_a_die_waits_for_its_array() {
     // tWB occupies the die. The channel carries the command of the next chip meanwhile.
     let shape = Shape { chips: 2, cache: false, controllers: Controllers::None, ..Shape::default() };

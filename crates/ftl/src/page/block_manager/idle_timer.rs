@@ -101,6 +101,9 @@ impl BlockManager {
         for timer in self.timers() {
             is_idle |= timer.becomes_idle(flash);
         }
+        if is_idle && let Some(cache) = &mut self.slc_cache {
+            cache.note_idle();
+        }
         is_idle
     }
 }

@@ -13,7 +13,7 @@ use super::BlockManager;
 use super::idle_timer::IdleTimer;
 use super::shape::ProgramShape;
 use super::table::State;
-use crate::page::slc_cache_spec::OverflowPolicy;
+use crate::page::slc_cache_spec::{FoldPath, OverflowPolicy};
 use crate::page::victim::AgeOrder;
 use crate::page::{PageConfig, SlcCacheCounters};
 use crate::port::Flash;
@@ -30,6 +30,10 @@ pub(in crate::page) struct SlcCache {
     slots: u32,
     size: CacheSize,
     overflow: OverflowPolicy,
+    /// Superblocks of a pool that must be free before it takes host data again after direct writes, if not one alone.
+    reuse: Option<u32>,
+    /// Data are folded inside their plane, where they can.
+    folds_in_planes: bool,
     /// Streams of host data that go there.
     streams: u8,
     levels: Vec<Level>,
@@ -47,6 +51,8 @@ struct Level {
     superblocks: u32,
     /// Superblocks among them that are victims, or whose erase is in progress.
     leaving: u32,
+    /// The cache was full when the host last opened a superblock for data that go to the cache.
+    is_direct: bool,
 }
 
 impl SlcCache {
@@ -59,6 +65,8 @@ impl SlcCache {
             slots: slots_in_slc_mode(config),
             size: CacheSize::new(spec, config),
             overflow: spec.overflow,
+            reuse: spec.reuse.map(|reuse| CacheSize::whole_superblocks(reuse, config)),
+            folds_in_planes: spec.fold == FoldPath::CopyBack,
             streams: spec.streams.unwrap_or(u8::MAX),
             levels: vec![Level::default(); groups as usize],
             closed: AgeOrder::new(groups, geometry.superblock_count()),
@@ -71,6 +79,13 @@ impl SlcCache {
 
     pub(super) fn idle_timer(&mut self) -> Option<&mut IdleTimer> {
         self.idle.as_mut().map(|(timer, _)| timer)
+    }
+
+    /// The drive has become idle. What it folds until the host returns is for the host, even if it is less than `reuse`.
+    pub(super) fn note_idle(&mut self) {
+        if self.idle.as_ref().is_some_and(|(timer, _)| timer.is_idle()) {
+            self.levels.iter_mut().for_each(|level| level.is_direct = false);
+        }
     }
 
     pub(super) fn idle_is_due(&self) -> bool {
@@ -104,6 +119,12 @@ impl BlockManager {
         self.slc_cache.is_some()
     }
 
+    /// True if data of the cache are folded inside their plane, where they can.
+    #[inline]
+    pub(in crate::page) fn folds_in_planes(&self) -> bool {
+        self.slc_cache.as_ref().is_some_and(|cache| cache.folds_in_planes)
+    }
+
     /// The rows that programs of a mode cover.
     #[inline]
     pub(in crate::page) fn shape_in(&self, mode: Mode) -> &ProgramShape {
@@ -124,7 +145,7 @@ impl BlockManager {
 
     /// The mode in which the host opens its next superblock of a pool for a stream; `None` if it waits until the cache has been
     /// folded.
-    pub(in crate::page) fn mode_to_open(&self, flash: &Flash<'_>, pool: u32, stream: Stream) -> Option<Mode> {
+    pub(in crate::page) fn mode_to_open(&mut self, flash: &Flash<'_>, pool: u32, stream: Stream) -> Option<Mode> {
         let Some(cache) = self.slc_cache.as_ref().filter(|_| pool < self.groups && flash.backend.is_timed()) else {
             return Some(Mode::Full);
         };
@@ -135,12 +156,18 @@ impl BlockManager {
             return Some(Mode::Slc);
         }
         let folds = cache.overflow == OverflowPolicy::Fold && self.has_to_fold(cache, pool);
+        if !folds && let Some(cache) = &mut self.slc_cache {
+            cache.levels[pool as usize].is_direct = true;
+        }
         (!folds).then_some(Mode::Full)
     }
 
     fn cache_has_room(&self, cache: &SlcCache, pool: u32) -> bool {
+        let Level { superblocks, is_direct, .. } = cache.levels[pool as usize];
         let limit = cache.size.limit(self.pools[pool as usize].live);
-        cache.levels[pool as usize].superblocks < limit || self.planted.is(Sabotage::CacheOverfilled)
+        let waits = is_direct && self.has_to_fold(cache, pool) && !self.planted.is(Sabotage::CacheReusedEarly);
+        let wanted = cache.reuse.filter(|_| waits).map_or(1, |reuse| reuse.min(limit).max(1));
+        limit.saturating_sub(superblocks) >= wanted || self.planted.is(Sabotage::CacheOverfilled)
     }
 
     /// True if superblocks of the cache are being folded in a pool, or can be.
@@ -152,14 +179,15 @@ impl BlockManager {
     /// its data find a place.
     pub(in crate::page) fn next_to_fold(&self, pool: u32) -> Option<SuperblockId> {
         let cache = self.slc_cache.as_ref().filter(|_| pool < self.groups)?;
-        let Level { superblocks, leaving } = cache.levels[pool as usize];
+        let Level { superblocks, leaving, is_direct } = cache.levels[pool as usize];
         let chosen = &self.pools[pool as usize];
         let for_room = match cache.overflow {
             OverflowPolicy::Direct => false,
             OverflowPolicy::Fold => !chosen.queue.waiting.is_empty(),
             OverflowPolicy::FoldBeside => !cache.idle.as_ref().is_some_and(|(timer, _)| timer.is_idle()),
         };
-        let for_a_write = for_room.then(|| cache.size.limit(chosen.live).saturating_sub(1));
+        let room = cache.reuse.map_or(1, |reuse| if is_direct { reuse } else { 0 });
+        let for_a_write = for_room.then(|| cache.size.limit(chosen.live).saturating_sub(room));
         let while_idle = cache.idle.as_ref().filter(|(timer, _)| timer.is_idle()).map(|(_, kept)| *kept);
         let stays = for_a_write.into_iter().chain(while_idle).min()?;
         if superblocks - leaving <= stays {
@@ -208,12 +236,23 @@ impl BlockManager {
         }
     }
 
-    /// Checks that the host opens no superblock that the cache has no room for. A mount may find more than that: superblocks that
-    /// translation pages had, without any.
-    pub(super) fn check_level(&self, pool: u32) {
+    /// The host has opened a superblock of the cache. Checks that the cache had room for it. A mount may find more superblocks
+    /// than the cache has room for: superblocks that translation pages had, without any.
+    pub(super) fn enter_cache(&mut self, pool: u32) {
         let Some(cache) = &self.slc_cache else { return };
-        let (superblocks, most) = (cache.levels[pool as usize].superblocks, cache.size.most());
+        let Level { superblocks, is_direct, .. } = cache.levels[pool as usize];
+        let most = cache.size.most();
         assert!(superblocks <= most, "{superblocks} superblocks in SLC mode, and the cache has at most {most}");
+        if let Some(reuse) = cache.reuse.filter(|_| is_direct && self.has_to_fold(cache, pool)) {
+            let limit = cache.size.limit(self.pools[pool as usize].live);
+            assert!(
+                superblocks + reuse <= limit + 1 || superblocks == 1,
+                "host data go to the cache again at {superblocks} superblocks of {limit}, before {reuse} are free"
+            );
+        }
+        if let Some(cache) = &mut self.slc_cache {
+            cache.levels[pool as usize].is_direct = false;
+        }
     }
 
     /// A mount has found a superblock that was programmed in a mode.
@@ -282,7 +321,8 @@ impl BlockManager {
 
     /// Checks that the cache knows its superblocks.
     pub(super) fn check_cache(&self, media: &flash::nand::Media) {
-        let mut levels = vec![Level::default(); self.groups as usize];
+        let known = self.slc_cache.iter().flat_map(|cache| &cache.levels);
+        let mut levels: Vec<Level> = known.map(|level| Level { superblocks: 0, leaving: 0, ..*level }).collect();
         let mut closed = 0;
         for superblock in (0..self.layout.shape.superblock_count()).map(SuperblockId::new) {
             let (mode, state) = (self.table.mode(superblock), self.table.state(superblock));

@@ -38,7 +38,10 @@ impl Collector<'_> {
         let (gathered_for, stream) = (stream, if joins { Stream::HOST } else { stream });
         let room = self.blocks.copy_room(to, stream) as usize;
         let open = self.blocks.pools[to as usize].open[stream].expect("the caller has opened one");
-        let gathered = &all[..room.min(all.len())];
+        let gathered = room.min(all.len());
+        let gathered = &mut all[..gathered];
+        let folds_back = pool == to && self.blocks.folds_in_planes() && self.align_fold(gathered, open.next);
+        let gathered = &*gathered;
         self.fetch_for_copies(flash, gathered);
         let chosen = &mut self.blocks.pools[pool as usize];
         let last = self.blocks.layout.locate(*gathered.last().expect("something to copy")).0;
@@ -47,7 +50,7 @@ impl Collector<'_> {
         chosen.gc.copies += 1;
         let list = flash.backend.open_list(Class::Other, Kind::Copy as u32);
         let target = Target { superblock: open.superblock, offset: open.next };
-        let covered = if pool == to && self.copies_back(gathered, open.next) {
+        let covered = if folds_back || pool == to && self.copies_back(gathered, open.next) {
             self.copy_back_list(flash, list, cause, (target, stream), gathered)
         } else {
             self.copy_list(flash, list, cause, (target, stream), gathered)
@@ -140,15 +143,19 @@ impl Collector<'_> {
             && !self.blocks.shape.whole_rows
             && gathered.len().is_multiple_of(slots)
             && gathered.chunks(slots).enumerate().all(|(i, page)| {
-                let (superblock, first) = self.blocks.layout.locate(page[0]);
+                let first = self.blocks.layout.locate(page[0]).1;
                 let to = offset + (i * slots) as u32;
                 first.is_multiple_of(self.blocks.layout.shape.slots)
-                    && page
-                        .iter()
-                        .enumerate()
-                        .all(|(j, psn)| *psn == self.blocks.layout.slot(superblock, first + j as u32))
+                    && self.is_page(page)
                     && self.blocks.layout.array.page_and_plane(first).1 == self.blocks.layout.array.page_and_plane(to).1
             })
+    }
+
+    /// True if slots lie one behind the other in a superblock.
+    #[inline]
+    pub(super) fn is_page(&self, slots: &[Psn]) -> bool {
+        let (superblock, first) = self.blocks.layout.locate(slots[0]);
+        (first..).zip(slots).all(|(offset, psn)| *psn == self.blocks.layout.slot(superblock, offset))
     }
 
     /// Adds one copy-back. Returns the offset behind it.

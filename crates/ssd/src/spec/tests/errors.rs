@@ -51,6 +51,12 @@ fn errors_need_a_part_a_decoder_and_an_ftl_that_know_of_them() {
         (
             "tlc-72l",
             format!("errors = {{}}, {ECC}"),
+            "slc-cache = { size = '1MiB', fold = 'copy-back' }",
+            "ftl.slc-cache.fold: a copy-back passes no decoder, and the errors of its copies would add up; leave",
+        ),
+        (
+            "tlc-72l",
+            format!("errors = {{}}, {ECC}"),
             "kind = 'fast'",
             "flash.errors: this FTL copies pages inside the flash or works without a decoder, so no read is corrected",
         ),

@@ -4,7 +4,8 @@ use base::units::{Bytes, Ratio, Span};
 use flash::backend::Controllers;
 use flash::nand::{Cell, SlcMode};
 use ssd::{
-    CheckpointSpec, Digits, DiscardSpec, HostStreamsSpec, MapSpec, PlacementSpec, SlcCacheSpec, Spec, StreamsSpec,
+    CheckpointSpec, Digits, DiscardSpec, FoldPath, HostStreamsSpec, MapSpec, PlacementSpec, SlcCacheSpec, Spec,
+    StreamsSpec,
 };
 
 use super::{Book, buffer, set_planes, with_errors};
@@ -23,14 +24,15 @@ fn with_cache(spec: &mut Spec, cell: Cell, cache: SlcCacheSpec) {
 }
 
 /// Caches of which a superblock holds 4 KiB of data.
-fn every() -> [SlcCacheSpec; 4] {
+fn every() -> [SlcCacheSpec; 5] {
     SlcCacheSpec::every(Bytes::new(4096))
 }
 
 impl Book {
     pub(super) fn slc_caches(&mut self) {
-        let [direct, fold, shrinks, beside] = every();
-        let caches = [("direct", &direct), ("fold", &fold), ("shrinks", &shrinks), ("beside", &beside)];
+        let [direct, fold, shrinks, beside, reuse] = every();
+        let caches =
+            [("direct", &direct), ("fold", &fold), ("shrinks", &shrinks), ("beside", &beside), ("reuse", &reuse)];
         let mut add = |name: &str, cell, cache: &SlcCacheSpec, change: &dyn Fn(&mut Spec)| {
             self.add(format!("SLC cache, {name}"), |spec| {
                 with_cache(spec, cell, cache.clone());
@@ -83,5 +85,28 @@ impl Book {
         add("least loaded pools", &|spec| {
             spec.ftl.placement = PlacementSpec::LeastLoaded { order: Digits::default() };
         });
+    }
+
+    /// Caches that are folded inside the planes.
+    pub(super) fn folds_in_planes(&mut self) {
+        for (name, mut cache) in ["direct", "fold", "shrinks", "beside", "reuse"].into_iter().zip(every()) {
+            cache.fold = FoldPath::CopyBack;
+            self.add(format!("SLC cache, {name}, folds inside planes"), |spec| {
+                with_cache(spec, Cell::Tlc, cache.clone());
+                spec.ftl.map_unit = Some(Bytes::new(2048));
+            });
+            // A superblock in SLC mode fills a one-shot program.
+            cache.size = Bytes::new(3 * cache.size.get());
+            cache.reuse = cache.reuse.map(|reuse| Bytes::new(3 * reuse.get()));
+            self.add(format!("SLC cache, {name}, one-shot folds inside planes"), |spec| {
+                with_cache(spec, Cell::Tlc, cache);
+                let part = spec.flash.custom_part.as_mut().expect("a part of its own");
+                part.geometry.pages_per_block = 9;
+                part.timing.one_shot = 3;
+                set_planes(part, 2);
+                spec.ftl.map_unit = Some(Bytes::new(2048));
+                spec.buffer = Some(buffer(16, 0.5, 0.25));
+            });
+        }
     }
 }

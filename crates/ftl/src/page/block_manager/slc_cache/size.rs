@@ -36,6 +36,11 @@ impl CacheSize {
         size.get() as f64 / (bytes_in_slc_mode(config).get() * groups) as f64
     }
 
+    /// The superblocks of each pool that hold at least so much data.
+    pub(super) fn whole_superblocks(size: Bytes, config: &PageConfig) -> u32 {
+        (Self::superblocks(size, config) - 1e-6).ceil() as u32
+    }
+
     /// The superblocks that may be in SLC mode in a pool with so many live mapping units.
     pub(super) fn limit(&self, live: u32) -> u32 {
         let fill = f64::from(live) / self.full;

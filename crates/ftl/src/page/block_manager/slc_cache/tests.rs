@@ -11,12 +11,19 @@ use crate::rig::{Rig, describe};
 
 /// A die of 24 superblocks of 12 word lines of three pages: 36 mapping units, 12 of them in SLC mode.
 fn drive(cache: &str) -> Rig<PageFtl> {
+    drive_of((1, 36), cache)
+}
+
+/// The same with so many planes, and so many pages in a block, in mapping units of 8 KiB.
+fn drive_of((planes, pages): (u32, u32), cache: &str) -> Rig<PageFtl> {
+    let page = 8 * planes;
     let (config, array, _) = describe(&format!(
-        "[flash]\nchannels = 1\nchips = 1\nblocks = 24\npages = 36\nplanes = 1\n\
-         custom-part = {{ like = 'sk-hynix-176l-tlc', geometry = {{ page = '8KiB' }}, \
-         features = {{ multi_plane = false }}, \
+        "[flash]\nchannels = 1\nchips = 1\nblocks = 24\npages = {pages}\nplanes = {planes}\n\
+         custom-part = {{ like = 'sk-hynix-176l-tlc', geometry = {{ page = '{page}KiB' }}, \
+         features = {{ multi_plane = {}, copy_back = true }}, \
          slc_mode = {{ read = '25us', program = '200us', endurance = 30000 }} }}\n\
-         [ftl]\ncapacity = '4608KiB'\nslc-cache = {{ {cache} }}\n"
+         [ftl]\ncapacity = '4608KiB'\nmap-unit = '8KiB'\nslc-cache = {{ {cache} }}\n",
+        planes > 1
     ));
     let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
     Rig::with(config, &array)
@@ -136,6 +143,103 @@ fn a_drive_folds_beside_direct_writes_and_the_cache_takes_data_again() {
 }
 
 #[test]
+fn a_cache_that_was_full_takes_data_again_once_so_much_is_free() {
+    // Five superblocks of 12 mapping units; four must be free, or all that a cache that has shrunk has.
+    for (points, least) in [("", 48), (", points = [{ fill = '1%', size = '192KiB' }]", 24)] {
+        let mut rig = drive(&format!("size = '480KiB', overflow = 'fold-beside', reuse = '384KiB'{points}"));
+        let (mut bursts, mut cached_before) = (vec![0], 0);
+        for round in 1..4 {
+            for lpn in 0..500 {
+                write(&mut rig, [lpn], round);
+                let cached = rig.ftl.blocks.cache_counters().expect("one").cached;
+                match (cached - cached_before, bursts.last_mut().expect("one")) {
+                    (0, 0) => {}
+                    (0, _) => bursts.push(0),
+                    (units, burst) => *burst += units,
+                }
+                cached_before = cached;
+            }
+        }
+        // The last one may be in progress.
+        bursts.pop();
+        assert!(bursts.len() > 3 && bursts.iter().all(|burst| *burst >= least), "{points}: {bursts:?}");
+        assert!(units(&rig, Op::Program, Cause::Host) > cached_before);
+        for lpn in 0..500 {
+            assert_eq!(rig.read(lpn), Some(stamp(lpn, 3)));
+        }
+    }
+}
+
+#[test]
+fn what_an_idle_drive_has_folded_is_free_for_the_host_at_once() {
+    let mut rig = drive("size = '480KiB', overflow = 'fold-beside', reuse = '480KiB', idle = { after = '10ms' }");
+    let cached = |rig: &Rig<PageFtl>| rig.ftl.blocks.cache_counters().expect("a cache").cached;
+    let folded = |rig: &Rig<PageFtl>| units(rig, Op::Program, Cause::Fold);
+    // Many writes at once leave no time to fold.
+    (0..200).for_each(|lpn| rig.write(&[lpn], Some(stamp(lpn, 1))));
+    while rig.host.written < 200 && rig.step() {}
+    let before = cached(&rig);
+    while folded(&rig) < 24 {
+        assert!(rig.step(), "it becomes idle");
+    }
+    assert!(rig.ftl.blocks.cache_counters().expect("one").superblocks > 1, "it is not empty");
+    // The open superblock is full within 36 mapping units.
+    write(&mut rig, 200..248, 1);
+    assert!(cached(&rig) > before, "what has been folded is used");
+    for lpn in 0..248 {
+        assert_eq!(rig.read(lpn), Some(stamp(lpn, 1)));
+    }
+}
+
+/// Writes rows of four units, each row at once and with the stamp of its first unit, and waits for each.
+fn write_rows(rig: &mut Rig<PageFtl>, rows: u32) {
+    for row in 0..rows {
+        let lpns = [0, 1, 2, 3].map(|i| 4 * row + i);
+        let before = rig.host.written;
+        rig.write(&lpns, Some(stamp(4 * row, 1)));
+        while rig.host.written < before + 4 && rig.step() {}
+    }
+}
+
+#[test]
+fn whole_pages_are_folded_inside_their_planes() {
+    // A one-shot program has three pages of 8 KiB on one plane, or three pages of two mapping units on each of two.
+    for (planes, pages) in [(1, 36), (2, 9)] {
+        let mut rig =
+            drive_of((planes, pages), "size = '768KiB', fold = 'copy-back', idle = { after = '10ms', down-to = '0B' }");
+        write_rows(&mut rig, 22);
+        rig.run_until_idle();
+        let (inside, over) = (units(&rig, Op::CopyBack, Cause::Fold), units(&rig, Op::Program, Cause::Fold));
+        assert_eq!((inside, over), (84, 0), "{planes}");
+        assert_eq!(units(&rig, Op::Read, Cause::Fold), 0);
+        for lpn in 0..88 {
+            assert_eq!(rig.read(lpn), Some(stamp(lpn / 4 * 4, 1)));
+        }
+    }
+}
+
+#[test]
+fn pages_with_garbage_are_folded_over_the_channel() {
+    let mut rig = drive_of((2, 9), "size = '1536KiB', fold = 'copy-back', idle = { after = '10ms', down-to = '0B' }");
+    write_rows(&mut rig, 24);
+    // A mapping unit of every third page.
+    let newer: Vec<u32> = (0..96).step_by(6).collect();
+    write(&mut rig, newer.iter().copied(), 2);
+    rig.run_until_idle();
+    let (inside, over) = (units(&rig, Op::CopyBack, Cause::Fold), units(&rig, Op::Program, Cause::Fold));
+    // Of 32 whole pages those that fill programs, and the other 16 mapping units.
+    assert!(
+        (36..=64).contains(&inside) && inside.is_multiple_of(12),
+        "{inside} inside planes, {over} over the channel"
+    );
+    assert!(over >= 16, "{over}");
+    for lpn in 0..96 {
+        let found = if newer.contains(&lpn) { stamp(lpn, 2) } else { stamp(lpn / 4 * 4, 1) };
+        assert_eq!(rig.read(lpn), Some(found));
+    }
+}
+
+#[test]
 fn the_cache_shrinks_as_the_drive_fills() {
     let mut rig = drive("size = '960KiB', points = [{ fill = '50%', size = '192KiB' }]");
     let limit = |rig: &Rig<PageFtl>| rig.ftl.blocks.cache_counters().expect("a cache").limit;
@@ -163,13 +267,16 @@ fn a_full_drive_folds_because_it_needs_free_superblocks() {
 
 #[test]
 fn a_power_cut_at_any_moment_of_folding_loses_nothing() {
-    for cache in [
-        "size = '288KiB', idle = { after = '5ms' }",
-        "size = '192KiB', overflow = 'fold'",
-        "size = '192KiB', overflow = 'fold-beside'",
+    for (planes, cache) in [
+        (1, "size = '288KiB', idle = { after = '5ms' }"),
+        (1, "size = '192KiB', overflow = 'fold'"),
+        (1, "size = '192KiB', overflow = 'fold-beside'"),
+        (1, "size = '288KiB', overflow = 'fold-beside', reuse = '192KiB'"),
+        (1, "size = '192KiB', overflow = 'fold', fold = 'copy-back'"),
+        (2, "size = '192KiB', overflow = 'fold-beside', fold = 'copy-back'"),
     ] {
         let mut rng = Rng::stream(2, "slc-cache");
-        let mut rig = drive(cache);
+        let mut rig = drive_of((planes, 36 / (planes * planes)), cache);
         let mut latest = vec![0; rig.units() as usize];
         let mut folds = 0;
         for round in 1..300 {
@@ -206,9 +313,14 @@ fn a_power_cut_at_any_moment_of_folding_loses_nothing() {
 #[cfg(feature = "sabotage")]
 #[test]
 fn the_check_finds_what_the_cache_forgets() {
-    for bug in [Sabotage::CacheOverfilled, Sabotage::CacheNeverEmpties] {
+    let small = "size = '288KiB', idle = { after = '5ms' }";
+    for (bug, cache) in [
+        (Sabotage::CacheOverfilled, small),
+        (Sabotage::CacheNeverEmpties, small),
+        (Sabotage::CacheReusedEarly, "size = '768KiB', overflow = 'fold-beside', reuse = '768KiB'"),
+    ] {
         let found = std::panic::catch_unwind(|| {
-            let mut rig = drive("size = '288KiB', idle = { after = '5ms' }");
+            let mut rig = drive(cache);
             rig.ftl.blocks.planted = crate::Planted::bug(bug);
             write(&mut rig, 0..200, 1);
             rig.ftl.check(rig.backend.media());
