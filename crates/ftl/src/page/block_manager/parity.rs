@@ -178,10 +178,13 @@ impl BlockManager {
 
     #[inline(never)]
     fn parity_of(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, number: u32) -> Option<Handle<List>> {
-        let stripe = self.parity.as_mut()?.open.remove(&superblock)?;
+        let open = &mut self.parity.as_mut()?.open;
+        open.get(&superblock).filter(|stripe| stripe.number == number)?;
+        let stripe = open.remove(&superblock)?;
         let (member, _) = self.place_of_parity(superblock, number)?;
-        // A stripe whose parity finds no place is moved with its superblock.
-        if flash.backend.media().is_failing(member) {
+        // What fails may leave nothing to protect. A stripe whose parity finds no place is moved with its superblock.
+        let is_gone = matches!(self.table.state(superblock), State::Erasing | State::Bad | State::Free);
+        if is_gone || flash.backend.media().is_failing(member) {
             return None;
         }
         let list = flash.backend.open_list(Class::Other, Kind::Parity as u32);

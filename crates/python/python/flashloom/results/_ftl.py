@@ -122,6 +122,10 @@ class ParitySummary(Record):
     """Uncorrectable reads of mapping units that could not be rebuilt."""
     rebuilt: int
     """Uncorrectable reads of mapping units that were rebuilt."""
+    superblocks: int
+    """Superblocks moved because one of their dies had failed."""
+    waiting: int
+    """Superblocks that wait for that at the end."""
 
 
 class RefreshSummary(Record):
