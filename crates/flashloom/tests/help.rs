@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use crate::common::{ALL_KINDS, DEVICE, NO_STORE, Place, TRACE, buffered};
+use crate::common::{ALL_KINDS, NO_STORE, Place, TRACE, buffered};
 use crate::mqsim::{CONFIG, FLOWS};
 use crate::torture::TORTURE;
 
@@ -31,9 +31,14 @@ fn examples(help: &str) -> Vec<&str> {
     after.lines().take_while(|line| !line.is_empty()).map(str::trim).filter(|line| !line.starts_with('#')).collect()
 }
 
+/// A drive that can do without a die.
+const STRIPED: &str = "name = 'striped'\n\
+    flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 40, pages = 16, controllers = 'none' }\n\
+    ftl = { over-provisioning = '70%', superblock-dies = 4, parity = true }\n";
+
 /// A drive that is served and takes commands at this socket.
 fn served(socket: &std::path::Path) -> serve::Engine {
-    let device = study::catalogue::Device::parse(DEVICE).unwrap_or_else(|faults| panic!("{faults}"));
+    let device = study::catalogue::Device::parse(STRIPED).unwrap_or_else(|faults| panic!("{faults}"));
     let options = serve::EngineOptions { control: Some(socket.to_owned()), ..serve::EngineOptions::new(device) };
     serve::Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"))
 }

@@ -262,9 +262,14 @@ const SLC: [Meaning; 25] = [
     ("commands.OP.CAUSE", "Commands of the SLC flash, of one cause"),
 ];
 
-const PARITY: [Meaning; 2] = [
+const PARITY: [Meaning; 4] = [
     ("rebuilt", "Uncorrectable reads of mapping units that were rebuilt from the other dies"),
     ("lost", "Uncorrectable reads of mapping units that could not be rebuilt"),
+    (
+        "superblocks",
+        "Superblocks whose data was moved, or was being moved at the end, because one of their dies had failed",
+    ),
+    ("waiting", "Superblocks that waited for that at the end"),
 ];
 
 const REFRESH: [Meaning; 5] = [
