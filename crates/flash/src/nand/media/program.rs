@@ -28,7 +28,8 @@ impl Media {
         }
     }
 
-    /// The same for all slots of which the FTL had said nothing when the power was cut.
+    /// All slots that were programmed with unreadable data count as made again: a mount ignores those of which the FTL had said nothing
+    /// when the power was cut.
     pub fn make_all_again(&mut self) {
         let new = self.tentative.values_mut().filter_map(|again| (!std::mem::replace(again, true)).then_some(1));
         self.unreadable_copies -= new.sum::<u64>();

@@ -245,7 +245,7 @@ impl Pool {
         if self.stuck { 0 } else { self.limit_of(self.usable, superblock_slots) }
     }
 
-    /// The same with so many usable superblocks.
+    /// The most mapping units that may live in a pool with so many usable superblocks.
     pub(in crate::page) fn limit_of(&self, usable: u32, superblock_slots: u32) -> u32 {
         if self.missing_slots == 0 {
             return self.reserve.limit(usable, superblock_slots);
@@ -298,6 +298,20 @@ mod tests {
         assert_eq!([2, 3, 4].map(|usable| limit(false, Holds::Pages, usable)), [0, 0, 8]);
         assert_eq!([2, 3, 4].map(|usable| limit(true, Holds::Data, usable)), [0, 8, 16]);
         assert_eq!([1, 2, 4].map(|usable| limit(true, Holds::Pages, usable)), [0, 4, 20]);
+    }
+
+    #[test]
+    fn a_pool_counts_the_slots_that_its_superblocks_lack() {
+        let geometry = Geometry::new(1, 1, 1, 1, 1, 40, 24, 1, 8).expect("small");
+        let reserve = Reserve { member_slots: 8, streams: StreamCount::ONE, shared_log: false, holds: Holds::Data };
+        let limit = |lacking: u32| {
+            let pool = Pool::new(&geometry, DieId::new(0), true, 0, reserve);
+            Pool { usable: 10, missing_slots: 8 * lacking, ..pool }.limit(24)
+        };
+        assert_eq!(limit(0), 7 * 24, "the reserve is three superblocks");
+        assert_eq!(limit(1), 6 * 24 - 8, "and four if a victim may hold more than a free superblock takes");
+        assert_eq!(limit(8), 10 * 24 - 8 * 8 - 2 * 24 - 2 * 16, "two of the four in reserve lack a member");
+        assert_eq!(limit(10), 7 * 16, "all superblocks are alike again");
     }
 
     #[test]

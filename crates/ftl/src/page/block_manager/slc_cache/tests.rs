@@ -14,7 +14,7 @@ fn drive(cache: &str) -> Rig<PageFtl> {
     drive_of((1, 36), cache)
 }
 
-/// The same with so many planes, and so many pages in a block, in mapping units of 8 KiB.
+/// A drive with an SLC cache, with so many planes and so many pages in a block, in mapping units of 8 KiB.
 fn drive_of((planes, pages): (u32, u32), cache: &str) -> Rig<PageFtl> {
     let page = 8 * planes;
     let (config, array, _) = describe(&format!(
