@@ -273,7 +273,7 @@ pub trait Family: Send + Sync {
 
     /// The most mapping units that some dies hold while garbage collection still has room, if the host sees `units`;
     /// `None` if the family confines no writes to dies.
-    fn room(&self, _ftl: &FtlSpec, _geometry: &Geometry, _units: u32, _dies: &[DieId]) -> Option<u64> {
+    fn room(&self, _site: &Site<'_>, _geometry: &Geometry, _units: u32, _dies: &[DieId]) -> Option<u64> {
         None
     }
 

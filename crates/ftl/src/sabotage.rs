@@ -182,6 +182,8 @@ pub enum Sabotage {
     CacheNeverEmpties,
     /// An SLC cache that was full takes host data again before as much is free as it should be.
     CacheReusedEarly,
+    /// A superblock that is set aside for the SLC cache is free for any data once it has been erased.
+    StaticPartLent,
     /// Pages of the SLC cache are copied back to any plane.
     FoldLeavesPlane,
     /// A mount takes superblocks in SLC mode for full ones.
@@ -198,7 +200,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 93] = [
+    pub const EVERY: [Self; 94] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -286,6 +288,7 @@ impl Sabotage {
         Self::CacheOverfilled,
         Self::CacheNeverEmpties,
         Self::CacheReusedEarly,
+        Self::StaticPartLent,
         Self::FoldLeavesPlane,
         Self::SlcModeForgotten,
         Self::CapExceeded,

@@ -226,6 +226,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::AdmissionForgotten => vec![at(&["throttled by heat, OnOff"], "integrity")],
         Sabotage::CacheOverfilled | Sabotage::CacheNeverEmpties => vec![at(SLC_CACHE, "integrity")],
         Sabotage::CacheReusedEarly => vec![at(&["SLC cache, reuse"], "integrity")],
+        Sabotage::StaticPartLent => vec![at(&["SLC cache, static part"], "integrity")],
         Sabotage::FoldLeavesPlane => vec![at(&["SLC cache, fold, one-shot folds inside planes"], "integrity")],
         Sabotage::SlcModeForgotten => vec![at(SLC_CACHE, "power cuts, full")],
         Sabotage::PaceObeyed => vec![at(&["pace, never"], "integrity")],

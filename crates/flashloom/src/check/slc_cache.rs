@@ -14,6 +14,9 @@ pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
     let units = Mode::Slc.pages(geometry.pages, mode.bits) * geometry.row_slots();
     let superblock = SECTOR * (u64::from(units) * u64::from(geometry.sectors));
     let mut lines = vec![format!("up to {} in superblocks of {superblock}, in {pools} pools", cache.size)];
+    if !cache.set_aside.is_zero() {
+        lines.push(format!("{} of it are static: their superblocks are always in SLC mode", cache.set_aside));
+    }
     lines
         .extend(cache.points.iter().map(|point| format!("up to {} when the drive is {} full", point.size, point.fill)));
     lines.extend(cache.reuse.map(|reuse| format!("once full, it takes data again when {reuse} are free")));

@@ -103,7 +103,8 @@ impl BlockManager {
             // Translation pages are all of one kind.
             let streams = if holds == Holds::Data { config.streams.count() } else { StreamCount::ONE };
             let member_slots = layout.array.superblock_slots();
-            let reserve = Reserve { member_slots, streams, shared_log: config.gc.shared_log, holds };
+            let sets_aside = holds == Holds::Data && config.map_pages.set_aside > 0;
+            let reserve = Reserve { member_slots, streams, shared_log: config.gc.shared_log, holds, sets_aside };
             let group = DieId::new(i % groups / geometry.groups());
             let die = layout.dies_of(group).next().unwrap_or(group);
             Pool::new(geometry, die, config.wear.dynamic, quota, reserve)
@@ -229,9 +230,7 @@ impl BlockManager {
     /// # Panics
     /// If there is none: the caller has checked.
     pub(super) fn open_in(&mut self, mode: Mode, pool: u32, stream: Stream, worn: bool) -> SuperblockId {
-        let chosen = &mut self.pools[pool as usize];
-        let free = if worn { chosen.free.pop_most_worn() } else { chosen.free.pop() };
-        let superblock = free.expect("a free superblock");
+        let superblock = self.take_free(mode, pool, worn).expect("a free superblock");
         let next = self.first_offset(superblock);
         *self.pools[pool as usize].open(stream) = Some(Open { superblock, next, mode });
         self.table.set_state(superblock, State::Open);
@@ -303,9 +302,10 @@ impl BlockManager {
     pub(super) fn close(&mut self, superblock: SuperblockId) {
         let pool = self.pool_of(superblock);
         self.table.set_state(superblock, State::Closed);
-        let kind = self.kind_in(pool);
-        let occupied = self.occupied(superblock);
-        self.victims[kind].close(self.now, pool, superblock, occupied);
+        if !self.is_set_aside(superblock) {
+            let (kind, occupied) = (self.kind_in(pool), self.occupied(superblock));
+            self.victims[kind].close(self.now, pool, superblock, occupied);
+        }
         self.note_closed(pool, superblock);
         if self.table.is_failing(superblock) && !self.planted.is(Sabotage::FailingForgotten) {
             self.pools[pool as usize].gc.failing.push(superblock);
@@ -381,7 +381,7 @@ impl BlockManager {
 
     /// Free superblocks of all pools.
     pub(super) fn free_blocks(&self) -> u64 {
-        self.pools.iter().map(|pool| u64::from(pool.free.len())).sum()
+        self.pools.iter().map(|pool| u64::from(pool.free.len())).sum::<u64>() + self.all_free_set_aside()
     }
 
     /// Lists the mapping units of lists that wait for more data.

@@ -48,7 +48,7 @@ impl PageFtl {
         }
         // Nearly every call ends here.
         let idle = !chosen.is_moving() && chosen.in_flight == chosen.queue.waiting.len() as u32;
-        let least = 1 + chosen.kept_for_missing();
+        let least = 1 + chosen.kept_for_moves();
         let has_free = idle && !chosen.queue.waiting.is_empty() && chosen.free.len() > least;
         // What a write waits for has come without an event: the reserve of other streams of copies is not needed, or a superblock
         // of the SLC cache has been retired.
@@ -170,7 +170,7 @@ impl PageFtl {
                 self.blocks.table.set_map(superblock, false);
                 self.blocks.move_usable(superblock, pool, group);
             }
-            self.blocks.pools[group as usize].free.push(superblock, erases);
+            self.blocks.give_free(group, superblock, erases);
             if pool != group {
                 self.blocks.hand_over(group);
             }

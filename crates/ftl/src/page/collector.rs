@@ -162,13 +162,7 @@ impl Collector<'_> {
         let chosen = &mut self.blocks.pools[pool as usize];
         if let Some(failing) = chosen.gc.failing.last().copied() {
             let gone = self.blocks.table.state(failing) != State::Closed;
-            if gone
-                || self.blocks.copies_fit(
-                    pool,
-                    self.blocks.pools[pool as usize].free.len(),
-                    self.blocks.table.valid(failing),
-                )
-            {
+            if gone || self.blocks.finds_place(pool, failing) {
                 self.blocks.pools[pool as usize].gc.failing.pop();
                 if !gone {
                     self.take_victim(pool, failing, Cause::Recovery);
@@ -234,7 +228,9 @@ impl Collector<'_> {
 
     pub(super) fn take_victim(&mut self, pool: u32, superblock: SuperblockId, cause: Cause) {
         let kind = self.blocks.kind_in(pool);
-        self.blocks.victims[kind].remove(pool, superblock);
+        if !self.blocks.is_set_aside(superblock) {
+            self.blocks.victims[kind].remove(pool, superblock);
+        }
         self.blocks.table.set_state(superblock, State::Victim);
         self.blocks.note_victim(pool, superblock);
         self.blocks.forget_rebuild(superblock);

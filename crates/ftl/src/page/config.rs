@@ -62,6 +62,12 @@ pub struct PageConfig {
 }
 
 impl PageConfig {
+    /// Superblocks of each pool that are set aside for the static part of the SLC cache: its first ones.
+    #[must_use]
+    pub const fn set_aside(&self) -> u32 {
+        self.map_pages.set_aside
+    }
+
     /// True if superblocks have parity.
     pub(crate) fn has_parity(&self) -> bool {
         self.layout.striping.as_ref().is_some_and(|striping| striping.data_units.get() < striping.dies.get())

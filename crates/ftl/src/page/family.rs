@@ -5,9 +5,10 @@ use std::sync::Arc;
 use base::fault::{Fault, Faults};
 use base::units::{Bytes, DieId, SECTOR};
 use flash::backend::{Controllers, SlcTiming, Timing};
-use flash::nand::{Geometry, Mode};
+use flash::nand::Geometry;
 
 use super::block_manager::reserve::reserved;
+use super::block_manager::slc_cache::bytes_in_slc_mode;
 use super::config::PageConfig;
 use super::layout::Layout;
 use super::streams::{StreamCount, StreamsSpec};
@@ -144,7 +145,7 @@ impl Family for PageFamily {
             return None;
         };
         let geometry = &layout.shape;
-        let pages = MapPages::of(site.ftl, geometry, u32::try_from(units).unwrap_or(u32::MAX));
+        let pages = MapPages::of(site, geometry, u32::try_from(units).unwrap_or(u32::MAX));
         let dies: Vec<DieId> = (0..geometry.die_count()).map(DieId::new).collect();
         let trims = TrimPages::of(site.ftl.discard, geometry, u32::try_from(units).unwrap_or(u32::MAX));
         let covered = u32::try_from(units + u64::from(trims.count)).unwrap_or(u32::MAX);
@@ -168,12 +169,13 @@ impl Family for PageFamily {
         if units > spare {
             let message = format!(
                 "a capacity of {} on {} of flash leaves no spare block: of its {} superblocks, every die (or plane \
-                 group) reserves {} for writing{} and garbage collection{}",
+                 group) reserves {} for writing{} and garbage collection{}{}",
                 Bytes::new(units * unit),
                 Bytes::new(raw * unit),
                 geometry.blocks,
-                reserved(pages.shared_log, pages.streams),
+                reserved(pages.shared_log, pages.streams) + u32::from(pages.set_aside > 0),
                 for_streams(pages.streams),
+                for_slc_cache(pages.set_aside),
                 match pages.quotas(geometry).iter().max() {
                     Some(most) => format!(", and up to {most} for the {} translation pages of the map", pages.count),
                     None => String::new(),
@@ -194,9 +196,9 @@ impl Family for PageFamily {
         u32::try_from(units).ok()
     }
 
-    fn room(&self, ftl: &FtlSpec, geometry: &Geometry, units: u32, dies: &[DieId]) -> Option<u64> {
-        let layout = layout(ftl, geometry, 1)?;
-        Some(MapPages::of(ftl, &layout.shape, units).room(&layout.shape, &layout.groups_of(dies)?))
+    fn room(&self, site: &Site<'_>, geometry: &Geometry, units: u32, dies: &[DieId]) -> Option<u64> {
+        let layout = layout(site.ftl, geometry, 1)?;
+        Some(MapPages::of(site, &layout.shape, units).room(&layout.shape, &layout.groups_of(dies)?))
     }
 
     fn check_array(&self, site: &Site<'_>, geometry: &Geometry, timing: &Timing, _: usize, faults: &mut Faults) {
@@ -214,15 +216,19 @@ impl Family for PageFamily {
         }
         if let Some(cache) = &site.ftl.slc_cache {
             let pools = u64::from(geometry.die_count()) * u64::from(geometry.groups());
-            let rows = u64::from(Mode::Slc.pages(geometry.pages, site.part.bits_per_cell()));
-            let superblock = SECTOR * (u64::from(geometry.sectors) * u64::from(geometry.row_slots()) * rows);
+            let superblock = bytes_in_slc_mode(geometry, site.part.bits_per_cell());
             let least = Bytes::new(superblock.get() * pools);
-            if cache.size < least {
+            let mut too_small = |key, size: Bytes| {
                 let message = format!(
-                    "{} is less than one superblock in each of the {pools} pools, which takes {superblock} in SLC mode",
-                    cache.size
+                    "{size} is less than one superblock in each of the {pools} pools, which takes {superblock} in SLC mode"
                 );
-                faults.add("ftl.slc-cache.size", message, format!("use at least {least}"));
+                faults.add(key, message, format!("use at least {least}"));
+            };
+            if cache.size < least {
+                too_small("ftl.slc-cache.size", cache.size);
+            }
+            if !cache.set_aside.is_zero() && cache.set_aside < least {
+                too_small("ftl.slc-cache.static", cache.set_aside);
             }
         }
     }
@@ -275,7 +281,7 @@ impl PageFamily {
             whole_rows: gang > 1 || backend.timing.one_shot > 1 || backend.timing.paired > 1,
             gathers: !site.buffered,
             firmware: site.ftl.firmware,
-            map_pages: MapPages::of(site.ftl, &geometry, units),
+            map_pages: MapPages::of(site, &geometry, units),
             timing: backend.timing,
             spare_transfer,
             sets,
@@ -322,17 +328,24 @@ fn for_streams(streams: StreamCount) -> String {
     }
 }
 
+/// The superblocks that are set aside for the SLC cache, if there are any.
+fn for_slc_cache(set_aside: u32) -> String {
+    if set_aside > 0 { format!(", {set_aside} for the static part of the SLC cache") } else { String::new() }
+}
+
 /// The fault of planes with too few blocks for host data; `quota` of them are reserved for translation pages.
 fn no_room(site: &Site<'_>, geometry: &Geometry, quota: u32) -> Fault {
     let for_map = if quota > 0 { format!(", and {quota} for the translation pages of the map") } else { String::new() };
     let streams = site.ftl.streams.count();
-    let reserved = reserved(site.ftl.gc.shared_log, streams);
+    let set_aside = MapPages::of(site, geometry, 0).set_aside;
+    let reserved = reserved(site.ftl.gc.shared_log, streams) + u32::from(set_aside > 0);
     let message = format!(
         "{} blocks in each plane leave none for the host: each plane group reserves {reserved} for writing{} and \
-         garbage collection{for_map}",
+         garbage collection{}{for_map}",
         geometry.blocks,
-        for_streams(streams)
+        for_streams(streams),
+        for_slc_cache(set_aside)
     );
     // One more for data, and one because `MapPages::room` never promises the last superblock.
-    Fault::new(site.flash.blocks_key(), message, format!("give it at least {}", reserved + quota + 2))
+    Fault::new(site.flash.blocks_key(), message, format!("give it at least {}", reserved + set_aside + quota + 2))
 }

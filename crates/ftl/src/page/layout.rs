@@ -267,14 +267,11 @@ impl Layout {
         self.present(media, superblock).any(|member| media.is_failing(member))
     }
 
-    /// Every superblock with its state: erased if all its members are, and out of use if one is that it cannot go on without.
-    pub(crate) fn survey(&self, media: &Media, planted: Planted) -> impl Iterator<Item = (SuperblockId, Found)> {
-        let all = (0..self.shape.superblock_count()).map(SuperblockId::new);
-        all.map(move |superblock| {
-            let mut members = self.present(media, superblock).map(|member| recovery::state_of(media, member, planted));
-            let first = members.next().unwrap_or(Found::Bad);
-            (superblock, members.fold(first, Found::with))
-        })
+    /// The state of a superblock: erased if all its members are, and out of use if one is that it cannot go on without.
+    pub(crate) fn state_of(&self, media: &Media, superblock: SuperblockId, planted: Planted) -> Found {
+        let mut members = self.present(media, superblock).map(|member| recovery::state_of(media, member, planted));
+        let first = members.next().unwrap_or(Found::Bad);
+        members.fold(first, Found::with)
     }
 
     /// The mode in which a superblock was opened.

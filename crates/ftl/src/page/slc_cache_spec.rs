@@ -18,6 +18,11 @@ use super::StreamsSpec;
 pub struct SlcCacheSpec {
     /// The most data of the host that it takes. It also takes no more than the free superblocks of the drive hold in SLC mode.
     pub size: Bytes,
+    /// The part of `size` for which superblocks are set aside: they are always in SLC mode, and hold neither full data nor copies.
+    /// The capacity must fit without them. Each pool sets aside whole superblocks, those with the lowest numbers, and they are used
+    /// before others. Superblocks for the rest of `size`, the dynamic part, are taken from free ones.
+    #[serde(rename = "static", default, skip_serializing_if = "is_default")]
+    pub set_aside: Bytes,
     /// The size of a drive that holds data: points in ascending order of `fill`. Between two points, and from `size` at 0% to the
     /// first, the size changes linearly; behind the last it stays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -99,48 +104,29 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 impl SlcCacheSpec {
     /// One of each kind, for the conformance suite and the swarm: caches of two to eight superblocks of a pool on a small drive.
     #[must_use]
-    pub fn every(superblock: Bytes) -> [Self; 5] {
+    pub fn every(superblock: Bytes) -> [Self; 7] {
         let size = |superblocks: u64| Bytes::new(superblock.get() * superblocks);
         let idle = |down_to| Some(IdleFoldSpec { after: Span::from_us(400), down_to });
-        let (points, reuse, streams, fold) = (Vec::new(), None, None, FoldPath::Channel);
+        let plain = Self {
+            size: size(8),
+            set_aside: Bytes::new(0),
+            points: Vec::new(),
+            overflow: OverflowPolicy::Fold,
+            reuse: None,
+            fold: FoldPath::Channel,
+            streams: None,
+            idle: None,
+        };
+        let shrinks = vec![CachePoint { fill: Ratio::new(0.25), size: size(2) }];
+        let beside = Self { size: size(6), overflow: OverflowPolicy::FoldBeside, ..plain.clone() };
         [
-            Self {
-                size: size(8),
-                points: points.clone(),
-                overflow: OverflowPolicy::Direct,
-                reuse,
-                fold,
-                streams,
-                idle: idle(size(2)),
-            },
-            Self { size: size(4), points, overflow: OverflowPolicy::Fold, reuse, fold, streams, idle: None },
-            Self {
-                size: size(8),
-                points: vec![CachePoint { fill: Ratio::new(0.25), size: size(2) }],
-                overflow: OverflowPolicy::Fold,
-                reuse,
-                fold,
-                streams,
-                idle: idle(Bytes::new(0)),
-            },
-            Self {
-                size: size(6),
-                points: Vec::new(),
-                overflow: OverflowPolicy::FoldBeside,
-                reuse,
-                fold,
-                streams,
-                idle: None,
-            },
-            Self {
-                size: size(6),
-                points: Vec::new(),
-                overflow: OverflowPolicy::FoldBeside,
-                reuse: Some(size(4)),
-                fold,
-                streams,
-                idle: None,
-            },
+            Self { overflow: OverflowPolicy::Direct, idle: idle(size(2)), ..plain.clone() },
+            Self { size: size(4), ..plain.clone() },
+            Self { points: shrinks, idle: idle(Bytes::new(0)), ..plain.clone() },
+            beside.clone(),
+            Self { reuse: Some(size(4)), ..beside.clone() },
+            Self { set_aside: size(4), ..beside },
+            Self { size: size(4), set_aside: size(4), ..plain },
         ]
     }
 
@@ -148,6 +134,16 @@ impl SlcCacheSpec {
     pub(crate) fn check(&self, streams: &StreamsSpec, shared_log: bool, faults: &mut Faults) {
         if self.size.is_zero() {
             faults.positive("ftl.slc-cache.size", 0);
+        }
+        let smallest = self.points.iter().map(|point| point.size).fold(self.size, Bytes::min);
+        if self.set_aside > smallest {
+            let message = format!("is {}, and the whole cache takes {smallest} at its smallest", self.set_aside);
+            faults.add("ftl.slc-cache.static", message, format!("use at most {smallest}"));
+        }
+        if !self.set_aside.is_zero() && self.overflow == OverflowPolicy::Direct && self.idle.is_none() {
+            let message = "would never be folded: the drive folds neither while the cache is full nor when it is idle";
+            let remedy = "add ftl.slc-cache.idle, or set ftl.slc-cache.overflow = \"fold-beside\"";
+            faults.add("ftl.slc-cache.static", message, remedy);
         }
         let ascending = self.points.windows(2).all(|pair| pair[0].fill < pair[1].fill);
         if !ascending || self.points.iter().any(|point| point.fill.get() > 1.0) {
@@ -198,6 +194,13 @@ mod tests {
         assert_eq!(faults(|spec| spec.points = vec![point(1.5)]), ["ftl.slc-cache.points"]);
         assert_eq!(faults(|spec| spec.streams = Some(2)), ["ftl.slc-cache.streams"]);
         assert_eq!(faults(|spec| spec.streams = Some(0)), ["ftl.slc-cache.streams"]);
+        let set_aside = |size: u64| faults(|spec| spec.set_aside = Bytes::new(size));
+        assert_eq!(set_aside(8 * 4096), [""; 0]);
+        assert_eq!(set_aside(8 * 4096 + 1), ["ftl.slc-cache.static"]);
+        let shrinks = |spec: &mut SlcCacheSpec| (spec.set_aside, spec.points) = (spec.size, vec![point(0.5)]);
+        assert_eq!(faults(shrinks), ["ftl.slc-cache.static"]);
+        let stays = |spec: &mut SlcCacheSpec| (spec.set_aside, spec.idle) = (spec.size, None);
+        assert_eq!(faults(stays), ["ftl.slc-cache.static"]);
         for reuse in [Bytes::new(0), Bytes::new(1 << 30)] {
             assert_eq!(faults(|spec| spec.reuse = Some(reuse)), ["ftl.slc-cache.reuse"]);
         }

@@ -76,18 +76,26 @@ impl PageConfig {
         (self.trim_pages.count > 0).then_some("no model of trim pages: ftl.discard must not be durable")
     }
 
+    /// Superblocks of each pool, without those that are set aside for the SLC cache.
+    const fn superblocks_in_full_mode(&self) -> u32 {
+        self.geometry.blocks.saturating_sub(self.map_pages.set_aside)
+    }
+
     /// The space that collection has to work with in all pools together.
     pub(crate) fn working_space(&self) -> WorkingSpace {
         let pools = self.geometry.die_count() * self.geometry.groups();
         let quotas = self.map_pages.quotas(&self.geometry);
         let quota = |pool: u32| quotas.get(pool as usize).copied().unwrap_or(0);
-        let room: u64 =
-            (0..pools).map(|pool| u64::from(self.limit(self.geometry.blocks.saturating_sub(quota(pool))))).sum();
+        let room: u64 = (0..pools)
+            .map(|pool| u64::from(self.limit(self.superblocks_in_full_mode().saturating_sub(quota(pool)))))
+            .sum();
         let held = u64::from(self.units) + u64::from(self.trim_pages.count) + u64::from(self.checkpoint_pages.count());
         WorkingSpace {
             pools,
-            superblocks: self.geometry.blocks,
-            reserved: reserved(self.gc.shared_log, self.streams.count()) + quotas.iter().copied().max().unwrap_or(0),
+            superblocks: self.superblocks_in_full_mode(),
+            reserved: reserved(self.gc.shared_log, self.streams.count())
+                + u32::from(self.map_pages.set_aside > 0)
+                + quotas.iter().copied().max().unwrap_or(0),
             units: room.saturating_sub(held),
         }
     }
@@ -126,7 +134,7 @@ impl PageConfig {
         // full on average, and what is in them is too young to be invalid.
         let free = f64::from(self.gc.start + self.gc.stop) / 2.0;
         let open = if self.gc.shared_log { 1.0 } else { 2.0 };
-        let closed = f64::from(self.geometry.blocks) - free - open - 1.0;
+        let closed = f64::from(self.superblocks_in_full_mode()) - free - open - 1.0;
         (closed, live - open / 2.0 * slots)
     }
 
@@ -140,7 +148,7 @@ impl PageConfig {
         let (closed, live) = self.closed_and_live();
         // The model counts whole superblocks: what matters is the share of them that is valid.
         let whole = closed.floor().max(1.0);
-        let model = self.model(self.geometry.blocks, live);
+        let model = self.model(self.superblocks_in_full_mode(), live);
         let model = PoolModel { closed: whole as u32, live: live * whole / closed, ..model };
         // Parity is one program of each stripe.
         let stripe = f64::from(self.layout.dies()) / f64::from(self.layout.data_units());
@@ -172,7 +180,8 @@ impl PageConfig {
         let mut usable = vec![Vec::new(); pools as usize];
         for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
             assert!(media.is_erased(superblock), "{superblock} of a new drive is not empty");
-            if !media.is_bad(superblock) {
+            let is_set_aside = superblock.get() % self.geometry.blocks < self.map_pages.set_aside;
+            if !media.is_bad(superblock) && !is_set_aside {
                 usable[self.geometry.group_of(superblock) as usize].push(superblock);
             }
         }
@@ -200,8 +209,9 @@ impl PageConfig {
     fn limit(&self, usable: u32) -> u32 {
         let streams = self.streams.count();
         let member_slots = self.layout.array.superblock_slots();
-        let reserve = Reserve { member_slots, streams, shared_log: self.gc.shared_log, holds: Holds::Data };
-        reserve.limit(usable, self.geometry.superblock_slots())
+        let sets_aside = self.map_pages.set_aside > 0;
+        let reserve = Reserve { member_slots, streams, shared_log: self.gc.shared_log, holds: Holds::Data, sets_aside };
+        reserve.limit(usable.saturating_sub(u32::from(sets_aside)), self.geometry.superblock_slots())
     }
 
     /// The valid units of each pool; `None` if they have no room.

@@ -316,9 +316,11 @@ impl Writer {
             return None;
         }
         if opens {
+            let opens_set_aside = !last && blocks.opens_set_aside(flash, pool, stream);
             // One free superblock is reserved for copies of garbage collection, more during a collection.
             let least = 1 + blocks.pools[pool as usize].kept_for_copies();
             let kept = !blocks.gc.shared_log && (free <= least || !blocks.copies_fit(pool, free - 1, 0));
+            let kept = kept && !opens_set_aside;
             if kept && (free == 0 || !blocks.planted.is(Sabotage::ReserveTaken)) {
                 return None;
             }
@@ -515,7 +517,8 @@ impl Writer {
     ) -> Option<Stream> {
         self.streams.as_ref()?;
         let opens = blocks.pools[pool as usize].open.each().flatten();
-        let lagging = opens.filter(|open| lags(blocks.layout.erases(media, open.superblock)));
+        let in_turn = opens.filter(|open| !blocks.is_set_aside(open.superblock));
+        let lagging = in_turn.filter(|open| lags(blocks.layout.erases(media, open.superblock)));
         let streams = lagging.map(|open| blocks.table.stream(open.superblock));
         streams.into_iter().find(|stream| !blocks.pools[pool as usize].queue.assembles(*stream))
     }

@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base::units::{Bytes, DieId, SECTOR};
 use flash::nand::Geometry;
+use ftl::Site;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -131,7 +132,13 @@ impl Spec {
     }
 
     /// The queues of a device with `units` mapping units for the host.
-    pub(super) fn resolved_queues(&self, geometry: &Geometry, units: u32, faults: &mut Faults) -> ResolvedQueues {
+    pub(super) fn resolved_queues(
+        &self,
+        site: &Site<'_>,
+        geometry: &Geometry,
+        units: u32,
+        faults: &mut Faults,
+    ) -> ResolvedQueues {
         let all: Vec<DieId> = (0..geometry.die_count()).map(DieId::new).collect();
         let mut sets = vec![all];
         let mut queues = Vec::new();
@@ -157,37 +164,28 @@ impl Spec {
             });
         }
         if sets.len() > 1 {
-            self.check_reach(geometry, units, &sets, &queues, faults);
+            let used: BTreeSet<u32> = queues.iter().map(|queue| queue.set).collect();
+            let reached: BTreeSet<DieId> = used.iter().flat_map(|set| &sets[*set as usize]).copied().collect();
+            let dies: Vec<DieId> = reached.into_iter().collect();
+            let room = self.ftl.kind.family().room(site, geometry, units, &dies);
+            check_reach(geometry, units, dies.len(), room, faults);
         }
         ResolvedQueues { queues, arbitration: self.host.arbitration, burst: self.host.burst, sets }
     }
+}
 
-    /// Refuses sets that together are too small: no queue could write the rest of the addresses.
-    fn check_reach(
-        &self,
-        geometry: &Geometry,
-        units: u32,
-        sets: &[Vec<DieId>],
-        queues: &[ResolvedQueue],
-        faults: &mut Faults,
-    ) {
-        let used: BTreeSet<u32> = queues.iter().map(|queue| queue.set).collect();
-        let reached: BTreeSet<DieId> = used.iter().flat_map(|set| &sets[*set as usize]).copied().collect();
-        let dies: Vec<DieId> = reached.into_iter().collect();
-        let Some(room) = self.ftl.kind.family().room(&self.ftl, geometry, units, &dies) else { return };
-        let dies = dies.len();
-        if u64::from(units) > room {
-            let unit = u64::from(geometry.sectors) * SECTOR.get();
-            let message = format!(
-                "all queues together write to {dies} of {} dies, which hold {}, less than the capacity of {}",
-                geometry.die_count(),
-                Bytes::new(room * unit),
-                Bytes::new(u64::from(units) * unit)
-            );
-            let remedy = "give the queues more channels or dies, or raise ftl.over-provisioning";
-            faults.add("host.queue", message, remedy);
-        }
-    }
+/// Refuses sets that together have too little room: no queue could write the rest of the addresses.
+fn check_reach(geometry: &Geometry, units: u32, dies: usize, room: Option<u64>, faults: &mut Faults) {
+    let Some(room) = room.filter(|room| u64::from(units) > *room) else { return };
+    let unit = u64::from(geometry.sectors) * SECTOR.get();
+    let message = format!(
+        "all queues together write to {dies} of {} dies, which hold {}, less than the capacity of {}",
+        geometry.die_count(),
+        Bytes::new(room * unit),
+        Bytes::new(u64::from(units) * unit)
+    );
+    let remedy = "give the queues more channels or dies, or raise ftl.over-provisioning";
+    faults.add("host.queue", message, remedy);
 }
 
 /// The dies that a queue writes on.

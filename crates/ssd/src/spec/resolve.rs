@@ -138,7 +138,7 @@ impl Spec {
         let (Some(mut timing), Some(units)) = (timing.filter(|_| faults.0.is_empty()), units) else {
             return Err(faults.0);
         };
-        let queues = self.resolved_queues(&geometry, units, &mut faults);
+        let queues = self.resolved_queues(&site, &geometry, units, &mut faults);
         family.check_array(&site, &geometry, &timing, queues.sets.len(), &mut faults);
         let supply = self.supply(&part, &geometry, &mut faults);
         if !faults.0.is_empty() {

@@ -50,6 +50,8 @@ pub(super) fn wear(trial: &Trial<'_>) -> Work {
         None => bound(ftl, geometry.blocks),
     };
     let Some(bound) = bound else { return Work::default() };
+    let page = trial.resolved.family.downcast_ref::<ftl::PageConfig>();
+    let set_aside = page.map_or(0, |page| page.set_aside() * geometry.stripe) as usize;
     let mut host = trial.filled();
     let mut rng = Rng::stream(trial.seed, "conformance.wear");
     let blocks = (geometry.blocks * geometry.stripe) as usize;
@@ -58,8 +60,9 @@ pub(super) fn wear(trial: &Trial<'_>) -> Work {
     loop {
         let counts = host.ssd().erase_counts();
         for (pool, counts) in counts.chunks(blocks).enumerate() {
-            // Spares and the reserved areas wear in a different way.
+            // Spares, the reserved areas and the static part of an SLC cache wear in a different way.
             let counts = hydra.map_or(counts, |hydra| &counts[..hydra.data_blocks() as usize]);
+            let counts = &counts[set_aside..];
             let (least, most) = (counts.iter().min().expect("blocks"), counts.iter().max().expect("blocks"));
             assert!(most - least <= bound, "pool {pool}: erase counts from {least} to {most}, {bound} apart at most");
         }

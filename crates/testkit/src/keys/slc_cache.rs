@@ -1,7 +1,7 @@
 //! Devices whose keys describe an SLC cache.
 
 /// The name of each, its part, the keys of its array and its other tables.
-pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'static str); 3] {
+pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'static str); 4] {
     let part = format!("{part}slc_mode = {{ read = \"10us\", program = \"90us\", endurance = 9 }}\n");
     [
         (
@@ -17,6 +17,13 @@ pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'sta
             "channels = 2\nchips = 2\n",
             "[ftl]\nover-provisioning = \"60%\"\n\
              slc-cache = { size = \"192KiB\", overflow = \"fold-beside\", reuse = \"192KiB\" }\n",
+        ),
+        (
+            "page, SLC cache that is static in part",
+            part.clone(),
+            "channels = 2\nchips = 2\n",
+            "[ftl]\nover-provisioning = \"60%\"\n\
+             slc-cache = { size = \"192KiB\", static = \"128KiB\", overflow = \"fold-beside\" }\n",
         ),
         (
             "page, SLC cache that shrinks",

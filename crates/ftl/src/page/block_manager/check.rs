@@ -14,9 +14,10 @@ impl BlockManager {
         for superblock in (0..self.layout.shape.superblock_count()).map(SuperblockId::new) {
             let (state, pool) = (self.table.state(superblock), self.pool_of(superblock));
             let known = self.victims[self.kind_in(pool)].valid(superblock);
-            let expected = (state == State::Closed).then(|| self.occupied(superblock));
+            let is_set_aside = self.is_set_aside(superblock);
+            let expected = (state == State::Closed && !is_set_aside).then(|| self.occupied(superblock));
             assert_eq!(known, expected, "valid units of {superblock}, as the choice of victims knows them");
-            usable[pool as usize] += u32::from(state != State::Bad);
+            usable[pool as usize] += u32::from(state != State::Bad && !is_set_aside);
             if state != State::Bad {
                 missing_slots[pool as usize] += self.missing_slots(superblock);
                 let missing = self.layout.missing(media, superblock);

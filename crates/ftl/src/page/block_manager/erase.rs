@@ -50,7 +50,7 @@ impl BlockManager {
         self.table.set_state(superblock, State::Bad);
         self.note_gone(pool, superblock);
         let missing = self.missing_slots(superblock);
-        self.pools[pool as usize].usable -= 1;
+        *self.usable_with(pool, superblock) -= 1;
         self.pools[pool as usize].missing_slots -= missing;
     }
 

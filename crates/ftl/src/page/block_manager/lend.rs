@@ -36,7 +36,7 @@ impl BlockManager {
         };
         let mut chosen = Vec::new();
         let mut unknown = Vec::new();
-        for (_, superblock) in programmed {
+        for (_, superblock) in programmed.iter().filter(|(_, superblock)| !self.is_set_aside(*superblock)) {
             match (holds(*superblock, true), holds(*superblock, false)) {
                 (false, true) => chosen.push(*superblock),
                 (false, false) => unknown.push(*superblock),

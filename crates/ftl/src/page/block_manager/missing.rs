@@ -26,6 +26,9 @@ impl BlockManager {
     /// So many mapping units of a closed superblock have become invalid, and no longer count in the table.
     #[inline]
     pub(in crate::page) fn note_invalid(&mut self, pool: u32, superblock: SuperblockId, units: u32) {
+        if self.is_set_aside(superblock) {
+            return;
+        }
         let kind = self.kind_in(pool);
         let is_empty = units > 0 && self.table.valid(superblock) == 0;
         let missing = if is_empty { self.missing_slots(superblock) } else { 0 };

@@ -189,16 +189,18 @@ impl Pool {
     }
 
     /// Free superblocks that the host leaves to copies beside one: [those of their streams](Self::kept_for_streams), and
-    /// [one more](Self::kept_for_missing) if only some superblocks lack members.
+    /// [one more](Self::kept_for_moves) if a move may take more than it gives.
     #[inline]
     pub(in crate::page) fn kept_for_copies(&self) -> u32 {
-        self.kept_for_streams() + self.kept_for_missing()
+        self.kept_for_streams() + self.kept_for_moves()
     }
 
-    /// One if some superblocks of the pool lack members and others do not: a victim may hold more than a free superblock takes.
+    /// One if a move may take more than the erase behind it gives: if some superblocks of the pool lack members and others do not, so
+    /// that a victim may hold more than a free superblock takes; or if superblocks are set aside for the SLC cache.
     #[inline]
-    pub(in crate::page) const fn kept_for_missing(&self) -> u32 {
-        (self.missing_slots > 0 && self.missing_slots < self.usable * self.reserve.member_slots) as u32
+    pub(in crate::page) const fn kept_for_moves(&self) -> u32 {
+        let is_mixed = self.missing_slots > 0 && self.missing_slots < self.usable * self.reserve.member_slots;
+        (is_mixed || self.reserve.sets_aside) as u32
     }
 
     /// Free superblocks that the host leaves to streams of copies without an open one, so that their copies need not join
@@ -247,13 +249,13 @@ impl Pool {
 
     /// The most mapping units that may live in a pool with so many usable superblocks.
     pub(in crate::page) fn limit_of(&self, usable: u32, superblock_slots: u32) -> u32 {
+        let whole = self.reserve.limit(usable.saturating_sub(self.kept_for_moves()), superblock_slots);
         if self.missing_slots == 0 {
-            return self.reserve.limit(usable, superblock_slots);
+            return whole;
         }
-        let whole = self.reserve.limit(usable.saturating_sub(self.kept_for_missing()), superblock_slots);
         // The reserve lacks members only if too few superblocks have them all.
         let lacking = self.missing_slots / self.reserve.member_slots;
-        let kept = reserved(self.reserve.shared_log, self.reserve.streams) + self.kept_for_missing();
+        let kept = reserved(self.reserve.shared_log, self.reserve.streams) + self.kept_for_moves();
         let of_reserve = kept.saturating_sub(usable.saturating_sub(lacking)) * self.reserve.member_slots;
         (whole + of_reserve).saturating_sub(self.missing_slots)
     }
@@ -274,6 +276,8 @@ pub(in crate::page) struct Reserve {
     pub(in crate::page) streams: StreamCount,
     pub(in crate::page) shared_log: bool,
     pub(in crate::page) holds: Holds,
+    /// Superblocks are set aside for the SLC cache.
+    pub(in crate::page) sets_aside: bool,
 }
 
 impl Reserve {
@@ -292,8 +296,9 @@ mod tests {
     #[test]
     fn a_pool_with_a_shared_log_keeps_a_superblock_less() {
         let streams = StreamCount::ONE;
-        let limit =
-            |shared_log, holds, usable| Reserve { member_slots: 8, streams, shared_log, holds }.limit(usable, 8);
+        let limit = |shared_log, holds, usable| {
+            Reserve { member_slots: 8, streams, shared_log, holds, sets_aside: false }.limit(usable, 8)
+        };
         assert_eq!([2, 3, 4].map(|usable| limit(false, Holds::Data, usable)), [0, 0, 8]);
         assert_eq!([2, 3, 4].map(|usable| limit(false, Holds::Pages, usable)), [0, 0, 8]);
         assert_eq!([2, 3, 4].map(|usable| limit(true, Holds::Data, usable)), [0, 8, 16]);
@@ -303,7 +308,13 @@ mod tests {
     #[test]
     fn a_pool_counts_the_slots_that_its_superblocks_lack() {
         let geometry = Geometry::new(1, 1, 1, 1, 1, 40, 24, 1, 8).expect("small");
-        let reserve = Reserve { member_slots: 8, streams: StreamCount::ONE, shared_log: false, holds: Holds::Data };
+        let reserve = Reserve {
+            member_slots: 8,
+            streams: StreamCount::ONE,
+            shared_log: false,
+            holds: Holds::Data,
+            sets_aside: false,
+        };
         let limit = |lacking: u32| {
             let pool = Pool::new(&geometry, DieId::new(0), true, 0, reserve);
             Pool { usable: 10, missing_slots: 8 * lacking, ..pool }.limit(24)
@@ -317,7 +328,7 @@ mod tests {
     #[test]
     fn a_pool_keeps_a_superblock_for_each_stream_and_one_to_copy_into() {
         let streams = StreamCount { host: 3, copies: 2 };
-        let reserve = Reserve { member_slots: 8, streams, shared_log: false, holds: Holds::Data };
+        let reserve = Reserve { member_slots: 8, streams, shared_log: false, holds: Holds::Data, sets_aside: false };
         assert_eq!([6, 7, 9].map(|usable| reserve.limit(usable, 8)), [0, 8, 24]);
     }
 
@@ -325,7 +336,7 @@ mod tests {
     fn each_stream_has_an_open_superblock_a_list_and_a_program_of_its_own() {
         let geometry = Geometry::new(1, 1, 1, 1, 1, 40, 4, 1, 8).expect("small");
         let streams = StreamCount { host: 3, copies: 2 };
-        let reserve = Reserve { member_slots: 4, streams, shared_log: false, holds: Holds::Data };
+        let reserve = Reserve { member_slots: 4, streams, shared_log: false, holds: Holds::Data, sets_aside: false };
         let mut pool = Pool::new(&geometry, DieId::new(0), true, 0, reserve);
         let all = (0..3).map(Stream::host).chain((0..2).map(Stream::copies));
         for (i, stream) in all.clone().enumerate() {

@@ -152,8 +152,7 @@ impl BlockManager {
             // It may have become garbage since, and belong to another pool now, which lists it itself.
             let is_here = self.pool_of(superblock) == pool;
             let is_due = is_here && need == Need::Due && self.table.state(superblock) == State::Closed;
-            let free = self.pools[pool as usize].free.len();
-            if is_due && !self.copies_fit(pool, free, self.table.valid(superblock)) {
+            if is_due && !self.finds_place(pool, superblock) {
                 return None;
             }
             let refresh = self.refresh.as_mut()?;
@@ -245,7 +244,8 @@ impl BlockManager {
     pub(in crate::page) fn check_refresh(&self) {
         let Some(refresh) = &self.refresh else { return };
         for (pool, chosen) in (0..).zip(&self.pools) {
-            let waits = chosen.is_moving() || chosen.stuck || !chosen.gc.victims.is_empty() || chosen.free.len() < 2;
+            let waits = chosen.is_moving() || chosen.stuck || !chosen.gc.victims.is_empty();
+            let waits = waits || chosen.free.len() < 2 + chosen.kept_for_moves();
             if waits || refresh.moving == refresh.spec.parallel {
                 continue;
             }

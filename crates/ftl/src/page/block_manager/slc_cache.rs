@@ -1,13 +1,15 @@
 //! The SLC cache: superblocks that the host fills in SLC mode, until they are folded to full ones.
 //!
-//! A superblock gets its mode when the host opens it, and keeps it until its erase. So the cache has no place of its own: it is
-//! the superblocks of each pool that are in SLC mode, at most as many as its size says at this fill of the drive. Nothing of
-//! the reserve changes, because a superblock in SLC mode holds fewer mapping units, and folding it always gains space.
+//! A superblock gets its mode when the host opens it, and keeps it until its erase. So the dynamic part of the cache has no place of
+//! its own: it is the superblocks of each pool that are in SLC mode, at most as many as its size says at this fill of the drive.
+//! Nothing of the reserve changes, because a superblock in SLC mode holds fewer mapping units, and folding it always gains space.
+//! The [static part](set_aside) has superblocks of its own.
 
+pub(in crate::page) mod set_aside;
 mod size;
 
 use base::units::{Bytes, SECTOR, SuperblockId};
-use flash::nand::{Mode, Stream};
+use flash::nand::{Geometry, Mode, Stream};
 
 use super::BlockManager;
 use super::idle_timer::IdleTimer;
@@ -19,6 +21,7 @@ use crate::page::{PageConfig, SlcCacheCounters};
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
+use set_aside::SetAside;
 use size::CacheSize;
 
 /// The SLC cache of a drive.
@@ -29,6 +32,8 @@ pub(in crate::page) struct SlcCache {
     /// Mapping units of a superblock in SLC mode.
     slots: u32,
     size: CacheSize,
+    /// Its static part, if it has one.
+    set_aside: Option<SetAside>,
     overflow: OverflowPolicy,
     /// Superblocks of a pool that must be free before it takes host data again after direct writes, if not one alone.
     reuse: Option<u32>,
@@ -64,6 +69,7 @@ impl SlcCache {
             shape: ProgramShape::in_slc_mode(config),
             slots: slots_in_slc_mode(config),
             size: CacheSize::new(spec, config),
+            set_aside: SetAside::new(config),
             overflow: spec.overflow,
             reuse: spec.reuse.map(|reuse| CacheSize::whole_superblocks(reuse, config)),
             folds_in_planes: spec.fold == FoldPath::CopyBack,
@@ -98,19 +104,26 @@ impl SlcCache {
         let groups = u64::from(geometry.die_count()) * u64::from(geometry.groups());
         let levels = groups * size_of::<Level>() as u64;
         let closed = AgeOrder::memory(groups, u64::from(geometry.superblock_count()));
-        size_of::<Self>() as u64 + levels + closed + CacheSize::memory(spec)
+        size_of::<Self>() as u64 + levels + closed + CacheSize::memory(spec) + SetAside::memory(config)
+    }
+
+    /// The superblocks of a pool with so many live mapping units that may be in SLC mode.
+    fn limit(&self, pool: u32, live: u32) -> u32 {
+        let lost = self.set_aside.as_ref().map_or(0, |set_aside| set_aside.lost(pool));
+        self.size.limit(live).saturating_sub(lost)
     }
 }
 
 /// Mapping units of a superblock in SLC mode.
-pub(in crate::page) fn slots_in_slc_mode(config: &PageConfig) -> u32 {
+fn slots_in_slc_mode(config: &PageConfig) -> u32 {
     let bits = config.timing.slc_mode.map_or(1, |mode| mode.bits);
     Mode::Slc.pages(config.geometry.pages, bits) * config.geometry.row_slots()
 }
 
-/// Data of a superblock in SLC mode, in each pool.
-pub(crate) fn bytes_in_slc_mode(config: &PageConfig) -> Bytes {
-    SECTOR * u64::from(config.geometry.sectors) * u64::from(slots_in_slc_mode(config))
+/// Data of a superblock in SLC mode of cells with so many bits, in each pool.
+pub(in crate::page) fn bytes_in_slc_mode(geometry: &Geometry, bits: u32) -> Bytes {
+    let units = Mode::Slc.pages(geometry.pages, bits) * geometry.row_slots();
+    SECTOR * u64::from(geometry.sectors) * u64::from(units)
 }
 
 impl BlockManager {
@@ -164,7 +177,7 @@ impl BlockManager {
 
     fn cache_has_room(&self, cache: &SlcCache, pool: u32) -> bool {
         let Level { superblocks, is_direct, .. } = cache.levels[pool as usize];
-        let limit = cache.size.limit(self.pools[pool as usize].live);
+        let limit = cache.limit(pool, self.pools[pool as usize].live);
         let waits = is_direct && self.has_to_fold(cache, pool) && !self.planted.is(Sabotage::CacheReusedEarly);
         let wanted = cache.reuse.filter(|_| waits).map_or(1, |reuse| reuse.min(limit).max(1));
         limit.saturating_sub(superblocks) >= wanted || self.planted.is(Sabotage::CacheOverfilled)
@@ -187,14 +200,14 @@ impl BlockManager {
             OverflowPolicy::FoldBeside => !cache.idle.as_ref().is_some_and(|(timer, _)| timer.is_idle()),
         };
         let room = cache.reuse.map_or(1, |reuse| if is_direct { reuse } else { 0 });
-        let for_a_write = for_room.then(|| cache.size.limit(chosen.live).saturating_sub(room));
+        let for_a_write = for_room.then(|| cache.limit(pool, chosen.live).saturating_sub(room));
         let while_idle = cache.idle.as_ref().filter(|(timer, _)| timer.is_idle()).map(|(_, kept)| *kept);
         let stays = for_a_write.into_iter().chain(while_idle).min()?;
         if superblocks - leaving <= stays {
             return None;
         }
         let oldest = cache.closed.oldest_first(pool).next().map(SuperblockId::new);
-        oldest.filter(|oldest| self.copies_fit(pool, chosen.free.len(), self.table.valid(*oldest)))
+        oldest.filter(|oldest| self.finds_place(pool, *oldest))
     }
 
     /// True if a pool folds for no other reason than that the host was idle, which it no longer is.
@@ -244,7 +257,7 @@ impl BlockManager {
         let most = cache.size.most();
         assert!(superblocks <= most, "{superblocks} superblocks in SLC mode, and the cache has at most {most}");
         if let Some(reuse) = cache.reuse.filter(|_| is_direct && self.has_to_fold(cache, pool)) {
-            let limit = cache.size.limit(self.pools[pool as usize].live);
+            let limit = cache.limit(pool, self.pools[pool as usize].live);
             assert!(
                 superblocks + reuse <= limit + 1 || superblocks == 1,
                 "host data go to the cache again at {superblocks} superblocks of {limit}, before {reuse} are free"
@@ -255,8 +268,9 @@ impl BlockManager {
         }
     }
 
-    /// A mount has found a superblock that was programmed in a mode.
+    /// A mount has found a superblock that was programmed in a mode. A torn erase leaves none.
     pub(in crate::page) fn recall_mode(&mut self, superblock: SuperblockId, mode: Mode) {
+        let mode = if self.is_set_aside(superblock) { Mode::Slc } else { mode };
         if !self.planted.is(Sabotage::SlcModeForgotten) {
             self.note_opened(self.pool_of(superblock), superblock, mode);
         }
@@ -311,7 +325,7 @@ impl BlockManager {
     /// What the cache did since the power came on, and its level now.
     pub(in crate::page) fn cache_counters(&self) -> Option<SlcCacheCounters> {
         let cache = self.slc_cache.as_ref()?;
-        let limits = self.pools[..self.groups as usize].iter().map(|pool| u64::from(cache.size.limit(pool.live)));
+        let limits = (0..self.groups).map(|pool| u64::from(cache.limit(pool, self.pools[pool as usize].live)));
         Some(SlcCacheCounters {
             superblocks: cache.levels.iter().map(|level| u64::from(level.superblocks)).sum(),
             limit: limits.sum(),
@@ -330,7 +344,7 @@ impl BlockManager {
             let erased =
                 matches!(state, State::Free | State::Erasing | State::Bad) || self.layout.is_erased(media, superblock);
             assert!(
-                erased || mode == self.layout.mode(media, superblock),
+                erased || self.is_set_aside(superblock) || mode == self.layout.mode(media, superblock),
                 "{superblock} is {state:?}, and not in {mode:?} mode"
             );
             if let (Mode::Slc, Some(level)) = (mode, levels.get_mut(self.pool_of(superblock) as usize)) {
@@ -343,6 +357,7 @@ impl BlockManager {
         assert_eq!(cache.levels, levels, "superblocks in SLC mode, and those of them that are leaving");
         let known: usize = (0..self.groups).map(|pool| cache.closed.oldest_first(pool).count()).sum();
         assert_eq!(known, closed, "closed superblocks in SLC mode");
+        self.check_set_aside(media);
     }
 }
 

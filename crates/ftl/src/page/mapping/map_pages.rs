@@ -8,9 +8,10 @@
 use base::units::DieId;
 use flash::nand::Geometry;
 
+use crate::family::Site;
 use crate::page::block_manager::reserve::reserved;
+use crate::page::block_manager::slc_cache::set_aside;
 use crate::page::streams::StreamCount;
-use crate::spec::FtlSpec;
 
 /// The translation pages of a device; none if its map is in RAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,20 +23,25 @@ pub(crate) struct MapPages {
     pub(crate) shared_log: bool,
     /// The streams of the pools of data.
     pub(crate) streams: StreamCount,
+    /// Superblocks of each pool that are set aside for the SLC cache.
+    pub(crate) set_aside: u32,
 }
 
 impl Default for MapPages {
     fn default() -> Self {
-        Self { count: 0, entries: 0, shared_log: false, streams: StreamCount::ONE }
+        Self { count: 0, entries: 0, shared_log: false, streams: StreamCount::ONE, set_aside: 0 }
     }
 }
 
 impl MapPages {
     /// The translation pages of a map of `units` mapping units; none if RAM holds the map.
-    pub(crate) fn of(ftl: &FtlSpec, geometry: &Geometry, units: u32) -> Self {
+    pub(crate) fn of(site: &Site<'_>, geometry: &Geometry, units: u32) -> Self {
+        let ftl = site.ftl;
         let entries = if ftl.map.is_paged() { geometry.sectors * 128 } else { 0 };
         let count = if entries > 0 { units.div_ceil(entries) } else { 0 };
-        Self { count, entries, shared_log: ftl.gc.shared_log, streams: ftl.streams.count() }
+        let bits = site.part.bits_per_cell();
+        let set_aside = ftl.slc_cache.as_ref().map_or(0, |cache| set_aside::each(cache, geometry, bits));
+        Self { count, entries, shared_log: ftl.gc.shared_log, streams: ftl.streams.count(), set_aside }
     }
 
     /// The superblocks that each plane group reserves for them: its share of the pages and a quarter more, the open
@@ -65,12 +71,14 @@ impl MapPages {
 
     /// The most mapping units that the pools of some dies hold while garbage collection still has room. Each pool
     /// reserves its open superblocks, one to copy into, and those of its translation pages. A mapping unit exists twice
-    /// while it is overwritten, so one superblock of them all cannot be promised.
+    /// while it is overwritten, so one superblock of them all cannot be promised. Superblocks set aside for the SLC cache hold none
+    /// of them, and beside those each pool keeps another one for folds.
     pub(crate) fn room(&self, geometry: &Geometry, dies: &[DieId]) -> u64 {
         let (quotas, groups) = (self.quotas(geometry), geometry.groups());
         let data = |group: u32| {
             let quota = quotas.get(group as usize).copied().unwrap_or(0);
-            u64::from(geometry.blocks.saturating_sub(reserved(self.shared_log, self.streams)).saturating_sub(quota))
+            let reserved = reserved(self.shared_log, self.streams) + self.set_aside + u32::from(self.set_aside > 0);
+            u64::from(geometry.blocks.saturating_sub(reserved).saturating_sub(quota))
         };
         let of_die = |die: &DieId| (die.get() * groups..(die.get() + 1) * groups).map(data).sum::<u64>();
         let slots = u64::from(geometry.superblock_slots());
@@ -97,6 +105,8 @@ mod tests {
         assert_eq!(room(MapPages::default(), &[0, 1, 2, 3]), 4 * 9 * 8 - 8);
         let streams = MapPages { streams: StreamCount { host: 3, copies: 2 }, ..pages };
         assert_eq!((streams.quotas(&geometry), room(streams, &[3])), (vec![5, 5, 0, 0], (12 - 6) * 8 - 8));
+        let set_aside = MapPages { set_aside: 2, ..MapPages::default() };
+        assert_eq!(room(set_aside, &[3]), (12 - 3 - 2 - 1) * 8 - 8, "folds need one more superblock");
         let shared = MapPages { shared_log: true, ..pages };
         assert_eq!(shared.quotas(&geometry), [2, 2, 0, 0]);
         assert_eq!(room(shared, &[0, 3]), (8 + 10) * 8 - 8);

@@ -10,7 +10,7 @@
 
 use std::ops::Range;
 
-use base::units::Lpn;
+use base::units::{Lpn, SuperblockId};
 use flash::nand::{Media, Stream};
 
 use super::checkpoint::Checkpoints;
@@ -34,14 +34,15 @@ impl Mapping {
     pub(in crate::page) fn recover(blocks: &mut BlockManager, config: &PageConfig, media: &Media) -> Self {
         let (planted, units) = (blocks.planted, config.units);
         let mut programmed = Vec::new();
-        for (superblock, found) in blocks.layout.survey(media, planted) {
-            let pool = &mut blocks.pools[blocks.layout.shape.group_of(superblock) as usize];
+        for superblock in (0..blocks.layout.shape.superblock_count()).map(SuperblockId::new) {
+            let found = blocks.layout.state_of(media, superblock, planted);
+            let pool = blocks.layout.shape.group_of(superblock);
             match found {
                 Found::Bad => blocks.table.set_state(superblock, State::Bad),
-                Found::Erased(erases) => pool.free.push(superblock, erases),
+                Found::Erased(erases) => blocks.give_free(pool, superblock, erases),
                 Found::Programmed(birth) => programmed.push((birth, superblock)),
             }
-            pool.usable += u32::from(found != Found::Bad);
+            *blocks.usable_with(pool, superblock) += u32::from(found != Found::Bad);
         }
         blocks.recall_missing(media);
         // Oldest first, so that ages keep their meaning.

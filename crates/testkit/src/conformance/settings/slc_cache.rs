@@ -16,23 +16,31 @@ fn with_cache(spec: &mut Spec, cell: Cell, cache: SlcCacheSpec) {
     let paged = spec.ftl.map.is_paged();
     part.cell = cell;
     part.geometry.pages_per_block = 2 * cell.bits();
-    part.geometry.blocks_per_plane = if paged { 18 } else { 12 };
+    let set_aside = if cache.set_aside.is_zero() { 0 } else { 4 };
+    part.geometry.blocks_per_plane = set_aside + if paged { 18 } else { 12 };
     part.slc_mode =
         Some(SlcMode { read: Span::from_us(10), program: Span::from_us(60), endurance: 10 * part.endurance });
-    spec.ftl.over_provisioning = Some(Ratio::new(if paged { 0.72 } else { 0.62 }));
+    let over_provisioning = if paged { 0.72 } else { 0.62 };
+    spec.ftl.over_provisioning = Some(Ratio::new(over_provisioning + 0.02 * f64::from(set_aside)));
     spec.ftl.slc_cache = Some(cache);
 }
 
 /// Caches of which a superblock holds 4 KiB of data.
-fn every() -> [SlcCacheSpec; 5] {
+fn every() -> [SlcCacheSpec; 7] {
     SlcCacheSpec::every(Bytes::new(4096))
 }
 
 impl Book {
     pub(super) fn slc_caches(&mut self) {
-        let [direct, fold, shrinks, beside, reuse] = every();
-        let caches =
-            [("direct", &direct), ("fold", &fold), ("shrinks", &shrinks), ("beside", &beside), ("reuse", &reuse)];
+        let [direct, fold, shrinks, beside, reuse, static_part, all_static] = every();
+        let caches = [
+            ("direct", &direct),
+            ("fold", &fold),
+            ("shrinks", &shrinks),
+            ("beside", &beside),
+            ("reuse", &reuse),
+            ("static part", &static_part),
+        ];
         let mut add = |name: &str, cell, cache: &SlcCacheSpec, change: &dyn Fn(&mut Spec)| {
             self.add(format!("SLC cache, {name}"), |spec| {
                 with_cache(spec, cell, cache.clone());
@@ -46,6 +54,7 @@ impl Book {
                 spec.buffer = Some(buffer(8, 0.5, 0.25));
             });
         }
+        add("all static", Cell::Tlc, &all_static, &|_| {});
         add("two bits, buffer that fills up", Cell::Mlc, &direct, &|spec| spec.buffer = Some(buffer(8, 1.0, 1.0)));
         if self.map != MapSpec::Ram {
             return;
@@ -72,8 +81,8 @@ impl Book {
         add("queue depth of 32", &|spec| spec.host.queue_depth = 32);
         add("small requests alone", &|spec| {
             let part = spec.flash.custom_part.as_mut().expect("a part of its own");
-            part.geometry.blocks_per_plane = 16;
-            spec.ftl.over_provisioning = Some(Ratio::new(0.7));
+            part.geometry.blocks_per_plane += 4;
+            spec.ftl.over_provisioning = Some(Ratio::new(spec.ftl.over_provisioning().get() + 0.08));
             let host = HostStreamsSpec::Size { limits: vec![Bytes::new(2048)] };
             spec.ftl.streams = StreamsSpec { host, ..StreamsSpec::default() };
             spec.ftl.slc_cache.as_mut().expect("a cache").streams = Some(1);
@@ -89,7 +98,9 @@ impl Book {
 
     /// Caches that are folded inside the planes.
     pub(super) fn folds_in_planes(&mut self) {
-        for (name, mut cache) in ["direct", "fold", "shrinks", "beside", "reuse"].into_iter().zip(every()) {
+        for (name, mut cache) in
+            ["direct", "fold", "shrinks", "beside", "reuse", "static part"].into_iter().zip(every())
+        {
             cache.fold = FoldPath::CopyBack;
             self.add(format!("SLC cache, {name}, folds inside planes"), |spec| {
                 with_cache(spec, Cell::Tlc, cache.clone());
@@ -98,6 +109,7 @@ impl Book {
             // A superblock in SLC mode fills a one-shot program.
             cache.size = Bytes::new(3 * cache.size.get());
             cache.reuse = cache.reuse.map(|reuse| Bytes::new(3 * reuse.get()));
+            cache.set_aside = Bytes::new(3 * cache.set_aside.get());
             self.add(format!("SLC cache, {name}, one-shot folds inside planes"), |spec| {
                 with_cache(spec, Cell::Tlc, cache);
                 let part = spec.flash.custom_part.as_mut().expect("a part of its own");

@@ -33,7 +33,8 @@ impl CacheSize {
     /// The superblocks of each pool that hold so much data.
     pub(in crate::page) fn superblocks(size: Bytes, config: &PageConfig) -> f64 {
         let groups = u64::from(config.geometry.die_count()) * u64::from(config.geometry.groups());
-        size.get() as f64 / (bytes_in_slc_mode(config).get() * groups) as f64
+        let bits = config.timing.slc_mode.map_or(1, |mode| mode.bits);
+        size.get() as f64 / (bytes_in_slc_mode(&config.geometry, bits).get() * groups) as f64
     }
 
     /// The superblocks of each pool that hold at least so much data.

@@ -10,7 +10,7 @@ use crate::page::PageFtl;
 use crate::rig::{Rig, describe};
 
 /// A die of 24 superblocks of 12 word lines of three pages: 36 mapping units, 12 of them in SLC mode.
-fn drive(cache: &str) -> Rig<PageFtl> {
+pub(super) fn drive(cache: &str) -> Rig<PageFtl> {
     drive_of((1, 36), cache)
 }
 
@@ -30,7 +30,7 @@ fn drive_of((planes, pages): (u32, u32), cache: &str) -> Rig<PageFtl> {
 }
 
 /// Writes units one by one, each with its own stamp, and waits for each.
-fn write(rig: &mut Rig<PageFtl>, lpns: impl IntoIterator<Item = u32>, round: u32) {
+pub(super) fn write(rig: &mut Rig<PageFtl>, lpns: impl IntoIterator<Item = u32>, round: u32) {
     for lpn in lpns {
         rig.write(&[lpn], Some(stamp(lpn, round)));
         let before = rig.host.written;
@@ -38,11 +38,11 @@ fn write(rig: &mut Rig<PageFtl>, lpns: impl IntoIterator<Item = u32>, round: u32
     }
 }
 
-fn stamp(lpn: u32, round: u32) -> Stamp {
+pub(super) fn stamp(lpn: u32, round: u32) -> Stamp {
     Stamp((u64::from(round) << 32) | (u64::from(lpn) + 1))
 }
 
-fn cached(rig: &Rig<PageFtl>) -> u64 {
+pub(super) fn cached(rig: &Rig<PageFtl>) -> u64 {
     rig.ftl.blocks.cache_counters().expect("a cache").superblocks
 }
 
@@ -272,6 +272,8 @@ fn a_power_cut_at_any_moment_of_folding_loses_nothing() {
         (1, "size = '192KiB', overflow = 'fold'"),
         (1, "size = '192KiB', overflow = 'fold-beside'"),
         (1, "size = '288KiB', overflow = 'fold-beside', reuse = '192KiB'"),
+        (1, "size = '288KiB', static = '192KiB', overflow = 'fold-beside'"),
+        (1, "size = '192KiB', static = '192KiB', overflow = 'fold'"),
         (1, "size = '192KiB', overflow = 'fold', fold = 'copy-back'"),
         (2, "size = '192KiB', overflow = 'fold-beside', fold = 'copy-back'"),
     ] {
@@ -318,6 +320,7 @@ fn the_check_finds_what_the_cache_forgets() {
         (Sabotage::CacheOverfilled, small),
         (Sabotage::CacheNeverEmpties, small),
         (Sabotage::CacheReusedEarly, "size = '768KiB', overflow = 'fold-beside', reuse = '768KiB'"),
+        (Sabotage::StaticPartLent, "size = '192KiB', static = '192KiB', overflow = 'fold'"),
     ] {
         let found = std::panic::catch_unwind(|| {
             let mut rig = drive(cache);
