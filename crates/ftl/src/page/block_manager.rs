@@ -246,18 +246,28 @@ impl BlockManager {
     /// Moves the next offset of a stream. Returns true if the superblock is now full.
     pub(super) fn advance(&mut self, pool: u32, stream: Stream, next: u32) -> bool {
         let Some(Open { superblock, mode, .. }) = *self.pools[pool as usize].open(stream) else { return false };
-        let next = self.skip_missing(superblock, next);
+        let (next, is_left) = match self.layout.striping {
+            None => (next, false),
+            Some(_) => self.advance_in_stripes(superblock, next),
+        };
         *self.pools[pool as usize].open(stream) = Some(Open { superblock, next, mode });
-        let is_left = next < self.slots_in(mode) && self.dead_dies.waits(superblock);
-        if is_left && let Some(parity) = &mut self.parity {
-            parity.complete_early(superblock);
-        }
         let full = is_left || next == self.slots_in(mode);
         if full {
             *self.pools[pool as usize].open(stream) = None;
             self.table.set_state(superblock, State::Full);
         }
         full
+    }
+
+    /// The next offset that holds data in a superblock in several dies, and whether the stream leaves the superblock before its end,
+    /// because its data waits to be moved.
+    fn advance_in_stripes(&mut self, superblock: SuperblockId, next: u32) -> (u32, bool) {
+        let next = self.skip_missing(superblock, next);
+        let is_left = next < self.layout.shape.superblock_slots() && self.dead_dies.waits(superblock);
+        if is_left && let Some(parity) = &mut self.parity {
+            parity.complete_early(superblock);
+        }
+        (next, is_left)
     }
 
     /// Lets a program wait for the program before it in its block, if that one waits for a read: programs of a block run in order.

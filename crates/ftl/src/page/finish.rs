@@ -12,15 +12,18 @@ use crate::toolkit::{Commands, Programmed};
 
 impl PageFtl {
     pub(crate) fn finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
-        let meets = self.blocks.may_meet_dead_die(flash);
-        let dies = if meets { self.dead_dies_of(flash, list) } else { Vec::new() };
+        if self.blocks.may_meet_dead_die(flash) {
+            return self.finished_in_unknown_dies(flash, owners, list);
+        }
+        self.rebuild_or_process(flash, owners, list);
+    }
+
+    /// Processes a finished list, or begins to rebuild what it could not read.
+    pub(super) fn rebuild_or_process(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let kind = Kind::of(flash.backend.list(list));
         let reads = matches!(kind, Kind::Read | Kind::Load | Kind::Patrol);
         if !(reads && self.blocks.parity.is_some() && self.begin_rebuild(flash, list)) {
             self.process(flash, owners, list);
-        }
-        if !dies.is_empty() {
-            self.meet_dead_dies(flash, owners, dies);
         }
     }
 

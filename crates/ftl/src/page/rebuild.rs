@@ -31,10 +31,24 @@ struct LostSlot {
 }
 
 impl PageFtl {
-    /// The failed dies, not known yet, to which commands of a list went.
+    /// Processes a finished list while dies have failed that the drive has not met: the list may have met one.
     #[cold]
     #[inline(never)]
-    pub(super) fn dead_dies_of(&self, flash: &Flash<'_>, list: Handle<List>) -> Vec<DieId> {
+    pub(super) fn finished_in_unknown_dies(
+        &mut self,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
+        list: Handle<List>,
+    ) {
+        let dies = self.dead_dies_of(flash, list);
+        self.rebuild_or_process(flash, owners, list);
+        if !dies.is_empty() {
+            self.meet_dead_dies(flash, owners, dies);
+        }
+    }
+
+    /// The failed dies, not known yet, to which commands of a list went.
+    fn dead_dies_of(&self, flash: &Flash<'_>, list: Handle<List>) -> Vec<DieId> {
         let mut met = Vec::new();
         let unknown = self.blocks.unknown_dead_dies(flash);
         let mut commands = Commands::of(flash.backend, list);
@@ -53,9 +67,7 @@ impl PageFtl {
     }
 
     /// The drive learns of failed dies.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn meet_dead_dies(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, dies: Vec<DieId>) {
+    fn meet_dead_dies(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, dies: Vec<DieId>) {
         for die in dies {
             self.blocks.note_dead_die(flash, die);
         }

@@ -411,6 +411,13 @@ impl Writer {
     /// Programs the parity of the stripes that are complete, behind their programs.
     #[inline]
     pub(super) fn store_parity(&self, blocks: &mut BlockManager, flash: &mut Flash<'_>) {
+        if blocks.parity.is_some() {
+            self.store_complete_parity(blocks, flash);
+        }
+    }
+
+    #[inline(never)]
+    fn store_complete_parity(&self, blocks: &mut BlockManager, flash: &mut Flash<'_>) {
         while let Some(list) = blocks.next_parity(flash) {
             self.firmware.dispatch_after(flash, list, Span::ZERO);
         }

@@ -30,26 +30,25 @@ impl BlockManager {
             return;
         }
         let kind = self.kind_in(pool);
-        let is_empty = units > 0 && self.table.valid(superblock) == 0;
-        let missing = if is_empty { self.missing_slots(superblock) } else { 0 };
-        (0..units + missing).for_each(|_| self.victims[kind].invalidated(pool, superblock));
+        (0..units).for_each(|_| self.victims[kind].invalidated(pool, superblock));
+        if self.layout.striping.is_some() && units > 0 && self.table.valid(superblock) == 0 {
+            let missing = self.missing_slots(superblock);
+            (0..missing).for_each(|_| self.victims[kind].invalidated(pool, superblock));
+        }
     }
 
     /// Slots of a superblock that can be written from an offset on.
     pub(in crate::page) fn room_behind(&self, superblock: SuperblockId, offset: u32) -> u32 {
         let slots = self.layout.shape.superblock_slots();
-        let before = |offset| match &self.layout.striping {
-            None => offset,
-            Some(striping) => striping.slots_before(self.table.missing(superblock), offset),
-        };
+        let Some(striping) = &self.layout.striping else { return slots - offset };
+        let before = |offset| striping.slots_before(self.table.missing(superblock), offset);
         before(slots) - before(offset)
     }
 
     /// Slots that so many free superblocks of a pool have at least.
     pub(in crate::page) fn room_of_free(&self, pool: u32, free: u32) -> u32 {
         let missing = self.pools[pool as usize].missing_slots;
-        let lacking = if missing == 0 { 0 } else { missing.min(free * self.layout.array.superblock_slots()) };
-        free * self.layout.shape.superblock_slots() - lacking
+        free * self.layout.shape.superblock_slots() - missing.min(free * self.layout.array.superblock_slots())
     }
 
     /// The first offset from this one on that holds data. Notes each offset that it passes.

@@ -249,10 +249,10 @@ impl Pool {
 
     /// The most mapping units that may live in a pool with so many usable superblocks.
     pub(in crate::page) fn limit_of(&self, usable: u32, superblock_slots: u32) -> u32 {
-        let whole = self.reserve.limit(usable.saturating_sub(self.kept_for_moves()), superblock_slots);
-        if self.missing_slots == 0 {
-            return whole;
+        if self.missing_slots == 0 && !self.reserve.sets_aside {
+            return self.reserve.limit(usable, superblock_slots);
         }
+        let whole = self.reserve.limit(usable.saturating_sub(self.kept_for_moves()), superblock_slots);
         // The reserve lacks members only if too few superblocks have them all.
         let lacking = self.missing_slots / self.reserve.member_slots;
         let kept = reserved(self.reserve.shared_log, self.reserve.streams) + self.kept_for_moves();
