@@ -250,9 +250,9 @@ mod tests {
         ResolvedQueue { weight, urgent: false, depth, suspends: true, set: 0 }
     }
 
-    /// Queues with these depths, of which the first are urgent, and the others have weights of 1.
+    /// Queues with these depths, of which the first are urgent, and the others have weights of 3.
     fn urgent(urgent: usize, burst: u32, depths: &[Option<u32>]) -> Queues<()> {
-        let queue = |(i, depth): (usize, &Option<u32>)| ResolvedQueue { urgent: i < urgent, ..queue(1, *depth) };
+        let queue = |(i, depth): (usize, &Option<u32>)| ResolvedQueue { urgent: i < urgent, ..queue(3, *depth) };
         let queues = depths.iter().enumerate().map(queue).collect();
         Queues::new(&ResolvedQueues { queues, arbitration: Weighted, burst, sets: vec![Vec::new()] })
     }
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn urgent_queues_go_first_and_take_turns_by_bursts() {
-        for (burst, expected) in [(1, [0, 1, 0, 1, 0, 2, 3, 2, 3]), (2, [0, 0, 1, 1, 0, 2, 3, 2, 3])] {
+        for (burst, expected) in [(1, [0, 1, 0, 1, 0, 2, 3, 2, 3]), (2, [0, 0, 1, 1, 0, 2, 2, 3, 3])] {
             let mut all = urgent(2, burst, &[None; 4]);
             push(&mut all, 2, 0..2);
             push(&mut all, 3, 2..4);
