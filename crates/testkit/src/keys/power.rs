@@ -39,8 +39,7 @@ pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'sta
             "channels = 2\nchips = 2\ncontrollers = \"none\"\nfaults = { wear-out = true }\n",
             "[ftl]\nover-provisioning = \"45%\"\n\
              [power]\ncontroller = { active = \"1W\", idle = \"1W\" }\n\
-             operational = [{ power = \"3W\" }, { power = \"1130mW\", entry = \"10us\", exit = \"20us\" }, \
-             { power = \"1070mW\" }]\nselect = 1\n",
+             operational = [{ power = \"3W\" }, { power = \"1130mW\", entry = \"10us\", exit = \"20us\" }]\nselect = 1\n",
         ),
     ]
 }
