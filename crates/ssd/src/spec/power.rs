@@ -150,7 +150,7 @@ impl PowerSpec {
         Power::from_uw(state.power.as_uw().saturating_sub(self.controller.active.as_uw()))
     }
 
-    /// The number of the first non-operational power state: the operational ones have the numbers below, and there is one at least.
+    /// The number of operational power states, and of the first non-operational one. A drive that describes no operational state has one.
     #[must_use]
     pub fn operational_count(&self) -> usize {
         self.operational.len().max(1)
@@ -194,10 +194,13 @@ impl Spec {
         if *power == PowerSpec::default() {
             faults.add("power", "is empty", "add e.g. power.controller or power.states, or leave it out");
         }
-        let most = STATES_MAX.saturating_sub(power.operational_count());
-        if power.states.len() > most {
-            let message = format!("has {} states", power.states.len());
-            faults.add("power.states", message, format!("use at most {most}"));
+        let beside = STATES_MAX.saturating_sub(power.operational_count());
+        for (key, states, most) in
+            [("power.operational", power.operational.len(), STATES_MAX), ("power.states", power.states.len(), beside)]
+        {
+            if states > most {
+                faults.add(key, format!("has {states} states"), format!("use at most {most}"));
+            }
         }
         power.check_operational(faults);
         let first = power.states.first().is_some_and(|state| state.idle_after.is_zero());
