@@ -126,11 +126,14 @@ fn overwrites(power: &str) -> (Ssd<()>, Vec<Time>) {
 }
 
 /// The same; when half of the requests have completed, `change` may change the drive.
-fn overwrites_with(power: &str, change: impl Fn(&mut Ssd<()>)) -> (Ssd<()>, Vec<Time>) {
+fn overwrites_with(power: &str, change: impl FnOnce(&mut Ssd<()>)) -> (Ssd<()>, Vec<Time>) {
+    let mut change = Some(change);
     let mut drive = drive(&format!("{power}[ftl]\nplacement = {{ policy = 'page-round-robin' }}\n"));
     let (mut completions, mut ends, mut submitted) = (Vec::new(), Vec::new(), 0);
     while ends.len() < 800 {
-        if ends.len() == 400 {
+        if ends.len() >= 400
+            && let Some(change) = change.take()
+        {
             change(&mut drive);
         }
         while submitted < 800 && submitted < ends.len() as u64 + 32 {
