@@ -422,7 +422,8 @@ fn queues(resolved: &Resolved) -> Vec<(String, String)> {
     }
     let special = |queue: &ResolvedQueue| !plain(queue) || *arbitration == QueueArbitration::Weighted;
     for (i, queue) in queues.iter().enumerate().filter(|(_, queue)| special(queue)) {
-        let mut parts = vec![format!("weight {}", queue.weight)];
+        let class = if queue.urgent { "urgent".into() } else { format!("weight {}", queue.weight) };
+        let mut parts = vec![class];
         parts.extend(queue.depth.map(|depth| format!("{} at once", many(depth, "request"))));
         if queue.set > 0 {
             let unit = SECTOR * u64::from(resolved.geometry.sectors);

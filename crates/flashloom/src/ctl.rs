@@ -43,6 +43,7 @@ fn question(command: &CtlCommand) -> Result<Question, Failure> {
             Question::Fault { operation: (*operation).into(), after: *after, count: *count }
         }
         CtlCommand::FailDie { die } => Question::FailDie { die: *die },
+        CtlCommand::PowerState { state } => Question::PowerState { state: *state },
         CtlCommand::Snapshot { file, force } => {
             // The server works in another folder.
             let path = std::path::absolute(file)

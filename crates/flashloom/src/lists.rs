@@ -168,6 +168,11 @@ fn every_file() -> Vec<ResultFile> {
         ),
         table("run --csv", "A row for each kind of request of each flow.", report::run::rows(&[]).fields()),
         table(
+            "run --until worn --csv",
+            "A row for each point of the curve over the drive's life.",
+            report::tables::life(&[]).fields(),
+        ),
+        table(
             "compare --csv",
             "A row for each drive: means over the seeds. With several seeds, each number has a second column with `_half_width` \
              behind its name: half the width of its 95 % interval.",

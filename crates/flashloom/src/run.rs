@@ -10,6 +10,7 @@ use std::path::Path;
 
 use base::units::Exact;
 use report::run::{rows, table};
+use report::tables::life as life_rows;
 use ssd::QueueId;
 use study::catalogue::{self, Device, WorkloadFile};
 use study::output::publish;
@@ -262,7 +263,10 @@ fn report(
     let pages = outputs.finish(&outcome, &summaries)?;
     let text = match Form::of(args.output.json, args.output.csv) {
         Form::Json => Summary::json(&summaries),
-        Form::Csv => rows(&summaries).csv(),
+        Form::Csv => match &summaries[..] {
+            [Summary { life: Some(life), .. }] => life_rows(&life.curve).csv(),
+            _ => rows(&summaries).csv(),
+        },
         Form::Text => tables(&summaries),
     };
     print(results, &text)?;

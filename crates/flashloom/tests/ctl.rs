@@ -65,6 +65,8 @@ fn a_served_drive_does_what_ctl_says() {
     assert_eq!(ctl(&place, &["set-pace", "10"]), "the pace is 10\n");
     let die = place.flashloom(&["ctl", "drive.ctl", "fail-die", "0"]);
     assert!(!die.status.success() && String::from_utf8_lossy(&die.stderr).contains("without parity"), "{die:?}");
+    let state = place.flashloom(&["ctl", "drive.ctl", "power-state", "1"]);
+    assert!(String::from_utf8_lossy(&state.stderr).contains("no operational power states"), "{state:?}");
     assert_eq!(ctl(&place, &["fault", "read", "--count", "1"]), "1 read will fail\n");
     assert_eq!(ask(&drive, Operation::Read, 0, 8), Err(Failed::Uncorrectable));
     assert_eq!(write(&drive, 0, 9), Ok(Vec::new()));

@@ -57,6 +57,12 @@ fn a_worn_drive_is_what_was_asked_for() {
     assert!((life["drive_writes_per_day"].as_f64().expect("a number") / per_day - 1.0).abs() < 1e-9, "{life}");
     let curve = life["curve"].as_array().expect("points");
     assert_eq!(curve.last().expect("points")["written_bytes"], life["written_bytes"]);
+    let (csv, _) = run(&place, &["--csv"]);
+    let (head, rows) = csv.split_once('\n').expect("a head");
+    assert!(head.starts_with("written_bytes,life_s,write_amplification,failed_blocks,spare_left"), "{head}");
+    let written = |row: &str| row.split(',').next().and_then(|bytes| bytes.parse::<u64>().ok());
+    let points: Vec<_> = curve.iter().map(|point| point["written_bytes"].as_u64()).collect();
+    assert_eq!(rows.lines().map(written).collect::<Vec<_>>(), points);
 }
 
 #[test]

@@ -324,6 +324,22 @@ fn what_mqsim_reads_is_read() {
 }
 
 #[test]
+fn an_urgent_flow_is_an_urgent_queue() {
+    let place = place();
+    let queues = |flows: String| {
+        place.write("urgent.xml", flows);
+        place.printed(&["convert-mqsim", "ssdconfig.xml", "urgent.xml", "--out", "mq", "--force"]);
+        let device: toml::Table = place.read("mq/device.toml").parse().expect("TOML");
+        checked(&place, &place.read("mq/device.toml"));
+        let queues = device["host"]["queue"].as_array().expect("queues").clone();
+        queues.into_iter().map(|queue| (queue.get("urgent").cloned(), queue.get("weight").cloned())).collect::<Vec<_>>()
+    };
+    let urgent = FLOWS.replace(">HIGH<", ">URGENT<");
+    assert_eq!(queues(urgent.clone()), [(Some(true.into()), None), (None, None)]);
+    assert_eq!(queues(urgent.replace(">LOW<", ">URGENT<")), [(None, None), (None, None)], "no queue is before another");
+}
+
+#[test]
 fn a_drive_has_the_channels_that_its_flows_use() {
     let place = place();
     let one = with(FLOWS, "Channel_IDs", "0,1,2,3");

@@ -44,12 +44,12 @@ pub use host::{Completeness, Completion, Drive, QueueId, Request, Status, Tag};
 pub use memory::{Memory, Purpose};
 pub use power::Recovery;
 pub use power_draw::PowerDraw;
-pub use power_manager::{PowerCounters, StateCounters};
+pub use power_manager::{PowerCounters, PowerStateSelection, StateCounters};
 pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
 pub use spec::{
-    ALTERNATIVES, BufferPolicy, BufferSpec, ControllerPower, Cost, Duplex, FlushPolicy, HostSpec, LinkSpec, PowerSpec,
-    PowerState, QueueArbitration, QueueSpec, RamSpec, ReadTransfer, Resolved, ResolvedBuffer, ResolvedHost,
-    ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec, ThermalSpec, ThrottleSpec, ThrottleStyle, UNSEEN_KEYS,
-    builtin,
+    ALTERNATIVES, BufferPolicy, BufferSpec, ControllerPower, Cost, Duplex, FlushPolicy, HostSpec, LinkSpec,
+    OperationalState, PowerSpec, PowerState, QueueArbitration, QueueSpec, RamSpec, ReadTransfer, Resolved,
+    ResolvedBuffer, ResolvedHost, ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec, ThermalSpec, ThrottleSpec,
+    ThrottleStyle, UNSEEN_KEYS, builtin,
 };
 pub use storage::{ParseStorageError, Storage};

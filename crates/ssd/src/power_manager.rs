@@ -13,7 +13,7 @@
 mod states;
 mod thermal;
 
-use base::units::{Bytes, Energy, Span, Time};
+use base::units::{Bytes, Energy, Power, Span, Time};
 use flash::backend::{AdmissionDelay, PowerCapCounters};
 
 use crate::spec::PowerSpec;
@@ -29,6 +29,15 @@ pub struct StateCounters {
     pub residency: Span,
 }
 
+/// The operational power state that a host has selected, among those that a drive describes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PowerStateSelection {
+    /// The number of the state.
+    pub state: u32,
+    /// The number of operational states.
+    pub states: u32,
+}
+
 /// Counters of the power management of a drive.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PowerCounters {
@@ -38,7 +47,9 @@ pub struct PowerCounters {
     pub idle: Span,
     /// Time in which the drive entered and left power states.
     pub transition: Span,
-    /// Of each power state, in the order of the device file.
+    /// The operational power state; `None` if the drive describes none.
+    pub operational: Option<PowerStateSelection>,
+    /// Of each non-operational power state, in the order of the device file.
     pub states: Vec<StateCounters>,
     /// Requests that found the drive in a power state or on its way there.
     pub wakes: u64,
@@ -57,7 +68,7 @@ pub struct PowerCounters {
 }
 
 impl PowerCounters {
-    /// The counts since `earlier`. The temperatures, and the highest power below the cap, are those of `self`.
+    /// The counts since `earlier`. The operational power state, the temperatures, and the highest power below the cap, are those of `self`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let state = |(to, from): (&StateCounters, &StateCounters)| StateCounters {
@@ -68,6 +79,7 @@ impl PowerCounters {
             active: self.active - earlier.active,
             idle: self.idle - earlier.idle,
             transition: self.transition - earlier.transition,
+            operational: self.operational,
             states: self.states.iter().zip(&earlier.states).map(state).collect(),
             wakes: self.wakes - earlier.wakes,
             wake_time: self.wake_time - earlier.wake_time,
@@ -101,6 +113,9 @@ pub(crate) struct PowerManager {
     spec: PowerSpec,
     condition: Condition,
     counters: PowerCounters,
+    /// The operational power state that the host has selected, and the end of the transition to it.
+    state: u32,
+    transition_until: Time,
     thermal: Option<Thermal>,
     /// The throttle delays the next request until then.
     throttled_until: Time,
@@ -116,6 +131,8 @@ impl PowerManager {
                 states: vec![StateCounters::default(); spec.states.len()],
                 ..PowerCounters::default()
             },
+            state: spec.select,
+            transition_until: Time::ZERO,
             thermal: spec.thermal.map(|rules| Thermal::new(rules, now)),
             throttled_until: Time::ZERO,
             admission_event: None,
@@ -164,6 +181,23 @@ impl PowerManager {
         self.count_condition(now);
         self.condition = Condition::Off;
         (self.throttled_until, self.admission_event) = (now, None);
+        (self.state, self.transition_until) = (self.spec.select, now);
+    }
+
+    /// The host selects an operational power state. Returns what the flash arrays may draw in it, and the time for which the drive
+    /// takes no request; `None` if there is no such state.
+    pub(crate) fn select_state(&mut self, now: Time, state: u32) -> Option<(Power, Span)> {
+        let spec = &self.spec;
+        let (before, after) = (spec.operational.get(self.state as usize)?, spec.operational.get(state as usize)?);
+        let transition = if state == self.state { Span::ZERO } else { before.exit + after.entry };
+        self.transition_until = self.transition_until.max(now) + transition;
+        self.state = state;
+        Some((spec.array_power(after), self.transition_until - now))
+    }
+
+    /// What the flash arrays may draw in the selected operational power state; `None` if the drive describes none.
+    pub(crate) fn array_power(&self) -> Option<Power> {
+        self.spec.operational.get(self.state as usize).map(|state| self.spec.array_power(state))
     }
 
     /// The power is back, and the drive is idle. The flash has spent `flash` so far.
@@ -177,6 +211,7 @@ impl PowerManager {
     pub(crate) fn admission_delay(&self, now: Time) -> Option<(Time, AdmissionDelay)> {
         match self.condition {
             Condition::Active { from, .. } if now < from => Some((from, AdmissionDelay::PowerState)),
+            _ if now < self.transition_until => Some((self.transition_until, AdmissionDelay::PowerState)),
             _ if now < self.throttled_until => Some((self.throttled_until, AdmissionDelay::Throttle)),
             _ => None,
         }
@@ -291,7 +326,9 @@ impl PowerManager {
             let celsius = thermal.celsius(now, flash + self.energy_spent(now));
             [celsius, thermal.hottest(celsius)]
         });
-        PowerCounters { idle_dies, celsius, ..copy.counters }
+        let states = self.spec.operational.len() as u32;
+        let operational = (states > 0).then_some(PowerStateSelection { state: self.state, states });
+        PowerCounters { idle_dies, celsius, operational, ..copy.counters }
     }
 }
 
@@ -308,10 +345,8 @@ impl PowerCounters {
 
 #[cfg(test)]
 mod tests {
-    use base::units::Power;
-
     use super::*;
-    use crate::spec::{ControllerPower, PowerState};
+    use crate::spec::{ControllerPower, OperationalState, PowerState};
 
     const fn ms(ms: u64) -> Time {
         Time::from_ps(ms * 1_000_000_000)
@@ -361,6 +396,32 @@ mod tests {
         assert!((sum.as_joules() - joules - 1.0 * 0.008 - 3.0 * 0.012).abs() < 1e-12);
         assert!((manager.energy_spent(ms(1020)).as_joules() - sum.as_joules()).abs() < 1e-12);
         assert_eq!(manager.operational_time(ms(1020)), Span::from_ms(1020 - 848));
+    }
+
+    #[test]
+    fn a_transition_between_operational_states_takes_the_exit_of_one_and_the_entry_of_the_other() {
+        let state = |watts: u64, entry, exit| {
+            let [entry, exit] = [entry, exit].map(Span::from_ms);
+            OperationalState { power: Power::from_uw(watts * 1_000_000), entry, exit }
+        };
+        let spec = PowerSpec { operational: vec![state(8, 1, 2), state(5, 4, 8)], ..manager().spec };
+        let mut manager = PowerManager::new(&spec, Time::ZERO);
+        let watts = |watts: u64| Power::from_uw(watts * 1_000_000);
+        assert_eq!(manager.array_power(), Some(watts(5)), "the controller draws 3 W");
+        assert_eq!(manager.select_state(ms(10), 2), None, "that is the first non-operational state");
+        assert_eq!(manager.select_state(ms(10), 1), Some((watts(2), Span::from_ms(2 + 4))));
+        manager.wake_for_request(ms(11));
+        assert_eq!(manager.admission_delay(ms(11)), Some((ms(16), AdmissionDelay::PowerState)));
+        assert_eq!(manager.select_state(ms(12), 0), Some((watts(5), Span::from_ms(4 + 8 + 1))), "behind the first one");
+        assert_eq!(manager.select_state(ms(25), 0), Some((watts(5), Span::ZERO)));
+        assert_eq!(manager.admission_delay(ms(25)), None);
+        _ = manager.select_state(ms(30), 1);
+        let selected = |manager: &PowerManager, at| manager.counters(ms(at), Energy::ZERO, Span::ZERO).operational;
+        assert_eq!(selected(&manager, 30), Some(PowerStateSelection { state: 1, states: 2 }));
+        manager.power_off(ms(31), Energy::ZERO);
+        manager.power_on(ms(32), Energy::ZERO);
+        assert_eq!(selected(&manager, 32), Some(PowerStateSelection { state: 0, states: 2 }), "as after any reset");
+        assert_eq!(manager.admission_delay(ms(32)), None);
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub use builtin::builtin;
 pub use cost::Cost;
 pub use format::UNSEEN_KEYS;
 pub use link::{Duplex, LinkSpec};
-pub use power::{ControllerPower, PowerSpec, PowerState, ThermalSpec, ThrottleSpec, ThrottleStyle};
+pub use power::{ControllerPower, OperationalState, PowerSpec, PowerState, ThermalSpec, ThrottleSpec, ThrottleStyle};
 pub use queue::{QueueArbitration, QueueSpec, ResolvedQueue, ResolvedQueues};
 pub use ram::RamSpec;
 pub use resolve::{Resolved, ResolvedHost};

@@ -122,9 +122,20 @@ fn a_hot_drive_keeps_to_its_rate_until_it_is_cool() {
 
 /// Overwrites in a closed loop of 32 requests, each of one page. Returns the completions of the second half, and the drive.
 fn overwrites(power: &str) -> (Ssd<()>, Vec<Time>) {
+    overwrites_with(power, |_| ())
+}
+
+/// The same; when half of the requests have completed, `change` may change the drive.
+fn overwrites_with(power: &str, change: impl FnOnce(&mut Ssd<()>)) -> (Ssd<()>, Vec<Time>) {
+    let mut change = Some(change);
     let mut drive = drive(&format!("{power}[ftl]\nplacement = {{ policy = 'page-round-robin' }}\n"));
     let (mut completions, mut ends, mut submitted) = (Vec::new(), Vec::new(), 0);
     while ends.len() < 800 {
+        if ends.len() >= 400
+            && let Some(change) = change.take()
+        {
+            change(&mut drive);
+        }
         while submitted < 800 && submitted < ends.len() as u64 + 32 {
             let io = Io { kind: IoKind::Write, start: Lba::new(submitted * 4 % 1600), sectors: Sectors::new(4) };
             drive.submit(drive.now(), Request { tag: submitted, queue: QueueId::default(), io, data: vec![(); 4] });
@@ -158,5 +169,45 @@ fn a_cap_on_the_average_lets_as_many_programs_begin_in_a_window_as_its_energy_al
         let (_, ends) = overwrites(&format!("power.cap = {{ average = '40mW', window = '{window}' }}\n"));
         let rate = (ends.len() - 1) as f64 / (ends[ends.len() - 1] - ends[0]).as_secs_f64();
         assert!((rate / expected - 1.0).abs() < 0.02, "{window}: {rate} a second");
+    }
+}
+
+/// The controller draws 1 W.
+const OPERATIONAL: &str = "power = { controller = { active = '1W', idle = '1W' }, select = SELECT, \
+    operational = [{ power = '8W' }, { power = '1.1W' }, { power = '1.05W' }] }\n";
+
+#[test]
+fn an_operational_power_state_is_the_cap_that_it_leaves_for_the_arrays() {
+    for (state, cap) in [(1, "100mW"), (2, "50mW")] {
+        let [limited, capped] = [
+            OPERATIONAL.replace("SELECT", &state.to_string()),
+            format!("power = {{ controller = {{ active = '1W', idle = '1W' }}, cap = {{ peak = '{cap}' }} }}\n"),
+        ];
+        let [limited, capped] = [limited, capped].map(|power| overwrites(&power).0);
+        assert_eq!(
+            (limited.counters().event_hash, limited.now()),
+            (capped.counters().event_hash, capped.now()),
+            "state {state}"
+        );
+    }
+    let [free, unlimited] = ["", &OPERATIONAL.replace("SELECT", "0")].map(|power| overwrites(power).0);
+    assert_eq!(
+        (unlimited.counters().event_hash, unlimited.now()),
+        (free.counters().event_hash, free.now()),
+        "8 W limit nothing"
+    );
+}
+
+/// Programs of 200 us: one at a time in state 2, two in state 1. In state 0 the channel is the limit: 2 KiB at 25 MB/s.
+#[test]
+fn a_host_changes_the_power_state_under_load() {
+    for (from, to, at_once) in [(2, 0, 200.0 / 81.92), (0, 2, 1.0), (2, 1, 2.0), (1, 2, 1.0)] {
+        let power = OPERATIONAL.replace("SELECT", &from.to_string());
+        let (_, ends) = overwrites_with(&power, |drive| assert_eq!(drive.select_power_state(to), Some(Span::ZERO)));
+        // The programs that were under way or waited at the change are at the beginning.
+        let ends = &ends[50..];
+        let rate = (ends.len() - 1) as f64 / (ends[ends.len() - 1] - ends[0]).as_secs_f64();
+        let expected = at_once / 200e-6;
+        assert!((0.85..1.02).contains(&(rate / expected)), "{from} to {to}: {rate} a second, expected {expected}");
     }
 }

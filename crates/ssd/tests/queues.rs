@@ -124,6 +124,21 @@ fn arbitration_takes_a_burst_from_each_queue_in_order() {
 }
 
 #[test]
+fn an_urgent_queue_takes_all_that_it_can_and_the_others_the_rest() {
+    let urgent = "[host]\nqueue-depth = 4\narbitration = \"weighted\"\n[[host.queue]]\nurgent = true\n[[host.queue]]\n";
+    let bounded = urgent.replace("urgent = true", "urgent = true\ndepth = 3");
+    let served = [urgent, &bounded].map(|changes| {
+        let mut d = drive(changes);
+        d.precondition(Precondition::Fill, &mut |_, _| {});
+        run(&mut d, &[Tenant::reader(0, 16), Tenant::reader(1, 16)], 4_000)
+    });
+    // Before the urgent queue has its requests, the drive takes the first of the other one.
+    assert!(count(&served[0], 1) <= 4.0, "the weighted queue starves: {}", count(&served[0], 1));
+    let share = count(&served[1], 1) / served[1].len() as f64;
+    assert!((share - 0.25).abs() < 0.02, "one request of four at once is left: {share}");
+}
+
+#[test]
 fn a_queue_keeps_its_own_depth() {
     let mut d = drive("[host]\nqueue-depth = 16\n[[host.queue]]\ndepth = 2\n[[host.queue]]\n");
     d.precondition(Precondition::Fill, &mut |_, _| {});

@@ -54,7 +54,7 @@ pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
 pub use merges::MergeSummary;
 pub use parity::ParitySummary;
-pub use power::{PowerStateSummary, PowerSummary};
+pub use power::{OperationalStateSummary, PowerStateSummary, PowerSummary};
 pub use refresh::RefreshSummary;
 pub use series::{CompletedSummary, FlowIntervalSummary, IntervalSummary, SeriesSummary, busy_dies, percentile};
 pub use shares::{mean, share, shares};

@@ -399,6 +399,15 @@ fn every_number_of_a_device_is_refused_or_runs() {
             ),
         ),
         ("power cap", page("", "", "[power]\ncap = { peak = '1W', average = '1W', window = '1ms' }")),
+        (
+            "operational power states",
+            page(
+                "",
+                "",
+                "[power]\ncontroller = { active = '1W', idle = '1W' }\nselect = 1\noperational = [{ power = '3W' }, { power = \
+                 '2W', entry = '1ms', exit = '1ms' }]",
+            ),
+        ),
         ("idle collection", page("", "gc = { idle = { after = '1ms', free = 5 } }", "")),
         (
             "slc",

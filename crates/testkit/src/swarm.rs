@@ -430,6 +430,11 @@ fn try_queues(rng: &mut Rng, device: &Spec) -> Spec {
     for queue in spec.host.queue.iter_mut().filter(|_| device.flash.suspend.is_some()) {
         queue.suspend = patient.chance(0.4).then_some(false);
     }
+    let mut urgent = Rng::stream(rng.clone().bits(), "swarm.urgent.queues");
+    for queue in spec.host.queue.iter_mut().filter(|_| arbitration == QueueArbitration::Weighted) {
+        queue.urgent = urgent.chance(0.25);
+        queue.weight = queue.weight.filter(|_| !queue.urgent);
+    }
     (spec.host.arbitration, spec.host.burst) = (arbitration, 1 + rng.below(4) as u32);
     // The capacity must fit into the smallest set of dies.
     let share = f64::from(least) / f64::from(geometry.die_count());

@@ -191,8 +191,16 @@ fn alone<'a>(plain: &Resolved, described: &Value, keys: &'a [Key]) -> Vec<Alone<
     keys.iter().filter_map(first).collect()
 }
 
-/// What a drive does, beside what its part could do: a part that cannot decides it.
-const CAPABILITIES: [(&str, &str); 1] = [("flash.multi-plane", "flash.custom-part.features.multi_plane")];
+/// What a drive does, beside what its part could do: a part that cannot decides it. And power states that a host could select, beside
+/// the state that it selects, and beside a controller that leaves each of them enough.
+const CAPABILITIES: [(&str, &str); 6] = [
+    ("flash.multi-plane", "flash.custom-part.features.multi_plane"),
+    ("power.operational[].power", "power.select"),
+    ("power.operational[].power", "power.controller.active"),
+    ("power.select", "power.controller.active"),
+    ("power.select", "power.operational[].power"),
+    ("power.controller.active", "power.operational[].power"),
+];
 
 #[test]
 fn of_every_pair_of_keys_both_have_an_effect_or_the_pair_is_refused() {

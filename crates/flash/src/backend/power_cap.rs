@@ -229,6 +229,16 @@ impl Backend {
         }
     }
 
+    /// Changes the peak of the cap, if there is a cap. Operations under way go on, even above the new peak; waiting operations ask
+    /// again.
+    pub fn set_peak_power<E: From<Event> + Copy>(&mut self, now: Time, peak: Power, events: &mut EventQueue<E>) {
+        let Some(cap) = &mut self.cap else { return };
+        cap.spec.peak = Some(peak);
+        if cap.first_waiting().is_some() {
+            events.push(now, Event::PowerWindow.into());
+        }
+    }
+
     /// Queues an event for the start of the window for which an operation waits.
     fn queue_window_event<E: From<Event> + Copy>(&mut self, admission: Admission, events: &mut EventQueue<E>) {
         let (Some(cap), Admission::Window(at)) = (&mut self.cap, admission) else { return };

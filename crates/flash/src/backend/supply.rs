@@ -37,6 +37,12 @@ impl Supply {
         self
     }
 
+    /// The cap on all arrays together, if there is one.
+    #[must_use]
+    pub const fn cap(&self) -> Option<PowerCapSpec> {
+        self.cap
+    }
+
     /// The current of an operation on one plane; a copy-back draws that of a program.
     #[must_use]
     pub const fn current(electrical: &Electrical, op: Op) -> Current {

@@ -56,6 +56,11 @@ pub(crate) enum CtlCommand {
         /// The number of the die, from 0 on
         die: u32,
     },
+    /// Select an operational power state until the power goes; the drive takes no request while it changes its state
+    PowerState {
+        /// The number of the state in power.operational, from 0 on
+        state: u32,
+    },
     /// Write what the flash holds now into a file, for --load-snapshot. Simulated time stands still meanwhile
     Snapshot {
         /// The file

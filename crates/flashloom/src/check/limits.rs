@@ -62,10 +62,12 @@ impl Limits {
         let row = unit * u64::from(geometry.row_slots());
         let row_transfer = timing.transfer[geometry.row_slots() as usize];
         let dies = f64::from(geometry.die_count());
+        let has_cap = resolved.spec.power.as_ref().is_some_and(|power| power.cap.is_some());
+        let by_power = if has_cap { "the power cap" } else { "the power state" };
         let capped = |op, planes| {
             let supply = resolved.backend.supply.as_ref();
             let at_once = supply.and_then(|supply| supply.operations_at_once(op, planes)).unwrap_or(f64::INFINITY);
-            if at_once < dies { (at_once, "the power cap") } else { (dies, "the dies") }
+            if at_once < dies { (at_once, by_power) } else { (dies, "the dies") }
         };
         let row_planes = u64::from((geometry.stripe / resolved.gang).max(1) * geometry.planes_per_unit);
         let per_second = |span: Span, count: f64| count / span.as_secs_f64().max(1e-12);
@@ -158,6 +160,9 @@ mod tests {
         let capped = Limits::new(&resolved("demo", &["power.cap.peak=180mW"]));
         assert_eq!(capped.dies[1].get(), free.dies[1].get() / 2);
         assert_eq!((free.dies_by, capped.dies_by), (["the dies"; 2], ["the power cap"; 2]));
+        let state =
+            Limits::new(&resolved("demo", &["power={controller={active=\"1W\"},operational=[{power=\"1.18W\"}]}"]));
+        assert_eq!((state.dies, state.dies_by), (capped.dies, ["the power state"; 2]));
         let average = Limits::new(&resolved("demo", &["power.cap={average=\"165mW\",window=\"10ms\"}"]));
         assert_eq!(average.dies[1], capped.dies[1]);
     }

@@ -6,8 +6,16 @@ use ssd::{Resolved, ThrottleStyle};
 pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
     let Some(power) = &resolved.spec.power else { return Vec::new() };
     let mut lines = vec![format!("controller {} active, {} idle", power.controller.active, power.controller.idle)];
-    lines.extend(power.states.iter().enumerate().map(|(number, state)| {
-        let number = number + 1;
+    lines.extend((0..).zip(&power.operational).map(|(number, state)| {
+        let selected = if number == power.select { ", selected" } else { "" };
+        let latencies = match state.entry.is_zero() && state.exit.is_zero() {
+            true => String::new(),
+            false => format!(", entry {}, exit {}", state.entry, state.exit),
+        };
+        let arrays = power.array_power(state);
+        format!("state {number} of {}, {arrays} of it for the arrays{latencies}{selected}", state.power)
+    }));
+    lines.extend((power.operational_count()..).zip(&power.states).map(|(number, state)| {
         format!(
             "state {number} of {} after {}, entry {}, exit {}",
             state.power, state.idle_after, state.entry, state.exit

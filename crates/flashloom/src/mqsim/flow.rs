@@ -9,8 +9,23 @@ use super::xml::{Group, XmlFile};
 const SYNTHETIC: &str = "IO_Flow_Parameter_Set_Synthetic";
 const TRACE: &str = "IO_Flow_Parameter_Set_Trace_Based";
 
-/// The classes of queues with their weights.
-const CLASSES: [(&str, u32); 4] = [("URGENT", 8), ("HIGH", 4), ("MEDIUM", 2), ("LOW", 1)];
+/// The classes of queues with their weights (`IO_Flow_Priority_Class`). The scheduler of MQSim takes urgent transactions
+/// before all others (`TSU_Priority_OutOfOrder`).
+const CLASSES: [(&str, Class); 4] = [
+    ("URGENT", Class::Urgent),
+    ("HIGH", Class::Weighted(4)),
+    ("MEDIUM", Class::Weighted(2)),
+    ("LOW", Class::Weighted(1)),
+];
+
+/// The priority class of a flow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Class {
+    /// Before all other classes.
+    Urgent,
+    /// By weight.
+    Weighted(u32),
+}
 
 /// The planes that a flow has, and the sizes of the array in the same words.
 pub(super) const RESOURCES: [(&str, &str); 4] = [
@@ -24,7 +39,7 @@ pub(super) const RESOURCES: [(&str, &str); 4] = [
 pub(super) struct Flow {
     /// What it runs.
     pub(super) requests: Requests,
-    pub(super) weight: u32,
+    pub(super) class: Class,
     /// The channels, chips, dies and planes that it has.
     pub(super) resources: Resources,
     pub(super) caches_writes: bool,
@@ -145,7 +160,7 @@ fn parts(flows: &[Resources], of_drive: usize) -> Vec<(f64, f64)> {
 fn read(flow: &Group<'_, '_>, name: &str, resources: Resources, (number, parts): (usize, &[(f64, f64)])) -> Flow {
     let count = parts.len();
     let mut sheet = Sheet::default();
-    let weight = flow.choice("Priority_Class", &CLASSES).unwrap_or(1);
+    let class = flow.choice("Priority_Class", &CLASSES).unwrap_or(Class::Weighted(1));
     let modes = [("WRITE_CACHE", true), ("READ_CACHE", false), ("WRITE_READ_CACHE", true), ("TURNED_OFF", false)];
     let caches_writes = flow.choice("Device_Level_Data_Caching_Mode", &modes).unwrap_or_default();
     sheet.approximated("Device_Level_Data_Caching_Mode", "the drive has a buffer for the writes of all flows, or none");
@@ -165,7 +180,7 @@ fn read(flow: &Group<'_, '_>, name: &str, resources: Resources, (number, parts):
     for name in flow.others() {
         sheet.without(name, "Flashloom does not know this parameter");
     }
-    Flow { requests, weight, resources, caches_writes, part: parts[number], occupied, sheet }
+    Flow { requests, class, resources, caches_writes, part: parts[number], occupied, sheet }
 }
 
 fn trace(flow: &Group<'_, '_>, sheet: &mut Sheet) -> Requests {

@@ -1,14 +1,14 @@
 //! Demands of the flows of all scenarios on the drive: submission queues, a cache, and a part of the array.
 
-use super::flow::{Flow, RESOURCES, Resources, union};
+use super::flow::{Class, Flow, RESOURCES, Resources, union};
 use super::sheet::Sheet;
 use super::xml::Group;
 
 /// The submission queues of the flows of all scenarios.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queues {
-    /// For the flow with this number in each scenario, its weight and its channels.
-    queues: Vec<(u32, Vec<u64>)>,
+    /// For the flow with this number in each scenario, its class and its channels.
+    queues: Vec<(Class, Vec<u64>)>,
     caches_writes: bool,
     /// True if flows with the same number differ between scenarios.
     differ: bool,
@@ -43,7 +43,7 @@ impl Queues {
     pub(super) fn new(scenarios: &[Vec<Flow>]) -> Self {
         let most = scenarios.iter().map(Vec::len).max().unwrap_or(0);
         let of = |number: usize| scenarios.iter().filter_map(move |flows| flows.get(number));
-        let mine = |flow: &Flow| (flow.weight, flow.resources[0].clone());
+        let mine = |flow: &Flow| (flow.class, flow.resources[0].clone());
         let queues = (0..most).filter_map(|number| of(number).next().map(mine)).collect();
         let differ = (0..most).any(|number| of(number).any(|flow| of(number).next().map(mine) != Some(mine(flow))));
         let caches_writes = scenarios.iter().flatten().any(|flow| flow.caches_writes);
@@ -90,20 +90,27 @@ impl Queues {
             }
             return;
         };
-        let is_weighted = self.queues.iter().any(|(weight, _)| *weight != self.queues[0].0);
+        let is_weighted = self.queues.iter().any(|(class, _)| *class != self.queues[0].0);
+        let with_weight = self.queues.iter().filter(|(class, _)| *class != Class::Urgent).count();
         if is_weighted {
             sheet.line("arbitration = \"weighted\"", "Priority_Class");
-            sheet.approximated("Priority_Class", "URGENT, HIGH, MEDIUM and LOW are weights of 8, 4, 2 and 1");
+            let why = "URGENT goes first; HIGH, MEDIUM and LOW are weights of 4, 2 and 1; it orders requests, in MQSim transactions";
+            sheet.approximated("Priority_Class", why);
         }
         if self.differ {
             let why = "the flows of the scenarios differ; the queues are those of the first scenario that has them";
             sheet.approximated(RESOURCES[0].0, why);
         }
-        for (weight, channels) in &self.queues {
+        for (class, channels) in &self.queues {
             sheet.table("[[host.queue]]");
             sheet.line(&format!("depth = {}", depth.min(1 << 16)), "Queue_Fetch_Size");
-            if is_weighted {
-                sheet.line(&format!("weight = {weight}"), "Priority_Class");
+            match class {
+                Class::Urgent if is_weighted => sheet.line("urgent = true", "Priority_Class"),
+                // Among urgent queues alone, a single queue needs no weight.
+                Class::Weighted(weight) if is_weighted && with_weight > 1 => {
+                    sheet.line(&format!("weight = {weight}"), "Priority_Class");
+                }
+                _ => {}
             }
             // The drive's channels are those that any flow uses, counted from zero.
             let mine = (0..used[0].len()).filter(|at| channels.contains(&used[0][*at]));

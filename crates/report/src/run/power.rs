@@ -61,8 +61,8 @@ pub(super) fn lines(power: &PowerSummary) -> Vec<String> {
     let share = |seconds: f64| percent(if all > 0.0 { seconds / all } else { 0.0 });
     let watts = power.mean_w.map_or_else(|| "power".to_owned(), |watts| format!("{watts:.3} W"));
     let mut first = format!("{watts}: active {}, idle {}", share(power.active_s), share(power.idle_s));
-    for (number, state) in power.states.iter().enumerate() {
-        first += &format!(", state {} {}", number + 1, share(state.residency_s));
+    for (number, state) in (power.first_idle_state()..).zip(&power.states) {
+        first += &format!(", state {number} {}", share(state.residency_s));
     }
     let mut lines = vec![first];
     if power.wakes > 0 {
@@ -78,7 +78,11 @@ pub(super) fn lines(power: &PowerSummary) -> Vec<String> {
     }
     if let (Some(waits), Some(seconds)) = (power.capped.filter(|waits| *waits > 0), power.cap_s) {
         let mean = duration(seconds / waits as f64 * 1e6);
-        lines.push(format!("{} array operations waited for the power cap, {mean} on average", count(waits as f64)));
+        let cause = match power.operational {
+            Some(operational) => format!("the limit of power state {}", operational.state),
+            None => "the power cap".to_owned(),
+        };
+        lines.push(format!("{} array operations waited for {cause}, {mean} on average", count(waits as f64)));
     }
     lines
 }

@@ -38,6 +38,11 @@ pub enum Question {
         /// Its number.
         die: u32,
     },
+    /// Selects an operational power state.
+    PowerState {
+        /// Its number.
+        state: u32,
+    },
     /// Writes what the flash holds into a file.
     Snapshot {
         /// The file, as the server sees it.
@@ -98,6 +103,7 @@ impl TryFrom<Question> for Command {
                 Self::Fault(Fault { operation, after, count })
             }
             Question::FailDie { die } => Self::FailDie(die),
+            Question::PowerState { state } => Self::PowerState(state),
             Question::Snapshot { path, force } => Self::Snapshot { path, force },
         })
     }
@@ -116,6 +122,9 @@ impl From<Result<Reply, Refused>> for Answer {
             Ok(Reply::Pace(pace)) => done(format!("the pace is {pace}")),
             Ok(Reply::Fault(fault)) => done(fault.to_string()),
             Ok(Reply::DieFailed(die)) => done(format!("die {die} has failed")),
+            Ok(Reply::PowerState(state, transition)) => {
+                done(format!("the power state is {state}; the drive takes no request for {transition}"))
+            }
             Ok(Reply::Snapshot(notes)) => Self::Done { message: "the snapshot is written".to_owned(), notes },
             Err(refused) => Self::Refused { message: refused.to_string() },
         }

@@ -30,6 +30,8 @@ pub enum Command {
     Fault(Fault),
     /// Lets a die fail as a whole.
     FailDie(u32),
+    /// Selects an operational power state.
+    PowerState(u32),
     /// Writes what the flash holds into a file, for `--load-snapshot`. Simulated time stands still meanwhile.
     Snapshot {
         /// The file.
@@ -56,6 +58,8 @@ pub enum Reply {
     Fault(Fault),
     /// The die has failed.
     DieFailed(u32),
+    /// The operational power state is this one, and the drive takes no request for this long.
+    PowerState(u32, Span),
     /// The snapshot has its name; notes say what it replaced.
     Snapshot(Vec<String>),
 }
@@ -74,6 +78,13 @@ pub enum Refused {
         /// The dies that it has.
         dies: u32,
     },
+    /// The drive has no such operational power state.
+    NoSuchPowerState {
+        /// The number that was asked for.
+        state: u32,
+        /// The states that it has.
+        states: u32,
+    },
     /// The drive could not rebuild the data of a die.
     NoParity,
     /// The files of its flash have failed, and so it has no power.
@@ -89,6 +100,13 @@ impl fmt::Display for Refused {
             Self::Output(error) => error.fmt(f),
             Self::NoSuchDie { die, dies } => {
                 write!(f, "die {die} is none of the {dies} dies of the drive; use 0 to {}", dies - 1)
+            }
+            Self::NoSuchPowerState { states: 0, .. } => {
+                f.write_str("the drive has no operational power states; serve a drive with `power.operational`")
+            }
+            Self::NoSuchPowerState { state, states } => {
+                let last = states - 1;
+                write!(f, "power state {state} is none of the {states} operational ones of the drive; use 0 to {last}")
             }
             Self::NoParity => f.write_str(
                 "without parity nothing would be left of the data in the die; serve a drive with `ftl.parity = true`",

@@ -112,6 +112,9 @@ impl Incidents {
             Reply::Pace(pace) => (IncidentKind::Command, format!("the pace is {pace}")),
             Reply::Fault(fault) => (IncidentKind::Fault, format!("told: {fault}")),
             Reply::DieFailed(die) => (IncidentKind::Fault, format!("told: die {die} has failed")),
+            Reply::PowerState(state, transition) => {
+                (IncidentKind::Command, format!("the power state is {state}, after {transition}"))
+            }
             Reply::Snapshot(_) => (IncidentKind::Command, "a snapshot was written".to_owned()),
         };
         self.note(kind, text);

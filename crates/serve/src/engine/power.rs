@@ -5,6 +5,7 @@ use std::fmt;
 use base::units::{Span, Time};
 use ssd::Recovery;
 
+use super::command::Refused;
 use super::core::{Answered, Core, OnCut};
 use crate::Failed;
 
@@ -137,6 +138,15 @@ impl Core {
         }
         std::mem::take(&mut self.asked).into_iter().for_each(|query| self.allocation(query));
         Ok(recovery)
+    }
+
+    /// Selects an operational power state. It lasts until the power goes. Returns the time for which the drive takes no request.
+    pub(super) fn select_power_state(&mut self, state: u32) -> Result<Span, Refused> {
+        if !self.is_on {
+            return Err(WrongPower::Off.into());
+        }
+        let states = self.drive.resolved().spec.power.as_ref().map_or(0, |power| power.operational.len() as u32);
+        self.drive.select_power_state(state).ok_or(Refused::NoSuchPowerState { state, states })
     }
 
     /// Lets a drive over used flash begin with the recovery that a power cut before asks for. No job has come yet.

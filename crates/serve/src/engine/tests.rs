@@ -205,6 +205,28 @@ fn a_planned_fault_fails_one_operation() {
 }
 
 #[test]
+fn a_power_state_delays_the_next_request_and_lasts_until_the_power_goes() {
+    let power = "power = { controller = { active = \"1W\", idle = \"1W\" }, \
+                 operational = [{ power = \"3W\", exit = \"2ms\" }, { power = \"1.1W\", entry = \"3ms\" }] }\n";
+    let mut bench = Bench::new(core(power, OnCut::Hold));
+    assert_eq!(bench.core.select_power_state(1).expect("a state"), Span::from_ms(5));
+    let before = bench.core.now();
+    assert_eq!(bench.alone(Operation::Read, 0, 1).map(|data| data.len()), Ok(512));
+    assert!(bench.core.now() >= before + Span::from_ms(5));
+    let refused = bench.core.select_power_state(2).expect_err("there are two");
+    assert_eq!(refused.to_string(), "power state 2 is none of the 2 operational ones of the drive; use 0 to 1");
+    let state =
+        |bench: &Bench| bench.core.drive().counters().power.and_then(|power| power.operational).map(|it| it.state);
+    assert_eq!(state(&bench), Some(1));
+    bench.core.cut_power(bench.core.now(), &mut Vec::new()).expect("it is on");
+    assert!(matches!(bench.core.select_power_state(0), Err(Refused::Power(WrongPower::Off))));
+    bench.core.power_on(bench.core.now(), &mut Vec::new()).expect("it is off");
+    assert_eq!(state(&bench), Some(0));
+    let refused = core("", OnCut::End).select_power_state(0).expect_err("the drive describes none");
+    assert!(refused.to_string().contains("no operational power states"), "{refused}");
+}
+
+#[test]
 fn a_die_fails_and_nothing_is_lost() {
     let text = "name = \"striped\"\n\
         flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16, controllers = \"none\" }\n\

@@ -240,6 +240,7 @@ impl Server {
                 Reply::Fault(fault)
             }
             Command::FailDie(die) => Reply::DieFailed(self.core.fail_die(die)?),
+            Command::PowerState(state) => Reply::PowerState(state, self.core.select_power_state(state)?),
             Command::Snapshot { path, force } => {
                 let saved = self.snapshot(&path, force);
                 // No simulated time passes meanwhile.

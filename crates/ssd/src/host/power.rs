@@ -74,7 +74,19 @@ impl<S: Sector> Ssd<S> {
         let (now, flash) = (self.now, self.flash_energy());
         if let Some(power) = &mut self.power {
             power.power_on(now, flash);
+            if let Some(peak) = power.array_power() {
+                self.backend.set_peak_power(now, peak, &mut self.events);
+            }
         }
+    }
+
+    /// The host selects an operational power state (Set Features, Power Management). It lasts until the power goes. Returns the time
+    /// for which the drive takes no request; `None` if the drive has no such state.
+    pub fn select_power_state(&mut self, state: u32) -> Option<Span> {
+        let now = self.now;
+        let (peak, transition) = self.power.as_mut()?.select_state(now, state)?;
+        self.backend.set_peak_power(now, peak, &mut self.events);
+        Some(transition)
     }
 
     /// Starts the power management anew: as warm as the air, and idle from now on.

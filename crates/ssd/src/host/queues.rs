@@ -2,7 +2,9 @@
 //!
 //! Queues with a command to offer stand in a ring and take turns, so that a command costs the same however many
 //! queues there are and however many commands wait. Under weighted arbitration, a queue that has used its share of
-//! the round waits until no other queue of the round has a command to offer.
+//! the round waits until no other queue of the round has a command to offer. Urgent queues have a ring of their own:
+//! as long as a queue stands in it, no other queue has a command taken. A turn that an urgent command interrupts goes on
+//! behind it.
 
 use std::collections::VecDeque;
 
@@ -16,13 +18,14 @@ use crate::{QueueId, Request, Tag};
 struct Queue<S> {
     waiting: VecDeque<(Time, Request<S>)>,
     weight: u32,
+    urgent: bool,
     /// The most commands of the queue under way at once, and the present number.
     depth: u32,
     under_way: u32,
     /// Commands that the queue may still offer in the last round that it took part in.
     credit: u32,
     round: u64,
-    /// True if the queue is in `turns` or `next_round`.
+    /// True if the queue is in `urgent`, `turns` or `next_round`.
     listed: bool,
 }
 
@@ -38,9 +41,13 @@ pub(crate) struct Queues<S> {
     queues: Vec<Queue<S>>,
     weighted: bool,
     burst: u32,
-    /// Commands taken from the present queue in its turn.
+    /// Commands taken from the first queue of `turns` in its turn.
     taken: u32,
     round: u64,
+    /// Urgent queues that offer a command; the first has the turn.
+    urgent: VecDeque<u16>,
+    /// Commands taken from the first queue of `urgent` in its turn.
+    urgent_taken: u32,
     /// Queues that offer a command and have a share of the round left; the first has the turn.
     turns: VecDeque<u16>,
     /// Queues that offer a command and have used their share.
@@ -53,13 +60,15 @@ impl<S> Queues<S> {
     pub(crate) fn memory(resolved: &ResolvedQueues) -> u64 {
         let queue = size_of::<Queue<S>>() + size_of::<crate::spec::ResolvedQueue>() + 2 * size_of::<u16>();
         let dies: usize = resolved.sets.iter().map(Vec::len).sum();
-        (resolved.queues.len() * queue + dies * size_of::<base::units::DieId>()) as u64
+        let urgent = resolved.queues.iter().filter(|queue| queue.urgent).count() * size_of::<u16>();
+        (resolved.queues.len() * queue + urgent + dies * size_of::<base::units::DieId>()) as u64
     }
 
     pub(crate) fn new(resolved: &ResolvedQueues) -> Self {
         let queue = |queue: &crate::spec::ResolvedQueue| Queue {
             waiting: VecDeque::new(),
             weight: queue.weight,
+            urgent: queue.urgent,
             depth: queue.depth.unwrap_or(u32::MAX),
             under_way: 0,
             credit: queue.weight,
@@ -68,6 +77,8 @@ impl<S> Queues<S> {
         };
         let queues: Vec<_> = resolved.queues.iter().map(queue).collect();
         Self {
+            urgent: VecDeque::with_capacity(queues.iter().filter(|queue| queue.urgent).count()),
+            urgent_taken: 0,
             turns: VecDeque::with_capacity(queues.len()),
             next_round: VecDeque::with_capacity(queues.len()),
             queues,
@@ -101,9 +112,10 @@ impl<S> Queues<S> {
             (queue.under_way, queue.listed) = (0, false);
             (queue.credit, queue.round) = (queue.weight, 0);
         }
+        self.urgent.clear();
         self.turns.clear();
         self.next_round.clear();
-        (self.taken, self.round, self.waiting) = (0, 0, 0);
+        (self.urgent_taken, self.taken, self.round, self.waiting) = (0, 0, 0, 0);
     }
 
     /// Adds a command.
@@ -140,6 +152,9 @@ impl<S> Queues<S> {
             queue.under_way += 1;
             return Some(next);
         }
+        if let Some(id) = self.urgent.front() {
+            return Some(self.take_urgent(*id));
+        }
         if self.turns.is_empty() {
             // No queue has a share of this round left: the next round begins.
             std::mem::swap(&mut self.turns, &mut self.next_round);
@@ -174,6 +189,24 @@ impl<S> Queues<S> {
         Some(next)
     }
 
+    /// Takes the next command of the urgent queue that has the turn.
+    fn take_urgent(&mut self, id: u16) -> (Time, Request<S>) {
+        let queue = &mut self.queues[usize::from(id)];
+        let next = queue.waiting.pop_front().expect("a queue with a turn offers a command");
+        self.waiting -= 1;
+        queue.under_way += 1;
+        self.urgent_taken += 1;
+        queue.listed = queue.offers();
+        if !queue.listed || self.urgent_taken >= self.burst {
+            self.urgent_taken = 0;
+            self.urgent.pop_front();
+            if queue.listed {
+                self.urgent.push_back(id);
+            }
+        }
+        next
+    }
+
     /// Notes that a command of a queue has completed.
     #[inline]
     pub(crate) fn finished(&mut self, id: QueueId) {
@@ -183,7 +216,7 @@ impl<S> Queues<S> {
         }
     }
 
-    /// Puts a queue into the ring if it has a command to offer.
+    /// Puts a queue into its ring if it has a command to offer.
     #[inline]
     fn list(&mut self, id: QueueId) {
         let queue = &mut self.queues[id.index()];
@@ -191,7 +224,9 @@ impl<S> Queues<S> {
             return;
         }
         queue.listed = true;
-        if self.weighted && queue.round == self.round && queue.credit == 0 {
+        if queue.urgent {
+            self.urgent.push_back(id.get());
+        } else if self.weighted && queue.round == self.round && queue.credit == 0 {
             self.next_round.push_back(id.get());
         } else {
             self.turns.push_back(id.get());
@@ -207,9 +242,19 @@ mod tests {
     use proptest::prelude::*;
 
     fn queues(arbitration: QueueArbitration, burst: u32, all: &[(u32, Option<u32>)]) -> Queues<()> {
-        let queues =
-            all.iter().map(|(weight, depth)| ResolvedQueue { weight: *weight, depth: *depth, suspends: true, set: 0 });
+        let queues = all.iter().map(|(weight, depth)| queue(*weight, *depth));
         Queues::new(&ResolvedQueues { queues: queues.collect(), arbitration, burst, sets: vec![Vec::new()] })
+    }
+
+    const fn queue(weight: u32, depth: Option<u32>) -> ResolvedQueue {
+        ResolvedQueue { weight, urgent: false, depth, suspends: true, set: 0 }
+    }
+
+    /// Queues with these depths, of which the first are urgent, and the others have weights of 3.
+    fn urgent(urgent: usize, burst: u32, depths: &[Option<u32>]) -> Queues<()> {
+        let queue = |(i, depth): (usize, &Option<u32>)| ResolvedQueue { urgent: i < urgent, ..queue(3, *depth) };
+        let queues = depths.iter().enumerate().map(queue).collect();
+        Queues::new(&ResolvedQueues { queues, arbitration: Weighted, burst, sets: vec![Vec::new()] })
     }
 
     fn push(queues: &mut Queues<()>, queue: u16, tags: std::ops::Range<u64>) {
@@ -228,11 +273,13 @@ mod tests {
 
     #[test]
     fn queues_take_the_memory_they_predict() {
-        let queue = ResolvedQueue { weight: 1, depth: None, suspends: true, set: 0 };
+        let queue = queue(1, None);
         let sets = vec![vec![base::units::DieId::new(0); 3], vec![base::units::DieId::new(1)]];
-        let resolved = ResolvedQueues { queues: vec![queue; 7], arbitration: RoundRobin, burst: 1, sets };
+        let mut resolved = ResolvedQueues { queues: vec![queue; 7], arbitration: Weighted, burst: 1, sets };
+        (resolved.queues[1].urgent, resolved.queues[4].urgent) = (true, true);
         let queues = Queues::<()>::new(&resolved);
-        let turns = size_of::<u16>() * (queues.turns.capacity() + queues.next_round.capacity());
+        let rings = [&queues.urgent, &queues.turns, &queues.next_round];
+        let turns = size_of::<u16>() * rings.map(VecDeque::capacity).iter().sum::<usize>();
         let described =
             size_of_val(&*resolved.queues) + resolved.sets.iter().map(|set| size_of_val(&**set)).sum::<usize>();
         assert_eq!(Queues::<()>::memory(&resolved), (size_of_val(&*queues.queues) + turns + described) as u64);
@@ -271,6 +318,44 @@ mod tests {
     }
 
     #[test]
+    fn urgent_queues_go_first_and_take_turns_by_bursts() {
+        for (burst, expected) in [(1, [0, 1, 0, 1, 0, 2, 3, 2, 3]), (2, [0, 0, 1, 1, 0, 2, 2, 3, 3])] {
+            let mut all = urgent(2, burst, &[None; 4]);
+            push(&mut all, 2, 0..2);
+            push(&mut all, 3, 2..4);
+            push(&mut all, 0, 4..7);
+            push(&mut all, 1, 7..9);
+            assert_eq!(taken(&mut all, 10), expected, "bursts of {burst}");
+        }
+        // An urgent command interrupts a burst; the rest of the burst follows it.
+        let mut all = urgent(1, 3, &[None; 3]);
+        push(&mut all, 1, 0..3);
+        push(&mut all, 2, 3..4);
+        assert_eq!(taken(&mut all, 1), [1]);
+        push(&mut all, 0, 4..5);
+        assert_eq!(taken(&mut all, 9), [0, 1, 1, 2]);
+    }
+
+    #[test]
+    fn a_weighted_queue_starves_as_long_as_an_urgent_command_waits() {
+        let mut all = urgent(1, 1, &[None; 2]);
+        push(&mut all, 1, 0..2);
+        push(&mut all, 0, 2..3);
+        for tag in 3..1_000 {
+            push(&mut all, 0, tag..tag + 1);
+            assert_eq!(taken(&mut all, 1), [0], "command {tag}");
+        }
+        assert_eq!(taken(&mut all, 9), [0, 1, 1]);
+        // A queue at its depth offers nothing, so it keeps no other queue waiting.
+        let mut all = urgent(1, 1, &[Some(1), None]);
+        push(&mut all, 0, 0..2);
+        push(&mut all, 1, 2..4);
+        assert_eq!(taken(&mut all, 2), [0, 1]);
+        all.finished(QueueId::new(0));
+        assert_eq!(taken(&mut all, 9), [0, 1]);
+    }
+
+    #[test]
     fn a_queue_waits_for_its_own_commands() {
         let mut all = queues(RoundRobin, 1, &[(1, Some(2)), (1, None)]);
         push(&mut all, 0, 0..4);
@@ -287,15 +372,22 @@ mod tests {
     }
 
     proptest! {
-        /// For any sequence of steps: a queue is first in, first out, keeps its depth, and no command is left behind.
+        /// For any sequence of steps: a queue is first in, first out, keeps its depth, no command is left behind, and no other
+        /// command passes an urgent one that could be taken.
         #[test]
         fn every_command_is_taken_once_and_in_order(
             arbitration in prop::sample::select(QueueArbitration::EVERY.to_vec()),
             burst in 1u32..5,
-            all in prop::collection::vec((1u32..5, prop::option::of(1u32..4)), 1..6),
+            all in prop::collection::vec((1u32..5, prop::option::of(1u32..4), any::<bool>()), 1..6),
             steps in prop::collection::vec((0u16..6, 0u8..3), 1..300),
         ) {
-            let mut queues = queues(arbitration, burst, &all);
+            let described = all.iter().map(|(weight, depth, urgent)| {
+                let urgent = *urgent && arbitration == Weighted && all.len() > 1;
+                ResolvedQueue { urgent, ..queue(*weight, *depth) }
+            });
+            let described: Vec<_> = described.collect();
+            let sets = vec![Vec::new()];
+            let mut queues = Queues::new(&ResolvedQueues { queues: described.clone(), arbitration, burst, sets });
             let mut expected = vec![VecDeque::new(); all.len()];
             let mut under_way = vec![0u32; all.len()];
             for (tag, (queue, step)) in (0u64..).zip(steps) {
@@ -307,11 +399,14 @@ mod tests {
                     }
                     1 => if let Some((_, request)) = queues.take() {
                         let i = request.queue.index();
+                        let idle = |i: usize| expected[i].is_empty() || Some(under_way[i]) == described[i].depth;
+                        let passed = (0..all.len()).any(|j| described[j].urgent && !described[i].urgent && !idle(j));
+                        prop_assert!(!passed, "a command passed an urgent one");
                         prop_assert_eq!(expected[i].pop_front(), Some(request.tag));
                         under_way[i] += 1;
                         prop_assert!(under_way[i] <= all[i].1.unwrap_or(u32::MAX));
                     } else {
-                        let idle = |i: usize| expected[i].is_empty() || Some(under_way[i]) == all[i].1;
+                        let idle = |i: usize| expected[i].is_empty() || Some(under_way[i]) == described[i].depth;
                         prop_assert!((0..all.len()).all(idle), "a command that could be taken was not");
                     }
                     _ => if under_way[i] > 0 {

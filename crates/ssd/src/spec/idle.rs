@@ -140,7 +140,8 @@ impl Spec {
         let count = host.queues.map_or(host.queue.len().max(1), |queues| queues as usize);
         let weighted = host.arbitration == QueueArbitration::Weighted;
         // A weight that is written counts, even one of 1: a sweep of weights contains the point at which all are equal.
-        let even = host.burst == 1 && host.queue.iter().all(|queue| queue.weight.is_none());
+        let even = host.burst == 1 && host.queue.iter().all(|queue| queue.weight.is_none() && !queue.urgent);
+        let all_urgent = count > 1 && !host.queue.is_empty() && host.queue.iter().all(|queue| queue.urgent);
         let whole = |buffer: &BufferSpec| {
             buffer.policy == BufferPolicy::Superblock && buffer.low != BufferSpec::new(buffer.size).low
         };
@@ -155,7 +156,9 @@ impl Spec {
             Idle::new("host.burst", count == 1 && host.burst > 1, "there is one queue").remedy(more),
             Idle::new("host.arbitration", weighted && count == 1, "there is one queue").remedy(more),
             Idle::new("host.arbitration", weighted && count > 1 && even, "no queue has a weight")
-                .remedy("leave it out, or give a queue in [[host.queue]] a weight"),
+                .remedy("leave it out, or give a queue in [[host.queue]] a weight, or make it urgent"),
+            Idle::new("host.arbitration", weighted && all_urgent, "every queue is urgent, so all take turns")
+                .remedy("leave it out with all `urgent`, or give a queue a weight instead"),
             Idle::new(
                 "buffer.low",
                 self.buffer.as_ref().is_some_and(whole),

@@ -11,8 +11,8 @@ use ftl::FtlKind;
 
 use super::Spec;
 
-/// The most power states beside the operational one: NVM Express has 32 in all.
-const STATES_MAX: usize = 31;
+/// The most power states, operational and non-operational ones together (NVM Express).
+const STATES_MAX: usize = 32;
 
 /// Power and heat of the drive. The electrical figures of the part say what its flash draws.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
@@ -21,6 +21,12 @@ pub struct PowerSpec {
     /// What the controller draws, with its RAM; nothing if missing.
     #[serde(skip_serializing_if = "is_default")]
     pub controller: ControllerPower,
+    /// Operational power states (NVM Express), in descending order of their power. A host selects one to limit what the drive draws.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub operational: Vec<OperationalState>,
+    /// The operational power state that the host selects before the run (Set Features, Power Management), by its number from 0 on.
+    #[serde(skip_serializing_if = "is_default")]
+    pub select: u32,
     /// Non-operational power states (NVM Express), which an idle drive enters one after another.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<PowerState>,
@@ -41,6 +47,22 @@ pub struct ControllerPower {
     /// While nothing is under way and the drive is in no power state, and while the drive enters or leaves a state (assumed: data
     /// sheets give no power for these times).
     pub idle: Power,
+}
+
+/// An operational power state. Data sheets and `nvme id-ctrl` list its power and its latencies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct OperationalState {
+    /// The most that the whole drive draws in the state. The flash arrays get what the active controller leaves of it (assumed);
+    /// channels and idle dies are not counted.
+    #[schemars(extend("examples" = ["7.8W", "3.4W"]))]
+    pub power: Power,
+    /// Time that the drive takes to enter the state from another operational one. It takes no request meanwhile.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub entry: Span,
+    /// Time that the drive takes to leave the state for another operational one, before it enters that.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub exit: Span,
 }
 
 /// A non-operational power state. Data sheets and `nvme id-ctrl` list its power and its latencies.
@@ -121,16 +143,66 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
+impl PowerSpec {
+    /// What the controller leaves for the flash arrays in this operational power state.
+    #[must_use]
+    pub fn array_power(&self, state: &OperationalState) -> Power {
+        Power::from_uw(state.power.as_uw().saturating_sub(self.controller.active.as_uw()))
+    }
+
+    /// The number of operational power states, and of the first non-operational one. A drive that describes no operational state has one.
+    #[must_use]
+    pub fn operational_count(&self) -> usize {
+        self.operational.len().max(1)
+    }
+
+    fn check_operational(&self, faults: &mut Faults) {
+        let count = self.operational.len();
+        if self.select as usize >= self.operational_count() {
+            let message = format!("there is no operational power state {}", self.select);
+            let remedy = match count {
+                0 => "describe the states in power.operational, or leave it out".to_owned(),
+                _ => format!("use 0 to {}", count - 1),
+            };
+            faults.add("power.select", message, remedy);
+        }
+        if self.operational.windows(2).any(|pair| pair[0].power <= pair[1].power) {
+            let message = "the states are not in descending order of `power`";
+            faults.add("power.operational", message, "sort them, each with a `power` of its own");
+        }
+        for (number, state) in self.operational.iter().enumerate() {
+            let active = self.controller.active;
+            if state.power <= active {
+                let message = format!("is {}, and the active controller alone draws {active}", state.power);
+                faults.add(&power_key(number), message, "use more, or lower power.controller.active");
+            }
+        }
+        if count > 0 && self.cap.is_some() {
+            let message = "conflicts with `operational`: the selected state is the cap of the flash arrays";
+            faults.add("power.cap", message, "keep one of the two");
+        }
+    }
+}
+
+fn power_key(state: usize) -> String {
+    format!("power.operational[{state}].power")
+}
+
 impl Spec {
     pub(super) fn check_power(&self, faults: &mut Faults) {
         let Some(power) = &self.power else { return };
         if *power == PowerSpec::default() {
-            faults.add("power", "is empty", "add power.controller, power.states or power.thermal, or leave it out");
+            faults.add("power", "is empty", "add e.g. power.controller or power.states, or leave it out");
         }
-        if power.states.len() > STATES_MAX {
-            let message = format!("has {} states", power.states.len());
-            faults.add("power.states", message, format!("use at most {STATES_MAX}"));
+        let beside = STATES_MAX.saturating_sub(power.operational_count());
+        for (key, states, most) in
+            [("power.operational", power.operational.len(), STATES_MAX), ("power.states", power.states.len(), beside)]
+        {
+            if states > most {
+                faults.add(key, format!("has {states} states"), format!("use at most {most}"));
+            }
         }
+        power.check_operational(faults);
         let first = power.states.first().is_some_and(|state| state.idle_after.is_zero());
         if first || power.states.windows(2).any(|pair| pair[0].idle_after >= pair[1].idle_after) {
             let message = "the states are not in ascending order of `idle-after`, from above zero on";
@@ -167,31 +239,64 @@ impl Spec {
         if cap.average.is_some_and(|average| average.as_uw() == 0) {
             faults.add("power.cap.average", "is zero", "use more than zero");
         }
-        let why = if self.ftl.kind != FtlKind::Page {
-            "this FTL works on several arrays in one step: the cap cannot ask between them"
+        if let Some(why) = self.refusal_of_caps() {
+            faults.add("power.cap", why, "leave one of the two out");
+        }
+    }
+
+    /// Why this drive takes no cap on the power of its arrays; `None` if it takes one.
+    fn refusal_of_caps(&self) -> Option<&'static str> {
+        if self.ftl.kind != FtlKind::Page {
+            Some("this FTL works on several arrays in one step: the cap cannot ask between them")
         } else if self.ftl.gc.copy_back || self.ftl.folds_in_planes() {
-            "a copy-back has two array phases and no moment between them at which the cap can ask"
+            Some("a copy-back has two array phases and no moment between them at which the cap can ask")
         } else if self.flash.suspend.is_some() {
-            "a suspended operation goes on when its reads are done, whatever the other arrays draw"
+            Some("a suspended operation goes on when its reads are done, whatever the other arrays draw")
         } else if self.flash.cache_across_lists || self.flash.arbitration.hold {
-            "an operation that waits for the cap would keep the register or the channel of another one"
+            Some("an operation that waits for the cap would keep the register or the channel of another one")
         } else {
-            return;
-        };
-        faults.add("power.cap", why, "leave one of the two out");
+            None
+        }
     }
 
     /// What the arrays draw, if their planes make a difference or a cap limits it.
     pub(super) fn supply(&self, part: &Part, geometry: &Geometry, faults: &mut Faults) -> Option<Supply> {
         let cap = self.power.as_ref().and_then(|power| power.cap);
-        let supply = Supply::new(part, self.flash.gang).with_cap(cap);
+        let supply = Supply::new(part, self.flash.gang);
         let planes = u64::from((geometry.stripe / self.flash.gang).max(1) * geometry.planes_per_unit);
         let most = [Op::Read, Op::Program, Op::Erase].map(|op| supply.power(op, planes)).into_iter().max()?;
         if let Some(peak) = cap.and_then(|cap| cap.peak).filter(|peak| *peak < most) {
             let message = format!("is {peak}, and one operation draws {most}: it would never begin");
             faults.add("power.cap.peak", message, format!("use at least {most}"));
         }
+        let cap = cap.or_else(|| self.operational_cap(geometry, most, faults));
+        let supply = supply.with_cap(cap);
         (cap.is_some() || part.electrical.further_plane != Ratio::ZERO).then_some(supply)
+    }
+
+    /// The cap of the selected operational power state; `None` if no state, selected or not, ever lets an operation wait. `most` is the
+    /// most that an operation draws.
+    fn operational_cap(&self, geometry: &Geometry, most: Power, faults: &mut Faults) -> Option<PowerCapSpec> {
+        let power = self.power.as_ref()?;
+        let planes = if self.flash.plane_reads.is_some() { geometry.planes } else { 1 };
+        let all = most.as_uw().saturating_mul(u64::from(geometry.die_count() * planes));
+        let limited = power.operational.iter().position(|state| power.array_power(state).as_uw() < all)?;
+        if let Some(why) = self.refusal_of_caps() {
+            let limit = power.array_power(&power.operational[limited]);
+            let message = format!("leaves {limit} for the flash arrays, less than all dies draw; {why}");
+            faults.add(&power_key(limited), message, "use more, or leave one of the two out");
+        }
+        for (number, state) in power.operational.iter().enumerate() {
+            let peak = power.array_power(state);
+            if peak < most {
+                let message =
+                    format!("leaves {peak} for the flash arrays, and one operation draws {most}: it would never begin");
+                let least = Power::from_uw(power.controller.active.as_uw().saturating_add(most.as_uw()));
+                faults.add(&power_key(number), message, format!("use at least {least}"));
+            }
+        }
+        let selected = power.operational.get(power.select as usize)?;
+        Some(PowerCapSpec { peak: Some(power.array_power(selected)), ..PowerCapSpec::default() })
     }
 }
 
@@ -271,6 +376,58 @@ mod tests {
         assert_eq!(throttle("style = 'proportional', from = '7C', to = '80C', highest-rate = '1kB/s'"), highest);
         assert_eq!(throttle("style = 'on-off', from = '7C', to = '80C', highest-rate = '1GB/s'"), highest);
         assert_eq!(throttle("style = 'proportional', from = '7C', to = '80C', highest-rate = '1GB/s'"), [""; 0]);
+    }
+
+    /// The part draws 49.5 mW for an operation, and there are four dies.
+    #[test]
+    fn an_operational_power_state_caps_the_arrays_if_it_has_less_than_all_dies_draw() {
+        let text = |rest: &str| {
+            let hold = rest.ends_with("# held");
+            format!(
+                "name = 'p'\nflash = {{ part = 'dirik-2009', channels = 1, chips = 4, blocks = 48, pages = 16, controllers = 'none', \
+                 arbitration = {{ hold = {hold} }} }}\n\
+                 power.controller = {{ active = '1W', idle = '1W' }}\n{rest}"
+            )
+        };
+        let peak = |rest: &str| {
+            let spec: Spec = toml::from_str(&text(rest)).unwrap_or_else(|error| panic!("{rest}: {error}"));
+            let resolved = spec.resolve().unwrap_or_else(|faults| panic!("{rest}: {faults:?}"));
+            resolved.backend.supply.and_then(|supply| supply.cap()).and_then(|cap| cap.peak)
+        };
+        let uw = |uw: u64| Some(Power::from_uw(uw));
+        let states = "power.operational = [{ power = '2W' }, { power = '1.1W' }]";
+        assert_eq!(peak(states), uw(1_000_000), "no limit now, but the host may select the other state");
+        assert_eq!(peak(&format!("{states}\npower.select = 1")), uw(100_000));
+        assert_eq!(peak("power.operational = [{ power = '2W' }, { power = '1.2W' }]"), None);
+        let faults = |rest: &str| {
+            let spec: Spec = toml::from_str(&text(rest)).unwrap_or_else(|error| panic!("{rest}: {error}"));
+            let faults = spec.resolve().map_or_else(|faults| faults, |_| Vec::new()).into_iter();
+            faults.map(|fault| format!("{}: {}; {}", fault.path, fault.message, fault.remedy)).collect::<Vec<_>>()
+        };
+        for (rest, wanted) in [
+            ("power.select = 1", "power.select: there is no operational power state 1; describe"),
+            (&format!("{states}\npower.select = 2"), "power.select: there is no operational power state 2; use 0 to 1"),
+            (
+                "power.operational = [{ power = '2W' }, { power = '2W' }]",
+                "power.operational: the states are not in desc",
+            ),
+            ("power.operational = [{ power = '1W' }]", "power.operational[0].power: is 1W, and the active controller"),
+            (
+                "power.operational = [{ power = '1.04W' }]",
+                "power.operational[0].power: leaves 40mW for the flash arrays, and one operation draws",
+            ),
+            (
+                &format!("{states}\npower.cap.peak = '1W'"),
+                "power.cap: conflicts with `operational`: the selected state is",
+            ),
+            (
+                &format!("{states} # held"),
+                "power.operational[1].power: leaves 100mW for the flash arrays, less than all dies draw; an operation",
+            ),
+        ] {
+            let faults = faults(rest);
+            assert!(faults.iter().any(|fault| fault.starts_with(wanted)), "{wanted}: {faults:?}");
+        }
     }
 
     /// A mapping unit of 64 KiB takes all four planes of a die: 82.5 mW for the first and half as much for each further one.

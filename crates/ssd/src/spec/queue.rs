@@ -23,8 +23,9 @@ pub enum QueueArbitration {
     /// All queues take turns.
     #[default]
     RoundRobin,
-    /// In each round, a queue may have as many commands taken as its weight. NVM Express gives weights to three
-    /// classes of queues; here each queue is a class of its own, and there is no urgent class.
+    /// Urgent queues go first and take turns. The other queues are served in rounds: in each, a queue may have as many
+    /// commands taken as its weight. NVM Express gives weights to three classes of queues; here each queue is a class of
+    /// its own.
     Weighted,
 }
 
@@ -40,6 +41,10 @@ pub struct QueueSpec {
     /// The weight: commands taken in each round of weighted arbitration; one if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,
+    /// Urgent class of weighted arbitration: as long as an urgent queue has a command to offer, no command of another
+    /// queue is taken.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub urgent: bool,
     /// Commands of this queue that the device works on at once; if missing, only `queue-depth` limits them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
@@ -62,6 +67,8 @@ pub struct QueueSpec {
 pub struct ResolvedQueue {
     /// Commands taken in each round of weighted arbitration.
     pub weight: u32,
+    /// True if its commands are taken before those of all queues that are not urgent.
+    pub urgent: bool,
     /// Commands of this queue that the device works on at once.
     pub depth: Option<u32>,
     /// Whether its reads may suspend programs and erases.
@@ -107,6 +114,7 @@ impl Spec {
         if count > MOST_QUEUES {
             faults.add("host.queues", format!("{count} queues"), format!("NVM Express has at most {MOST_QUEUES}"));
         }
+        let weighted = host.queue.iter().filter(|queue| !queue.urgent).count();
         for (i, queue) in host.queue.iter().enumerate() {
             let key = |name: &str| format!("host.queue[{i}].{name}");
             faults.positive(&key("weight"), queue.weight.unwrap_or(1));
@@ -114,6 +122,18 @@ impl Spec {
             if queue.weight.is_some_and(|weight| weight > 1) && host.arbitration != QueueArbitration::Weighted {
                 let message = "has no effect under round-robin arbitration";
                 faults.add(&key("weight"), message, "set host.arbitration = \"weighted\", or leave it out");
+            }
+            if queue.urgent && host.arbitration != QueueArbitration::Weighted {
+                let message = "has no effect under round-robin arbitration";
+                faults.add(&key("urgent"), message, "set host.arbitration = \"weighted\", or leave it out");
+            }
+            if queue.urgent && queue.weight.is_some() {
+                let message = "has no effect: the queue is urgent, and its commands are taken before all weighted ones";
+                faults.add(&key("weight"), message, "leave `weight` or `urgent` out");
+            }
+            if !queue.urgent && queue.weight.is_some_and(|weight| weight > 1) && weighted == 1 && count > 1 {
+                let message = "has no effect: every other queue is urgent";
+                faults.add(&key("weight"), message, "leave it out, or give more queues a weight");
             }
             if queue.suspend.is_some() && self.flash.suspend.is_none() {
                 let message = "has no effect: the flash suspends nothing";
@@ -158,6 +178,7 @@ impl Spec {
             };
             queues.push(ResolvedQueue {
                 weight: queue.weight.unwrap_or(1),
+                urgent: queue.urgent,
                 depth: queue.depth,
                 suspends: queue.suspend.unwrap_or(true),
                 set,
@@ -236,7 +257,10 @@ mod tests {
         let sets: Vec<u32> = queues.queues.iter().map(|queue| queue.set).collect();
         assert_eq!(sets, [1, 1, 0, 2], "equal sets are one, and all dies are no confinement");
         assert_eq!(queues.sets[1], [DieId::new(2), DieId::new(3)]);
-        assert_eq!(queues.queues[0], ResolvedQueue { weight: 3, depth: Some(4), suspends: true, set: 1 });
+        assert_eq!(
+            queues.queues[0],
+            ResolvedQueue { weight: 3, urgent: false, depth: Some(4), suspends: true, set: 1 }
+        );
     }
 
     #[test]
@@ -247,6 +271,19 @@ mod tests {
             ("host = { burst = 0 }", "host.burst: is zero"),
             ("host = { queues = 2, queue = [{ }] }", "host.queues: conflicts with"),
             ("[[host.queue]]\nweight = 2", "host.queue[0].weight: has no effect under round-robin"),
+            ("[[host.queue]]\nurgent = true", "host.queue[0].urgent: has no effect under round-robin"),
+            (
+                "[host]\narbitration = \"weighted\"\n[[host.queue]]\nurgent = true\nweight = 1\n[[host.queue]]",
+                "host.queue[0].weight: has no effect: the queue is urgent",
+            ),
+            (
+                "[host]\narbitration = \"weighted\"\n[[host.queue]]\nurgent = true\n[[host.queue]]\nurgent = true",
+                "host.arbitration: has no effect here: every queue is urgent",
+            ),
+            (
+                "[host]\narbitration = \"weighted\"\n[[host.queue]]\nurgent = true\n[[host.queue]]\nweight = 2",
+                "host.queue[1].weight: has no effect: every other queue is urgent",
+            ),
             ("[[host.queue]]\nweight = 0", "host.queue[0].weight: is zero"),
             ("[[host.queue]]\ndepth = 0", "host.queue[0].depth: is zero"),
             ("[[host.queue]]\nsuspend = false", "host.queue[0].suspend: has no effect: the flash suspends nothing"),

@@ -3,7 +3,7 @@
 use base::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssd::PowerCounters;
+use ssd::{PowerCounters, PowerStateSelection};
 
 /// What the power management of a drive did.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -17,7 +17,10 @@ pub struct PowerSummary {
     pub idle_s: f64,
     /// Seconds in which the drive entered and left power states.
     pub transition_s: f64,
-    /// Each power state.
+    /// The operational power state that the host has selected; missing if the drive describes none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operational: Option<OperationalStateSummary>,
+    /// Each non-operational power state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<PowerStateSummary>,
     /// Requests that found the drive in a power state or on its way there.
@@ -28,7 +31,7 @@ pub struct PowerSummary {
     pub throttled: u64,
     /// Seconds for which the throttle kept the next request waiting.
     pub throttle_s: f64,
-    /// Array operations that waited for the power cap; missing without one.
+    /// Array operations that waited for the power cap or for the limit of an operational power state; missing without either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capped: Option<u64>,
     /// Seconds that they waited, all together.
@@ -42,7 +45,16 @@ pub struct PowerSummary {
     pub hottest_celsius: Option<f64>,
 }
 
-/// One power state.
+/// The operational power state of a drive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct OperationalStateSummary {
+    /// Its number at the end of the run.
+    pub state: u32,
+    /// Operational power states of the drive. The non-operational ones have the numbers behind them.
+    pub states: u32,
+}
+
+/// One non-operational power state.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct PowerStateSummary {
     /// Entries, those that a request broke off included.
@@ -60,6 +72,9 @@ impl PowerSummary {
             active_s: seconds(counted.active),
             idle_s: seconds(counted.idle),
             transition_s: seconds(counted.transition),
+            operational: counted
+                .operational
+                .map(|PowerStateSelection { state, states }| OperationalStateSummary { state, states }),
             states: counted
                 .states
                 .iter()
@@ -74,6 +89,12 @@ impl PowerSummary {
             celsius: counted.celsius.map(|[now, _]| now),
             hottest_celsius: counted.celsius.map(|[_, hottest]| hottest),
         }
+    }
+
+    /// The number of the first non-operational power state.
+    #[must_use]
+    pub fn first_idle_state(&self) -> u32 {
+        self.operational.map_or(1, |operational| operational.states)
     }
 
     /// Seconds in power states.

@@ -217,7 +217,8 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
         let longest =
             trial.resolved.spec.power.iter().flat_map(|power| &power.states).map(|state| state.entry + state.exit);
         let most = longest.max().unwrap_or_default() * power.wakes;
-        let peak = trial.resolved.spec.power.as_ref().and_then(|power| power.cap).and_then(|cap| cap.peak);
+        let cap = trial.resolved.backend.supply.and_then(|supply| supply.cap());
+        let peak = cap.and_then(|cap| cap.peak);
         if let Some((cap, peak)) = power.cap.zip(peak) {
             assert!(cap.highest <= peak, "arrays that draw {} above a cap of {peak}", cap.highest);
         }

@@ -34,7 +34,7 @@ use ssd::{
 use crate::leave_out_idle;
 pub(crate) use errors::with_errors;
 pub(crate) use policies::evicting;
-pub(crate) use power::{STYLES, capped, hot, states};
+pub(crate) use power::{STYLES, capped, hot, limited, states};
 pub use samples::settings_of;
 pub(crate) use suspend::short;
 pub(crate) use variation::varied;

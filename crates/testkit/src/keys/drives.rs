@@ -90,7 +90,7 @@ pub fn fixtures() -> Vec<Fixture> {
              arbitration = { commands = \"read-first\", bus = \"read-first\", hold = true }\n",
             "[host]\nqueue-depth = 8\narbitration = \"weighted\"\nburst = 2\nlink = { rate = \"300MB/s\", overhead = \"1us\", duplex = \"half\" }\n\
              [[host.queue]]\nweight = 3\ndepth = 4\nchannels = [0, 1]\n[[host.queue]]\nweight = 2\ndies = [0, 1, 2]\n\
-             [[host.queue]]\n\
+             [[host.queue]]\nurgent = true\n\
              [ftl]\nover-provisioning = \"65%\"\nplacement = { policy = \"request-round-robin\" }\n",
         ),
         fixture(

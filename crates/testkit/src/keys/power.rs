@@ -1,8 +1,8 @@
-//! Devices whose keys describe power states, heat and a power cap.
+//! Devices whose keys describe power states, heat, a power cap and operational power states.
 
 /// The name of each, its part, the keys of its array and its other tables. The flash of those that get hot draws nothing, so that its
 /// electrical figures change only energies, as on other devices.
-pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'static str); 3] {
+pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'static str); 4] {
     let flash = "channels = 2\nchips = 2\nfaults = { wear-out = true }\n";
     let cold = part.replace("3.3V", "0V").replace("bus_pj_per_byte = 435.6", "bus_pj_per_byte = 0.0");
     [
@@ -32,6 +32,14 @@ pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'sta
             "channels = 2\nchips = 2\ncontrollers = \"none\"\nfaults = { wear-out = true }\n",
             "[ftl]\nover-provisioning = \"45%\"\n\
              [power]\ncap = { peak = \"110mW\", average = \"80mW\", window = \"700us\" }\n",
+        ),
+        (
+            "page, power states that are operational",
+            part.to_owned(),
+            "channels = 2\nchips = 2\ncontrollers = \"none\"\nfaults = { wear-out = true }\n",
+            "[ftl]\nover-provisioning = \"45%\"\n\
+             [power]\ncontroller = { active = \"1W\", idle = \"1W\" }\n\
+             operational = [{ power = \"3W\" }, { power = \"1130mW\", entry = \"10us\", exit = \"20us\" }]\nselect = 1\n",
         ),
     ]
 }

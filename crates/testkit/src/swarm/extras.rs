@@ -8,7 +8,7 @@ use ftl::IdleGcSpec;
 use ssd::{CopyStreamsSpec, FoldPath, FtlKind, HostStreamsSpec, RefreshSpec, SlcCacheSpec, Spec, StreamsSpec};
 
 use super::pick;
-use crate::conformance::{STYLES, capped, hot, short, states, varied, with_errors};
+use crate::conformance::{STYLES, capped, hot, limited, short, states, varied, with_errors};
 use crate::leave_out_idle;
 
 /// In a quarter of the cases, the device with suspension, if it takes that.
@@ -82,7 +82,8 @@ pub(super) fn with_throttle(spec: &mut Spec, rng: &mut Rng) {
     gc.idle = idle.then(|| IdleGcSpec { after: Span::from_us(200), free: gc.stop + 1 + rng.below(2) as u32 });
 }
 
-/// In a fifth of the cases, power states, a drive that gets hot, or a power cap, if the device takes that.
+/// In a fifth of the cases, power states, a drive that gets hot, a power cap, or an operational power state that limits the arrays, if
+/// the device takes that.
 pub(super) fn or_power(spec: Spec, rng: &mut Rng) -> Spec {
     if !rng.chance(0.2) {
         return spec;
@@ -94,6 +95,11 @@ pub(super) fn or_power(spec: Spec, rng: &mut Rng) -> Spec {
             let gang = u64::from(spec.flash.gang);
             capped(gang * (1 + rng.below(3)), rng.chance(0.5))
         }
+    };
+    let mut operational = Rng::stream(rng.clone().bits(), "swarm.power.operational");
+    let power = match power.cap.and_then(|cap| cap.peak) {
+        Some(peak) if operational.chance(0.3) => limited(peak.as_uw() / 50_000),
+        _ => power,
     };
     let powered = Spec { power: Some(power), ..spec.clone() };
     if powered.resolve().is_ok() { powered } else { spec }

@@ -97,7 +97,14 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         &["page, power states and heat*"],
         "another style has other rates beside it, and one key alone changes",
     ),
-    on("power.thermal", &["page, power cap"], "a temperature without a throttle is a result"),
+    on(
+        "power.thermal",
+        &["page, power cap", "page, power states that are operational"],
+        "a temperature without a throttle is a result",
+    ),
+    on("power.controller.idle", &["page, power states that are operational"], "energy, and nothing gets hot"),
+    on("power.operational[].entry", &["page, power states that are operational"], SELECTED),
+    on("power.operational[].exit", &["page, power states that are operational"], SELECTED),
     on("ftl.gc.start", &["page, collection*"], "the idle drive collects before it is low"),
     on("flash.custom-part.slc_mode", &WITHOUT_CACHE, "what the part could do: ftl.slc-cache uses it"),
     on("ftl.map(own).name", &["page, map own*"], REGISTERED),
@@ -237,6 +244,8 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     ),
 ];
 
+const SELECTED: &str =
+    "a drive is in one state from the start of a run to its end; a host of a served drive changes it";
 const NOT_CACHED: &[&str] = &["hydra*", "chang, plain chains", "chang, density*", "chang, chains*", "own, *"];
 const NEIGHBOURS: &str = "what the part can do: no list of this family has pages of a die behind one another";
 const HELD: &str = "what the part can do: a channel that is held takes no second page";

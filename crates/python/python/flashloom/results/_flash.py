@@ -161,8 +161,17 @@ class LifeSummary(Record):
     """Bytes of the host's writes that the drive took (metric `life.tbw`)."""
 
 
+class OperationalStateSummary(Record):
+    """The operational power state of a drive."""
+
+    state: int
+    """Its number at the end of the run."""
+    states: int
+    """Operational power states of the drive. The non-operational ones have the numbers behind them."""
+
+
 class PowerStateSummary(Record):
-    """One power state."""
+    """One non-operational power state."""
 
     entries: int
     """Entries, those that a request broke off included."""
@@ -178,7 +187,8 @@ class PowerSummary(Record):
     cap_s: Optional[float]
     """Seconds that they waited, all together."""
     capped: Optional[int]
-    """Array operations that waited for the power cap; missing without one."""
+    """Array operations that waited for the power cap or for the limit of an operational power state; missing
+    without either."""
     celsius: Optional[float]
     """Degrees Celsius at the end; missing without a thermal model."""
     hottest_celsius: Optional[float]
@@ -187,8 +197,10 @@ class PowerSummary(Record):
     """Seconds without work, in no power state."""
     mean_w: Optional[float]
     """The mean power of the drive in watts; missing without energies."""
+    operational: Optional[OperationalStateSummary]
+    """The operational power state that the host has selected; missing if the drive describes none."""
     states: list[PowerStateSummary]
-    """Each power state."""
+    """Each non-operational power state."""
     throttle_s: float
     """Seconds for which the throttle kept the next request waiting."""
     throttled: int

@@ -3,8 +3,8 @@
 use base::units::{Power, Rate, Span, Temperature, ThermalResistance};
 use flash::backend::{Controllers, Order, PowerCapSpec};
 use ssd::{
-    ControllerPower, DiscardSpec, FtlKind, MapSpec, PowerSpec, PowerState, Spec, ThermalSpec, ThrottleSpec,
-    ThrottleStyle,
+    ControllerPower, DiscardSpec, FtlKind, MapSpec, OperationalState, PowerSpec, PowerState, Spec, ThermalSpec,
+    ThrottleSpec, ThrottleStyle,
 };
 
 use super::{Book, Setting, buffer, samples, slc_mlc};
@@ -47,6 +47,17 @@ pub(crate) fn capped(programs: u64, average: bool) -> PowerSpec {
     PowerSpec { cap: Some(cap), ..PowerSpec::default() }
 }
 
+/// Operational power states, of which the second lets so many operations of 49.5 mW work at once, and is selected.
+pub(crate) fn limited(operations: u64) -> PowerSpec {
+    let power = states();
+    let state = |operations: u64| OperationalState {
+        power: Power::from_uw(power.controller.active.as_uw() + operations * 50_000),
+        entry: Span::ZERO,
+        exit: Span::ZERO,
+    };
+    PowerSpec { operational: vec![state(1_000), state(operations)], select: 1, ..power }
+}
+
 /// Both styles of a throttle.
 pub(crate) const STYLES: [ThrottleStyle; 2] = [ThrottleStyle::Proportional, ThrottleStyle::OnOff];
 
@@ -85,6 +96,9 @@ impl Book {
                 spec.flash.custom_part.as_mut().expect("a part of its own").timing.one_shot = 2;
             });
         }
+        add("operational power state, one program at a time", limited(1), &|spec| {
+            (spec.flash.chips, spec.flash.controllers) = (2, Controllers::None);
+        });
         add("power states, queue depth of 1", states(), &|spec| spec.host.queue_depth = 1);
         add("power states, durable discards", states(), &|spec| spec.ftl.discard = DiscardSpec::Durable);
         add("throttled by heat, queues", hot(ThrottleStyle::OnOff), &|spec| {
