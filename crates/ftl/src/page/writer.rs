@@ -524,8 +524,8 @@ impl Writer {
     ) -> Option<Stream> {
         self.streams.as_ref()?;
         let opens = blocks.pools[pool as usize].open.each().flatten();
-        let in_turn = opens.filter(|open| !blocks.is_set_aside(open.superblock));
-        let lagging = in_turn.filter(|open| lags(blocks.layout.erases(media, open.superblock)));
+        let full_mode = opens.filter(|open| !blocks.is_set_aside(open.superblock));
+        let lagging = full_mode.filter(|open| lags(blocks.layout.erases(media, open.superblock)));
         let streams = lagging.map(|open| blocks.table.stream(open.superblock));
         streams.into_iter().find(|stream| !blocks.pools[pool as usize].queue.assembles(*stream))
     }
