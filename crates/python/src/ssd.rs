@@ -264,7 +264,7 @@ impl Ssd {
             IoKind::Flush => {
                 return Err(Failure::argument("size", "a flush has neither offset nor size", "leave them out").into());
             }
-            kind => Io { kind, start: Lba::new(sectors("offset", offset)?.get()), sectors: sectors("size", size)? },
+            kind => Io::new(kind, Lba::new(sectors("offset", offset)?.get()), sectors("size", size)?),
         };
         if kind != IoKind::Flush && io.sectors.is_zero() {
             return Err(Failure::argument("size", "is zero", "use a multiple of 512").into());

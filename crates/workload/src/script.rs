@@ -100,7 +100,7 @@ impl ScriptRequest {
             faults.push(Fault::new(path, message, "use multiples of 512B, and a size above zero"));
             return Io::FLUSH;
         };
-        let io = Io { kind, start: Lba::new(start.get()), sectors: size };
+        let io = Io::new(kind, Lba::new(start.get()), size);
         if start.get().checked_add(size.get()).is_none_or(|end| end > capacity.get()) {
             let message = format!("{} from {} end beyond the drive's {}", self.size, self.start, capacity.bytes());
             faults.push(Fault::new(path, message, "use a lower address, or a larger drive"));

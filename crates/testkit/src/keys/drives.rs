@@ -526,7 +526,7 @@ impl Player {
     fn io(&self, kind: IoKind, start: u64, sectors: u64) -> Io {
         let sectors = sectors.min(self.capacity());
         let start = start % (self.capacity() - sectors + 1);
-        Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) }
+        Io::new(kind, Lba::new(start), Sectors::new(sectors))
     }
 
     fn bursts(&mut self) {

@@ -189,7 +189,7 @@ impl Stream {
             _ => self.run(kind, sectors),
         };
         self.left.take(sectors);
-        let io = Io { kind: KINDS[kind], start, sectors: Sectors::new(sectors) };
+        let io = Io::new(KINDS[kind], start, Sectors::new(sectors));
         let is_last = matches!(self.flushes, Flushes::End) && self.left.is_over();
         if io.kind != IoKind::Write {
             others[0] = is_last.then_some(Io::FLUSH);

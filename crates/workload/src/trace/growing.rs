@@ -116,7 +116,7 @@ mod tests {
     fn row(n: u64) -> Recorded {
         let kind = IoKind::ALL[(n % 4) as usize];
         let (start, sectors) = if kind == IoKind::Flush { (0, 0) } else { (n * 3, 1 + n % 7) };
-        let io = Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) };
+        let io = Io::new(kind, Lba::new(start), Sectors::new(sectors));
         // Past every power of two that a rounded picosecond would show.
         let at = Time::from_ps((1 << 60) + n * 1_000_003);
         Recorded { at, io, end: at + Span::from_ps(n), status: "done" }

@@ -124,8 +124,7 @@ impl Pass {
         };
         self.left -= 1;
         let at = self.rebase(&record, context)?;
-        let io =
-            Io { kind: record.kind, start: Lba::new(record.start), sectors: Sectors::new(u64::from(record.sectors)) };
+        let io = Io::new(record.kind, Lba::new(record.start), Sectors::new(u64::from(record.sectors)));
         Ok(Some(Timed { at, io, volume: record.volume, part: record.part, line: record.line }))
     }
 
