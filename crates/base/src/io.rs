@@ -35,9 +35,9 @@ impl IoKind {
     }
 }
 
-/// The placement identifier of a write, by which a host says which data belong together: the placement handle of Flexible Data PlacementId (NVM Express TP4146), or the stream
-/// of a stream directive. Writes of one identifier are expected to be overwritten or discarded together. A request without a directive
-/// has number 0.
+/// The placement identifier of a write, by which a host says which data belong together: the identifier of Flexible Data Placement
+/// (NVM Express TP4146), or the stream of a stream directive. The host expects to overwrite or discard the data of one identifier
+/// together. A request without a directive has number 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlacementId(u16);
 

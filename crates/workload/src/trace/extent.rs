@@ -80,7 +80,7 @@ impl Placer {
         match (self.rule, self.capacity) {
             (ExtentRule::Compact, _) => {
                 let (at, length) = self.compact(volume, start, sectors)?;
-                let piece = Io::new(io.kind, Lba::new(at), Sectors::new(length));
+                let piece = Io { start: Lba::new(at), sectors: Sectors::new(length), ..io };
                 Ok((piece, Sectors::new(sectors - length)))
             }
             (_, None) => whole(start),
