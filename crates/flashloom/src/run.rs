@@ -205,9 +205,8 @@ fn flows<'a>(args: &RunArgs, session: Session<'a>, files: &Workloads) -> Result<
         Ok(flow)
     };
     let first = open(&session, &files.first, &args.workload)?.named(stem(&args.workload)).pacing(args.issue.pacing());
-    let mut session = session.flow(
-        first.queue(QueueId::new(args.issue.queue)).placement_id(PlacementId::new(args.issue.placement_id)),
-    );
+    let mut session = session
+        .flow(first.queue(QueueId::new(args.issue.queue)).placement_id(PlacementId::new(args.issue.placement_id)));
     for (flow, file) in args.issue.flow.iter().zip(&files.others) {
         let name = flow.name.clone().unwrap_or_else(|| stem(&flow.workload));
         let beside = open(&session, file, &flow.workload)?.named(name).pacing(flow.pacing());

@@ -100,7 +100,8 @@ fn jobs_of_fio_with_their_own_pace_have_their_own_results() {
 fn placement_identifiers_choose_the_streams_of_flows_and_traces() {
     let place = place();
     let drive = "--set ftl.streams.host={policy=\"placement-id\",streams=4}";
-    let units = |json: &serde_json::Value, stream: usize| json["streams"]["host"][stream]["units"].as_u64().expect("a number");
+    let units =
+        |json: &serde_json::Value, stream: usize| json["streams"]["host"][stream]["units"].as_u64().expect("a number");
     // Identifier 9 is unknown to the drive, so its writes go where those without one do.
     let flows = "--flow w.toml,placement-id=3,name=b --flow w.toml,placement-id=9,name=c --limit 6000";
     let json = place.run(&format!("{drive} --placement-id 2 {flows} --out out"));

@@ -149,9 +149,7 @@ fn of_tuple(item: &Bound<'_, PyAny>) -> Result<ScriptRequest, Wrong> {
         kind: kind(&name)?,
         start: bytes(".offset", &offset)?,
         size: bytes(".size", &size)?,
-        placement: placement.map_or(Ok(0), |id| {
-            id.extract().map_err(|_| wrong_placement(&id.to_string()))
-        })?,
+        placement: placement.map_or(Ok(0), |id| id.extract().map_err(|_| wrong_placement(&id.to_string())))?,
     })
 }
 

@@ -452,7 +452,11 @@ fn every_number_of_a_workload_is_refused_or_draws() {
     let bases = [
         (
             "uniform",
-            base(closed, "region = {}\nflush = { every = 3 }\nsequential = { share = '50%' }\nplacement-id = [1, 2]", "pattern = 'uniform'"),
+            base(
+                closed,
+                "region = {}\nflush = { every = 3 }\nsequential = { share = '50%' }\nplacement-id = [1, 2]",
+                "pattern = 'uniform'",
+            ),
         ),
         (
             "zipf",

@@ -72,7 +72,10 @@ const HONOURED: &[(&str, &str)] = &[
     ("dataplacement|data_placement", "`fdp` or `streams`: writes carry placement identifiers"),
     ("plids|fdp_pli", "the placement identifiers of the job's writes"),
     ("plid_select|fdp_pli_select", "`roundrobin` only: the writes take the identifiers in turn"),
-    ("write_hint", "the placement identifier of the job's writes: `none` is 0, `short` 1 and so on to `extreme`, which is 4"),
+    (
+        "write_hint",
+        "the placement identifier of the job's writes: `none` is 0, `short` 1 and so on to `extreme`, which is 4",
+    ),
     ("verify", "Flashloom checks all data itself, as with `--verify`; fio's own verifying reads are not made"),
 ];
 
@@ -83,7 +86,8 @@ const SEED: &str = "the seed of the run decides all randomness, and every run ca
 const REPORT: &str = "the study, not the workload, defines reports";
 const CACHE: &str = "requests go straight to the device: there is no page cache";
 const ENGINE: &str = "it says how an engine of fio reaches its device; the requests are the same";
-const HINT: &str = "requests have no priorities here, and no hints but placement identifiers; they are the same otherwise";
+const HINT: &str =
+    "requests have no priorities here, and no hints but placement identifiers; they are the same otherwise";
 const VERIFY: &str = "Flashloom's own check takes the place of fio's, and needs no settings";
 const QUEUE: &str = "the queue is refilled as soon as a request completes";
 const OVERLAP: &str = "the device completes overlapping requests in the order of their submission anyway";

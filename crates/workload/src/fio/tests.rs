@@ -219,11 +219,14 @@ fn placement_identifiers_come_from_fdp_streams_and_hints() {
     assert_eq!(ids("rw=write fdp=1 fdp_pli=2"), Some(vec![2]));
     assert_eq!(ids("rw=randrw dataplacement=fdp plids=0,2-4 plid_select=roundrobin"), Some(vec![0, 2, 3, 4]));
     assert_eq!(ids("rw=write dataplacement=streams fdp_pli=65535"), Some(vec![65_535]));
-    for (hint, id) in [("none", None), ("short", Some(1)), ("medium", Some(2)), ("long", Some(3)), ("extreme", Some(4))] {
+    for (hint, id) in [("none", None), ("short", Some(1)), ("medium", Some(2)), ("long", Some(3)), ("extreme", Some(4))]
+    {
         assert_eq!(ids(&format!("rw=write write_hint={hint}")), id.map(|id| vec![id]), "{hint}");
     }
     // Without a directive the list has no effect, and neither has a directive in a job that writes nothing.
-    for options in ["rw=write\nplids=1", "rw=write\nfdp=0\nplids=1", "rw=read\nfdp=1\nplids=1", "rw=read\nwrite_hint=long"] {
+    for options in
+        ["rw=write\nplids=1", "rw=write\nfdp=0\nplids=1", "rw=read\nfdp=1\nplids=1", "rw=read\nwrite_hint=long"]
+    {
         let file = good(&format!("[job]\n{options}"));
         assert!(file.specs().all(|spec| spec.streams[0].placement.is_none()), "{options}");
         let notes = file.notes.iter().filter(|note| note.reason.starts_with("has no effect here")).count();

@@ -118,15 +118,22 @@ impl FromStr for Columns {
                 return Err(refuse(format!("`{part}` does not describe a column of a CSV"), shape()));
             };
             const KEYS: [&str; 11] = [
-                "time", "op", "offset", "size", "volume", "placement", "read", "write", "delimiter", "decimal", "header",
+                "time",
+                "op",
+                "offset",
+                "size",
+                "volume",
+                "placement",
+                "read",
+                "write",
+                "delimiter",
+                "decimal",
+                "header",
             ];
             if !KEYS.contains(&key) {
                 return Err(refuse(
                     format!("`{key}` is not a key of --columns"),
-                    format!(
-                        "choose among {}",
-                        KEYS.join(", ")
-                    ),
+                    format!("choose among {}", KEYS.join(", ")),
                 ));
             }
             if value.is_empty() {
