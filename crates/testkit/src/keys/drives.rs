@@ -256,7 +256,7 @@ pub fn fixtures() -> Vec<Fixture> {
     }
     let more = super::collection::devices(PART).into_iter().chain(super::slc_cache::devices(PART));
     let more = more.chain(super::errors::devices(PART)).chain(super::power::devices(PART));
-    let more = more.chain(super::stripes::devices(PART));
+    let more = more.chain(super::stripes::devices(PART)).chain(super::placement::devices(PART));
     fixtures.extend(more.map(|(name, part, flash, ftl)| fixture(name, &part, flash, ftl)));
     fixtures.extend(merging());
     super::own::register_fewest().expect("a name of one version");

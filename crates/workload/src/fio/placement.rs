@@ -20,8 +20,8 @@ impl Reader<'_> {
         let is_kind = |text: &str| ["none", "fdp", "streams"].contains(&text.trim()).then(|| text.trim() != "none");
         let has_directive = self.flag("fdp") | self.value("dataplacement", kinds, is_kind, false);
         let ids = self.value("plids", "a list of numbers and ranges, such as 1,3-5", |text| ids(text).map(Some), None);
-        let in_turn = |text: &str| (text.trim() == "roundrobin").then_some(());
-        self.value("plid_select", "roundrobin, the only order that is supported", in_turn, ());
+        let round_robin = |text: &str| (text.trim() == "roundrobin").then_some(());
+        self.value("plid_select", "roundrobin, the only order that is supported", round_robin, ());
         let given = ["fdp", "dataplacement", "plids", "plid_select", "write_hint"];
         if !has_directive {
             if self.job.get("plids").is_some() {

@@ -183,8 +183,8 @@ fn only_the_writes_of_a_stream_carry_its_placement_identifiers() {
         let all = ids(&format!("{lines}\nplacement-id = 65535"));
         assert!(all.len() > 300 && all.iter().all(|id| *id == 65_535), "{lines}");
         assert!(ids(lines).iter().all(|id| *id == 0), "{lines}");
-        let in_turn = ids(&format!("{lines}\nplacement-id = [3, 0, 3, 1]"));
-        assert_eq!(in_turn[..6], [3, 0, 3, 1, 3, 0], "{lines}");
+        let round_robin = ids(&format!("{lines}\nplacement-id = [3, 0, 3, 1]"));
+        assert_eq!(round_robin[..6], [3, 0, 3, 1, 3, 0], "{lines}");
     }
 }
 
