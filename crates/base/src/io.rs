@@ -35,7 +35,27 @@ impl IoKind {
     }
 }
 
-/// One host request: kind and extent. Its holder keeps the arrival time.
+/// The placement identifier of a write, by which a host says which data belong together: the identifier of Flexible Data Placement
+/// (NVM Express TP4146), or the stream of a stream directive. The host expects to overwrite or discard the data of one identifier
+/// together. A request without a directive has number 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct PlacementId(u16);
+
+impl PlacementId {
+    /// The identifier with this number.
+    #[must_use]
+    pub const fn new(number: u16) -> Self {
+        Self(number)
+    }
+
+    /// Its number.
+    #[must_use]
+    pub const fn get(self) -> u16 {
+        self.0
+    }
+}
+
+/// One host request: kind, extent and placement identifier. Its holder keeps the arrival time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Io {
     /// The kind of request.
@@ -44,11 +64,19 @@ pub struct Io {
     pub start: Lba,
     /// Number of sectors; zero for a flush only.
     pub sectors: Sectors,
+    /// The placement identifier of a write.
+    pub placement: PlacementId,
 }
 
 impl Io {
     /// A flush: it has no extent.
-    pub const FLUSH: Self = Self { kind: IoKind::Flush, start: Lba::new(0), sectors: Sectors::new(0) };
+    pub const FLUSH: Self = Self::new(IoKind::Flush, Lba::new(0), Sectors::new(0));
+
+    /// A request without a directive.
+    #[must_use]
+    pub const fn new(kind: IoKind, start: Lba, sectors: Sectors) -> Self {
+        Self { kind, start, sectors, placement: PlacementId::new(0) }
+    }
 
     /// The first sector after the extent.
     #[must_use]

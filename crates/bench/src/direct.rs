@@ -61,7 +61,7 @@ impl Direct {
         if place == 0 {
             for io in &mut self.coming {
                 let start = Lba::new(self.rng.below(self.units) * SECTORS.get());
-                *io = Io { kind: self.kind, start, sectors: SECTORS };
+                *io = Io::new(self.kind, start, SECTORS);
             }
             self.drive.announce(&self.coming);
         }

@@ -35,7 +35,7 @@ fn run(drive: &mut Ssd<()>) {
             let sectors = 8 << rng.below(5);
             let start = rng.below((drive.capacity().get() - sectors) / 8) * 8;
             let kind = if rng.chance(0.5) { IoKind::Read } else { IoKind::Write };
-            let io = Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) };
+            let io = Io::new(kind, Lba::new(start), Sectors::new(sectors));
             let data = vec![(); if kind == IoKind::Write { sectors as usize } else { 0 }];
             drive.submit(drive.now(), Request { tag: submitted, queue: QueueId::default(), io, data });
             submitted += 1;

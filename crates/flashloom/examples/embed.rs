@@ -9,7 +9,7 @@ use flashloom::{Completion, Device, Drive, Io, IoKind, QueueId, Request, Ssd};
 
 /// A write of eight sectors, each stamped with the number of the write.
 fn write(tag: u64, sector: u64) -> Request<Stamp> {
-    let io = Io { kind: IoKind::Write, start: Lba::new(sector), sectors: Sectors::new(8) };
+    let io = Io::new(IoKind::Write, Lba::new(sector), Sectors::new(8));
     Request { tag, queue: QueueId::default(), io, data: vec![Stamp(tag); 8] }
 }
 
@@ -18,7 +18,7 @@ const FLUSH: fn(u64) -> Request<Stamp> =
     |tag| Request { tag, queue: QueueId::default(), io: Io::FLUSH, data: Vec::new() };
 
 fn read(tag: u64, sector: u64) -> Request<Stamp> {
-    let io = Io { kind: IoKind::Read, start: Lba::new(sector), sectors: Sectors::new(8) };
+    let io = Io::new(IoKind::Read, Lba::new(sector), Sectors::new(8));
     Request { tag, queue: QueueId::default(), io, data: Vec::new() }
 }
 

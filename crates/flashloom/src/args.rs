@@ -424,13 +424,18 @@ pub(crate) struct IssueArgs {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0, u16::MAX))]
     pub(crate) queue: u16,
 
+    /// The placement identifier of the writes that have none of their own; see the policy `placement-id` of
+    /// `ftl.streams.host` in device files
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = whole(0, u16::MAX))]
+    pub(crate) placement_id: u16,
+
     /// The weight of that queue, instead of the drive's own; the device file describes the queue in [[host.queue]]
     #[arg(long, value_name = "N", value_parser = whole(1, u32::MAX))]
     pub(crate) weight: Option<u32>,
 
     /// Run another workload at the same time, with results of its own: WORKLOAD, then any of queue=N, weight=N (of the
-    /// queue), depth=N, open, name=NAME, each after a comma. May be given several times; --depth, --open, --queue and
-    /// --weight are for the first workload only
+    /// queue), depth=N, open, placement-id=N, name=NAME, each after a comma. May be given several times; --depth, --open,
+    /// --queue, --weight and --placement-id are for the first workload only
     #[arg(long, value_name = "FLOW", value_parser = flow)]
     pub(crate) flow: Vec<FlowArg>,
 

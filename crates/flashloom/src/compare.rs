@@ -111,6 +111,7 @@ fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
         depth: args.issue.pace.depth,
         open: args.issue.open,
         queue: args.issue.queue,
+        placement_id: args.issue.placement_id,
         weight: args.issue.weight,
         name: (!args.issue.flow.is_empty()).then(|| plain(&stem(&args.workload))),
         fairness: args.issue.fairness,

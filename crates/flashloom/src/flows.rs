@@ -15,8 +15,8 @@ pub(crate) fn named(issue: &IssueArgs, own: &str, spell: fn(String) -> String) -
         let is_taken = |name: &String| name == own || all.iter().any(|(other, _)| other == name);
         let mut names = std::iter::once(name.clone()).chain((2..).map(|number: u32| format!("{name}-{number}")));
         let name = names.find(|name| !is_taken(name)).unwrap_or(name);
-        let FlowArg { queue, weight, depth, open, .. } = *flow;
-        all.push((name, FlowSpec { queue, weight, depth, open, ..FlowSpec::new(&flow.workload) }));
+        let FlowArg { queue, placement_id, weight, depth, open, .. } = *flow;
+        all.push((name, FlowSpec { queue, placement_id, weight, depth, open, ..FlowSpec::new(&flow.workload) }));
     }
     all
 }

@@ -33,7 +33,7 @@ pub use on::{Address, Cluster, ClusterError, On, Step};
 pub use run::program;
 pub use store::default_store;
 
-pub use base::io::{Io, IoKind};
+pub use base::io::{Io, IoKind, PlacementId};
 pub use ssd::{
     Completion, Counters, Drive, Precondition, QueueId, Recovery, Request, Resolved, Spec, Ssd, Status, Tag,
 };

@@ -75,6 +75,7 @@ pub(crate) struct FlowArg {
     pub(crate) workload: PathBuf,
     pub(crate) name: Option<String>,
     pub(crate) queue: u16,
+    pub(crate) placement_id: u16,
     pub(crate) weight: Option<u32>,
     pub(crate) depth: Option<u32>,
     pub(crate) open: bool,
@@ -95,10 +96,10 @@ impl FlowArg {
 pub(crate) fn flow(text: &str) -> Result<FlowArg, BadValue> {
     let mut parts = text.split(',');
     let workload = PathBuf::from(parts.next().unwrap_or_default());
-    let mut flow = FlowArg { workload, name: None, queue: 0, weight: None, depth: None, open: false };
+    let mut flow = FlowArg { workload, name: None, queue: 0, placement_id: 0, weight: None, depth: None, open: false };
     let wrong = |part: &str| {
         let remedy = format!(
-            "write WORKLOAD[,queue=N][,weight=N][,depth=N][,open][,name=NAME], e.g. oltp,queue=1,depth=8, with a depth of \
+            "write WORKLOAD[,queue=N][,weight=N][,depth=N][,open][,placement-id=N][,name=NAME], e.g. oltp,queue=1,depth=8, with a depth of \
              1 to {MOST_DEPTH}"
         );
         BadValue(format!("`{part}` is not a valid part of a flow: {remedy}"))
@@ -106,6 +107,7 @@ pub(crate) fn flow(text: &str) -> Result<FlowArg, BadValue> {
     for part in parts {
         match part.split_once('=') {
             Some(("queue", number)) => flow.queue = number.parse().map_err(|_| wrong(part))?,
+            Some(("placement-id", number)) => flow.placement_id = number.parse().map_err(|_| wrong(part))?,
             Some(("weight", number)) => {
                 flow.weight = Some(number.parse().ok().filter(|weight| *weight > 0).ok_or_else(|| wrong(part))?);
             }
@@ -234,16 +236,17 @@ mod tests {
 
     #[test]
     fn flows_are_parsed() {
-        let read = flow("a/b.fio,queue=3,weight=2,depth=16,name=tenant").expect("sound");
+        let read = flow("a/b.fio,queue=3,weight=2,depth=16,placement-id=65535,name=tenant").expect("sound");
         assert_eq!(read.weight, Some(2));
         assert_eq!((read.workload, read.name.as_deref()), (PathBuf::from("a/b.fio"), Some("tenant")));
-        assert_eq!((read.queue, read.depth, read.open), (3, Some(16), false));
+        assert_eq!((read.queue, read.depth, read.open, read.placement_id), (3, Some(16), false, 65_535));
         assert!(flow("w.toml,open").expect("sound").open);
         for wrong in [
             "",
             ",queue=1",
             "w,queue=x",
             "w,queue=-1",
+            "w,placement-id=65536",
             "w,depth=0",
             "w,weight=0",
             "w,name=",

@@ -8,6 +8,7 @@ mod seeds;
 use std::io::{self, Write};
 use std::path::Path;
 
+use base::io::PlacementId;
 use base::units::Exact;
 use report::run::{rows, table};
 use report::tables::life as life_rows;
@@ -205,11 +206,13 @@ fn flows<'a>(args: &RunArgs, session: Session<'a>, files: &Workloads) -> Result<
         Ok(flow)
     };
     let first = open(&session, &files.first, &args.workload)?.named(stem(&args.workload)).pacing(args.issue.pacing());
-    let mut session = session.flow(first.queue(QueueId::new(args.issue.queue)));
+    let mut session = session
+        .flow(first.queue(QueueId::new(args.issue.queue)).placement_id(PlacementId::new(args.issue.placement_id)));
     for (flow, file) in args.issue.flow.iter().zip(&files.others) {
         let name = flow.name.clone().unwrap_or_else(|| stem(&flow.workload));
         let beside = open(&session, file, &flow.workload)?.named(name).pacing(flow.pacing());
-        session = session.flow(beside.queue(QueueId::new(flow.queue)));
+        let beside = beside.queue(QueueId::new(flow.queue));
+        session = session.flow(beside.placement_id(PlacementId::new(flow.placement_id)));
     }
     Ok(session)
 }

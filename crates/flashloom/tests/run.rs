@@ -97,6 +97,37 @@ fn jobs_of_fio_with_their_own_pace_have_their_own_results() {
 }
 
 #[test]
+fn placement_identifiers_choose_the_streams_of_flows_and_traces() {
+    let place = place();
+    let drive = "--set ftl.streams.host={policy=\"placement-id\",streams=4}";
+    let units =
+        |json: &serde_json::Value, stream: usize| json["streams"]["host"][stream]["units"].as_u64().expect("a number");
+    // Identifier 9 is unknown to the drive, so its writes go where those without one do.
+    let flows = "--flow w.toml,placement-id=3,name=b --flow w.toml,placement-id=9,name=c --limit 6000";
+    let json = place.run(&format!("{drive} --placement-id 2 {flows} --out out"));
+    assert!([0, 2, 3].iter().all(|stream| units(&json, *stream) > 100) && units(&json, 1) == 0, "{}", json["streams"]);
+    // The files that repeat the result have the identifiers.
+    let command = fs::read_to_string(place.path("out/command.txt")).expect("there");
+    assert!(command.contains("--placement-id 2") && command.contains("placement-id=3"), "{command}");
+    // A trace has a column of them, and a conversion keeps it.
+    let rows: String = (0..400).map(|n| format!("{n},w,{},8,{}\n", n * 8, n % 2 * 3)).collect();
+    // The flush brings all of them to flash.
+    fs::write(place.path("t.csv"), rows + "400,f,,,\n").expect("written");
+    let columns = ["--columns", "time=1:ms,op=2,offset=3:512B,size=4:512B,placement=5"];
+    assert!(place.flashloom(&[&["trace", "convert", "t.csv", "t.parquet"], &columns[..]].concat()).status.success());
+    let play = |options: &[&str]| {
+        let drive: Vec<&str> = drive.split(' ').collect();
+        let json = place.json(&[&["run", "d.toml"], options, &drive[..], &["--json"]].concat());
+        [0, 1, 2, 3].map(|stream| units(&json, stream))
+    };
+    let [bare, _, _, third] = play(&[&["t.csv"], &columns[..]].concat());
+    assert!(bare > 0 && bare == third, "{bare} and {third}");
+    assert_eq!(play(&["t.parquet"]), [bare, 0, 0, third]);
+    // An identifier of the run is for the writes that have none of their own.
+    assert_eq!(play(&["t.parquet", "--placement-id", "1"]), [0, bare, 0, third]);
+}
+
+#[test]
 fn flows_run_at_once_and_have_their_own_results() {
     let place = place();
     let queues = "--set host.queue=[{channels=[0]},{channels=[1]}]";

@@ -88,7 +88,7 @@ pub(crate) struct Host {
     /// The stamp of each mapping unit that is being written.
     writing: BTreeMap<Lpn, Stamp>,
     /// The submission queue of all writes from now on.
-    pub(crate) queue: u32,
+    pub(crate) queue: u16,
     pub(crate) written: u32,
     pub(crate) refused: u32,
     pub(crate) read: Vec<Option<Stamp>>,
@@ -120,7 +120,7 @@ impl Owners for Host {
     }
 
     fn origin(&self, _: Owner) -> Origin {
-        Origin { sectors: 0, queue: self.queue }
+        Origin { queue: self.queue, ..Origin::default() }
     }
 
     fn discard_done(&mut self, _: Owner) {}

@@ -39,6 +39,8 @@ const NUMBER: &str = "request";
 const OPS: [(&str, u64); 2] = [("op", 1), ("kind", 1)];
 const OFFSETS: [(&str, u64); 2] = [("offset", 1), ("start_sector", SECTOR.get())];
 const SIZES: [(&str, u64); 2] = [("size", 1), ("sectors", SECTOR.get())];
+/// The placement identifiers of writes; a table may lack them.
+const PLACEMENT: &str = "placement";
 
 /// The requests of an argument, in its order.
 pub(crate) fn requests(source: &Bound<'_, PyAny>) -> Result<Vec<ScriptRequest>, Failure> {
@@ -129,10 +131,14 @@ fn of_tuples(source: &Bound<'_, PyAny>) -> Result<Read, Failure> {
 }
 
 fn of_tuple(item: &Bound<'_, PyAny>) -> Result<ScriptRequest, Wrong> {
-    let remedy = "write (time, op, offset, size), e.g. (0.5, \"read\", 0, 4096)";
+    let remedy = "write (time, op, offset, size), e.g. (0.5, \"read\", 0, 4096); a fifth value is the placement identifier of a write";
     let shown = || item.repr().map_or_else(|_| "it".to_owned(), |text| text.to_string());
-    let [at, op, offset, size]: [Bound<'_, PyAny>; 4] =
-        item.extract().map_err(|_| Wrong::new("", format!("`{}` is no request", shown()), remedy))?;
+    let wrong = |_| Wrong::new("", format!("`{}` is no request", shown()), remedy);
+    let with_placement = item.extract::<[Bound<'_, PyAny>; 5]>();
+    let ([at, op, offset, size], placement) = match with_placement {
+        Ok([at, op, offset, size, placement]) => ([at, op, offset, size], Some(placement)),
+        Err(_) => (item.extract::<[Bound<'_, PyAny>; 4]>().map_err(wrong)?, None),
+    };
     let name: String = op.extract().map_err(|_| Wrong::new(".op", format!("`{op}` is no text"), remedy))?;
     let bytes = |part, value: &Bound<'_, PyAny>| {
         let bytes = value.extract().map(Bytes::new);
@@ -143,7 +149,12 @@ fn of_tuple(item: &Bound<'_, PyAny>) -> Result<ScriptRequest, Wrong> {
         kind: kind(&name)?,
         start: bytes(".offset", &offset)?,
         size: bytes(".size", &size)?,
+        placement: placement.map_or(Ok(0), |id| id.extract().map_err(|_| wrong_placement(&id.to_string())))?,
     })
+}
+
+fn wrong_placement(shown: &str) -> Wrong {
+    Wrong::new(".placement", format!("`{shown}` is no placement identifier"), "use a whole number from 0 to 65535")
 }
 
 /// A time of arrival: seconds, a text with a unit of measure, or a `timedelta`.
@@ -224,16 +235,24 @@ fn of_batch(batch: &RecordBatch, read: &mut Read) -> Result<(), Failure> {
     };
     let ((per_offset, offsets), (per_size, sizes)) = (column(batch, &OFFSETS)?, column(batch, &SIZES)?);
     let (offsets, sizes) = (whole("offset", offsets)?, whole("size", sizes)?);
-    for (((at, op), offset), size) in times.into_iter().zip(ops).zip(offsets).zip(sizes) {
+    let placements = match batch.column_by_name(PLACEMENT) {
+        Some(column) => whole(PLACEMENT, column)?,
+        None => vec![None; offsets.len()],
+    };
+    for ((((at, op), offset), size), id) in times.into_iter().zip(ops).zip(offsets).zip(sizes).zip(placements) {
         let bytes = |part, value: Option<u64>, factor: u64| {
             let bytes = value.and_then(|value| value.checked_mul(factor)).map(Bytes::new);
             bytes.ok_or_else(|| Wrong::new(part, "is no number of bytes", "use whole numbers from 0 on"))
         };
         let missing = |part| Wrong::new(part, "is missing", "give every request one");
         let one = || {
+            let kind = kind(&op.ok_or_else(|| missing(".op"))?)?;
+            // Only writes carry one, as in a trace.
+            let id = id.filter(|_| kind == ScriptKind::Write).unwrap_or_default();
             Ok(ScriptRequest {
                 at: at.ok_or_else(|| missing(".time"))??,
-                kind: kind(&op.ok_or_else(|| missing(".op"))?)?,
+                kind,
+                placement: u16::try_from(id).map_err(|_| wrong_placement(&id.to_string()))?,
                 start: bytes(".offset", offset, per_offset)?,
                 size: bytes(".size", size, per_size)?,
             })

@@ -46,7 +46,8 @@ struct Settings {
 ///
 /// * `flows`: workloads that run at the same time, each a `Flow` or a workload; `fairness` runs each of them alone, too.
 /// * `depth` keeps so many requests outstanding, `open` issues them at their times of arrival, `queue` is the submission
-///   queue of the first workload, `time_scale` multiplies all times of arrival.
+///   queue of the first workload, `placement_id` the placement identifier of its writes that have none of their own,
+///   `time_scale` multiplies all times of arrival.
 /// * `precondition`: steps such as `"fill,random:x1"` or `["fill", "steady"]`; `load_snapshot` starts from a file that
 ///   `save_snapshot` wrote after these steps. `age` leaves the drive without power then, e.g. `"90d"` or `"client"`, at
 ///   `temperature`, e.g. `"40C"`, if the device has errors.
@@ -65,7 +66,7 @@ struct Settings {
 /// Other Python threads go on meanwhile. Ctrl-C ends the run, and nothing is left of it.
 #[pyfunction]
 #[pyo3(signature = (
-    device, workload, *, flows=None, fairness=false, depth=None, open=false, queue=0, time_scale=None, precondition=None,
+    device, workload, *, flows=None, fairness=false, depth=None, open=false, queue=0, placement_id=0, time_scale=None, precondition=None,
     age=None, temperature=None, load_snapshot=None, save_snapshot=None, warm_up=None, measure=None, until=None, round=None, rounds=None,
     warranty=None, limit=None, seed=0,
     seeds=1, jobs=None, verify=false, explain=false, series=None, requests=false, timeline=None, memory=None,
@@ -81,6 +82,7 @@ pub(crate) fn run(
     depth: Option<&Bound<'_, PyAny>>,
     open: bool,
     queue: u16,
+    placement_id: u16,
     time_scale: Option<&Bound<'_, PyAny>>,
     precondition: Option<&Bound<'_, PyAny>>,
     age: Option<&Bound<'_, PyAny>>,
@@ -126,6 +128,7 @@ pub(crate) fn run(
         }
     }
     run.put("queue", i64::from(queue));
+    run.put("placement-id", i64::from(placement_id));
     let flows = flows.map_or_else(|| Ok(Vec::new()), flows_of)?;
     let point = point(Device::of(device)?.found()?, &Workload::of(workload)?, &flows, run)?;
     let settings = Settings {
@@ -202,6 +205,7 @@ fn point(device: Found, first: &Workload, flows: &[Flow], mut run: Arguments) ->
         let mut table = flow.workload.reading.clone();
         table.insert("workload".into(), flow.workload.name.clone().into());
         table.insert("queue".into(), i64::from(flow.queue).into());
+        table.insert("placement-id".into(), i64::from(flow.placement_id).into());
         table.extend(flow.depth.map(|depth| ("depth".to_owned(), i64::from(depth).into())));
         if flow.open {
             table.insert("open".into(), true.into());

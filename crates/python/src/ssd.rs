@@ -3,7 +3,7 @@
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 
-use base::io::{Io, IoKind};
+use base::io::{Io, IoKind, PlacementId};
 use base::units::{Bytes, Lba, Sectors, Time};
 use flash::nand::{Bytes512, Sector};
 use pyo3::prelude::*;
@@ -245,9 +245,20 @@ impl Ssd {
     }
 
     /// Submits a request at the time `now` and returns its number. `offset` and `size` are bytes, multiples of 512; a flush
-    /// has neither. A write to a drive with `data` brings its bytes.
-    #[pyo3(signature = (now, op, offset=0, size=0, data=None, *, queue=0))]
-    fn submit(&mut self, now: u64, op: &str, offset: u64, size: u64, data: Option<&[u8]>, queue: u16) -> PyResult<u64> {
+    /// has neither. A write to a drive with `data` brings its bytes. Only a write may have a `placement_id`, by which the host
+    /// says which data belong together.
+    #[pyo3(signature = (now, op, offset=0, size=0, data=None, *, queue=0, placement_id=0))]
+    #[allow(clippy::too_many_arguments)] // They are Python's, by name.
+    fn submit(
+        &mut self,
+        now: u64,
+        op: &str,
+        offset: u64,
+        size: u64,
+        data: Option<&[u8]>,
+        queue: u16,
+        placement_id: u16,
+    ) -> PyResult<u64> {
         self.powered(true)?;
         let (now, kind) = (self.time(now)?, kind(op)?);
         let queues = with!(&self.payload, drive => drive.queues());
@@ -264,8 +275,15 @@ impl Ssd {
             IoKind::Flush => {
                 return Err(Failure::argument("size", "a flush has neither offset nor size", "leave them out").into());
             }
-            kind => Io { kind, start: Lba::new(sectors("offset", offset)?.get()), sectors: sectors("size", size)? },
+            kind => Io {
+                placement: PlacementId::new(placement_id),
+                ..Io::new(kind, Lba::new(sectors("offset", offset)?.get()), sectors("size", size)?)
+            },
         };
+        if placement_id != 0 && kind != IoKind::Write {
+            let message = "only a write carries a placement identifier";
+            return Err(Failure::argument("placement_id", message, "leave it out").into());
+        }
         if kind != IoKind::Flush && io.sectors.is_zero() {
             return Err(Failure::argument("size", "is zero", "use a multiple of 512").into());
         }

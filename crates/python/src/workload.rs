@@ -27,7 +27,7 @@ const LISTED: &str = "listed";
 type Parts<'py> = (String, PathBuf, Bound<'py, PyAny>, String, Bound<'py, PyDict>);
 
 /// A pickled flow: its workload, its name, its queue, its depth, and whether it is open.
-type FlowParts = (Workload, String, u16, Option<u32>, bool);
+type FlowParts = (Workload, String, u16, Option<u32>, bool, u16);
 
 /// A workload: a trace, a generator, a script or an fio job file, one that comes with Flashloom, a dict with the keys of
 /// a generator, any iterable of `(time, op, offset, size)`, or an Arrow table with such columns.
@@ -210,7 +210,7 @@ impl Workload {
 /// A workload that runs beside the first, with a queue, a pacing and results of its own.
 ///
 /// `queue` is the submission queue of the drive, from zero; `depth` keeps so many requests outstanding; `open` issues them
-/// at their times of arrival.
+/// at their times of arrival; `placement_id` is the placement identifier of the writes that have none of their own.
 #[pyclass(module = "flashloom", frozen, from_py_object)]
 #[derive(Clone)]
 pub(crate) struct Flow {
@@ -219,12 +219,13 @@ pub(crate) struct Flow {
     pub(crate) queue: u16,
     pub(crate) depth: Option<u32>,
     pub(crate) open: bool,
+    pub(crate) placement_id: u16,
 }
 
 impl Flow {
     /// The flow of an argument: a `Flow`, or a workload.
     pub(crate) fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
-        value.extract::<Self>().map_or_else(|_| Self::new(value, None, 0, None, false), Ok)
+        value.extract::<Self>().map_or_else(|_| Self::new(value, None, 0, None, false, 0), Ok)
     }
 }
 
@@ -232,17 +233,18 @@ impl Flow {
 impl Flow {
     /// A flow of a workload, or of what one is made of.
     #[new]
-    #[pyo3(signature = (workload, *, name=None, queue=0, depth=None, open=false))]
+    #[pyo3(signature = (workload, *, name=None, queue=0, depth=None, open=false, placement_id=0))]
     fn new(
         workload: &Bound<'_, PyAny>,
         name: Option<String>,
         queue: u16,
         depth: Option<u32>,
         open: bool,
+        placement_id: u16,
     ) -> PyResult<Self> {
         let workload = Workload::of(workload)?;
         let name = name.unwrap_or_else(|| workload.name.clone());
-        Ok(Self { workload, name, queue, depth, open })
+        Ok(Self { workload, name, queue, depth, open, placement_id })
     }
 
     /// The name in results.
@@ -253,14 +255,15 @@ impl Flow {
 
     /// Pickles the workload with what it does as a flow.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, FlowParts)> {
-        let Self { workload, name, queue, depth, open } = this.get().clone();
-        Ok((this.get_type().getattr("_of")?, (workload, name, queue, depth, open)))
+        let Self { workload, name, queue, depth, open, placement_id } = this.get().clone();
+        Ok((this.get_type().getattr("_of")?, (workload, name, queue, depth, open, placement_id)))
     }
 
     /// A flow that was pickled.
     #[staticmethod]
-    fn _of(workload: Workload, name: String, queue: u16, depth: Option<u32>, open: bool) -> Self {
-        Self { workload, name, queue, depth, open }
+    #[pyo3(signature = (workload, name, queue, depth, open, placement_id=0))]
+    fn _of(workload: Workload, name: String, queue: u16, depth: Option<u32>, open: bool, placement_id: u16) -> Self {
+        Self { workload, name, queue, depth, open, placement_id }
     }
 
     fn __repr__(&self) -> String {

@@ -344,7 +344,7 @@ def test_studies_workloads_and_devices_are_pickled(study: flashloom.Study, files
         assert other.name == workload.name
         one, two = (flashloom.run(DEVICE, of, limit=100) for of in [workload, other])
         assert one.event_hash == two.event_hash and one.to_json() == two.to_json()
-    flow = flashloom.Flow("oltp", name="beside", queue=1, depth=3, open=False)
+    flow = flashloom.Flow("oltp", name="beside", queue=1, depth=3, open=False, placement_id=2)
     assert repr(pickle.loads(pickle.dumps(flow))) == repr(flow)
 
 

@@ -96,6 +96,8 @@ pub(crate) fn table(records: &[Record]) -> Table {
     );
     let queue = "Number of its submission queue, from zero";
     table.count("queue", UnitOfMeasure::None, queue, records.iter().map(|r| u64::from(r.queue.get())));
+    let placement = "The placement identifier of a write";
+    table.count("placement", UnitOfMeasure::None, placement, records.iter().map(|r| u64::from(r.io.placement.get())));
     table
 }
 

@@ -45,7 +45,7 @@ fn under_way(drive: &Ssd<()>, ftl: &str) -> f64 {
 
 fn write(tag: u64, unit: u64) -> Request<()> {
     let sectors = UNIT / 512;
-    let io = Io { kind: IoKind::Write, start: Lba::new(unit * sectors), sectors: Sectors::new(sectors) };
+    let io = Io::new(IoKind::Write, Lba::new(unit * sectors), Sectors::new(sectors));
     Request { tag, queue: QueueId::default(), io, data: vec![(); sectors as usize] }
 }
 

@@ -63,7 +63,7 @@ fn checkpoints_are_programs_with_the_cause_of_the_map() {
     let mut completions = Vec::new();
     let written = 3 * 4096;
     for tag in 0..written {
-        let io = Io { kind: IoKind::Write, start: Lba::new(tag * 7919 % units * 8), sectors: Sectors::new(8) };
+        let io = Io::new(IoKind::Write, Lba::new(tag * 7919 % units * 8), Sectors::new(8));
         drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data: Vec::new() });
         drive.drain(&mut completions);
     }

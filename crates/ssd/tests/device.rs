@@ -19,7 +19,7 @@ fn drive(changes: &str) -> Ssd<Stamp> {
 }
 
 fn io(kind: IoKind, start: u64, sectors: u64) -> Io {
-    Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) }
+    Io::new(kind, Lba::new(start), Sectors::new(sectors))
 }
 
 fn submit(drive: &mut Ssd<Stamp>, tag: u64, io: Io) {

@@ -9,7 +9,7 @@ const TEXT: &str = "name = \"dies\"\n[flash]\npart = \"dirik-2009\"\nchannels = 
     faults = { dies = [{ die = 2, at = \"20ms\" }] }\n[ftl]\nover-provisioning = \"75%\"\nsuperblock-dies = 4\nparity = true\n";
 
 fn read(drive: &mut Ssd<Stamp>, at: Time, start: u64) -> Completion<Stamp> {
-    let io = Io { kind: IoKind::Read, start: Lba::new(start), sectors: Sectors::new(1) };
+    let io = Io::new(IoKind::Read, Lba::new(start), Sectors::new(1));
     let mut completions = Vec::new();
     drive.advance(at.max(drive.now()), &mut completions);
     drive.submit(drive.now(), Request { tag: start, queue: QueueId::default(), io, data: Vec::new() });

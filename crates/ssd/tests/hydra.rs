@@ -47,7 +47,7 @@ fn stamp(start: u64, i: u64, write: u64) -> Stamp {
 
 /// Submits a request and advances the drive to its completion.
 fn ask(drive: &mut Ssd<Stamp>, kind: IoKind, start: u64, sectors: u64, write: u64) -> Completion<Stamp> {
-    let io = Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) };
+    let io = Io::new(kind, Lba::new(start), Sectors::new(sectors));
     let items = if kind == IoKind::Write { sectors } else { 0 };
     let data = (0..items).map(|i| stamp(start, i, write)).collect();
     drive.submit(drive.now(), Request { tag: 0, queue: QueueId::default(), io, data });

@@ -27,7 +27,7 @@ const TABLE: &str = "{ kind = \"table\", service = \"1ms\" }";
 const UNCACHED: &str = "{ kind = \"uncached\" }";
 
 fn one(drive: &mut Ssd<Stamp>, tag: u64, kind: IoKind, start: u64, sectors: u64) -> Completion<Stamp> {
-    let io = Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) };
+    let io = Io::new(kind, Lba::new(start), Sectors::new(sectors));
     let data = vec![Stamp(tag); if kind == IoKind::Write { sectors as usize } else { 0 }];
     drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
     let mut done = Vec::new();
@@ -102,7 +102,7 @@ fn mixed(map: &str, by_event: bool) -> (Vec<(u64, Time)>, u64, u64) {
         while submitted < times.len() as u64 + 16 {
             let kind = if rng.below(2) == 0 { IoKind::Read } else { IoKind::Write };
             let count = 1 + rng.below(4);
-            let io = Io { kind, start: Lba::new(rng.below(sectors - count)), sectors: Sectors::new(count) };
+            let io = Io::new(kind, Lba::new(rng.below(sectors - count)), Sectors::new(count));
             let data = vec![Stamp(submitted); if kind == IoKind::Write { count as usize } else { 0 }];
             d.submit(d.now(), Request { tag: submitted, queue: QueueId::default(), io, data });
             submitted += 1;
@@ -232,7 +232,7 @@ fn preconditioning_leaves_the_same_flash_whatever_the_map_unit() {
 fn requests_wait_until_stale_translation_pages_have_been_written() {
     let mut d = drive(UNCACHED);
     d.precondition(Precondition::Fill, &mut |_, _| {});
-    let io = Io { kind: IoKind::Write, start: Lba::new(0), sectors: Sectors::new(2) };
+    let io = Io::new(IoKind::Write, Lba::new(0), Sectors::new(2));
     d.submit(d.now(), Request { tag: 5, queue: QueueId::default(), io, data: vec![Stamp(5); 2] });
     // The mapping unit is on flash, and its translation page is being read.
     while commands(&d, Op::Program, Cause::Host) == 0 {
@@ -268,7 +268,7 @@ fn translation_pages_gather_while_a_program_of_others_is_under_way() {
         spec.ftl.map_gather = gather;
         let mut drive: Ssd<Stamp> = Ssd::new(&spec.resolve().expect("valid"), 1);
         for page in 0..3 {
-            let io = Io { kind: IoKind::Write, start: Lba::new(page * 512), sectors: Sectors::new(2) };
+            let io = Io::new(IoKind::Write, Lba::new(page * 512), Sectors::new(2));
             let data = vec![Stamp(page); 2];
             drive.submit(Time::ZERO, Request { tag: page, queue: QueueId::default(), io, data });
         }

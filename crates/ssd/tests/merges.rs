@@ -25,7 +25,8 @@ const PAGE: u64 = 8;
 fn submit(drive: &mut Ssd<Stamp>, kind: IoKind, page: u64, pages: u64) {
     let (start, sectors) = (Lba::new(page * PAGE), Sectors::new(pages * PAGE));
     let data = if kind == IoKind::Write { vec![Stamp(page + 1); (pages * PAGE) as usize] } else { Vec::new() };
-    drive.submit(drive.now(), Request { tag: page, queue: QueueId::default(), io: Io { kind, start, sectors }, data });
+    drive
+        .submit(drive.now(), Request { tag: page, queue: QueueId::default(), io: Io::new(kind, start, sectors), data });
 }
 
 fn run_until_idle(drive: &mut Ssd<Stamp>) {

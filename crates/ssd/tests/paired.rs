@@ -22,7 +22,7 @@ fn word_lines(writes: &[u64], at_once: bool) -> Vec<Vec<u32>> {
     let mut drive: Ssd<Stamp> = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), 7);
     let mut unit = 0;
     for (tag, units) in (0..).zip(writes) {
-        let io = Io { kind: IoKind::Write, start: Lba::new(unit * UNIT), sectors: Sectors::new(units * UNIT) };
+        let io = Io::new(IoKind::Write, Lba::new(unit * UNIT), Sectors::new(units * UNIT));
         let data = vec![Stamp(1); io.sectors.get() as usize];
         drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
         unit += units;

@@ -22,7 +22,7 @@ fn after(drive: &mut Ssd<()>, pause: Span, kind: IoKind) -> Completion<()> {
     while drive.now() < at {
         drive.advance(at, &mut completions);
     }
-    let io = Io { kind, start: Lba::new(0), sectors: Sectors::new(4) };
+    let io = Io::new(kind, Lba::new(0), Sectors::new(4));
     let data = if kind == IoKind::Write { vec![(); 4] } else { Vec::new() };
     drive.submit(at, Request { tag: 1, queue: QueueId::default(), io, data });
     drive.drain(&mut completions);
@@ -59,7 +59,7 @@ fn a_power_cut_in_a_power_state_ends_it() {
     // A cut while a request waits for the exit: the request is lost, and the next one waits for nothing.
     let at = drive.now() + Span::from_secs(3);
     drive.advance(at, &mut Vec::new());
-    let io = Io { kind: IoKind::Read, start: Lba::new(0), sectors: Sectors::new(4) };
+    let io = Io::new(IoKind::Read, Lba::new(0), Sectors::new(4));
     drive.submit(at, Request { tag: 9, queue: QueueId::default(), io, data: Vec::new() });
     drive.advance(at + Span::from_ms(20), &mut Vec::new());
     assert_eq!(drive.cut_power(), [9]);
@@ -137,7 +137,7 @@ fn overwrites_with(power: &str, change: impl FnOnce(&mut Ssd<()>)) -> (Ssd<()>, 
             change(&mut drive);
         }
         while submitted < 800 && submitted < ends.len() as u64 + 32 {
-            let io = Io { kind: IoKind::Write, start: Lba::new(submitted * 4 % 1600), sectors: Sectors::new(4) };
+            let io = Io::new(IoKind::Write, Lba::new(submitted * 4 % 1600), Sectors::new(4));
             drive.submit(drive.now(), Request { tag: submitted, queue: QueueId::default(), io, data: vec![(); 4] });
             submitted += 1;
         }

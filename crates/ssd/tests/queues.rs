@@ -34,7 +34,7 @@ impl Tenant {
 
     fn next(&self, tag: u64, rng: &mut Rng) -> Request<()> {
         let page = self.region.0 + rng.below(self.region.1 - self.region.0);
-        let io = Io { kind: self.kind, start: Lba::new(page * PAGE), sectors: Sectors::new(PAGE) };
+        let io = Io::new(self.kind, Lba::new(page * PAGE), Sectors::new(PAGE));
         let items = if self.kind == IoKind::Write { PAGE as usize } else { 0 };
         Request { tag, queue: QueueId::new(self.queue), io, data: vec![(); items] }
     }

@@ -31,7 +31,7 @@ impl Checked {
     fn request(&mut self, kind: IoKind, unit: u64, data: Vec<Stamp>) -> Completion<Stamp> {
         let io = match kind {
             IoKind::Flush => Io::FLUSH,
-            _ => Io { kind, start: Lba::new(unit * UNIT), sectors: Sectors::new(UNIT) },
+            _ => Io::new(kind, Lba::new(unit * UNIT), Sectors::new(UNIT)),
         };
         self.drive.submit(self.drive.now(), Request { tag: unit, queue: QueueId::default(), io, data });
         let mut done = Vec::new();

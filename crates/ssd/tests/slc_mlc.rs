@@ -26,7 +26,7 @@ const SLC: &str = "slc = { part = \"K9WAG08U1A\", blocks = 4, pages = 8, lane-ra
 
 /// Runs one request of pages and returns its time in microseconds.
 fn one(ssd: &mut Ssd<Stamp>, kind: IoKind, page: u64, pages: u64) -> f64 {
-    let io = Io { kind, start: Lba::new(page * 8), sectors: Sectors::new(pages * 8) };
+    let io = Io::new(kind, Lba::new(page * 8), Sectors::new(pages * 8));
     let data = if kind == IoKind::Write { vec![Stamp(page + 1); pages as usize * 8] } else { Vec::new() };
     ssd.submit(ssd.now(), Request { tag: 1, queue: QueueId::default(), io, data });
     let mut completions = Vec::new();
@@ -92,12 +92,12 @@ fn sectors_lost_in_the_slc_flash_stay_uncorrectable() {
     assert_eq!(ssd.counters().slc_mlc.expect("its counters").accepted, 1);
     ssd.slc_media_mut().expect("two arrays").faults_mut().fail_read(0);
     // The second half of the page and more, too large for the SLC flash.
-    let io = Io { kind: IoKind::Write, start: Lba::new(3 * 8 + 4), sectors: Sectors::new(4 + 5 * 8) };
+    let io = Io::new(IoKind::Write, Lba::new(3 * 8 + 4), Sectors::new(4 + 5 * 8));
     let data = vec![Stamp(77); io.sectors.get() as usize];
     ssd.submit(ssd.now(), Request { tag: 1, queue: QueueId::default(), io, data });
     ssd.drain(&mut Vec::new());
     let mut status = |page: u64| {
-        let io = Io { kind: IoKind::Read, start: Lba::new(page * 8), sectors: Sectors::new(8) };
+        let io = Io::new(IoKind::Read, Lba::new(page * 8), Sectors::new(8));
         ssd.submit(ssd.now(), Request { tag: 2, queue: QueueId::default(), io, data: Vec::new() });
         let mut done = Vec::new();
         ssd.drain(&mut done);
@@ -238,7 +238,7 @@ fn the_dies_of_a_page_map_work_in_parallel() {
     close(one(&mut ssd, IoKind::Write, 8, 5), 3.0 * 800.0);
     close(one(&mut ssd, IoKind::Read, 4, 2), 60.0);
     // The FTL first reads the other sectors of a partly written page.
-    let io = Io { kind: IoKind::Write, start: Lba::new(35), sectors: Sectors::new(1) };
+    let io = Io::new(IoKind::Write, Lba::new(35), Sectors::new(1));
     ssd.submit(ssd.now(), Request { tag: 1, queue: QueueId::default(), io, data: vec![Stamp(77)] });
     let mut completions = Vec::new();
     ssd.drain(&mut completions);
@@ -305,7 +305,7 @@ fn a_page_map_runs_with_the_least_spare_capacity() {
 
 /// Writes some sectors, each with the same stamp, and waits.
 fn write(ssd: &mut Ssd<Stamp>, sector: u64, sectors: u64, stamp: u64) {
-    let io = Io { kind: IoKind::Write, start: Lba::new(sector), sectors: Sectors::new(sectors) };
+    let io = Io::new(IoKind::Write, Lba::new(sector), Sectors::new(sectors));
     let data = vec![Stamp(stamp); sectors as usize];
     ssd.submit(ssd.now(), Request { tag: 1, queue: QueueId::default(), io, data });
     let mut completions = Vec::new();
@@ -332,7 +332,7 @@ fn a_write_during_which_the_tail_is_cleaned_is_there_after_a_power_cut() {
     ssd.cut_power();
     ssd.power_on(ssd.now());
     ssd.check();
-    let io = Io { kind: IoKind::Read, start: Lba::new(3 * 8), sectors: Sectors::new(8) };
+    let io = Io::new(IoKind::Read, Lba::new(3 * 8), Sectors::new(8));
     ssd.submit(ssd.now(), Request { tag: 1, queue: QueueId::default(), io, data: Vec::new() });
     let mut completions = Vec::new();
     ssd.drain(&mut completions);

@@ -159,7 +159,7 @@ fn one(drive: &mut Ssd<Stamp>, tag: u64, io: Io) -> Completion<Stamp> {
 fn audit(drive: &mut Ssd<Stamp>) {
     let sectors = u64::from(drive.resolved().geometry.sectors);
     for unit in 0..drive.capacity().get() / sectors {
-        let io = Io { kind: IoKind::Read, start: Lba::new(unit * sectors), sectors: Sectors::new(sectors) };
+        let io = Io::new(IoKind::Read, Lba::new(unit * sectors), Sectors::new(sectors));
         let data = one(drive, unit, io).data;
         let history = drive.history().expect("noted");
         for (sector, found) in (unit * sectors..).zip(data) {

@@ -23,7 +23,7 @@ const PROGRAM: f64 = 200.0;
 const PAGE: f64 = 81.92;
 
 fn submit(drive: &mut Ssd<Stamp>, tag: u64, kind: IoKind, start: u64, sectors: u64) {
-    let io = Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) };
+    let io = Io::new(kind, Lba::new(start), Sectors::new(sectors));
     let data = if kind == IoKind::Write { vec![Stamp(tag); sectors as usize] } else { Vec::new() };
     drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
 }

@@ -23,7 +23,7 @@ fn filled(rest: &str) -> Ssd<Stamp> {
 }
 
 fn submit(drive: &mut Ssd<Stamp>, kind: IoKind, unit: u64, units: u64) {
-    let io = Io { kind, start: Lba::new(unit * UNIT), sectors: Sectors::new(units * UNIT) };
+    let io = Io::new(kind, Lba::new(unit * UNIT), Sectors::new(units * UNIT));
     drive.submit(drive.now(), Request { tag: unit, queue: QueueId::default(), io, data: Vec::new() });
 }
 
@@ -71,7 +71,7 @@ fn a_discard_survives_a_power_cut_until_the_next_write() {
     let mut drive = filled("");
     submit(&mut drive, IoKind::Discard, 10, 5);
     finish(&mut drive);
-    let io = Io { kind: IoKind::Write, start: Lba::new(12 * UNIT), sectors: Sectors::new(UNIT) };
+    let io = Io::new(IoKind::Write, Lba::new(12 * UNIT), Sectors::new(UNIT));
     let data = vec![Stamp(77); UNIT as usize];
     drive.submit(drive.now(), Request { tag: 1, queue: QueueId::default(), io, data });
     finish(&mut drive);
@@ -102,7 +102,7 @@ fn a_write_in_progress_while_its_trim_page_is_stored_survives() {
     submit(&mut drive, IoKind::Discard, 10, 5);
     finish(&mut drive);
     // The program of the write and that of the trim page, which is newer, are in progress together.
-    let io = Io { kind: IoKind::Write, start: Lba::new(12 * UNIT), sectors: Sectors::new(UNIT) };
+    let io = Io::new(IoKind::Write, Lba::new(12 * UNIT), Sectors::new(UNIT));
     drive.submit(drive.now(), Request { tag: 1, queue: QueueId::default(), io, data: vec![Stamp(77); UNIT as usize] });
     submit(&mut drive, IoKind::Discard, 100, 1);
     finish(&mut drive);

@@ -46,7 +46,7 @@ pub(crate) fn happens<S: Sector>(drive: &mut Ssd<S>, event: Event, tag: u64, con
     match event {
         Event::Submit(kind, start, sectors) => {
             let data = if kind == IoKind::Write { vec![content; sectors as usize] } else { Vec::new() };
-            let io = Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) };
+            let io = Io::new(kind, Lba::new(start), Sectors::new(sectors));
             drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
         }
         Event::Pass(span) => pass(drive, span),

@@ -21,7 +21,7 @@ fn drive(rest: &str) -> Ssd<Stamp> {
 }
 
 fn one(drive: &mut Ssd<Stamp>, kind: IoKind, start: u64, sectors: u64) -> Completion<Stamp> {
-    let io = Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) };
+    let io = Io::new(kind, Lba::new(start), Sectors::new(sectors));
     let data = if kind == IoKind::Write { vec![Stamp(9); sectors as usize] } else { Vec::new() };
     drive.submit(drive.now(), Request { tag: start, queue: QueueId::default(), io, data });
     let mut completions = Vec::new();

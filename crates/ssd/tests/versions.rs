@@ -33,7 +33,7 @@ fn drive(version: u32, rest: &str) -> Ssd<Stamp> {
 fn serve(drive: &mut Ssd<Stamp>, kind: IoKind) -> Status {
     let sectors = Sectors::new(drive.discard_granularity().get());
     let data = if kind == IoKind::Write { vec![Stamp(1); sectors.get() as usize] } else { Vec::new() };
-    let io = Io { kind, start: Lba::new(0), sectors };
+    let io = Io::new(kind, Lba::new(0), sectors);
     drive.submit(drive.now(), Request { tag: 1, queue: QueueId::default(), io, data });
     let mut completions: Vec<Completion<Stamp>> = Vec::new();
     drive.drain(&mut completions);

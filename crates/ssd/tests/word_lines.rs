@@ -26,7 +26,7 @@ fn drive(dies: u32, placement: &PlacementSpec) -> Ssd<Stamp> {
 }
 
 fn submit(drive: &mut Ssd<Stamp>, kind: IoKind, unit: u64, units: u64) {
-    let io = Io { kind, start: Lba::new(unit * UNIT), sectors: Sectors::new(units * UNIT) };
+    let io = Io::new(kind, Lba::new(unit * UNIT), Sectors::new(units * UNIT));
     let data = if kind == IoKind::Write { vec![Stamp(unit + 1); (units * UNIT) as usize] } else { Vec::new() };
     drive.submit(drive.now(), Request { tag: unit, queue: QueueId::default(), io, data });
 }

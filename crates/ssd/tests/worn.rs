@@ -19,7 +19,7 @@ fn drive(ftl: &str, failures: &str, seed: u64) -> Ssd<Stamp> {
 fn audit(drive: &mut Ssd<Stamp>) {
     let history = drive.history().expect("it is noted").clone();
     for start in (0..drive.capacity().get()).step_by(4) {
-        let io = Io { kind: IoKind::Read, start: Lba::new(start), sectors: Sectors::new(4) };
+        let io = Io::new(IoKind::Read, Lba::new(start), Sectors::new(4));
         drive.submit(drive.now(), Request { tag: start, queue: QueueId::default(), io, data: Vec::new() });
         let mut completions = Vec::new();
         drive.drain(&mut completions);

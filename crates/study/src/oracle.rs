@@ -354,7 +354,7 @@ mod tests {
     const ONE: Sectors = Sectors::new(1);
 
     fn done(tag: Tag, kind: IoKind, start: u64, data: &[u64]) -> Completion<u64> {
-        let io = Io { kind, start: Lba::new(start), sectors: Sectors::new(data.len() as u64) };
+        let io = Io::new(kind, Lba::new(start), Sectors::new(data.len() as u64));
         let at = Time::from_ps(tag);
         Completion {
             tag,
@@ -373,7 +373,7 @@ mod tests {
     }
 
     fn write(oracle: &mut Oracle, tag: Tag, start: u64, sectors: u64) -> Vec<u64> {
-        let io = Io { kind: IoKind::Write, start: Lba::new(start), sectors: Sectors::new(sectors) };
+        let io = Io::new(IoKind::Write, Lba::new(start), Sectors::new(sectors));
         let content: Vec<u64> = oracle.content(tag, &io);
         oracle.completed(&Completion { io, ..done(tag, IoKind::Write, start, &content) }).expect("a write is no read");
         content

@@ -168,6 +168,10 @@ pub struct RunSpec {
     /// Submit the requests to this submission queue of the drive; see `host.queue` in device files.
     #[serde(skip_serializing_if = "flow::is_zero")]
     pub queue: u16,
+    /// The placement identifier of the writes that have none of their own; see the policy `placement-id` of
+    /// `ftl.streams.host` in device files.
+    #[serde(skip_serializing_if = "flow::is_zero")]
+    pub placement_id: u16,
     /// The weight of that queue, instead of the drive's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,

@@ -229,7 +229,7 @@ fn run(document: &Document) -> Result<(), Faults> {
     let (mut completions, mut outstanding, mut moments) = (Vec::new(), 0, 0);
     for tag in 0..REQUESTS {
         let kind = [IoKind::Write, IoKind::Write, IoKind::Write, IoKind::Read][tag as usize % 4];
-        let io = Io { kind, start: Lba::new(tag * 7 % units * unit), sectors: Sectors::new(unit) };
+        let io = Io::new(kind, Lba::new(tag * 7 % units * unit), Sectors::new(unit));
         let io = if tag % 64 == 63 { Io::FLUSH } else { io };
         let data = if io.kind == IoKind::Write { vec![(); unit as usize] } else { Vec::new() };
         drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
@@ -461,7 +461,11 @@ fn every_number_of_a_workload_is_refused_or_draws() {
     let bases = [
         (
             "uniform",
-            base(closed, "region = {}\nflush = { every = 3 }\nsequential = { share = '50%' }", "pattern = 'uniform'"),
+            base(
+                closed,
+                "region = {}\nflush = { every = 3 }\nsequential = { share = '50%' }\nplacement-id = [1, 2]",
+                "pattern = 'uniform'",
+            ),
         ),
         (
             "zipf",

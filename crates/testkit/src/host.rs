@@ -284,7 +284,7 @@ impl Host {
     pub fn audit(&mut self) {
         self.ssd.check();
         for (first, data) in self.contents() {
-            let io = Io { kind: IoKind::Read, start: Lba::new(first), sectors: Sectors::new(data.len() as u64) };
+            let io = Io::new(IoKind::Read, Lba::new(first), Sectors::new(data.len() as u64));
             self.oracle.check_read(&io, &data);
         }
     }
@@ -310,7 +310,7 @@ impl Host {
 
     /// Reads some sectors; `None` if one of them cannot be read.
     fn read_sectors(&mut self, start: u64, sectors: u64) -> Option<Vec<Stamp>> {
-        let io = Io { kind: IoKind::Read, start: Lba::new(start), sectors: Sectors::new(sectors) };
+        let io = Io::new(IoKind::Read, Lba::new(start), Sectors::new(sectors));
         self.ssd.submit(self.ssd.now(), Request { tag: 0, queue: QueueId::default(), io, data: Vec::new() });
         let mut completions = Vec::new();
         while completions.is_empty() {

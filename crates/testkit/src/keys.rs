@@ -8,6 +8,7 @@ mod collection;
 pub mod drives;
 mod errors;
 mod own;
+mod placement;
 mod policies;
 mod power;
 mod slc_cache;

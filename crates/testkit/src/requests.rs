@@ -1,7 +1,7 @@
 //! Random requests that cause conflicts: small and large, half of them on a hot spot, so that they overlap.
 
 use base::engine::Rng;
-use base::io::{Io, IoKind};
+use base::io::{Io, IoKind, PlacementId};
 use base::units::{Lba, Sectors};
 
 /// Draws one request to a drive of `capacity` sectors.
@@ -19,5 +19,7 @@ pub fn draw(rng: &mut Rng, capacity: u64) -> Io {
     let sectors = 1 + rng.below(most.min(capacity));
     let space = if rng.chance(0.5) { (capacity / 10).max(sectors) } else { capacity };
     let start = rng.below(space - sectors + 1);
-    Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) }
+    // Some are unknown to drives of three or four.
+    let placement = PlacementId::new((start / 8 % 5) as u16);
+    Io { placement, ..Io::new(kind, Lba::new(start), Sectors::new(sectors)) }
 }

@@ -74,7 +74,7 @@ pub fn with_log_blocks() -> (Ssd<()>, List) {
         "name = \"logged\"\nflash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 20, pages = 8 }\n\
          [ftl]\nkind = \"fast\"\nover-provisioning = \"40%\"\nlog = { blocks = 6 }\n",
     );
-    let io = |i: u64| Io { kind: IoKind::Write, start: Lba::new(i * 619 % 380 * 4), sectors: Sectors::new(4) };
+    let io = |i: u64| Io::new(IoKind::Write, Lba::new(i * 619 % 380 * 4), Sectors::new(4));
     (drive, closed(4, 2_000, io))
 }
 
@@ -89,7 +89,7 @@ pub fn with_slc() -> (Ssd<()>, List) {
     );
     let io = |i: u64| {
         let (start, sectors) = if i.is_multiple_of(8) { (i * 619 % 500, 64) } else { (i * 37 % 20 * 10, 4) };
-        Io { kind: IoKind::Write, start: Lba::new(start * 4), sectors: Sectors::new(sectors) }
+        Io::new(IoKind::Write, Lba::new(start * 4), Sectors::new(sectors))
     };
     (drive, closed(1, 4_000, io))
 }
@@ -103,10 +103,8 @@ pub fn with_map(map: &str) -> (Ssd<()>, List) {
     ));
     drive.precondition(Precondition::RandomOverwrite(1.0), &mut |_, _| {});
     // Requests of one mapping unit all over the drive; each is read long after it was written.
-    let io = |i: u64| Io {
-        kind: if i < 1_000 { IoKind::Write } else { IoKind::Read },
-        start: Lba::new(i * 619 % 1_000 * 2),
-        sectors: Sectors::new(2),
+    let io = |i: u64| {
+        Io::new(if i < 1_000 { IoKind::Write } else { IoKind::Read }, Lba::new(i * 619 % 1_000 * 2), Sectors::new(2))
     };
     (drive, closed(8, 2_000, io))
 }
@@ -120,10 +118,12 @@ pub fn with_errors() -> (Ssd<()>, List) {
          [flash.custom-part]\nlike = \"tlc-72l\"\nname = \"small\"\n[ftl]\nmap-unit = \"4KiB\"\nover-provisioning = \"60%\"\n",
     );
     drive.age(Age::from_days(5), Temperature::from_celsius(40));
-    let io = |i: u64| Io {
-        kind: [IoKind::Write, IoKind::Read, IoKind::Read][i as usize % 3],
-        start: Lba::new(i * 619 % 400 * 8),
-        sectors: Sectors::new(8),
+    let io = |i: u64| {
+        Io::new(
+            [IoKind::Write, IoKind::Read, IoKind::Read][i as usize % 3],
+            Lba::new(i * 619 % 400 * 8),
+            Sectors::new(8),
+        )
     };
     (drive, closed(8, 3_000, io))
 }
@@ -137,10 +137,7 @@ pub fn suspending() -> (Ssd<()>, List) {
          [ftl]\nover-provisioning = \"60%\"\n",
     );
     drive.precondition(Precondition::RandomOverwrite(1.0), &mut |_, _| {});
-    let io = |i: u64| Io {
-        kind: [IoKind::Write, IoKind::Read][i as usize % 2],
-        start: Lba::new(i * 619 % 400 * 4),
-        sectors: Sectors::new(4),
-    };
+    let io =
+        |i: u64| Io::new([IoKind::Write, IoKind::Read][i as usize % 2], Lba::new(i * 619 % 400 * 4), Sectors::new(4));
     (drive, closed(8, 2_000, io))
 }

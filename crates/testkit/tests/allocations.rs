@@ -101,7 +101,7 @@ fn allocations(drive: Ssd<()>, pick: impl FnMut(&mut Rng, u64) -> Io) -> (u64, u
 }
 
 fn io(kind: IoKind, unit: u64, units: u64) -> Io {
-    Io { kind, start: Lba::new(unit * UNIT), sectors: Sectors::new(units * UNIT) }
+    Io::new(kind, Lba::new(unit * UNIT), Sectors::new(units * UNIT))
 }
 
 /// One request of 4 KiB anywhere.
@@ -114,7 +114,7 @@ fn overlapping(rng: &mut Rng, units: u64) -> Io {
     let length = rng.below(16) + 1;
     let place = if rng.chance(0.8) { rng.below(64) } else { rng.below(units - length) };
     match rng.below(20) {
-        0 => Io { kind: IoKind::Flush, start: Lba::new(0), sectors: Sectors::new(0) },
+        0 => Io::new(IoKind::Flush, Lba::new(0), Sectors::new(0)),
         1 => io(IoKind::Discard, place, length),
         n if n < 11 => io(IoKind::Read, place, length),
         _ => io(IoKind::Write, place, length),
@@ -154,7 +154,7 @@ fn hydra(blocks: u32, change: impl FnOnce(&mut Spec)) -> Ssd<()> {
 fn merged(rng: &mut Rng, _: u64) -> Io {
     let place = rng.below(16 * 256);
     match rng.below(64) {
-        0 => Io { kind: IoKind::Flush, start: Lba::new(0), sectors: Sectors::new(0) },
+        0 => Io::new(IoKind::Flush, Lba::new(0), Sectors::new(0)),
         n if n < 8 => io(IoKind::Write, place, 1),
         _ => io(IoKind::Read, place, 1),
     }

@@ -60,7 +60,7 @@ fn count_of(mut drive: Ssd<()>, kind: IoKind, sectors: u64, depth: u64, requests
     let (mut submitted, mut done, mut before) = (0, 0, None);
     while done < 2 * requests {
         while submitted < done + depth {
-            let io = Io { kind, start: Lba::new(rng.below(units) * sectors), sectors: Sectors::new(sectors) };
+            let io = Io::new(kind, Lba::new(rng.below(units) * sectors), Sectors::new(sectors));
             let data = vec![(); if kind == IoKind::Write { sectors as usize } else { 0 }];
             let queue = QueueId::new((submitted % queues) as u16);
             drive.submit(drive.now(), Request { tag: submitted, queue, io, data });
@@ -278,7 +278,7 @@ fn flows(flows: u64, pacing: Pacing) -> Cost {
     let mut source = |flow: u64| {
         let arrival = |i: u64| Arrival {
             at: Time::from_ps(i * gap + flow * 20_000_000),
-            io: Io { kind: IoKind::Read, start: Lba::new(rng.below(units) * UNIT), sectors: Sectors::new(UNIT) },
+            io: Io::new(IoKind::Read, Lba::new(rng.below(units) * UNIT), Sectors::new(UNIT)),
         };
         List::new((0..REQUESTS / flows).map(arrival).collect(), pacing)
     };

@@ -278,6 +278,7 @@ pub(crate) const WORKLOADS: [&str; 5] = [
     sequential = { runs = [2, 5] }
     flush = { every = 3 }
     discard_first = true
+    placement-id = [1, 3]
     [[stream]]
     share = "40%"
     reads = "30%"

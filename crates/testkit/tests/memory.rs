@@ -41,7 +41,7 @@ fn write_on<S: Sector>(drive: &mut Ssd<S>, content: S, requests: u64) {
     for tag in 0..requests {
         // Each mapping unit once, and then random ones.
         let place = if requests > units && tag < units { tag } else { rng.below(units) };
-        let io = Io { kind: IoKind::Write, start: Lba::new(place * unit), sectors: Sectors::new(unit) };
+        let io = Io::new(IoKind::Write, Lba::new(place * unit), Sectors::new(unit));
         let data = vec![content; unit as usize];
         drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
         outstanding += 1;

@@ -109,7 +109,7 @@ impl Bank {
 }
 
 fn submit(drive: &mut Ssd<()>, at: Time, tag: usize, kind: IoKind, page: u64, pages: u64) {
-    let io = Io { kind, start: Lba::new(page * 4), sectors: Sectors::new(pages * 4) };
+    let io = Io::new(kind, Lba::new(page * 4), Sectors::new(pages * 4));
     let items = if kind == IoKind::Write { 4 * pages as usize } else { 0 };
     drive.submit(at, Request { tag: tag as u64, queue: QueueId::default(), io, data: vec![(); items] });
 }

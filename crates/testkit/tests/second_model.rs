@@ -155,7 +155,7 @@ impl Organisation {
 }
 
 fn io(kind: IoKind, page: u64, pages: u64) -> Io {
-    Io { kind, start: Lba::new(page * 4), sectors: Sectors::new(pages * 4) }
+    Io::new(kind, Lba::new(page * 4), Sectors::new(pages * 4))
 }
 
 /// Half of the requests of 4 to 8 KB, a third larger, some of 64 KB: the paper's mix, with some of 2 KB.
@@ -191,7 +191,7 @@ fn stream(rng: &mut Rng, reads: u64) -> Vec<Io> {
         let pages = size(rng);
         if rng.below(100) < reads {
             let start = rng.below((OLD - pages) * 4);
-            return Io { kind: IoKind::Read, start: Lba::new(start), sectors: Sectors::new(pages * 4 - rng.below(4)) };
+            return Io::new(IoKind::Read, Lba::new(start), Sectors::new(pages * 4 - rng.below(4)));
         }
         fresh += pages;
         io(IoKind::Write, fresh - pages, pages)

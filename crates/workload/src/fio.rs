@@ -20,6 +20,7 @@ mod job;
 mod mode;
 mod options;
 mod pace;
+mod placement;
 mod region;
 mod sizes;
 mod stages;

@@ -34,6 +34,7 @@ mod arrivals;
 mod builtin;
 mod generator;
 mod permute;
+mod placement;
 mod quantity;
 mod resolve;
 mod sizes;
@@ -46,6 +47,7 @@ mod zipf;
 
 pub use builtin::builtin;
 pub use generator::Generator;
+pub use placement::PlacementIds;
 pub use quantity::{Amount, ParseQuantityError, RequestRate, SizeRange};
 pub use spec::{
     AddressSpec, ArrivalSpec, FlushSpec, GeneratorSpec, RegionSpec, SequentialSpec, SizeSpec, StreamSpec, StrideOrder,

@@ -8,10 +8,12 @@ pub mod field;
 pub mod fio;
 pub mod generate;
 pub mod measure;
+mod placement;
 pub mod script;
 mod source;
 pub mod trace;
 mod unreadable;
 
+pub use placement::PlacementSource;
 pub use source::{Arrival, MOST_DEPTH, Pacing, Source, SourceError, Think};
 pub use unreadable::unreadable;

@@ -1,7 +1,7 @@
 //! A workload as a list of requests, for closed forms, worked examples and small experiments.
 
 use base::fault::Fault;
-use base::io::{Io, IoKind};
+use base::io::{Io, IoKind, PlacementId};
 use base::units::{Bytes, Lba, Sectors, Span, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -46,6 +46,10 @@ pub struct ScriptRequest {
     /// The number of bytes.
     #[serde(default)]
     pub size: Bytes,
+    /// The placement identifier of a write, by which the host tells the drive which data belong together. Default: no
+    /// identifier, which is 0.
+    #[serde(default, rename = "placement-id", skip_serializing_if = "is_zero")]
+    pub placement: u16,
 }
 
 /// The kind of a scripted request.
@@ -66,6 +70,10 @@ const fn one() -> u32 {
     1
 }
 
+const fn is_zero(placement: &u16) -> bool {
+    *placement == 0
+}
+
 const fn is_one(repeat: &u32) -> bool {
     *repeat == 1
 }
@@ -83,6 +91,10 @@ pub struct Script {
 
 impl ScriptRequest {
     fn io(&self, path: &str, capacity: Sectors, faults: &mut Vec<Fault>) -> Io {
+        if self.placement != 0 && self.kind != ScriptKind::Write {
+            let message = "only a write carries a placement identifier";
+            faults.push(Fault::new(format!("{path}.placement-id"), message, "delete it"));
+        }
         if self.kind == ScriptKind::Flush {
             if !self.size.is_zero() || !self.start.is_zero() {
                 faults.push(Fault::new(path, "a flush has neither start nor size", "leave them out"));
@@ -100,7 +112,8 @@ impl ScriptRequest {
             faults.push(Fault::new(path, message, "use multiples of 512B, and a size above zero"));
             return Io::FLUSH;
         };
-        let io = Io { kind, start: Lba::new(start.get()), sectors: size };
+        let placement = PlacementId::new(self.placement);
+        let io = Io { placement, ..Io::new(kind, Lba::new(start.get()), size) };
         if start.get().checked_add(size.get()).is_none_or(|end| end > capacity.get()) {
             let message = format!("{} from {} end beyond the drive's {}", self.size, self.start, capacity.bytes());
             faults.push(Fault::new(path, message, "use a lower address, or a larger drive"));
@@ -200,6 +213,20 @@ mod tests {
         let again = pass.map(|(at, kind, start, sectors)| (at + 1_000, kind, start, sectors));
         assert_eq!(all, [pass, again].concat());
         assert_eq!((script.len_hint(), script.pacing()), (Some(6), Pacing::Open));
+    }
+
+    #[test]
+    fn a_write_carries_its_placement_identifier_and_no_other_request_may() {
+        let text = |kind: &str| {
+            let size = if kind == "flush" { "0B" } else { "2KiB" };
+            format!("name = \"s\"\n[[request]]\nkind = \"{kind}\"\nsize = \"{size}\"\nplacement-id = 7\n")
+        };
+        let first = script(&text("write")).expect("sound").next().expect("no file").expect("a request");
+        assert_eq!(first.io.placement, PlacementId::new(7));
+        for kind in ["read", "flush", "discard"] {
+            let faults = script(&text(kind)).expect_err("it has no effect");
+            assert_eq!(faults.iter().map(|fault| &*fault.path).collect::<Vec<_>>(), ["request[0].placement-id"]);
+        }
     }
 
     #[test]

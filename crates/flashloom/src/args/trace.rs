@@ -16,8 +16,9 @@ pub(crate) struct LayoutArgs {
     pub(crate) format: Option<Format>,
 
     /// Columns of a CSV or a Parquet file in no known format, e.g. time=ts:us,op=rw,offset=lba:512B,size=len:B; a column is a name in the
-    /// header line or a number from 1, then a colon and its unit. Also volume=COLUMN, read=WORD/WORD,
-    /// write=WORD/WORD, delimiter=comma|semicolon|tab|bar|colon|blanks, decimal=comma, header=yes|no
+    /// header line or a number from 1, then a colon and its unit. Also volume=COLUMN, placement=COLUMN (the
+    /// placement identifiers of writes), read=WORD/WORD, write=WORD/WORD,
+    /// delimiter=comma|semicolon|tab|bar|colon|blanks, decimal=comma, header=yes|no
     #[arg(long, value_name = "COLUMNS", value_parser = columns)]
     pub(crate) columns: Option<Columns>,
 

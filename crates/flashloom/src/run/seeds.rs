@@ -105,6 +105,7 @@ fn plan(args: &RunArgs, device: &Device, files: &Workloads, stages: usize) -> Op
         depth: args.issue.pace.depth,
         open: args.issue.open,
         queue: args.issue.queue,
+        placement_id: args.issue.placement_id,
         // A study that does not name the workload has the same run.
         name: (files.first.name().as_ref() != Some(&own)).then_some(own),
         series: args.output.series,

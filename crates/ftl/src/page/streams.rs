@@ -17,12 +17,14 @@ mod interval;
 mod lru;
 mod oracle;
 mod own;
+mod placement_id;
 mod queue;
 mod size;
 mod spec;
 
 use std::fmt::Debug;
 
+use base::io::PlacementId;
 use base::units::{Lpn, Sectors};
 use flash::nand::{Geometry, Stream};
 
@@ -34,6 +36,7 @@ use formula::ByFormula;
 use interval::Interval;
 use lru::Lru;
 use oracle::Oracle;
+use placement_id::ByPlacementId;
 use queue::ByQueue;
 use size::BySize;
 
@@ -49,6 +52,8 @@ pub struct HostWrite {
     pub request: Sectors,
     /// The submission queue of that request; 0 if preconditioning writes it.
     pub queue: u32,
+    /// The placement identifier of that request; 0 if preconditioning writes it.
+    pub placement: PlacementId,
     /// The NVM set that the write is confined to; 0 is the whole array.
     pub set: u32,
     /// True if the request does not cover the whole mapping unit.
@@ -71,6 +76,7 @@ pub trait StreamPolicy: Debug {
 enum HostPolicy {
     Size(BySize),
     Queue(ByQueue),
+    PlacementId(ByPlacementId),
     Interval(Interval),
     Lru(Lru),
     BloomFilters(BloomFilters),
@@ -84,6 +90,7 @@ impl StreamPolicy for HostPolicy {
         match self {
             Self::Size(policy) => policy.stream(write),
             Self::Queue(policy) => policy.stream(write),
+            Self::PlacementId(policy) => policy.stream(write),
             Self::Interval(policy) => policy.stream(write),
             Self::Lru(policy) => policy.stream(write),
             Self::BloomFilters(policy) => policy.stream(write),
@@ -165,6 +172,7 @@ impl Streams {
             HostStreamsSpec::One => None,
             HostStreamsSpec::Size { limits } => Some(HostPolicy::Size(BySize::new(limits))),
             HostStreamsSpec::Queue { streams } => Some(HostPolicy::Queue(ByQueue::new(*streams))),
+            HostStreamsSpec::PlacementId { streams } => Some(HostPolicy::PlacementId(ByPlacementId::new(*streams))),
             HostStreamsSpec::Interval { limits, memory } => {
                 Some(HostPolicy::Interval(Interval::new(limits, *memory, unit)))
             }
@@ -199,7 +207,10 @@ impl Streams {
         let counters = u64::from(count.open()) * size_of::<u64>() as u64;
         let tables = match &spec.host {
             // What a policy of the program takes is not known.
-            HostStreamsSpec::One | HostStreamsSpec::Queue { .. } | HostStreamsSpec::Own { .. } => 0,
+            HostStreamsSpec::One
+            | HostStreamsSpec::Queue { .. }
+            | HostStreamsSpec::PlacementId { .. }
+            | HostStreamsSpec::Own { .. } => 0,
             HostStreamsSpec::Size { limits } => size_of_val(limits.as_slice()) as u64,
             HostStreamsSpec::Interval { limits, memory } => Interval::memory(limits, *memory),
             HostStreamsSpec::Lru { levels } => Lru::memory(levels),
@@ -241,7 +252,15 @@ const fn spread(number: u64) -> u64 {
 /// A write of a whole mapping unit by a request of its own.
 #[cfg(test)]
 const fn write_of(lpn: u32, written: u64) -> HostWrite {
-    HostWrite { lpn: Lpn::new(lpn), request: Sectors::new(8), queue: 0, set: 0, is_partial: false, written }
+    HostWrite {
+        lpn: Lpn::new(lpn),
+        request: Sectors::new(8),
+        queue: 0,
+        placement: PlacementId::new(0),
+        set: 0,
+        is_partial: false,
+        written,
+    }
 }
 
 #[cfg(test)]

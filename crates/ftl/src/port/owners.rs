@@ -2,6 +2,7 @@
 
 use std::num::NonZeroU32;
 
+use base::io::PlacementId;
 use base::units::{Lpn, Psn, Span};
 use flash::backend::{CauseSet, Class, List, Slot, SlotContent, SlotMut};
 use flash::nand::{SectorMask, Stream};
@@ -121,7 +122,9 @@ pub struct Origin {
     /// Its sectors; 0 if no request of the host brought the data.
     pub sectors: u32,
     /// The number of its submission queue.
-    pub queue: u32,
+    pub queue: u16,
+    /// Its placement identifier.
+    pub placement: PlacementId,
 }
 
 /// The requests whose data an FTL moves.

@@ -131,7 +131,19 @@ fn columns() -> Target {
             COLUMNS.as_bytes().to_vec(),
             b"time=1:ms,op=2,offset=3:4KiB,size=4:B,read=r/R,delimiter=;".to_vec(),
         ],
-        damage: Damage::Bytes(&["time=", "op=", "volume=", "read=", ":", ",", "/", "100ns", "=", "9999999999"]),
+        damage: Damage::Bytes(&[
+            "time=",
+            "op=",
+            "volume=",
+            "placement=",
+            "read=",
+            ":",
+            ",",
+            "/",
+            "100ns",
+            "=",
+            "9999999999",
+        ]),
         run: Box::new(|input, _, _| verdict(String::from_utf8_lossy(input).parse::<Columns>())),
     }
 }

@@ -51,7 +51,8 @@ _Path = Union[str, os.PathLike[str]]
 _Time = Union[str, timedelta]
 _Amount = Union[int, str]
 _Steps = Union[str, Sequence[str]]
-_Request = tuple[Union[float, str, timedelta], str, int, int]
+_At = Union[float, str, timedelta]
+_Request = Union[tuple[_At, str, int, int], tuple[_At, str, int, int, int]]
 _Device = Union[Device, _Path, Mapping[str, Any]]
 _Requests = Union[Iterable[_Request], _Stream]
 _Workload = Union[Workload, _Path, Mapping[str, Any], _Requests]
@@ -114,11 +115,14 @@ class Flow:
         queue: int = 0,
         depth: int | None = None,
         open: bool = False,
+        placement_id: int = 0,
     ) -> Flow: ...
     @property
     def name(self) -> str: ...
     @staticmethod
-    def _of(workload: Workload, name: str, queue: int, depth: int | None, open: bool) -> Flow: ...
+    def _of(
+        workload: Workload, name: str, queue: int, depth: int | None, open: bool, placement_id: int = 0
+    ) -> Flow: ...
 
 @final
 class Table:
@@ -180,6 +184,7 @@ def run(
     depth: int | None = None,
     open: bool = False,
     queue: int = 0,
+    placement_id: int = 0,
     time_scale: float | None = None,
     precondition: _Steps | None = None,
     age: str | None = None,
@@ -251,7 +256,15 @@ class Ssd:
         load_snapshot: _Path | None = None,
     ) -> Ssd: ...
     def submit(
-        self, now: int, op: str, offset: int = 0, size: int = 0, data: bytes | None = None, *, queue: int = 0
+        self,
+        now: int,
+        op: str,
+        offset: int = 0,
+        size: int = 0,
+        data: bytes | None = None,
+        *,
+        queue: int = 0,
+        placement_id: int = 0,
     ) -> int: ...
     def next_event(self) -> int | None: ...
     def advance(self, to: int) -> list[Completion]: ...

@@ -79,8 +79,8 @@ def stream(choose: _Stream, *, streams: int, name: Optional[str] = None) -> dict
     """Makes a stream policy of a function that returns the number of the stream for each mapping unit that the host writes.
 
     The names of its parameters say what it gets: `lpn` (the mapping unit), `size` (bytes of the request), `queue` (its submission
-    queue), `nvm_set` (the NVM set, 0 for the whole array), `partial` (true if the request covers a part of the mapping unit) and
-    `written` (mapping units that the host has written before since the power came on). Stream 0 is for the data that are
+    queue), `placement` (its placement identifier), `nvm_set` (the NVM set, 0 for the whole array), `partial` (true if the request
+    covers a part of the mapping unit) and `written` (mapping units that the host has written before since the power came on). Stream 0 is for the data that are
     overwritten first; the last of the `streams` takes all higher numbers, too. Returns the value of the key `ftl.streams.host`:
 
         >>> flashloom.policy.stream(lambda size, partial: 0 if partial or size <= 8192 else 1, streams=2)

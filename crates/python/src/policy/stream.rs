@@ -18,6 +18,7 @@ enum Value {
     Lpn,
     Size,
     Queue,
+    Placement,
     Set,
     Partial,
     Written,
@@ -25,10 +26,11 @@ enum Value {
 
 impl Value {
     /// The names of parameters.
-    const ALL: [(&'static str, Self); 6] = [
+    const ALL: [(&'static str, Self); 7] = [
         ("lpn", Self::Lpn),
         ("size", Self::Size),
         ("queue", Self::Queue),
+        ("placement", Self::Placement),
         ("nvm_set", Self::Set),
         ("partial", Self::Partial),
         ("written", Self::Written),
@@ -44,6 +46,7 @@ impl Value {
             Self::Lpn => u64::from(write.lpn.get()),
             Self::Size => write.request.bytes().get(),
             Self::Queue => u64::from(write.queue),
+            Self::Placement => u64::from(write.placement.get()),
             Self::Set => u64::from(write.set),
             Self::Written => write.written,
             Self::Partial => return PyBool::new(py, write.is_partial).to_owned().into_any(),

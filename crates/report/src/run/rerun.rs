@@ -68,6 +68,7 @@ pub(super) fn files_with(about: &About, also: &[String]) -> Vec<(String, String)
             "measure",
             "series",
             "queue",
+            "placement-id",
             "fairness",
             "verify",
         ],
@@ -84,7 +85,7 @@ pub(super) fn files_with(about: &About, also: &[String]) -> Vec<(String, String)
     for (number, flow) in (1..).zip(flows.iter().filter_map(Value::as_table)) {
         let Some(workload) = flow.get("workload").and_then(Value::as_table) else { continue };
         let mut text = play(workload, &format!("flow-{number}.toml"), &mut files);
-        for key in ["queue", "depth", "name"] {
+        for key in ["queue", "placement-id", "depth", "name"] {
             if let Some(value) = flow.get(key) {
                 text += &format!(",{key}={}", plain(value));
             }

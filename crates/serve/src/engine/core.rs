@@ -256,7 +256,7 @@ impl Core {
         if let Some(verifier) = &mut self.verifier {
             open.ticket = verifier.begin(at, &open.job.operation, open.range());
         }
-        let whole = |kind| Io { kind, start: extent.lba(), sectors: extent.sectors() };
+        let whole = |kind| Io::new(kind, extent.lba(), extent.sectors());
         match &mut open.job.operation {
             Operation::Read => self.request(place, whole(IoKind::Read), Vec::new()),
             Operation::Write { data, .. } => {
@@ -287,7 +287,7 @@ impl Core {
         for edge in edges.into_iter().filter(|edge| !edge.is_empty()) {
             self.write_zeros(place, edge);
         }
-        self.request(place, Io { kind: IoKind::Discard, start: inner.lba(), sectors: inner.sectors() }, Vec::new());
+        self.request(place, Io::new(IoKind::Discard, inner.lba(), inner.sectors()), Vec::new());
     }
 
     /// Continues to write zeros.
@@ -303,7 +303,7 @@ impl Core {
     }
 
     fn write_zeros(&mut self, place: u32, part: Extent) {
-        let io = Io { kind: IoKind::Write, start: part.lba(), sectors: part.sectors() };
+        let io = Io::new(IoKind::Write, part.lba(), part.sectors());
         self.request(place, io, vec![Bytes512::default(); part.sectors().get() as usize]);
     }
 

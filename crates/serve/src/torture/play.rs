@@ -140,7 +140,7 @@ impl<W: Write> Play<W> {
         self.content = content;
         self.outstanding += 1;
         self.active.push(Active { flush_follows: kind.is_fua(), ..Active::default() });
-        let io = |kind, start, sectors| Io { kind, start, sectors };
+        let io = |kind, start, sectors| Io::new(kind, start, sectors);
         match kind {
             Kind::Read => self.submit(of, io(IoKind::Read, start, sectors), 0)?,
             Kind::Write { .. } => self.submit(of, io(IoKind::Write, start, sectors), 0)?,

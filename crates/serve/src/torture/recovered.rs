@@ -47,7 +47,7 @@ impl Recovered {
         let mut unreadable = Vec::new();
         let mut left = 0;
         for (tag, (start, sectors)) in (0..).zip(pieces) {
-            let io = Io { kind: IoKind::Read, start: Lba::new(start), sectors: Sectors::new(sectors) };
+            let io = Io::new(IoKind::Read, Lba::new(start), Sectors::new(sectors));
             drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data: Vec::new() });
             left += 1;
         }

@@ -129,7 +129,7 @@ impl<'a> Replay<'a> {
             IoKind::Write => stamps(part.of, part.start.get() - asked.start.get(), part.sectors.get()),
             IoKind::Read | IoKind::Flush | IoKind::Discard => Vec::new(),
         };
-        let io = Io { kind: part.kind, start: part.start, sectors: part.sectors };
+        let io = Io::new(part.kind, part.start, part.sectors);
         (!is_ignored).then(|| Request { tag: u64::from(number), queue: QueueId::default(), io, data })
     }
 

@@ -83,7 +83,8 @@ impl<S> Active<S> {
     /// What an FTL may ask of the request.
     #[inline]
     pub(crate) const fn origin(&self) -> Origin {
-        Origin { sectors: self.io.sectors.get() as u32, queue: self.queue.get() as u32 }
+        let Io { sectors, placement, .. } = self.io;
+        Origin { sectors: sectors.get() as u32, queue: self.queue.get(), placement }
     }
 
     /// Replaces what the place still holds, field by field: see [`Request::apart`](super::request::Request::apart).
@@ -114,8 +115,8 @@ impl<S> Active<S> {
             waited_for,
             data,
         } = new;
-        let Io { kind, start: first, sectors } = io;
-        (self.tag, self.queue, self.set, self.io) = (tag, queue, set, Io { kind, start: first, sectors });
+        let Io { kind, start: first, sectors, placement } = io;
+        (self.tag, self.queue, self.set, self.io) = (tag, queue, set, Io { kind, start: first, sectors, placement });
         (self.arrival, self.start, self.extent, self.status) = (arrival, start, extent, status);
         (self.pending, self.came, self.sent, self.from_ram) = (pending, came, sent, from_ram);
         (self.blockers, self.blocks, self.listed) = (blockers, blocks, listed);

@@ -57,8 +57,8 @@ impl<S> Request<S> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // It is nothing but a name for its fields.
     pub(crate) fn apart(self) -> Self {
-        let Self { tag, queue, io: Io { kind, start, sectors }, data } = self;
-        Self { tag, queue, io: Io { kind, start, sectors }, data }
+        let Self { tag, queue, io: Io { kind, start, sectors, placement }, data } = self;
+        Self { tag, queue, io: Io { kind, start, sectors, placement }, data }
     }
 }
 

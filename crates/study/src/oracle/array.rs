@@ -362,11 +362,7 @@ mod tests {
         for step in 0..3000 {
             let place = format!("unit {unit}, seed {seed}, step {step}");
             let start = rng.below(sectors);
-            let io = Io {
-                kind: IoKind::Write,
-                start: Lba::new(start),
-                sectors: Sectors::new(1 + rng.below((sectors - start).min(20))),
-            };
+            let io = Io::new(IoKind::Write, Lba::new(start), Sectors::new(1 + rng.below((sectors - start).min(20))));
             let held = &mut list[start as usize..io.end().get() as usize];
             match rng.below(8) {
                 0..3 => {
@@ -416,7 +412,7 @@ mod tests {
     #[test]
     fn a_mapping_unit_that_one_write_filled_takes_a_word() {
         let mut array = Array::new(Sectors::new(8), 0);
-        let io = |start, sectors| Io { kind: IoKind::Write, start: Lba::new(start), sectors: Sectors::new(sectors) };
+        let io = |start, sectors| Io::new(IoKind::Write, Lba::new(start), Sectors::new(sectors));
         let singles = |array: &Array| array.sectors.iter().map(|sectors| sectors.len()).sum::<usize>();
         array.set(&io(8, 24), Content::Stamps(1 << 24));
         array.set(&io(0, 8), Content::Zeros);

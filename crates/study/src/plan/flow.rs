@@ -26,6 +26,10 @@ pub struct FlowSpec {
     /// Submit its requests to this submission queue of the drive; see `host.queue` in device files.
     #[serde(skip_serializing_if = "is_zero")]
     pub queue: u16,
+    /// The placement identifier of its writes that have none of their own; see the policy `placement-id` of
+    /// `ftl.streams.host` in device files.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub placement_id: u16,
     /// The weight of that queue, instead of the drive's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,

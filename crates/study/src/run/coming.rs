@@ -38,8 +38,7 @@ impl Coming {
             return None;
         }
         self.taken += 1;
-        let Io { kind, start, sectors } = self.requests[self.taken - 1];
-        Some(Io { kind, start, sectors })
+        Some(self.requests[self.taken - 1])
     }
 
     /// Asks the source for more requests, and tells the drive and the payload. False if it knows none.

@@ -61,7 +61,7 @@ fn an_open_loop_submits_at_the_times_of_arrival() {
 fn arrivals_out_of_order_are_counted_and_served() {
     let at = |us: u64| Arrival {
         at: Time::from_ps(us * 1_000_000),
-        io: Io { kind: IoKind::Read, start: Lba::new(0), sectors: Sectors::new(1) },
+        io: Io::new(IoKind::Read, Lba::new(0), Sectors::new(1)),
     };
     let mut source = List::new(vec![at(0), at(500), at(400), at(600)], Pacing::Open);
     let result = Runner::new().run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
@@ -73,7 +73,7 @@ fn a_replayed_request_waits_for_its_time_and_for_a_worker() {
     // Each read takes 100 us. Two arrive together, the third long after.
     let at = |us: u64| Arrival {
         at: Time::from_ps(us * 1_000_000),
-        io: Io { kind: IoKind::Read, start: Lba::new(0), sectors: Sectors::new(1) },
+        io: Io::new(IoKind::Read, Lba::new(0), Sectors::new(1)),
     };
     let arrivals = vec![at(0), at(0), at(1_000)];
     for (pacing, first, span) in [
@@ -368,7 +368,7 @@ fn progress_is_reported() {
 
 /// Requests at these picoseconds.
 fn at_times(times: &[u64]) -> List {
-    let io = Io { kind: IoKind::Read, start: Lba::new(0), sectors: Sectors::new(1) };
+    let io = Io::new(IoKind::Read, Lba::new(0), Sectors::new(1));
     List::new(times.iter().map(|ps| Arrival { at: Time::from_ps(*ps), io }).collect(), Pacing::Open)
 }
 

@@ -55,6 +55,9 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
         if first.queue.get() > 0 {
             note("queue", i64::from(first.queue.get()).into());
         }
+        if first.placement.get() > 0 {
+            note("placement-id", i64::from(first.placement.get()).into());
+        }
     }
     if settings.fairness {
         note("fairness", true.into());
@@ -117,6 +120,9 @@ fn beside(flow: &Flow<'_>) -> Value {
         ("queue".to_owned(), i64::from(flow.queue.get()).into()),
         ("workload".to_owned(), Value::Table(flow.config.clone())),
     ]);
+    if flow.placement.get() > 0 {
+        table.insert("placement-id".into(), i64::from(flow.placement.get()).into());
+    }
     match flow.pacing {
         Some(Pacing::Closed { depth }) => drop(table.insert("depth".into(), i64::from(depth).into())),
         Some(Pacing::Open) => drop(table.insert("open".into(), true.into())),

@@ -1,10 +1,11 @@
 //! A workload of a session.
 
+use base::io::PlacementId;
 use base::units::Sectors;
 use ssd::QueueId;
 use workload::measure::Measured;
 use workload::trace::TraceOptions;
-use workload::{Pacing, Source};
+use workload::{Pacing, PlacementSource, Source};
 
 use super::error::SessionError;
 use crate::catalogue::{ConcurrentJobs, Stage, Workload, WorkloadError, WorkloadFile};
@@ -20,6 +21,8 @@ pub struct Flow<'a> {
     doubts: Vec<String>,
     pub(super) pacing: Option<Pacing>,
     pub(super) queue: QueueId,
+    /// The placement identifier of its writes that have none of their own.
+    pub(super) placement: PlacementId,
     /// What it was opened from; `None` if a caller made its source.
     origin: Option<Origin>,
     /// True if its description asks for a check of all data.
@@ -68,6 +71,19 @@ impl<'a> Part<'a> {
         all
     }
 
+    /// The same requests, whose writes carry this placement identifier unless they have one of their own.
+    fn placed(mut self, placement: PlacementId) -> Self {
+        self.source = Box::new(PlacementSource::new(self.source, placement));
+        if let Some(ConcurrentJobs { others, .. }) = &mut self.beside {
+            let others_placed = std::mem::take(others).into_iter().map(|(name, source)| {
+                let source: Box<dyn Source> = Box::new(PlacementSource::new(source, placement));
+                (name, source)
+            });
+            *others = others_placed.collect();
+        }
+        self
+    }
+
     /// Everything that makes requests.
     pub(super) fn sources(&self) -> impl Iterator<Item = &dyn Source> {
         let others = self.beside.iter().flat_map(|beside| &beside.others).map(|(_, source)| &**source as &dyn Source);
@@ -84,7 +100,8 @@ impl<'a> Flow<'a> {
         let part = |Stage { name, source, measured, beside }| Part { name, source, measured, beside };
         let parts = stages.into_iter().map(part).collect();
         let (pacing, queue, origin) = (None, QueueId::default(), None);
-        Self { name, parts, config, doubts: notes, pacing, queue, origin, verifies }
+        let placement = PlacementId::default();
+        Self { name, parts, config, doubts: notes, pacing, queue, placement, origin, verifies }
     }
 
     /// Opens a workload.
@@ -99,7 +116,7 @@ impl<'a> Flow<'a> {
         self.origin.as_ref()
     }
 
-    /// The same requests once more, with the same name, pacing and queue.
+    /// The same requests once more, with the same name, pacing, queue and placement identifier.
     pub(super) fn again(&self) -> Result<Flow<'static>, SessionError> {
         let Some(origin) = self.origin.clone() else {
             return Err(SessionError::Once { workload: self.name.clone() });
@@ -108,15 +125,15 @@ impl<'a> Flow<'a> {
         let mut again = again?;
         // Who runs it again says how much of it is measured.
         again.parts.iter_mut().for_each(|part| part.measured = Measured::default());
-        Ok(again.named(&self.name).pacing(self.pacing).queue(self.queue))
+        Ok(again.named(&self.name).pacing(self.pacing).queue(self.queue).placement_id(self.placement))
     }
 
     /// What a later round of a life opens it from, without its requests.
     pub(super) fn outline(&self) -> Self {
-        let Self { name, config, doubts, pacing, queue, origin, verifies, .. } = self;
+        let Self { name, config, doubts, pacing, queue, placement, origin, verifies, .. } = self;
         let (name, config, doubts) = (name.clone(), config.clone(), doubts.clone());
-        let (pacing, queue, origin, verifies) = (*pacing, *queue, origin.clone(), *verifies);
-        Self { name, parts: Vec::new(), config, doubts, pacing, queue, origin, verifies }
+        let (pacing, queue, placement, origin, verifies) = (*pacing, *queue, *placement, origin.clone(), *verifies);
+        Self { name, parts: Vec::new(), config, doubts, pacing, queue, placement, origin, verifies }
     }
 
     /// The workload in a later round of a life: a described one draws other requests.
@@ -147,7 +164,8 @@ impl<'a> Flow<'a> {
         let (source, measured, beside) = (Box::new(source), Measured::default(), None);
         let parts = vec![Part { name: name.clone(), source, measured, beside }];
         let (config, doubts) = (toml::Table::new(), Vec::new());
-        Self { name, parts, config, doubts, pacing: None, queue: QueueId::default(), origin: None, verifies: false }
+        let (queue, placement) = (QueueId::default(), PlacementId::default());
+        Self { name, parts, config, doubts, pacing: None, queue, placement, origin: None, verifies: false }
     }
 
     /// Sets the name that results use.
@@ -168,6 +186,16 @@ impl<'a> Flow<'a> {
     #[must_use]
     pub fn queue(mut self, queue: QueueId) -> Self {
         self.queue = queue;
+        self
+    }
+
+    /// Gives this placement identifier to the writes that have none of their own, those of all stages.
+    #[must_use]
+    pub fn placement_id(mut self, placement: PlacementId) -> Self {
+        self.placement = placement;
+        if placement != PlacementId::default() {
+            self.parts = self.parts.into_iter().map(|part| part.placed(placement)).collect();
+        }
         self
     }
 

@@ -1,5 +1,6 @@
 //! The workloads of a study's point.
 
+use base::io::PlacementId;
 use ssd::QueueId;
 
 use super::Session;
@@ -21,11 +22,13 @@ impl Session<'_> {
             first = first.named(name);
         }
         first = first.pacing(pacing(run.depth, run.open)).queue(QueueId::new(run.queue));
+        first = first.placement_id(PlacementId::new(run.placement_id));
         self = self.flow(first);
         for Beside { name, workload } in &point.beside {
             let spec = &run.flows[name];
             let flow = self.open(workload, &spec.trace_options(run).expect("it was checked"))?;
-            self = self.flow(flow.named(name).pacing(spec.pacing()).queue(QueueId::new(spec.queue)));
+            let flow = flow.named(name).pacing(spec.pacing()).queue(QueueId::new(spec.queue));
+            self = self.flow(flow.placement_id(PlacementId::new(spec.placement_id)));
         }
         Ok(self)
     }

@@ -40,7 +40,7 @@ fn verify(drive: &mut Ssd<Stamp>) -> Result<u64, crate::oracle::Mismatch> {
     let mut oracle = Oracle::blank(Sectors::new(1));
     Payload::<Stamp>::begin(&mut oracle, drive.history());
     for start in (0..drive.capacity().get()).step_by(4) {
-        let io = base::io::Io { kind: base::io::IoKind::Read, start: Lba::new(start), sectors: Sectors::new(4) };
+        let io = base::io::Io::new(base::io::IoKind::Read, Lba::new(start), Sectors::new(4));
         drive.submit(drive.now(), Request { tag: start, queue: QueueId::default(), io, data: Vec::new() });
         let mut completions: Vec<Completion<Stamp>> = Vec::new();
         drive.drain(&mut completions);

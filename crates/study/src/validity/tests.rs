@@ -13,7 +13,7 @@ use crate::run::{Flow, Runner};
 
 /// Reads with these gaps, in times of service.
 fn list(gaps: impl IntoIterator<Item = f64>) -> List {
-    let io = Io { kind: IoKind::Read, start: Lba::new(0), sectors: Sectors::new(8) };
+    let io = Io::new(IoKind::Read, Lba::new(0), Sectors::new(8));
     let at = |now: &mut f64, gap: f64| {
         *now += gap;
         Some(Arrival { at: Time::from_ps((*now * 1e9) as u64), io })

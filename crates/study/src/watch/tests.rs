@@ -118,7 +118,7 @@ fn alone(timeline: &Timeline, name: &str) {
 #[test]
 fn a_lone_read_is_array_time_and_transfer_time() {
     let resolved = small(", controllers = \"none\"");
-    let read = |unit: u64| Io { kind: IoKind::Read, start: Lba::new(unit * 4), sectors: Sectors::new(4) };
+    let read = |unit: u64| Io::new(IoKind::Read, Lba::new(unit * 4), Sectors::new(4));
     let (_, drive) = run(&resolved, &[read(0)], 1, Watch::default().journeys(None), &mut Vec::new());
     let alone = watch_of(&drive).finished()[0];
     let timing = &resolved.backend.timing;
@@ -142,7 +142,7 @@ fn a_lone_read_is_array_time_and_transfer_time() {
 fn decoding_is_a_part_of_its_own_with_the_wait_for_a_decoder() {
     let rate = "controllers = \"none\", ecc = { decode = { rate = \"2048MB/s\", latency = \"7us\" } }";
     let (slow, fast) = (rate.replace("2048", "20.48"), rate);
-    let read = |unit: u64| Io { kind: IoKind::Read, start: Lba::new(unit * 4), sectors: Sectors::new(4) };
+    let read = |unit: u64| Io::new(IoKind::Read, Lba::new(unit * 4), Sectors::new(4));
     for (rate, codeword) in [(fast, 1.0), (&*slow, 100.0)] {
         let resolved = small(&format!(", {rate}"));
         let reads = [read(0), read(1)];
@@ -176,7 +176,7 @@ fn retries_are_a_part_of_their_own_and_wait_like_other_reads() {
     );
     let resolved = toml::from_str::<Spec>(&text).unwrap_or_else(|error| panic!("{error}: {text}")).resolve();
     let resolved = resolved.unwrap_or_else(|faults| panic!("{faults:?}"));
-    let read = |unit: u64| Io { kind: IoKind::Read, start: Lba::new(unit * 4), sectors: Sectors::new(4) };
+    let read = |unit: u64| Io::new(IoKind::Read, Lba::new(unit * 4), Sectors::new(4));
     let timing = &resolved.backend.timing;
     let (array, transfer) = (timing.read[0].as_us_f64(), timing.transfer[1].as_us_f64());
     let (_, drive) = run(&resolved, &[read(0)], 1, Watch::default().journeys(Some(0)), &mut Vec::new());
@@ -198,7 +198,7 @@ fn retries_are_a_part_of_their_own_and_wait_like_other_reads() {
 fn a_suspended_program_is_cut_and_its_request_waits_for_the_read() {
     let rules = "suspend = { program-time = \"5us\", program-resume = \"2us\" }";
     let resolved = small(&format!(", controllers = \"none\", {rules}"));
-    let io = |kind, unit: u64| Io { kind, start: Lba::new(unit * 4), sectors: Sectors::new(4) };
+    let io = |kind, unit: u64| Io::new(kind, Lba::new(unit * 4), Sectors::new(4));
     let window = Window { from: Span::ZERO, until: Span::from_secs(1) };
     let watch = Watch::default().journeys(Some(0)).timeline(Timeline::new(window));
     let ios = [io(IoKind::Write, 0), io(IoKind::Read, 1)];
@@ -229,7 +229,7 @@ fn a_suspended_program_is_cut_and_its_request_waits_for_the_read() {
 #[test]
 fn a_partial_write_reads_the_rest_of_its_page_first() {
     let resolved = small("");
-    let write = Io { kind: IoKind::Write, start: Lba::new(1), sectors: Sectors::new(1) };
+    let write = Io::new(IoKind::Write, Lba::new(1), Sectors::new(1));
     let (_, drive) = run(&resolved, &[write], 1, Watch::default().journeys(Some(0)), &mut Vec::new());
     let legs: Vec<_> = watch_of(&drive).legs().iter().map(|leg| leg.part.name()).collect();
     assert_eq!(legs, ["array", "transfer", "transfer", "array"], "read, data out, data in, program");
@@ -240,7 +240,7 @@ fn the_queue_of_an_overloaded_drive_is_what_the_requests_ahead_wait_for() {
     let text = "name = \"q\"\nflash = { part = \"dirik-2009\", channels = 1, chips = 1, blocks = 40, pages = 16 }\n\
          host = { link = \"none\", queue-depth = 1 }\nftl = { over-provisioning = \"40%\" }\n";
     let resolved = toml::from_str::<Spec>(text).expect("TOML").resolve().expect("valid");
-    let write = |unit: u64| Io { kind: IoKind::Write, start: Lba::new(unit * 4), sectors: Sectors::new(4) };
+    let write = |unit: u64| Io::new(IoKind::Write, Lba::new(unit * 4), Sectors::new(4));
     let ios: Vec<Io> = (0..800).map(|i| write(i * 7 % 40)).collect();
     let (_, drive) = run(&resolved, &ios, 16, Watch::default().journeys(None), &mut Vec::new());
     // Each write waits for fifteen others, of which some wait for garbage collection.
@@ -330,8 +330,7 @@ fn serial_lists_are_observed_on_both_arrays() {
          ftl = { kind = \"chang\", over-provisioning = \"40%\", chang = { throttle = false } }\n";
     let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let resolved = spec.resolve().expect("valid");
-    let write =
-        |first: u64, sectors: u64| Io { kind: IoKind::Write, start: Lba::new(first), sectors: Sectors::new(sectors) };
+    let write = |first: u64, sectors: u64| Io::new(IoKind::Write, Lba::new(first), Sectors::new(sectors));
     let window = Window { from: Span::ZERO, until: Span::from_secs(1) };
     let watch = Watch::default().journeys(None).timeline(Timeline::new(window));
     let (_, drive) = run(&resolved, &[write(0, 32), write(64, 8)], 2, watch, &mut Vec::new());

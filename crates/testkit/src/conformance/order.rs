@@ -20,7 +20,7 @@ pub(super) fn order(trial: &Trial<'_>) -> Work {
     let unit = ssd.discard_granularity();
     let writes = WRITES.min(u64::from(trial.resolved.units));
     for tag in 0..writes {
-        let io = Io { kind: IoKind::Write, start: Lba::new(tag * unit.get()), sectors: unit };
+        let io = Io::new(IoKind::Write, Lba::new(tag * unit.get()), unit);
         let data = vec![Stamp(tag + 1); unit.get() as usize];
         ssd.submit(ssd.now(), Request { tag, queue: QueueId::default(), io, data });
     }

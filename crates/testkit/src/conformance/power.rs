@@ -69,7 +69,7 @@ pub(super) fn cuts_after_flushes(trial: &Trial<'_>) -> Work {
         for _ in 0..1 + rng.below(2) {
             for _ in 0..1 + rng.below(LIFE) {
                 let start = Lba::new(rng.below(LIFE) * unit.get());
-                host.submit(Io { kind: IoKind::Write, start, sectors: unit });
+                host.submit(Io::new(IoKind::Write, start, unit));
                 host.steps(rng.below(4));
             }
             let before = flushes(&host);
@@ -96,7 +96,7 @@ pub(super) fn cuts_among_discards(trial: &Trial<'_>) -> Work {
         for _ in 0..1 + rng.below(2 * LIFE) {
             let kind = if rng.chance(0.5) { IoKind::Write } else { IoKind::Discard };
             let start = Lba::new(rng.below(2 * LIFE) * unit.get());
-            host.submit(Io { kind, start, sectors: Sectors::new(unit.get() * (1 + rng.below(2))) });
+            host.submit(Io::new(kind, start, Sectors::new(unit.get() * (1 + rng.below(2)))));
             host.steps(rng.below(6));
         }
         // A record may be newer than a write that ends after it; half of the cuts come when all have ended.

@@ -71,7 +71,7 @@ pub(super) fn wear(trial: &Trial<'_>) -> Work {
         }
         for _ in 0..BURST {
             let start = Lba::new(rng.below(hot));
-            host.submit(Io { kind: IoKind::Write, start, sectors: Sectors::new(1) });
+            host.submit(Io::new(IoKind::Write, start, Sectors::new(1)));
         }
         // A buffer of superblocks would absorb all writes to the only one in use.
         if hydra.is_some() {

@@ -256,7 +256,7 @@ pub fn fixtures() -> Vec<Fixture> {
     }
     let more = super::collection::devices(PART).into_iter().chain(super::slc_cache::devices(PART));
     let more = more.chain(super::errors::devices(PART)).chain(super::power::devices(PART));
-    let more = more.chain(super::stripes::devices(PART));
+    let more = more.chain(super::stripes::devices(PART)).chain(super::placement::devices(PART));
     fixtures.extend(more.map(|(name, part, flash, ftl)| fixture(name, &part, flash, ftl)));
     fixtures.extend(merging());
     super::own::register_fewest().expect("a name of one version");
@@ -526,7 +526,7 @@ impl Player {
     fn io(&self, kind: IoKind, start: u64, sectors: u64) -> Io {
         let sectors = sectors.min(self.capacity());
         let start = start % (self.capacity() - sectors + 1);
-        Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) }
+        Io::new(kind, Lba::new(start), Sectors::new(sectors))
     }
 
     fn bursts(&mut self) {

@@ -22,7 +22,7 @@ fn shape(mbps: u64, cache: bool) -> Shape {
 }
 
 fn io(kind: IoKind, page: u64, pages: u64) -> Io {
-    Io { kind, start: Lba::new(page * 4), sectors: Sectors::new(pages * 4) }
+    Io::new(kind, Lba::new(page * 4), Sectors::new(pages * 4))
 }
 
 fn latencies(shape: &Shape, requests: &[Io], pace: Pace<'_>) -> Vec<Span> {

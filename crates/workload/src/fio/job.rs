@@ -12,7 +12,7 @@ use super::sizes::{Sizes, smallest};
 use super::stages::note;
 use super::value::{boolean, whole};
 use crate::fault::Faults;
-use crate::generate::{Amount, RegionSpec, SizeRange, SizeSpec, StreamSpec};
+use crate::generate::{Amount, PlacementIds, RegionSpec, SizeRange, SizeSpec, StreamSpec};
 
 /// When a job begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -62,6 +62,7 @@ struct ClonePlan {
     files: Files,
     requests: Option<u64>,
     total: Option<Amount>,
+    placement: Option<PlacementIds>,
 }
 
 impl Reader<'_> {
@@ -86,7 +87,8 @@ impl Reader<'_> {
         let region = self.region(files, block)?;
         let total = if self.is_time_based(&pace) { None } else { self.total(loops, files) };
         let (aligns, percentages) = (self.aligns(), self.percentages());
-        let plan = ClonePlan { mode, sizes, aligns, percentages, files, requests, total };
+        let placement = self.placement(mode.shares[1] > 0.0);
+        let plan = ClonePlan { mode, sizes, aligns, percentages, files, requests, total, placement };
         let streams = self.streams(&plan, &kinds, region)?;
         let clones =
             self.value("numjobs", "a number between 1 and 4096", |t| whole(t).filter(|n| (1..=4096).contains(n)), 1);
@@ -117,7 +119,7 @@ impl Reader<'_> {
 
     /// A stream of these kinds of requests.
     fn stream(&mut self, plan: &ClonePlan, kinds: &[usize], region: RegionSpec) -> Option<StreamSpec> {
-        let ClonePlan { mode, sizes, aligns, percentages, files, requests, total } = plan;
+        let ClonePlan { mode, sizes, aligns, percentages, files, requests, total, placement } = plan;
         let min = kinds.iter().map(|kind| smallest(&sizes[*kind])).min().expect("a stream does something");
         let is_one_size =
             kinds.iter().all(|kind| sizes[*kind] == [SizeSpec { size: SizeRange::exactly(min), share: None }]);
@@ -150,6 +152,7 @@ impl Reader<'_> {
             sequential,
             flush: self.flush(share(1) > 0.0, ends_itself),
             discard_first: mode.trim_first,
+            placement: placement.clone().filter(|_| share(1) > 0.0),
         })
     }
 

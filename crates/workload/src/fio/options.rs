@@ -68,6 +68,14 @@ const HONOURED: &[(&str, &str)] = &[
     ("wait_for", "the job begins when the named one has ended, if no other job runs beside that"),
     ("flow", "the job's share of the requests of all jobs with its `flow_id`"),
     ("flow_id", "the jobs that share requests by `flow`"),
+    ("fdp", "`1`: writes carry placement identifiers"),
+    ("dataplacement|data_placement", "`fdp` or `streams`: writes carry placement identifiers"),
+    ("plids|fdp_pli", "the placement identifiers of the job's writes"),
+    ("plid_select|fdp_pli_select", "`roundrobin` only: the writes take the identifiers in turn"),
+    (
+        "write_hint",
+        "the placement identifier of the job's writes: `none` is 0, `short` 1 and so on to `extreme`, which is 4",
+    ),
     ("verify", "Flashloom checks all data itself, as with `--verify`; fio's own verifying reads are not made"),
 ];
 
@@ -78,7 +86,8 @@ const SEED: &str = "the seed of the run decides all randomness, and every run ca
 const REPORT: &str = "the study, not the workload, defines reports";
 const CACHE: &str = "requests go straight to the device: there is no page cache";
 const ENGINE: &str = "it says how an engine of fio reaches its device; the requests are the same";
-const HINT: &str = "requests have no priorities and no hints here; they are the same otherwise";
+const HINT: &str =
+    "requests have no priorities here, and no hints but placement identifiers; they are the same otherwise";
 const VERIFY: &str = "Flashloom's own check takes the place of fio's, and needs no settings";
 const QUEUE: &str = "the queue is refilled as soon as a request completes";
 const OVERLAP: &str = "the device completes overlapping requests in the order of their submission anyway";
@@ -93,6 +102,7 @@ const ONLY_STEADY: &str = "it counts with `steadystate` only";
 const ONLY_REPLAY: &str = "it counts with `read_iolog` only";
 const ONLY_TRIM: &str = "it counts with `trim_percentage` only";
 const ONLY_SPRANDOM: &str = "it counts with `sprandom` only";
+const ONLY_SCHEME: &str = "it counts with plid_select=scheme only";
 const ONLY_SEQUENCE: &str = "it counts with random_distribution=sequence only";
 
 /// Options that do not change which requests are made, by reason.
@@ -249,12 +259,6 @@ const NOTED: &[(&str, &[&str])] = &[
             "cmdprio_hint",
             "cmdprio",
             "cmdprio_bssplit",
-            "write_hint",
-            "fdp",
-            "dataplacement|data_placement",
-            "plid_select|fdp_pli_select",
-            "plids|fdp_pli",
-            "dp_scheme",
             "stream_id",
         ],
     ),
@@ -322,6 +326,7 @@ const NOTED: &[(&str, &[&str])] = &[
     ),
     (ONLY_TRIM, &["trim_backlog", "trim_backlog_batch"]),
     (ONLY_SPRANDOM, &["spr_num_regions", "spr_op", "spr_cs"]),
+    (ONLY_SCHEME, &["dp_scheme"]),
     (ONLY_SEQUENCE, &["random_sequence_stride"]),
 ];
 

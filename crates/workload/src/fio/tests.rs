@@ -214,6 +214,35 @@ fn notes_name_each_meaningless_option_once() {
 }
 
 #[test]
+fn placement_identifiers_come_from_fdp_streams_and_hints() {
+    let ids = |options: &str| stream(options).placement.map(|ids| ids.as_slice().to_vec());
+    assert_eq!(ids("rw=write fdp=1 fdp_pli=2"), Some(vec![2]));
+    assert_eq!(ids("rw=randrw dataplacement=fdp plids=0,2-4 plid_select=roundrobin"), Some(vec![0, 2, 3, 4]));
+    assert_eq!(ids("rw=write dataplacement=streams fdp_pli=65535"), Some(vec![65_535]));
+    for (hint, id) in [("none", None), ("short", Some(1)), ("medium", Some(2)), ("long", Some(3)), ("extreme", Some(4))]
+    {
+        assert_eq!(ids(&format!("rw=write write_hint={hint}")), id.map(|id| vec![id]), "{hint}");
+    }
+    // Without a directive the list has no effect, and neither has a directive in a job that writes nothing.
+    for options in
+        ["rw=write\nplids=1", "rw=write\nfdp=0\nplids=1", "rw=read\nfdp=1\nplids=1", "rw=read\nwrite_hint=long"]
+    {
+        let file = good(&format!("[job]\n{options}"));
+        assert!(file.specs().all(|spec| spec.streams[0].placement.is_none()), "{options}");
+        let notes = file.notes.iter().filter(|note| note.reason.starts_with("has no effect here")).count();
+        assert_eq!(notes, 1, "{options}: {:?}", file.notes);
+    }
+    // Writes take the identifiers in turn, reads carry none, and each job has its own.
+    let drawn = run(&one("rw=rw size=1m fdp=1 plids=7,9"));
+    assert!(drawn.iter().all(|a| a.io.kind == IoKind::Write || a.io.placement.get() == 0));
+    let turns: Vec<_> = drawn.iter().filter(|a| a.io.kind == IoKind::Write).map(|a| a.io.placement.get()).collect();
+    assert!(turns.iter().enumerate().all(|(n, id)| *id == [7, 9][n % 2]), "{turns:?}");
+    let specs = specs("[global]\nrw=write\nfdp=1\n[a]\nplids=1\n[b]\nplids=2\n");
+    let both: Vec<_> = specs[0].streams.iter().map(|s| s.placement.as_ref().unwrap().as_slice()).collect();
+    assert_eq!(both, [[1], [2]]);
+}
+
+#[test]
 fn every_bad_file_has_one_clear_message_with_its_line() {
     for (text, path, word) in [
         ("", "line 1", "no job"),
@@ -264,6 +293,14 @@ fn every_bad_file_has_one_clear_message_with_its_line() {
         ("[a]\nflow=1\nruntime=1\n[b]\nflow=2", "line 4, [b] runtime", "by their weights"),
         ("[a]\nrate_process=bursty", "line 2, [a] rate_process", "poisson"),
         ("[a]\noffset=1%\noffset_increment=1m\nnumjobs=2", "line 3, [a] offset_increment", "alike"),
+        ("[a]\nrw=write\nfdp=1", "line 3, [a] fdp", "plids=0-7"),
+        ("[a]\nrw=write\nfdp=1\nplids=x", "line 4, [a] plids", "1,3-5"),
+        ("[a]\nrw=write\nfdp=1\nfdp_pli=3-1", "line 4, [a] fdp_pli", "1,3-5"),
+        ("[a]\nrw=write\nfdp=1\nplids=65536", "line 4, [a] plids", "1,3-5"),
+        ("[a]\nrw=write\nfdp=1\nplids=1\nplid_select=random", "line 5, [a] plid_select", "write roundrobin"),
+        ("[a]\nrw=write\ndataplacement=zones\nplids=1", "line 3, [a] dataplacement", "none, fdp or streams"),
+        ("[a]\nrw=write\nwrite_hint=long\nfdp=1\nplids=1", "line 3, [a] write_hint", "delete fdp"),
+        ("[a]\nrw=write\nwrite_hint=eternal", "line 3, [a] write_hint", "extreme"),
         ("[a]\nkb_base=1001", "line 2, [a] kb_base", "1000 or 1024"),
     ] {
         let faults = parse("t", text).map(|file| panic!("{text}: {file:?}")).unwrap_err();

@@ -165,8 +165,8 @@ impl Addresses {
 
 impl Addresses {
     /// The next requests of those that are alike: one for each of `into`.
-    pub(super) fn draw_each(&mut self, Alike { kind, sectors }: Alike, into: &mut [Io]) {
-        let request = |start| Io { kind: KINDS[kind], start, sectors };
+    pub(super) fn draw_each(&mut self, Alike { kind, sectors, placement }: Alike, into: &mut [Io]) {
+        let request = |start| Io { placement, ..Io::new(KINDS[kind], start, sectors) };
         match self.pattern {
             // The commonest pattern, asked for once and not for each request.
             Pattern::Uniform => {

@@ -8,6 +8,7 @@ use super::address::{Addresses, Pattern, Units, Zone};
 use super::arrivals::{Arrivals, Process, mean_burst};
 use super::generator::{Ahead, Generator};
 use super::permute::Permutation;
+use super::placement::PlacementTurns;
 use super::quantity::Amount;
 use super::sizes::{Bar, Sizes};
 use super::spec::{
@@ -248,6 +249,7 @@ impl Scope<'_> {
             runs: Runs::new(self.runs(spec), self.rng("runs")),
             flushes: self.flushes(spec.flush),
             discard_first: spec.discard_first,
+            placements: PlacementTurns::new(spec.placement.as_ref()),
             left,
         };
         (self.faults.len() == faults).then_some(stream)
@@ -389,6 +391,14 @@ impl Scope<'_> {
         if writes <= 0.0 && (spec.flush.is_some() || spec.discard_first) {
             let key = if spec.flush.is_some() { "flush" } else { "discard_first" };
             self.add(key, "the stream has no writes", "delete it, or lower `reads` and `discards`");
+        }
+        if let Some(ids) = &spec.placement {
+            if writes <= 0.0 {
+                let message = "the stream has no writes, and other requests carry no identifier";
+                self.add("placement-id", message, "delete it, or lower `reads` and `discards`");
+            } else if ids.as_slice().is_empty() {
+                self.add("placement-id", "the list is empty", "write an identifier such as 1, or delete the key");
+            }
         }
     }
 

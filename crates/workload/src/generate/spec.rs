@@ -4,6 +4,7 @@ use base::units::{Bytes, Ratio, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::placement::PlacementIds;
 use super::quantity::{Amount, RequestRate, SizeRange};
 use crate::measure::{self, Measured};
 use base::fault::Fault;
@@ -163,6 +164,11 @@ pub struct StreamSpec {
     /// the stream's limits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub discard_first: bool,
+    /// The placement identifier of the stream's writes, by which the host tells the drive which data belong together
+    /// (`ftl.streams.host = { policy = "placement-id" }`). With a list, the writes take its identifiers in turn. Default: no
+    /// identifier, which is 0.
+    #[serde(default, rename = "placement-id", skip_serializing_if = "Option::is_none")]
+    pub placement: Option<PlacementIds>,
 }
 
 impl StreamSpec {

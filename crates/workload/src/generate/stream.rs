@@ -1,10 +1,11 @@
 //! One stream of requests: its kinds, sizes, addresses, runs and flushes.
 
 use base::engine::Rng;
-use base::io::{Io, IoKind};
+use base::io::{Io, IoKind, PlacementId};
 use base::units::{Lba, Sectors};
 
 use super::address::Addresses;
+use super::placement::PlacementTurns;
 use super::sizes::Sizes;
 
 /// Reads, writes and discards, in the order of the arrays below.
@@ -159,6 +160,7 @@ pub(super) struct Alike {
     /// An index of [`KINDS`].
     pub(super) kind: usize,
     pub(super) sectors: Sectors,
+    pub(super) placement: PlacementId,
 }
 
 /// The requests that arrive together with another, in this order.
@@ -174,6 +176,7 @@ pub(super) struct Stream {
     pub(super) runs: Runs,
     pub(super) flushes: Flushes,
     pub(super) discard_first: bool,
+    pub(super) placements: PlacementTurns,
     pub(super) left: Left,
 }
 
@@ -189,16 +192,18 @@ impl Stream {
             _ => self.run(kind, sectors),
         };
         self.left.take(sectors);
-        let io = Io { kind: KINDS[kind], start, sectors: Sectors::new(sectors) };
+        let io = Io::new(KINDS[kind], start, Sectors::new(sectors));
         let is_last = matches!(self.flushes, Flushes::End) && self.left.is_over();
         if io.kind != IoKind::Write {
             others[0] = is_last.then_some(Io::FLUSH);
             return io;
         }
+        let discard = Io { kind: IoKind::Discard, ..io };
+        let io = Io { placement: self.placements.draw(), ..io };
         let flush = (is_last || self.flushes.after_write()).then_some(Io::FLUSH);
         if self.discard_first {
             *others = [Some(io), flush];
-            return Io { kind: IoKind::Discard, ..io };
+            return discard;
         }
         others[0] = flush;
         io
@@ -220,7 +225,11 @@ impl Stream {
     /// What all requests have in common, if they differ in their addresses only and none arrives together with another.
     pub(super) fn alike(&self) -> Option<Alike> {
         let kind = self.kinds.only.filter(|_| matches!(self.runs.rule, Continue::Never))?;
-        Some(Alike { kind, sectors: Sectors::new(self.only_size()?) })
+        let placement = match KINDS[kind] {
+            IoKind::Write => self.placements.only()?,
+            _ => PlacementId::default(),
+        };
+        Some(Alike { kind, sectors: Sectors::new(self.only_size()?), placement })
     }
 
     /// The size of all requests, if there is only one size and no request arrives together with another.

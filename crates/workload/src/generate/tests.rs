@@ -1,7 +1,7 @@
 //! Tests of the generators: every built-in workload, every fault, every request inside its region.
 
 use base::fault::Fault;
-use base::io::{Io, IoKind};
+use base::io::{Io, IoKind, PlacementId};
 use base::units::{Sectors, Time};
 use proptest::prelude::*;
 
@@ -167,6 +167,37 @@ fn flushes_follow_writes_and_discards_precede_them() {
     assert_eq!(kinds, "dwdwfdwdwf");
     assert_eq!((all[0].io.start, all[0].io.sectors), (all[1].io.start, all[1].io.sectors));
     assert_eq!(all[4].io, Io::FLUSH);
+}
+
+#[test]
+fn only_the_writes_of_a_stream_carry_its_placement_identifiers() {
+    let ids = |lines: &str| {
+        let lines = format!("sizes = [{{ size = \"4KiB\" }}]\naddress = {{ pattern = \"uniform\" }}\n{lines}");
+        let mut drawn = take(&mut generator(&stream(&lines), 7), 1000);
+        assert!(drawn.iter().all(|a| a.io.kind == IoKind::Write || a.io.placement == PlacementId::default()));
+        drawn.retain(|arrival| arrival.io.kind == IoKind::Write);
+        drawn.into_iter().map(|arrival| arrival.io.placement.get()).collect::<Vec<_>>()
+    };
+    // Drawn one by one, because kinds differ or a discard comes first, and together.
+    for lines in ["reads = \"30%\"\ndiscards = \"30%\"", "reads = \"0%\"\ndiscard_first = true", "reads = \"0%\""] {
+        let all = ids(&format!("{lines}\nplacement-id = 65535"));
+        assert!(all.len() > 300 && all.iter().all(|id| *id == 65_535), "{lines}");
+        assert!(ids(lines).iter().all(|id| *id == 0), "{lines}");
+        let round_robin = ids(&format!("{lines}\nplacement-id = [3, 0, 3, 1]"));
+        assert_eq!(round_robin[..6], [3, 0, 3, 1, 3, 0], "{lines}");
+    }
+}
+
+#[test]
+fn requests_drawn_ahead_carry_their_placement_identifiers() {
+    for (given, wanted) in [("9", [9, 9, 9]), ("[1, 2]", [1, 2, 1])] {
+        let lines = format!(
+            "reads = \"0%\"\nsizes = [{{ size = \"4KiB\" }}]\naddress = {{ pattern = \"uniform\" }}\nplacement-id = {given}"
+        );
+        let mut generator = generator(&stream(&lines), 7);
+        let ahead: Vec<_> = generator.ahead()[..3].iter().map(|io| io.placement.get()).collect();
+        assert_eq!(ahead, wanted);
+    }
 }
 
 #[test]
@@ -372,6 +403,10 @@ fn every_bad_input_has_one_clear_message() {
         (line("sequential = { runs = [3, 2] }"), "stream[0].sequential.runs", "shortest, longest"),
         (line("flush = { every = 1 }"), "stream[0].flush", "has no writes"),
         (line("discard_first = true"), "stream[0].discard_first", "has no writes"),
+        (line("placement-id = 1"), "stream[0].placement-id", "has no writes"),
+        (with("\"100%\"", "\"50%\"\nplacement-id = []"), "stream[0].placement-id", "is empty"),
+        (line("placement-id = 65_536"), "stream[0].placement-id (line 8)", "65536"),
+        (line("placement-id = [-1]"), "stream[0].placement-id[0] (line 8)", "-1"),
         (with("\"uniform\"", "\"zipf\", theta = 0.0"), "stream[0].address.theta", "above zero"),
         (with("\"uniform\"", "\"pareto\", power = 1.0"), "stream[0].address.power", "between 0 and 1"),
         (with("\"uniform\"", "\"sequential\", streams = 0"), "stream[0].address.streams", "at least 1"),

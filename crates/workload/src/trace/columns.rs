@@ -61,8 +61,8 @@ impl Delimiter {
 /// The columns of a CSV: `time=COLUMN:UNIT,op=COLUMN,offset=COLUMN:UNIT,size=COLUMN:UNIT`, and optional keys.
 ///
 /// A column is a name in the header line, or a number counted from 1. Units of time are s, ms, us, 100ns, ns and ps;
-/// those of offset and size are B, 512B, 4KiB and other powers of two. Optional keys: `volume=COLUMN`; `read=` and
-/// `write=`, the words for a read and a write (several with `/` between them: `read=28/88`); `delimiter=` comma,
+/// those of offset and size are B, 512B, 4KiB and other powers of two. Optional keys: `volume=COLUMN`;
+/// `placement=COLUMN`, the placement identifiers of writes; `read=` and `write=`, the words for a read and a write (several with `/` between them: `read=28/88`); `delimiter=` comma,
 /// semicolon, tab, bar, colon or blanks; `decimal=comma` for decimal commas; `header=yes` or `no`, by default `yes` if
 /// a column has a name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -73,6 +73,7 @@ pub struct Columns {
     pub(crate) offset: Place,
     pub(crate) size: Place,
     pub(crate) volume: Option<Place>,
+    pub(crate) placement: Option<Place>,
     pub(crate) units: Units,
     pub(crate) delimiter: Delimiter,
     pub(crate) decimal_comma: bool,
@@ -116,18 +117,23 @@ impl FromStr for Columns {
             let Some((key, value)) = part.split_once('=').map(|(key, value)| (key.trim(), value.trim())) else {
                 return Err(refuse(format!("`{part}` does not describe a column of a CSV"), shape()));
             };
-            const KEYS: [&str; 10] =
-                ["time", "op", "offset", "size", "volume", "read", "write", "delimiter", "decimal", "header"];
+            const KEYS: [&str; 11] = [
+                "time",
+                "op",
+                "offset",
+                "size",
+                "volume",
+                "placement",
+                "read",
+                "write",
+                "delimiter",
+                "decimal",
+                "header",
+            ];
             if !KEYS.contains(&key) {
                 return Err(refuse(
                     format!("`{key}` is not a key of --columns"),
-                    format!(
-                        "choose among {}",
-                        KEYS.join(
-                            ", \
-                                                                                                                  "
-                        )
-                    ),
+                    format!("choose among {}", KEYS.join(", ")),
                 ));
             }
             if value.is_empty() {
@@ -156,6 +162,7 @@ impl FromStr for Columns {
         let (size, size_unit) = with_unit("size", "B")?;
         let op = place(need("op")?)?;
         let volume = get("volume").map(place).transpose()?;
+        let placement = get("placement").map(place).transpose()?;
         let units = Units::new(
             time_unit.parse::<TimeUnit>()?,
             address_unit.parse::<SizeUnit>()?,
@@ -180,8 +187,8 @@ impl FromStr for Columns {
         if decimal_comma && delimiter == Delimiter::Comma {
             return Err(refuse("commas cannot separate both columns and decimals", "give delimiter=semicolon"));
         }
-        let named =
-            [&time, &op, &offset, &size].into_iter().chain(&volume).any(|place| matches!(place, Place::Named(_)));
+        let places = [&time, &op, &offset, &size].into_iter().chain(&volume).chain(&placement);
+        let named = places.into_iter().any(|place| matches!(place, Place::Named(_)));
         let header = choice("header", "yes", "no", named)?;
         if named && !header {
             return Err(refuse(
@@ -195,7 +202,21 @@ impl FromStr for Columns {
             return Err(refuse(format!("`{both}` cannot mean both a read and a write"), "give it once"));
         }
         let text = text.to_owned();
-        Ok(Self { text, time, op, offset, size, volume, units, delimiter, decimal_comma, header, reads, writes })
+        Ok(Self {
+            text,
+            time,
+            op,
+            offset,
+            size,
+            volume,
+            placement,
+            units,
+            delimiter,
+            decimal_comma,
+            header,
+            reads,
+            writes,
+        })
     }
 }
 
@@ -211,10 +232,11 @@ mod tests {
         assert_eq!(columns.units, Units::new(TimeUnit::Microsecond, SizeUnit::SECTOR, SizeUnit::BYTE));
         assert!(columns.header && !columns.decimal_comma && columns.delimiter == Delimiter::Comma);
         let columns: Columns =
-            "time=5:us,op=2,offset=3:B,size=4:B,volume=1,read=R/28,write=0,delimiter=semicolon,decimal=comma"
+            "time=5:us,op=2,offset=3:B,size=4:B,volume=1,placement=6,read=R/28,write=0,delimiter=semicolon,decimal=comma"
                 .parse()
                 .unwrap();
         assert_eq!((columns.time, columns.volume), (Place::Numbered(4), Some(Place::Numbered(0))));
+        assert_eq!(columns.placement, Some(Place::Numbered(5)));
         assert!(!columns.header && columns.decimal_comma);
         assert_eq!((columns.reads, columns.writes), (vec!["R".to_owned(), "28".to_owned()], vec!["0".to_owned()]));
         assert!(Columns::default().header);

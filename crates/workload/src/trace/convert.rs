@@ -118,7 +118,8 @@ fn write_group(group: &mut Group<'_, '_>, rows: &[Timed], names: &[ByteArray]) -
     texts(group, rows.iter().map(|row| kinds[row.io.kind as usize].clone()).collect())?;
     numbers(group, rows.iter().map(|row| row.io.start.get()).collect())?;
     numbers(group, rows.iter().map(|row| row.io.sectors.get()).collect())?;
-    texts(group, rows.iter().map(|row| names[row.volume as usize].clone()).collect())
+    texts(group, rows.iter().map(|row| names[row.volume as usize].clone()).collect())?;
+    numbers(group, rows.iter().map(|row| row.io.placement.get().into()).collect())
 }
 
 pub(super) fn numbers<W: Write + Send>(
@@ -144,7 +145,7 @@ pub(super) fn texts<W: Write + Send>(
 #[cfg(test)]
 mod tests {
     use super::super::testing::file;
-    use super::super::{Format, VolumeRule, info, open};
+    use super::super::{ExtentRule, Format, VolumeRule, info, open};
     use super::*;
     use crate::{Arrival, Pacing, Source};
     use proptest::prelude::*;
@@ -214,6 +215,22 @@ mod tests {
         let options = TraceOptions::default();
         assert_eq!(open(&to, &options).unwrap().pacing(), Pacing::Closed { depth: 1 });
         assert_eq!(all(from.path(), &options), all(&to, &options));
+    }
+
+    #[test]
+    fn conversion_keeps_placement_identifiers() {
+        let from = file(b"1,w,8,1,3\n2,r,8,1,3\n3,w,9,1,\n4,w,9,1,65535\n");
+        let dir = tempfile::tempdir().unwrap();
+        let to = dir.path().join("t.parquet");
+        let columns = "time=1:us,op=2,offset=3:512B,size=4:512B,placement=5".parse().ok();
+        let options = TraceOptions { columns, ..TraceOptions::default() };
+        converted(from.path(), &to, &options).unwrap();
+        let ids = |all: Vec<Arrival>| all.iter().map(|arrival| arrival.io.placement.get()).collect::<Vec<_>>();
+        assert_eq!(ids(all(from.path(), &options)), [3, 0, 0, 65_535]);
+        assert_eq!(ids(all(&to, &TraceOptions::default())), [3, 0, 0, 65_535]);
+        // Compaction places the chunks of a request anew, and the requests keep their identifiers.
+        let compact = TraceOptions { extent: ExtentRule::Compact, ..TraceOptions::default() };
+        assert_eq!(ids(all(&to, &compact)), [3, 0, 0, 65_535]);
     }
 
     #[test]

@@ -15,12 +15,15 @@ use super::{Format, TraceOptions};
 /// More columns than any table has.
 pub(crate) const MOST: usize = 1_000;
 
+/// The name of the column in messages.
+pub(crate) const PLACEMENT: &str = "placement identifier";
+
 /// A small valid file with the default names of columns.
 pub(super) const SAMPLE: &str = "time,op,offset,size\n1000,w,16,4096\n2500,r,0x40,512\n3000,R,0x10,\"1024\"\n";
 
 pub(crate) struct Csv {
     columns: Columns,
-    /// The numbers of the columns, once known: time, operation, offset, size, and optionally volume.
+    /// The numbers of the columns, once known: time, operation, offset, size, and optionally volume and placement identifier.
     at: Option<At>,
     header: bool,
 }
@@ -32,6 +35,7 @@ struct At {
     offset: usize,
     size: usize,
     volume: Option<usize>,
+    placement: Option<usize>,
 }
 
 /// The fields of a line; a delimiter inside double quotes does not count.
@@ -92,13 +96,14 @@ impl Csv {
                 })
             }
         };
-        let Columns { time, op, offset, size, volume, .. } = &self.columns;
+        let Columns { time, op, offset, size, volume, placement, .. } = &self.columns;
         Ok(At {
             time: find(time, "time")?,
             op: find(op, "operation")?,
             offset: find(offset, "offset")?,
             size: find(size, "size")?,
             volume: volume.as_ref().map(|place| find(place, "volume")).transpose()?,
+            placement: placement.as_ref().map(|place| find(place, PLACEMENT)).transpose()?,
         })
     }
 
@@ -152,6 +157,15 @@ pub(crate) fn number(field: Option<&[u8]>, what: &str) -> Result<u64, Fault> {
         .ok_or_else(|| Fault::new(format!("the {what} is not a number of 64 bits: `{}`", printable(field))))
 }
 
+/// A placement identifier; an empty field is a write without one.
+fn placement_id(field: &[u8]) -> Result<u16, Fault> {
+    if field.is_empty() {
+        return Ok(0);
+    }
+    let id = number(Some(field), PLACEMENT)?;
+    u16::try_from(id).map_err(|_| Fault::new(format!("the {PLACEMENT} is above 65535: `{}`", printable(field))))
+}
+
 impl LineFormat for Csv {
     const LAYOUT: &'static str = "the columns named with --columns";
 
@@ -170,7 +184,7 @@ impl LineFormat for Csv {
             return Ok(Parsed::Skip(Skip::Header));
         }
         let Some(at) = self.at else { return Err(Fault::new("there is no header")) };
-        let [mut time, mut op, mut offset, mut size, mut volume] = [None; 5];
+        let [mut time, mut op, mut offset, mut size, mut volume, mut placement] = [None; 6];
         for (n, field) in self.split(line).take(MOST).enumerate() {
             // Two fields may share a column.
             for (place, slot) in [
@@ -179,20 +193,21 @@ impl LineFormat for Csv {
                 (Some(at.offset), &mut offset),
                 (Some(at.size), &mut size),
                 (at.volume, &mut volume),
+                (at.placement, &mut placement),
             ] {
                 if place == Some(n) {
                     *slot = Some(field);
                 }
             }
         }
-        self.request([time, op, offset, size, volume], context)
+        self.request([time, op, offset, size, volume, placement], context)
     }
 }
 
 impl Csv {
-    /// The request of these fields: time, operation, offset, size, volume.
-    pub(crate) fn request(&self, fields: [Option<&[u8]>; 5], context: &mut Context) -> Result<Parsed, Fault> {
-        let [time, op, offset, size, volume] = fields;
+    /// The request of these fields: time, operation, offset, size, volume, placement identifier.
+    pub(crate) fn request(&self, fields: [Option<&[u8]>; 6], context: &mut Context) -> Result<Parsed, Fault> {
+        let [time, op, offset, size, volume, placement] = fields;
         let units = self.columns.units;
         let at_ps = match time {
             Some(text) if self.columns.decimal_comma && text.contains(&b',') => {
@@ -213,7 +228,11 @@ impl Csv {
         if extent.sectors == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }
-        Ok(Parsed::Request(Record::new(at_ps, kind, extent, volume)))
+        let placement = match placement {
+            Some(field) if kind == IoKind::Write && self.columns.placement.is_some() => placement_id(field)?,
+            _ => 0,
+        };
+        Ok(Parsed::Request(Record { placement, ..Record::new(at_ps, kind, extent, volume) }))
     }
 }
 
@@ -275,6 +294,26 @@ mod tests {
         let commas = "1,000001;R;8;1;a\n1,000003;R;8;1;a\n";
         let columns = "time=1:s,op=2,offset=3:512B,size=4:512B,volume=5,delimiter=semicolon,decimal=comma";
         assert_eq!(shape(&read(columns, commas).unwrap()), [(0, Read, 8, 1), (2, Read, 8, 1)]);
+    }
+
+    #[test]
+    fn writes_take_their_placement_identifiers_from_their_column() {
+        let columns = "time=ts:us,op=rw,offset=lba:512B,size=len:B,placement=pid";
+        let ids = |text: &str| {
+            let ids = |all: Vec<Arrival>| all.iter().map(|a| a.io.placement.get()).collect::<Vec<_>>();
+            read(columns, text).map(ids)
+        };
+        // Only writes carry one; an empty field is none, and so is one that a short line lacks.
+        let text = "ts,rw,lba,len,pid\n1,w,2,512,0x10\n2,r,2,512,3\n3,d,2,512,x\n4,f,,,3\n5,w,2,512,\n6,w,2,512\n7,w,2,512,65535\n";
+        assert_eq!(ids(text), Ok(vec![16, 0, 0, 0, 0, 0, 65_535]));
+        for (id, what) in [("x", "is not a number: `x`"), ("65536", "is above 65535"), ("-1", "is negative")] {
+            let error = ids(&format!("ts,rw,lba,len,pid\n1,r,2,512,\n2,w,2,512,{id}\n")).unwrap_err();
+            let message = error.message();
+            assert!(message.contains("placement identifier") && message.contains(what), "{error}");
+            assert_eq!(error.line(), Some(3));
+        }
+        let error = read(columns, "ts,rw,lba,len\n1,r,2,512\n").unwrap_err();
+        assert!(error.message().contains("no column `pid` for the placement identifier"), "{error}");
     }
 
     #[test]

@@ -80,7 +80,7 @@ impl Placer {
         match (self.rule, self.capacity) {
             (ExtentRule::Compact, _) => {
                 let (at, length) = self.compact(volume, start, sectors)?;
-                let piece = Io { kind: io.kind, start: Lba::new(at), sectors: Sectors::new(length) };
+                let piece = Io { start: Lba::new(at), sectors: Sectors::new(length), ..io };
                 Ok((piece, Sectors::new(sectors - length)))
             }
             (_, None) => whole(start),
@@ -146,7 +146,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn io(start: u64, sectors: u64) -> Io {
-        Io { kind: IoKind::Write, start: Lba::new(start), sectors: Sectors::new(sectors) }
+        Io::new(IoKind::Write, Lba::new(start), Sectors::new(sectors))
     }
 
     fn pieces(placer: &mut Placer, volume: u32, mut io: Io) -> Result<Vec<Io>, Misfit> {

@@ -77,6 +77,7 @@ impl TraceWriter {
         numbers(&mut group, rows.iter().map(|row| row.io.start.get()).collect()).map_err(failed)?;
         numbers(&mut group, rows.iter().map(|row| row.io.sectors.get()).collect()).map_err(failed)?;
         texts(&mut group, vec![ByteArray::from(""); rows.len()]).map_err(failed)?;
+        numbers(&mut group, rows.iter().map(|row| row.io.placement.get().into()).collect()).map_err(failed)?;
         numbers(&mut group, rows.iter().map(|row| (row.end - row.at).as_ps()).collect()).map_err(failed)?;
         texts(&mut group, rows.iter().map(|row| ByteArray::from(row.status)).collect()).map_err(failed)?;
         group.close().map_err(failed)?;
@@ -105,7 +106,7 @@ impl TraceWriter {
 
 #[cfg(test)]
 mod tests {
-    use base::io::IoKind;
+    use base::io::{IoKind, PlacementId};
     use base::units::{Lba, Sectors, Span};
 
     use super::super::testing::file;
@@ -116,7 +117,8 @@ mod tests {
     fn row(n: u64) -> Recorded {
         let kind = IoKind::ALL[(n % 4) as usize];
         let (start, sectors) = if kind == IoKind::Flush { (0, 0) } else { (n * 3, 1 + n % 7) };
-        let io = Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) };
+        let placement = PlacementId::new(if kind == IoKind::Write { n as u16 } else { 0 });
+        let io = Io { placement, ..Io::new(kind, Lba::new(start), Sectors::new(sectors)) };
         // Past every power of two that a rounded picosecond would show.
         let at = Time::from_ps((1 << 60) + n * 1_000_003);
         Recorded { at, io, end: at + Span::from_ps(n), status: "done" }

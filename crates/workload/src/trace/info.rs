@@ -365,11 +365,7 @@ mod tests {
             let mut updates = 0;
             for (volume, start, sectors, write) in ios {
                 let kind = if write { IoKind::Write } else { IoKind::Read };
-                let io = Io {
-                    kind,
-                    start: base::units::Lba::new(start),
-                    sectors: base::units::Sectors::new(sectors),
-                };
+                let io = Io::new(kind, base::units::Lba::new(start), base::units::Sectors::new(sectors));
                 let again = touched.add(volume, &io, usize::from(write));
                 let set = &mut sets[usize::from(write)];
                 let units = start / 8..(start + sectors).div_ceil(8);

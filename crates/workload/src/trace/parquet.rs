@@ -1,6 +1,6 @@
 //! Flashloom's own Parquet format: one row per request, in order of time.
 //!
-//! [`FIELDS`] are its columns, those of a recording [`RECORDED`]; a file of another tool may leave out `volume`.
+//! [`FIELDS`] are its columns, those of a recording [`RECORDED`]; a file of another tool may leave out `volume` and `placement`.
 //!
 //! Columns are found by name and others are ignored, so that any tool may write such a file. The key `flashloom.pacing`
 //! (`open`, `closed:DEPTH` or `replay:DEPTH`) has the pacing of the source. Files written by Flashloom have a [checksum](super::seal),
@@ -34,6 +34,12 @@ const VOLUME: Field = Field::new(
     UnitOfMeasure::None,
     "The volume, as the trace names it; a reader takes files without it",
 );
+const PLACEMENT: Field = Field::new(
+    "placement",
+    Values::Count,
+    UnitOfMeasure::None,
+    "The placement identifier of a write; a reader takes files without it",
+);
 const LATENCY: Field = Field::new(
     "latency_ps",
     Values::Count,
@@ -48,10 +54,10 @@ const STATUS: Field = Field::new(
 );
 
 /// The columns of the traces that Flashloom converts.
-pub const FIELDS: [Field; 5] = [AT, KIND, LBA, SECTORS, VOLUME];
+pub const FIELDS: [Field; 6] = [AT, KIND, LBA, SECTORS, VOLUME, PLACEMENT];
 /// The columns of the traces that Flashloom records: those of the others, and how each request ended, which readers of
 /// traces ignore.
-pub const RECORDED: [Field; 7] = [AT, KIND, LBA, SECTORS, VOLUME, LATENCY, STATUS];
+pub const RECORDED: [Field; 8] = [AT, KIND, LBA, SECTORS, VOLUME, PLACEMENT, LATENCY, STATUS];
 /// The key of the pacing.
 pub(crate) const PACING: &str = "flashloom.pacing";
 pub(crate) const REMEDY: &str = "write or fetch the file again (with another tool: uncompressed or with zstd)";
@@ -91,6 +97,7 @@ struct Columns {
     lba: usize,
     sectors: usize,
     volume: Option<usize>,
+    placement: Option<usize>,
 }
 
 struct Parquet {
@@ -111,6 +118,7 @@ struct Group {
     lba: Column<Int64Type>,
     sectors: Column<Int64Type>,
     volume: Option<Column<ByteArrayType>>,
+    placement: Option<Column<Int64Type>>,
     next: usize,
     held: usize,
 }
@@ -168,6 +176,7 @@ pub(crate) fn open(
         let fits = column.physical_type() == physical && column.max_rep_level() == 0 && column.max_def_level() <= 1;
         fits.then_some(at)
     };
+    let has = |name: &str| (0..schema.num_columns()).any(|n| schema.column(n).path().string() == name);
     let needed = |name: &str, physical: PhysicalType| {
         find(name, physical).ok_or_else(|| {
             let there: Vec<String> = (0..schema.num_columns()).map(|n| schema.column(n).path().string()).collect();
@@ -188,6 +197,8 @@ pub(crate) fn open(
         lba: needed("lba", PhysicalType::INT64)?,
         sectors: needed("sectors", PhysicalType::INT64)?,
         volume: find("volume", PhysicalType::BYTE_ARRAY),
+        // A column of another type must not pass for a trace without identifiers.
+        placement: has("placement").then(|| needed("placement", PhysicalType::INT64)).transpose()?,
     };
     let keys = reader.metadata().file_metadata().key_value_metadata();
     let own = keys.and_then(|keys| keys.iter().find(|key| key.key == PACING));
@@ -215,6 +226,9 @@ impl Parquet {
                     if let Some(volume) = &mut group.volume {
                         volume.fill(rows)?;
                     }
+                    if let Some(placement) = &mut group.placement {
+                        placement.fill(rows)?;
+                    }
                     (group.left, group.next, group.held) = (group.left - rows, 0, rows);
                     return Ok(true);
                 }
@@ -232,6 +246,7 @@ impl Parquet {
                 lba: Column::new(group.get_column_reader(columns.lba)?),
                 sectors: Column::new(group.get_column_reader(columns.sectors)?),
                 volume: columns.volume.map(|n| group.get_column_reader(n)).transpose()?.map(Column::new),
+                placement: columns.placement.map(|n| group.get_column_reader(n)).transpose()?.map(Column::new),
                 next: 0,
                 held: 0,
             });
@@ -263,12 +278,20 @@ impl Parquet {
                 return Ok(Some(Err(Skip::Empty)));
             }
         }
-        Ok(Some(Ok(Record { line: self.row, ..Record::new(at, kind, extent, volume) })))
+        let placement = match &group.placement {
+            Some(ids) if kind == IoKind::Write => placement_id(ids.values[n])?,
+            _ => 0,
+        };
+        Ok(Some(Ok(Record { line: self.row, placement, ..Record::new(at, kind, extent, volume) })))
     }
 }
 
 fn positive(value: i64, what: &str) -> Result<u64, Fault> {
     u64::try_from(value).map_err(|_| Fault::new(format!("the {what} is negative: {value}")))
+}
+
+fn placement_id(value: i64) -> Result<u16, Fault> {
+    u16::try_from(value).map_err(|_| Fault::new(format!("the placement identifier is not within 0 to 65535: {value}")))
 }
 
 fn kind(name: &ByteArray) -> Result<IoKind, Fault> {

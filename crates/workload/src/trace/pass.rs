@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use base::io::Io;
+use base::io::{Io, PlacementId};
 use base::units::{Lba, Sectors, Time};
 
 use super::archive::Archive;
@@ -124,8 +124,10 @@ impl Pass {
         };
         self.left -= 1;
         let at = self.rebase(&record, context)?;
-        let io =
-            Io { kind: record.kind, start: Lba::new(record.start), sectors: Sectors::new(u64::from(record.sectors)) };
+        let io = Io {
+            placement: PlacementId::new(record.placement),
+            ..Io::new(record.kind, Lba::new(record.start), Sectors::new(u64::from(record.sectors)))
+        };
         Ok(Some(Timed { at, io, volume: record.volume, part: record.part, line: record.line }))
     }
 

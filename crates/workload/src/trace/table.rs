@@ -15,7 +15,7 @@ use parquet::record::{Field, Row};
 use parquet::schema::types::Type;
 
 use super::columns::{Columns, Place};
-use super::csv::Csv;
+use super::csv::{Csv, PLACEMENT};
 use super::input::{Input, open_file};
 use super::record::{Context, Record, Records};
 use super::text::{self, Fault, Parsed};
@@ -24,7 +24,7 @@ use super::{Format, TraceOptions, parquet as own};
 use crate::SourceError;
 
 /// The roles of columns, as messages name them.
-const ROLES: [&str; 5] = ["time", "operation", "offset", "size", "volume"];
+const ROLES: [&str; 6] = ["time", "operation", "offset", "size", "volume", PLACEMENT];
 
 /// Opens a table.
 pub(crate) fn open(
@@ -46,14 +46,14 @@ struct ForeignParquet {
     rows: RowIter<'static>,
     csv: Csv,
     /// The position of the column of each role in a row.
-    places: [Option<usize>; 5],
+    places: [Option<usize>; 6],
     /// A write with a preflush is two requests.
     pending: Option<Record>,
     row: u64,
 }
 
 /// The columns of a schema that hold single values, by the places that the user gave.
-fn find(fields: &[Arc<Type>], columns: &Columns) -> Result<[Option<usize>; 5], Fault> {
+fn find(fields: &[Arc<Type>], columns: &Columns) -> Result<[Option<usize>; 6], Fault> {
     let names: Vec<&str> = fields.iter().map(|field| field.name()).collect();
     let position = |place: &Place, role: &str| {
         let at = match place {
@@ -76,9 +76,10 @@ fn find(fields: &[Arc<Type>], columns: &Columns) -> Result<[Option<usize>; 5], F
         }
         Ok(at)
     };
-    let Columns { time, op, offset, size, volume, .. } = columns;
-    let mut places = [None; 5];
-    for (n, place) in [Some(time), Some(op), Some(offset), Some(size), volume.as_ref()].into_iter().enumerate() {
+    let Columns { time, op, offset, size, volume, placement, .. } = columns;
+    let mut places = [None; 6];
+    let wanted = [Some(time), Some(op), Some(offset), Some(size), volume.as_ref(), placement.as_ref()];
+    for (n, place) in wanted.into_iter().enumerate() {
         places[n] = place.map(|place| position(place, ROLES[n])).transpose()?;
     }
     Ok(places)
@@ -130,7 +131,7 @@ impl ForeignParquet {
     /// The request of a row.
     fn parse(&self, row: &Row, context: &mut Context) -> Result<Parsed, Fault> {
         let cells: Vec<&Field> = row.get_column_iter().map(|(_, field)| field).collect();
-        let mut texts: [Option<String>; 5] = Default::default();
+        let mut texts: [Option<String>; 6] = Default::default();
         for (n, text) in texts.iter_mut().enumerate() {
             *text =
                 self.places[n].and_then(|place| cells.get(place)).map(|field| shown(field, ROLES[n])).transpose()?;

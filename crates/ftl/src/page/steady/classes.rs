@@ -81,7 +81,7 @@ fn compare(victim: &str, choice: Choice, streams: &str) -> [f64; 2] {
     let (hot, units) = (hot as u32, rig.units());
     let mut rng = Rng::stream(7, "classes");
     let write = |rig: &mut Rig<PageFtl>, lpn: u32| {
-        rig.host.queue = u32::from(lpn >= hot);
+        rig.host.queue = u16::from(lpn >= hot);
         rig.write(&[lpn], None);
     };
     (0..units).for_each(|lpn| write(&mut rig, lpn));

@@ -7,7 +7,7 @@ use super::{HostWrite, StreamPolicy};
 use crate::formula::{Formula, FormulaError};
 
 /// The names of a formula: numbers of a write.
-const NAMES: [&str; 7] = ["size", "address", "interval", "written", "queue", "partial", "sequential"];
+const NAMES: [&str; 8] = ["size", "address", "interval", "written", "queue", "partial", "sequential", "placement"];
 
 const INTERVAL: usize = 2;
 
@@ -54,7 +54,8 @@ impl StreamPolicy for ByFormula {
             3 => write.written as f64 * self.unit,
             4 => f64::from(write.queue),
             5 => f64::from(u8::from(write.is_partial)),
-            _ => f64::from(u8::from(is_sequential)),
+            6 => f64::from(u8::from(is_sequential)),
+            _ => f64::from(write.placement.get()),
         });
         // Too small a number, and what is none, is 0; too large a one is the last.
         number as u8

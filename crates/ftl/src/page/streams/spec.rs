@@ -40,6 +40,13 @@ pub enum HostStreamsSpec {
         /// Streams: 2 to 16.
         streams: u32,
     },
+    /// By the placement identifier of the request, as with Flexible Data Placement (NVM Express TP4146) or stream directives: each
+    /// stream is a reclaim unit handle. Requests without one, or with a number of `streams` or more, go to stream 0. The handles
+    /// are persistently isolated with `ftl.streams.copies = { policy = "same" }`, and initially isolated otherwise.
+    PlacementId {
+        /// Streams: 2 to 16.
+        streams: u16,
+    },
     /// By the update interval: how much the host has written since it wrote the mapping unit last. A mapping unit that is
     /// not known counts as the longest interval.
     Interval {
@@ -86,8 +93,8 @@ pub enum HostStreamsSpec {
         /// The formula, with the operators and functions of `ftl.gc.victim.score`. Names: `size` (bytes of the request),
         /// `address` (of the mapping unit, in bytes), `interval` (bytes that the host has written since it wrote the mapping
         /// unit last; infinite if that is not known), `written` (bytes that the host has written since the mount), `queue`,
-        /// `partial` (1 if the request covers a part of the mapping unit) and `sequential` (1 if the mapping unit follows the
-        /// one before it).
+        /// `partial` (1 if the request covers a part of the mapping unit), `sequential` (1 if the mapping unit follows the
+        /// one before it) and `placement` (the placement identifier).
         #[schemars(extend("examples" = ["if(size < 16384, 0, 1)", "sequential"]))]
         number: String,
         /// Streams: 2 to 16. The last takes all higher numbers.
@@ -165,6 +172,7 @@ impl StreamsSpec {
             HostStreamsSpec::Queue { streams }
             | HostStreamsSpec::Formula { streams, .. }
             | HostStreamsSpec::Own { streams, .. } => *streams as usize,
+            HostStreamsSpec::PlacementId { streams } => usize::from(*streams),
             HostStreamsSpec::Lru { levels } => levels.len(),
             HostStreamsSpec::BloomFilters { .. } => 2,
         };
@@ -202,6 +210,7 @@ impl StreamsSpec {
             self.host,
             HostStreamsSpec::Size { .. }
                 | HostStreamsSpec::Queue { .. }
+                | HostStreamsSpec::PlacementId { .. }
                 | HostStreamsSpec::Formula { .. }
                 | HostStreamsSpec::Own { .. }
         )
@@ -214,6 +223,9 @@ impl StreamsSpec {
             HostStreamsSpec::One => {}
             HostStreamsSpec::Size { limits } | HostStreamsSpec::Oracle { limits } => check_limits(limits, faults),
             HostStreamsSpec::Queue { streams } => faults.within("ftl.streams.host.streams", *streams, 2..=most),
+            HostStreamsSpec::PlacementId { streams } => {
+                faults.within("ftl.streams.host.streams", u32::from(*streams), 2..=most);
+            }
             HostStreamsSpec::Interval { limits, memory } => {
                 check_limits(limits, faults);
                 check_table(*memory, faults);
@@ -302,10 +314,11 @@ impl HostStreamsSpec {
     /// One of every policy but the default, for the conformance suite and the swarm. The parameters make a difference on a
     /// small device.
     #[must_use]
-    pub fn every() -> [Self; 7] {
+    pub fn every() -> [Self; 8] {
         [
             Self::Size { limits: vec![Bytes::new(2048), Bytes::new(4096)] },
             Self::Queue { streams: 2 },
+            Self::PlacementId { streams: 3 },
             Self::Interval { limits: vec![Bytes::new(16 << 10)], memory: Bytes::new(256) },
             Self::Lru { levels: vec![4, 8, 16] },
             Self::Oracle { limits: vec![Bytes::new(16 << 10)] },

@@ -37,10 +37,10 @@ impl Writer {
         else {
             return unit;
         };
-        let Origin { sectors, queue } = owners.origin(unit.owner);
+        let Origin { sectors, queue, placement } = owners.origin(unit.owner);
         let request = Sectors::new(u64::from(if sectors == 0 { blocks.layout.shape.sectors } else { sectors }));
         let (set, is_partial) = (owners.set(unit.owner), !unit.is_whole(blocks.layout.shape.sectors));
-        let write = HostWrite { lpn: unit.lpn, request, queue, set, is_partial, written: 0 };
+        let write = HostWrite { lpn: unit.lpn, request, queue: queue.into(), placement, set, is_partial, written: 0 };
         PageWrite { stream: Some(streams.of_host(write)), ..unit }
     }
 

@@ -21,7 +21,7 @@ pub(super) fn device() -> Resolved {
 /// Carries out one request; returns what was read.
 pub(super) fn request(ssd: &mut Ssd<Bytes512>, kind: IoKind, start: u64, data: Vec<Bytes512>) -> Vec<Bytes512> {
     let sectors = Sectors::new(data.len() as u64);
-    let io = if kind == IoKind::Flush { Io::FLUSH } else { Io { kind, start: Lba::new(start), sectors } };
+    let io = if kind == IoKind::Flush { Io::FLUSH } else { Io::new(kind, Lba::new(start), sectors) };
     let data = if kind == IoKind::Write { data } else { Vec::new() };
     ssd.submit(ssd.now(), Request { tag: 1, queue: ssd::QueueId::default(), io, data });
     let mut completions = Vec::new();

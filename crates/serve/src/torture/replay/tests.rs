@@ -92,7 +92,7 @@ fn a_drive_of_bytes_does_the_same_as_a_drive_of_stamps() {
         };
         let sectors = content.as_chunks::<512>().0.iter().map(|sector| Bytes512(*sector));
         let data = if part.kind == IoKind::Write { sectors.collect() } else { Vec::new() };
-        let io = Io { kind: part.kind, start: part.start, sectors: part.sectors };
+        let io = Io::new(part.kind, part.start, part.sectors);
         drive.submit(*at, Request { tag: 0, queue: QueueId::default(), io, data });
     }
     let end = journal.end.expect("a run that is over");

@@ -20,9 +20,9 @@ fn with_streams(spec: &mut Spec, host: HostStreamsSpec, copies: CopyStreamsSpec)
 impl Book {
     pub(super) fn streams(&mut self) {
         let every = HostStreamsSpec::every();
+        let [size, _, _, interval, lists, ..] = every.clone();
         if self.map != MapSpec::Ram {
             // A map unit sees nothing of streams but the order of programs.
-            let lists = every[3].clone();
             self.add("streams, lists, same", |spec| with_streams(spec, lists.clone(), CopyStreamsSpec::Same));
             self.add("streams, lists, generations, buffered", |spec| {
                 with_streams(spec, lists, CopyStreamsSpec::Generations { streams: 3 });
@@ -31,7 +31,7 @@ impl Book {
             return;
         }
         let name = |host: &HostStreamsSpec| format!("{host:?}").split(' ').next().unwrap_or_default().to_owned();
-        for host in every.clone() {
+        for host in every {
             for copies in CopyStreamsSpec::EVERY {
                 let of = format!("{copies:?}").split(' ').next().unwrap_or_default().to_owned();
                 self.add(format!("streams, {}, {of}", name(&host)), |spec| with_streams(spec, host.clone(), copies));
@@ -39,7 +39,6 @@ impl Book {
         }
         let generations = CopyStreamsSpec::Generations { streams: 4 };
         self.add("streams, One, Generations", |spec| with_streams(spec, HostStreamsSpec::One, generations));
-        let [size, _, interval, lists, ..] = every;
         let mut add = |name: &str, change: &dyn Fn(&mut Spec)| {
             self.add(format!("streams, {name}"), |spec| {
                 with_streams(spec, lists.clone(), CopyStreamsSpec::Same);

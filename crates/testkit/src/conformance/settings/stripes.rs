@@ -64,7 +64,7 @@ impl Book {
         add("streams", 4, &|spec| {
             let part = spec.flash.custom_part.as_mut().expect("a part of its own");
             part.geometry.blocks_per_plane += 8;
-            let host = HostStreamsSpec::every()[3].clone();
+            let host = HostStreamsSpec::every()[4].clone();
             spec.ftl.streams = StreamsSpec { host, copies: CopyStreamsSpec::EVERY[1] };
         });
         add("bit errors, refresh", 4, &|spec| {

@@ -98,7 +98,7 @@ impl PlacementPools<'_> {
     /// The submission queue of the request.
     #[must_use]
     pub fn queue(&self) -> u32 {
-        self.owners.origin(self.unit.owner).queue
+        self.owners.origin(self.unit.owner).queue.into()
     }
 
     /// The write stream of the mapping unit: 0 if the drive has only one.

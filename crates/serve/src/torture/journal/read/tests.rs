@@ -70,7 +70,7 @@ fn written(calls: &[(u64, Call)]) -> (Vec<u8>, Journal) {
                     Kind::Discard => IoKind::Discard,
                     Kind::Write { .. } | Kind::WriteZeroes { .. } => IoKind::Write,
                 };
-                let io = Io { kind, start: asked.start, sectors: asked.sectors };
+                let io = Io::new(kind, asked.start, asked.sectors);
                 recorder.submitted(at, of, &io).expect("memory");
                 journal.submissions.push(Submitted { of, kind, start: io.start, sectors: io.sectors });
                 Event::Submitted(journal.submissions.len() as u32 - 1)
@@ -189,7 +189,7 @@ fn records_that_contradict_each_other_are_refused() {
             other => panic!("{other:?}"),
         }
     };
-    let part = |kind, start, sectors| Io { kind, start: Lba::new(start), sectors: Sectors::new(sectors) };
+    let part = |kind, start, sectors| Io::new(kind, Lba::new(start), Sectors::new(sectors));
     assert_eq!(refused(&|to| to.answered(at, 0, true).expect("memory")), "is of no request");
     let twice = |to: &mut Recorder<Vec<u8>>| {
         let of = ask(to, Kind::Read);

@@ -1,0 +1,12 @@
+//! Devices whose keys describe streams by placement identifier.
+
+/// Their names, their part, the keys of their array and their other tables.
+pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'static str); 1] {
+    [(
+        "page, streams by placement identifier",
+        part.to_owned(),
+        "channels = 2\nchips = 2\n",
+        "[ftl]\nover-provisioning = \"72%\"\n\
+         streams = { host = { policy = \"placement-id\", streams = 3 }, copies = { policy = \"same\" } }\n",
+    )]
+}
