@@ -5,7 +5,7 @@
 use base::engine::Rng;
 use base::units::{DieId, Span};
 use flash::nand::Faults;
-use ssd::Drive;
+use ssd::{Drive, FtlSpec, PlacementSpec};
 
 use super::{Trial, Work, script};
 use crate::Host;
@@ -107,6 +107,13 @@ pub(super) fn die_failures(trial: &Trial<'_>) -> Work {
     work
 }
 
+/// True if a drive of two pools may be read-only after two failures within a few operations. A shared log has the smallest reserve. And
+/// pools of which the least loaded takes each SLC superblock collect in step: if both have just opened their last free superblock for
+/// copies, and both superblocks fail, neither pool can help the other.
+fn is_frail(ftl: &FtlSpec) -> bool {
+    ftl.gc.shared_log || (ftl.slc_cache.is_some() && matches!(ftl.placement, PlacementSpec::LeastLoaded { .. }))
+}
+
 fn each(trial: &Trial<'_>, fail: impl Fn(&mut Faults, u64)) -> Work {
     let mut work = Work::default();
     for nth in 0..trial.effort.failures {
@@ -114,7 +121,7 @@ fn each(trial: &Trial<'_>, fail: impl Fn(&mut Faults, u64)) -> Work {
         let mut rng = Rng::stream(seed, "conformance.faults");
         // A full drive erases at once; a new drive has other first operations.
         let mut host = if rng.chance(0.5) { trial.filled() } else { trial.host() };
-        let apart = if trial.resolved.ftl.gc.shared_log { trial.effort.apart } else { 1 };
+        let apart = if is_frail(&trial.resolved.ftl) { trial.effort.apart } else { 1 };
         let later = nth + apart + rng.below(8);
         let ssd = host.ssd_mut();
         for nth in [nth, later] {
