@@ -5,9 +5,9 @@
 use base::engine::Rng;
 use base::units::{DieId, Span};
 use flash::nand::Faults;
-use ssd::{Drive, FtlSpec, PlacementSpec};
+use ssd::{Drive, PlacementSpec};
 
-use super::{Trial, Work, script};
+use super::{Effort, Trial, Work, script};
 use crate::Host;
 
 /// The over-provisioning of the settings whose drives can do without a die.
@@ -107,11 +107,16 @@ pub(super) fn die_failures(trial: &Trial<'_>) -> Work {
     work
 }
 
-/// True if a drive of two pools may be read-only after two failures within a few operations. A shared log has the smallest reserve. And
-/// pools of which the least loaded takes each SLC superblock collect in step: if both have just opened their last free superblock for
-/// copies, and both superblocks fail, neither pool can help the other.
-fn is_frail(ftl: &FtlSpec) -> bool {
-    ftl.gc.shared_log || (ftl.slc_cache.is_some() && matches!(ftl.placement, PlacementSpec::LeastLoaded { .. }))
+/// Operations between the two failures of a drive, at least. Pools of which the least loaded takes each SLC superblock collect in step: if
+/// both have just opened their last free superblock for copies, and both of these fail, neither pool can help the other.
+fn apart(trial: &Trial<'_>) -> u64 {
+    let ftl = &trial.resolved.ftl;
+    let collects_in_step = ftl.slc_cache.is_some() && matches!(ftl.placement, PlacementSpec::LeastLoaded { .. });
+    match ftl.gc.shared_log {
+        true => trial.effort.apart,
+        false if collects_in_step => Effort::WHOLE.apart,
+        false => 1,
+    }
 }
 
 fn each(trial: &Trial<'_>, fail: impl Fn(&mut Faults, u64)) -> Work {
@@ -121,8 +126,7 @@ fn each(trial: &Trial<'_>, fail: impl Fn(&mut Faults, u64)) -> Work {
         let mut rng = Rng::stream(seed, "conformance.faults");
         // A full drive erases at once; a new drive has other first operations.
         let mut host = if rng.chance(0.5) { trial.filled() } else { trial.host() };
-        let apart = if is_frail(&trial.resolved.ftl) { trial.effort.apart } else { 1 };
-        let later = nth + apart + rng.below(8);
+        let later = nth + apart(trial) + rng.below(8);
         let ssd = host.ssd_mut();
         for nth in [nth, later] {
             fail(ssd.media_mut().faults_mut(), nth);
