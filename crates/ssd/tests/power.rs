@@ -125,7 +125,7 @@ fn overwrites(power: &str) -> (Ssd<()>, Vec<Time>) {
     overwrites_with(power, |_| ())
 }
 
-/// The same; when half of the requests have completed, `change` may change the drive.
+/// Runs [`overwrites`], and calls `change` with the drive when half of the requests have completed.
 fn overwrites_with(power: &str, change: impl FnOnce(&mut Ssd<()>)) -> (Ssd<()>, Vec<Time>) {
     let mut change = Some(change);
     let mut drive = drive(&format!("{power}[ftl]\nplacement = {{ policy = 'page-round-robin' }}\n"));

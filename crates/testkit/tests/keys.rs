@@ -191,8 +191,8 @@ fn alone<'a>(plain: &Resolved, described: &Value, keys: &'a [Key]) -> Vec<Alone<
     keys.iter().filter_map(first).collect()
 }
 
-/// What a drive does, beside what its part could do: a part that cannot decides it. And power states that a host could select, beside
-/// the state that it selects, and beside a controller that leaves each of them enough.
+/// Pairs of keys of which the first limits the second: what a part can do limits what a drive does, and the power states that a drive
+/// has limit which state a host selects and what the controller may draw.
 const CAPABILITIES: [(&str, &str); 6] = [
     ("flash.multi-plane", "flash.custom-part.features.multi_plane"),
     ("power.operational[].power", "power.select"),

@@ -1,7 +1,7 @@
 //! The static part of the SLC cache: superblocks that are never in full mode.
 //!
-//! They are the first of each pool by number, so that a mount knows them. They count neither as usable nor as free superblocks of the
-//! pool. Nothing but host data goes there, and only folding, refresh and the move out of a failing superblock empty them.
+//! Each pool sets aside its first superblocks by number, so that a mount knows them. The pool counts them neither as usable nor as free.
+//! Nothing but host data goes there, and only folding, refresh and the move out of a failing superblock empty them.
 //!
 //! Emptying one takes space from the pool and frees no full superblock. So the pool keeps one more superblock free, and empties one of
 //! these only if the data of the cheapest victim would still find a place afterwards.
@@ -24,9 +24,9 @@ use crate::toolkit::FreeList;
 pub(in crate::page) struct SetAside {
     /// Superblocks of each pool, with the bad ones.
     each: u32,
-    /// Those of each pool that are free.
+    /// The free superblocks of each pool among them.
     free: Vec<FreeList>,
-    /// Those of each pool that are not bad.
+    /// The superblocks of each pool among them that are not bad.
     usable: Vec<u32>,
 }
 
