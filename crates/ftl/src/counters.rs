@@ -1,8 +1,8 @@
 //! The counters of an FTL.
 
 use crate::{
-    LogMerges, MergeCounters, ParityCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters,
-    map_unit,
+    FdpCounters, LogMerges, MergeCounters, ParityCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters,
+    StreamCounters, map_unit,
 };
 
 /// The counters of an FTL; each field belongs to the FTLs that have it.
@@ -18,6 +18,8 @@ pub struct Counters {
     pub slc_mlc: Option<Box<SlcMlcCounters>>,
     /// The streams', since the power came on, if there are several.
     pub streams: Option<Box<StreamCounters>>,
+    /// Those of Flexible Data Placement, since the power came on, if the drive has it.
+    pub fdp: Option<Box<FdpCounters>>,
     /// The SLC cache's, since the power came on, if there is one.
     pub slc_cache: Option<SlcCacheCounters>,
     /// Refresh's, since the power came on, if there is any.

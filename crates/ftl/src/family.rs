@@ -277,6 +277,11 @@ pub trait Family: Send + Sync {
         None
     }
 
+    /// The dies of each reclaim group that a placement identifier can name, in ascending order; empty if it names none.
+    fn reclaim_groups(&self, _site: &Site<'_>, _geometry: &Geometry) -> Vec<Vec<DieId>> {
+        Vec::new()
+    }
+
     /// Adds the faults of keys on an array with `sets` NVM sets.
     fn check_array(
         &self,

@@ -47,11 +47,12 @@ pub use map_unit::MapSpec;
 pub use own::OwnFtl;
 pub use page::{
     AgeUnit, CachePoint, Candidate, Candidates, CheckpointSpec, CollectionPolicy, CollectionPool, CopyStreamsSpec,
-    Digits, DiscardSpec, FirmwareSpec, FoldPath, GcSpec, HostStreamsSpec, HostWrite, IdleFoldSpec, IdleGcSpec,
-    OverflowPolicy, PaceSpec, PageConfig, PageFtl, ParityCounters, ParseDigitsError, PlacementPolicy, PlacementPool,
-    PlacementPools, PlacementSpec, RefreshCounters, RefreshSpec, SlcCacheCounters, SlcCacheSpec, StreamCounters,
-    StreamPolicy, StreamsSpec, UnmappedReads, VictimPolicy, VictimSpec, register_collection_policy,
-    register_placement_policy, register_stream_policy, register_victim_policy,
+    Digits, DiscardSpec, FdpCounters, FdpEvent, FdpEventKind, FdpSpec, FirmwareSpec, FoldPath, GcSpec, HandleCounters,
+    HostStreamsSpec, HostWrite, IdleFoldSpec, IdleGcSpec, Isolation, OverflowPolicy, PaceSpec, PageConfig, PageFtl,
+    ParityCounters, ParseDigitsError, PlacementPolicy, PlacementPool, PlacementPools, PlacementSpec, PlacementTarget,
+    RefreshCounters, RefreshSpec, SlcCacheCounters, SlcCacheSpec, StreamCounters, StreamPolicy, StreamsSpec,
+    UnmappedReads, VictimPolicy, VictimSpec, register_collection_policy, register_placement_policy,
+    register_stream_policy, register_victim_policy,
 };
 pub use port::{
     Background, Flash, FlushLog, Ftl, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, PowerCycle,

@@ -18,6 +18,8 @@ mod config;
 mod discard_spec;
 mod duties;
 mod family;
+mod fdp_counters;
+mod fdp_spec;
 mod finish;
 mod firmware_spec;
 mod gc_spec;
@@ -59,6 +61,8 @@ pub use collector::pace::{CollectionPolicy, CollectionPool, PaceSpec, register_c
 pub use config::PageConfig;
 pub use discard_spec::DiscardSpec;
 pub(crate) use family::PageFamily;
+pub use fdp_counters::{FdpCounters, FdpEvent, FdpEventKind, HandleCounters};
+pub use fdp_spec::{FdpSpec, Isolation, PlacementTarget};
 pub use firmware_spec::FirmwareSpec;
 pub use gc_spec::{GcSpec, IdleGcSpec};
 pub(crate) use mapping::checkpoint_pages::CheckpointPages;
@@ -271,10 +275,10 @@ impl Ftl for PageFtl {
 
     fn counters(&self, now: Time) -> Counters {
         let streams = self.writer.streams.as_ref().map(|streams| Box::new(streams.counters.clone()));
-        let slc_cache = self.blocks.cache_counters();
+        let (slc_cache, fdp) = (self.blocks.cache_counters(), self.blocks.fdp_counters());
         let (map, refresh) = (self.mapping.map_counters(now), self.blocks.refresh_counters());
         let parity = self.blocks.parity_counters();
-        Counters { map, streams, slc_cache, refresh, parity, ..Counters::default() }
+        Counters { map, streams, fdp, slc_cache, refresh, parity, ..Counters::default() }
     }
 
     fn background(&mut self) -> Option<&mut dyn Background> {

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use base::engine::{EventHash, EventQueue};
 use base::fault::Faults;
+use base::io::PlacementId;
 use base::units::{DieId, Lba, Lpn, Rate, Time};
 use flash::backend::{Backend, Class, Slot, SlotContent, SlotMut, Timing};
 use flash::nand::{Media, Sector, SectorKind, Stamp};
@@ -89,6 +90,8 @@ pub(crate) struct Host {
     writing: BTreeMap<Lpn, Stamp>,
     /// The submission queue of all writes from now on.
     pub(crate) queue: u16,
+    /// The placement identifier of all writes from now on.
+    pub(crate) placement: PlacementId,
     pub(crate) written: u32,
     pub(crate) refused: u32,
     pub(crate) read: Vec<Option<Stamp>>,
@@ -120,7 +123,7 @@ impl Owners for Host {
     }
 
     fn origin(&self, _: Owner) -> Origin {
-        Origin { queue: self.queue, ..Origin::default() }
+        Origin { queue: self.queue, placement: self.placement, ..Origin::default() }
     }
 
     fn discard_done(&mut self, _: Owner) {}

@@ -152,6 +152,8 @@ pub enum Sabotage {
     RetryAtTheDecoder,
     /// A mount forgets the superblocks that were open in streams other than the first.
     StreamForgotten,
+    /// Data of a reclaim unit handle share the reclaim units of handle 0.
+    HandleShared,
     /// A copy joins the superblock that is open for host data.
     CopyJoinsHost,
     /// Programs that wait for more data go on only in the stream that was written last.
@@ -200,7 +202,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 94] = [
+    pub const EVERY: [Self; 95] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -273,6 +275,7 @@ impl Sabotage {
         Self::TornAfterResume,
         Self::RetryAtTheDecoder,
         Self::StreamForgotten,
+        Self::HandleShared,
         Self::CopyJoinsHost,
         Self::ParkedForgotten,
         Self::PaceObeyed,

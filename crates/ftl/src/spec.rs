@@ -1,5 +1,6 @@
 //! The table `[ftl]` of a description.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use base::fault::Faults;
@@ -14,8 +15,8 @@ use crate::kind::FtlKind;
 use crate::log_block::LogSpec;
 use crate::map_unit::MapSpec;
 use crate::page::{
-    CheckpointSpec, DiscardSpec, FirmwareSpec, FoldPath, GcSpec, PlacementSpec, RefreshSpec, SlcCacheSpec, StreamsSpec,
-    UnmappedReads,
+    CheckpointSpec, DiscardSpec, FdpSpec, FirmwareSpec, FoldPath, GcSpec, PlacementSpec, RefreshSpec, SlcCacheSpec,
+    StreamsSpec, UnmappedReads,
 };
 use crate::slc_mlc::SlcMlcSpec;
 use crate::toolkit::WearSpec;
@@ -82,6 +83,9 @@ pub struct FtlSpec {
     /// Write streams.
     #[serde(skip_serializing_if = "is_default")]
     pub streams: StreamsSpec,
+    /// Flexible Data Placement; if missing, the drive makes nothing of placement identifiers unless `streams` does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub fdp: Option<FdpSpec>,
     /// Wear levelling.
     pub wear: WearSpec,
     /// Whether a discard survives a power cut.
@@ -127,6 +131,7 @@ impl Default for FtlSpec {
             slc_cache: None,
             refresh: None,
             streams: StreamsSpec::default(),
+            fdp: None,
             wear: WearSpec::default(),
             discard: DiscardSpec::default(),
             unmapped_reads: UnmappedReads::default(),
@@ -154,6 +159,12 @@ impl FtlSpec {
         self.over_provisioning.unwrap_or(Ratio::new(0.07))
     }
 
+    /// The write streams: those of `streams`, or those that the handles of `fdp` are.
+    #[must_use]
+    pub fn write_streams(&self) -> Cow<'_, StreamsSpec> {
+        self.fdp.map_or(Cow::Borrowed(&self.streams), |fdp| Cow::Owned(fdp.streams()))
+    }
+
     /// True if an SLC cache is folded inside the planes, where it can.
     #[must_use]
     pub fn folds_in_planes(&self) -> bool {
@@ -179,7 +190,7 @@ impl FtlSpec {
     /// True if the place or the stream of a write depends on the request that brought the data.
     #[must_use]
     pub fn asks_for_requests(&self) -> bool {
-        self.streams.asks_for_requests() || self.placement.asks_for_requests()
+        self.fdp.is_some() || self.streams.asks_for_requests() || self.placement.asks_for_requests()
     }
 
     /// Adds the faults of numbers that are wrong on any array.
@@ -207,9 +218,12 @@ impl FtlSpec {
         }
         gc.victim.check(faults);
         gc.pace.check(faults);
-        self.streams.check(gc, faults);
+        self.write_streams().check(gc, faults);
+        if let Some(fdp) = &self.fdp {
+            fdp.check(&self.streams, faults);
+        }
         if let Some(cache) = &self.slc_cache {
-            cache.check(&self.streams, gc.shared_log, faults);
+            cache.check(&self.write_streams(), gc.shared_log, faults);
         }
         if let Some(refresh) = &self.refresh {
             refresh.check(faults);

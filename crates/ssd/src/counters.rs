@@ -5,8 +5,8 @@ use flash::backend::{Account, Backend, Op};
 use flash::nand::ErrorCounters;
 
 use ftl::{
-    LogMerges, MergeCounters, ParityCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters, StreamCounters,
-    map_unit,
+    FdpCounters, LogMerges, MergeCounters, ParityCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters,
+    StreamCounters, map_unit,
 };
 
 use crate::PowerCounters;
@@ -69,6 +69,8 @@ pub struct Counters {
     pub slc_mlc: Option<Box<SlcMlcCounters>>,
     /// Mapping units programmed in each write stream since power-on, if there are several.
     pub streams: Option<Box<StreamCounters>>,
+    /// What Flexible Data Placement counted since power-on; `None` without it.
+    pub fdp: Option<Box<FdpCounters>>,
     /// What the SLC cache did since power-on, and its level; `None` without one.
     pub slc_cache: Option<SlcCacheCounters>,
     /// What refresh did since power-on; `None` without it.

@@ -573,6 +573,7 @@ impl<S: Sector> Drive<S> for Ssd<S> {
             slc_array: self.slc_array.as_ref().map(|slc_array| Box::new(SlcArrayCounters::of(slc_array, self.now))),
             slc_mlc: ftl.slc_mlc,
             streams: ftl.streams,
+            fdp: ftl.fdp,
             slc_cache: ftl.slc_cache,
             refresh: ftl.refresh,
             parity: ftl.parity,

@@ -33,11 +33,11 @@ pub use device::Ssd;
 pub use flash::backend::PowerCapSpec;
 pub use flash::spec::{FlashSpec, ResolvedSlcArray, SlcSpec};
 pub use ftl::{
-    Candidate, CheckpointSpec, CopyStreamsSpec, Digits, DiscardSpec, FoldPath, FtlKind, FtlSpec, GcSpec,
-    HostStreamsSpec, HostWrite, LogMerges, MapSpec, MergeCounters, PageTimes, ParityCounters, ParseDigitsError,
-    PlacementSpec, RefreshCounters, RefreshSpec, Sabotage, SlcCacheCounters, SlcCacheSpec, SlcMlcCounters,
-    StreamCounters, StreamPolicy, StreamsSpec, UnmappedReads, VictimSpec, WearSpec, WriteCost, map_unit,
-    register_stream_policy, register_victim_policy,
+    Candidate, CheckpointSpec, CopyStreamsSpec, Digits, DiscardSpec, FdpCounters, FdpEvent, FdpEventKind, FdpSpec,
+    FoldPath, FtlKind, FtlSpec, GcSpec, HandleCounters, HostStreamsSpec, HostWrite, Isolation, LogMerges, MapSpec,
+    MergeCounters, PageTimes, ParityCounters, ParseDigitsError, PlacementSpec, RefreshCounters, RefreshSpec, Sabotage,
+    SlcCacheCounters, SlcCacheSpec, SlcMlcCounters, StreamCounters, StreamPolicy, StreamsSpec, UnmappedReads,
+    VictimSpec, WearSpec, WriteCost, map_unit, register_stream_policy, register_victim_policy,
 };
 pub use history::History;
 pub use host::{Completeness, Completion, Drive, QueueId, Request, Status, Tag};

@@ -5,6 +5,7 @@ mod commands;
 mod dimension;
 mod errors;
 mod fairness;
+mod fdp;
 mod life;
 mod log;
 mod map;
@@ -27,6 +28,7 @@ use crate::summary::{FlashRow, KindSummary, Latencies, Summary};
 use commands::{flash, sum_of};
 use errors::ErrorStat;
 use fairness::{FairStat, FlowStat, Requests};
+use fdp::FdpStat;
 use life::LifeStat;
 use log::LogStat;
 use map::MapStat;
@@ -90,6 +92,7 @@ fn names() -> Vec<String> {
     names.extend(of("slc-cache", &slc_cache::NAMES));
     names.extend(of("refresh", &refresh::NAMES));
     names.extend(of("parity", &parity::NAMES));
+    names.extend(of("fdp", &fdp::NAMES));
     names.extend(of("life", &life::NAMES));
     for group in ["commands", "slots"] {
         names.extend(flash::backend::Op::ALL.into_iter().map(|op| format!("{group}.{}", op.name())));
@@ -98,7 +101,7 @@ fn names() -> Vec<String> {
 }
 
 /// The forms a metric can take.
-pub const HELP: [&str; 39] = [
+pub const HELP: [&str; 40] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
     "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
@@ -141,6 +144,8 @@ pub const HELP: [&str; 39] = [
     "refresh.STAT of a drive that refreshes data with superblocks (moved), age, reads, errors (superblocks that exceeded \
      that limit), patrol-reads",
     "parity.STAT of a drive with parity with rebuilt, lost (uncorrectable reads of mapping units), superblocks, waiting (of a failed die)",
+    "fdp.STAT of a drive with Flexible Data Placement with host-bytes (HBMW), media-bytes (MBMW), erased-bytes (MBE), moved-bytes (by \
+     collection), partial-superblocks (not fully written), invalid-identifiers",
     "life.STAT of a run until = \"worn\" with tbw (bytes), dwpd (over the warranty), waf (in bytes), time, bad-blocks, spare (share left), \
      first-failure, percent-bad, half-spare (bytes written until then), rounds",
     "power.STAT of a drive with [power] with mean (watts), active, idle, states (shares of the time), wakes (requests that found it in a \
@@ -187,6 +192,8 @@ enum Name {
     Refresh(RefreshStat),
     /// `parity.*`: what parity did.
     Parity(ParityStat),
+    /// `fdp.*`: what Flexible Data Placement counted.
+    Fdp(FdpStat),
     /// `life.*`: the drive's life.
     Life(LifeStat),
     Power(PowerStat),
@@ -263,6 +270,7 @@ impl Name {
             ["slc", ref stat @ ..] => SlcStat::parse(stat).map(Self::Slc),
             ["refresh", stat] => RefreshStat::parse(stat).map(Self::Refresh),
             ["parity", stat] => ParityStat::parse(stat).map(Self::Parity),
+            ["fdp", stat] => FdpStat::parse(stat).map(Self::Fdp),
             ["slc-cache", stat] => SlcCacheStat::parse(stat).map(Self::SlcCache),
             ["life", stat] => LifeStat::parse(stat).map(Self::Life),
             ["power", stat] => PowerStat::parse(stat).map(Self::Power),
@@ -334,6 +342,7 @@ impl Name {
             Self::SlcCache(stat) => stat.dimension(),
             Self::Refresh(stat) => stat.dimension(),
             Self::Parity(stat) => stat.dimension(),
+            Self::Fdp(stat) => stat.dimension(),
             Self::Life(stat) => stat.dimension(),
             Self::Power(stat) => stat.dimension(),
             Self::Errors(stat) => stat.dimension(),
@@ -394,6 +403,7 @@ impl Name {
             Self::SlcCache(stat) => Some(stat.of(summary.slc_cache.as_ref()?)),
             Self::Refresh(stat) => Some(stat.of(summary.refresh.as_ref()?)),
             Self::Parity(stat) => Some(stat.of(summary.parity.as_ref()?)),
+            Self::Fdp(stat) => Some(stat.of(summary.fdp.as_ref()?)),
             Self::Merges(stat) => Some(stat.of(summary.merges.as_ref()?)),
             Self::Errors(stat) => stat.of(summary.errors.as_ref()?),
             Self::Commands(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.commands)),

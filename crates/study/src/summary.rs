@@ -8,6 +8,7 @@ mod erases;
 mod errors;
 mod failures;
 mod fairness;
+mod fdp;
 mod life;
 mod log;
 mod map;
@@ -49,6 +50,7 @@ pub use erases::Erases;
 pub use errors::ErrorSummary;
 pub use failures::FAILURES;
 pub use fairness::{FairnessSummary, Slowdown};
+pub use fdp::{FdpEventSummary, FdpSummary, HandleSummary};
 pub use life::{LifeMilestone, LifePointSummary, LifeSummary};
 pub use log::LogSummary;
 pub use map::{MapSummary, Mshrs};
@@ -206,6 +208,9 @@ pub struct Summary {
     /// The write streams, if there are several of host data or of copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<StreamsSummary>,
+    /// What Flexible Data Placement counted, if the drive has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub fdp: Option<FdpSummary>,
     /// The SLC cache, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheSummary>,
@@ -526,6 +531,7 @@ impl Summary {
             log_merges: counted.log_merges.as_ref().map(LogSummary::new),
             slc_mlc: counted.slc_mlc.as_ref().map(|slc_mlc| SlcMlcSummary::new(slc_mlc, &counted, report)),
             streams: counted.streams.as_deref().map(StreamsSummary::new),
+            fdp: counted.fdp.as_deref().and_then(|counters| FdpSummary::new(counters, report)),
             slc_cache: counted.slc_cache.as_ref().map(SlcCacheSummary::new),
             refresh: counted.refresh.as_ref().map(RefreshSummary::new),
             parity: counted.parity.as_ref().map(ParitySummary::new),

@@ -332,6 +332,10 @@ fn every_number_of_a_device_is_refused_or_runs() {
             page("", "streams = { host = { policy = 'interval', limits = ['64KiB'], memory = '256B' } }", ""),
         ),
         ("streams by size", page("", "streams = { host = { policy = 'size', limits = ['4KiB'] } }", "")),
+        (
+            "Flexible Data Placement",
+            page("", "fdp = { handles = 2, isolation = 'persistent', reclaim-groups = 2 }", ""),
+        ),
         ("streams by queue", page("", "streams = { host = { policy = 'queue', streams = 2 } }", "")),
         (
             "streams by formula",

@@ -10,6 +10,7 @@ mod determinism;
 mod faults;
 mod integrity;
 mod order;
+mod placement;
 mod power;
 mod precondition;
 mod refusals;
@@ -179,6 +180,7 @@ macro_rules! checks {
             the_counters_reconcile: "books", books::books;
             two_runs_of_a_seed_are_equal: "determinism", determinism::determinism;
             no_write_overtakes_another: "order", order::order;
+            data_of_handles_lie_apart: "placement", placement::placement;
             wear_is_bounded: "wear", wear::wear;
             failing_programs_lose_nothing: "program failures", faults::program_failures;
             failing_reads_lose_nothing: "read failures", faults::read_failures;

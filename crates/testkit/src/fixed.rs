@@ -74,6 +74,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             slc_array: None,
             slc_mlc: None,
             streams: None,
+            fdp: None,
             slc_cache: None,
             refresh: None,
             parity: None,

@@ -19,7 +19,7 @@ pub fn draw(rng: &mut Rng, capacity: u64) -> Io {
     let sectors = 1 + rng.below(most.min(capacity));
     let space = if rng.chance(0.5) { (capacity / 10).max(sectors) } else { capacity };
     let start = rng.below(space - sectors + 1);
-    // Some are unknown to drives of three or four.
-    let placement = PlacementId::new((start / 8 % 5) as u16);
+    // Some are unknown to drives of three or four handles; the last is handle 1 of the second of two reclaim groups.
+    let placement = PlacementId::new([0, 1, 2, 3, 4, 0x8001][(start / 8 % 6) as usize]);
     Io { placement, ..Io::new(kind, Lba::new(start), Sectors::new(sectors)) }
 }

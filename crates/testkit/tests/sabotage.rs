@@ -213,6 +213,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::BlockReordered => vec![at(&["collection first, checkpoints"], "integrity")],
         Sabotage::PageSkipped => vec![at(PAGES, "books"), at(PAGES, "integrity")],
         Sabotage::StreamForgotten => vec![at(STREAMS, "power cuts, full")],
+        Sabotage::HandleShared => vec![at(&["FDP, 3 handles, Initial"], "placement")],
         Sabotage::CopyJoinsHost | Sabotage::ParkedForgotten => vec![at(&["streams, one-shot programs"], "integrity")],
         Sabotage::RefreshForgotten => vec![at(&["bit errors, refresh by reads"], "integrity")],
         Sabotage::OpenedAtOnce => vec![at(&["parity in 2 dies, suspension"], "power cuts, full")],

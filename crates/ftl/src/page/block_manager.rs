@@ -16,6 +16,7 @@ mod missing;
 pub(super) mod parity;
 pub(super) mod pool;
 pub(super) mod rebuild;
+mod reclaim_units;
 mod refresh;
 pub(super) mod reserve;
 pub(super) mod shape;
@@ -44,6 +45,7 @@ use idle_timer::IdleTimer;
 use parity::Parity;
 use pool::{ByContent, Holds, Open, Pool, Reserve};
 use rebuild::Rebuilds;
+use reclaim_units::ReclaimUnits;
 use refresh::Refresh;
 use shape::ProgramShape;
 use slc_cache::SlcCache;
@@ -80,6 +82,8 @@ pub(super) struct BlockManager {
     pub(super) parity: Option<Box<Parity>>,
     /// The slots that are rebuilt, or have been.
     pub(super) rebuilds: Rebuilds,
+    /// The reclaim units, if the host places its data in them.
+    reclaim_units: Option<Box<ReclaimUnits>>,
     /// The dies that have failed as a whole.
     pub(super) dead_dies: DeadDies,
     /// The latest program of the first stripe of each superblock in several dies.
@@ -134,6 +138,7 @@ impl BlockManager {
             now: Time::ZERO,
             parity: config.has_parity().then(Box::default),
             rebuilds: Rebuilds::default(),
+            reclaim_units: config.fdp.map(ReclaimUnits::new),
             dead_dies: DeadDies::new(config),
             opening: Gates::default(),
             erasing: BTreeMap::new(),
@@ -159,6 +164,7 @@ impl BlockManager {
             + victims
             + SlcCache::memory(config)
             + Refresh::memory(config, 2 * groups)
+            + ReclaimUnits::memory(config.fdp.as_ref())
     }
 
     /// The pool that a superblock belongs to.
@@ -255,6 +261,7 @@ impl BlockManager {
         if full {
             *self.pools[pool as usize].open(stream) = None;
             self.table.set_state(superblock, State::Full);
+            self.note_end(pool, stream, Open { superblock, next, mode });
         }
         full
     }
@@ -326,10 +333,13 @@ impl BlockManager {
     pub(super) fn fail(&mut self, pool: u32, superblock: SuperblockId) {
         self.table.set_failing(superblock, true);
         let streams = if self.planted.is(Sabotage::CopiesGoOn) { 1 } else { usize::MAX };
+        let mut left = None;
         for open in self.pools[pool as usize].open.each_mut().take(streams) {
-            if open.take_if(|open| open.superblock == superblock).is_some() {
-                self.table.set_state(superblock, State::Full);
-            }
+            left = left.or(open.take_if(|open| open.superblock == superblock));
+        }
+        if let Some(open) = left {
+            self.table.set_state(superblock, State::Full);
+            self.note_end(pool, self.table.stream(superblock), open);
         }
         if self.table.state(superblock) == State::Closed {
             self.pools[pool as usize].gc.failing.push(superblock);
@@ -365,6 +375,7 @@ impl BlockManager {
         }
         let Some(open) = self.pools[pool as usize].open(stream).take() else { return false };
         self.table.set_state(open.superblock, State::Full);
+        self.note_end(pool, stream, open);
         // Its last stripe is completed with parity, behind which it is closed.
         let completes = self.parity.as_mut().is_some_and(|parity| parity.complete_early(open.superblock));
         if !completes && !self.table.has_programs(open.superblock) {

@@ -101,6 +101,7 @@ impl PageFtl {
                 self.blocks.withdraw(flash, to, handle);
                 self.blocks.fail(here, to);
             }
+            self.blocks.note_shared_copies(flash, handle, to);
             self.fetch_for_end(flash, owners, handle);
             // Mapping units that the map unit is asked for stay pinned until its answer.
             let mut moved = std::mem::take(&mut self.collector.moved);
@@ -164,6 +165,7 @@ impl PageFtl {
         } else {
             let erases = self.blocks.layout.erases(flash.backend.media(), superblock);
             self.blocks.table.set_state(superblock, State::Free);
+            self.blocks.note_erased();
             self.blocks.note_gone(pool, superblock);
             if pool != group {
                 // The pool of translation pages gets the least worn free superblock in exchange.

@@ -238,6 +238,7 @@ impl Collector<'_> {
         let folds = cause == Cause::Gc && self.blocks.table.mode(superblock) == Mode::Slc;
         let cause = if folds { Cause::Fold } else { cause };
         let valid = self.blocks.table.valid(superblock);
+        self.blocks.note_reallocated(pool, superblock, valid);
         let gc = &mut self.blocks.pools[pool as usize].gc;
         gc.victims.push(Victim { superblock, valid, cursor: 0, cause });
         gc.is_stale |= valid == 0;

@@ -12,7 +12,7 @@ use flash::nand::{Geometry, Media};
 
 use super::layout::Layout;
 use super::{
-    CheckpointPages, FirmwareSpec, GcSpec, HostStreamsSpec, MapPages, PageFtl, PlacementSpec, RefreshSpec,
+    CheckpointPages, FdpSpec, FirmwareSpec, GcSpec, HostStreamsSpec, MapPages, PageFtl, PlacementSpec, RefreshSpec,
     SlcCacheSpec, StreamsSpec, TrimPages, UnmappedReads,
 };
 use crate::MapSpec;
@@ -44,7 +44,9 @@ pub struct PageConfig {
     pub(crate) refresh: Option<RefreshSpec>,
     /// The rate at which the data of a failed die is moved; if missing, as fast as collection.
     pub(crate) rebuild_rate: Option<Rate>,
+    /// The streams of `ftl.streams`, or those that the handles of `ftl.fdp` are.
     pub(crate) streams: StreamsSpec,
+    pub(crate) fdp: Option<FdpSpec>,
     /// What the streams know of the writes to come.
     pub(crate) foresight: Foresight,
     pub(crate) wear: WearSpec,

@@ -85,6 +85,10 @@ impl Family for PageFamily {
         if site.ftl.streams != StreamsSpec::default() {
             faults.add("ftl.streams", "is for the page-mapped FTL only", "leave it out, or set ftl.kind = \"page\"");
         }
+        if site.ftl.fdp.is_some() {
+            let message = "is for the page-mapped FTL only: the others have no streams";
+            faults.add("ftl.fdp", message, "leave it out, or set ftl.kind = \"page\"");
+        }
         if site.ftl.slc_cache.is_some() {
             let message = "is for the page-mapped FTL only: the others have no streams of copies to fold to";
             faults.add("ftl.slc-cache", message, "leave it out, or set ftl.kind = \"page\"");
@@ -201,7 +205,31 @@ impl Family for PageFamily {
         Some(MapPages::of(site, &layout.shape, units).room(&layout.shape, &layout.groups_of(dies)?))
     }
 
+    fn reclaim_groups(&self, site: &Site<'_>, geometry: &Geometry) -> Vec<Vec<DieId>> {
+        let count = site.ftl.fdp.map_or(1, |fdp| fdp.reclaim_groups);
+        let (true, Some(layout)) = (count > 1, layout(site.ftl, geometry, 1)) else { return Vec::new() };
+        let each = layout.shape.die_count() / count;
+        let dies = |group: u32| {
+            let shared = (group * each..(group + 1) * each).map(DieId::new);
+            let mut dies: Vec<DieId> = shared.flat_map(|die| layout.dies_of(die)).collect();
+            dies.sort_unstable();
+            dies
+        };
+        (0..count).map(dies).collect()
+    }
+
     fn check_array(&self, site: &Site<'_>, geometry: &Geometry, timing: &Timing, _: usize, faults: &mut Faults) {
+        let pools = geometry.die_count() / site.ftl.superblock_dies.max(1);
+        if let Some(fdp) =
+            site.ftl.fdp.filter(|fdp| fdp.reclaim_groups > 1 && !pools.is_multiple_of(fdp.reclaim_groups))
+        {
+            let of = if site.ftl.superblock_dies > 1 { "groups of ftl.superblock-dies" } else { "dies" };
+            let message =
+                format!("is {}, and the {pools} {of} of the array form no groups of that number", fdp.reclaim_groups);
+            let possible: Vec<String> =
+                (1..=pools).filter(|n| pools.is_multiple_of(*n)).map(|n| n.to_string()).collect();
+            faults.add("ftl.fdp.reclaim-groups", message, format!("use one of {}", possible.join(", ")));
+        }
         let most = geometry.row_slots() * timing.one_shot;
         if let Some(gather) = site.ftl.map_gather.filter(|gather| *gather == 0 || *gather > most) {
             let message = format!(
@@ -290,7 +318,8 @@ impl PageFamily {
             slc_cache: site.ftl.slc_cache.clone(),
             refresh: site.ftl.refresh,
             rebuild_rate: site.ftl.rebuild_rate,
-            streams: site.ftl.streams.clone(),
+            streams: site.ftl.write_streams().into_owned(),
+            fdp: site.ftl.fdp,
             foresight: Foresight::None,
             wear: site.ftl.wear.clone(),
             copy_back: site.ftl.gc.copy_back && copy_back,
@@ -336,7 +365,7 @@ fn for_slc_cache(set_aside: u32) -> String {
 /// The fault of planes with too few blocks for host data; `quota` of them are reserved for translation pages.
 fn no_room(site: &Site<'_>, geometry: &Geometry, quota: u32) -> Fault {
     let for_map = if quota > 0 { format!(", and {quota} for the translation pages of the map") } else { String::new() };
-    let streams = site.ftl.streams.count();
+    let streams = site.ftl.write_streams().count();
     let set_aside = MapPages::of(site, geometry, 0).set_aside;
     let reserved = reserved(site.ftl.gc.shared_log, streams) + u32::from(set_aside > 0);
     let message = format!(

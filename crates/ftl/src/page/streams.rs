@@ -28,6 +28,7 @@ use base::io::PlacementId;
 use base::units::{Lpn, Sectors};
 use flash::nand::{Geometry, Stream};
 
+use super::FdpSpec;
 use super::writer::pool_set::PoolSet;
 use crate::foresight::Foresight;
 
@@ -165,14 +166,21 @@ impl StreamCount {
 
 impl Streams {
     /// The streams of a description; `None` if it has one of each.
-    pub(super) fn new(spec: &StreamsSpec, geometry: &Geometry, foresight: &Foresight) -> Option<Box<Self>> {
+    pub(super) fn new(
+        (spec, fdp): (&StreamsSpec, Option<&FdpSpec>),
+        geometry: &Geometry,
+        foresight: &Foresight,
+    ) -> Option<Box<Self>> {
         let count = spec.count();
         let unit = u64::from(geometry.sectors);
         let policy = match &spec.host {
             HostStreamsSpec::One => None,
             HostStreamsSpec::Size { limits } => Some(HostPolicy::Size(BySize::new(limits))),
             HostStreamsSpec::Queue { streams } => Some(HostPolicy::Queue(ByQueue::new(*streams))),
-            HostStreamsSpec::PlacementId { streams } => Some(HostPolicy::PlacementId(ByPlacementId::new(*streams))),
+            HostStreamsSpec::PlacementId { streams } => {
+                let handles = fdp.copied().unwrap_or(FdpSpec::of_streams(*streams));
+                Some(HostPolicy::PlacementId(ByPlacementId::new(handles)))
+            }
             HostStreamsSpec::Interval { limits, memory } => {
                 Some(HostPolicy::Interval(Interval::new(limits, *memory, unit)))
             }
@@ -271,7 +279,7 @@ mod tests {
     fn copies_keep_their_class_or_count_their_generation_and_never_go_back() {
         let streams = |host, copies| {
             let geometry = Geometry::new(1, 1, 1, 1, 1, 40, 4, 1, 8).expect("small");
-            Streams::new(&StreamsSpec { host, copies }, &geometry, &Foresight::None).expect("several")
+            Streams::new((&StreamsSpec { host, copies }, None), &geometry, &Foresight::None).expect("several")
         };
         let queue = HostStreamsSpec::Queue { streams: 3 };
         let same = streams(queue.clone(), CopyStreamsSpec::Same);
@@ -294,7 +302,7 @@ mod tests {
     #[test]
     fn a_drive_with_one_stream_of_each_has_no_streams() {
         let geometry = Geometry::new(1, 1, 1, 1, 1, 40, 4, 1, 8).expect("small");
-        assert!(Streams::new(&StreamsSpec::default(), &geometry, &Foresight::None).is_none());
+        assert!(Streams::new((&StreamsSpec::default(), None), &geometry, &Foresight::None).is_none());
         assert_eq!(Streams::memory(&StreamsSpec::default()), 0);
     }
 
@@ -333,7 +341,8 @@ mod tests {
         assert!(faults(&own("od", None)).contains("did you mean `odd`?"));
         assert!(faults(&own("odd", Some("2"))).contains("is registered with version \"1\""));
         let geometry = Geometry::new(1, 1, 1, 1, 1, 40, 4, 1, 8).expect("small");
-        let mut streams = Streams::new(&own("odd", None), &geometry, &Foresight::None).expect("two streams").clone();
+        let mut streams =
+            Streams::new((&own("odd", None), None), &geometry, &Foresight::None).expect("two streams").clone();
         assert_eq!([7, 8].map(|lpn| streams.of_host(write_of(lpn, 0))), [Stream::HOST, Stream::host(1)]);
     }
 }

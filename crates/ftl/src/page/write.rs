@@ -17,7 +17,7 @@ impl PageFtl {
     /// Accepts one mapping unit of the request.
     pub(crate) fn write(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
         self.mapping.note_write(&unit);
-        let unit = self.writer.with_stream(&self.blocks, &self.mapping, owners, unit);
+        let unit = self.writer.with_stream(&mut self.blocks, &self.mapping, owners, unit);
         let set = self.writer.set_of(&self.mapping, owners, &unit);
         if set != self.writer.set_of_pages() && self.mapping.is_out_of_pages() {
             return self.mapping.refuse(&mut self.blocks, owners, &unit);

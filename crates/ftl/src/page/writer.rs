@@ -68,7 +68,7 @@ impl Writer {
                 placer if config.gathers => placer,
                 placer => placer.behind_buffer(blocks.groups),
             },
-            streams: Streams::new(&config.streams, &config.geometry, &config.foresight),
+            streams: Streams::new((&config.streams, config.fdp.as_ref()), &config.geometry, &config.foresight),
             gathers: config.gathers,
             firmware: Firmware::new(config.firmware),
             unplaced: vec![VecDeque::new(); blocks.sets.len()],

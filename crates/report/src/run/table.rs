@@ -8,8 +8,8 @@ use ssd::Status;
 
 use study::metric::Dimension;
 use study::summary::{
-    FAILURES, Latencies, LogSummary, MapSummary, ParitySummary, RefreshSummary, SlcCacheSummary, SlcMlcSummary,
-    StreamSummary, StreamsSummary, Summary, amplifications_differ, mean,
+    FAILURES, FdpSummary, HandleSummary, Latencies, LogSummary, MapSummary, ParitySummary, RefreshSummary,
+    SlcCacheSummary, SlcMlcSummary, StreamSummary, StreamsSummary, Summary, amplifications_differ, mean,
 };
 use study::text::{capacities, count, decimal_bytes, duration, percent, percent_above_zero, rate};
 use study::validity::BEYOND;
@@ -193,6 +193,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     }
     lines.extend(summary.slc_mlc.iter().flat_map(slc_mlc));
     lines.extend(summary.streams.iter().flat_map(streams));
+    lines.extend(summary.fdp.iter().flat_map(fdp));
     lines.extend(summary.slc_cache.as_ref().map(slc_cache));
     lines.extend(summary.refresh.as_ref().map(refresh));
     lines.extend(summary.parity.as_ref().map(parity));
@@ -354,6 +355,35 @@ fn streams(of: &StreamsSummary) -> [String; 2] {
         shares.collect::<Vec<_>>().join(", ")
     };
     [format!("streams of the host: {}", each(&of.host)), format!("streams of copies: {}", each(&of.copies))]
+}
+
+/// The statistics of Flexible Data Placement, and a line for each of its handles.
+fn fdp(of: &FdpSummary) -> Vec<String> {
+    let bytes = |bytes: u64| Bytes::new(bytes).to_string();
+    let [unit, host, media, erased] =
+        [of.reclaim_unit_bytes, of.host_bytes, of.media_bytes, of.erased_bytes].map(bytes);
+    let mut lines = vec![format!(
+        "FDP: reclaim unit {unit}; host bytes {host}, media bytes {media}, erased bytes {erased}; {} events",
+        count(of.events as f64)
+    )];
+    lines.extend((0..).zip(&of.handles).map(|(number, handle): (u32, _)| {
+        let HandleSummary { victims, full_superblocks, partial_superblocks, .. } = *handle;
+        let [written, moved, available] = [handle.written_bytes, handle.moved_bytes, handle.available_bytes].map(bytes);
+        format!(
+            "  handle {number}: written {written}, moved {moved} out of {victims} superblocks; {full_superblocks} superblocks filled, \
+             {partial_superblocks} not fully written; {available} available"
+        )
+    }));
+    if of.moved_copy_bytes > 0 {
+        lines.push(format!("  copies of all handles: moved again {}", bytes(of.moved_copy_bytes)));
+    }
+    if of.shared_copy_bytes > 0 {
+        lines.push(format!("  copies that share superblocks of another handle: {}", bytes(of.shared_copy_bytes)));
+    }
+    if of.invalid_identifiers > 0 {
+        lines.push(format!("  mapping units with an invalid placement identifier: {}", of.invalid_identifiers));
+    }
+    lines
 }
 
 /// Where host data went, and the level of the SLC cache.

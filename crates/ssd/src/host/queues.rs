@@ -243,7 +243,13 @@ mod tests {
 
     fn queues(arbitration: QueueArbitration, burst: u32, all: &[(u32, Option<u32>)]) -> Queues<()> {
         let queues = all.iter().map(|(weight, depth)| queue(*weight, *depth));
-        Queues::new(&ResolvedQueues { queues: queues.collect(), arbitration, burst, sets: vec![Vec::new()] })
+        Queues::new(&ResolvedQueues {
+            queues: queues.collect(),
+            arbitration,
+            burst,
+            sets: vec![Vec::new()],
+            placement: None,
+        })
     }
 
     const fn queue(weight: u32, depth: Option<u32>) -> ResolvedQueue {
@@ -254,7 +260,7 @@ mod tests {
     fn urgent(urgent: usize, burst: u32, depths: &[Option<u32>]) -> Queues<()> {
         let queue = |(i, depth): (usize, &Option<u32>)| ResolvedQueue { urgent: i < urgent, ..queue(3, *depth) };
         let queues = depths.iter().enumerate().map(queue).collect();
-        Queues::new(&ResolvedQueues { queues, arbitration: Weighted, burst, sets: vec![Vec::new()] })
+        Queues::new(&ResolvedQueues { queues, arbitration: Weighted, burst, sets: vec![Vec::new()], placement: None })
     }
 
     fn push(queues: &mut Queues<()>, queue: u16, tags: std::ops::Range<u64>) {
@@ -275,7 +281,8 @@ mod tests {
     fn queues_take_the_memory_they_predict() {
         let queue = queue(1, None);
         let sets = vec![vec![base::units::DieId::new(0); 3], vec![base::units::DieId::new(1)]];
-        let mut resolved = ResolvedQueues { queues: vec![queue; 7], arbitration: Weighted, burst: 1, sets };
+        let mut resolved =
+            ResolvedQueues { queues: vec![queue; 7], arbitration: Weighted, burst: 1, sets, placement: None };
         (resolved.queues[1].urgent, resolved.queues[4].urgent) = (true, true);
         let queues = Queues::<()>::new(&resolved);
         let rings = [&queues.urgent, &queues.turns, &queues.next_round];
@@ -387,7 +394,7 @@ mod tests {
             });
             let described: Vec<_> = described.collect();
             let sets = vec![Vec::new()];
-            let mut queues = Queues::new(&ResolvedQueues { queues: described.clone(), arbitration, burst, sets });
+            let mut queues = Queues::new(&ResolvedQueues { queues: described.clone(), arbitration, burst, sets, placement: None });
             let mut expected = vec![VecDeque::new(); all.len()];
             let mut under_way = vec![0u32; all.len()];
             for (tag, (queue, step)) in (0u64..).zip(steps) {

@@ -193,7 +193,7 @@ impl<S: Sector> Ssd<S> {
     #[allow(clippy::inline_always)] // One caller.
     fn begin(&mut self, arrival: Time, request: Request<S>) {
         let Request { tag, queue, io, data } = request;
-        let set = self.resolved.host.queues.queue(queue).set;
+        let set = self.resolved.host.queues.set(queue, io.placement);
         let geometry = &self.resolved.geometry;
         let first = geometry.unit_of(io.start.get()) as u32;
         let end = if io.sectors.is_zero() { first } else { geometry.unit_of(io.end().get() - 1) as u32 + 1 };

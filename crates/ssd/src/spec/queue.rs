@@ -2,9 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use base::io::PlacementId;
 use base::units::{Bytes, DieId, SECTOR};
 use flash::nand::Geometry;
-use ftl::Site;
+use ftl::{FdpSpec, Site};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -86,9 +87,11 @@ pub struct ResolvedQueues {
     pub arbitration: QueueArbitration,
     /// Commands taken from a queue per turn.
     pub burst: u32,
-    /// The NVM sets: dies that the writes of some queue are confined to, in ascending order. The first is the whole
-    /// array.
+    /// The NVM sets: dies that the writes of some queue or placement identifier are confined to, in ascending order. The first is the
+    /// whole array.
     pub sets: Vec<Vec<DieId>>,
+    /// What placement identifiers name, if they name reclaim groups: group 0 is set 1.
+    pub placement: Option<FdpSpec>,
 }
 
 impl ResolvedQueues {
@@ -99,6 +102,15 @@ impl ResolvedQueues {
     #[must_use]
     pub fn queue(&self, queue: QueueId) -> &ResolvedQueue {
         &self.queues[queue.index()]
+    }
+
+    /// The NVM set that a write of this queue is confined to.
+    #[inline]
+    pub(crate) fn set(&self, queue: QueueId, id: PlacementId) -> u32 {
+        match &self.placement {
+            None => self.queue(queue).set,
+            Some(fdp) => fdp.target(id).and_then(|target| target.group).map_or(0, |group| group + 1),
+        }
     }
 }
 
@@ -184,14 +196,26 @@ impl Spec {
                 set,
             });
         }
+        let family = self.ftl.kind.family();
+        let groups = family.reclaim_groups(site, geometry);
+        let placement = self.ftl.fdp.filter(|_| !groups.is_empty());
+        if placement.is_some() && self.confines() {
+            let message = "has dies of its own, and so has each reclaim group of ftl.fdp";
+            faults.add(
+                "host.queue",
+                message,
+                "leave channels and dies out of [[host.queue]], or set ftl.fdp.reclaim-groups = 1",
+            );
+        }
         if sets.len() > 1 {
             let used: BTreeSet<u32> = queues.iter().map(|queue| queue.set).collect();
             let reached: BTreeSet<DieId> = used.iter().flat_map(|set| &sets[*set as usize]).copied().collect();
             let dies: Vec<DieId> = reached.into_iter().collect();
-            let room = self.ftl.kind.family().room(site, geometry, units, &dies);
+            let room = family.room(site, geometry, units, &dies);
             check_reach(geometry, units, dies.len(), room, faults);
         }
-        ResolvedQueues { queues, arbitration: self.host.arbitration, burst: self.host.burst, sets }
+        sets.extend(groups);
+        ResolvedQueues { queues, arbitration: self.host.arbitration, burst: self.host.burst, sets, placement }
     }
 }
 

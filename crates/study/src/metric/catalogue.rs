@@ -272,6 +272,15 @@ const PARITY: [Meaning; 4] = [
     ("waiting", "Superblocks that waited for that at the end"),
 ];
 
+const FDP: [Meaning; 6] = [
+    ("host-bytes", "Bytes of all writes that succeeded (HBMW)"),
+    ("media-bytes", "Bytes programmed, padding and translation pages included (MBMW)"),
+    ("erased-bytes", "Bytes erased (MBE)"),
+    ("moved-bytes", "Bytes that collection moved out of reclaim units"),
+    ("partial-superblocks", "Superblocks that a handle left before they were full"),
+    ("invalid-identifiers", "Writes of mapping units with a placement identifier that the drive does not have"),
+];
+
 const REFRESH: [Meaning; 5] = [
     ("superblocks", "Superblocks whose data was moved, or was being moved at the end"),
     ("age", "Superblocks that had a page beyond `ftl.refresh.age`"),
@@ -372,6 +381,7 @@ pub fn catalogue() -> Vec<Group> {
         group("SLC and MLC flash", "drives with `ftl.kind` `chang`", "slc.", &SLC),
         group("Refresh", "drives with `ftl.refresh`", "refresh.", &REFRESH),
         group("Parity", "drives with `ftl.parity`", "parity.", &PARITY),
+        group("Flexible Data Placement", "drives with `ftl.fdp`", "fdp.", &FDP),
         group("Power and heat", "drives with `[power]`", "power.", &POWER),
         group("Life", "runs with `run.until = \"worn\"` or `--until worn`", "life.", &LIFE),
         group("SLC cache", "drives with `ftl.slc-cache`", "slc-cache.", &SLC_CACHE),

@@ -545,6 +545,9 @@ pub fn since(to: &Counters, from: &Counters) -> Counters {
     if let (Some(counted), Some(from)) = (&mut counted.streams, &from.streams) {
         **counted = counted.since(from);
     }
+    if let (Some(counted), Some(from)) = (&mut counted.fdp, &from.fdp) {
+        **counted = counted.since(from);
+    }
     if let (Some(counted), Some(from)) = (&mut counted.slc_cache, &from.slc_cache) {
         *counted = counted.since(from);
     }

@@ -1,12 +1,20 @@
-//! Devices whose keys describe streams by placement identifier.
+//! Devices whose keys describe streams by placement identifier, and Flexible Data Placement.
 
 /// Their names, their part, the keys of their array and their other tables.
-pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'static str); 1] {
-    [(
-        "page, streams by placement identifier",
-        part.to_owned(),
-        "channels = 2\nchips = 2\n",
-        "[ftl]\nover-provisioning = \"72%\"\n\
-         streams = { host = { policy = \"placement-id\", streams = 3 }, copies = { policy = \"same\" } }\n",
-    )]
+pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'static str); 2] {
+    [
+        (
+            "page, streams by placement identifier",
+            part.to_owned(),
+            "channels = 2\nchips = 2\n",
+            "[ftl]\nover-provisioning = \"72%\"\n\
+             streams = { host = { policy = \"placement-id\", streams = 3 }, copies = { policy = \"same\" } }\n",
+        ),
+        (
+            "page, Flexible Data Placement",
+            part.to_owned(),
+            "channels = 2\nchips = 2\n",
+            "[ftl]\nover-provisioning = \"75%\"\nfdp = { handles = 3, isolation = \"persistent\", reclaim-groups = 2 }\n",
+        ),
+    ]
 }

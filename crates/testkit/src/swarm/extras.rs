@@ -5,7 +5,7 @@ use base::units::{Bytes, Ratio, Span};
 use flash::backend::{Controllers, PlaneReadSpec, ReadScope, StopPoint, SuspendSpec, SuspensionTarget};
 use flash::nand::{Cell, SlcMode};
 use ftl::IdleGcSpec;
-use ssd::{CopyStreamsSpec, FoldPath, FtlKind, HostStreamsSpec, RefreshSpec, SlcCacheSpec, Spec, StreamsSpec};
+use ssd::{CopyStreamsSpec, FdpSpec, FoldPath, FtlKind, HostStreamsSpec, RefreshSpec, SlcCacheSpec, Spec, StreamsSpec};
 
 use super::pick;
 use crate::conformance::{STYLES, capped, hot, limited, short, states, varied, with_errors};
@@ -159,7 +159,11 @@ pub(super) fn or_streams(spec: Spec, rng: &mut Rng) -> Spec {
     }
     let mut streams = spec.clone();
     let host = pick(rng, &HostStreamsSpec::every());
-    streams.ftl.streams = StreamsSpec { host, copies: pick(rng, &CopyStreamsSpec::EVERY) };
+    if rng.chance(0.25) {
+        streams.ftl.fdp = Some(pick(rng, &FdpSpec::EVERY));
+    } else {
+        streams.ftl.streams = StreamsSpec { host, copies: pick(rng, &CopyStreamsSpec::EVERY) };
+    }
     (streams.ftl.gc.start, streams.ftl.gc.stop) = (spec.ftl.gc.start.max(1), spec.ftl.gc.stop.max(2));
     streams.ftl.gc.shared_log = false;
     if let Some(part) = &mut streams.flash.custom_part {

@@ -41,7 +41,7 @@ impl MapPages {
         let count = if entries > 0 { units.div_ceil(entries) } else { 0 };
         let bits = site.part.bits_per_cell();
         let set_aside = ftl.slc_cache.as_ref().map_or(0, |cache| set_aside::each(cache, geometry, bits));
-        Self { count, entries, shared_log: ftl.gc.shared_log, streams: ftl.streams.count(), set_aside }
+        Self { count, entries, shared_log: ftl.gc.shared_log, streams: ftl.write_streams().count(), set_aside }
     }
 
     /// The superblocks that each plane group reserves for them: its share of the pages and a quarter more, the open

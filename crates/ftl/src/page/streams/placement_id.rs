@@ -1,26 +1,26 @@
 //! The stream by the placement identifier of the request: the host says which data belong together.
 //!
-//! This is what a drive with Flexible Data Placement (NVM Express TP4146) or the streams directive does. A stream is then a reclaim
-//! unit handle, and a superblock a reclaim unit. Data whose identifier the drive does not have goes to stream 0, as data without one.
+//! This is what a drive with Flexible Data Placement ([`FdpSpec`]) or the streams directive does. Data whose identifier the drive does
+//! not have goes to stream 0, as data without one.
 
 use super::{HostWrite, StreamPolicy};
+use crate::page::FdpSpec;
 
-/// Streams by placement identifier.
+/// Streams by placement identifier: a stream is a reclaim unit handle.
 #[derive(Clone, Debug)]
 pub(super) struct ByPlacementId {
-    streams: u16,
+    handles: FdpSpec,
 }
 
 impl ByPlacementId {
-    pub(super) const fn new(streams: u16) -> Self {
-        Self { streams }
+    pub(super) const fn new(handles: FdpSpec) -> Self {
+        Self { handles }
     }
 }
 
 impl StreamPolicy for ByPlacementId {
     fn stream(&mut self, write: &HostWrite) -> u8 {
-        let number = write.placement.get();
-        if number < self.streams { number as u8 } else { 0 }
+        self.handles.target(write.placement).map_or(0, |target| target.handle as u8)
     }
 }
 
@@ -33,7 +33,7 @@ mod tests {
 
     #[test]
     fn each_identifier_has_a_stream_and_an_unknown_one_has_that_of_data_without_one() {
-        let mut policy = ByPlacementId::new(3);
+        let mut policy = ByPlacementId::new(FdpSpec::of_streams(3));
         let of = |number| policy.stream(&HostWrite { placement: PlacementId::new(number), ..write_of(1, 0) });
         assert_eq!([0, 1, 2, 3, 65_535].map(of), [0, 1, 2, 0, 0]);
     }

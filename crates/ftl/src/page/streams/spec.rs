@@ -40,9 +40,8 @@ pub enum HostStreamsSpec {
         /// Streams: 2 to 16.
         streams: u32,
     },
-    /// By the placement identifier of the request, as with Flexible Data Placement (NVM Express TP4146) or stream directives: each
-    /// stream is a reclaim unit handle. Requests without one, or with a number of `streams` or more, go to stream 0. The handles
-    /// are persistently isolated with `ftl.streams.copies = { policy = "same" }`, and initially isolated otherwise.
+    /// By the placement identifier of the request, as with the streams directive of NVM Express: it is the number of the stream.
+    /// Requests without one, or with a number of `streams` or more, go to stream 0. Its newer form is `ftl.fdp`.
     PlacementId {
         /// Streams: 2 to 16.
         streams: u16,

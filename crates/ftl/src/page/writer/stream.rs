@@ -8,40 +8,44 @@ use crate::page::mapping::Mapping;
 use crate::page::streams::HostWrite;
 use crate::page::writer::Writer;
 use crate::port::{Flash, Origin, Owners, PageWrite};
+use crate::sabotage::Sabotage;
 
 impl Writer {
     /// The write with its stream, which the policy chooses once.
     #[inline]
     pub(in crate::page) fn with_stream(
         &mut self,
-        blocks: &BlockManager,
+        blocks: &mut BlockManager,
         mapping: &Mapping,
         owners: &dyn Owners,
         unit: PageWrite,
     ) -> PageWrite {
         match self.streams {
-            None => unit,
-            Some(_) => self.choose_stream(blocks, mapping, owners, unit),
+            None if !blocks.has_fdp() => unit,
+            _ => self.choose_stream(blocks, mapping, owners, unit),
         }
     }
 
     #[inline(never)]
     fn choose_stream(
         &mut self,
-        blocks: &BlockManager,
+        blocks: &mut BlockManager,
         mapping: &Mapping,
         owners: &dyn Owners,
         unit: PageWrite,
     ) -> PageWrite {
-        let Some(streams) = self.streams.as_mut().filter(|_| unit.stream.is_none() && unit.lpn.get() < mapping.units)
-        else {
+        if unit.stream.is_some() || unit.lpn.get() >= mapping.units {
             return unit;
-        };
+        }
         let Origin { sectors, queue, placement } = owners.origin(unit.owner);
+        blocks.note_placement(placement);
+        let Some(streams) = &mut self.streams else { return PageWrite { stream: Some(Stream::HOST), ..unit } };
         let request = Sectors::new(u64::from(if sectors == 0 { blocks.layout.shape.sectors } else { sectors }));
         let (set, is_partial) = (owners.set(unit.owner), !unit.is_whole(blocks.layout.shape.sectors));
         let write = HostWrite { lpn: unit.lpn, request, queue: queue.into(), placement, set, is_partial, written: 0 };
-        PageWrite { stream: Some(streams.of_host(write)), ..unit }
+        let stream = streams.of_host(write);
+        let is_shared = blocks.planted.is(Sabotage::HandleShared) && stream.number() > 1;
+        PageWrite { stream: Some(if is_shared { Stream::HOST } else { stream }), ..unit }
     }
 
     /// The stream of the copies of a superblock's mapping units.

@@ -3,7 +3,8 @@
 use base::units::{Bytes, Ratio};
 use flash::nand::Cell;
 use ssd::{
-    CheckpointSpec, CopyStreamsSpec, Digits, DiscardSpec, HostStreamsSpec, MapSpec, PlacementSpec, Spec, StreamsSpec,
+    CheckpointSpec, CopyStreamsSpec, Digits, DiscardSpec, FdpSpec, HostStreamsSpec, MapSpec, PlacementSpec, Spec,
+    StreamsSpec,
 };
 
 use super::{Book, buffer, set_planes};
@@ -15,6 +16,12 @@ fn with_streams(spec: &mut Spec, host: HostStreamsSpec, copies: CopyStreamsSpec)
     part.geometry.blocks_per_plane = blocks;
     spec.ftl.over_provisioning = Some(Ratio::new(kept / f64::from(blocks)));
     spec.ftl.streams = StreamsSpec { host, copies };
+}
+
+/// Gives each pool the blocks of these handles.
+fn with_fdp(spec: &mut Spec, fdp: FdpSpec) {
+    with_streams(spec, HostStreamsSpec::One, CopyStreamsSpec::One);
+    spec.ftl.fdp = Some(fdp);
 }
 
 impl Book {
@@ -38,6 +45,16 @@ impl Book {
             }
         }
         let generations = CopyStreamsSpec::Generations { streams: 4 };
+        for fdp in FdpSpec::EVERY {
+            let FdpSpec { handles, isolation, reclaim_groups } = fdp;
+            let groups = if reclaim_groups > 1 { format!(", {reclaim_groups} reclaim groups") } else { String::new() };
+            let name = format!("FDP, {handles} handles, {isolation:?}{groups}");
+            self.add(name.clone(), |spec| with_fdp(spec, fdp));
+            self.add(format!("{name}, buffered"), |spec| {
+                with_fdp(spec, fdp);
+                spec.buffer = Some(buffer(8, 0.5, 0.25));
+            });
+        }
         self.add("streams, One, Generations", |spec| with_streams(spec, HostStreamsSpec::One, generations));
         let mut add = |name: &str, change: &dyn Fn(&mut Spec)| {
             self.add(format!("streams, {name}"), |spec| {

@@ -1,0 +1,149 @@
+//! What a drive with Flexible Data Placement counts and logs.
+
+use base::units::Time;
+
+/// The events that a drive keeps: the latest ones.
+pub(in crate::page) const LOG: usize = 64;
+
+/// Counters of Flexible Data Placement since the power came on, in mapping units or superblocks, and its latest events.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FdpCounters {
+    /// Mapping units of a reclaim unit.
+    pub unit: u64,
+    /// Mapping units that the erased superblocks take, those of translation pages included.
+    pub erased: u64,
+    /// Each reclaim unit handle.
+    pub handles: Vec<HandleCounters>,
+    /// Writes with an identifier that the drive does not have: handle 0 took their mapping units.
+    pub invalid_identifiers: u64,
+    /// Mapping units that collection moved out of reclaim units that hold copies of several handles.
+    pub moved_copies: u64,
+    /// Mapping units that were copied to superblocks of another handle although handles are persistently isolated: where a program would
+    /// otherwise be padded, or a handle's copies had no superblock.
+    pub shared_copies: u64,
+    /// All events.
+    pub events: u64,
+    /// The latest events, the oldest first.
+    pub log: Vec<FdpEvent>,
+}
+
+/// Counters of a reclaim unit handle.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HandleCounters {
+    /// Mapping units that the host wrote with it.
+    pub written_units: u64,
+    /// Superblocks that it filled.
+    pub full_superblocks: u64,
+    /// Superblocks that it left before they were full.
+    pub partial_superblocks: u64,
+    /// Victims of collection with valid data among its superblocks.
+    pub victims: u64,
+    /// Mapping units that collection moved out of its superblocks.
+    pub moved_units: u64,
+    /// Mapping units that the superblocks take that it has open now.
+    pub available_units: u64,
+}
+
+/// An event of Flexible Data Placement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FdpEvent {
+    /// When it happened.
+    pub at: Time,
+    /// What happened.
+    pub kind: FdpEventKind,
+    /// The handle, or the identifier that the drive does not have; none for copies of several handles.
+    pub number: Option<u16>,
+    /// The mapping units that it is about: those moved, or those not written. 0 for an invalid identifier.
+    pub units: u32,
+}
+
+/// A kind of event, with the code of NVM Express TP4146.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
+pub enum FdpEventKind {
+    /// A handle left a reclaim unit before it was fully written.
+    NotFullyWritten = 0x00,
+    /// A write had an invalid placement identifier.
+    InvalidIdentifier = 0x03,
+    /// Collection moved data out of a reclaim unit.
+    MediaReallocated = 0x80,
+}
+
+impl FdpEventKind {
+    /// All kinds.
+    pub const ALL: [Self; 3] = [Self::NotFullyWritten, Self::InvalidIdentifier, Self::MediaReallocated];
+
+    /// Its name in results.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::NotFullyWritten => "reclaim unit not fully written",
+            Self::InvalidIdentifier => "invalid placement identifier",
+            Self::MediaReallocated => "media reallocated",
+        }
+    }
+}
+
+impl FdpCounters {
+    /// The counts since an earlier moment of the same drive, with the events since then that are still in the log.
+    #[must_use]
+    pub fn since(&self, from: &Self) -> Self {
+        let events = self.events.saturating_sub(from.events);
+        let kept = self.log.len().min(usize::try_from(events).unwrap_or(usize::MAX));
+        Self {
+            unit: self.unit,
+            erased: self.erased.saturating_sub(from.erased),
+            handles: self.handles.iter().zip(&from.handles).map(|(to, from)| to.since(from)).collect(),
+            invalid_identifiers: self.invalid_identifiers.saturating_sub(from.invalid_identifiers),
+            moved_copies: self.moved_copies.saturating_sub(from.moved_copies),
+            shared_copies: self.shared_copies.saturating_sub(from.shared_copies),
+            events,
+            log: self.log[self.log.len() - kept..].to_vec(),
+        }
+    }
+}
+
+impl HandleCounters {
+    const fn since(&self, from: &Self) -> Self {
+        Self {
+            written_units: self.written_units.saturating_sub(from.written_units),
+            full_superblocks: self.full_superblocks.saturating_sub(from.full_superblocks),
+            partial_superblocks: self.partial_superblocks.saturating_sub(from.partial_superblocks),
+            victims: self.victims.saturating_sub(from.victims),
+            moved_units: self.moved_units.saturating_sub(from.moved_units),
+            available_units: self.available_units,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_difference_keeps_the_events_since_then() {
+        let event =
+            |at| FdpEvent { at: Time::from_ps(at), kind: FdpEventKind::MediaReallocated, number: Some(0), units: 3 };
+        let handle = HandleCounters {
+            written_units: 10,
+            moved_units: 3,
+            victims: 1,
+            available_units: 7,
+            ..HandleCounters::default()
+        };
+        let from = FdpCounters { handles: vec![handle], events: 1, log: vec![event(1)], ..FdpCounters::default() };
+        let handle = HandleCounters { written_units: 25, moved_units: 9, victims: 3, available_units: 2, ..handle };
+        let to = FdpCounters { handles: vec![handle], events: 3, log: [1, 2, 3].map(event).to_vec(), ..from.clone() };
+        let since = to.since(&from);
+        let expected = HandleCounters {
+            written_units: 15,
+            moved_units: 6,
+            victims: 2,
+            available_units: 2,
+            ..HandleCounters::default()
+        };
+        assert_eq!((since.handles, since.events), (vec![expected], 2));
+        assert_eq!(since.log, [2, 3].map(event));
+        assert_eq!(to.since(&FdpCounters { events: 0, ..from }).log.len(), 3, "no more than the log has");
+    }
+}
