@@ -1,5 +1,6 @@
 //! `flashloom check`: summarises a device file, or lists all its errors.
 
+mod fdp;
 mod host;
 mod limits;
 mod power;
@@ -332,7 +333,9 @@ fn sheet(device: &Device) -> String {
             line("", format!("then soft decoding of up to {} bits from {} reads", soft.limit, soft.sensings));
         }
     }
-    for (name, texts) in [("SLC cache", slc_cache::lines(resolved)), ("power", power::lines(resolved))] {
+    let groups =
+        [("FDP", fdp::lines(resolved)), ("SLC cache", slc_cache::lines(resolved)), ("power", power::lines(resolved))];
+    for (name, texts) in groups {
         texts.into_iter().enumerate().for_each(|(i, text)| line(if i == 0 { name } else { "" }, text));
     }
     let Cycles { page_in, page_out, turnaround, .. } = timing.cycles;
@@ -410,7 +413,7 @@ fn slc_array(array: &ResolvedSlcArray) -> String {
 
 /// The submission queues, if there are several or if the only one has settings of its own.
 fn queues(resolved: &Resolved) -> Vec<(String, String)> {
-    let ResolvedQueues { queues, arbitration, burst, sets } = &resolved.host.queues;
+    let ResolvedQueues { queues, arbitration, burst, sets, .. } = &resolved.host.queues;
     let plain = |queue: &ResolvedQueue| queue.depth.is_none() && queue.set == 0;
     let mut lines = Vec::new();
     if queues.len() > 1 {

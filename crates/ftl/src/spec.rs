@@ -15,8 +15,8 @@ use crate::kind::FtlKind;
 use crate::log_block::LogSpec;
 use crate::map_unit::MapSpec;
 use crate::page::{
-    CheckpointSpec, DiscardSpec, FdpSpec, FirmwareSpec, FoldPath, GcSpec, PlacementSpec, RefreshSpec, SlcCacheSpec,
-    StreamsSpec, UnmappedReads,
+    CheckpointSpec, CopyStreamsSpec, DiscardSpec, FdpSpec, FirmwareSpec, FoldPath, GcSpec, HostStreamsSpec, Isolation,
+    PlacementSpec, RefreshSpec, SlcCacheSpec, StreamsSpec, UnmappedReads,
 };
 use crate::slc_mlc::SlcMlcSpec;
 use crate::toolkit::WearSpec;
@@ -162,7 +162,12 @@ impl FtlSpec {
     /// The write streams: those of `streams`, or those that the handles of `fdp` are.
     #[must_use]
     pub fn write_streams(&self) -> Cow<'_, StreamsSpec> {
-        self.fdp.map_or(Cow::Borrowed(&self.streams), |fdp| Cow::Owned(fdp.streams()))
+        let Some(fdp) = self.fdp else { return Cow::Borrowed(&self.streams) };
+        let copies = match fdp.isolation {
+            Isolation::Initial => CopyStreamsSpec::One,
+            Isolation::Persistent => CopyStreamsSpec::Same,
+        };
+        Cow::Owned(StreamsSpec { host: HostStreamsSpec::PlacementId { streams: fdp.handles }, copies })
     }
 
     /// True if an SLC cache is folded inside the planes, where it can.
@@ -220,7 +225,11 @@ impl FtlSpec {
         gc.pace.check(faults);
         self.write_streams().check(gc, faults);
         if let Some(fdp) = &self.fdp {
-            fdp.check(&self.streams, faults);
+            fdp.check(faults);
+            if self.streams != StreamsSpec::default() {
+                let message = "conflicts with ftl.fdp: its handles are the streams";
+                faults.add("ftl.streams", message, "leave one of the two out");
+            }
         }
         if let Some(cache) = &self.slc_cache {
             cache.check(&self.write_streams(), gc.shared_log, faults);

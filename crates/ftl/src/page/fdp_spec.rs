@@ -6,8 +6,6 @@ use flash::nand::Stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{CopyStreamsSpec, HostStreamsSpec, StreamsSpec};
-
 /// Flexible Data Placement (FDP, NVM Express TP4146): the host says with the placement identifier of a write which data belong
 /// together, and the drive writes the data of each reclaim unit handle to reclaim units of its own.
 ///
@@ -16,7 +14,7 @@ use super::{CopyStreamsSpec, HostStreamsSpec, StreamsSpec};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FdpSpec {
-    /// Reclaim unit handles: 1 to 16. Samsung's PM9D3 has 8 (CacheLib with FDP, EuroSys 2025).
+    /// Reclaim unit handles: 2 to 16. Samsung's PM9D3 has 8 (CacheLib with FDP, EuroSys 2025).
     pub handles: u16,
     /// Whether copies stay with their handle.
     #[serde(default)]
@@ -74,8 +72,7 @@ const MOST_GROUPS: u32 = 1 << 8;
 
 impl FdpSpec {
     /// One of each kind, for the conformance suite and the swarm.
-    pub const EVERY: [Self; 4] = [
-        Self { handles: 1, isolation: Isolation::Initial, reclaim_groups: 1 },
+    pub const EVERY: [Self; 3] = [
         Self { handles: 3, isolation: Isolation::Initial, reclaim_groups: 1 },
         Self { handles: 3, isolation: Isolation::Persistent, reclaim_groups: 1 },
         Self { handles: 2, isolation: Isolation::Initial, reclaim_groups: 2 },
@@ -98,28 +95,10 @@ impl FdpSpec {
         Some(PlacementTarget { group: (self.reclaim_groups > 1 && id.get() != 0).then_some(group), handle })
     }
 
-    /// The streams that the handles are.
-    pub(crate) const fn streams(self) -> StreamsSpec {
-        let is_persistent = self.handles > 1 && matches!(self.isolation, Isolation::Persistent);
-        let streams = self.handles;
-        StreamsSpec {
-            host: if streams > 1 { HostStreamsSpec::PlacementId { streams } } else { HostStreamsSpec::One },
-            copies: if is_persistent { CopyStreamsSpec::Same } else { CopyStreamsSpec::One },
-        }
-    }
-
-    /// Adds the faults of numbers that are wrong on any array, and of keys that it excludes.
-    pub(crate) fn check(&self, streams: &StreamsSpec, faults: &mut Faults) {
-        faults.within("ftl.fdp.handles", u32::from(self.handles), 1..=u32::from(Stream::MOST));
+    /// Adds the faults of numbers that are wrong on any array.
+    pub(crate) fn check(&self, faults: &mut Faults) {
+        faults.within("ftl.fdp.handles", u32::from(self.handles), 2..=u32::from(Stream::MOST));
         faults.within("ftl.fdp.reclaim-groups", self.reclaim_groups, 1..=MOST_GROUPS);
-        if self.handles == 1 && self.isolation == Isolation::Persistent {
-            let message = "has no effect: there is one handle";
-            faults.add("ftl.fdp.isolation", message, "leave it out, or give ftl.fdp.handles at least 2");
-        }
-        if *streams != StreamsSpec::default() {
-            let message = "conflicts with ftl.fdp: its handles are the streams";
-            faults.add("ftl.streams", message, "leave one of the two out");
-        }
     }
 }
 
@@ -151,18 +130,15 @@ mod tests {
 
     #[test]
     fn faults_name_their_keys() {
-        let faults = |spec: FdpSpec, streams: &StreamsSpec| {
+        let faults = |spec: FdpSpec| {
             let mut faults = Faults::default();
-            spec.check(streams, &mut faults);
+            spec.check(&mut faults);
             faults.0.iter().map(|fault| fault.path.clone()).collect::<Vec<_>>()
         };
-        let none = StreamsSpec::default();
-        assert!(FdpSpec::EVERY.iter().all(|spec| faults(*spec, &none).is_empty()));
+        assert!(FdpSpec::EVERY.iter().all(|spec| faults(*spec).is_empty()));
         let one = FdpSpec { handles: 1, isolation: Isolation::Persistent, reclaim_groups: 1 };
-        assert_eq!(faults(one, &none), ["ftl.fdp.isolation"]);
+        assert_eq!(faults(one), ["ftl.fdp.handles"]);
         let many = FdpSpec { handles: 17, isolation: Isolation::Initial, reclaim_groups: 257 };
-        assert_eq!(faults(many, &none), ["ftl.fdp.handles", "ftl.fdp.reclaim-groups"]);
-        let streams = StreamsSpec { host: HostStreamsSpec::Queue { streams: 2 }, ..none };
-        assert_eq!(faults(FdpSpec::EVERY[1], &streams), ["ftl.streams"]);
+        assert_eq!(faults(many), ["ftl.fdp.handles", "ftl.fdp.reclaim-groups"]);
     }
 }

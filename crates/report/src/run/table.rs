@@ -192,7 +192,8 @@ fn levels(summary: &Summary) -> Vec<String> {
         lines.push(log_merges(merges));
     }
     lines.extend(summary.slc_mlc.iter().flat_map(slc_mlc));
-    lines.extend(summary.streams.iter().flat_map(streams));
+    // The handles of FDP are the streams.
+    lines.extend(summary.streams.iter().filter(|_| summary.fdp.is_none()).flat_map(streams));
     lines.extend(summary.fdp.iter().flat_map(fdp));
     lines.extend(summary.slc_cache.as_ref().map(slc_cache));
     lines.extend(summary.refresh.as_ref().map(refresh));

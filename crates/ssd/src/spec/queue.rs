@@ -288,6 +288,32 @@ mod tests {
     }
 
     #[test]
+    fn each_reclaim_group_is_a_set_of_dies() {
+        let drive = |ftl: &str, host: &str| {
+            let text = format!(
+                "name = \"f\"\nflash = {{ part = \"dirik-2009\", channels = 2, chips = 2, blocks = 32, pages = 16, controllers = \"none\" }}\n\
+                 ftl = {{ over-provisioning = \"60%\", {ftl} }}\n{host}"
+            );
+            let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"));
+            spec.resolve().map(|resolved| resolved.host.queues)
+        };
+        let sets = |ftl: &str| {
+            let queues = drive(ftl, "").expect("sound");
+            let set = |id| queues.set(QueueId::default(), PlacementId::new(id));
+            assert_eq!([0, 1, 0x8000, 0x8001, 0xc000].map(set), [0, 1, 2, 2, 0], "{ftl}");
+            let numbers = |set: &Vec<DieId>| set.iter().map(|die| die.get()).collect();
+            queues.sets[1..].iter().map(numbers).collect::<Vec<Vec<u32>>>()
+        };
+        assert_eq!(sets("fdp = { handles = 2, reclaim-groups = 2 }"), [[0, 1], [2, 3]]);
+        assert_eq!(sets("superblock-dies = 2, fdp = { handles = 2, reclaim-groups = 2 }"), [[0, 2], [1, 3]]);
+        let fault = |ftl: &str, host: &str| drive(ftl, host).expect_err(ftl)[0].path.clone();
+        assert_eq!(fault("fdp = { handles = 2, reclaim-groups = 3 }", ""), "ftl.fdp.reclaim-groups");
+        assert_eq!(fault("fdp = { handles = 2, reclaim-groups = 2 }", "[[host.queue]]\ndies = [0]\n"), "host.queue");
+        let one = drive("fdp = { handles = 2 }", "[[host.queue]]\ndies = [0]\n[[host.queue]]\n").expect("one group");
+        assert_eq!(one.set(QueueId::default(), PlacementId::new(1)), 1, "one group leaves the queue its dies");
+    }
+
+    #[test]
     fn faults_of_queues_are_found() {
         for (host, wanted) in [
             ("host = { queues = 0 }", "host.queues: is zero"),

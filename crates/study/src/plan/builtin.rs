@@ -60,6 +60,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("sung/traces", include_str!("../../studies/sung/traces.toml")),
     ("today/collection", include_str!("../../studies/today/collection.toml")),
     ("today/large", include_str!("../../studies/today/large.toml")),
+    ("today/placement", include_str!("../../studies/today/placement.toml")),
     ("today/rated", include_str!("../../studies/today/rated.toml")),
     ("today/reads", include_str!("../../studies/today/reads.toml")),
     ("today/slc-cliff", include_str!("../../studies/today/slc-cliff.toml")),

@@ -37,7 +37,7 @@ const fn on(key: &'static str, devices: &'static [&'static str], reason: &'stati
 }
 
 /// Page-mapped drives without an SLC cache.
-const WITHOUT_CACHE: [&str; 16] = [
+const WITHOUT_CACHE: [&str; 17] = [
     "page, parity*",
     "page, power*",
     "page, throttle",
@@ -54,6 +54,7 @@ const WITHOUT_CACHE: [&str; 16] = [
     "page, map*",
     "page, pace*",
     "page, placement*",
+    "page, Flexible*",
 ];
 
 /// A policy of the program.
@@ -179,6 +180,7 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
             "page, suspends at steps",
             "page, cancels erases",
             "page, streams*",
+            "page, Flexible*",
             "page, buffer*",
             "page, map*",
             "page, part*",

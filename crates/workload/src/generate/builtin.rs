@@ -9,6 +9,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("dirik-wd", include_str!("../../workloads/dirik-wd.toml")),
     ("file-write-bursts", include_str!("../../workloads/file-write-bursts.toml")),
     ("fill-then-random.fio", include_str!("../../workloads/fill-then-random.fio")),
+    ("flash-cache", include_str!("../../workloads/flash-cache.toml")),
     ("fmmu-4k-random-read", include_str!("../../workloads/fmmu-4k-random-read.toml")),
     ("fmmu-4k-random-write", include_str!("../../workloads/fmmu-4k-random-write.toml")),
     ("fmmu-64k-sequential-read", include_str!("../../workloads/fmmu-64k-sequential-read.toml")),

@@ -21,8 +21,8 @@ impl Writer {
         unit: PageWrite,
     ) -> PageWrite {
         match self.streams {
-            None if !blocks.has_fdp() => unit,
-            _ => self.choose_stream(blocks, mapping, owners, unit),
+            None => unit,
+            Some(_) => self.choose_stream(blocks, mapping, owners, unit),
         }
     }
 
@@ -34,12 +34,12 @@ impl Writer {
         owners: &dyn Owners,
         unit: PageWrite,
     ) -> PageWrite {
-        if unit.stream.is_some() || unit.lpn.get() >= mapping.units {
+        let Some(streams) = self.streams.as_mut().filter(|_| unit.stream.is_none() && unit.lpn.get() < mapping.units)
+        else {
             return unit;
-        }
+        };
         let Origin { sectors, queue, placement } = owners.origin(unit.owner);
         blocks.note_placement(placement);
-        let Some(streams) = &mut self.streams else { return PageWrite { stream: Some(Stream::HOST), ..unit } };
         let request = Sectors::new(u64::from(if sectors == 0 { blocks.layout.shape.sectors } else { sectors }));
         let (set, is_partial) = (owners.set(unit.owner), !unit.is_whole(blocks.layout.shape.sectors));
         let write = HostWrite { lpn: unit.lpn, request, queue: queue.into(), placement, set, is_partial, written: 0 };
