@@ -54,7 +54,7 @@ pub use page::{
     register_placement_policy, register_stream_policy, register_victim_policy,
 };
 pub use port::{
-    Background, Flash, FlushLog, Ftl, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, PowerCycle,
+    Background, Direction, Flash, FlushLog, Ftl, HostMemoryBuffer, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, PowerCycle,
     Preconditioning, Saved, Service, full_mask,
 };
 pub use registry::RegisterError;

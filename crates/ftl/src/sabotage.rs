@@ -42,6 +42,8 @@ pub enum Sabotage {
     ErasedUnanswered,
     /// The place of a mapping unit counts as valid only after the map unit has answered for it.
     PlaceUnmarked,
+    /// The drive still serves translation pages from host memory that the host has taken back.
+    HostMemoryOutlives,
     /// Recovery trusts stale translation pages.
     StaleTrusted,
     /// Recovery of a block map does not read its log.
