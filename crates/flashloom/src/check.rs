@@ -1,6 +1,7 @@
 //! `flashloom check`: summarises a device file, or lists all its errors.
 
 mod host;
+mod host_memory;
 mod limits;
 mod power;
 mod slc_cache;
@@ -332,7 +333,12 @@ fn sheet(device: &Device) -> String {
             line("", format!("then soft decoding of up to {} bits from {} reads", soft.limit, soft.sensings));
         }
     }
-    for (name, texts) in [("SLC cache", slc_cache::lines(resolved)), ("power", power::lines(resolved))] {
+    let sheets = [
+        ("SLC cache", slc_cache::lines(resolved)),
+        ("host memory", host_memory::lines(resolved)),
+        ("power", power::lines(resolved)),
+    ];
+    for (name, texts) in sheets {
         texts.into_iter().enumerate().for_each(|(i, text)| line(if i == 0 { name } else { "" }, text));
     }
     let Cycles { page_in, page_out, turnaround, .. } = timing.cycles;

@@ -202,7 +202,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 94] = [
+    pub const EVERY: [Self; 95] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -220,6 +220,7 @@ impl Sabotage {
         Self::ConditionIgnored,
         Self::ErasedUnanswered,
         Self::PlaceUnmarked,
+        Self::HostMemoryOutlives,
         Self::StaleTrusted,
         Self::LogUnread,
         Self::SavedForgotten,

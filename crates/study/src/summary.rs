@@ -51,7 +51,7 @@ pub use failures::FAILURES;
 pub use fairness::{FairnessSummary, Slowdown};
 pub use life::{LifeMilestone, LifePointSummary, LifeSummary};
 pub use log::LogSummary;
-pub use map::{MapSummary, Mshrs};
+pub use map::{HmbSummary, MapSummary, Mshrs};
 pub use merges::MergeSummary;
 pub use parity::ParitySummary;
 pub use power::{OperationalStateSummary, PowerStateSummary, PowerSummary};

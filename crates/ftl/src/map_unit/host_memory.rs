@@ -18,7 +18,7 @@ use super::hmb_spec::HmbSpec;
 pub(super) const WAYS: u32 = 8;
 
 /// Bytes of state beside each page.
-const STATE: u64 = 12 + 8 + 1;
+const STATE: u64 = 12 + 8;
 
 /// Data that is to cross the link, or does.
 #[derive(Clone, Debug)]
@@ -91,7 +91,7 @@ impl HostMemory {
     /// which the drive no longer reads what it had before.
     pub(crate) fn give(&mut self, now: Time, given: Bytes) -> Time {
         let used = self.spec.used(given);
-        let sets = used.get() / self.page.get() / u64::from(WAYS);
+        let sets = sets(used, self.page.get(), self.reads.len() as u64);
         if self.outlives && self.pages.is_some() {
             self.is_stale = sets == 0;
         } else {
@@ -182,9 +182,14 @@ impl HostMemory {
 
     /// Bytes of its tables on a device with `pages` translation pages. The content of its pages is what flash has.
     pub(super) fn memory(spec: &HmbSpec, page: u64, pages: u64) -> u64 {
-        let blocks = spec.preferred.get() / page.max(1);
-        blocks * STATE + blocks / u64::from(WAYS) * 4 + pages * size_of::<Option<HmbRead>>() as u64
+        let sets = sets(spec.preferred, page, pages);
+        sets * (u64::from(WAYS) * STATE + 4) + pages * size_of::<Option<HmbRead>>() as u64
     }
+}
+
+/// The sets of a memory of this size for pages of `page` bytes: no more than the `pages` of the drive fill.
+fn sets(size: Bytes, page: u64, pages: u64) -> u64 {
+    (size.get() / page.max(1) / u64::from(WAYS)).min(pages.div_ceil(u64::from(WAYS)))
 }
 
 #[cfg(test)]

@@ -63,7 +63,8 @@ impl Spec {
             }
         }
         if asked && self.host.link.duplex == Duplex::Half {
-            let message = "the host memory buffer is for NVM Express, and the link has one direction at a time, as SATA";
+            let message =
+                "the host memory buffer is for NVM Express, and the link has one direction at a time, as SATA";
             faults.add("ftl.map.hmb", message, "leave it out, or set host.link = \"pcie-3-x4\", for example");
         }
     }
@@ -87,7 +88,8 @@ mod tests {
     fn a_drive_that_asks_for_nothing_is_given_nothing_and_sata_has_no_host_memory() {
         let faults = |rest: &str| {
             let part = "part = \"K9K8G08U0M\"\nchannels = 1\nchips = 1\nblocks = 32";
-            let spec: Spec = toml::from_str(&format!("name = \"one\"\n[flash]\n{part}\n{rest}")).expect("a description");
+            let spec: Spec =
+                toml::from_str(&format!("name = \"one\"\n[flash]\n{part}\n{rest}")).expect("a description");
             spec.resolve().err().unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
         };
         let asks = "[ftl.map]\nkind = \"fmmu\"\nhmb = {}\n";
@@ -95,6 +97,9 @@ mod tests {
         assert!(faults("[host.hmb]\nsize = \"1MiB\"").contains("host.hmb: the drive does not ask"));
         let changes = "[host.hmb]\nchanges = [{ at = \"1s\", size = \"0B\" }, { at = \"1s\", size = \"1MiB\" }]\n";
         assert!(faults(&format!("{changes}{asks}")).contains("host.hmb.changes: two changes are at 1s"));
-        assert!(faults(&format!("[host]\nlink = \"sata-600\"\n{asks}")).contains("ftl.map.hmb: the host memory buffer is for NVM"));
+        assert!(
+            faults(&format!("[host]\nlink = \"sata-600\"\n{asks}"))
+                .contains("ftl.map.hmb: the host memory buffer is for NVM")
+        );
     }
 }

@@ -258,6 +258,8 @@ pub fn fixtures() -> Vec<Fixture> {
     let more = more.chain(super::errors::devices(PART)).chain(super::power::devices(PART));
     let more = more.chain(super::stripes::devices(PART)).chain(super::placement::devices(PART));
     fixtures.extend(more.map(|(name, part, flash, ftl)| fixture(name, &part, flash, ftl)));
+    let of_host = super::host_memory::devices();
+    fixtures.extend(of_host.iter().map(|(name, rest)| fixture(name, FLAT, "channels = 2\nchips = 8\n", rest)));
     fixtures.extend(merging());
     super::own::register_fewest().expect("a name of one version");
     fixtures.push(fixture(

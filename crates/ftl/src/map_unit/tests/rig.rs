@@ -125,7 +125,9 @@ impl Rig {
             let (Job::Load(tvpn) | Job::LoadPart { page: tvpn, .. } | Job::Store(tvpn)) = job;
             // Only DFTL loads a page twice at once.
             let busy = |done: &Done| match done {
-                Done::Load(page, _) => *page == tvpn && !(self.loads_twice && matches!(job, Job::Load(_) | Job::LoadPart { .. })),
+                Done::Load(page, _) => {
+                    *page == tvpn && !(self.loads_twice && matches!(job, Job::Load(_) | Job::LoadPart { .. }))
+                }
                 Done::Store(page, _) => *page == tvpn,
             };
             assert!(!self.flash.values().any(busy), "one job for a page at a time: {:?}", self.issued);

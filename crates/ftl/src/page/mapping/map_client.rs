@@ -328,7 +328,9 @@ impl MapClient {
             }
             for job in out.jobs.drain(..) {
                 match job {
-                    Job::Load(page) | Job::LoadPart { page, .. } => self.loaded(self.clock, page, pages[page as usize].as_ref()),
+                    Job::Load(page) | Job::LoadPart { page, .. } => {
+                        self.loaded(self.clock, page, pages[page as usize].as_ref())
+                    }
                     Job::Store(page) => {
                         pages[page as usize] = Some(self.unit.image(page).clone());
                         self.stored(self.clock, page);
