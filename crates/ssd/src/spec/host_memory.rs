@@ -92,7 +92,7 @@ mod tests {
                 toml::from_str(&format!("name = \"one\"\n[flash]\n{part}\n{rest}")).expect("a description");
             spec.resolve().err().unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
         };
-        let asks = "[ftl.map]\nkind = \"fmmu\"\nhmb = {}\n";
+        let asks = "[ftl]\nover-provisioning = \"40%\"\n[ftl.map]\nkind = \"fmmu\"\nhmb = {}\n";
         assert_eq!(faults(asks), "");
         assert!(faults("[host.hmb]\nsize = \"1MiB\"").contains("host.hmb: the drive does not ask"));
         let changes = "[host.hmb]\nchanges = [{ at = \"1s\", size = \"0B\" }, { at = \"1s\", size = \"1MiB\" }]\n";
