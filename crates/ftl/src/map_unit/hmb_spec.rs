@@ -5,7 +5,8 @@ use base::units::{Bytes, Span};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::host_memory::WAYS;
+/// Pages of a set of the cache. Assumed: drives do not publish it, and neighbouring pages lie in different sets.
+pub(super) const WAYS: u32 = 8;
 
 /// The granularity of the two sizes in the controller's Identify data (NVM Express Base Specification, HMPRE and HMMIN).
 const STEP: u64 = 4096;

@@ -12,10 +12,7 @@ use flash::nand::Image;
 use super::cache::Cache;
 use super::counters::HmbCounters;
 use super::evict::EvictSpec;
-use super::hmb_spec::HmbSpec;
-
-/// Pages of a set. Assumed: drives do not publish it, and neighbouring pages lie in different sets.
-pub(super) const WAYS: u32 = 8;
+use super::hmb_spec::{HmbSpec, WAYS};
 
 /// Bytes of state beside each page.
 const STATE: u64 = 12 + 8;

@@ -49,7 +49,7 @@ impl Spec {
     /// Checks that the drive asks for the host's memory, and that its link can carry the data.
     pub(super) fn check_host_memory(&self, faults: &mut Faults) {
         let asked = self.ftl.map.hmb().is_some();
-        if let Some(given) = self.host.hmb.as_ref().filter(|given| **given != HostMemorySpec::default()) {
+        if let Some(given) = &self.host.hmb {
             if !asked {
                 let message = "the drive does not ask for the host's memory";
                 let remedy = "leave it out, or give ftl.map a table hmb, e.g. { kind = \"dftl\", hmb = { preferred = \"64MiB\" } }";
