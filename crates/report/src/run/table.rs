@@ -337,7 +337,7 @@ fn map(map: &MapSummary) -> Vec<String> {
         let [read, written] = [hmb.read_bytes, hmb.written_bytes].map(|bytes| decimal_bytes(bytes as f64));
         let loads = count((hmb.hits + hmb.misses) as f64);
         let found = hits("HMB", hmb.hit_ratio);
-        format!("map: {loads} loads of host memory{found}{}, {read} read, {written} written", each(hmb.time_us))
+        format!("HMB: {loads} loads{found}{}, {read} read, {written} written", each(hmb.time_us))
     }));
     lines
 }
