@@ -2,6 +2,7 @@
 
 mod fdp;
 mod host;
+mod host_memory;
 mod limits;
 mod power;
 mod slc_cache;
@@ -333,9 +334,13 @@ fn sheet(device: &Device) -> String {
             line("", format!("then soft decoding of up to {} bits from {} reads", soft.limit, soft.sensings));
         }
     }
-    let groups =
-        [("FDP", fdp::lines(resolved)), ("SLC cache", slc_cache::lines(resolved)), ("power", power::lines(resolved))];
-    for (name, texts) in groups {
+    let sheets = [
+        ("FDP", fdp::lines(resolved)),
+        ("SLC cache", slc_cache::lines(resolved)),
+        ("host memory", host_memory::lines(resolved)),
+        ("power", power::lines(resolved)),
+    ];
+    for (name, texts) in sheets {
         texts.into_iter().enumerate().for_each(|(i, text)| line(if i == 0 { name } else { "" }, text));
     }
     let Cycles { page_in, page_out, turnaround, .. } = timing.cycles;

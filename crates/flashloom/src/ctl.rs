@@ -44,6 +44,7 @@ fn question(command: &CtlCommand) -> Result<Question, Failure> {
         }
         CtlCommand::FailDie { die } => Question::FailDie { die: *die },
         CtlCommand::PowerState { state } => Question::PowerState { state: *state },
+        CtlCommand::HostMemory { size } => Question::HostMemory { bytes: size.get() },
         CtlCommand::Snapshot { file, force } => {
             // The server works in another folder.
             let path = std::path::absolute(file)

@@ -73,6 +73,7 @@ chapters! {
     reads_that_do_not_wait
     errors
     lifetime
+    host_memory
     your_own_policy
     write_streams
     compare_and_mix

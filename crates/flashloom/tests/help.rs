@@ -31,10 +31,10 @@ fn examples(help: &str) -> Vec<&str> {
     after.lines().take_while(|line| !line.is_empty()).map(str::trim).filter(|line| !line.starts_with('#')).collect()
 }
 
-/// A drive that can do without a die, and that has three operational power states.
+/// A drive that can do without a die, has three operational power states and asks for memory of the host.
 const STRIPED: &str = "name = 'striped'\n\
     flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 40, pages = 16, controllers = 'none' }\n\
-    ftl = { over-provisioning = '70%', superblock-dies = 4, parity = true }\n\
+    ftl = { over-provisioning = '70%', superblock-dies = 4, parity = true, map = { kind = 'dftl', hmb = {} } }\n\
     power = { controller = { active = '1W', idle = '1W' }, operational = [{ power = '3W' }, { power = '2W' }, { power = '1.1W' }] }\n";
 
 /// A drive that is served and takes commands at this socket.

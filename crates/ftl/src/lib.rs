@@ -55,8 +55,8 @@ pub use page::{
     register_stream_policy, register_victim_policy,
 };
 pub use port::{
-    Background, Flash, FlushLog, Ftl, Mount, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, PowerCycle,
-    Preconditioning, Saved, Service, full_mask,
+    Background, Direction, Flash, FlushLog, Ftl, HostMemoryBuffer, Mount, OldPlace, Origin, Owner, Owners, PageRead,
+    PageWrite, PowerCycle, Preconditioning, Saved, Service, full_mask,
 };
 pub use registry::RegisterError;
 pub use sabotage::{Planted, Sabotage};

@@ -19,6 +19,8 @@ mod dtl;
 mod entry;
 mod evict;
 mod fmmu;
+mod hmb_spec;
+mod host_memory;
 mod layout;
 mod memory;
 mod mshrs;
@@ -39,10 +41,12 @@ use flash::nand::Image;
 
 pub use any::AnyMapUnit;
 pub use costs::{CostSpec, Costs};
-pub use counters::{Counters, Parts};
+pub use counters::{Counters, HmbCounters, Parts};
 pub(crate) use entry::ENTRY;
 pub use entry::{decode, encode};
 pub use evict::{CachedBlock, CachedBlocks, EvictSpec, EvictionPolicy, register_eviction_policy};
+pub use hmb_spec::HmbSpec;
+pub(crate) use host_memory::{HmbRead, HmbTransfer, HostMemory};
 pub use layout::Layout;
 pub(crate) use memory::{cached_pages, memory};
 pub use own::{MapSetup, OwnMapSpec, OwnMapUnit, register_map_unit};
@@ -112,6 +116,14 @@ pub enum Job {
     /// Read this translation page; `loaded` reports the end. If a store of the page is in progress, the read follows
     /// it.
     Load(u32),
+    /// The same for one block of entries: all that crosses the link if the host's memory has the page. Flash reads the whole
+    /// page.
+    LoadPart {
+        /// The page.
+        page: u32,
+        /// Entries of the block.
+        entries: u32,
+    },
     /// Program a new version of this page, with [`MapUnit::image`] of this moment as content; `stored` reports the end.
     /// A page has at most one store at a time.
     Store(u32),

@@ -46,7 +46,9 @@ use flash::backend::{Command, List};
 use flash::nand::Media;
 
 use crate::counters::Counters;
-use crate::port::{Background, Flash, Ftl, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle, Preconditioning};
+use crate::port::{
+    Background, Flash, Ftl, HostMemoryBuffer, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle, Preconditioning,
+};
 
 use crate::toolkit::DieLists;
 
@@ -282,6 +284,11 @@ impl Ftl for PageFtl {
     }
 
     fn background(&mut self) -> Option<&mut dyn Background> {
+        Some(self)
+    }
+
+    fn host_memory_buffer(&mut self) -> Option<&mut dyn HostMemoryBuffer> {
+        self.mapping.host_memory()?;
         Some(self)
     }
 

@@ -20,8 +20,8 @@ use crate::counters::Counters;
 use crate::sabotage::Planted;
 
 pub use device::Flash;
-pub use duties::{Background, FlushLog, PowerCycle, Preconditioning, Saved};
-pub use owners::{OldPlace, Origin, Owner, Owners, PageRead, PageWrite, Service, full_mask};
+pub use duties::{Background, FlushLog, HostMemoryBuffer, PowerCycle, Preconditioning, Saved};
+pub use owners::{Direction, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, Service, full_mask};
 
 /// What an FTL mounts from when the power comes on.
 #[derive(Debug)]
@@ -159,6 +159,11 @@ pub trait Ftl: Any + Debug + Send + Sync {
 
     /// Its log of flushes, if it has one.
     fn flush_log(&mut self) -> Option<&mut dyn FlushLog> {
+        None
+    }
+
+    /// Its use of the host's memory, if it asks for some.
+    fn host_memory_buffer(&mut self) -> Option<&mut dyn HostMemoryBuffer> {
         None
     }
 

@@ -42,6 +42,8 @@ pub enum Sabotage {
     ErasedUnanswered,
     /// The place of a mapping unit counts as valid only after the map unit has answered for it.
     PlaceUnmarked,
+    /// The drive still serves translation pages from host memory that the host has taken back.
+    HostMemoryOutlives,
     /// Recovery trusts stale translation pages.
     StaleTrusted,
     /// Recovery of a block map does not read its log.
@@ -202,7 +204,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 95] = [
+    pub const EVERY: [Self; 96] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -220,6 +222,7 @@ impl Sabotage {
         Self::ConditionIgnored,
         Self::ErasedUnanswered,
         Self::PlaceUnmarked,
+        Self::HostMemoryOutlives,
         Self::StaleTrusted,
         Self::LogUnread,
         Self::SavedForgotten,

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use base::engine::{EventHash, EventQueue, Handle};
 use base::io::{Io, IoKind};
-use base::units::{Age, DieId, Energy, Lpn, Sectors, Temperature, Time};
+use base::units::{Age, Bytes, DieId, Energy, Lpn, Sectors, Temperature, Time};
 use flash::backend::{Backend, Observer};
 use flash::nand::{Faults, Geometry, Media, Sector};
 use ftl::{Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
@@ -29,7 +29,6 @@ pub struct Ssd<S> {
     /// The SLC array, if the device has two kinds of flash.
     pub(crate) slc_array: Option<Box<Backend>>,
     pub(crate) ftl: Box<dyn Ftl>,
-    pub(crate) link: Link,
     pub(crate) ram: Ram,
     /// Power states, temperature and throttle, if the device has them.
     pub(crate) power: Option<Box<PowerManager>>,
@@ -63,8 +62,10 @@ pub struct Ssd<S> {
     pub(crate) history: Option<History>,
     /// True if the FTL is as a mount of the media makes it: the recovery that ended preconditioning wrote nothing.
     pub(crate) as_mounted: bool,
-    /// The time of the next failure of a whole die.
-    pub(crate) die_failure: Option<Time>,
+    /// The time of the next failure of a whole die, or of the next change of the host's memory.
+    pub(crate) next_change: Option<Time>,
+    /// The host's memory, if it was changed from outside.
+    pub(crate) host_memory: Option<Bytes>,
 }
 
 /// Counters of the host side.
@@ -154,10 +155,10 @@ impl<S: Sector> Ssd<S> {
             backend,
             slc_array,
             ftl,
-            link: Link::new(resolved.host.link.clone()),
             ram: Ram::new(resolved.spec.ram),
             power: resolved.spec.power.as_ref().map(|power| Box::new(PowerManager::new(power, Time::ZERO))),
             clients: Clients::new(
+                Link::new(resolved.host.link.clone()),
                 buffer,
                 sectors,
                 resolved.host.read_transfer == ReadTransfer::CutThrough,
@@ -180,7 +181,8 @@ impl<S: Sector> Ssd<S> {
             counts: Counts::default(),
             history: S::KIND.is_present().then(|| History::new(sectors, Vec::new())),
             as_mounted: true,
-            die_failure: resolved.spec.flash.faults.next_die_failure(None),
+            next_change: resolved.first_change(),
+            host_memory: None,
             now: Time::ZERO,
             events,
             hash: EventHash::default(),
@@ -236,15 +238,16 @@ impl<S: Sector> Ssd<S> {
         self.backend.media_mut()
     }
 
-    /// Lets the dies fail whose time has come.
+    /// Lets the dies fail whose time has come, and gives the drive the host's memory of this time.
     #[cold]
     #[inline(never)]
-    fn fail_due_dies(&mut self) {
+    fn make_changes(&mut self) {
         // Preconditioning takes no time.
         if self.backend.is_timed() {
+            let memory = self.give_described_memory();
             let (now, faults) = (self.now, &self.resolved.spec.flash.faults);
             let due: Vec<DieId> = faults.dies_due(now).collect();
-            self.die_failure = faults.next_die_failure(Some(now));
+            self.next_change = faults.next_die_failure(Some(now)).into_iter().chain(memory).min();
             due.into_iter().for_each(|die| self.media_mut().fail_die(die));
         }
     }
@@ -464,8 +467,8 @@ impl<S: Sector> Drive<S> for Ssd<S> {
         }
         self.now = now;
         self.events.pass(now);
-        if self.die_failure.is_some_and(|at| at <= now) {
-            self.fail_due_dies();
+        if self.next_change.is_some_and(|at| at <= now) {
+            self.make_changes();
         }
         if self.announced > 0 {
             self.announced -= 1;
@@ -565,7 +568,7 @@ impl<S: Sector> Drive<S> for Ssd<S> {
             controller_busy: self.backend.controller_busy(self.now).collect(),
             decoder_busy: self.backend.decoder_busy(self.now).collect(),
             processor_busy: self.backend.processor_busy(self.now),
-            link_busy: self.link.busy(self.now),
+            link_busy: self.clients.link.busy(self.now),
             ram_busy: self.ram.busy(self.now),
             map: ftl.map,
             merges: ftl.merges.map(|merges| MergeCounters { recovery: self.recovery_time(), ..merges }),

@@ -47,9 +47,9 @@ pub use power_draw::PowerDraw;
 pub use power_manager::{PowerCounters, PowerStateSelection, StateCounters};
 pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
 pub use spec::{
-    ALTERNATIVES, BufferPolicy, BufferSpec, ControllerPower, Cost, Duplex, FlushPolicy, HostSpec, LinkSpec,
-    OperationalState, PowerSpec, PowerState, QueueArbitration, QueueSpec, RamSpec, ReadTransfer, Resolved,
-    ResolvedBuffer, ResolvedHost, ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec, ThermalSpec, ThrottleSpec,
-    ThrottleStyle, UNSEEN_KEYS, builtin,
+    ALTERNATIVES, BufferPolicy, BufferSpec, ControllerPower, Cost, Duplex, FlushPolicy, HostMemoryChange,
+    HostMemorySpec, HostSpec, LinkSpec, OperationalState, PowerSpec, PowerState, QueueArbitration, QueueSpec, RamSpec,
+    ReadTransfer, Resolved, ResolvedBuffer, ResolvedHost, ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec,
+    ThermalSpec, ThrottleSpec, ThrottleStyle, UNSEEN_KEYS, builtin,
 };
 pub use storage::{ParseStorageError, Storage};

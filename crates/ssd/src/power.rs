@@ -76,7 +76,7 @@ impl<S: Sector> Ssd<S> {
 
     fn lose_everything_volatile(&mut self) {
         self.events.clear();
-        self.link.reset(self.now);
+        self.clients.link.reset(self.now);
         self.ram.reset(self.now);
         let (sectors, sets) = (self.resolved.geometry.sectors, self.resolved.host.queues.sets.len());
         let planted = self.resolved.planted;
@@ -104,6 +104,10 @@ impl<S: Sector> Ssd<S> {
         let from = Mount { media: self.backend.media(), slc_array: self.slc_media(), seed, planted };
         self.ftl = self.resolved.family.mount(&from);
         self.powered = true;
+        if self.resolved.spec.ftl.map.hmb().is_some() {
+            // The host gives its memory again.
+            self.next_change = Some(now);
+        }
         self.note_power_on();
         let recovery = self.begin_recovery(now);
         self.note_power_condition();

@@ -268,7 +268,7 @@ impl<S: Sector> Ssd<S> {
     /// Sets the time of a drive on which nothing is under way.
     fn start_at(&mut self, now: Time) {
         self.now = now;
-        self.link.reset(now);
+        self.clients.link.reset(now);
         self.ram.reset(now);
         self.backend.cut_power(now);
         if let Some(slc_array) = &mut self.slc_array {
@@ -451,7 +451,7 @@ impl<S: Sector> Ssd<S> {
             slc_array.reset_account();
         }
         self.ftl.reset_counters();
-        self.link.reset_count();
+        self.clients.link.reset_count();
         self.ram.reset_count();
         self.reset_power();
         self.counts = Counts::default();

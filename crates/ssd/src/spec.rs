@@ -4,6 +4,7 @@ mod buffer;
 mod builtin;
 mod cost;
 mod format;
+mod host_memory;
 mod idle;
 mod limits;
 mod link;
@@ -24,6 +25,7 @@ pub use buffer::{BufferPolicy, BufferSpec, FlushPolicy, ResolvedBuffer, Resolved
 pub use builtin::builtin;
 pub use cost::Cost;
 pub use format::UNSEEN_KEYS;
+pub use host_memory::{HostMemoryChange, HostMemorySpec};
 pub use link::{Duplex, LinkSpec};
 pub use power::{ControllerPower, OperationalState, PowerSpec, PowerState, ThermalSpec, ThrottleSpec, ThrottleStyle};
 pub use queue::{QueueArbitration, QueueSpec, ResolvedQueue, ResolvedQueues};
@@ -101,6 +103,9 @@ pub struct HostSpec {
     /// When the data of a read crosses the link to the host.
     #[serde(skip_serializing_if = "is_complete")]
     pub read_transfer: ReadTransfer,
+    /// The memory that the host gives to a drive with `ftl.map.hmb`; as much as the drive prefers if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hmb: Option<HostMemorySpec>,
     /// Submission queues, each with its own keys; instead of `queues`.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub queue: Vec<QueueSpec>,
@@ -132,6 +137,7 @@ impl Default for HostSpec {
             burst: 1,
             chop: None,
             read_transfer: ReadTransfer::default(),
+            hmb: None,
             queue: Vec::new(),
         }
     }

@@ -5,6 +5,7 @@ mod checkpoints;
 mod copies;
 mod device;
 mod dies;
+mod host_memory;
 mod hydra;
 mod map_unit;
 mod merges;

@@ -131,7 +131,8 @@ pub const HELP: [&str; 40] = [
      mean over its cores, or the busier of CMT and CTP of an FMMU)",
     "map.STAT of the map unit with questions, hits, hit-ratio (CMT), page-hits, page-hit-ratio (CTP), loads, stores, \
      flushes, flushed-blocks, loads-at-most, mshrs.cmt, mshrs.ctp (most in use), time and flush-time (mean busy \
-     time of a question and of a flush)",
+     time of a question and of a flush), and of its host memory buffer: hmb.hits, hmb.misses, hmb.hit-ratio, hmb.read and \
+     hmb.written (bytes), hmb.time (mean time of a load)",
     "log.STAT of the merges of log blocks with merges (all of them), switch, partial, full, k (data blocks of a full \
      merge), pages.partial and pages.full (copied by each), erases (that they come to: one for each, and k more for a full one), saving (of time on an idle \
      device, if each merge ran on controllers of its own instead of one)",

@@ -53,7 +53,7 @@ pub use fairness::{FairnessSummary, Slowdown};
 pub use fdp::{FdpEventSummary, FdpSummary, HandleSummary};
 pub use life::{LifeMilestone, LifePointSummary, LifeSummary};
 pub use log::LogSummary;
-pub use map::{MapSummary, Mshrs};
+pub use map::{HmbSummary, MapSummary, Mshrs};
 pub use merges::MergeSummary;
 pub use parity::ParitySummary;
 pub use power::{OperationalStateSummary, PowerStateSummary, PowerSummary};

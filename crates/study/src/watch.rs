@@ -6,6 +6,7 @@
 
 mod admission;
 pub mod explain;
+mod host_memory;
 pub mod journey;
 mod journeys;
 mod meanwhile;

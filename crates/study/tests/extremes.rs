@@ -414,6 +414,14 @@ fn every_number_of_a_device_is_refused_or_runs() {
         ),
         ("idle collection", page("", "gc = { idle = { after = '1ms', free = 5 } }", "")),
         (
+            "host memory",
+            page(
+                "",
+                "map = { kind = 'dftl', cmt = '1KiB', hmb = { preferred = '32KiB', minimum = '0B', latency = '2us' } }",
+                "host = { hmb = { size = '32KiB', changes = [{ at = '1ms', size = '0B' }] } }",
+            ),
+        ),
+        (
             "slc",
             format!(
                 "name = 'x'\nftl = {{ over-provisioning = '45%', kind = 'chang' }}\n[flash]\n{small}[slc.custom-part]\n{PART}{SLC_MODE}"

@@ -26,7 +26,9 @@ use ssd::{Precondition, Resolved, Ssd};
 
 use crate::Host;
 
-pub(crate) use settings::{STYLES, capped, evicting, hot, limited, short, states, varied, with_errors};
+pub(crate) use settings::{
+    STYLES, capped, changing, evicting, hot, in_host_memory, limited, short, states, varied, with_errors,
+};
 pub use settings::{Setting, settings, settings_of};
 
 /// How much each check does.

@@ -7,6 +7,7 @@ mod alternatives;
 mod collection;
 pub mod drives;
 mod errors;
+mod host_memory;
 mod own;
 mod placement;
 mod policies;

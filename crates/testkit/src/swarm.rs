@@ -20,8 +20,8 @@ use ssd::{
 
 use crate::{Host, leave_out_idle, requests};
 use extras::{
-    or_errors, or_plane_reads, or_power, or_slc_cache, or_streams, or_stripes, or_suspending, or_varied, or_wear_out,
-    with_throttle,
+    or_errors, or_host_memory, or_plane_reads, or_power, or_slc_cache, or_streams, or_stripes, or_suspending,
+    or_varied, or_wear_out, with_throttle,
 };
 use policies::with_policies;
 
@@ -115,6 +115,7 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
             spec = or_errors(spec, &mut Rng::stream(rng.clone().bits(), "swarm.errors"));
             spec = or_stripes(spec, &mut Rng::stream(rng.clone().bits(), "swarm.stripes"));
             spec = or_power(spec, &mut Rng::stream(rng.clone().bits(), "swarm.power"));
+            spec = or_host_memory(spec, &mut Rng::stream(rng.clone().bits(), "swarm.host-memory"));
             return or_wear_out(spec, faults, &mut Rng::stream(rng.clone().bits(), "swarm.wear-out"));
         }
     }

@@ -140,6 +140,13 @@ pub enum RequestStep {
     Clear,
     /// The command and the data have crossed the link.
     Here,
+    /// The map has answered for it with the help of the host's memory, which was read in this time, perhaps before it came.
+    HostMemory {
+        /// When the read began.
+        from: Time,
+        /// When its data had come.
+        until: Time,
+    },
     /// The device has done its part; data that was read still has to cross the link.
     Served,
     /// It is complete.

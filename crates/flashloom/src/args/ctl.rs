@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use base::units::Bytes;
 use clap::{Args, Subcommand, ValueEnum};
 use serve::control::Operation;
 use serve::engine::Pace;
@@ -60,6 +61,11 @@ pub(crate) enum CtlCommand {
     PowerState {
         /// The number of the state in power.operational, from 0 on
         state: u32,
+    },
+    /// Let the host give memory for the map to the drive, or take it back; the drive begins with nothing in it
+    HostMemory {
+        /// The size, for example 64MiB; 0B takes it back
+        size: Bytes,
     },
     /// Write what the flash holds now into a file, for --load-snapshot. Simulated time stands still meanwhile
     Snapshot {

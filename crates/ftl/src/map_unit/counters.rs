@@ -1,6 +1,6 @@
 //! The counters of a map unit.
 
-use base::units::{Span, Time};
+use base::units::{Bytes, Span, Time};
 
 /// The relation between the parts of a map unit.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -10,6 +10,33 @@ pub enum Parts {
     Cores,
     /// Stages: a question may need all of them, one after another.
     Stages,
+}
+
+/// Counters of the host memory buffer since the map unit was built, which is at power-on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HmbCounters {
+    /// Loads of translation pages that the host's memory had.
+    pub hits: u64,
+    /// Loads that it did not have while the drive used it.
+    pub misses: u64,
+    /// Bytes read from it over the link.
+    pub read: Bytes,
+    /// Bytes written to it over the link.
+    pub written: Bytes,
+    /// Time of all reads, each from its begin to the end of its latency, with waits for the link.
+    pub time: Span,
+}
+
+impl HmbCounters {
+    fn since(&self, earlier: &Self) -> Self {
+        Self {
+            hits: self.hits - earlier.hits,
+            misses: self.misses - earlier.misses,
+            read: self.read - earlier.read,
+            written: self.written - earlier.written,
+            time: self.time - earlier.time,
+        }
+    }
 }
 
 /// Counters and busy times since the map unit was built, which is at power-on.
@@ -25,7 +52,7 @@ pub struct Counters {
     pub ctp_hits: u64,
     /// Requests to the CTP whose page was absent, or still being loaded.
     pub ctp_misses: u64,
-    /// Translation pages loaded from flash.
+    /// Translation pages loaded, from the host's memory or from flash.
     pub loads: u64,
     /// Translation pages stored.
     pub stores: u64,
@@ -44,6 +71,8 @@ pub struct Counters {
     /// CTP, and the stores of pages. A store that a software core makes because a question needs the space counts for
     /// the question.
     pub flush_time: Span,
+    /// Those of the host memory buffer, if the drive has one.
+    pub hmb: Option<HmbCounters>,
     /// The relation between the parts.
     pub parts: Parts,
     /// Busy time of each core, or of the CMT and the CTP; empty if questions do not wait for a machine.
@@ -109,6 +138,7 @@ impl Counters {
             loads_at_most: self.loads_at_most,
             question_time: self.question_time - earlier.question_time,
             flush_time: self.flush_time - earlier.flush_time,
+            hmb: self.hmb.map(|hmb| hmb.since(&earlier.hmb.unwrap_or_default())),
             parts: self.parts,
             busy: self.busy.iter().zip(&earlier.busy).map(|(to, from)| *to - *from).collect(),
         }

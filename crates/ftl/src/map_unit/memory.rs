@@ -8,6 +8,7 @@ use base::units::Bytes;
 use super::MapSpec;
 use super::entry::ENTRY;
 use super::evict::EvictSpec;
+use super::host_memory::HostMemory;
 
 /// Bytes of state for each block of a cache in software.
 const STATE: u64 = 12;
@@ -52,7 +53,7 @@ pub(crate) fn cached_pages(spec: &MapSpec, pages: u32, entries: u32) -> u32 {
 /// Bytes of the map unit of a device with `units` mapping units and translation pages of `entries` entries, but the pages.
 pub(crate) fn memory(spec: &MapSpec, units: u64, pages: u64, entries: u64) -> u64 {
     let page = entries * ENTRY;
-    let beside = pages * PAGE;
+    let beside = pages * PAGE + spec.hmb().map_or(0, |hmb| HostMemory::memory(hmb, page, pages));
     match spec {
         MapSpec::Ram => 0,
         MapSpec::Table { .. } => units * ENTRY,

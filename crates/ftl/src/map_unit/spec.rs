@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::costs::CostSpec;
 use super::entry::ENTRY;
 use super::evict::EvictSpec;
+use super::hmb_spec::HmbSpec;
 use super::{OwnMapSpec, SPAN};
 
 /// The most ways of a set: every question tests each of them.
@@ -70,6 +71,9 @@ pub struct DftlSpec {
     /// The most translation pages on their way to flash at once, over all cores. The paper does not limit them; 128 are
     /// as many as its device has chips.
     pub write_buffers: u32,
+    /// A cache of translation pages in the host's memory, behind the caches above; none if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hmb: Option<HmbSpec>,
     /// The costs of the steps.
     pub costs: CostSpec,
 }
@@ -85,6 +89,7 @@ impl DftlSpec {
         outstanding: 1,
         shared_loads: false,
         write_buffers: 128,
+        hmb: None,
         costs: CostSpec::Published,
     };
 }
@@ -120,6 +125,9 @@ pub struct CdftlSpec {
     /// The most translation pages on their way to flash at once, over all cores. The paper does not limit them; 128 are
     /// as many as its device has chips.
     pub write_buffers: u32,
+    /// A cache of translation pages in the host's memory, behind the caches above; none if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hmb: Option<HmbSpec>,
     /// The costs of the steps.
     pub costs: CostSpec,
 }
@@ -135,6 +143,7 @@ impl CdftlSpec {
         cores: 1,
         outstanding: 1,
         write_buffers: 128,
+        hmb: None,
         costs: CostSpec::Published,
     };
 }
@@ -184,6 +193,9 @@ pub struct FmmuSpec {
     /// it continue. The paper says only that it waits (Sec. 4.4). Assumed, because the paper's 1,165 K random reads in
     /// a second (Sec. 5.3) are out of reach if 512 of them wait in one line for sets of four ways.
     pub set_wait_queue: bool,
+    /// A cache of translation pages in the host's memory, behind the caches above; none if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hmb: Option<HmbSpec>,
     /// The costs of the steps.
     pub costs: CostSpec,
 }
@@ -205,6 +217,7 @@ impl FmmuSpec {
         responses: 4,
         queue: 256,
         set_wait_queue: true,
+        hmb: None,
         costs: CostSpec::Published,
     };
 }
@@ -259,11 +272,25 @@ impl MapSpec {
         }
     }
 
+    /// The host memory buffer that the drive asks for.
+    #[must_use]
+    pub const fn hmb(&self) -> Option<&HmbSpec> {
+        match self {
+            Self::Dftl(spec) => spec.hmb.as_ref(),
+            Self::Cdftl(spec) => spec.hmb.as_ref(),
+            Self::Fmmu(spec) => spec.hmb.as_ref(),
+            Self::Ram | Self::Table { .. } | Self::Uncached { .. } | Self::Own(_) => None,
+        }
+    }
+
     /// The faults of a description on a device with mapping units of size `page`, which is also the size of a
     /// translation page.
     #[must_use]
     pub fn faults(&self, page: Bytes) -> Vec<Fault> {
         let mut check = Check { page, faults: Vec::new() };
+        if let Some(hmb) = self.hmb() {
+            hmb.check(page, &mut check.faults);
+        }
         match self {
             Self::Ram | Self::Table { .. } | Self::Uncached { .. } => {}
             Self::Own(spec) => {

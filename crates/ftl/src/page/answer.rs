@@ -15,6 +15,7 @@ impl PageFtl {
         let timed = flash.backend.is_timed();
         let nothing_waits = self.nothing_waits();
         let L2p::MapUnit(map_client) = &mut self.mapping.l2p else { return };
+        map_client.begin_transfers(flash, owners);
         let awaited = map_client.awaits_answers();
         let mut out = map_client.advance(flash.now, timed, nothing_waits);
         if out.answers.is_empty() && out.jobs.is_empty() && nothing_waits {
@@ -30,10 +31,13 @@ impl PageFtl {
         }
         for job in out.jobs.drain(..) {
             match job {
-                Job::Load(page) => self.mapping.load_page(&mut self.blocks, flash, page),
+                Job::Load(page) => self.mapping.load_page(&mut self.blocks, flash, (page, None)),
+                Job::LoadPart { page, entries } => {
+                    self.mapping.load_page(&mut self.blocks, flash, (page, Some(entries)));
+                }
                 Job::Store(page) => {
                     let sectors = self.blocks.layout.shape.sectors;
-                    if let Some(unit) = self.mapping.stage_page(flash.backend.media_mut(), page, sectors) {
+                    if let Some(unit) = self.mapping.stage_page(flash.backend.media_mut(), page, (sectors, timed)) {
                         self.write(flash, owners, unit);
                     }
                 }
@@ -41,6 +45,7 @@ impl PageFtl {
         }
         if let L2p::MapUnit(map_client) = &mut self.mapping.l2p {
             map_client.out = out;
+            map_client.begin_transfers(flash, owners);
             if timed {
                 map_client.schedule(flash.now, flash.events);
             }
@@ -87,7 +92,11 @@ impl PageFtl {
 
     fn answered(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, ticket: Ticket, answer: Answer) {
         let L2p::MapUnit(map_client) = &mut self.mapping.l2p else { return };
-        match (map_client.close(ticket), answer) {
+        let question = map_client.close(ticket);
+        if map_client.host_memory.is_some() {
+            map_client.notify_host_memory(flash, &question);
+        }
+        match (question, answer) {
             (Question::Read(look_up), Answer::Places(places)) => {
                 let sectors = self.blocks.layout.shape.sectors as i32;
                 let masks = map_client.take_masks(&look_up);

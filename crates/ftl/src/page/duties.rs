@@ -1,13 +1,13 @@
 //! Work beside requests: the map unit, trim pages, checkpoints, recovery, preconditioning.
 
-use base::units::{Lpn, Time};
+use base::units::{Bytes, Lpn, Time};
 use flash::backend::Cause;
 use flash::nand::{Media, Stream};
 
 use super::PageFtl;
 use super::mapping::Mapping;
 use super::writer::firmware::Firmware;
-use crate::port::{Background, Flash, Owners, PowerCycle, Preconditioning};
+use crate::port::{Background, Flash, HostMemoryBuffer, Owners, PowerCycle, Preconditioning};
 
 impl Background for PageFtl {
     fn run_due(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
@@ -43,6 +43,12 @@ impl Background for PageFtl {
 
     fn on_cpu_done(&self, flash: &mut Flash<'_>, token: u32) {
         Firmware::prepared(flash, token);
+    }
+}
+
+impl HostMemoryBuffer for PageFtl {
+    fn give_host_memory(&mut self, now: Time, size: Bytes) -> Time {
+        self.mapping.host_memory().map_or(now, |memory| memory.give(now, size))
     }
 }
 

@@ -39,7 +39,7 @@ use flash::nand::{Media, Spare};
 use super::PageConfig;
 use super::block_manager::BlockManager;
 use super::block_manager::pool::Holds;
-use crate::map_unit::{self, Ask, Asker, Counters, MapUnit};
+use crate::map_unit::{self, Ask, Asker, Counters, HostMemory, MapUnit};
 use crate::port::{Flash, OldPlace, Owner, Owners, PageWrite, Service};
 use crate::sabotage::Sabotage;
 use crate::toolkit::{Map, Versions};
@@ -354,6 +354,14 @@ impl Mapping {
     pub(crate) fn wake(&mut self, now: Time) {
         if let L2p::MapUnit(map_client) = &mut self.l2p {
             map_client.wake(now);
+        }
+    }
+
+    /// The host's memory, if the drive asks for some.
+    pub(crate) fn host_memory(&mut self) -> Option<&mut HostMemory> {
+        match &mut self.l2p {
+            L2p::Ram(_) => None,
+            L2p::MapUnit(map_client) => map_client.host_memory.as_deref_mut(),
         }
     }
 

@@ -1,7 +1,7 @@
 //! The duties that only some FTLs have, a trait for each. [`Ftl`](super::Ftl) says which of them an FTL has.
 
 use base::engine::Handle;
-use base::units::{Lpn, Psn, Time};
+use base::units::{Bytes, Lpn, Psn, Time};
 use flash::backend::List;
 use flash::nand::{Media, SectorMask};
 
@@ -43,6 +43,13 @@ pub trait Background {
     fn finished_slc(&mut self, _flash: &mut Flash<'_>, _owners: &mut dyn Owners, _list: Handle<List>) {
         unreachable!("an FTL of one array")
     }
+}
+
+/// The use of memory that the host gives to the drive.
+pub trait HostMemoryBuffer {
+    /// The host gives so much, in place of what it gave before; nothing, to take it back. After a power-on the drive has none.
+    /// Returns the time from which on the drive no longer reads what it had before.
+    fn give_host_memory(&mut self, now: Time, size: Bytes) -> Time;
 }
 
 /// A log of flushes: the data of a flush go to a few pages at once, and to their places later.

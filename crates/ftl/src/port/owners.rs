@@ -3,7 +3,7 @@
 use std::num::NonZeroU32;
 
 use base::io::PlacementId;
-use base::units::{Lpn, Psn, Span};
+use base::units::{Bytes, Lpn, Psn, Span, Time};
 use flash::backend::{CauseSet, Class, List, Slot, SlotContent, SlotMut};
 use flash::nand::{SectorMask, Stream};
 
@@ -127,6 +127,15 @@ pub struct Origin {
     pub placement: PlacementId,
 }
 
+/// A direction of the host link.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Direction {
+    /// From the host.
+    In,
+    /// To the host.
+    Out,
+}
+
 /// The requests whose data an FTL moves.
 pub trait Owners {
     /// A mapping unit has been read.
@@ -179,6 +188,12 @@ pub trait Owners {
 
     /// A logged flush has ended: its data are in flash, or, if `well` is false, must be written again.
     fn logged(&mut self, well: bool);
+
+    /// The host link carries data of the FTL's own between the drive and the host's memory, behind the transfers before it.
+    /// Returns the end of the transfer. By default there is no link.
+    fn carry(&mut self, now: Time, _direction: Direction, _bytes: Bytes) -> Time {
+        now
+    }
 
     /// [`Owners::write_done`] will follow for a mapping unit of this owner: prefetches what it needs.
     #[inline]

@@ -322,7 +322,7 @@ fn intervals(summary: &Summary) -> Option<String> {
 }
 
 /// The map unit's lookups, and the flash commands they caused.
-fn map(map: &MapSummary) -> [String; 2] {
+fn map(map: &MapSummary) -> Vec<String> {
     let each = |us: Option<f64>| us.map_or_else(String::new, |us| format!(", {} each", duration(us)));
     let hits = |what: &str, share: Option<f64>| {
         share.map_or_else(String::new, |share| format!(", {} in the {what}", percent(share)))
@@ -331,10 +331,17 @@ fn map(map: &MapSummary) -> [String; 2] {
     let [questions, loads, stores, flushes] =
         [map.questions, map.loads, map.stores, map.flushes].map(|value| count(value as f64));
     let at_once = if map.loads > 0 { format!(" ({} at once)", map.loads_at_most) } else { String::new() };
-    [
+    let mut lines = vec![
         format!("map: {questions} questions{asked}"),
         format!("map: {loads} loads{at_once}, {stores} stores, {flushes} flushes{}", each(map.flush_time_us)),
-    ]
+    ];
+    lines.extend(map.hmb.as_ref().map(|hmb| {
+        let [read, written] = [hmb.read_bytes, hmb.written_bytes].map(|bytes| decimal_bytes(bytes as f64));
+        let loads = count((hmb.hits + hmb.misses) as f64);
+        let found = hits("HMB", hmb.hit_ratio);
+        format!("HMB: {loads} loads{found}{}, {read} read, {written} written", each(hmb.time_us))
+    }));
+    lines
 }
 
 /// The merges of a log-block FTL, and the pages they copied.

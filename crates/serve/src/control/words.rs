@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use base::units::Bytes;
 use flash::nand::Failing;
 use serde::{Deserialize, Serialize};
 
@@ -42,6 +43,11 @@ pub enum Question {
     PowerState {
         /// Its number.
         state: u32,
+    },
+    /// Lets the host give memory to the drive.
+    HostMemory {
+        /// The bytes; none, to take it back.
+        bytes: u64,
     },
     /// Writes what the flash holds into a file.
     Snapshot {
@@ -104,6 +110,7 @@ impl TryFrom<Question> for Command {
             }
             Question::FailDie { die } => Self::FailDie(die),
             Question::PowerState { state } => Self::PowerState(state),
+            Question::HostMemory { bytes } => Self::HostMemory(Bytes::new(bytes)),
             Question::Snapshot { path, force } => Self::Snapshot { path, force },
         })
     }
@@ -124,6 +131,9 @@ impl From<Result<Reply, Refused>> for Answer {
             Ok(Reply::DieFailed(die)) => done(format!("die {die} has failed")),
             Ok(Reply::PowerState(state, transition)) => {
                 done(format!("the power state is {state}; the drive takes no request for {transition}"))
+            }
+            Ok(Reply::HostMemory(used, until)) => {
+                done(format!("the drive uses {used} of the host's memory; what it had before is free after {until}"))
             }
             Ok(Reply::Snapshot(notes)) => Self::Done { message: "the snapshot is written".to_owned(), notes },
             Err(refused) => Self::Refused { message: refused.to_string() },

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::path::PathBuf;
 
-use base::units::Span;
+use base::units::{Bytes, Span};
 use ssd::Recovery;
 use study::output::OutputError;
 
@@ -32,6 +32,8 @@ pub enum Command {
     FailDie(u32),
     /// Selects an operational power state.
     PowerState(u32),
+    /// Lets the host give so much memory to the drive; nothing, to take it back.
+    HostMemory(Bytes),
     /// Writes what the flash holds into a file, for `--load-snapshot`. Simulated time stands still meanwhile.
     Snapshot {
         /// The file.
@@ -60,6 +62,8 @@ pub enum Reply {
     DieFailed(u32),
     /// The operational power state is this one, and the drive takes no request for this long.
     PowerState(u32, Span),
+    /// The drive uses so much of the host's memory, and no longer reads what it had before after this long.
+    HostMemory(Bytes, Span),
     /// The snapshot has its name; notes say what it replaced.
     Snapshot(Vec<String>),
 }
@@ -85,6 +89,8 @@ pub enum Refused {
         /// The states that it has.
         states: u32,
     },
+    /// The drive does not ask for the host's memory.
+    NoHostMemory,
     /// The drive could not rebuild the data of a die.
     NoParity,
     /// The files of its flash have failed, and so it has no power.
@@ -111,6 +117,9 @@ impl fmt::Display for Refused {
             Self::NoParity => f.write_str(
                 "without parity nothing would be left of the data in the die; serve a drive with `ftl.parity = true`",
             ),
+            Self::NoHostMemory => {
+                f.write_str("the drive does not ask for the host's memory; serve a drive with `ftl.map.hmb`")
+            }
             Self::State(error) => error.fmt(f),
             Self::Stopped => f.write_str("the drive is not served any more; start `flashloom serve` again"),
         }

@@ -115,6 +115,9 @@ impl Incidents {
             Reply::PowerState(state, transition) => {
                 (IncidentKind::Command, format!("the power state is {state}, after {transition}"))
             }
+            Reply::HostMemory(used, _) => {
+                (IncidentKind::Command, format!("the drive uses {used} of the host's memory"))
+            }
             Reply::Snapshot(_) => (IncidentKind::Command, "a snapshot was written".to_owned()),
         };
         self.note(kind, text);

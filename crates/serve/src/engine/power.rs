@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use base::units::{Span, Time};
+use base::units::{Bytes, Span, Time};
 use ssd::Recovery;
 
 use super::command::Refused;
@@ -147,6 +147,18 @@ impl Core {
         }
         let states = self.drive.resolved().spec.power.as_ref().map_or(0, |power| power.operational.len() as u32);
         self.drive.select_power_state(state).ok_or(Refused::NoSuchPowerState { state, states })
+    }
+
+    /// Lets the host give so much memory to the drive, also after the power has gone; nothing, to take it back. Returns the part that
+    /// the drive uses, and the time after which it no longer reads what it had before.
+    pub(super) fn set_host_memory(&mut self, size: Bytes) -> Result<(Bytes, Span), Refused> {
+        if !self.is_on {
+            return Err(WrongPower::Off.into());
+        }
+        let now = self.drive.now();
+        let until = self.drive.set_host_memory(now, size).ok_or(Refused::NoHostMemory)?;
+        let used = self.drive.host_memory_used().unwrap_or_default();
+        Ok((used, until - now))
     }
 
     /// Lets a drive over used flash begin with the recovery that a power cut before asks for. No job has come yet.

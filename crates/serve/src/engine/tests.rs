@@ -10,7 +10,7 @@ mod verify;
 
 use std::sync::{Arc, Mutex};
 
-use base::units::{Lba, Sectors, Span, Time};
+use base::units::{Bytes, Lba, Sectors, Span, Time};
 use flash::nand::Bytes512;
 use ssd::{DiscardSpec, Drive, Spec, Ssd};
 use study::catalogue::Device;
@@ -224,6 +224,25 @@ fn a_power_state_delays_the_next_request_and_lasts_until_the_power_goes() {
     assert_eq!(state(&bench), Some(0));
     let refused = core("", OnCut::End).select_power_state(0).expect_err("the drive describes none");
     assert!(refused.to_string().contains("no operational power states"), "{refused}");
+}
+
+#[test]
+fn the_host_takes_its_memory_back_and_the_drive_goes_on_without() {
+    let map = "ftl.map = { kind = \"fmmu\", hmb = { preferred = \"64KiB\", minimum = \"16KiB\" } }\n";
+    let mut bench = Bench::new(core(map, OnCut::Hold));
+    bench.write(4, 2, 4, false);
+    bench.drain();
+    for (given, used) in [(1 << 20, 64 << 10), (8 << 10, 0), (32 << 10, 32 << 10), (0, 0)] {
+        let (now, _) = bench.core.set_host_memory(Bytes::new(given)).expect("it asks for memory");
+        assert_eq!(now, Bytes::new(used), "of {given} bytes");
+        assert_eq!(bench.byte(4), 2);
+    }
+    bench.core.cut_power(bench.core.now(), &mut Vec::new()).expect("it is on");
+    assert!(matches!(bench.core.set_host_memory(Bytes::new(0)), Err(Refused::Power(WrongPower::Off))));
+    bench.core.power_on(bench.core.now(), &mut Vec::new()).expect("it is off");
+    assert_eq!(bench.core.drive().host_memory_used(), Some(Bytes::new(0)), "the host does not give it again by itself");
+    let refused = core("", OnCut::End).set_host_memory(Bytes::new(0)).expect_err("it asks for none");
+    assert!(refused.to_string().contains("serve a drive with `ftl.map.hmb`"), "{refused}");
 }
 
 #[test]

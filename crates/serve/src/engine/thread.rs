@@ -241,6 +241,10 @@ impl Server {
             }
             Command::FailDie(die) => Reply::DieFailed(self.core.fail_die(die)?),
             Command::PowerState(state) => Reply::PowerState(state, self.core.select_power_state(state)?),
+            Command::HostMemory(size) => {
+                let (used, until) = self.core.set_host_memory(size)?;
+                Reply::HostMemory(used, until)
+            }
             Command::Snapshot { path, force } => {
                 let saved = self.snapshot(&path, force);
                 // No simulated time passes meanwhile.

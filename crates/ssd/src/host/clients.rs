@@ -4,14 +4,15 @@ use std::num::NonZeroU32;
 
 use base::engine::{Handle, Slab};
 use base::io::{Io, IoKind};
-use base::units::{Lba, Lpn, Span, Time};
+use base::units::{Bytes, Lba, Lpn, Span, Time};
 use flash::backend::{CauseSet, Class, Slot, SlotContent, SlotMut};
 use flash::nand::{Sector, Stamp};
-use ftl::{Origin, Owner, Owners, PageWrite, Service};
+use ftl::{Direction, Origin, Owner, Owners, PageWrite, Service};
 
 use crate::buffer::{Buffer, Entry};
 use crate::spec::{ResolvedQueue, ResolvedQueues};
 
+use super::link::Link;
 use super::overlap::{Extent, Overlaps};
 use super::request::{QueueId, Status, Tag};
 
@@ -158,6 +159,8 @@ pub(crate) struct Clients<S> {
     sectors: u32,
     /// Mapping units of preconditioning, written and refused.
     pub(crate) before: Before,
+    /// The host link, which the FTL's own data share with the requests.
+    pub(crate) link: Link,
 }
 
 /// The next work of the host side, after the FTL's callbacks.
@@ -187,9 +190,9 @@ enum OwnerKind<S> {
 }
 
 impl<S: Sector> Clients<S> {
-    /// The clients of a device with this buffer, with mapping units of `sectors` sectors, and at most `depth` requests
+    /// The clients of a device with this link and this buffer, with mapping units of `sectors` sectors, and at most `depth` requests
     /// under way.
-    pub(crate) fn new(buffer: Option<Buffer>, sectors: u32, cuts_through: bool, depth: u32) -> Self {
+    pub(crate) fn new(link: Link, buffer: Option<Buffer>, sectors: u32, cuts_through: bool, depth: u32) -> Self {
         Self {
             requests: Slab::default(),
             overlaps: Overlaps::new(depth),
@@ -207,6 +210,7 @@ impl<S: Sector> Clients<S> {
             stuck: false,
             sectors,
             before: Before::default(),
+            link,
         }
     }
 
@@ -502,6 +506,10 @@ impl<S: Sector> Owners for Clients<S> {
 
     fn room(&mut self) {
         self.note_buffer_change();
+    }
+
+    fn carry(&mut self, now: Time, direction: Direction, bytes: Bytes) -> Time {
+        self.link.carry_memory(now, direction, bytes)
     }
 
     fn logged(&mut self, well: bool) {

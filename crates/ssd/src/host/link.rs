@@ -2,17 +2,9 @@
 
 use base::io::IoKind;
 use base::units::{Bytes, Span, Time};
+use ftl::Direction;
 
 use crate::spec::{Duplex, LinkSpec};
-
-/// The direction of data.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Direction {
-    /// From the host.
-    In,
-    /// To the host.
-    Out,
-}
 
 /// A link, and the times when it is free.
 #[derive(Clone, Debug)]
@@ -46,6 +38,12 @@ impl Link {
             IoKind::Write => self.spec.write_latency,
             IoKind::Flush | IoKind::Discard => Span::ZERO,
         }
+    }
+
+    /// Sends data between the drive and the host's memory, which belongs to no command. Returns the end of the transfer.
+    pub(crate) fn carry_memory(&mut self, now: Time, direction: Direction, bytes: Bytes) -> Time {
+        let time = self.data(bytes);
+        self.occupy(now, direction, time).unwrap_or(now)
     }
 
     /// Sends a part of a read's data to the host ahead of the rest, with which the command ends.

@@ -7,11 +7,10 @@ use flash::backend::{CauseSet, Level, RequestStep};
 use flash::nand::{Sector, SectorMask};
 
 use super::clients::{Active, Clients, Due};
-use super::link::Direction;
 use super::overlap::Extent;
 use super::request::{Completion, Request, Status};
 use crate::Ssd;
-use ftl::{Background, Event, Ftl, HostEvent, OldPlace, PageRead, PageWrite, Sabotage, full_mask};
+use ftl::{Background, Direction, Event, Ftl, HostEvent, OldPlace, PageRead, PageWrite, Sabotage, full_mask};
 
 /// The last version in a spare area with which the drive still takes writes: it becomes read-only before its versions
 /// of 32 bits are used up. The others are for what it still has to store by itself: its buffer, its map, its records.
@@ -274,7 +273,7 @@ impl<S: Sector> Ssd<S> {
             return self.look_up(handle);
         }
         let bytes = if io.kind == IoKind::Write { io.sectors.bytes() } else { Bytes::new(0) };
-        match self.link.carry(self.now, Direction::In, bytes) {
+        match self.clients.link.carry(self.now, Direction::In, bytes) {
             Some(at) => self.events.push(at, Event::Host(HostEvent::DataIn(handle.number()))),
             None => self.data_in(handle),
         }
@@ -485,7 +484,7 @@ impl<S: Sector> Ssd<S> {
         let request = &mut self.clients.requests[handle];
         let part = std::mem::take(&mut request.came);
         request.sent += part;
-        self.link.carry_part(self.now, Sectors::new(u64::from(part)).bytes());
+        self.clients.link.carry_part(self.now, Sectors::new(u64::from(part)).bytes());
     }
 
     /// Ends the device's part of a request: the data of a read crosses the link, all else is complete. True if the
@@ -502,7 +501,7 @@ impl<S: Sector> Ssd<S> {
         let arrival = match io.kind {
             IoKind::Read => {
                 let rest = io.sectors - Sectors::new(u64::from(sent));
-                self.link.carry(self.now, Direction::Out, rest.bytes())
+                self.clients.link.carry(self.now, Direction::Out, rest.bytes())
             }
             IoKind::Discard => {
                 self.end_discard(handle);
@@ -510,7 +509,7 @@ impl<S: Sector> Ssd<S> {
             }
             IoKind::Write | IoKind::Flush => None,
         };
-        let latency = self.link.latency(io.kind);
+        let latency = self.clients.link.latency(io.kind);
         let end = if latency.is_zero() { arrival } else { Some(arrival.unwrap_or(self.now) + latency) };
         match end {
             Some(at) => self.events.push(at, Event::Host(HostEvent::DataOut(handle.number()))),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use base::fault::{Fault, Faults};
-use base::units::{Bytes, Rate, SECTOR, Sectors};
+use base::units::{Bytes, Rate, SECTOR, Sectors, Time};
 use flash::backend::{Config, Timing};
 use flash::nand::{CustomPart, Geometry, Part};
 use flash::spec::{ResolvedSlcArray, SlcSpec};
@@ -62,6 +62,14 @@ impl Resolved {
         Sectors::new(u64::from(self.units) * u64::from(self.geometry.sectors))
     }
 
+    /// The time of the first change that a new drive meets: the failure of a die, or the moment at which the host gives its memory.
+    pub(crate) fn first_change(&self) -> Option<Time> {
+        match self.spec.ftl.map.hmb() {
+            Some(_) => Some(Time::ZERO),
+            None => self.spec.flash.faults.next_die_failure(None),
+        }
+    }
+
     /// The most mapping units that an NVM set can hold before garbage collection runs out of room; `None` if the
     /// family confines no writes to dies.
     ///
@@ -115,6 +123,7 @@ impl Spec {
             self.check_paired_pages(&site, &mut faults);
             self.check_discards(&mut faults);
             self.check_order(&mut faults);
+            self.check_host_memory(&mut faults);
             self.flash.check_plane_reads(part, &mut faults);
             self.flash.check_errors(part, &mut faults);
             self.check_copies_of_errors(&mut faults);

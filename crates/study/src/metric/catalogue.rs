@@ -188,13 +188,13 @@ const ERRORS: [Meaning; 5] = [
     ("uncorrectable", "Mapping units that stayed uncorrectable"),
 ];
 
-const MAP: [Meaning; 14] = [
+const MAP: [Meaning; 20] = [
     ("questions", "Questions answered: look-ups and changes"),
     ("hits", "Questions that found their entries in the first cache (CMT); all of them with the whole table"),
     ("hit-ratio", "Share of hits in the first cache"),
     ("page-hits", "Requests to the second cache (CTP) that found their translation page"),
     ("page-hit-ratio", "Share of hits in the second cache"),
-    ("loads", "Translation pages loaded from flash"),
+    ("loads", "Translation pages loaded, from the host's memory or from flash"),
     ("stores", "Translation pages stored to flash"),
     ("flushes", "Flushes: each writes back all dirty blocks of one translation page"),
     ("flushed-blocks", "Cache blocks that flushes wrote back"),
@@ -206,6 +206,12 @@ const MAP: [Meaning; 14] = [
     ("mshrs.ctp", "Most miss status registers of the second cache in use at once"),
     ("time", "Mean busy time of a question; loads from flash are no busy time"),
     ("flush-time", "Mean busy time of a flush and of the stores that it leads to"),
+    ("hmb.hits", "Loads of translation pages that the host memory buffer had"),
+    ("hmb.misses", "Loads that the host memory buffer did not have"),
+    ("hmb.hit-ratio", "Share of hits in the host memory buffer"),
+    ("hmb.read", "Bytes read from the host memory buffer"),
+    ("hmb.written", "Bytes written to the host memory buffer"),
+    ("hmb.time", "Mean time of a load from the host memory buffer: wait for the link, transfer and latency"),
 ];
 
 const LOG: [Meaning; 9] = [

@@ -20,6 +20,12 @@ pub(super) enum MapStat {
     MshrsCtp,
     Time,
     FlushTime,
+    HmbHits,
+    HmbMisses,
+    HmbHitRatio,
+    HmbRead,
+    HmbWritten,
+    HmbTime,
 }
 
 impl MapStat {
@@ -40,14 +46,20 @@ impl MapStat {
             ["mshrs", "ctp"] => Self::MshrsCtp,
             ["time"] => Self::Time,
             ["flush-time"] => Self::FlushTime,
+            ["hmb", "hits"] => Self::HmbHits,
+            ["hmb", "misses"] => Self::HmbMisses,
+            ["hmb", "hit-ratio"] => Self::HmbHitRatio,
+            ["hmb", "read"] => Self::HmbRead,
+            ["hmb", "written"] => Self::HmbWritten,
+            ["hmb", "time"] => Self::HmbTime,
             _ => return None,
         })
     }
 
     pub(super) const fn dimension(self) -> Dimension {
         match self {
-            Self::HitRatio | Self::PageHitRatio => Dimension::Share,
-            Self::Time | Self::FlushTime => Dimension::Time,
+            Self::HitRatio | Self::PageHitRatio | Self::HmbHitRatio => Dimension::Share,
+            Self::Time | Self::FlushTime | Self::HmbTime => Dimension::Time,
             _ => Dimension::Count,
         }
     }
@@ -58,6 +70,12 @@ impl MapStat {
             Self::PageHitRatio => return map.page_hit_ratio,
             Self::Time => return map.time_us,
             Self::FlushTime => return map.flush_time_us,
+            Self::HmbHitRatio => return map.hmb.as_ref()?.hit_ratio,
+            Self::HmbTime => return map.hmb.as_ref()?.time_us,
+            Self::HmbHits => map.hmb.as_ref()?.hits,
+            Self::HmbMisses => map.hmb.as_ref()?.misses,
+            Self::HmbRead => map.hmb.as_ref()?.read_bytes,
+            Self::HmbWritten => map.hmb.as_ref()?.written_bytes,
             Self::Questions => map.questions,
             Self::Hits => map.hits,
             Self::PageHits => map.page_hits,

@@ -3,7 +3,7 @@
 use base::units::Span;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssd::map_unit::Counters;
+use ssd::map_unit::{Counters, HmbCounters};
 
 /// The work of the map unit during the run, if the device has one.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -23,7 +23,7 @@ pub struct MapSummary {
     pub page_misses: u64,
     /// The share of hits; missing without a second level.
     pub page_hit_ratio: Option<f64>,
-    /// Translation pages loaded from flash.
+    /// Translation pages loaded, from the host's memory or from flash.
     pub loads: u64,
     /// Translation pages stored.
     pub stores: u64,
@@ -39,6 +39,40 @@ pub struct MapSummary {
     pub time_us: Option<f64>,
     /// Mean busy time of a flush, including its stores.
     pub flush_time_us: Option<f64>,
+    /// The host memory buffer, if the drive asks for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hmb: Option<HmbSummary>,
+}
+
+/// The work of the host memory buffer (HMB) during the run.
+#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
+pub struct HmbSummary {
+    /// Loads of translation pages that the host's memory had.
+    pub hits: u64,
+    /// Loads that it did not have while the drive used it.
+    pub misses: u64,
+    /// The share of hits.
+    pub hit_ratio: Option<f64>,
+    /// Bytes read from the host's memory over the link.
+    pub read_bytes: u64,
+    /// Bytes written to the host's memory over the link.
+    pub written_bytes: u64,
+    /// Mean time of a load from the host's memory: wait for the link, transfer and latency.
+    pub time_us: Option<f64>,
+}
+
+impl HmbSummary {
+    fn new(of: &HmbCounters) -> Self {
+        let all = of.hits + of.misses;
+        Self {
+            hits: of.hits,
+            misses: of.misses,
+            hit_ratio: (all > 0).then(|| of.hits as f64 / all as f64),
+            read_bytes: of.read.get(),
+            written_bytes: of.written.get(),
+            time_us: (of.hits > 0).then(|| of.time.as_us_f64() / of.hits as f64),
+        }
+    }
 }
 
 /// Miss status registers of the two levels.
@@ -71,6 +105,7 @@ impl MapSummary {
             mshrs_at_most: Mshrs { cmt, ctp },
             time_us: mean(map.question_time, map.questions),
             flush_time_us: mean(map.flush_time, map.flushes),
+            hmb: map.hmb.as_ref().map(HmbSummary::new),
         }
     }
 }
@@ -154,6 +189,32 @@ mod tests {
             let worked = parts * summary.simulated_s * 1e6;
             assert!((total / worked - 1.0).abs() < 0.01, "{total} us of {worked} us");
         }
+    }
+
+    #[test]
+    fn the_host_memory_buffer_has_metrics_of_its_own() {
+        let hmb = "hmb = { preferred = \"32KiB\", minimum = \"0B\" }";
+        for (map, entries) in [(DFTL, 16), (CDFTL, 256), (FMMU, 256)] {
+            let summary = with(&format!("{}, {hmb} }}", map.trim_end_matches(" }")));
+            let map = summary.map.as_ref().expect("a map unit");
+            let hmb = map.hmb.as_ref().expect("memory of the host");
+            for (name, value) in [
+                ("map.hmb.hits", hmb.hits),
+                ("map.hmb.misses", hmb.misses),
+                ("map.hmb.read", hmb.read_bytes),
+                ("map.hmb.written", hmb.written_bytes),
+            ] {
+                assert_eq!(of(&summary, name), Some(value as f64), "{name}");
+                assert!(value > 0, "{name} has no value here");
+            }
+            let share = hmb.hits as f64 / (hmb.hits + hmb.misses) as f64;
+            assert_eq!(of(&summary, "map.hmb.hit-ratio"), Some(share));
+            // A link that takes no time leaves the latency.
+            assert_eq!(of(&summary, "map.hmb.time"), Some(1.0));
+            assert!(hmb.read_bytes >= hmb.hits * entries, "{hmb:?}");
+            assert!(hmb.hits + hmb.misses <= map.loads, "{map:?}");
+        }
+        assert_eq!(of(&with(FMMU), "map.hmb.hits"), None);
     }
 
     #[test]

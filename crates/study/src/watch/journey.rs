@@ -43,11 +43,13 @@ pub enum Part {
     PowerState,
     /// The throttle of a hot drive delays the request.
     Throttle,
+    /// Reading the map from the host's memory: waiting for the link, transfer and latency.
+    HostMemory,
 }
 
 impl Part {
     /// The number of parts.
-    pub const COUNT: usize = 17;
+    pub const COUNT: usize = 18;
     /// All parts.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Queue,
@@ -67,6 +69,7 @@ impl Part {
         Self::PowerCap,
         Self::PowerState,
         Self::Throttle,
+        Self::HostMemory,
     ];
 
     /// True for waits behind the queue for which no resource of the flash is known.
@@ -95,6 +98,7 @@ impl Part {
             Self::PowerCap => "power-cap",
             Self::PowerState => "power-state",
             Self::Throttle => "throttle",
+            Self::HostMemory => "host-memory",
         }
     }
 }

@@ -12,6 +12,7 @@ use flash::backend::{AdmissionDelay, Cause, Moment, Phase, Primitive, RequestSte
 use ssd::Tag;
 
 use super::admission::AdmissionDelays;
+use super::host_memory;
 use super::journey::{Journey, Leg, Part};
 use super::meanwhile::{Divided, Meanwhile};
 use super::recent::Recent;
@@ -70,6 +71,8 @@ struct Stops {
     queued: Divided,
     /// The legs from its arrival until the drive takes it.
     admission: Vec<Leg>,
+    /// The times in which its look-ups read the host's memory, in the order of their ends.
+    host_memory: Vec<(Time, Time)>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -339,9 +342,12 @@ impl Journeys {
     pub(super) fn request(&mut self, now: Time, owner: NonZeroU32, step: RequestStep, of: &Began) {
         let stops = at(&mut self.requests, owner.get());
         match step {
+            RequestStep::HostMemory { from, until } => stops.host_memory.push((from, until)),
             RequestStep::Begun { .. } => {
                 let (path, mut admission) = (std::mem::take(&mut stops.path), std::mem::take(&mut stops.admission));
                 admission.clear();
+                let mut host_memory = std::mem::take(&mut stops.host_memory);
+                host_memory.clear();
                 let mut queued = Divided::default();
                 self.delays.legs((of.arrival, now), |leg| {
                     if leg.part == Part::Queue {
@@ -349,7 +355,7 @@ impl Journeys {
                     }
                     admission.push(leg);
                 });
-                *stops = Stops { under_way: true, path, queued, admission, ..Stops::default() };
+                *stops = Stops { under_way: true, path, queued, admission, host_memory, ..Stops::default() };
             }
             RequestStep::Clear => stops.clear = now,
             RequestStep::Here => stops.here = now,
@@ -364,6 +370,7 @@ impl Journeys {
                     self.tracks.release(track);
                 }
                 collect(legs, of, stops, path, now, &self.serial);
+                host_memory::part(legs, &stops.host_memory);
                 let mut parts = [Span::ZERO; Part::COUNT];
                 legs.iter().for_each(|leg| parts[leg.part as usize] += leg.until - leg.from);
                 let Began { tag, io, arrival, .. } = *of;

@@ -96,7 +96,8 @@ impl Culprit {
                 | Part::Rebuild
                 | Part::PowerCap
                 | Part::PowerState
-                | Part::Throttle => &[0.0; Cause::COUNT],
+                | Part::Throttle
+                | Part::HostMemory => &[0.0; Cause::COUNT],
             }),
         };
         let mut largest: Vec<Self> =

@@ -4,6 +4,7 @@ mod channels;
 mod checkpoints;
 mod collection;
 mod errors;
+mod host_memory;
 mod hydra;
 mod large_units;
 mod pairs;
@@ -33,6 +34,7 @@ use ssd::{
 
 use crate::leave_out_idle;
 pub(crate) use errors::with_errors;
+pub(crate) use host_memory::{changing, in_host_memory};
 pub(crate) use policies::evicting;
 pub(crate) use power::{STYLES, capped, hot, limited, states};
 pub use samples::settings_of;
@@ -526,7 +528,7 @@ pub fn settings() -> Vec<Setting> {
     settings = for_every_map(settings, Book::stripes);
     let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
     book.folds_in_planes();
-    settings = book.settings;
+    settings = for_every_map(book.settings, Book::host_memories);
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

@@ -36,9 +36,6 @@ features = { multi_plane = false, cache_read = true, cache_program = true, copy_
 electrical = { voltage = "3.3V", read_current = "15mA", program_current = "16mA", erase_current = "17mA", bus_pj_per_byte = 435.6 }
 "#;
 
-/// The costs of a map unit's steps, all different.
-const COSTS: &str = r#"costs = { custom = { packet = "20ns", tag = "11ns", victim = "12ns", entry = "13ns", list = "14ns", issue = "15ns", scan = "16ns", command = "17ns", sync = "18ns" } }"#;
-
 /// A device with a name.
 #[derive(Clone, Debug)]
 pub struct Fixture {
@@ -54,7 +51,7 @@ pub struct Fixture {
 /// If a description is not valid.
 #[must_use]
 pub fn fixtures() -> Vec<Fixture> {
-    let costs = |text: &str| text.replace("COSTS", COSTS);
+    let costs = |text: &str| text.replace("COSTS", super::policies::COSTS);
     let mut fixtures = vec![
         fixture("page, one queue", PART, "channels = 2\nchips = 2\n", "[ftl]\nover-provisioning = \"45%\"\n"),
         fixture(
@@ -258,6 +255,9 @@ pub fn fixtures() -> Vec<Fixture> {
     let more = more.chain(super::errors::devices(PART)).chain(super::power::devices(PART));
     let more = more.chain(super::stripes::devices(PART)).chain(super::placement::devices(PART));
     fixtures.extend(more.map(|(name, part, flash, ftl)| fixture(name, &part, flash, ftl)));
+    fixtures.extend(
+        super::host_memory::devices().map(|(name, rest)| fixture(name, FLAT, "channels = 2\nchips = 8\n", &rest)),
+    );
     fixtures.extend(merging());
     super::own::register_fewest().expect("a name of one version");
     fixtures.push(fixture(

@@ -2,6 +2,9 @@
 
 use super::own;
 
+/// The costs of a map unit's steps, all different.
+pub(super) const COSTS: &str = r#"costs = { custom = { packet = "20ns", tag = "11ns", victim = "12ns", entry = "13ns", list = "14ns", issue = "15ns", scan = "16ns", command = "17ns", sync = "18ns" } }"#;
+
 /// The evictions of a cache of map entries, each with the end of its device's name: none if there is no cache.
 pub(super) fn evictions(has_cache: bool) -> Vec<(&'static str, String)> {
     if !has_cache {

@@ -8,7 +8,7 @@ use ftl::IdleGcSpec;
 use ssd::{CopyStreamsSpec, FdpSpec, FoldPath, FtlKind, HostStreamsSpec, RefreshSpec, SlcCacheSpec, Spec, StreamsSpec};
 
 use super::pick;
-use crate::conformance::{STYLES, capped, hot, limited, short, states, varied, with_errors};
+use crate::conformance::{STYLES, capped, changing, hot, in_host_memory, limited, short, states, varied, with_errors};
 use crate::leave_out_idle;
 
 /// In a quarter of the cases, the device with suspension, if it takes that.
@@ -172,6 +172,17 @@ pub(super) fn or_streams(spec: Spec, rng: &mut Rng) -> Spec {
     }
     leave_out_idle(&mut streams);
     if streams.resolve().is_ok() { streams } else { spec }
+}
+
+/// In two fifths of the cases with a cached map, smaller caches with the host's memory behind them, which the host takes back now
+/// and then, if the device takes that.
+pub(super) fn or_host_memory(spec: Spec, rng: &mut Rng) -> Spec {
+    let Some(map) = in_host_memory(spec.ftl.map).filter(|_| spec.ftl.kind == FtlKind::Page && rng.chance(0.4)) else {
+        return spec;
+    };
+    let mut cached = spec.clone();
+    (cached.ftl.map, cached.host.hmb) = (map, rng.chance(0.7).then(changing));
+    if cached.resolve().is_ok() { cached } else { spec }
 }
 
 /// In a sixth of the cases with faults, the device with blocks that wear out, each behind erases of its own.

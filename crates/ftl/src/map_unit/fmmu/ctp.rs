@@ -160,7 +160,7 @@ impl Ctp {
             Effect::Respond { block, at, cmt } => return Some((cmt, &self.pages.get(block)[at..at + self.width])),
             Effect::Job(job) => {
                 match job {
-                    Job::Load(_) => {
+                    Job::Load(_) | Job::LoadPart { .. } => {
                         counters.loads += 1;
                         self.outstanding += 1;
                         counters.loads_at_most = counters.loads_at_most.max(self.outstanding);

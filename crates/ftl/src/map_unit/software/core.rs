@@ -172,7 +172,10 @@ impl<B: Backing> Core<B> {
                 self.counters.loads += 1;
                 self.loads += 1;
                 self.counters.loads_at_most = self.counters.loads_at_most.max(self.loads);
-                out.jobs.push(Job::Load(tvpn));
+                // Without a second level the load is for one block, unless blocks are to be merged into the page.
+                let is_part = !B::KEEPS_PAGES && matches!(self.tasks[task].stage, Stage::Fetch(_));
+                let entries = self.partition.layout.block;
+                out.jobs.push(if is_part { Job::LoadPart { page: tvpn, entries } } else { Job::Load(tvpn) });
                 self.wait_for_load(task, tvpn);
                 let loading = u64::from(self.tasks.waiting.loading());
                 self.counters.mshrs_at_most[0] = self.counters.mshrs_at_most[0].max(loading);

@@ -120,7 +120,7 @@ fn dirty_pages_are_stored_first_in_first_out() {
     let stores = |rig: &Rig| {
         let pages = rig.issued.iter().filter_map(|job| match job {
             super::super::Job::Store(tvpn) => Some(*tvpn),
-            super::super::Job::Load(_) => None,
+            super::super::Job::Load(_) | super::super::Job::LoadPart { .. } => None,
         });
         pages.collect::<Vec<_>>()
     };
@@ -159,7 +159,7 @@ fn a_request_in_the_set_wait_queue_delays_no_other_set() {
         }
         rig.run_until_idle();
         let loads = rig.issued.iter().filter_map(|job| match job {
-            super::super::Job::Load(tvpn) => Some(*tvpn),
+            super::super::Job::Load(tvpn) | super::super::Job::LoadPart { page: tvpn, .. } => Some(*tvpn),
             super::super::Job::Store(_) => None,
         });
         assert_eq!(loads.collect::<Vec<_>>(), order, "set wait queue: {set_wait_queue}");

@@ -122,16 +122,18 @@ impl Rig {
         }
         for job in out.jobs {
             self.issued.push(job);
-            let (Job::Load(tvpn) | Job::Store(tvpn)) = job;
+            let (Job::Load(tvpn) | Job::LoadPart { page: tvpn, .. } | Job::Store(tvpn)) = job;
             // Only DFTL loads a page twice at once.
             let busy = |done: &Done| match done {
-                Done::Load(page, _) => *page == tvpn && !(self.loads_twice && matches!(job, Job::Load(_))),
+                Done::Load(page, _) => {
+                    *page == tvpn && !(self.loads_twice && matches!(job, Job::Load(_) | Job::LoadPart { .. }))
+                }
                 Done::Store(page, _) => *page == tvpn,
             };
             assert!(!self.flash.values().any(busy), "one job for a page at a time: {:?}", self.issued);
             // A read returns the content at the time it was sent.
             let done = match job {
-                Job::Load(_) => Done::Load(tvpn, self.images[tvpn as usize].clone()),
+                Job::Load(_) | Job::LoadPart { .. } => Done::Load(tvpn, self.images[tvpn as usize].clone()),
                 Job::Store(_) => Done::Store(tvpn, self.unit.image(tvpn).to_vec()),
             };
             let takes = Span::from_ps(self.rng.below(self.latency.as_ps() + 1));

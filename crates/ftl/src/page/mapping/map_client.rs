@@ -1,5 +1,6 @@
 //! The map unit and all communication in progress between it and the FTL: questions, loads and stores.
 
+mod host_memory;
 mod questions;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,7 +11,7 @@ use base::units::{Lpn, Psn, Time};
 use flash::nand::{Image, Media, Spare};
 
 use crate::Event;
-use crate::map_unit::{Answer, AnyMapUnit, Ask, Asker, Counters, Job, MapUnit, Output, SPAN, Ticket};
+use crate::map_unit::{Answer, AnyMapUnit, Ask, Asker, Counters, HostMemory, Job, MapUnit, Output, SPAN, Ticket};
 use crate::port::PageRead;
 use crate::toolkit::Map;
 
@@ -56,6 +57,8 @@ pub(in crate::page) struct MapClient {
     pub(in crate::page) stale: BTreeSet<u32>,
     /// Translation pages that have no place on flash any more. They stay in RAM, and the drive accepts no more writes.
     pub(in crate::page) kept: BTreeMap<u32, Image>,
+    /// The host's memory, if the drive asks for some.
+    pub(in crate::page) host_memory: Option<Box<HostMemory>>,
 }
 
 impl MapClient {
@@ -74,6 +77,7 @@ impl MapClient {
             recovered: None,
             stale: BTreeSet::new(),
             kept: BTreeMap::new(),
+            host_memory: None,
         }
     }
 
@@ -159,6 +163,7 @@ impl MapClient {
         if self.wake == Some(now) {
             self.wake = None;
         }
+        self.take_arrivals(now);
         self.awake = true;
     }
 
@@ -243,7 +248,8 @@ impl MapClient {
     }
 
     pub(in crate::page) fn counters(&self, now: Time) -> Counters {
-        self.unit.counters(self.clock.max(now))
+        let hmb = self.host_memory.as_ref().map(|memory| memory.counters());
+        Counters { hmb, ..self.unit.counters(self.clock.max(now)) }
     }
 
     /// The mapping units of a translation page; it may extend beyond the last one of the drive.
@@ -322,7 +328,9 @@ impl MapClient {
             }
             for job in out.jobs.drain(..) {
                 match job {
-                    Job::Load(page) => self.loaded(self.clock, page, pages[page as usize].as_ref()),
+                    Job::Load(page) | Job::LoadPart { page, .. } => {
+                        self.loaded(self.clock, page, pages[page as usize].as_ref())
+                    }
                     Job::Store(page) => {
                         pages[page as usize] = Some(self.unit.image(page).clone());
                         self.stored(self.clock, page);

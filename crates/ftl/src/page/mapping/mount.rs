@@ -10,14 +10,14 @@
 
 use std::ops::Range;
 
-use base::units::{Lpn, SuperblockId};
+use base::units::{Bytes, Lpn, SuperblockId};
 use flash::nand::{Media, Stream};
 
 use super::checkpoint::Checkpoints;
 use super::checkpoint::{self, mount::Search};
 use super::map_client::MapClient;
 use super::trim::Trims;
-use crate::map_unit::{AnyMapUnit, decode, encode};
+use crate::map_unit::{AnyMapUnit, ENTRY, HostMemory, decode, encode};
 use crate::page::PageConfig;
 use crate::page::block_manager::BlockManager;
 use crate::page::block_manager::table::State;
@@ -119,6 +119,10 @@ impl L2p {
             directory.set(Lpn::new(page), found.peek((first_page + page) as usize));
         }
         let mut map_client = MapClient::new(unit, first_page, directory, pages.entries);
+        map_client.host_memory = config.map.hmb().map(|spec| {
+            let page = Bytes::new(u64::from(pages.entries) * ENTRY);
+            Box::new(HostMemory::new(*spec, page, pages.count, planted.is(Sabotage::HostMemoryOutlives)))
+        });
         // A translation page may extend beyond the last mapping unit.
         let truth = |map_client: &MapClient, page: u32| {
             let Range { start, end } = map_client.range(page);

@@ -22,8 +22,13 @@ use crate::page::mapping::{L2p, Mapping};
 use crate::port::{Flash, PageWrite};
 
 impl Mapping {
-    /// Reads a translation page for the map unit.
-    pub(in crate::page) fn load_page(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, page: u32) {
+    /// Reads a translation page for the map unit, which needs all of it or some entries.
+    pub(in crate::page) fn load_page(
+        &mut self,
+        blocks: &mut BlockManager,
+        flash: &mut Flash<'_>,
+        (page, entries): (u32, Option<u32>),
+    ) {
         let L2p::MapUnit(map_client) = &mut self.l2p else { return };
         let state = &mut map_client.pages[page as usize];
         if state.storing.is_some() {
@@ -37,6 +42,9 @@ impl Mapping {
         let Some(psn) = map_client.directory.get(Lpn::new(page)) else {
             return map_client.loaded(flash.now, page, None);
         };
+        if map_client.load_from_host(page, entries, flash.backend.is_timed()) {
+            return;
+        }
         let state = &mut map_client.pages[page as usize];
         state.loading += 1;
         if let Some(image) = state.durable.and_then(|version| flash.backend.media().image(page, version)) {
@@ -104,7 +112,8 @@ impl Mapping {
             map_client.stored(flash.now, page);
         }
         for _ in 0..wanted {
-            self.load_page(blocks, flash, page);
+            // Which entries the first of them wanted is forgotten: the page is read as a whole.
+            self.load_page(blocks, flash, (page, None));
         }
     }
 
@@ -136,16 +145,27 @@ impl Mapping {
         let image = flash.backend.media().image(page, version);
         assert!(image.is_some(), "version {version} of translation page {page} is nowhere");
         map_client.loaded(flash.now, page, image);
+        if let Some((memory, image)) = map_client.host_memory.as_mut().zip(image).filter(|_| flash.backend.is_timed()) {
+            memory.fill(page, image);
+        }
     }
 
     /// Makes the image of a translation page that the map unit stores. Returns the write that stores it.
-    pub(in crate::page) fn stage_page(&mut self, media: &mut Media, page: u32, sectors: u32) -> Option<PageWrite> {
+    pub(in crate::page) fn stage_page(
+        &mut self,
+        media: &mut Media,
+        page: u32,
+        (sectors, timed): (u32, bool),
+    ) -> Option<PageWrite> {
         let L2p::MapUnit(map_client) = &mut self.l2p else { return None };
         let version = self.versions.next();
         let state = &mut map_client.pages[page as usize];
         assert!(state.storing.is_none(), "translation page {page} is stored twice at once");
         state.storing = Some(version);
         let image = map_client.unit.image(page).clone();
+        if let Some(memory) = &mut map_client.host_memory {
+            memory.replace(page, &image, timed);
+        }
         let replaced = media.stage_shared(page, state.durable, version, image);
         map_client.unit.recycle(page, replaced);
         Some(PageWrite::of_ftl(Lpn::new(self.units + page), version, sectors))

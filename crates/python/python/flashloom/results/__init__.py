@@ -21,6 +21,7 @@ from flashloom.results._flash import (
 )
 from flashloom.results._ftl import (
     EraseRange,
+    HmbSummary,
     LogSummary,
     MapSummary,
     MergeSummary,
@@ -73,6 +74,7 @@ __all__ = [
     "FlashRow",
     "FlowIntervalSummary",
     "FlowSummary",
+    "HmbSummary",
     "Interval",
     "IntervalSummary",
     "Isolation",

@@ -23,6 +23,23 @@ class EraseRange(Record):
     """The minimum."""
 
 
+class HmbSummary(Record):
+    """The work of the host memory buffer (HMB) during the run."""
+
+    hit_ratio: Optional[float]
+    """The share of hits."""
+    hits: int
+    """Loads of translation pages that the host's memory had."""
+    misses: int
+    """Loads that it did not have while the drive used it."""
+    read_bytes: int
+    """Bytes read from the host's memory over the link."""
+    time_us: Optional[float]
+    """Mean time of a load from the host's memory: wait for the link, transfer and latency."""
+    written_bytes: int
+    """Bytes written to the host's memory over the link."""
+
+
 class LogSummary(Record):
     """The merges of the run, if the device has log blocks."""
 
@@ -60,8 +77,10 @@ class MapSummary(Record):
     hits: int
     """Questions whose block of entries was in the first level of cache (CMT); all questions if the full table is in
     RAM."""
+    hmb: Optional[HmbSummary]
+    """The host memory buffer, if the drive asks for one."""
     loads: int
-    """Translation pages loaded from flash."""
+    """Translation pages loaded, from the host's memory or from flash."""
     loads_at_most: int
     """The maximum number of concurrent loads since power-on."""
     misses: int

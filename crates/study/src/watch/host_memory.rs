@@ -1,0 +1,60 @@
+//! The time in which a request's look-ups read the host's memory, as legs of its own.
+
+use base::units::Time;
+
+use super::journey::{Leg, Part};
+
+/// Parts the legs in the FTL: what overlaps a read of the host's memory becomes a leg of that. `reads` come in the order of their
+/// ends.
+pub(super) fn part(legs: &mut Vec<Leg>, reads: &[(Time, Time)]) {
+    for (from, until) in reads {
+        let Some(place) = legs.iter().position(|leg| leg.part == Part::Ftl && leg.from < *until && *from < leg.until)
+        else {
+            continue;
+        };
+        let leg = legs[place];
+        let (from, until) = ((*from).max(leg.from), (*until).min(leg.until));
+        let parts = [(leg.from, from, Part::Ftl), (from, until, Part::HostMemory), (until, leg.until, Part::Ftl)];
+        let parts = parts.into_iter().filter(|(from, until, _)| from < until);
+        legs.splice(place..=place, parts.map(|(from, until, part)| Leg { part, from, until, at: None }));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::units::Span;
+
+    use super::*;
+
+    fn at(us: u64) -> Time {
+        Time::ZERO + Span::from_us(us)
+    }
+
+    fn leg((from, until): (u64, u64), part: Part) -> Leg {
+        Leg { part, from: at(from), until: at(until), at: None }
+    }
+
+    #[test]
+    fn a_read_of_host_memory_parts_the_leg_in_the_ftl_and_no_other() {
+        let mut legs = vec![leg((0, 2), Part::Link), leg((2, 10), Part::Ftl), leg((10, 60), Part::Array)];
+        part(&mut legs, &[(at(3), at(5)), (at(6), at(12)), (at(20), at(30))]);
+        assert_eq!(
+            legs,
+            [
+                leg((0, 2), Part::Link),
+                leg((2, 3), Part::Ftl),
+                leg((3, 5), Part::HostMemory),
+                leg((5, 6), Part::Ftl),
+                leg((6, 10), Part::HostMemory),
+                leg((10, 60), Part::Array)
+            ]
+        );
+    }
+
+    #[test]
+    fn a_read_that_began_before_the_request_counts_from_its_arrival_in_the_ftl() {
+        let mut legs = vec![leg((4, 6), Part::Ftl)];
+        part(&mut legs, &[(at(0), at(6))]);
+        assert_eq!(legs, [leg((4, 6), Part::HostMemory)]);
+    }
+}

@@ -1,0 +1,24 @@
+//! Devices whose keys describe a map cache in the host's memory.
+
+/// Their names and their tables. Each has more translation pages than a set of the cache, so that its size makes a difference.
+pub(super) fn devices() -> [(&'static str, String); 3] {
+    [
+        ("page, map in host memory, dftl", "kind = \"dftl\"\ncmt = \"512B\"\nways = 2\noutstanding = 3\nshared-loads = true"),
+        ("page, map in host memory, cdftl", "kind = \"cdftl\"\ncmt = \"512B\"\nctp = \"2KiB\"\nways = 2\noutstanding = 3"),
+        (
+            "page, map in host memory, fmmu",
+            "kind = \"fmmu\"\ncmt = \"512B\"\nctp = \"1KiB\"\nways = 2\nqueue = 3\nwindow = 2\nhigh = \"90%\"\nlow = \"80%\"",
+        ),
+    ]
+    .map(|(name, map)| {
+        let rest = format!(
+            "[host]\nlink = {{ rate = \"100MB/s\", overhead = \"2us\", duplex = \"full\" }}\nqueue-depth = 12\n\
+             [host.hmb]\nsize = \"8KiB\"\n\
+             changes = [{{ at = \"8ms\", size = \"0B\" }}, {{ at = \"12ms\", size = \"32KiB\" }}]\n\
+             [ftl]\nmap-unit = \"512B\"\nover-provisioning = \"66%\"\n\
+             [ftl.map]\n{map}\nwrite-buffers = 2\n\
+             hmb = {{ preferred = \"16KiB\", minimum = \"4KiB\", latency = \"3us\" }}\n"
+        );
+        (name, rest)
+    })
+}
