@@ -48,7 +48,7 @@ impl HmbSpec {
         };
         for (key, size) in [("preferred", self.preferred), ("minimum", self.minimum)] {
             let message = format!("{size} is not a multiple of 4KiB, the unit of measure of NVM Express");
-            demand(size.get().is_multiple_of(STEP), key, message, "round it to a multiple of 4KiB".to_owned());
+            demand(size.get().is_multiple_of(STEP), key, message, "use a multiple of 4KiB".to_owned());
         }
         let least = Bytes::new((page.get() * u64::from(WAYS)).next_multiple_of(STEP));
         let message = format!("{} holds less than a set of {WAYS} translation pages of {page}", self.preferred);

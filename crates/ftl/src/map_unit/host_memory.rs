@@ -256,7 +256,7 @@ mod tests {
         assert_eq!(memory.begin(at(5), at(7), page, found), at(8));
         assert_eq!(memory.give(at(6), Bytes::new(0)), at(8));
         assert_eq!(memory.find(3), None);
-        assert_eq!(memory.next_arrival(at(7)).is_none(), true);
+        assert!(memory.next_arrival(at(7)).is_none());
         assert_eq!(memory.next_arrival(at(8)), Some((3, image(1))));
         assert_eq!(memory.last_read(3), Some(HmbRead { from: at(5), until: at(8) }));
         assert_eq!(memory.give(at(9), Bytes::new(16 * 4096)), at(9));

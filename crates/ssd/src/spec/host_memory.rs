@@ -57,7 +57,7 @@ impl Spec {
             }
             let mut times: Vec<Span> = given.changes.iter().map(|change| change.at).collect();
             times.sort_unstable();
-            if let Some([at, _]) = times.array_windows().find(|[one, next]| one == next) {
+            if let Some([at, ..]) = times.windows(2).find(|pair| pair[0] == pair[1]) {
                 let message = format!("two changes are at {at}");
                 faults.add("host.hmb.changes", message, "leave out one of them, or give it another time");
             }
