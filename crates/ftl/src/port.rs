@@ -7,6 +7,7 @@ mod device;
 mod duties;
 
 mod owners;
+mod zones;
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -21,6 +22,8 @@ use crate::sabotage::Planted;
 
 pub use device::Flash;
 pub use duties::{Background, FlushLog, PowerCycle, Preconditioning, Saved};
+pub use zones::{ZoneReport, ZoneWrite, Zones};
+
 pub use owners::{OldPlace, Origin, Owner, Owners, PageRead, PageWrite, Service, full_mask};
 
 /// What an FTL mounts from when the power comes on.
@@ -164,6 +167,16 @@ pub trait Ftl: Any + Debug + Send + Sync {
 
     /// The work of the FTL when the power goes and comes, if it has any.
     fn power_cycle(&mut self) -> Option<&mut dyn PowerCycle> {
+        None
+    }
+
+    /// Its zones, if it has any.
+    fn zones(&mut self) -> Option<&mut dyn Zones> {
+        None
+    }
+
+    /// The state of the zone of a mapping unit, if the FTL has zones.
+    fn zone_report(&self, _lpn: Lpn) -> Option<ZoneReport> {
         None
     }
 
