@@ -7,7 +7,7 @@ use base::engine::Handle;
 use base::units::Lpn;
 use flash::backend::{Cause, Class, List, Slot};
 
-use super::zone::{RamRow, RowState, Task};
+use super::zone::{RamRow, Task};
 use super::{Kind, ZnsFtl, ZoneAction, ZoneError, ZoneState};
 use crate::port::{Flash, Owner, Owners};
 use crate::sabotage::Sabotage;
@@ -84,17 +84,17 @@ impl ZnsFtl {
         let kept = if self.planted.is(Sabotage::ResetKeepsData) { of.data } else { 0 };
         of.data = kept.min(self.layout.row_units());
         of.task = Some(Task::Reset { owner, erases: 0 });
-        // Rows whose programs have not begun need none.
-        let rows: Vec<(u32, RamRow)> = of.rows().filter(|(_, row)| row.state != RowState::UnderWay).collect();
-        for (number, row) in rows {
-            of.remove(number);
-            flash.backend.release(row.list);
-        }
         self.zones[zone as usize].is_programming() || self.erase_zone(flash, zone, owner)
     }
 
     /// Erases the superblocks of a zone. True if an erase is under way.
     pub(super) fn erase_zone(&mut self, flash: &mut Flash<'_>, zone: u32, owner: Owner) -> bool {
+        // Until now a power cut would have kept all data of the zone, those of rows in RAM included.
+        let rows: Vec<(u32, RamRow)> = self.zones[zone as usize].rows().collect();
+        for (number, row) in rows {
+            self.zones[zone as usize].remove(number);
+            flash.backend.release(row.list);
+        }
         let mut lists: Vec<Handle<List>> = Vec::new();
         for member in 0..self.layout.members() as usize {
             let Some(superblock) = self.blocks.of_zone_mut(zone)[member].take() else { continue };

@@ -318,6 +318,7 @@ fn a_failed_program_makes_its_zone_read_only_and_loses_nothing() {
     for failing in 0..24 {
         let mut rig = rig();
         append(&mut rig, 1, 30, 1).expect("it is empty");
+        rig.run_until_idle();
         rig.backend.media_mut().faults_mut().fail_program(failing);
         append(&mut rig, 0, 20, 1).expect("it is empty");
         append(&mut rig, 0, 20, 1).expect("there is room");
@@ -359,7 +360,8 @@ fn zones_without_superblocks_go_offline() {
     for round in 0..3 {
         append(&mut rig, 0, CAPACITY, 1).expect("it is empty");
         rig.run_until_idle();
-        rig.backend.media_mut().faults_mut().fail_erase(0);
+        // Counted from the first planned fault on; a reset erases two blocks on each of two dies.
+        rig.backend.media_mut().faults_mut().fail_erase(4 * u64::from(round));
         act(&mut rig, 0, ZoneAction::Reset).expect("a reset ends also if an erase fails");
         let offline = (0..6).filter(|zone| report(&rig, *zone).0 == ZoneState::Offline).collect::<Vec<_>>();
         // Nine superblocks on each die, two in reserve: the zones have one to spare.

@@ -40,12 +40,9 @@ impl ZnsFtl {
 
     /// Writes a mapping unit at the place that its admission has given it.
     pub(super) fn write_unit(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
-        let (zone, at) = self.layout.split(unit.lpn);
+        let (zone, _) = self.layout.split(unit.lpn);
         if unit.owner.is_none() {
-            // Preconditioning writes the address space in order, gaps between zones included.
-            if at >= self.layout.shape.capacity {
-                return owners.write_done(None, Service::NONE);
-            }
+            // Preconditioning asks for no admission.
             if self.admit_write(ZoneWrite { first: unit.lpn, units: 1, is_append: false }).is_err() {
                 return owners.write_refused(None);
             }
@@ -175,7 +172,9 @@ impl ZnsFtl {
             let Some(zone) = self.dies[die].ready.pop_front() else { return };
             let Some((row, RamRow { state, .. })) = self.zones[zone as usize].last() else { continue };
             let is_here = self.layout.die_of_row(zone, row).index() == die;
-            if state == RowState::Ready && is_here && self.states.of(zone) != ZoneState::ReadOnly {
+            let is_written = self.states.of(zone) != ZoneState::ReadOnly
+                && !matches!(self.zones[zone as usize].task, Some(Task::Reset { .. }));
+            if state == RowState::Ready && is_here && is_written {
                 self.submit_row(flash, zone, row);
                 self.go_on(flash, owners, zone);
             }

@@ -24,7 +24,8 @@ use crate::suspensions::suspensions;
 const WIDTH: usize = 80;
 
 /// The order of rows.
-pub(super) const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
+pub(super) const KINDS: [&str; 9] =
+    ["read", "write", "flush", "discard", "append", "zone_open", "zone_close", "zone_finish", "zone_reset"];
 
 /// The columns of latencies.
 const SHOWN: [&str; 6] = ["mean", "p50", "p99", "p99_9", "p99_999", "max"];
@@ -39,8 +40,13 @@ pub fn table(summary: &Summary) -> String {
     let mut text = String::new();
     let span = Span::from_secs_f64(summary.simulated_s);
     // Flushes and discards move no data, and are in no rate of all requests.
-    let others = ["flush", "discard"].iter().any(|kind| summary.kinds.contains_key(kind));
-    let counted = if others { "reads and writes" } else { "requests" };
+    let others = ["flush", "discard", "zone_open", "zone_close", "zone_finish", "zone_reset"];
+    let others = others.iter().any(|kind| summary.kinds.contains_key(kind));
+    let counted = match (others, summary.kinds.contains_key("append")) {
+        (false, _) => "requests",
+        (true, false) => "reads and writes",
+        (true, true) => "reads, writes and appends",
+    };
     let rate = summary.requests_per_s.map_or_else(String::new, |rate| format!(", {} {counted}/s", count(rate)));
     let _ = writeln!(text, "{} under {} ({})", summary.device, summary.workload, summary.pacing);
     let _ = writeln!(text, "{} requests in {span} of simulated time{rate}\n", count(summary.requests as f64));

@@ -25,7 +25,9 @@ pub(crate) struct Extent {
 
 impl Extent {
     pub(crate) const fn new(kind: IoKind, first: u32, end: u32) -> Self {
-        Self { first, end, changes: !matches!(kind, IoKind::Read) }
+        // Appends to one zone need no order: the drive chooses their addresses. Their extents are whole zones, so that they keep
+        // their order with all that changes a zone.
+        Self { first, end, changes: !matches!(kind, IoKind::Read | IoKind::Append) }
     }
 
     /// True if the order of the two matters.

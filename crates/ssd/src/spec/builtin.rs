@@ -62,6 +62,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("today-nvmevirt-zn540", include_str!("../../devices/today/nvmevirt-zn540.toml")),
     ("today-p5316-like", include_str!("../../devices/today/p5316-like.toml")),
     ("today-pm9a3-like", include_str!("../../devices/today/pm9a3-like.toml")),
+    ("today-small-zones", include_str!("../../devices/today/small-zones.toml")),
     ("today-sn850x-like", include_str!("../../devices/today/sn850x-like.toml")),
 ];
 
