@@ -7,6 +7,7 @@ mod alternatives;
 mod collection;
 pub mod drives;
 mod errors;
+mod loads;
 mod own;
 mod placement;
 mod policies;
@@ -14,6 +15,7 @@ mod power;
 mod slc_cache;
 mod stripes;
 mod walk;
+mod zones;
 
 use serde_json::Value;
 

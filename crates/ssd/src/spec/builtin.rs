@@ -64,6 +64,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("today-pm9a3-like", include_str!("../../devices/today/pm9a3-like.toml")),
     ("today-small-zones", include_str!("../../devices/today/small-zones.toml")),
     ("today-sn850x-like", include_str!("../../devices/today/sn850x-like.toml")),
+    ("today-zn540-like", include_str!("../../devices/today/zn540-like.toml")),
 ];
 
 /// The name and the text of every device file under `devices/`, by name.
