@@ -3,6 +3,7 @@
 //! Each zone goes through a cycle: a reset unless it is new, writes from its beginning to the fill level, and a finish if the workload
 //! asks for one. The drive keeps the requests to a zone in the order of their submission, so any depth is possible.
 
+use base::engine::Rng;
 use base::fault::Fault;
 use base::io::{Io, IoKind};
 use base::units::{Bytes, Lba, Ratio, SECTOR, Sectors, Time};
@@ -30,6 +31,9 @@ pub struct ZoneWritesSpec {
     /// True for appends: the drive chooses the address in the zone.
     #[serde(default, skip_serializing_if = "is_false")]
     pub append: bool,
+    /// The share of reads: each reads as much as a write writes, at a place of any of the zones that holds data.
+    #[serde(default = "none", skip_serializing_if = "is_none")]
+    pub reads: Ratio,
     /// The zones.
     pub zones: ZoneTable,
 }
@@ -78,6 +82,10 @@ const fn one() -> u32 {
     1
 }
 
+const fn none() -> Ratio {
+    Ratio::new(0.0)
+}
+
 const fn whole() -> Ratio {
     Ratio::new(1.0)
 }
@@ -85,6 +93,10 @@ const fn whole() -> Ratio {
 #[allow(clippy::trivially_copy_pass_by_ref)] // As serde asks for it.
 const fn is_false(value: &bool) -> bool {
     !*value
+}
+
+fn is_none(share: &Ratio) -> bool {
+    *share == Ratio::new(0.0)
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // As serde asks for it.
@@ -105,6 +117,10 @@ enum Step {
 #[derive(Clone, Debug)]
 pub struct ZoneWrites {
     zones: Vec<Step>,
+    /// Sectors that each zone holds.
+    data: Vec<u64>,
+    reads: f64,
+    rng: Rng,
     /// The first zone, and the sectors from one zone to the next.
     first: u64,
     stride: u64,
@@ -121,11 +137,11 @@ pub struct ZoneWrites {
 }
 
 impl ZoneWrites {
-    /// The workload on a drive of `capacity`.
+    /// The workload on a drive of `capacity`; `seed` decides on the reads.
     ///
     /// # Errors
     /// All faults of the description.
-    pub fn new(spec: &ZoneWritesSpec, capacity: Sectors) -> Result<Self, Vec<Fault>> {
+    pub fn new(spec: &ZoneWritesSpec, capacity: Sectors, seed: u64) -> Result<Self, Vec<Fault>> {
         let mut faults = Vec::new();
         let mut sectors = |path: &str, size: Bytes| {
             let whole = size.sectors().map(Sectors::get).filter(|sectors| *sectors > 0);
@@ -153,6 +169,8 @@ impl ZoneWrites {
         check(writable > stride, "zones.capacity", message, "use at most the zone size");
         let fill = zones.fill.get();
         check(!(fill > 0.0 && fill <= 1.0), "zones.fill", format!("is {}", zones.fill), "use a share above 0%, up to 100%");
+        let reads = spec.reads.get();
+        check(!(0.0..1.0).contains(&reads), "reads", format!("is {}", spec.reads), "use a share from 0%, below 100%");
         let end = (u64::from(zones.first) + u64::from(zones.count)).checked_mul(stride);
         let message = format!("zones {} to {} of {} end beyond the drive's {}", zones.first, u64::from(zones.first) + u64::from(zones.count.max(1)) - 1, zones.size, capacity.bytes());
         check(end.is_none_or(|end| end > capacity.get()), "zones.count", message, "use fewer zones, or a larger drive");
@@ -165,6 +183,9 @@ impl ZoneWrites {
         let begin = if zones.reset_first { Step::Reset } else { Step::Write(0) };
         Ok(Self {
             zones: vec![begin; zones.count as usize],
+            data: vec![0; zones.count as usize],
+            reads,
+            rng: Rng::stream(seed, "workload.zones"),
             first: u64::from(zones.first),
             stride,
             size,
@@ -179,12 +200,33 @@ impl ZoneWrites {
     }
 }
 
+impl ZoneWrites {
+    /// A read of what a zone holds; `None` if it is the turn of another request.
+    fn draw_read(&mut self) -> Option<Io> {
+        if self.reads <= 0.0 || !self.rng.chance(self.reads) {
+            return None;
+        }
+        let zone = self.rng.below(self.zones.len() as u64);
+        let data = self.data[zone as usize];
+        let sectors = self.size.min(data);
+        let places = data / self.size;
+        if places == 0 {
+            return None;
+        }
+        let start = (self.first + zone) * self.stride + self.rng.below(places) * self.size;
+        Some(Io::new(IoKind::Read, Lba::new(start), Sectors::new(sectors)))
+    }
+}
+
 impl Source for ZoneWrites {
     fn next(&mut self) -> Result<Option<Arrival>, SourceError> {
         if self.left == 0 {
             return Ok(None);
         }
         self.left -= 1;
+        if let Some(io) = self.draw_read() {
+            return Ok(Some(Arrival { at: Time::ZERO, io }));
+        }
         let begin = (self.first + self.at as u64) * self.stride;
         let step = self.zones[self.at];
         let (io, next) = match step {
@@ -203,6 +245,11 @@ impl Source for ZoneWrites {
             }
         };
         self.zones[self.at] = next;
+        match step {
+            Step::Reset => self.data[self.at] = 0,
+            Step::Write(written) => self.data[self.at] = written + io.sectors.get(),
+            Step::Finish => {}
+        }
         // A cycle ends before the reset of the next one.
         if self.order == ZoneOrder::Interleaved || next == Step::Reset {
             self.at = (self.at + 1) % self.zones.len();
@@ -226,7 +273,7 @@ mod tests {
     /// The requests on a drive of 64 sectors: kind, first sector, sectors.
     fn requests(text: &str) -> Result<Vec<(IoKind, u64, u64)>, Vec<String>> {
         let spec: ZoneWritesSpec = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
-        let mut source = ZoneWrites::new(&spec, Sectors::new(64))
+        let mut source = ZoneWrites::new(&spec, Sectors::new(64), 7)
             .map_err(|faults| faults.into_iter().map(|fault| fault.path).collect::<Vec<_>>())?;
         let all = std::iter::from_fn(|| source.next().expect("no file"));
         Ok(all.map(|Arrival { io, .. }| (io.kind, io.start.get(), io.sectors.get())).collect())
@@ -265,10 +312,30 @@ mod tests {
     }
 
     #[test]
+    fn reads_find_data_of_the_same_cycle() {
+        let text = "name = 'w'\nrequests = 2000\nsize = '1KiB'\nreads = '50%'\n\
+                    zones = { size = '8KiB', count = 3, order = 'interleaved' }";
+        let mut written = [0; 3];
+        let mut reads = 0;
+        for (kind, start, sectors) in requests(text).expect("sound") {
+            let zone = (start / 16) as usize;
+            match kind {
+                Write => written[zone] = start % 16 + sectors,
+                ZoneReset => written[zone] = 0,
+                _ => {
+                    assert!(start % 16 + sectors <= written[zone], "{start} of {written:?}");
+                    reads += 1;
+                }
+            }
+        }
+        assert!((900..1000).contains(&reads), "{reads}: a zone without data gives its turn to a write");
+    }
+
+    #[test]
     fn every_fault_of_the_description_is_found() {
-        let text = "name = 'w'\nrequests = 0\ndepth = 0\nsize = '100B'\n\
+        let text = "name = 'w'\nrequests = 0\ndepth = 0\nsize = '100B'\nreads = '100%'\n\
                     zones = { size = '8KiB', capacity = '9KiB', count = 5, fill = '0%' }";
-        let wanted = ["size", "requests", "depth", "zones.capacity", "zones.fill", "zones.count"];
+        let wanted = ["size", "requests", "depth", "zones.capacity", "zones.fill", "reads", "zones.count"];
         assert_eq!(requests(text).expect_err("faulty"), wanted);
     }
 }

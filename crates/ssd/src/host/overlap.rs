@@ -21,19 +21,24 @@ pub(crate) struct Extent {
     /// One past the last; equal to `first` for a flush.
     pub(crate) end: u32,
     pub(crate) changes: bool,
+    /// An append to the zone that the extent is: appends need no order among themselves, because the drive chooses their
+    /// addresses.
+    pub(crate) appends: bool,
 }
 
 impl Extent {
     pub(crate) const fn new(kind: IoKind, first: u32, end: u32) -> Self {
-        // Appends to one zone need no order: the drive chooses their addresses. Their extents are whole zones, so that they keep
-        // their order with all that changes a zone.
-        Self { first, end, changes: !matches!(kind, IoKind::Read | IoKind::Append) }
+        let (changes, appends) = (!matches!(kind, IoKind::Read), matches!(kind, IoKind::Append));
+        Self { first, end, changes, appends }
     }
 
     /// True if the order of the two matters.
     #[inline]
     pub(crate) const fn conflicts(&self, other: &Self) -> bool {
-        self.first < other.end && other.first < self.end && (self.changes || other.changes)
+        self.first < other.end
+            && other.first < self.end
+            && (self.changes || other.changes)
+            && !(self.appends && other.appends)
     }
 
     /// The regions that the extent touches.
@@ -276,6 +281,7 @@ mod tests {
     fn extent() -> impl Strategy<Value = Extent> {
         let first = prop_oneof![0u32..100, 0u32..100_000];
         (first, prop_oneof![1u32..40, 8000u32..9000], any::<bool>()).prop_map(|(first, length, changes)| Extent {
+                appends: false,
             first,
             end: first + length,
             changes,
@@ -285,7 +291,7 @@ mod tests {
     #[test]
     fn reads_are_listed_from_a_change_on_until_enough_of_them_have_begun() {
         let mut overlaps = Overlaps::<usize>::new(8);
-        let (read, write) = ([false, true]).map(|changes| Extent { first: 0, end: 1, changes }).into();
+        let (read, write) = ([false, true]).map(|changes| Extent { first: 0, end: 1, changes, appends: false }).into();
         assert!((0..100).all(|_| !overlaps.begin(&read, 5)), "nothing asks for reads alone");
         assert!(overlaps.begin(&write, 5) && overlaps.begin(&read, 6), "a write asks for the reads behind it");
         assert!((0..100).all(|_| overlaps.begin(&read, 7)), "while it is under way");
@@ -316,7 +322,7 @@ mod tests {
                 under_way.push((extent, request));
             }
             overlaps.clear();
-            overlaps.conflicting(&Extent { first: 0, end: 8000, changes: true }, |request| panic!("{request} is left"));
+            overlaps.conflicting(&Extent { first: 0, end: 8000, changes: true, appends: false }, |request| panic!("{request} is left"));
         }
 
         /// Reads that are in no list are found all the same, because a change has them listed first.
@@ -333,7 +339,7 @@ mod tests {
                         overlaps.remove(&extent, request);
                     }
                 }
-                let extent = Extent { first, end: first + 4, changes: step == 9 };
+                let extent = Extent { first, end: first + 4, changes: step == 9, appends: false };
                 if extent.changes && !overlaps.lists_reads() {
                     for (extent, request, listed) in under_way.iter_mut().filter(|(.., listed)| !listed) {
                         *listed = true;
