@@ -21,15 +21,14 @@ pub(crate) struct Extent {
     /// One past the last; equal to `first` for a flush.
     pub(crate) end: u32,
     pub(crate) changes: bool,
-    /// An append to the zone that the extent is: appends need no order among themselves, because the drive chooses their
-    /// addresses.
-    pub(crate) appends: bool,
+    /// A write or an append to a zone. They do not wait for each other: the extent of each goes from the write pointer to the
+    /// end of the zone, so that all of a zone that wait, wait for the same requests.
+    pub(crate) fills_zone: bool,
 }
 
 impl Extent {
     pub(crate) const fn new(kind: IoKind, first: u32, end: u32) -> Self {
-        let (changes, appends) = (!matches!(kind, IoKind::Read), matches!(kind, IoKind::Append));
-        Self { first, end, changes, appends }
+        Self { first, end, changes: !matches!(kind, IoKind::Read), fills_zone: false }
     }
 
     /// True if the order of the two matters.
@@ -38,7 +37,7 @@ impl Extent {
         self.first < other.end
             && other.first < self.end
             && (self.changes || other.changes)
-            && !(self.appends && other.appends)
+            && !(self.fills_zone && other.fills_zone)
     }
 
     /// The regions that the extent touches.
@@ -281,7 +280,7 @@ mod tests {
     fn extent() -> impl Strategy<Value = Extent> {
         let first = prop_oneof![0u32..100, 0u32..100_000];
         (first, prop_oneof![1u32..40, 8000u32..9000], any::<bool>()).prop_map(|(first, length, changes)| Extent {
-                appends: false,
+                fills_zone: false,
             first,
             end: first + length,
             changes,
@@ -291,7 +290,7 @@ mod tests {
     #[test]
     fn reads_are_listed_from_a_change_on_until_enough_of_them_have_begun() {
         let mut overlaps = Overlaps::<usize>::new(8);
-        let (read, write) = ([false, true]).map(|changes| Extent { first: 0, end: 1, changes, appends: false }).into();
+        let (read, write) = ([false, true]).map(|changes| Extent { first: 0, end: 1, changes, fills_zone: false }).into();
         assert!((0..100).all(|_| !overlaps.begin(&read, 5)), "nothing asks for reads alone");
         assert!(overlaps.begin(&write, 5) && overlaps.begin(&read, 6), "a write asks for the reads behind it");
         assert!((0..100).all(|_| overlaps.begin(&read, 7)), "while it is under way");
@@ -322,7 +321,7 @@ mod tests {
                 under_way.push((extent, request));
             }
             overlaps.clear();
-            overlaps.conflicting(&Extent { first: 0, end: 8000, changes: true, appends: false }, |request| panic!("{request} is left"));
+            overlaps.conflicting(&Extent { first: 0, end: 8000, changes: true, fills_zone: false }, |request| panic!("{request} is left"));
         }
 
         /// Reads that are in no list are found all the same, because a change has them listed first.
@@ -339,7 +338,7 @@ mod tests {
                         overlaps.remove(&extent, request);
                     }
                 }
-                let extent = Extent { first, end: first + 4, changes: step == 9, appends: false };
+                let extent = Extent { first, end: first + 4, changes: step == 9, fills_zone: false };
                 if extent.changes && !overlaps.lists_reads() {
                     for (extent, request, listed) in under_way.iter_mut().filter(|(.., listed)| !listed) {
                         *listed = true;

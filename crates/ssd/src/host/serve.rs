@@ -560,7 +560,7 @@ impl<S: Sector> Ssd<S> {
             }
         });
         let end = self.unblocked.len();
-        self.unblocked[first..].sort_unstable_by_key(|(start, handle)| (*start, handle.number()));
+        self.order_unblocked(first);
         for i in first..end {
             self.fetch_data(self.unblocked[i].1);
         }

@@ -1,7 +1,8 @@
 //! Requests to zones: their extents, their admission, and the actions on whole zones.
 //!
-//! An append and an action have a whole zone as their extent, so the device carries them out in order with all other requests that
-//! change the zone. Appends to one zone need no order among themselves.
+//! An action has the whole zone as its extent. The extent of a write or an append goes from the write pointer to the end of the
+//! zone. So the device carries out actions in order with all other requests to the zone, and writes in order with actions and with
+//! reads behind the write pointer. Writes do not wait for each other: they reach the FTL in the order of their submission.
 
 use base::engine::Handle;
 use base::io::{Io, IoKind};
@@ -28,15 +29,31 @@ impl<S: Sector> Ssd<S> {
         let geometry = &self.resolved.geometry;
         let first = geometry.unit_of(io.start.get()) as u32;
         match self.resolved.zones {
-            Some(shape) if io.kind.is_of_zones() => {
-                let first = first / shape.size * shape.size;
-                Extent::new(io.kind, first, first + shape.size)
-            }
+            Some(shape) if io.kind.is_of_zones() || io.kind == IoKind::Write => self.extent_in_zone(io, first, shape),
             _ => {
                 let end = if io.sectors.is_zero() { first } else { geometry.unit_of(io.end().get() - 1) as u32 + 1 };
                 Extent::new(io.kind, first, end)
             }
         }
+    }
+
+    /// The mapping units of a write, an append or an action on the zone of a mapping unit.
+    #[inline(never)]
+    fn extent_in_zone(&self, io: &Io, unit: u32, shape: ZoneShape) -> Extent {
+        let begin = unit / shape.size * shape.size;
+        let end = begin + shape.size;
+        if !io.kind.brings_data() {
+            return Extent::new(io.kind, begin, end);
+        }
+        let report = self.ftl.zone_report(Lpn::new(begin)).expect("the FTL of a drive with zones has zones");
+        // At least one unit, so that a write to a full zone waits for its reset.
+        let first = report.write_pointer.get().min(end - 1);
+        let extent = Extent { fills_zone: true, ..Extent::new(io.kind, first, end) };
+        // Behind a reset that has not ended, the write goes to the beginning of the zone.
+        let Clients { requests, overlaps, .. } = &self.clients;
+        let mut is_reset = false;
+        overlaps.conflicting(&extent, |other| is_reset |= requests[other].io.kind == IoKind::ZoneReset);
+        if is_reset { Extent { first: begin, ..extent } } else { extent }
     }
 
     /// The status with which a drive with zones refuses a request before it works on it, or one without zones a command of zones.
@@ -122,5 +139,15 @@ impl<S: Sector> Ssd<S> {
                 self.served(handle);
             }
         }
+    }
+
+    /// Sorts the requests from `first` on that no other blocks any more: they go on in the order of their arrival. Writes to a
+    /// zone must keep the order of their submission, which their tags have, where several arrive at the same moment.
+    pub(super) fn order_unblocked(&mut self, first: usize) {
+        let requests = &self.clients.requests;
+        let is_zoned = self.resolved.zones.is_some();
+        self.unblocked[first..].sort_unstable_by_key(|(start, handle)| {
+            (*start, if is_zoned { requests[*handle].tag } else { u64::from(handle.number().get()) })
+        });
     }
 }
