@@ -39,9 +39,14 @@ impl FtlKind {
     pub const EVERY: [Self; 7] = {
         // A new family does not compile here until its author has read the line above.
         match Self::Page {
-            Self::Page | Self::Hydra | Self::Bast | Self::Fast | Self::Chang | Self::Block | Self::Zns | Self::Own(_) => {
-                [Self::Page, Self::Hydra, Self::Bast, Self::Fast, Self::Chang, Self::Block, Self::Zns]
-            }
+            Self::Page
+            | Self::Hydra
+            | Self::Bast
+            | Self::Fast
+            | Self::Chang
+            | Self::Block
+            | Self::Zns
+            | Self::Own(_) => [Self::Page, Self::Hydra, Self::Bast, Self::Fast, Self::Chang, Self::Block, Self::Zns],
         }
     };
 

@@ -273,4 +273,3 @@ impl Zones for ZnsFtl {
         self.manage_zone(flash, (owner, first), action)
     }
 }
-

@@ -36,8 +36,8 @@ pub use ftl::{
     Candidate, CheckpointSpec, CopyStreamsSpec, Digits, DiscardSpec, FoldPath, FtlKind, FtlSpec, GcSpec,
     HostStreamsSpec, HostWrite, LogMerges, MapSpec, MergeCounters, PageTimes, ParityCounters, ParseDigitsError,
     PlacementSpec, RefreshCounters, RefreshSpec, Sabotage, SlcCacheCounters, SlcCacheSpec, SlcMlcCounters,
-    StreamCounters, StreamPolicy, StreamsSpec, UnmappedReads, VictimSpec, WearSpec, WriteCost, ZoneAction, ZoneError, ZoneReport, ZoneShape, ZoneState, map_unit,
-    register_stream_policy, register_victim_policy,
+    StreamCounters, StreamPolicy, StreamsSpec, UnmappedReads, VictimSpec, WearSpec, WriteCost, ZoneAction, ZoneError,
+    ZoneReport, ZoneShape, ZoneState, map_unit, register_stream_policy, register_victim_policy,
 };
 pub use history::History;
 pub use host::{Completeness, Completion, Drive, QueueId, Request, Status, Tag};

@@ -104,8 +104,7 @@ impl Validity {
     /// The validity of a run's results.
     #[must_use]
     pub fn of(result: &RunResult) -> Self {
-        let since =
-            |from: &ssd::Counters| share(result.after.sectors_written() - from.sectors_written(), result);
+        let since = |from: &ssd::Counters| share(result.after.sectors_written() - from.sectors_written(), result);
         let fifths = fifths(result);
         let verdict = |metric| match Verdict::of(&fifths, metric) {
             Verdict::Unknown => None,

@@ -12,10 +12,10 @@ mod placement;
 pub mod script;
 mod source;
 pub mod trace;
-mod zone_writes;
 mod unreadable;
+mod zone_writes;
 
 pub use placement::PlacementSource;
 pub use source::{Arrival, MOST_DEPTH, Pacing, Source, SourceError, Think};
 pub use unreadable::unreadable;
-pub use zone_writes::{ZoneOrder, ZoneWrites, ZoneWritesSpec, ZoneTable};
+pub use zone_writes::{ZoneOrder, ZoneTable, ZoneWrites, ZoneWritesSpec};

@@ -168,11 +168,22 @@ impl ZoneWrites {
         let message = format!("is {}, more than the zone size of {}", SECTOR * writable, zones.size);
         check(writable > stride, "zones.capacity", message, "use at most the zone size");
         let fill = zones.fill.get();
-        check(!(fill > 0.0 && fill <= 1.0), "zones.fill", format!("is {}", zones.fill), "use a share above 0%, up to 100%");
+        check(
+            !(fill > 0.0 && fill <= 1.0),
+            "zones.fill",
+            format!("is {}", zones.fill),
+            "use a share above 0%, up to 100%",
+        );
         let reads = spec.reads.get();
         check(!(0.0..1.0).contains(&reads), "reads", format!("is {}", spec.reads), "use a share from 0%, below 100%");
         let end = (u64::from(zones.first) + u64::from(zones.count)).checked_mul(stride);
-        let message = format!("zones {} to {} of {} end beyond the drive's {}", zones.first, u64::from(zones.first) + u64::from(zones.count.max(1)) - 1, zones.size, capacity.bytes());
+        let message = format!(
+            "zones {} to {} of {} end beyond the drive's {}",
+            zones.first,
+            u64::from(zones.first) + u64::from(zones.count.max(1)) - 1,
+            zones.size,
+            capacity.bytes()
+        );
         check(end.is_none_or(|end| end > capacity.get()), "zones.count", message, "use fewer zones, or a larger drive");
         if !faults.is_empty() {
             return Err(faults);

@@ -6,9 +6,9 @@ use base::units::{Bytes, SECTOR, Span};
 use flash::backend::Timing;
 use flash::nand::Media;
 
+use super::ZnsFtl;
 use super::layout::{Layout, ZoneShape};
 use super::power::SavedRow;
-use super::ZnsFtl;
 use crate::family::Config;
 use crate::port::{Ftl, Mount};
 use crate::toolkit::{ENTRY, WearSpec};

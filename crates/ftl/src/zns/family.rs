@@ -33,7 +33,11 @@ fn in_units(size: Bytes, (path, geometry): (&str, &Geometry), faults: &mut Fault
     let units = u32::try_from(size.get() / unit).ok().filter(|units| *units > 0 && size.get().is_multiple_of(unit));
     if units.is_none() {
         let unit = Bytes::new(unit);
-        faults.add(path, format!("{size} is not a whole number of mapping units of {unit}"), format!("use a multiple of {unit}"));
+        faults.add(
+            path,
+            format!("{size} is not a whole number of mapping units of {unit}"),
+            format!("use a multiple of {unit}"),
+        );
     }
     units
 }
@@ -90,7 +94,8 @@ impl ZnsFamily {
         // The numbers behind those of mapping units name the padding of zones, two for a zone those of lists.
         let all = zones * (u64::from(size) + 4);
         if all >= u64::from(u32::MAX) {
-            let message = format!("{zones} zones of {} have too many mapping units", Bytes::new(u64::from(size) * unit));
+            let message =
+                format!("{zones} zones of {} have too many mapping units", Bytes::new(u64::from(size) * unit));
             faults.add("ftl.map-unit", message, "use a larger mapping unit, or a smaller ftl.zns.size");
             return None;
         }

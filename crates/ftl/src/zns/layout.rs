@@ -230,7 +230,8 @@ mod tests {
         assert_eq!(dies, [0, 2, 0, 2], "one die of each channel");
         assert_eq!(layout.die_of_row(1, 0).get(), 1, "the next zone has the other dies");
         assert_eq!(layout.members(), 4, "two superblocks on each of two dies");
-        let offsets: Vec<_> = (0..10).map(|row| layout.place_of(row)).map(|place| (place.member, place.offset)).collect();
+        let offsets: Vec<_> =
+            (0..10).map(|row| layout.place_of(row)).map(|place| (place.member, place.offset)).collect();
         let first = [(0, 0), (1, 0), (0, 4), (1, 4), (0, 8), (1, 8), (0, 12), (1, 12)];
         assert_eq!(offsets, [&first[..], &[(2, 0), (3, 0)]].concat());
     }

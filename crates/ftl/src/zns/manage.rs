@@ -57,10 +57,9 @@ impl ZnsFtl {
                 let Some((_, RamRow { program, .. })) = self.zones[zone as usize].last() else { return };
                 let version = self.versions.latest();
                 let lpn = self.layout.padding_of(zone);
-                flash.backend.push_slot(
-                    program,
-                    Slot { lpn, version, at: row as i32, expected: true, ..Slot::default() },
-                );
+                flash
+                    .backend
+                    .push_slot(program, Slot { lpn, version, at: row as i32, expected: true, ..Slot::default() });
             }
             self.zones[zone as usize].placed = row * self.layout.row_units() + self.layout.units_in(row);
             self.close_row(flash, zone);

@@ -95,7 +95,8 @@ impl ZnsFtl {
             let die = self.layout.geometry.die_of(superblock);
             let layout = &self.layout;
             let members = (0..).zip(self.blocks.of_zone_mut(zone));
-            let place = members.filter(|(member, _)| layout.die_of(zone, *member) == die).find(|(_, has)| has.is_none());
+            let place =
+                members.filter(|(member, _)| layout.die_of(zone, *member) == die).find(|(_, has)| has.is_none());
             *place.expect("a zone has a place for each of its superblocks").1 = Some(superblock);
         }
         padded

@@ -54,8 +54,11 @@ impl ZnsSpec {
             faults.within("ftl.zns.programs-per-die", self.programs_per_die, 1..=Self::PROGRAMS_MAX);
         }
         if self.max_open() > self.max_active {
-            let message =
-                format!("is {}, and only {} zones may be active: an open zone is active", self.max_open(), self.max_active);
+            let message = format!(
+                "is {}, and only {} zones may be active: an open zone is active",
+                self.max_open(),
+                self.max_active
+            );
             faults.add("ftl.zns.max-open", message, format!("use at most {}, or leave it out", self.max_active));
         }
     }

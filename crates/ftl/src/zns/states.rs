@@ -109,8 +109,8 @@ impl ZoneStates {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use base::engine::Rng;
     use ZoneAction::{Append, Close, Finish, Open, Reset, Write};
+    use base::engine::Rng;
 
     fn states(active: u32, open: u32) -> ZoneStates {
         ZoneStates::new(6, ZoneLimits { active, open }, Planted::default())
@@ -122,11 +122,10 @@ mod tests {
         for zone in [3, 1, 4] {
             zones.act(zone, Write).expect("an active place is free");
         }
-        assert_eq!([3, 1, 4].map(|zone| zones.of(zone)), [
-            ZoneState::Closed,
-            ZoneState::ImplicitlyOpen,
-            ZoneState::ImplicitlyOpen
-        ]);
+        assert_eq!(
+            [3, 1, 4].map(|zone| zones.of(zone)),
+            [ZoneState::Closed, ZoneState::ImplicitlyOpen, ZoneState::ImplicitlyOpen]
+        );
         assert_eq!(zones.counts(), [3, 2]);
         zones.act(3, Open).expect("it closes zone 1");
         assert_eq!([zones.of(1), zones.of(3)], [ZoneState::Closed, ZoneState::ExplicitlyOpen]);

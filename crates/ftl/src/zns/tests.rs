@@ -369,7 +369,10 @@ fn zones_without_superblocks_go_offline() {
     }
     assert_eq!(append(&mut rig, 5, 1, 1), Err(ZoneError::Offline));
     assert_eq!(act(&mut rig, 5, ZoneAction::Reset), Err(ZoneError::InvalidTransition));
-    assert_eq!(rig.ftl.zones().expect("zones").check_read(Lpn::new(5 * SIZE), Lpn::new(5 * SIZE + 1)), Err(ZoneError::Offline));
+    assert_eq!(
+        rig.ftl.zones().expect("zones").check_read(Lpn::new(5 * SIZE), Lpn::new(5 * SIZE + 1)),
+        Err(ZoneError::Offline)
+    );
     for zone in 0..4 {
         append(&mut rig, zone, CAPACITY, 2).expect("it has superblocks");
         rig.run_until_idle();

@@ -32,14 +32,9 @@ pub(super) enum RowState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
     /// Its programs end, then so many of its superblocks are erased.
-    Reset {
-        owner: Owner,
-        erases: u32,
-    },
+    Reset { owner: Owner, erases: u32 },
     /// Padding fills the zone.
-    Finish {
-        owner: Owner,
-    },
+    Finish { owner: Owner },
 }
 
 /// A zone.

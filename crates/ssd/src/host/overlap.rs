@@ -280,7 +280,7 @@ mod tests {
     fn extent() -> impl Strategy<Value = Extent> {
         let first = prop_oneof![0u32..100, 0u32..100_000];
         (first, prop_oneof![1u32..40, 8000u32..9000], any::<bool>()).prop_map(|(first, length, changes)| Extent {
-                fills_zone: false,
+            fills_zone: false,
             first,
             end: first + length,
             changes,
@@ -290,7 +290,8 @@ mod tests {
     #[test]
     fn reads_are_listed_from_a_change_on_until_enough_of_them_have_begun() {
         let mut overlaps = Overlaps::<usize>::new(8);
-        let (read, write) = ([false, true]).map(|changes| Extent { first: 0, end: 1, changes, fills_zone: false }).into();
+        let (read, write) =
+            ([false, true]).map(|changes| Extent { first: 0, end: 1, changes, fills_zone: false }).into();
         assert!((0..100).all(|_| !overlaps.begin(&read, 5)), "nothing asks for reads alone");
         assert!(overlaps.begin(&write, 5) && overlaps.begin(&read, 6), "a write asks for the reads behind it");
         assert!((0..100).all(|_| overlaps.begin(&read, 7)), "while it is under way");

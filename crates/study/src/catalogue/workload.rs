@@ -268,7 +268,8 @@ impl WorkloadFile {
                 Ok(Workload::of(vec![Stage::alone(spec.name, script)], config))
             }
             Self::Described(document) if document.table().contains_key("zones") => {
-                let (spec, source) = document.decode_and(|spec: &ZoneWritesSpec| ZoneWrites::new(spec, capacity, seed))?;
+                let (spec, source) =
+                    document.decode_and(|spec: &ZoneWritesSpec| ZoneWrites::new(spec, capacity, seed))?;
                 let config = toml::Table::try_from(&spec).expect("a description can be written");
                 Ok(Workload::of(vec![Stage::alone(spec.name, source)], config))
             }

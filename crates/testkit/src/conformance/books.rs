@@ -1,7 +1,7 @@
 //! Bookkeeping: counters that two places keep must agree, in mapping units, bytes, commands and time, each by cause.
 
-use base::io::IoKind;
 use base::io::Io;
+use base::io::IoKind;
 use base::units::Span;
 use flash::backend::{Cause, Op, StopPoint, Tally};
 use ftl::MappingSpec;

@@ -165,7 +165,10 @@ fn complete(host: &Host, request: &UnderWay, done: &Completion<Stamp>, of: &mut 
             for (i, sector) in (0..).zip(&done.data) {
                 let at = (io.start.get() - begin + i) as usize;
                 let content = of.data.get(at).copied().unwrap_or(0);
-                assert!(of.failed || sector.0 == content, "{what} returns {sector:?} for sector {at}, not {content:#x}");
+                assert!(
+                    of.failed || sector.0 == content,
+                    "{what} returns {sector:?} for sector {at}, not {content:#x}"
+                );
             }
         }
         IoKind::Append | IoKind::Write => {

@@ -25,7 +25,8 @@ pub(super) struct Lost(BTreeMap<u64, Vec<Unanswered>>);
 impl Lost {
     pub(super) fn of(under_way: &BTreeMap<u64, UnderWay>) -> Self {
         let mut lost: BTreeMap<u64, Vec<Unanswered>> = BTreeMap::new();
-        for (tag, UnderWay { io, zone, .. }) in under_way.iter().filter(|(_, request)| request.io.kind != IoKind::Read) {
+        for (tag, UnderWay { io, zone, .. }) in under_way.iter().filter(|(_, request)| request.io.kind != IoKind::Read)
+        {
             lost.entry(*zone).or_default().push(Unanswered { tag: *tag, kind: io.kind, sectors: io.sectors.get() });
         }
         Self(lost)
@@ -116,7 +117,8 @@ fn search(content: &[u64], finished: bool, lost: &[Unanswered], found: &[u64], w
                 if differs && !resets {
                     continue;
                 }
-                let rest: Vec<Unanswered> = lost.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, next)| *next).collect();
+                let rest: Vec<Unanswered> =
+                    lost.iter().enumerate().filter(|(j, _)| *j != i).map(|(_, next)| *next).collect();
                 search(&with, finished, &rest, found, ways);
             }
         }

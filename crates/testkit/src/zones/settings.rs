@@ -9,7 +9,9 @@ const SLC: &str = "part = 'K9K8G08U0M'";
 
 /// A drive from its tables.
 fn drive(part: &str, flash: &str, ftl: &str) -> String {
-    format!("name = 'z'\n[flash]\n{part}\n{flash}\n[host]\nqueue-depth = 32\n[ftl]\nkind = 'zns'\nover-provisioning = '45%'\n{ftl}")
+    format!(
+        "name = 'z'\n[flash]\n{part}\n{flash}\n[host]\nqueue-depth = 32\n[ftl]\nkind = 'zns'\nover-provisioning = '45%'\n{ftl}"
+    )
 }
 
 fn resolve(name: &str, text: &str) -> Resolved {
@@ -75,9 +77,11 @@ pub fn draw(rng: &mut Rng) -> Resolved {
             pick(&["12", "17", "30"]),
             pick(&["none", "per-channel", "per-die"]),
         );
-        let more = pick(&["", "", "multi-plane = false\n", "arbitration = { commands = 'read-first' }\n", "suspend = {}\n"]);
+        let more =
+            pick(&["", "", "multi-plane = false\n", "arbitration = { commands = 'read-first' }\n", "suspend = {}\n"]);
         let dies = pick(&["", "dies = 1, ", "dies = 2, ", "dies = 3, "]);
-        let size = pick(&["", "", "capacity = '48KiB', ", "capacity = '96KiB', size = '160KiB', ", "capacity = '384KiB', "]);
+        let size =
+            pick(&["", "", "capacity = '48KiB', ", "capacity = '96KiB', size = '160KiB', ", "capacity = '384KiB', "]);
         let limits = pick(&["max-active = 1", "max-active = 3", "max-active = 5, max-open = 2", "max-active = 6"]);
         let programs = pick(&["1", "2", "4"]);
         let ftl = format!("map-unit = '{unit}'\nzns = {{ {dies}{size}{limits}, programs-per-die = {programs} }}\n");

@@ -295,10 +295,9 @@ fn placement_id(value: i64) -> Result<u16, Fault> {
 }
 
 fn kind(name: &ByteArray) -> Result<IoKind, Fault> {
-    IoKind::ALL
-        .into_iter()
-        .find(|kind| kind.name().as_bytes() == name.data())
-        .ok_or_else(|| Fault::new(format!("the kind is none of read, write, flush, discard, append and those of zones: {name}")))
+    IoKind::ALL.into_iter().find(|kind| kind.name().as_bytes() == name.data()).ok_or_else(|| {
+        Fault::new(format!("the kind is none of read, write, flush, discard, append and those of zones: {name}"))
+    })
 }
 
 impl Records for Parquet {
