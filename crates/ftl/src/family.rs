@@ -16,7 +16,7 @@ use crate::idle::Idle;
 use crate::port::{Ftl, Mount};
 use crate::sabotage::Planted;
 use crate::spec::FtlSpec;
-use crate::zns::ZoneShape;
+use crate::zone::ZoneShape;
 
 /// The description of a device, as a family sees it.
 #[derive(Clone, Copy, Debug)]

@@ -33,6 +33,7 @@ mod slc_mlc;
 mod spec;
 mod toolkit;
 mod zns;
+mod zone;
 
 pub use block::{BlockConfig, BlockFtl, BlockSpec};
 pub use counters::Counters;
@@ -66,4 +67,5 @@ pub use slc_mlc::{
 };
 pub use spec::FtlSpec;
 pub use toolkit::WearSpec;
-pub use zns::{ZnsConfig, ZnsFtl, ZnsSpec, ZoneAction, ZoneError, ZoneLimits, ZoneShape, ZoneState};
+pub use zns::{ZnsConfig, ZnsFtl, ZnsSpec};
+pub use zone::{ZoneAction, ZoneError, ZoneShape, ZoneState};

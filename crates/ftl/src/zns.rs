@@ -5,7 +5,7 @@
 //!
 //! The life of a write:
 //!
-//! 1. [`Zones::admit`] checks it against the state and the write pointer of its zone ([`state`], [`states`]), and moves the write
+//! 1. [`Zones::admit`] checks it against the state and the write pointer of its zone ([`zone`](crate::zone), [`states`]), and moves the write
 //!    pointer. An append gets its address there.
 //! 2. Its mapping units go into *rows* in RAM, and are acknowledged. A row is what one program writes.
 //! 3. A complete row is programmed. A die works on so many programs at most; if the next row of a zone waits for its die, the writes
@@ -28,7 +28,6 @@ mod mount;
 mod power;
 mod read;
 mod spec;
-mod state;
 mod states;
 #[cfg(test)]
 mod tests;
@@ -47,6 +46,7 @@ use crate::port::{
 };
 use crate::sabotage::Planted;
 use crate::toolkit::{DieLists, Versions};
+use crate::zone::{ZoneAction, ZoneError, ZoneState};
 
 use blocks::Blocks;
 use layout::Layout;
@@ -56,10 +56,7 @@ use zone::Zone;
 
 pub use config::ZnsConfig;
 pub(crate) use family::ZnsFamily;
-pub use layout::ZoneShape;
 pub use spec::ZnsSpec;
-pub use state::{ZoneAction, ZoneError, ZoneState};
-pub use states::ZoneLimits;
 
 /// The purpose of a command list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use base::units::{Lpn, Psn, Span};
 use flash::backend::{CauseSet, Class, List, Slot, SlotContent, SlotMut};
 use flash::nand::{SectorMask, Stream};
 
-use crate::zns::ZoneError;
+use crate::zone::ZoneError;
 
 /// The owner of data: a number that only the host side interprets.
 pub type Owner = Option<NonZeroU32>;

@@ -3,7 +3,7 @@
 use base::units::Lpn;
 
 use super::{Flash, Owner};
-use crate::zns::{ZoneAction, ZoneError, ZoneState};
+use crate::zone::{ZoneAction, ZoneError, ZoneState};
 
 /// A write or an append that asks for admission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use flash::nand::{Media, Spare};
 
+use super::ZnsFtl;
 use super::zone::RowState;
-use super::{ZnsFtl, ZoneState};
+use crate::zone::ZoneState;
 
 impl ZnsFtl {
     /// Checks that each mapping unit below a write pointer is where the layout says, and that every superblock has one use.

@@ -7,11 +7,12 @@ use flash::backend::Timing;
 use flash::nand::Media;
 
 use super::ZnsFtl;
-use super::layout::{Layout, ZoneShape};
+use super::layout::Layout;
 use super::power::SavedRow;
 use crate::family::Config;
 use crate::port::{Ftl, Mount};
 use crate::toolkit::{ENTRY, WearSpec};
+use crate::zone::ZoneShape;
 
 /// The configuration of the FTL of a drive with zones, on an array.
 #[derive(Clone, Debug)]

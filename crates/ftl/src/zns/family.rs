@@ -7,7 +7,7 @@ use base::units::{Bytes, Ratio, SECTOR};
 use flash::backend::Timing;
 use flash::nand::Geometry;
 
-use super::layout::{Layout, ZoneShape};
+use super::layout::Layout;
 use super::{ZnsConfig, ZnsSpec};
 use crate::family::{Array, Config, Family, Setup, Site};
 use crate::idle::Idle;
@@ -17,6 +17,7 @@ use crate::page::{GcSpec, PlacementSpec};
 use crate::pages;
 use crate::spec::FtlSpec;
 use crate::toolkit::WearSpec;
+use crate::zone::ZoneShape;
 
 /// The family of drives with zones.
 #[derive(Debug)]

@@ -10,20 +10,7 @@
 use base::units::{DieId, Divisor, Lpn};
 use flash::nand::Geometry;
 
-/// The shape of the zones, in mapping units.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ZoneShape {
-    /// Zones of the drive.
-    pub zones: u32,
-    /// Mapping units from the beginning of a zone to that of the next.
-    pub size: u32,
-    /// Mapping units of a zone that can be written.
-    pub capacity: u32,
-    /// Active zones, at most.
-    pub max_active: u32,
-    /// Open zones, at most.
-    pub max_open: u32,
-}
+use crate::zone::ZoneShape;
 
 /// A row of a zone in flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,9 +8,10 @@ use base::units::Lpn;
 use flash::backend::{Cause, Class, List, Slot};
 
 use super::zone::{RamRow, Task};
-use super::{Kind, ZnsFtl, ZoneAction, ZoneError, ZoneState};
+use super::{Kind, ZnsFtl};
 use crate::port::{Flash, Owner, Owners};
 use crate::sabotage::Sabotage;
+use crate::zone::{ZoneAction, ZoneError, ZoneState};
 
 impl ZnsFtl {
     /// Carries out an action on the zone that begins at a mapping unit. True if its end follows by [`Owners::zone_done`] or

@@ -16,10 +16,11 @@ use super::config::ZnsConfig;
 use super::power::{Saved, SavedRow};
 use super::states::ZoneStates;
 use super::zone::Zone;
-use super::{Blocks, Die, ZnsFtl, ZoneLimits, ZoneState};
+use super::{Blocks, Die, ZnsFtl};
 use crate::port::Mount;
 use crate::toolkit::recovery::{self, Found};
 use crate::toolkit::{DieLists, Versions};
+use crate::zone::ZoneState;
 
 /// What the spare areas of a superblock say.
 #[derive(Clone, Copy, Debug, Default)]
@@ -35,10 +36,9 @@ impl ZnsFtl {
     pub(super) fn mount(config: &ZnsConfig, from: &Mount<'_>) -> Self {
         let layout = config.layout.clone();
         let shape = layout.shape;
-        let limits = ZoneLimits { active: shape.max_active, open: shape.max_open };
         let dies = layout.geometry.die_count();
         let mut ftl = Self {
-            states: ZoneStates::new(shape.zones, limits, from.planted),
+            states: ZoneStates::new(shape, from.planted),
             zones: vec![Zone::default(); shape.zones as usize],
             blocks: Blocks::new(&layout, config.wear.dynamic),
             dies: vec![Die::default(); dies as usize],

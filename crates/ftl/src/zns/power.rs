@@ -10,8 +10,9 @@ use flash::backend::{Cause, Class, List, Slot};
 use flash::nand::{Stream, Target};
 
 use super::zone::{RamRow, RowState};
-use super::{Kind, ZnsFtl, ZoneState};
+use super::{Kind, ZnsFtl};
 use crate::port::{Flash, Owners, PowerCycle, full_mask};
+use crate::zone::ZoneState;
 
 /// A row that a mount has found in a superblock of no zone.
 #[derive(Clone, Copy, Debug)]

@@ -7,16 +7,14 @@
 
 use std::collections::VecDeque;
 
-use super::state::{ZoneAction, ZoneError, ZoneState};
 use crate::sabotage::{Planted, Sabotage};
+use crate::zone::{ZoneAction, ZoneError, ZoneShape, ZoneState};
 
 /// The limits on the zones of a drive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ZoneLimits {
-    /// Active zones, at most.
-    pub active: u32,
-    /// Open zones, at most.
-    pub open: u32,
+#[derive(Clone, Copy, Debug)]
+struct ZoneLimits {
+    active: u32,
+    open: u32,
 }
 
 /// The states of all zones.
@@ -32,9 +30,10 @@ pub(super) struct ZoneStates {
 }
 
 impl ZoneStates {
-    /// So many empty zones.
-    pub(super) fn new(zones: u32, limits: ZoneLimits, planted: Planted) -> Self {
-        let states = vec![ZoneState::Empty; zones as usize];
+    /// The empty zones of a drive.
+    pub(super) fn new(shape: ZoneShape, planted: Planted) -> Self {
+        let limits = ZoneLimits { active: shape.max_active, open: shape.max_open };
+        let states = vec![ZoneState::Empty; shape.zones as usize];
         Self { states, limits, active: 0, open: 0, implicit: VecDeque::new(), planted }
     }
 
@@ -113,7 +112,8 @@ mod tests {
     use base::engine::Rng;
 
     fn states(active: u32, open: u32) -> ZoneStates {
-        ZoneStates::new(6, ZoneLimits { active, open }, Planted::default())
+        let shape = ZoneShape { zones: 6, size: 1, capacity: 1, max_active: active, max_open: open };
+        ZoneStates::new(shape, Planted::default())
     }
 
     #[test]

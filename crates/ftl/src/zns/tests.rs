@@ -7,9 +7,10 @@ use base::units::{Lpn, Time};
 use flash::backend::{Cause, Op};
 use flash::nand::Stamp;
 
-use super::{ZnsFtl, ZoneAction, ZoneError, ZoneState};
+use super::ZnsFtl;
 use crate::port::{OldPlace, PageWrite, ZoneReport, ZoneWrite, full_mask};
 use crate::rig::Rig;
+use crate::zone::{ZoneAction, ZoneError, ZoneState};
 
 /// Two dies of TLC: a program writes two planes and three pages of two mapping units each, 12 in all. A superblock has two
 /// programs. Six zones of 44 of 64 units.

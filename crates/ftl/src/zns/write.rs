@@ -6,10 +6,11 @@ use flash::backend::{Cause, Class, List, Slot};
 use flash::nand::{Stream, Target};
 
 use super::zone::{RamRow, RowState, Task};
-use super::{Kind, ZnsFtl, ZoneAction, ZoneError, ZoneState};
+use super::{Kind, ZnsFtl};
 use crate::port::{Flash, Owners, PageWrite, Service, ZoneWrite, full_mask};
 use crate::sabotage::Sabotage;
 use crate::toolkit::give_unit;
+use crate::zone::{ZoneAction, ZoneError, ZoneState};
 
 impl ZnsFtl {
     /// Checks a write or an append, moves the write pointer behind it and returns its first mapping unit. A write that is

@@ -5,9 +5,24 @@
 //! written (the zone is full), and flash fails (the zone is read only or offline).
 //!
 //! The table knows no other zones. What the zones of a drive share, the numbers of open and of active zones, is in
-//! [`ZoneStates`](super::states::ZoneStates).
+//! `zns::states`.
 
 use std::fmt;
+
+/// The shape of the zones, in mapping units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZoneShape {
+    /// Zones of the drive.
+    pub zones: u32,
+    /// Mapping units from the beginning of a zone to that of the next.
+    pub size: u32,
+    /// Mapping units of a zone that can be written.
+    pub capacity: u32,
+    /// Active zones, at most.
+    pub max_active: u32,
+    /// Open zones, at most.
+    pub max_open: u32,
+}
 
 /// The state of a zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
