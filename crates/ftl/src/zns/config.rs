@@ -92,7 +92,10 @@ impl Config for ZnsConfig {
         let row = self.bytes(self.layout.row_units());
         vec![
             ("zones", format!("{zones} of {}, {} of each can be written", self.bytes(size), self.bytes(capacity))),
-            ("zone stripes", format!("programs of {row} over {} dies", self.dies)),
+            (
+                "zone rows",
+                format!("programs of {row} in turn over {} {}", self.dies, if self.dies == 1 { "die" } else { "dies" }),
+            ),
             ("zone limits", format!("{max_active} active, {max_open} open")),
         ]
     }

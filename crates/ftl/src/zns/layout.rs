@@ -5,7 +5,8 @@
 //! of a zone are all that a map has to hold.
 //!
 //! Zones take turns at the groups of dies: zone `z` has group `z` modulo the number of groups. The dies of a group are on as many
-//! channels as possible.
+//! channels as possible. Each zone of a group begins on the die behind that of the zone before, so that zones that are written in step
+//! do not meet on one die.
 
 use base::units::{DieId, Divisor, Lpn};
 use flash::nand::Geometry;
@@ -119,8 +120,8 @@ impl Layout {
     /// The die of a member of a zone.
     #[inline]
     pub(super) fn die_of(&self, zone: u32, member: u32) -> DieId {
-        let (_, group) = self.groups.split(zone);
-        let (_, die) = self.dies.split(member);
+        let (turn, group) = self.groups.split(zone);
+        let (_, die) = self.dies.split(member + turn % self.dies.get());
         self.order[(group * self.dies.get() + die) as usize]
     }
 
@@ -216,6 +217,11 @@ mod tests {
         let dies: Vec<_> = (0..4).map(|row| layout.die_of_row(0, row).get()).collect();
         assert_eq!(dies, [0, 2, 0, 2], "one die of each channel");
         assert_eq!(layout.die_of_row(1, 0).get(), 1, "the next zone has the other dies");
+        assert_eq!(
+            [2, 4].map(|zone| layout.die_of_row(zone, 0).get()),
+            [2, 0],
+            "zones of a group begin on different dies"
+        );
         assert_eq!(layout.members(), 4, "two superblocks on each of two dies");
         let offsets: Vec<_> =
             (0..10).map(|row| layout.place_of(row)).map(|place| (place.member, place.offset)).collect();

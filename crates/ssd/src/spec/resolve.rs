@@ -64,6 +64,13 @@ impl Resolved {
         Sectors::new(u64::from(self.units) * u64::from(self.geometry.sectors))
     }
 
+    /// Bytes that the host can store: the capacity, without the gaps between the capacities and the sizes of zones.
+    #[must_use]
+    pub fn writable(&self) -> Bytes {
+        let units = self.zones.map_or(self.units, |shape| shape.zones * shape.capacity);
+        SECTOR * (u64::from(units) * u64::from(self.geometry.sectors))
+    }
+
     /// The most mapping units that an NVM set can hold before garbage collection runs out of room; `None` if the
     /// family confines no writes to dies.
     ///
