@@ -15,8 +15,8 @@ use study::plan::{self, StudySpec};
 use study::repeat::Repeats;
 use study::store::Key;
 use study::summary::Results;
-use workload::generate::{GeneratorSpec, builtin};
 use workload::ZoneWritesSpec;
+use workload::generate::{GeneratorSpec, builtin};
 use workload::script::ScriptSpec;
 use workload::trace::TraceInfo;
 

@@ -15,8 +15,8 @@ use serde_json::Value;
 use ssd::Spec;
 use study::plan::{self, StudySpec};
 use testkit::keys::drives::fixtures;
-use workload::generate::{GeneratorSpec, builtin};
 use workload::ZoneWritesSpec;
+use workload::generate::{GeneratorSpec, builtin};
 use workload::script::ScriptSpec;
 
 use effects::Effects;
@@ -88,7 +88,10 @@ fn workload_keys(fields: &Fields) -> String {
         (keys.to_owned(), quantities.to_owned())
     });
     let quantities = generated.1;
-    format!("{intro}\n## A generator\n{}\n## A list of requests\n{}\n## Writes to zones\n{}\n## Quantities{quantities}", generated.0, listed.0, zoned.0)
+    format!(
+        "{intro}\n## A generator\n{}\n## A list of requests\n{}\n## Writes to zones\n{}\n## Quantities{quantities}",
+        generated.0, listed.0, zoned.0
+    )
 }
 
 fn study_keys(fields: &Fields) -> String {

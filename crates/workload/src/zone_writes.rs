@@ -343,6 +343,20 @@ mod tests {
     }
 
     #[test]
+    fn every_builtin_workload_of_zones_is_valid() {
+        let zoned = crate::generate::builtin().iter().filter(|(_, text)| text.contains("\n[zones]"));
+        let mut count = 0;
+        for (name, text) in zoned {
+            let spec: ZoneWritesSpec = toml::from_str(text).expect(name);
+            assert_eq!(spec.name, *name);
+            assert!(text.contains("# Source: ") && !spec.description.is_empty(), "{name}");
+            assert!(ZoneWrites::new(&spec, Sectors::new(1 << 32), 1).is_ok(), "{name}");
+            count += 1;
+        }
+        assert_eq!(count, 2);
+    }
+
+    #[test]
     fn every_fault_of_the_description_is_found() {
         let text = "name = 'w'\nrequests = 0\ndepth = 0\nsize = '100B'\nreads = '100%'\n\
                     zones = { size = '8KiB', capacity = '9KiB', count = 5, fill = '0%' }";

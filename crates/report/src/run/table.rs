@@ -97,24 +97,31 @@ fn requests(summary: &Summary) -> String {
 /// The requests that failed, by outcome: a row for each kind of all requests together, and of each flow.
 fn failed(summary: &Summary) -> String {
     let flows = summary.flows.iter().map(|flow| (flow.name.as_str(), &flow.kinds));
+    let all: Vec<_> = [("", &summary.kinds)].into_iter().chain(flows).collect();
+    // Those of zones have a column only where there are any.
+    let occurs = |status: &Status| {
+        let kinds = all.iter().flat_map(|(_, kinds)| kinds.values());
+        !status.is_of_zones() || kinds.into_iter().any(|kind| kind.failed.contains_key(status.name()))
+    };
+    let statuses: Vec<Status> = FAILURES.into_iter().filter(occurs).collect();
     let mut rows = Vec::new();
-    for (flow, kinds) in [("", &summary.kinds)].into_iter().chain(flows) {
+    for (flow, kinds) in &all {
         for (name, kind) in KINDS.iter().filter_map(|name| Some((*name, kinds.get(name)?))) {
             let failed: u64 = kind.failed.values().sum();
             if failed == 0 {
                 continue;
             }
-            let each = FAILURES.map(|status| kind.failed.get(status.name()).copied().unwrap_or_default());
+            let each = statuses.iter().map(|status| kind.failed.get(status.name()).copied().unwrap_or_default());
             let share = failed as f64 / (failed + kind.requests) as f64;
             let label = if flow.is_empty() { name.to_owned() } else { format!("{flow} {name}") };
-            let each = each.into_iter().map(|requests| count(requests as f64));
+            let each = each.map(|requests| count(requests as f64));
             rows.push([label].into_iter().chain(each).chain([percent_above_zero(share)]).collect());
         }
     }
     if rows.is_empty() {
         return String::new();
     }
-    let header: Vec<String> = FAILURES.iter().map(|status| status.name().replace('_', " ")).collect();
+    let header: Vec<String> = statuses.iter().map(|status| status.name().replace('_', " ")).collect();
     let header: Vec<&str> = ["failed"].into_iter().chain(header.iter().map(String::as_str)).chain(["share"]).collect();
     grid(&header, rows, 1)
 }

@@ -8,8 +8,8 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use ssd::Spec;
 use toml::{Table, Value};
-use workload::generate::{Generator, GeneratorSpec};
 use workload::ZoneWritesSpec;
+use workload::generate::{Generator, GeneratorSpec};
 use workload::script::ScriptSpec;
 
 use super::decode::touches;
