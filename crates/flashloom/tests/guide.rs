@@ -75,6 +75,7 @@ chapters! {
     lifetime
     your_own_policy
     write_streams
+    zones
     compare_and_mix
     write_a_study
     keep_results

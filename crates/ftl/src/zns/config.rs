@@ -33,7 +33,7 @@ impl ZnsConfig {
     pub(super) const fn reserve(max_active: u32, superblock_rows: u32, dies: u32) -> u32 {
         let superblocks = max_active.div_ceil(superblock_rows).div_ceil(dies);
         // A saved row may be one of a failed program, too.
-        superblocks + 1
+        superblocks.saturating_add(1)
     }
 
     fn bytes(&self, units: u32) -> Bytes {

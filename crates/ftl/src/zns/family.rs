@@ -89,7 +89,11 @@ impl ZnsFamily {
                 geometry.superblock_count() / geometry.die_count(),
             );
             let room = Bytes::new(most * u64::from(capacity) * unit);
-            faults.add(path, message, format!("set ftl.capacity to {room} or less, in multiples of {zone}"));
+            let remedy = match most {
+                0 => "use smaller zones, fewer active ones, or planes of more blocks".to_owned(),
+                _ => format!("set ftl.capacity to {room} or less, in multiples of {zone}"),
+            };
+            faults.add(path, message, remedy);
             return None;
         }
         // The numbers behind those of mapping units name the padding of zones, two for a zone those of lists.
