@@ -14,14 +14,68 @@ pub enum IoKind {
     Flush,
     /// Discards (TRIM, deallocate) an extent; it reads as zeros afterwards.
     Discard,
+    /// Writes to a zone, whose first sector it names; the drive chooses the address (Zone Append). Its completion names the
+    /// address.
+    Append,
+    /// Opens the zone that begins at its first sector (Zone Management Send). The extents of this kind and of those below are
+    /// empty.
+    ZoneOpen,
+    /// Closes a zone.
+    ZoneClose,
+    /// Finishes a zone: the zone takes no more data before a reset.
+    ZoneFinish,
+    /// Resets a zone: the zone is empty afterwards.
+    ZoneReset,
 }
 
 impl IoKind {
+    /// The number of kinds.
+    pub const COUNT: usize = 9;
+
     /// All kinds, in the order of their discriminants.
-    pub const ALL: [Self; 4] = [Self::Read, Self::Write, Self::Flush, Self::Discard];
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Read,
+        Self::Write,
+        Self::Flush,
+        Self::Discard,
+        Self::Append,
+        Self::ZoneOpen,
+        Self::ZoneClose,
+        Self::ZoneFinish,
+        Self::ZoneReset,
+    ];
+
+    /// The kinds of a drive without zones.
+    pub const UNZONED: [Self; 4] = [Self::Read, Self::Write, Self::Flush, Self::Discard];
 
     /// The kinds that move data: they alone count in rates and mean latencies of all requests together.
-    pub const DATA: [Self; 2] = [Self::Read, Self::Write];
+    pub const DATA: [Self; 3] = [Self::Read, Self::Write, Self::Append];
+
+    /// True if the host brings data.
+    #[must_use]
+    #[inline]
+    pub const fn brings_data(self) -> bool {
+        matches!(self, Self::Write | Self::Append)
+    }
+
+    /// True if only a drive with zones knows the kind.
+    #[must_use]
+    #[inline]
+    pub const fn is_of_zones(self) -> bool {
+        self as u8 >= Self::Append as u8
+    }
+
+    /// True if a request of this kind has no extent.
+    #[must_use]
+    pub const fn is_bare(self) -> bool {
+        matches!(self, Self::Flush) || self.is_zone_management()
+    }
+
+    /// True for an action on a zone, which moves no data.
+    #[must_use]
+    pub const fn is_zone_management(self) -> bool {
+        matches!(self, Self::ZoneOpen | Self::ZoneClose | Self::ZoneFinish | Self::ZoneReset)
+    }
 
     /// The lower-case name in reports and files.
     #[must_use]
@@ -31,6 +85,11 @@ impl IoKind {
             Self::Write => "write",
             Self::Flush => "flush",
             Self::Discard => "discard",
+            Self::Append => "append",
+            Self::ZoneOpen => "zone_open",
+            Self::ZoneClose => "zone_close",
+            Self::ZoneFinish => "zone_finish",
+            Self::ZoneReset => "zone_reset",
         }
     }
 }
@@ -60,9 +119,9 @@ impl PlacementId {
 pub struct Io {
     /// The kind of request.
     pub kind: IoKind,
-    /// First sector; zero for a flush.
+    /// First sector; zero for a flush, and that of a zone for an append and for zone management.
     pub start: Lba,
-    /// Number of sectors; zero for a flush only.
+    /// Number of sectors; zero for a flush and for zone management only.
     pub sectors: Sectors,
     /// The placement identifier of a write.
     pub placement: PlacementId,

@@ -15,6 +15,7 @@ use study::plan::{self, StudySpec};
 use study::repeat::Repeats;
 use study::store::Key;
 use study::summary::Results;
+use workload::ZoneWritesSpec;
 use workload::generate::{GeneratorSpec, builtin};
 use workload::script::ScriptSpec;
 use workload::trace::TraceInfo;
@@ -120,6 +121,8 @@ pub(crate) enum Schema {
     Workload,
     /// A workload listed request by request
     Script,
+    /// A workload that fills zones
+    ZoneWrites,
     /// A study
     Study,
     /// A torture
@@ -226,6 +229,7 @@ pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure>
         Schema::Device => schemars::schema_for!(ssd::Spec).to_value(),
         Schema::Workload => schemars::schema_for!(GeneratorSpec).to_value(),
         Schema::Script => schemars::schema_for!(ScriptSpec).to_value(),
+        Schema::ZoneWrites => schemars::schema_for!(ZoneWritesSpec).to_value(),
         Schema::Study => schemars::schema_for!(StudySpec).to_value(),
         Schema::Torture => schemars::schema_for!(TortureSpec).to_value(),
         Schema::Loss => schemars::schema_for!(LossSpec).to_value(),

@@ -15,6 +15,7 @@ use serde_json::Value;
 use ssd::Spec;
 use study::plan::{self, StudySpec};
 use testkit::keys::drives::fixtures;
+use workload::ZoneWritesSpec;
 use workload::generate::{GeneratorSpec, builtin};
 use workload::script::ScriptSpec;
 
@@ -61,6 +62,7 @@ fn fields() -> Fields {
     builtin().iter().for_each(|(_, text)| fields.note::<GeneratorSpec>(&read(text)));
     plan::builtin().iter().for_each(|(_, text)| fields.note::<StudySpec>(&read(text)));
     fields.note::<ScriptSpec>(&read("name = \"s\"\n[[request]]\nkind = \"read\"\n"));
+    fields.note::<ZoneWritesSpec>(&read("name = \"z\"\nrequests = 1\nsize = \"4KiB\"\n[zones]\nsize = \"4KiB\"\n"));
     fields
 }
 
@@ -76,17 +78,20 @@ fn device_keys(fields: &Fields) -> String {
 
 fn workload_keys(fields: &Fields) -> String {
     let effects = Effects::unknown();
-    let [generator, script] = ["workload", "script"].map(schema);
+    let [generator, script, zones] = ["workload", "script", "zone-writes"].map(schema);
     let intro = "# Keys of a workload file\n\nA workload file in TOML describes a generator of requests, or lists them one \
-                 by one: a file with a `[[request]]` is a list. Traces and fio jobs need no such file. Terms are in the \
+                 by one: a file with a `[[request]]` is a list. A file with a table `[zones]` fills zones. Traces and fio jobs need no such file. Terms are in the \
                  [glossary](../glossary.md).\n";
-    let [generated, listed] = [&generator, &script].map(|schema| {
+    let [generated, listed, zoned] = [&generator, &script, &zones].map(|schema| {
         let text = sections(&Source { schema, fields, effects: &effects }).replace("\n## `", "\n### `");
         let (keys, quantities) = text.split_once("\n## Quantities").expect("quantities");
         (keys.to_owned(), quantities.to_owned())
     });
     let quantities = generated.1;
-    format!("{intro}\n## A generator\n{}\n## A list of requests\n{}\n## Quantities{quantities}", generated.0, listed.0)
+    format!(
+        "{intro}\n## A generator\n{}\n## A list of requests\n{}\n## Writes to zones\n{}\n## Quantities{quantities}",
+        generated.0, listed.0, zoned.0
+    )
 }
 
 fn study_keys(fields: &Fields) -> String {
@@ -108,6 +113,7 @@ fn pages() -> Vec<(&'static str, String)> {
         ("columns", pages::columns()),
         ("exit-codes", pages::exit_codes(&printed(&["--help"]))),
         ("formats", pages::formats()),
+        ("zone-transitions", pages::zone_transitions()),
         ("fio-options", pages::fio_options()),
     ]
 }
@@ -161,6 +167,7 @@ fn every_key_has_a_row_in_the_reference() {
         ("device", device_keys(&fields)),
         ("workload", workload_keys(&fields)),
         ("script", workload_keys(&fields)),
+        ("zone-writes", workload_keys(&fields)),
         ("study", study_keys(&fields)),
     ] {
         for key in testkit::keys::every_key(&schema(kind)) {

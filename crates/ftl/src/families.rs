@@ -17,6 +17,7 @@ use crate::registry::RegisterError;
 use crate::simple::{SimpleFamily, SimpleFtl};
 use crate::slc_mlc::SlcMlcFamily;
 use crate::spec::FtlSpec;
+use crate::zns::ZnsFamily;
 
 /// The families of the program, by name.
 static OWN: RwLock<BTreeMap<String, &'static dyn Family>> = RwLock::new(BTreeMap::new());
@@ -32,6 +33,7 @@ impl FtlKind {
             Self::Fast => &LogBlockFamily(Policy::Fast),
             Self::Chang => &SlcMlcFamily,
             Self::Block => &BlockFamily,
+            Self::Zns => &ZnsFamily,
             Self::Own(own) => {
                 OWN.read().unwrap_or_else(PoisonError::into_inner).get(own.name()).copied().unwrap_or(&Unregistered)
             }

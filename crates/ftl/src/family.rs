@@ -16,6 +16,7 @@ use crate::idle::Idle;
 use crate::port::{Ftl, Mount};
 use crate::sabotage::Planted;
 use crate::spec::FtlSpec;
+use crate::zone::ZoneShape;
 
 /// The description of a device, as a family sees it.
 #[derive(Clone, Copy, Debug)]
@@ -126,6 +127,11 @@ pub trait Config: Any + Debug + Send + Sync {
 
     /// Mapping units the host can address.
     fn units(&self) -> u32;
+
+    /// The shape of its zones; `None` if the host may write anywhere.
+    fn zones(&self) -> Option<ZoneShape> {
+        None
+    }
 
     /// Bytes of RAM that a real drive would need for its tables and their caches: four for each entry.
     fn table_ram(&self) -> u64;

@@ -27,6 +27,8 @@ pub enum FtlKind {
     Chang,
     /// A block-level map, with replacement blocks for overwritten pages (Ban, US patent 5,937,425).
     Block,
+    /// Zones, which the host writes in order and resets (NVM Express Zoned Namespace Command Set).
+    Zns,
     /// An FTL of the program that uses this library, registered under the name behind `own:`.
     #[schemars(untagged)]
     Own(OwnFtl),
@@ -34,14 +36,22 @@ pub enum FtlKind {
 
 impl FtlKind {
     /// All families of this library, for the conformance suite and the swarm.
-    pub const EVERY: [Self; 6] = {
+    pub const EVERY: [Self; 7] = {
         // A new family does not compile here until its author has read the line above.
         match Self::Page {
-            Self::Page | Self::Hydra | Self::Bast | Self::Fast | Self::Chang | Self::Block | Self::Own(_) => {
-                [Self::Page, Self::Hydra, Self::Bast, Self::Fast, Self::Chang, Self::Block]
-            }
+            Self::Page
+            | Self::Hydra
+            | Self::Bast
+            | Self::Fast
+            | Self::Chang
+            | Self::Block
+            | Self::Zns
+            | Self::Own(_) => [Self::Page, Self::Hydra, Self::Bast, Self::Fast, Self::Chang, Self::Block, Self::Zns],
         }
     };
+
+    /// The families whose drives take writes in any order: all but zones.
+    pub const UNZONED: [Self; 6] = [Self::Page, Self::Hydra, Self::Bast, Self::Fast, Self::Chang, Self::Block];
 
     /// The family's name in a description.
     #[must_use]
@@ -53,6 +63,7 @@ impl FtlKind {
             FtlKind::Fast => "fast",
             FtlKind::Chang => "chang",
             FtlKind::Block => "block",
+            FtlKind::Zns => "zns",
             FtlKind::Own(own) => own.text(),
         }
     }

@@ -4,7 +4,7 @@
 //! backend at one moment, and the requests whose data it moves. An FTL can therefore be built and tested without a
 //! device, and an FTL of another crate runs in a device like those here.
 //!
-//! A family is a folder (`page`, `hydra`, `log_block`, `slc_mlc`, `block`) and a line in [`FtlKind`]. Its [`Family`] interprets its keys and refuses descriptions. `toolkit` holds what several families
+//! A family is a folder (`page`, `hydra`, `log_block`, `slc_mlc`, `block`, `zns`) and a line in [`FtlKind`]. Its [`Family`] interprets its keys and refuses descriptions. `toolkit` holds what several families
 //! share.
 
 pub mod map_unit;
@@ -32,6 +32,8 @@ pub mod simple;
 mod slc_mlc;
 mod spec;
 mod toolkit;
+mod zns;
+mod zone;
 
 pub use block::{BlockConfig, BlockFtl, BlockSpec};
 pub use counters::Counters;
@@ -56,7 +58,7 @@ pub use page::{
 };
 pub use port::{
     Background, Direction, Flash, FlushLog, Ftl, HostMemoryBuffer, Mount, OldPlace, Origin, Owner, Owners, PageRead,
-    PageWrite, PowerCycle, Preconditioning, Saved, Service, full_mask,
+    PageWrite, PowerCycle, Preconditioning, Saved, Service, ZoneReport, ZoneWrite, Zones, full_mask,
 };
 pub use registry::RegisterError;
 pub use sabotage::{Planted, Sabotage};
@@ -66,3 +68,5 @@ pub use slc_mlc::{
 };
 pub use spec::FtlSpec;
 pub use toolkit::WearSpec;
+pub use zns::{ZnsConfig, ZnsFtl, ZnsSpec};
+pub use zone::{ZoneAction, ZoneError, ZoneShape, ZoneState};

@@ -7,6 +7,7 @@ mod device;
 mod duties;
 
 mod owners;
+mod zones;
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -22,6 +23,7 @@ use crate::sabotage::Planted;
 pub use device::Flash;
 pub use duties::{Background, FlushLog, HostMemoryBuffer, PowerCycle, Preconditioning, Saved};
 pub use owners::{Direction, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, Service, full_mask};
+pub use zones::{ZoneReport, ZoneWrite, Zones};
 
 /// What an FTL mounts from when the power comes on.
 #[derive(Debug)]
@@ -169,6 +171,16 @@ pub trait Ftl: Any + Debug + Send + Sync {
 
     /// The work of the FTL when the power goes and comes, if it has any.
     fn power_cycle(&mut self) -> Option<&mut dyn PowerCycle> {
+        None
+    }
+
+    /// Its zones, if it has any.
+    fn zones(&mut self) -> Option<&mut dyn Zones> {
+        None
+    }
+
+    /// The state of the zone of a mapping unit, if the FTL has zones.
+    fn zone_report(&self, _lpn: Lpn) -> Option<ZoneReport> {
         None
     }
 

@@ -198,13 +198,19 @@ pub enum Sabotage {
     CapForgotten,
     /// Nothing marks the end of the time in which a power state or the throttle delays requests.
     AdmissionForgotten,
+    /// An append is acknowledged at the address before its own.
+    AppendMisplaced,
+    /// A zone that becomes full stays among the open ones.
+    OpenCountLeaks,
+    /// A reset leaves the data of the first row readable.
+    ResetKeepsData,
     /// Another source than the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 96] = [
+    pub const EVERY: [Self; 99] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -300,6 +306,9 @@ impl Sabotage {
         Self::CapExceeded,
         Self::CapForgotten,
         Self::AdmissionForgotten,
+        Self::AppendMisplaced,
+        Self::OpenCountLeaks,
+        Self::ResetKeepsData,
         Self::Undetermined,
     ];
 }

@@ -20,6 +20,7 @@ use crate::page::{
 };
 use crate::slc_mlc::SlcMlcSpec;
 use crate::toolkit::WearSpec;
+use crate::zns::ZnsSpec;
 
 /// The flash translation layer.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
@@ -109,6 +110,9 @@ pub struct FtlSpec {
     /// Replacement blocks, if the family has them.
     #[serde(skip_serializing_if = "is_default")]
     pub block: BlockSpec,
+    /// Zones, if `kind` names them.
+    #[serde(skip_serializing_if = "is_default")]
+    pub zns: ZnsSpec,
 }
 
 impl Default for FtlSpec {
@@ -140,6 +144,7 @@ impl Default for FtlSpec {
             chang: None,
             log: LogSpec::default(),
             block: BlockSpec::default(),
+            zns: ZnsSpec::default(),
         }
     }
 }

@@ -17,11 +17,16 @@ use crate::value::microseconds;
 /// More faults at once than a reader can use.
 const MOST_FAULTS: usize = 20;
 
-const KINDS: [(&str, ScriptKind); 4] = [
+const KINDS: [(&str, ScriptKind); 9] = [
     ("read", ScriptKind::Read),
     ("write", ScriptKind::Write),
     ("flush", ScriptKind::Flush),
     ("discard", ScriptKind::Discard),
+    ("append", ScriptKind::Append),
+    ("zone_open", ScriptKind::ZoneOpen),
+    ("zone_close", ScriptKind::ZoneClose),
+    ("zone_finish", ScriptKind::ZoneFinish),
+    ("zone_reset", ScriptKind::ZoneReset),
 ];
 
 /// Where a column has the times of arrival: its names, each with the picoseconds of its unit.

@@ -284,11 +284,14 @@ impl Ssd {
             let message = "only a write carries a placement identifier";
             return Err(Failure::argument("placement_id", message, "leave it out").into());
         }
-        if kind != IoKind::Flush && io.sectors.is_zero() {
+        if kind.is_zone_management() && !io.sectors.is_zero() {
+            return Err(Failure::argument("size", "an action on a zone has no size", "leave it out").into());
+        }
+        if !kind.is_bare() && io.sectors.is_zero() {
             return Err(Failure::argument("size", "is zero", "use a multiple of 512").into());
         }
         let keeps = matches!(self.payload, Payload::Bytes(_));
-        let wants = keeps && kind == IoKind::Write;
+        let wants = keeps && kind.brings_data();
         if wants && data.is_none_or(|data| data.len() as u64 != size) {
             let message = format!("a write of {size} bytes has {} bytes of data", data.map_or(0, <[u8]>::len));
             return Err(Failure::argument("data", message, "pass as many bytes as the request has").into());
@@ -300,7 +303,7 @@ impl Ssd {
         let (tag, queue) = (self.next, QueueId::new(queue));
         self.guarded(|payload| match payload {
             Payload::None(drive) => {
-                let written = if kind == IoKind::Write { io.sectors.get() as usize } else { 0 };
+                let written = if kind.brings_data() { io.sectors.get() as usize } else { 0 };
                 drive.submit(now, Request { tag, queue, io, data: vec![(); written] });
             }
             Payload::Bytes(drive) => {

@@ -174,7 +174,11 @@ pub(crate) fn series(intervals: &[Interval<'_>], draw: Option<&PowerDraw>) -> Ta
     let begin = "Begin of the interval in simulated time";
     table.count("from_ps", UnitOfMeasure::Picoseconds, begin, intervals.iter().map(|i| i.from.at.as_ps()));
     table.count("to_ps", UnitOfMeasure::Picoseconds, "End of the interval", intervals.iter().map(|i| i.to.at.as_ps()));
-    for kind in IoKind::ALL {
+    let occurs = |kind: &IoKind| {
+        let k = *kind as usize;
+        !kind.is_of_zones() || each().any(|(i, c)| i.windows[k].count + c.failed[k] > 0)
+    };
+    for kind in IoKind::ALL.into_iter().filter(occurs) {
         let (k, name) = (kind as usize, kind.name());
         let mut add = |end: &str, unit, meaning: &str, column: Column| {
             let meaning = format!("{meaning}, of {name} requests");
@@ -184,7 +188,7 @@ pub(crate) fn series(intervals: &[Interval<'_>], draw: Option<&PowerDraw>) -> Ta
         add("requests", UnitOfMeasure::None, "Requests that succeeded in the interval", Column::Count(requests));
         let failed = each().map(|(_, c)| c.failed[k]).collect();
         add("failed", UnitOfMeasure::None, "Requests that failed in the interval", Column::Count(failed));
-        if kind != IoKind::Flush {
+        if !kind.is_bare() {
             let bytes = each().map(|(i, c)| {
                 let moved = base::units::Sectors::new(c.sectors[k]).bytes();
                 Some(rate(moved, i.span()).unwrap_or(0.0))

@@ -186,6 +186,8 @@ pub enum EngineError {
     Control(ControlError),
     /// The system gives no thread.
     Thread(io::Error),
+    /// The drive of this name has zones, and the protocol has no commands for them.
+    Zones(String),
 }
 
 impl fmt::Display for EngineError {
@@ -196,6 +198,10 @@ impl fmt::Display for EngineError {
             Self::Record(error) => error.fmt(f),
             Self::Control(error) => error.fmt(f),
             Self::Thread(error) => write!(f, "the system gives no thread for the drive: {error}"),
+            Self::Zones(device) => write!(
+                f,
+                "{device}: ftl.kind: a drive with zones cannot be served: NBD has no commands for zones; serve a drive of another kind"
+            ),
         }
     }
 }
@@ -250,6 +256,9 @@ impl Engine {
     /// See [`EngineError`].
     pub fn start(mut options: EngineOptions, progress: impl FnMut(Progress)) -> Result<Self, EngineError> {
         // What the user has to correct comes before the work.
+        if options.device.resolved.zones.is_some() {
+            return Err(EngineError::Zones(options.device.name.clone()));
+        }
         let record = options.record.as_ref().map(RecordTo::open).transpose().map_err(EngineError::Record)?;
         let socket = options.control.as_deref().map(ControlSocket::bind).transpose().map_err(EngineError::Control)?;
         let (mut is_known, mut is_kept, mut dir) = (options.load_snapshot.is_none(), false, None);

@@ -1,5 +1,6 @@
 //! Counters of a device; differences of two snapshots make a time series.
 
+use base::io::IoKind;
 use base::units::{SECTOR, Span, Time};
 use flash::backend::{Account, Backend, Op};
 use flash::nand::ErrorCounters;
@@ -17,11 +18,11 @@ pub struct Counters {
     /// When the snapshot was taken.
     pub at: Time,
     /// Host requests that succeeded, by `IoKind`.
-    pub requests: [u64; 4],
+    pub requests: [u64; IoKind::COUNT],
     /// Sectors of the host requests that succeeded, by `IoKind`.
-    pub sectors: [u64; 4],
+    pub sectors: [u64; IoKind::COUNT],
     /// Host requests that failed, by `IoKind`.
-    pub failed: [u64; 4],
+    pub failed: [u64; IoKind::COUNT],
     /// Mapping units that writes of the host asked for; a write of a part of a unit counts as one.
     pub host_slots: u64,
     /// Mapping units of these writes that the drive refused, because it was read-only.
@@ -121,6 +122,12 @@ impl SlcArrayCounters {
 }
 
 impl Counters {
+    /// Sectors of the writes and appends that succeeded.
+    #[must_use]
+    pub const fn sectors_written(&self) -> u64 {
+        self.sectors[IoKind::Write as usize] + self.sectors[IoKind::Append as usize]
+    }
+
     /// The time for which dies worked for reads between two snapshots, as a share of the array time of these reads: less than 1
     /// where planes read by themselves.
     #[must_use]

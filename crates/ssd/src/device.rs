@@ -71,9 +71,9 @@ pub struct Ssd<S> {
 /// Counters of the host side.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
-    pub(crate) requests: [u64; 4],
-    pub(crate) sectors: [u64; 4],
-    pub(crate) failed: [u64; 4],
+    pub(crate) requests: [u64; IoKind::COUNT],
+    pub(crate) sectors: [u64; IoKind::COUNT],
+    pub(crate) failed: [u64; IoKind::COUNT],
     pub(crate) host_slots: u64,
     pub(crate) refused_slots: u64,
     pub(crate) read_slots: u64,
@@ -462,7 +462,7 @@ impl<S: Sector> Drive<S> for Ssd<S> {
         assert!(self.powered, "a request to a device without power");
         let (queue, queues) = (request.queue, self.queues.count());
         assert!(queue.index() < queues, "a request to {queue}, of {queues} queues");
-        if S::KIND.is_present() && request.io.kind == IoKind::Write {
+        if S::KIND.is_present() && request.io.kind.brings_data() {
             assert_eq!(request.data.len() as u64, request.io.sectors.get(), "a write brings one item for each sector");
         }
         self.now = now;

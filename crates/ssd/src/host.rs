@@ -11,9 +11,11 @@ mod overlap;
 mod power;
 mod queues;
 mod ram;
+mod refuse;
 mod request;
 mod serve;
 mod through_ram;
+mod zones;
 
 pub(crate) use clients::{Active, Before, Clients};
 pub use drive::Drive;

@@ -70,6 +70,9 @@ impl Precondition {
                     "use a smaller extent, or a larger drive",
                 )
             }
+            Self::RandomOverwrite(_) | Self::Steady | Self::SteadyModel if drive.zones.is_some() => {
+                fault("a drive with zones takes no random overwrites".into(), "use fill or preload, or leave it out")
+            }
             Self::SteadyModel => {
                 let why = drive.family.no_steady_state()?;
                 fault(why.into(), "use fill,steady")
@@ -355,10 +358,14 @@ impl<S: Sector> Ssd<S> {
             // way, because two may end in either order.
             while batch.len() < request && left > 0 {
                 let lpn = upcoming.next(|lpn| self.ftl.prefetch(lpn.index(), self.backend.media()));
+                left -= 1;
+                let is_gap = self.resolved.zones.is_some_and(|shape| lpn.get() % shape.size >= shape.capacity);
+                if is_gap {
+                    continue;
+                }
                 if upcoming.is_in_order() || !(batch.contains(&lpn) || held.contains(&lpn)) {
                     batch.push(lpn);
                 }
-                left -= 1;
             }
             let version = self.ftl.next_version();
             self.ftl.begin_write(0);

@@ -256,9 +256,9 @@ impl Life {
     /// Brings the sums up to these counters.
     fn sum_up(&mut self, now: &Counters) {
         let Some(start) = &self.round.counters else { return };
-        let (before, write) = (self.round.totals, base::io::IoKind::Write as usize);
+        let before = self.round.totals;
         self.totals = Totals {
-            written: before.written + Sectors::new(now.sectors[write] - start.sectors[write]).bytes().get(),
+            written: before.written + Sectors::new(now.sectors_written() - start.sectors_written()).bytes().get(),
             programmed: before.programmed + programmed_units(start, now) * self.unit,
             units: before.units + (now.host_slots - start.host_slots),
             seconds: self.seconds(now.at),

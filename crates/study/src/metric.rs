@@ -20,6 +20,7 @@ mod words;
 use std::fmt;
 use std::str::FromStr;
 
+use base::io::IoKind;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use ssd::Status;
 
@@ -104,7 +105,7 @@ fn names() -> Vec<String> {
 pub const HELP: [&str; 40] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
-    "KIND.STAT with read, write, flush or discard and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
+    "KIND.STAT with read, write, flush or discard (zones: append, zone_open, zone_close, zone_finish, zone_reset) and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
      wait, service, flash-wait, access, gap (longest time between two completions), requests, failed, requests-per-s, rate, bytes",
     "flow.NAME.STAT of one of several workloads at once with mean, accumulated, requests-per-s, rate, simulated or \
      KIND.STAT; with alone before it, of the same workload alone on the drive: flow.NAME.alone.read.p99",
@@ -114,7 +115,9 @@ pub const HELP: [&str; 40] = [
     "rate (bytes read and written per second)",
     "simulated",
     "failed (share of the requests that failed: no other number is about them)",
-    "outcomes.STATUS (requests by outcome) with done, uncorrectable, read_only, out_of_range",
+    "outcomes.STATUS (requests by outcome) with done, uncorrectable, read_only, out_of_range and, on a drive with zones, \
+     invalid_opcode, invalid_field, zone_boundary, zone_full, zone_read_only, zone_offline, zone_invalid_write, \
+     too_many_active_zones, too_many_open_zones, invalid_zone_transition",
     "unmapped (share of the mapping units that reads asked for and that held no data)",
     "unreadable-copies (mapping units stored again although their data could not be read)",
     "mount (time of a mount's reads after a power cut at the end)",
@@ -230,7 +233,8 @@ const STATS: [&str; 9] =
     ["wait", "service", "flash-wait", "access", "requests", "failed", "requests-per-s", "rate", "bytes"];
 const ERASES: [&str; 4] = ["mean", "min", "max", "deviation"];
 const BUSY: [&str; 8] = ["link", "ram", "channels", "dies", "controllers", "decoders", "processor", "ftl"];
-const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
+const KINDS: [&str; IoKind::COUNT] =
+    ["read", "write", "flush", "discard", "append", "zone_open", "zone_close", "zone_finish", "zone_reset"];
 const LATENCIES: [&str; 10] = ["mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "p99_999", "max"];
 
 fn one_of(name: &str, all: &'static [&'static str]) -> Option<&'static str> {

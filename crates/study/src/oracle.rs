@@ -48,7 +48,7 @@ impl Payload<()> for Blank {
     #[inline]
     fn content(&mut self, _: Tag, io: &Io) -> Vec<()> {
         // A vector of zero-sized items is only a length and allocates nothing.
-        vec![(); if io.kind == IoKind::Write { io.sectors.get() as usize } else { 0 }]
+        vec![(); if io.kind.brings_data() { io.sectors.get() as usize } else { 0 }]
     }
 
     #[inline]
@@ -172,6 +172,8 @@ pub struct Oracle {
     /// Other possible content of a sector: that of writes and discards that may have been carried out in part.
     refused: HashMap<u64, Vec<u64>>,
     granularity: u64,
+    /// Sectors of a zone: a reset changes them.
+    zone: Sectors,
     verified: Verified,
     /// Requests that were announced and have not come yet. What they look at has been prefetched.
     announced: usize,
@@ -200,9 +202,17 @@ impl Oracle {
             array: Array::new(granularity, untouched),
             refused: HashMap::new(),
             granularity: granularity.get(),
+            zone: Sectors::new(0),
             verified: Verified::default(),
             announced: 0,
         }
+    }
+
+    /// The same for a drive with zones of so many sectors.
+    #[must_use]
+    pub const fn with_zones(mut self, zone: Sectors) -> Self {
+        self.zone = zone;
+        self
     }
 
     /// The most bytes of an oracle for a drive with this capacity and this granularity of discards, if requests touch at
@@ -310,7 +320,7 @@ impl<S: StampSector> Payload<S> for Oracle {
             self.array.announce(std::slice::from_ref(io));
         }
         match io.kind {
-            IoKind::Write => {
+            IoKind::Write | IoKind::Append => {
                 let first = first_stamp(tag, io.sectors);
                 (first..first + io.sectors.get()).map(S::stamp).collect()
             }
@@ -318,7 +328,7 @@ impl<S: StampSector> Payload<S> for Oracle {
                 self.array.fetch(io);
                 Vec::new()
             }
-            IoKind::Flush | IoKind::Discard => Vec::new(),
+            _ => Vec::new(),
         }
     }
 
@@ -327,7 +337,8 @@ impl<S: StampSector> Payload<S> for Oracle {
         match (io.kind, status) {
             (IoKind::Read, Status::Done) => self.compare(completion)?,
             (IoKind::Read, Status::Uncorrectable) => self.verified.uncorrectable += 1,
-            (IoKind::Write, _) => {
+            // An append names the address that the drive has chosen.
+            (IoKind::Write | IoKind::Append, _) => {
                 self.change(io, Content::Stamps(first_stamp(*tag, io.sectors)), status.completeness());
             }
             (IoKind::Discard, _) => {
@@ -335,7 +346,11 @@ impl<S: StampSector> Payload<S> for Oracle {
                     self.change(&io, Content::Zeros, status.completeness());
                 }
             }
-            (IoKind::Flush, _) | (IoKind::Read, Status::ReadOnly | Status::OutOfRange) => {}
+            (IoKind::ZoneReset, _) => {
+                let zone = Io { sectors: self.zone, ..*io };
+                self.change(&zone, Content::Zeros, status.completeness());
+            }
+            (IoKind::Read | IoKind::Flush | IoKind::ZoneOpen | IoKind::ZoneClose | IoKind::ZoneFinish, _) => {}
         }
         Ok(())
     }

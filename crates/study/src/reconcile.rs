@@ -111,23 +111,38 @@ impl Book {
         self.equal("requests submitted and completed", result.submitted, result.completed);
         let by_status: u64 = Status::ALL.into_iter().map(|status| result.with_status(status)).sum();
         self.equal("requests completed and the sum over their outcomes", result.completed, by_status);
-        const REQUESTS: [&str; 4] = [
+        const REQUESTS: [&str; IoKind::COUNT] = [
             "reads that succeeded, as seen by the host and by the device",
             "writes that succeeded, as seen by the host and by the device",
             "flushes that succeeded, as seen by the host and by the device",
             "discards that succeeded, as seen by the host and by the device",
+            "appends that succeeded, as seen by the host and by the device",
+            "zone opens that succeeded, as seen by the host and by the device",
+            "zone closes that succeeded, as seen by the host and by the device",
+            "zone finishes that succeeded, as seen by the host and by the device",
+            "zone resets that succeeded, as seen by the host and by the device",
         ];
-        const FAILED: [&str; 4] = [
+        const FAILED: [&str; IoKind::COUNT] = [
             "reads that failed, as seen by the host and by the device",
             "writes that failed, as seen by the host and by the device",
             "flushes that failed, as seen by the host and by the device",
             "discards that failed, as seen by the host and by the device",
+            "appends that failed, as seen by the host and by the device",
+            "zone opens that failed, as seen by the host and by the device",
+            "zone closes that failed, as seen by the host and by the device",
+            "zone finishes that failed, as seen by the host and by the device",
+            "zone resets that failed, as seen by the host and by the device",
         ];
-        const SECTORS: [&str; 4] = [
+        const SECTORS: [&str; IoKind::COUNT] = [
             "sectors read, as seen by the host and by the device",
             "sectors written, as seen by the host and by the device",
             "sectors flushed, as seen by the host and by the device",
             "sectors discarded, as seen by the host and by the device",
+            "sectors appended, as seen by the host and by the device",
+            "sectors of zone opens, as seen by the host and by the device",
+            "sectors of zone closes, as seen by the host and by the device",
+            "sectors of zone finishes, as seen by the host and by the device",
+            "sectors of zone resets, as seen by the host and by the device",
         ];
         for kind in IoKind::ALL {
             let (i, seen) = (kind as usize, result.kind(kind));

@@ -383,7 +383,9 @@ impl<'a> Session<'a> {
         let granularity = Sectors::new(u64::from(self.device.resolved.geometry.sectors));
         let watch = self.watch.take();
         if self.settings.verify {
-            self.on_new::<Stamp, _>(watch, &mut Oracle::blank(granularity))
+            let zone = self.device.resolved.zones.map_or(0, |shape| u64::from(shape.size));
+            let oracle = Oracle::blank(granularity).with_zones(Sectors::new(zone * granularity.get()));
+            self.on_new::<Stamp, _>(watch, &mut { oracle })
         } else {
             self.on_new::<(), _>(watch, &mut Blank)
         }

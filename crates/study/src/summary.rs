@@ -454,7 +454,8 @@ fn kinds<'a>(of: impl Fn(IoKind) -> &'a KindResult, span: Span) -> BTreeMap<&'st
 }
 
 fn outcomes(of: impl Fn(Status) -> u64) -> BTreeMap<&'static str, u64> {
-    Status::ALL.into_iter().map(|status| (status.name(), of(status))).collect()
+    let shown = Status::ALL.into_iter().filter(|status| !status.is_of_zones() || of(*status) > 0);
+    shown.map(|status| (status.name(), of(status))).collect()
 }
 
 /// The oracle's counters.

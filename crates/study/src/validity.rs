@@ -104,10 +104,7 @@ impl Validity {
     /// The validity of a run's results.
     #[must_use]
     pub fn of(result: &RunResult) -> Self {
-        let since = |from: &ssd::Counters| {
-            let write = IoKind::Write as usize;
-            share(result.after.sectors[write] - from.sectors[write], result)
-        };
+        let since = |from: &ssd::Counters| share(result.after.sectors_written() - from.sectors_written(), result);
         let fifths = fifths(result);
         let verdict = |metric| match Verdict::of(&fifths, metric) {
             Verdict::Unknown => None,
@@ -211,6 +208,16 @@ impl Validity {
             (Status::Uncorrectable, "could not be read from flash"),
             (Status::ReadOnly, "were refused, because the drive was read-only"),
             (Status::OutOfRange, "addressed sectors beyond the drive"),
+            (Status::InvalidOpcode, "were commands that the drive does not have"),
+            (Status::InvalidField, "had a wrong address or size for a zone"),
+            (Status::ZoneBoundary, "ended behind the capacity of a zone"),
+            (Status::ZoneFull, "went to a full zone"),
+            (Status::ZoneReadOnly, "went to a zone that was read only"),
+            (Status::ZoneOffline, "went to a zone that was offline"),
+            (Status::ZoneInvalidWrite, "did not begin at the write pointer of a zone"),
+            (Status::TooManyActiveZones, "needed one active zone too many"),
+            (Status::TooManyOpenZones, "needed one open zone too many"),
+            (Status::InvalidZoneTransition, "were actions that the state of a zone does not allow"),
         ];
         let reasons = reasons.map(|(status, what)| (self.outcomes[status as usize], what));
         let failed: u64 = reasons.iter().map(|(requests, _)| requests).sum();

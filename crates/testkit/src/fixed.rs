@@ -47,9 +47,9 @@ impl<S: Copy + Default> FixedDrive<S> {
     pub fn new(capacity: Sectors, servers: usize, service: Span) -> Self {
         let counters = Counters {
             at: Time::ZERO,
-            requests: [0; 4],
-            sectors: [0; 4],
-            failed: [0; 4],
+            requests: [0; IoKind::COUNT],
+            sectors: [0; IoKind::COUNT],
+            failed: [0; IoKind::COUNT],
             host_slots: 0,
             refused_slots: 0,
             read_slots: 0,
@@ -135,7 +135,7 @@ impl<S: Copy + Default> FixedDrive<S> {
                 let whole = sectors.start.next_multiple_of(unit)..sectors.end / unit * unit;
                 self.content.retain(|sector, _| !whole.contains(sector));
             }
-            IoKind::Write | IoKind::Flush => {}
+            _ => {}
         }
         self.hash.add(self.now, tag);
         let c = &mut self.counters;
@@ -144,7 +144,7 @@ impl<S: Copy + Default> FixedDrive<S> {
         let op = match io.kind {
             IoKind::Read => Some(Op::Read),
             IoKind::Write => Some(Op::Program),
-            IoKind::Flush | IoKind::Discard => None,
+            _ => None,
         };
         if let Some(op) = op {
             // One mapping unit of one sector, half of the time on the bus and half in the array.

@@ -38,8 +38,8 @@ pub struct Host {
     completed: u64,
     completions: Vec<Completion<Stamp>>,
     /// Requests completed, and the sectors of those that succeeded, by kind.
-    requests: [u64; 4],
-    sectors: [u64; 4],
+    requests: [u64; IoKind::COUNT],
+    sectors: [u64; IoKind::COUNT],
     /// The drive has refused a request: it has lost too many blocks.
     worn_out: bool,
     may_wear_out: bool,
@@ -61,8 +61,8 @@ impl Host {
             completed_writes: Vec::new(),
             completed: 0,
             completions: Vec::new(),
-            requests: [0; 4],
-            sectors: [0; 4],
+            requests: [0; IoKind::COUNT],
+            sectors: [0; IoKind::COUNT],
             worn_out: false,
             may_wear_out: false,
             may_lose: false,
@@ -102,13 +102,13 @@ impl Host {
 
     /// Requests completed, by kind.
     #[must_use]
-    pub const fn requests(&self) -> [u64; 4] {
+    pub const fn requests(&self) -> [u64; IoKind::COUNT] {
         self.requests
     }
 
     /// Sectors of the requests completed, by kind.
     #[must_use]
-    pub const fn sectors(&self) -> [u64; 4] {
+    pub const fn sectors(&self) -> [u64; IoKind::COUNT] {
         self.sectors
     }
 

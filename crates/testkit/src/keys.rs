@@ -8,6 +8,7 @@ mod collection;
 pub mod drives;
 mod errors;
 mod host_memory;
+mod loads;
 mod own;
 mod placement;
 mod policies;
@@ -15,6 +16,7 @@ mod power;
 mod slc_cache;
 mod stripes;
 mod walk;
+mod zones;
 
 use serde_json::Value;
 

@@ -14,6 +14,7 @@ pub mod oracle;
 pub mod requests;
 pub mod small;
 pub mod swarm;
+pub mod zones;
 
 pub use files::names;
 pub use fixed::{Bug, FixedDrive};

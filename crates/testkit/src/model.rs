@@ -192,7 +192,7 @@ impl Model {
         match run.requests[request].kind {
             IoKind::Read => self.hand_out(run, at, request),
             IoKind::Write => run.wanting.push((at, request)),
-            IoKind::Flush | IoKind::Discard => panic!("only reads and writes are modelled"),
+            kind => panic!("only reads and writes are modelled, and no {}", kind.name()),
         }
     }
 

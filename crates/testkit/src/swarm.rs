@@ -243,7 +243,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
                 ..GcSpec::default()
             },
             wear: WearSpec { dynamic: rng.chance(0.5), threshold: rng.chance(0.3).then_some(4), check_every: 4 },
-            kind: pick(rng, &FtlKind::EVERY[..1]),
+            kind: pick(rng, &FtlKind::UNZONED[..1]),
             map,
             ..FtlSpec::default()
         },
@@ -359,7 +359,7 @@ fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
 
 /// In a part of the cases, the device with a sample of an FTL family that lists its own samples.
 fn or_sample(mut spec: Spec, rng: &mut Rng) -> Spec {
-    let samples: Vec<FtlSpec> = FtlKind::EVERY.into_iter().flat_map(FtlKind::samples).collect();
+    let samples: Vec<FtlSpec> = FtlKind::UNZONED.into_iter().flat_map(FtlKind::samples).collect();
     if spec.ftl.kind != FtlKind::Page || samples.is_empty() || !rng.chance(0.15) {
         return spec;
     }

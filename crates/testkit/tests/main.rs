@@ -17,3 +17,4 @@ mod swarm;
 mod tidy;
 mod words;
 mod write_amplification;
+mod zones;

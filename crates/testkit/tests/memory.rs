@@ -156,7 +156,7 @@ fn block_and_log_block_ftls_take_the_memory_they_predict() {
     ] {
         compare(name, &format!("{FLASH}{SMALL}ftl = {{ over-provisioning = '30%', {ftl} }}\n{more}"), requests);
     }
-    for ftl in FtlKind::EVERY.into_iter().flat_map(FtlKind::samples) {
+    for ftl in FtlKind::UNZONED.into_iter().flat_map(FtlKind::samples) {
         let plain: Spec = toml::from_str(&format!("{FLASH}{SMALL}")).expect("an array");
         // Reserved free blocks take no memory.
         let ftl = FtlSpec { over_provisioning: Some(Ratio::new(0.15)), ..ftl };

@@ -13,7 +13,9 @@ pub mod script;
 mod source;
 pub mod trace;
 mod unreadable;
+mod zone_writes;
 
 pub use placement::PlacementSource;
 pub use source::{Arrival, MOST_DEPTH, Pacing, Source, SourceError, Think};
 pub use unreadable::unreadable;
+pub use zone_writes::{ZoneOrder, ZoneTable, ZoneWrites, ZoneWritesSpec};

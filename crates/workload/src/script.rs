@@ -64,6 +64,32 @@ pub enum ScriptKind {
     Flush,
     /// Discard the data.
     Discard,
+    /// Write to the zone that begins at `start`, where the drive chooses.
+    Append,
+    /// Open the zone that begins at `start`.
+    ZoneOpen,
+    /// Close the zone.
+    ZoneClose,
+    /// Finish the zone: it takes no more data before a reset.
+    ZoneFinish,
+    /// Reset the zone: it is empty afterwards.
+    ZoneReset,
+}
+
+impl ScriptKind {
+    const fn io_kind(self) -> IoKind {
+        match self {
+            Self::Read => IoKind::Read,
+            Self::Write => IoKind::Write,
+            Self::Flush => IoKind::Flush,
+            Self::Discard => IoKind::Discard,
+            Self::Append => IoKind::Append,
+            Self::ZoneOpen => IoKind::ZoneOpen,
+            Self::ZoneClose => IoKind::ZoneClose,
+            Self::ZoneFinish => IoKind::ZoneFinish,
+            Self::ZoneReset => IoKind::ZoneReset,
+        }
+    }
 }
 
 const fn one() -> u32 {
@@ -101,11 +127,10 @@ impl ScriptRequest {
             }
             return Io::FLUSH;
         }
-        let kind = match self.kind {
-            ScriptKind::Read => IoKind::Read,
-            ScriptKind::Write => IoKind::Write,
-            _ => IoKind::Discard,
-        };
+        let kind = self.kind.io_kind();
+        if kind.is_zone_management() {
+            return self.zone_io(kind, path, capacity, faults);
+        }
         let (Some(start), Some(size)) = (self.start.sectors(), self.size.sectors().filter(|size| !size.is_zero()))
         else {
             let message = format!("{} from {} are not whole sectors", self.size, self.start);
@@ -119,6 +144,28 @@ impl ScriptRequest {
             faults.push(Fault::new(path, message, "use a lower address, or a larger drive"));
         }
         io
+    }
+}
+
+impl ScriptRequest {
+    /// An action on a zone.
+    fn zone_io(&self, kind: IoKind, path: &str, capacity: Sectors, faults: &mut Vec<Fault>) -> Io {
+        if !self.size.is_zero() {
+            faults.push(Fault::new(path, "an action on a zone has no size", "leave it out"));
+        }
+        match self.start.sectors() {
+            Some(start) if start.get() < capacity.get() => Io::new(kind, Lba::new(start.get()), Sectors::new(0)),
+            Some(_) => {
+                let message = format!("{} is beyond the drive's {}", self.start, capacity.bytes());
+                faults.push(Fault::new(path, message, "use a lower address, or a larger drive"));
+                Io::FLUSH
+            }
+            None => {
+                let message = format!("{} is no whole number of sectors", self.start);
+                faults.push(Fault::new(path, message, "use the address at which the zone begins"));
+                Io::FLUSH
+            }
+        }
     }
 }
 

@@ -28,6 +28,7 @@ impl Backend {
                     self.copy_rest(command);
                     self.pass_on(command);
                     self.table.commands[command].state = State::Done;
+                    self.end_suspension(command);
                     for then in self.table.commands[command].then.into_iter().flatten() {
                         self.table.commands[then].waits -= 1;
                     }
@@ -36,6 +37,15 @@ impl Backend {
             }
         }
         self.media.faults_mut().suspend(false);
+    }
+
+    /// A command that capacitors have completed is not torn, although it was suspended.
+    fn end_suspension(&mut self, command: Handle<Command>) {
+        let &Command { op, target, .. } = &self.table.commands[command];
+        let die = self.media.geometry().die_of(target.superblock).index();
+        if let Some(suspension) = &mut self.dies[die].suspension {
+            suspension.tear = suspension.tear.take().filter(|tear| (tear.op, tear.target) != (op, target));
+        }
     }
 
     /// Cuts the power. Programs and erases under way are torn, and so are copy-backs in any of their phases. All

@@ -39,7 +39,7 @@ pub(super) struct Spare {
 
 impl Spare {
     pub(super) fn new(resolved: &Resolved) -> Self {
-        let nominal = 1.0 - resolved.capacity().bytes().get() as f64 / resolved.raw_capacity().get() as f64;
+        let nominal = 1.0 - resolved.writable().get() as f64 / resolved.raw_capacity().get() as f64;
         let slots = f64::from(resolved.geometry.slot_count());
         let space = resolved.family.working_space();
         let effective = space.map(|space| space.units as f64 / slots);
@@ -57,7 +57,7 @@ impl Spare {
 
     /// The lines of the summary: their names and texts.
     pub(super) fn lines(&self, resolved: &Resolved) -> Vec<(&'static str, String)> {
-        let of_host = resolved.raw_capacity().get() as f64 / resolved.capacity().bytes().get() as f64 - 1.0;
+        let of_host = resolved.raw_capacity().get() as f64 / resolved.writable().get() as f64 - 1.0;
         let percent = |share: f64| format!("{:.2}%", share * 100.0);
         let mut lines = vec![(
             "spare",

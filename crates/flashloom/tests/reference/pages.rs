@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use flash::backend::{Cause, Op};
 use report::catalogue::tables;
 use report::table::UnitOfMeasure;
+use ssd::{Status, ZoneAction, ZoneError, ZoneState};
 use study::metric::{Metric, catalogue, meaning_of_cause, meaning_of_op};
 use workload::fio;
 use workload::trace::Format;
@@ -34,6 +35,37 @@ fn dimension(metric: &Metric) -> String {
         other => panic!("{other}: how is it called on the page of metrics?"),
     }
     .to_owned()
+}
+
+/// The transition table of a zone, and the statuses with which a drive refuses commands to zones.
+pub(crate) fn zone_transitions() -> String {
+    let mut text = String::from(
+        "# Transitions of zones\n\nA drive of `ftl.kind = \"zns\"` follows the zone state machine of the NVM Express Zoned Namespace \
+         Command Set. The table has the state after a command that succeeds, or the status of one that the state refuses. Terms are \
+         in the [glossary](../glossary.md), and [Zones](../zones.md) uses them.\n\nBeside the table:\n\n* A write or an append that \
+         reaches the zone's capacity makes the zone full.\n* A zone that becomes open or closed needs a place among the active \
+         zones, and one that becomes open a place among the open ones. If no place is left among the open ones, the drive closes the \
+         zone that was implicitly opened first.\n* A program that fails makes its zone read only. An empty zone is offline if its dies \
+         have lost too many blocks.\n* When the power comes on, a zone that was open is closed, or empty if it has no data.\n\n\
+         ## Transitions\n",
+    );
+    head(&mut text, &[&["State"], &ZoneAction::ALL.map(ZoneAction::name)[..]].concat());
+    for state in ZoneState::ALL {
+        let after = ZoneAction::ALL.map(|action| match state.after(action) {
+            Ok(after) => after.name().to_owned(),
+            Err(error) => format!("*{error}*"),
+        });
+        let name = format!("`{}`", state.name());
+        let cells: Vec<&str> = std::iter::once(&*name).chain(after.iter().map(String::as_str)).collect();
+        row(&mut text, &cells);
+    }
+    text += "\n## Statuses\n\nThe command-specific ones have status type 1.\n";
+    head(&mut text, &["Status in results", "In the standard", "Code"]);
+    for error in ZoneError::ALL {
+        let name = format!("`{}`", Status::from(error).name());
+        row(&mut text, &[&name, error.name(), &format!("{:02X}h", error.code())]);
+    }
+    text
 }
 
 /// Every metric.

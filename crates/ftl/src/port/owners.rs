@@ -7,6 +7,8 @@ use base::units::{Bytes, Lpn, Psn, Span, Time};
 use flash::backend::{CauseSet, Class, List, Slot, SlotContent, SlotMut};
 use flash::nand::{SectorMask, Stream};
 
+use crate::zone::ZoneError;
+
 /// The owner of data: a number that only the host side interprets.
 pub type Owner = Option<NonZeroU32>;
 
@@ -182,6 +184,22 @@ pub trait Owners {
 
     /// The FTL has no space left for the record of a discard: the mapping unit keeps its content.
     fn discard_refused(&mut self, owner: Owner);
+
+    /// An action on a zone has ended.
+    ///
+    /// # Panics
+    /// By default: only the owners of a drive with zones hear of one.
+    fn zone_done(&mut self, _owner: Owner) {
+        unreachable!("no owner has asked for an action on a zone")
+    }
+
+    /// A zone has failed, and a mapping unit that was admitted is not written, or an action does not end.
+    ///
+    /// # Panics
+    /// By default: only the owners of a drive with zones hear of one.
+    fn zone_refused(&mut self, _owner: Owner, _error: ZoneError) {
+        unreachable!("no owner has written to a zone")
+    }
 
     /// An FTL that refused writes accepts them again.
     fn room(&mut self);

@@ -24,7 +24,8 @@ use crate::suspensions::suspensions;
 const WIDTH: usize = 80;
 
 /// The order of rows.
-pub(super) const KINDS: [&str; 4] = ["read", "write", "flush", "discard"];
+pub(super) const KINDS: [&str; 9] =
+    ["read", "write", "flush", "discard", "append", "zone_open", "zone_close", "zone_finish", "zone_reset"];
 
 /// The columns of latencies.
 const SHOWN: [&str; 6] = ["mean", "p50", "p99", "p99_9", "p99_999", "max"];
@@ -39,8 +40,13 @@ pub fn table(summary: &Summary) -> String {
     let mut text = String::new();
     let span = Span::from_secs_f64(summary.simulated_s);
     // Flushes and discards move no data, and are in no rate of all requests.
-    let others = ["flush", "discard"].iter().any(|kind| summary.kinds.contains_key(kind));
-    let counted = if others { "reads and writes" } else { "requests" };
+    let others = ["flush", "discard", "zone_open", "zone_close", "zone_finish", "zone_reset"];
+    let others = others.iter().any(|kind| summary.kinds.contains_key(kind));
+    let counted = match (others, summary.kinds.contains_key("append")) {
+        (false, _) => "requests",
+        (true, false) => "reads and writes",
+        (true, true) => "reads, writes and appends",
+    };
     let rate = summary.requests_per_s.map_or_else(String::new, |rate| format!(", {} {counted}/s", count(rate)));
     let _ = writeln!(text, "{} under {} ({})", summary.device, summary.workload, summary.pacing);
     let _ = writeln!(text, "{} requests in {span} of simulated time{rate}\n", count(summary.requests as f64));
@@ -91,24 +97,31 @@ fn requests(summary: &Summary) -> String {
 /// The requests that failed, by outcome: a row for each kind of all requests together, and of each flow.
 fn failed(summary: &Summary) -> String {
     let flows = summary.flows.iter().map(|flow| (flow.name.as_str(), &flow.kinds));
+    let all: Vec<_> = [("", &summary.kinds)].into_iter().chain(flows).collect();
+    // Those of zones have a column only where there are any.
+    let occurs = |status: &Status| {
+        let kinds = all.iter().flat_map(|(_, kinds)| kinds.values());
+        !status.is_of_zones() || kinds.into_iter().any(|kind| kind.failed.contains_key(status.name()))
+    };
+    let statuses: Vec<Status> = FAILURES.into_iter().filter(occurs).collect();
     let mut rows = Vec::new();
-    for (flow, kinds) in [("", &summary.kinds)].into_iter().chain(flows) {
+    for (flow, kinds) in &all {
         for (name, kind) in KINDS.iter().filter_map(|name| Some((*name, kinds.get(name)?))) {
             let failed: u64 = kind.failed.values().sum();
             if failed == 0 {
                 continue;
             }
-            let each = FAILURES.map(|status| kind.failed.get(status.name()).copied().unwrap_or_default());
+            let each = statuses.iter().map(|status| kind.failed.get(status.name()).copied().unwrap_or_default());
             let share = failed as f64 / (failed + kind.requests) as f64;
             let label = if flow.is_empty() { name.to_owned() } else { format!("{flow} {name}") };
-            let each = each.into_iter().map(|requests| count(requests as f64));
+            let each = each.map(|requests| count(requests as f64));
             rows.push([label].into_iter().chain(each).chain([percent_above_zero(share)]).collect());
         }
     }
     if rows.is_empty() {
         return String::new();
     }
-    let header: Vec<String> = FAILURES.iter().map(|status| status.name().replace('_', " ")).collect();
+    let header: Vec<String> = statuses.iter().map(|status| status.name().replace('_', " ")).collect();
     let header: Vec<&str> = ["failed"].into_iter().chain(header.iter().map(String::as_str)).chain(["share"]).collect();
     grid(&header, rows, 1)
 }

@@ -459,6 +459,7 @@ const fn failure(status: Status) -> Option<Failed> {
         Status::Done => None,
         Status::Uncorrectable => Some(Failed::Uncorrectable),
         Status::ReadOnly => Some(Failed::ReadOnly),
-        Status::OutOfRange => Some(Failed::OutOfRange),
+        // A drive with zones is not served.
+        _ => Some(Failed::OutOfRange),
     }
 }

@@ -170,7 +170,7 @@ impl<W: Write> Play<W> {
         self.recorder.submitted(now, of, &io)?;
         let data = match io.kind {
             IoKind::Write => stamps(of, offset, io.sectors.get()),
-            IoKind::Read | IoKind::Flush | IoKind::Discard => Vec::new(),
+            _ => Vec::new(),
         };
         self.active[of as usize].parts += 1;
         self.drive.submit(now, Request { tag: u64::from(of), queue: QueueId::default(), io, data });
@@ -306,6 +306,7 @@ impl<W: Write> Play<W> {
             IoKind::Write => Kind::Write { fua: false },
             IoKind::Flush => Kind::Flush,
             IoKind::Discard => Kind::Discard,
+            kind => return Err(io::Error::other(format!("a drive without zones has no {}", kind.name()))),
         };
         let data = if kind.writes() { self.content(io.sectors.get()) } else { Vec::new() };
         self.ask(kind, io.start, io.sectors, &data)

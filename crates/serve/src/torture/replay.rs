@@ -127,7 +127,7 @@ impl<'a> Replay<'a> {
         };
         let data = match part.kind {
             IoKind::Write => stamps(part.of, part.start.get() - asked.start.get(), part.sectors.get()),
-            IoKind::Read | IoKind::Flush | IoKind::Discard => Vec::new(),
+            _ => Vec::new(),
         };
         let io = Io::new(part.kind, part.start, part.sectors);
         (!is_ignored).then(|| Request { tag: u64::from(number), queue: QueueId::default(), io, data })

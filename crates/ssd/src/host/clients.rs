@@ -7,7 +7,7 @@ use base::io::{Io, IoKind};
 use base::units::{Bytes, Lba, Lpn, Span, Time};
 use flash::backend::{CauseSet, Class, Slot, SlotContent, SlotMut};
 use flash::nand::{Sector, Stamp};
-use ftl::{Direction, Origin, Owner, Owners, PageWrite, Service};
+use ftl::{Direction, Origin, Owner, Owners, PageWrite, Service, ZoneError};
 
 use crate::buffer::{Buffer, Entry};
 use crate::spec::{ResolvedQueue, ResolvedQueues};
@@ -502,6 +502,23 @@ impl<S: Sector> Owners for Clients<S> {
             self.requests[handle].status = Status::ReadOnly;
             self.unit_done(handle, Service::NONE);
         }
+    }
+
+    fn zone_done(&mut self, owner: Owner) {
+        if let Some(OwnerKind::Request(handle)) = Self::owner_kind(owner) {
+            self.unit_done(handle, Service::NONE);
+        }
+    }
+
+    fn zone_refused(&mut self, owner: Owner, error: ZoneError) {
+        let Some(OwnerKind::Request(handle)) = Self::owner_kind(owner) else {
+            self.before.refused += 1;
+            return;
+        };
+        let request = &mut self.requests[handle];
+        request.status = error.into();
+        self.refused += u64::from(request.io.kind.brings_data());
+        self.unit_done(handle, Service::NONE);
     }
 
     fn room(&mut self) {

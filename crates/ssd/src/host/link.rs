@@ -35,8 +35,13 @@ impl Link {
     pub(crate) const fn latency(&self, kind: IoKind) -> Span {
         match kind {
             IoKind::Read => self.spec.read_latency,
-            IoKind::Write => self.spec.write_latency,
-            IoKind::Flush | IoKind::Discard => Span::ZERO,
+            IoKind::Write | IoKind::Append => self.spec.write_latency,
+            IoKind::Flush
+            | IoKind::Discard
+            | IoKind::ZoneOpen
+            | IoKind::ZoneClose
+            | IoKind::ZoneFinish
+            | IoKind::ZoneReset => Span::ZERO,
         }
     }
 

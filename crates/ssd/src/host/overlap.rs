@@ -21,17 +21,23 @@ pub(crate) struct Extent {
     /// One past the last; equal to `first` for a flush.
     pub(crate) end: u32,
     pub(crate) changes: bool,
+    /// A write or an append to a zone. They do not wait for each other: the extent of each goes from the write pointer to the
+    /// end of the zone, so that all of a zone that wait, wait for the same requests.
+    pub(crate) fills_zone: bool,
 }
 
 impl Extent {
     pub(crate) const fn new(kind: IoKind, first: u32, end: u32) -> Self {
-        Self { first, end, changes: !matches!(kind, IoKind::Read) }
+        Self { first, end, changes: !matches!(kind, IoKind::Read), fills_zone: false }
     }
 
     /// True if the order of the two matters.
     #[inline]
     pub(crate) const fn conflicts(&self, other: &Self) -> bool {
-        self.first < other.end && other.first < self.end && (self.changes || other.changes)
+        self.first < other.end
+            && other.first < self.end
+            && (self.changes || other.changes)
+            && !(self.fills_zone && other.fills_zone)
     }
 
     /// The regions that the extent touches.
@@ -274,6 +280,7 @@ mod tests {
     fn extent() -> impl Strategy<Value = Extent> {
         let first = prop_oneof![0u32..100, 0u32..100_000];
         (first, prop_oneof![1u32..40, 8000u32..9000], any::<bool>()).prop_map(|(first, length, changes)| Extent {
+            fills_zone: false,
             first,
             end: first + length,
             changes,
@@ -283,7 +290,8 @@ mod tests {
     #[test]
     fn reads_are_listed_from_a_change_on_until_enough_of_them_have_begun() {
         let mut overlaps = Overlaps::<usize>::new(8);
-        let (read, write) = ([false, true]).map(|changes| Extent { first: 0, end: 1, changes }).into();
+        let (read, write) =
+            ([false, true]).map(|changes| Extent { first: 0, end: 1, changes, fills_zone: false }).into();
         assert!((0..100).all(|_| !overlaps.begin(&read, 5)), "nothing asks for reads alone");
         assert!(overlaps.begin(&write, 5) && overlaps.begin(&read, 6), "a write asks for the reads behind it");
         assert!((0..100).all(|_| overlaps.begin(&read, 7)), "while it is under way");
@@ -314,7 +322,7 @@ mod tests {
                 under_way.push((extent, request));
             }
             overlaps.clear();
-            overlaps.conflicting(&Extent { first: 0, end: 8000, changes: true }, |request| panic!("{request} is left"));
+            overlaps.conflicting(&Extent { first: 0, end: 8000, changes: true, fills_zone: false }, |request| panic!("{request} is left"));
         }
 
         /// Reads that are in no list are found all the same, because a change has them listed first.
@@ -331,7 +339,7 @@ mod tests {
                         overlaps.remove(&extent, request);
                     }
                 }
-                let extent = Extent { first, end: first + 4, changes: step == 9 };
+                let extent = Extent { first, end: first + 4, changes: step == 9, fills_zone: false };
                 if extent.changes && !overlaps.lists_reads() {
                     for (extent, request, listed) in under_way.iter_mut().filter(|(.., listed)| !listed) {
                         *listed = true;

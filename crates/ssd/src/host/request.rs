@@ -3,6 +3,7 @@
 use base::io::Io;
 use base::units::{Span, Time};
 use flash::backend::CauseSet;
+use ftl::ZoneError;
 
 /// The host's own number for a request; the device returns it unchanged.
 pub type Tag = u64;
@@ -75,6 +76,26 @@ pub enum Status {
     ReadOnly,
     /// The extent ends beyond the capacity.
     OutOfRange,
+    /// The drive does not know the command: a zone command to a drive without zones, or a discard to one with zones.
+    InvalidOpcode,
+    /// A field of the command is wrong: a write to a zone that is not of whole mapping units, or an address that is not a zone's.
+    InvalidField,
+    /// A write or an append ends behind the zone's capacity.
+    ZoneBoundary,
+    /// A write or an append to a full zone.
+    ZoneFull,
+    /// A write or an append to a zone that is read only, because a program has failed in it.
+    ZoneReadOnly,
+    /// A command to a zone that is offline, because no flash is left for it.
+    ZoneOffline,
+    /// A write that does not begin at the write pointer of its zone.
+    ZoneInvalidWrite,
+    /// One active zone more than the drive can have.
+    TooManyActiveZones,
+    /// One open zone more than the drive can have.
+    TooManyOpenZones,
+    /// An action that the state of the zone does not allow.
+    InvalidZoneTransition,
 }
 
 /// How much of a write or a discard has been carried out. Every checker of data takes its rule from here.
@@ -93,10 +114,32 @@ pub enum Completeness {
 
 impl Status {
     /// The number of statuses.
-    pub const COUNT: usize = 4;
+    pub const COUNT: usize = 14;
 
     /// Every status, in the order of a table by status.
-    pub const ALL: [Self; Self::COUNT] = [Self::Done, Self::Uncorrectable, Self::ReadOnly, Self::OutOfRange];
+    pub const ALL: [Self; Self::COUNT] = [
+        Self::Done,
+        Self::Uncorrectable,
+        Self::ReadOnly,
+        Self::OutOfRange,
+        Self::InvalidOpcode,
+        Self::InvalidField,
+        Self::ZoneBoundary,
+        Self::ZoneFull,
+        Self::ZoneReadOnly,
+        Self::ZoneOffline,
+        Self::ZoneInvalidWrite,
+        Self::TooManyActiveZones,
+        Self::TooManyOpenZones,
+        Self::InvalidZoneTransition,
+    ];
+
+    /// The statuses that only a command of zones, or a discard to a drive with zones, can have. Results list them where there are
+    /// any.
+    #[must_use]
+    pub const fn is_of_zones(self) -> bool {
+        self as u8 >= Self::InvalidOpcode as u8
+    }
 
     /// Its name in results and files.
     #[must_use]
@@ -106,6 +149,16 @@ impl Status {
             Self::Uncorrectable => "uncorrectable",
             Self::ReadOnly => "read_only",
             Self::OutOfRange => "out_of_range",
+            Self::InvalidOpcode => "invalid_opcode",
+            Self::InvalidField => "invalid_field",
+            Self::ZoneBoundary => "zone_boundary",
+            Self::ZoneFull => "zone_full",
+            Self::ZoneReadOnly => "zone_read_only",
+            Self::ZoneOffline => "zone_offline",
+            Self::ZoneInvalidWrite => "zone_invalid_write",
+            Self::TooManyActiveZones => "too_many_active_zones",
+            Self::TooManyOpenZones => "too_many_open_zones",
+            Self::InvalidZoneTransition => "invalid_zone_transition",
         }
     }
 
@@ -115,9 +168,35 @@ impl Status {
     pub const fn completeness(self) -> Completeness {
         match self {
             Self::Done => Completeness::Whole,
-            Self::ReadOnly => Completeness::Partial,
+            // A zone may fail while a write to it waits.
+            Self::ReadOnly | Self::ZoneReadOnly => Completeness::Partial,
             Self::Uncorrectable => Completeness::Unknown,
-            Self::OutOfRange => Completeness::Nothing,
+            Self::OutOfRange
+            | Self::InvalidOpcode
+            | Self::InvalidField
+            | Self::ZoneBoundary
+            | Self::ZoneFull
+            | Self::ZoneOffline
+            | Self::ZoneInvalidWrite
+            | Self::TooManyActiveZones
+            | Self::TooManyOpenZones
+            | Self::InvalidZoneTransition => Completeness::Nothing,
+        }
+    }
+}
+
+impl From<ZoneError> for Status {
+    fn from(error: ZoneError) -> Self {
+        match error {
+            ZoneError::InvalidField => Self::InvalidField,
+            ZoneError::Boundary => Self::ZoneBoundary,
+            ZoneError::Full => Self::ZoneFull,
+            ZoneError::ReadOnly => Self::ZoneReadOnly,
+            ZoneError::Offline => Self::ZoneOffline,
+            ZoneError::InvalidWrite => Self::ZoneInvalidWrite,
+            ZoneError::TooManyActive => Self::TooManyActiveZones,
+            ZoneError::TooManyOpen => Self::TooManyOpenZones,
+            ZoneError::InvalidTransition => Self::InvalidZoneTransition,
         }
     }
 }

@@ -10,7 +10,9 @@ use super::clients::{Active, Clients, Due};
 use super::overlap::Extent;
 use super::request::{Completion, Request, Status};
 use crate::Ssd;
-use ftl::{Background, Direction, Event, Ftl, HostEvent, OldPlace, PageRead, PageWrite, Sabotage, full_mask};
+use ftl::{
+    Background, Direction, Event, Ftl, HostEvent, OldPlace, PageRead, PageWrite, Sabotage, ZoneAction, full_mask,
+};
 
 /// The last version in a spare area with which the drive still takes writes: it becomes read-only before its versions
 /// of 32 bits are used up. The others are for what it still has to store by itself: its buffer, its map, its records.
@@ -131,8 +133,8 @@ impl<S: Sector> Ssd<S> {
         if self.power.is_some() {
             self.throttle_after(&request.io);
         }
-        if self.is_beyond(&request) {
-            self.refuse(arrival, request.apart());
+        if let Some(status) = self.refusal(&request.io) {
+            self.refuse(arrival, request.apart(), status);
         } else {
             self.begin(arrival, request);
         }
@@ -161,42 +163,12 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    #[inline]
-    fn is_beyond(&self, request: &Request<S>) -> bool {
-        let end = request.io.start.get().checked_add(request.io.sectors.get());
-        end.is_none_or(|end| end > self.resolved.capacity().get())
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn refuse(&mut self, arrival: Time, request: Request<S>) {
-        self.queues.finished(request.queue);
-        self.counts.failed[request.io.kind as usize] += 1;
-        self.completions.push(Completion {
-            tag: request.tag,
-            queue: request.queue,
-            io: request.io,
-            status: Status::OutOfRange,
-            arrival,
-            start: self.now,
-            end: self.now,
-            commands: 0,
-            flash_wait: Span::ZERO,
-            start_wait: Span::ZERO,
-            waited_for: CauseSet::EMPTY,
-            data: Vec::new(),
-        });
-    }
-
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller.
     fn begin(&mut self, arrival: Time, request: Request<S>) {
         let Request { tag, queue, io, data } = request;
         let set = self.resolved.host.queues.set(queue, io.placement);
-        let geometry = &self.resolved.geometry;
-        let first = geometry.unit_of(io.start.get()) as u32;
-        let end = if io.sectors.is_zero() { first } else { geometry.unit_of(io.end().get() - 1) as u32 + 1 };
-        let extent = Extent::new(io.kind, first, end);
+        let extent = self.extent_of(&io);
         if extent.changes() && !self.clients.overlaps.lists_reads() {
             self.list_reads();
         }
@@ -230,7 +202,7 @@ impl<S: Sector> Ssd<S> {
             blockers,
             blocks: false,
             listed,
-            next_unit: first,
+            next_unit: extent.first,
             position: self.active.len() as u32,
             commands: 0,
             wait: Span::ZERO,
@@ -272,7 +244,7 @@ impl<S: Sector> Ssd<S> {
             self.notify(handle, RequestStep::Here);
             return self.look_up(handle);
         }
-        let bytes = if io.kind == IoKind::Write { io.sectors.bytes() } else { Bytes::new(0) };
+        let bytes = if io.kind.brings_data() { io.sectors.bytes() } else { Bytes::new(0) };
         match self.clients.link.carry(self.now, Direction::In, bytes) {
             Some(at) => self.events.push(at, Event::Host(HostEvent::DataIn(handle.number()))),
             None => self.data_in(handle),
@@ -284,9 +256,13 @@ impl<S: Sector> Ssd<S> {
         self.notify(handle, RequestStep::Here);
         match self.clients.requests[handle].io.kind {
             IoKind::Read => unreachable!("a read needs no data from the host"),
-            IoKind::Write => self.take_in(handle),
+            IoKind::Write | IoKind::Append => self.take_in(handle),
             IoKind::Flush => self.flush(handle),
             IoKind::Discard => self.discard(handle),
+            IoKind::ZoneOpen => self.manage_zone(handle, ZoneAction::Open),
+            IoKind::ZoneClose => self.manage_zone(handle, ZoneAction::Close),
+            IoKind::ZoneFinish => self.manage_zone(handle, ZoneAction::Finish),
+            IoKind::ZoneReset => self.manage_zone(handle, ZoneAction::Reset),
         }
     }
 
@@ -393,7 +369,8 @@ impl<S: Sector> Ssd<S> {
     }
 
     pub(super) fn write(&mut self, handle: Handle<Active<S>>) {
-        let Active { extent, io, set, .. } = self.clients.requests[handle];
+        let Some(extent) = self.admitted(handle) else { return };
+        let Active { io, set, .. } = self.clients.requests[handle];
         let units = u64::from(extent.end - extent.first);
         self.counts.host_slots += units;
         if self.ftl.latest_version() >= LAST_VERSION {
@@ -507,7 +484,7 @@ impl<S: Sector> Ssd<S> {
                 self.end_discard(handle);
                 None
             }
-            IoKind::Write | IoKind::Flush => None,
+            _ => None,
         };
         let latency = self.clients.link.latency(io.kind);
         let end = if latency.is_zero() { arrival } else { Some(arrival.unwrap_or(self.now) + latency) };
@@ -584,7 +561,7 @@ impl<S: Sector> Ssd<S> {
             }
         });
         let end = self.unblocked.len();
-        self.unblocked[first..].sort_unstable_by_key(|(start, handle)| (*start, handle.number()));
+        self.order_unblocked(first);
         for i in first..end {
             self.fetch_data(self.unblocked[i].1);
         }

@@ -37,8 +37,8 @@ impl<S: Sector> Ssd<S> {
         match request.io.kind {
             IoKind::Read if request.from_ram.is_some() => _ = self.served(handle),
             IoKind::Read => self.read(handle),
-            IoKind::Write => self.write(handle),
-            IoKind::Flush | IoKind::Discard => unreachable!("no data to move"),
+            kind if kind.brings_data() => self.write(handle),
+            kind => unreachable!("no data to move for a {}", kind.name()),
         }
     }
 }

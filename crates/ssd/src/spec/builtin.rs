@@ -62,7 +62,9 @@ const BUILTIN: &[(&str, &str)] = &[
     ("today-nvmevirt-zn540", include_str!("../../devices/today/nvmevirt-zn540.toml")),
     ("today-p5316-like", include_str!("../../devices/today/p5316-like.toml")),
     ("today-pm9a3-like", include_str!("../../devices/today/pm9a3-like.toml")),
+    ("today-small-zones", include_str!("../../devices/today/small-zones.toml")),
     ("today-sn850x-like", include_str!("../../devices/today/sn850x-like.toml")),
+    ("today-zn540-like", include_str!("../../devices/today/zn540-like.toml")),
 ];
 
 /// The name and the text of every device file under `devices/`, by name.

@@ -7,7 +7,7 @@ use base::units::{Bytes, Rate, SECTOR, Sectors, Time};
 use flash::backend::{Config, Timing};
 use flash::nand::{CustomPart, Geometry, Part};
 use flash::spec::{ResolvedSlcArray, SlcSpec};
-use ftl::{Array, FtlSpec, Planted, Setup, Site};
+use ftl::{Array, FtlSpec, Planted, Setup, Site, ZoneShape};
 
 use super::{FlushPolicy, LinkSpec, ReadTransfer, ResolvedBuffer, ResolvedQueues, Spec};
 
@@ -32,6 +32,8 @@ pub struct Resolved {
     pub buffer: Option<ResolvedBuffer>,
     /// Mapping units that the host can address.
     pub units: u32,
+    /// Its zones; `None` if the host may write anywhere.
+    pub zones: Option<ZoneShape>,
     /// Chips in a gang.
     pub gang: u32,
     /// The configuration of the FTL.
@@ -68,6 +70,13 @@ impl Resolved {
             Some(_) => Some(Time::ZERO),
             None => self.spec.flash.faults.next_die_failure(None),
         }
+    }
+
+    /// Bytes that the host can store: the capacity, without the gaps between the capacities and the sizes of zones.
+    #[must_use]
+    pub fn writable(&self) -> Bytes {
+        let units = self.zones.map_or(self.units, |shape| shape.zones * shape.capacity);
+        SECTOR * (u64::from(units) * u64::from(self.geometry.sectors))
     }
 
     /// The most mapping units that an NVM set can hold before garbage collection runs out of room; `None` if the
@@ -181,8 +190,10 @@ impl Spec {
         };
         let setup = Setup { array, slc_array: slc_array.as_ref().map(array_of), sets: queues.sets.clone(), units };
         let spec = self.written_out(&part, slc_array.as_ref());
+        let config = self.ftl.kind.config(&site, setup);
         Ok(Resolved {
-            family: self.ftl.kind.config(&site, setup),
+            zones: config.zones(),
+            family: config,
             ftl: spec.ftl.clone(),
             spec,
             host: ResolvedHost {

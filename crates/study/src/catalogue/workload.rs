@@ -11,7 +11,7 @@ use workload::generate::{Generator, GeneratorSpec, StreamSpec, builtin};
 use workload::measure::Measured;
 use workload::script::{Script, ScriptSpec};
 use workload::trace::{TraceFile, TraceOptions};
-use workload::{Source, SourceError};
+use workload::{Source, SourceError, ZoneWrites, ZoneWritesSpec};
 
 use stages::{Stages, described, jobs};
 
@@ -157,7 +157,7 @@ impl WorkloadFile {
     /// True if it describes a generator.
     pub(crate) fn is_generator(&self) -> bool {
         let Self::Described(document) = self else { return false };
-        !["request", "stage"].iter().any(|key| document.table().contains_key(*key))
+        !["request", "stage", "zones"].iter().any(|key| document.table().contains_key(*key))
     }
 
     /// True if it is a trace, and there is no such file.
@@ -193,6 +193,9 @@ impl WorkloadFile {
             Self::Listed(spec) => return spec.depth.is_some(),
             Self::Jobs(..) | Self::Trace(_) => return false,
         };
+        if document.table().contains_key("zones") {
+            return true;
+        }
         document.table().get("arrivals").and_then(|arrivals| arrivals.get("kind")?.as_str()) == Some("closed")
     }
 
@@ -207,6 +210,10 @@ impl WorkloadFile {
         match self {
             Self::Described(document) if document.table().contains_key("request") => {
                 document.decode().ok().as_ref().map(listed)
+            }
+            Self::Described(document) if document.table().contains_key("zones") => {
+                let spec: ZoneWritesSpec = document.decode().ok()?;
+                Some(Most { requests: spec.requests, largest: sectors(spec.size.get()) })
             }
             Self::Described(document) => {
                 let spec: GeneratorSpec = document.decode().ok()?;
@@ -259,6 +266,12 @@ impl WorkloadFile {
                 let (spec, script) = document.decode_and(|spec: &ScriptSpec| Script::new(spec, capacity))?;
                 let config = toml::Table::try_from(&spec).expect("a description can be written");
                 Ok(Workload::of(vec![Stage::alone(spec.name, script)], config))
+            }
+            Self::Described(document) if document.table().contains_key("zones") => {
+                let (spec, source) =
+                    document.decode_and(|spec: &ZoneWritesSpec| ZoneWrites::new(spec, capacity, seed))?;
+                let config = toml::Table::try_from(&spec).expect("a description can be written");
+                Ok(Workload::of(vec![Stage::alone(spec.name, source)], config))
             }
             Self::Described(document) if document.table().contains_key("stage") => {
                 let (stages, opened) = document.decode_and(|stages: &Stages| stages.open(capacity, seed))?;

@@ -8,6 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use ssd::Spec;
 use toml::{Table, Value};
+use workload::ZoneWritesSpec;
 use workload::generate::{Generator, GeneratorSpec};
 use workload::script::ScriptSpec;
 
@@ -171,6 +172,7 @@ fn no_error_at_a_key_of_a_device_names_a_type_of_rust() {
 fn no_error_at_a_key_of_a_workload_names_a_type_of_rust() {
     assert!(every_wrong_value::<GeneratorSpec>() > 50);
     assert!(every_wrong_value::<ScriptSpec>() >= 10);
+    assert!(every_wrong_value::<ZoneWritesSpec>() >= 10);
 }
 
 #[test]
@@ -206,6 +208,7 @@ fn the_examples_of_the_schemas_are_valid() {
     sound::<Spec>();
     sound::<GeneratorSpec>();
     sound::<ScriptSpec>();
+    sound::<ZoneWritesSpec>();
     sound::<StudySpec>();
 }
 

@@ -93,8 +93,10 @@ impl Collected {
         self.completed += 1;
         self.first_arrival = self.first_arrival.min(completion.arrival);
         self.last_end = self.last_end.max(completion.end);
-        if let Some(asked) = self.asked.get_mut(index(completion.io.kind)) {
-            *asked += completion.io.sectors.get();
+        match completion.io.kind {
+            IoKind::Read => self.asked[0] += completion.io.sectors.get(),
+            IoKind::Write | IoKind::Append => self.asked[1] += completion.io.sectors.get(),
+            _ => {}
         }
         let kind = &mut self.kinds[index(completion.io.kind)];
         kind.outcomes[completion.status as usize] += 1;
@@ -124,8 +126,9 @@ impl Collected {
 
     /// Sectors of the writes that succeeded, and whether the drive refused one.
     pub(super) const fn writes(&self) -> (Sectors, bool) {
-        let writes = &self.kinds[index(IoKind::Write)];
-        (writes.sectors, writes.outcomes[Status::ReadOnly as usize] > 0)
+        let [writes, appends] = [&self.kinds[index(IoKind::Write)], &self.kinds[index(IoKind::Append)]];
+        let refused = writes.with_status(Status::ReadOnly) + appends.with_status(Status::ReadOnly);
+        (Sectors::new(writes.sectors.get() + appends.sectors.get()), refused > 0)
     }
 
     /// What the completed requests asked for, and how the reads and writes of them were served.
@@ -444,8 +447,7 @@ fn programmed(from: &Counters, to: &Counters) -> f64 {
 
 /// Bytes that the writes of the host carried between two snapshots of the counters.
 fn written(from: &Counters, to: &Counters) -> Bytes {
-    let write = index(IoKind::Write);
-    Sectors::new(to.sectors[write] - from.sectors[write]).bytes()
+    Sectors::new(to.sectors_written() - from.sectors_written()).bytes()
 }
 
 /// Mapping units programmed on the SLC array.

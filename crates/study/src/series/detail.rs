@@ -216,7 +216,7 @@ impl Open {
         if let Some(flow) = self.flows.get_mut(usize::from(flow)) {
             flow.latencies.record(latency);
             flow.detail.window.record(latency);
-            if matches!(kind, IoKind::Read | IoKind::Write) {
+            if IoKind::DATA.contains(&kind) {
                 flow.detail.moved += sectors;
             }
         }

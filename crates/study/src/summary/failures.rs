@@ -9,7 +9,15 @@ use crate::run::KindResult;
 use crate::validity::MOST_FAILED;
 
 /// The outcomes of requests that failed.
-pub const FAILURES: [Status; Status::COUNT - 1] = [Status::Uncorrectable, Status::ReadOnly, Status::OutOfRange];
+pub const FAILURES: [Status; Status::COUNT - 1] = {
+    let mut failures = [Status::Uncorrectable; Status::COUNT - 1];
+    let mut at = 0;
+    while at < failures.len() {
+        failures[at] = Status::ALL[at + 1];
+        at += 1;
+    }
+    failures
+};
 
 /// The requests of a kind that failed, by outcome, without zeros.
 pub(super) fn failed(result: &KindResult) -> BTreeMap<&'static str, u64> {

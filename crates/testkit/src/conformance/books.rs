@@ -1,6 +1,7 @@
 //! Bookkeeping: counters that two places keep must agree, in mapping units, bytes, commands and time, each by cause.
 
 use base::io::Io;
+use base::io::IoKind;
 use base::units::Span;
 use flash::backend::{Cause, Op, StopPoint, Tally};
 use ftl::MappingSpec;
@@ -38,7 +39,7 @@ fn wear(host: &mut Host, before: &Counters) {
 const MOVES: [Cause; 6] = [Cause::Gc, Cause::Wear, Cause::Merge, Cause::Recovery, Cause::Fold, Cause::Refresh];
 
 fn requests(host: &Host, counters: &Counters) {
-    let answered: [u64; 4] = std::array::from_fn(|kind| counters.requests[kind] + counters.failed[kind]);
+    let answered: [u64; IoKind::COUNT] = std::array::from_fn(|kind| counters.requests[kind] + counters.failed[kind]);
     assert_eq!(host.requests(), answered, "requests as seen by the host and by the device");
     assert_eq!(host.sectors(), counters.sectors, "sectors that succeeded, as seen by the host and by the device");
 }

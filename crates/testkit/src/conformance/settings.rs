@@ -447,7 +447,7 @@ fn own() -> FtlSpec {
 #[must_use]
 pub fn settings() -> Vec<Setting> {
     let mut settings = Vec::new();
-    for kind in FtlKind::EVERY {
+    for kind in FtlKind::UNZONED {
         // A family that lists its own samples.
         if !kind.samples().is_empty() {
             settings.extend(samples::settings_of(&kind.samples()));

@@ -44,11 +44,13 @@ const BUILTIN: &[(&str, &str)] = &[
     ("sung-windows-pc", include_str!("../../workloads/sung-windows-pc.toml")),
     ("virus-scan", include_str!("../../workloads/virus-scan.toml")),
     ("zipf-write-4k", include_str!("../../workloads/zipf-write-4k.toml")),
+    ("zone-append-64k", include_str!("../../workloads/zone-append-64k.toml")),
+    ("zone-write-reset", include_str!("../../workloads/zone-write-reset.toml")),
 ];
 
 /// The name and text of every workload under `workloads/`, in order of name. A name that ends in `.fio` is a fio job
-/// file for [`crate::fio::parse`]. The others are TOML: scripts if they list requests (see [`crate::script`]),
-/// otherwise generators for [`GeneratorSpec::from_toml`](super::GeneratorSpec::from_toml).
+/// file for [`crate::fio::parse`]. The others are TOML: scripts if they list requests (see [`crate::script`]), writes to
+/// zones if they have a table of zones (see [`ZoneWritesSpec`](crate::ZoneWritesSpec)), otherwise generators for [`GeneratorSpec::from_toml`](super::GeneratorSpec::from_toml).
 #[must_use]
 pub const fn builtin() -> &'static [(&'static str, &'static str)] {
     BUILTIN

@@ -20,10 +20,13 @@ fn spec(text: &str) -> GeneratorSpec {
     GeneratorSpec::from_toml(text).unwrap_or_else(|faults| panic!("{faults:?}"))
 }
 
-/// The built-in workloads that are generators, not fio jobs or scripts.
+/// The built-in workloads that are generators, not fio jobs, scripts or writes to zones.
 fn generators() -> impl Iterator<Item = &'static (&'static str, &'static str)> {
-    let is_script = |text: &str| text.parse::<toml::Table>().is_ok_and(|table| table.contains_key("request"));
-    builtin().iter().filter(move |(name, text)| !name.ends_with(".fio") && !is_script(text))
+    let is_other = |text: &str| {
+        let table = text.parse::<toml::Table>();
+        table.is_ok_and(|table| table.contains_key("request") || table.contains_key("zones"))
+    };
+    builtin().iter().filter(move |(name, text)| !name.ends_with(".fio") && !is_other(text))
 }
 
 fn named(name: &str) -> GeneratorSpec {

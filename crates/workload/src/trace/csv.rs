@@ -116,6 +116,9 @@ impl Csv {
         if is(writes) {
             return Ok(IoKind::Write);
         }
+        if let Some(kind) = IoKind::ALL.into_iter().find(|kind| op.eq_ignore_ascii_case(kind.name().as_bytes())) {
+            return Ok(kind);
+        }
         match op {
             [b'R' | b'r', ..] if reads.is_empty() => Ok(IoKind::Read),
             [b'W' | b'w', ..] if writes.is_empty() => Ok(IoKind::Write),
@@ -224,8 +227,10 @@ impl Csv {
         if kind == IoKind::Flush {
             return Ok(Parsed::Request(Record::flush(at_ps, volume)));
         }
-        let extent = units.extent(number(offset, "offset")?, number(size, "size")?)?;
-        if extent.sectors == 0 {
+        let is_action = kind.is_zone_management();
+        let size = if is_action { 0 } else { number(size, "size")? };
+        let extent = units.extent(number(offset, "offset")?, size)?;
+        if extent.sectors == 0 && !is_action {
             return Ok(Parsed::Skip(Skip::Empty));
         }
         let placement = match placement {

@@ -75,6 +75,10 @@ impl Placer {
         if io.kind == IoKind::Flush {
             return Ok((io, Sectors::new(0)));
         }
+        if io.kind.is_zone_management() {
+            let is_beyond = self.capacity.is_some_and(|capacity| io.start.get() >= capacity);
+            return if is_beyond { Err(Misfit::Beyond) } else { Ok((io, Sectors::new(0))) };
+        }
         let (start, sectors) = (io.start.get(), io.sectors.get());
         let whole = |start: u64| Ok((Io { start: Lba::new(start), ..io }, Sectors::new(0)));
         match (self.rule, self.capacity) {

@@ -115,7 +115,7 @@ mod tests {
     use crate::Source;
 
     fn row(n: u64) -> Recorded {
-        let kind = IoKind::ALL[(n % 4) as usize];
+        let kind = IoKind::UNZONED[(n % 4) as usize];
         let (start, sectors) = if kind == IoKind::Flush { (0, 0) } else { (n * 3, 1 + n % 7) };
         let placement = PlacementId::new(if kind == IoKind::Write { n as u16 } else { 0 });
         let io = Io { placement, ..Io::new(kind, Lba::new(start), Sectors::new(sectors)) };

@@ -125,7 +125,7 @@ pub fn info(path: &Path, options: &TraceOptions) -> Result<TraceInfo, SourceErro
 
 #[derive(Default)]
 struct Sums {
-    kinds: [KindSums; 4],
+    kinds: [KindSums; IoKind::COUNT],
     touched: Touched,
     updates: u64,
     span_ps: u64,
@@ -155,7 +155,7 @@ impl KindSums {
         self.max = self.max.max(sectors);
         self.requests += 1;
         self.sectors += sectors;
-        if io.kind == IoKind::Flush {
+        if io.kind.is_bare() {
             return;
         }
         let class = sectors.max(1).ilog2() as usize;
@@ -214,14 +214,15 @@ impl Sums {
                 self.touched.add(volume, &io, Touched::READ);
             }
             IoKind::Write => self.updates += self.touched.add(volume, &io, Touched::WRITTEN),
-            IoKind::Flush | IoKind::Discard => {}
+            // An append does not say where its data go.
+            _ => {}
         }
     }
 
     fn finish(self, format: Format, options: &TraceOptions, context: Context) -> TraceInfo {
         let requests: u64 = self.kinds.iter().map(|kind| kind.requests).sum();
         let moved = self.kinds[IoKind::Read as usize].sectors + self.kinds[IoKind::Write as usize].sectors;
-        let [reads, writes, flushes, discards] = self.kinds.map(|kind| kind.finish(requests, moved));
+        let [reads, writes, flushes, discards, ..] = self.kinds.map(|kind| kind.finish(requests, moved));
         let span_s = self.span_ps as f64 * 1e-12;
         let gaps = requests.saturating_sub(1) as f64;
         let rate_per_s = if self.span_ps == 0 { 0.0 } else { gaps / span_s };

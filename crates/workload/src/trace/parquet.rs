@@ -274,7 +274,7 @@ impl Parquet {
             let start = positive(group.lba.values[n], "lba")?;
             let sectors = positive(group.sectors.values[n], "number of sectors")?;
             extent = sectors_extent(start, sectors)?;
-            if sectors == 0 {
+            if sectors == 0 && !kind.is_zone_management() {
                 return Ok(Some(Err(Skip::Empty)));
             }
         }
@@ -295,10 +295,9 @@ fn placement_id(value: i64) -> Result<u16, Fault> {
 }
 
 fn kind(name: &ByteArray) -> Result<IoKind, Fault> {
-    IoKind::ALL
-        .into_iter()
-        .find(|kind| kind.name().as_bytes() == name.data())
-        .ok_or_else(|| Fault::new(format!("the kind is none of read, write, flush and discard: {name}")))
+    IoKind::ALL.into_iter().find(|kind| kind.name().as_bytes() == name.data()).ok_or_else(|| {
+        Fault::new(format!("the kind is none of read, write, flush, discard, append and those of zones: {name}"))
+    })
 }
 
 impl Records for Parquet {

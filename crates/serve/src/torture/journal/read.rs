@@ -95,6 +95,7 @@ impl Journal {
                     IoKind::Read => inside,
                     IoKind::Write => inside && asked.kind.writes(),
                     IoKind::Discard => inside && !matches!(asked.kind, Kind::Read | Kind::Write { .. }),
+                    _ => false,
                 };
                 if !fits || asked.answered.is_some() {
                     return Err("is not a part of its request");

@@ -72,7 +72,7 @@ impl Book {
 /// The first sample of each family.
 pub(super) fn of_families() -> Vec<Setting> {
     let mut settings = Vec::new();
-    for kind in FtlKind::EVERY {
+    for kind in FtlKind::UNZONED {
         for (reads, multi_plane) in [(ReadScope::Host, None), (ReadScope::All, Some(false))] {
             let Some(mut spec) = samples::first(kind) else { continue };
             reads_by_planes(&mut spec, 2);
@@ -101,7 +101,7 @@ mod tests {
     /// Without such reads the settings would test nothing.
     #[test]
     fn planes_read_in_these_settings() {
-        let mut kinds = [false; FtlKind::EVERY.len()];
+        let mut kinds = [false; FtlKind::UNZONED.len()];
         for setting in settings().iter().filter(|setting| setting.name.contains("planes that read")) {
             let resolved = setting.spec.resolve().expect("valid");
             let mut host = Host::new(Ssd::<Stamp>::new(&resolved, 1));
@@ -109,10 +109,10 @@ mod tests {
             host.run_until_idle();
             let counters = host.ssd().counters();
             assert!(counters.plane_busy.iter().copied().sum::<Span>() > Span::ZERO, "{}", setting.name);
-            kinds[FtlKind::EVERY.iter().position(|kind| *kind == setting.spec.ftl.kind).expect("a kind")] = true;
+            kinds[FtlKind::UNZONED.iter().position(|kind| *kind == setting.spec.ftl.kind).expect("a kind")] = true;
         }
         let without: Vec<_> =
-            FtlKind::EVERY.iter().zip(kinds).filter(|(_, seen)| !seen).map(|(kind, _)| *kind).collect();
+            FtlKind::UNZONED.iter().zip(kinds).filter(|(_, seen)| !seen).map(|(kind, _)| *kind).collect();
         assert_eq!(without, [FtlKind::Hydra, FtlKind::Chang], "families without planes that read by themselves");
     }
 }

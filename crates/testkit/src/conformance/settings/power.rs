@@ -117,7 +117,7 @@ pub(super) fn of_families() -> Vec<Setting> {
         _ => samples::first(kind),
     };
     let mut settings = Vec::new();
-    for kind in FtlKind::EVERY {
+    for kind in FtlKind::UNZONED {
         let Some(mut spec) = of(kind) else { continue };
         spec.power = Some(hot(ThrottleStyle::Proportional));
         leave_out_idle(&mut spec);

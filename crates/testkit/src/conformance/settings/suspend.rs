@@ -115,7 +115,7 @@ impl Book {
 /// Settings of the families with devices of their own.
 pub(super) fn of_families() -> Vec<Setting> {
     let mut settings = hydra::suspending(short());
-    for kind in FtlKind::EVERY {
+    for kind in FtlKind::UNZONED {
         settings.extend(samples::suspending(kind, short()));
     }
     settings
@@ -135,7 +135,7 @@ mod tests {
     /// In every family the reads of a queue have the class of the queue.
     #[test]
     fn reads_of_a_queue_that_may_not_suspend_suspend_nothing() {
-        let mut kinds = [false; FtlKind::EVERY.len()];
+        let mut kinds = [false; FtlKind::UNZONED.len()];
         for setting in settings().iter().filter(|setting| setting.name.contains("suspension")) {
             let mut spec = setting.spec.clone();
             let rules = spec.flash.suspend.as_mut().expect("it suspends");
@@ -151,15 +151,15 @@ mod tests {
             let counters = host.ssd().counters();
             let all = [Op::Program, Op::Erase].map(|op| counters.flash.op(op).suspensions);
             assert_eq!(all, [0; 2], "{}", setting.name);
-            kinds[FtlKind::EVERY.iter().position(|kind| *kind == spec.ftl.kind).expect("a kind")] = true;
+            kinds[FtlKind::UNZONED.iter().position(|kind| *kind == spec.ftl.kind).expect("a kind")] = true;
         }
-        assert_eq!(kinds.iter().filter(|seen| **seen).count(), FtlKind::EVERY.len() - 1, "all families but Chang's");
+        assert_eq!(kinds.iter().filter(|seen| **seen).count(), FtlKind::UNZONED.len() - 1, "all families but Chang's");
     }
 
     /// Without suspensions the settings would test nothing.
     #[test]
     fn programs_and_erases_are_suspended_in_these_settings() {
-        let (mut found, mut kinds) = (0, [false; FtlKind::EVERY.len()]);
+        let (mut found, mut kinds) = (0, [false; FtlKind::UNZONED.len()]);
         for setting in settings().iter().filter(|setting| setting.name.contains("suspension")) {
             let resolved = setting.spec.resolve().expect("valid");
             let rules = setting.spec.flash.suspend.expect("it suspends");
@@ -173,11 +173,11 @@ mod tests {
             assert_eq!(rules.operations != SuspensionTarget::Erases, programs > 0, "{name}: {programs} of programs");
             assert_eq!(rules.operations != SuspensionTarget::Programs, erases > 0, "{name}: {erases} of erases");
             found += 1;
-            kinds[FtlKind::EVERY.iter().position(|kind| *kind == setting.spec.ftl.kind).expect("a kind")] = true;
+            kinds[FtlKind::UNZONED.iter().position(|kind| *kind == setting.spec.ftl.kind).expect("a kind")] = true;
         }
         assert!(found > 30, "{found} settings");
         let without: Vec<_> =
-            FtlKind::EVERY.iter().zip(kinds).filter(|(_, seen)| !seen).map(|(kind, _)| *kind).collect();
+            FtlKind::UNZONED.iter().zip(kinds).filter(|(_, seen)| !seen).map(|(kind, _)| *kind).collect();
         assert_eq!(without, [FtlKind::Chang], "families without suspension");
     }
 }

@@ -1,0 +1,171 @@
+//! Zone management: open, close, finish, reset.
+//!
+//! Open and close only change states. A finish fills the rest of the zone with padding, so that all word lines of its superblocks
+//! are programmed: it takes as long as writing the rest would. A reset erases the superblocks of the zone and gives them back.
+
+use base::engine::Handle;
+use base::units::Lpn;
+use flash::backend::{Cause, Class, List, Slot};
+
+use super::zone::{RamRow, Task};
+use super::{Kind, ZnsFtl};
+use crate::port::{Flash, Owner, Owners};
+use crate::sabotage::Sabotage;
+use crate::zone::{ZoneAction, ZoneError, ZoneState};
+
+impl ZnsFtl {
+    /// Carries out an action on the zone that begins at a mapping unit. True if its end follows by [`Owners::zone_done`] or
+    /// [`Owners::zone_refused`].
+    pub(super) fn manage_zone(
+        &mut self,
+        flash: &mut Flash<'_>,
+        (owner, first): (Owner, Lpn),
+        action: ZoneAction,
+    ) -> Result<bool, ZoneError> {
+        let (zone, unit) = self.layout.split(first);
+        if unit != 0 {
+            return Err(ZoneError::InvalidField);
+        }
+        let before = self.states.of(zone);
+        self.states.act(zone, action)?;
+        Ok(match action {
+            ZoneAction::Finish if before != ZoneState::Full => self.finish(flash, zone, owner),
+            ZoneAction::Reset if before != ZoneState::Empty => self.reset(flash, zone, owner),
+            _ => false,
+        })
+    }
+
+    fn finish(&mut self, flash: &mut Flash<'_>, zone: u32, owner: Owner) -> bool {
+        let of = &mut self.zones[zone as usize];
+        of.write_pointer = self.layout.shape.capacity;
+        of.task = Some(Task::Finish { owner });
+        self.pad(flash, zone);
+        true
+    }
+
+    /// Pads a zone as far as the dies take programs.
+    pub(super) fn pad(&mut self, flash: &mut Flash<'_>, zone: u32) {
+        loop {
+            let placed = self.zones[zone as usize].placed;
+            if placed == self.layout.shape.capacity {
+                return;
+            }
+            let (row, inside) = self.layout.row_of(placed);
+            if inside == 0 {
+                if !self.open_row(flash, zone, row, Cause::Pad) {
+                    return;
+                }
+                let Some((_, RamRow { program, .. })) = self.zones[zone as usize].last() else { return };
+                let version = self.versions.latest();
+                let lpn = self.layout.padding_of(zone);
+                flash
+                    .backend
+                    .push_slot(program, Slot { lpn, version, at: row as i32, expected: true, ..Slot::default() });
+            }
+            self.zones[zone as usize].placed = row * self.layout.row_units() + self.layout.units_in(row);
+            self.close_row(flash, zone);
+        }
+    }
+
+    /// Ends a finish whose last program has ended.
+    pub(super) fn end_finish(&mut self, owners: &mut dyn Owners, zone: u32) {
+        let of = &mut self.zones[zone as usize];
+        let Some(Task::Finish { owner }) = of.task else { return };
+        if of.placed == self.layout.shape.capacity && of.is_in_flash() {
+            of.task = None;
+            owners.zone_done(owner);
+        }
+    }
+
+    fn reset(&mut self, flash: &mut Flash<'_>, zone: u32, owner: Owner) -> bool {
+        let of = &mut self.zones[zone as usize];
+        of.write_pointer = 0;
+        of.placed = 0;
+        let kept = if self.planted.is(Sabotage::ResetKeepsData) { of.data } else { 0 };
+        of.data = kept.min(self.layout.row_units());
+        of.task = Some(Task::Reset { owner, erases: 0 });
+        self.zones[zone as usize].is_programming() || self.erase_zone(flash, zone, owner)
+    }
+
+    /// Erases the superblocks of a zone. True if an erase is under way.
+    pub(super) fn erase_zone(&mut self, flash: &mut Flash<'_>, zone: u32, owner: Owner) -> bool {
+        // Until now a power cut would have kept all data of the zone, those of rows in RAM included.
+        let rows: Vec<(u32, RamRow)> = self.zones[zone as usize].rows().collect();
+        for (number, row) in rows {
+            self.zones[zone as usize].remove(number);
+            flash.backend.release(row.list);
+        }
+        let mut lists: Vec<Handle<List>> = Vec::new();
+        for member in 0..self.layout.members() as usize {
+            let Some(superblock) = self.blocks.of_zone_mut(zone)[member].take() else { continue };
+            if flash.backend.media().is_failing(superblock) {
+                self.blocks.retire(&self.layout, flash.backend.media_mut(), superblock);
+            } else if flash.backend.media().is_erased(superblock) {
+                self.blocks.free(&self.layout, superblock, flash.backend.media().erases(superblock));
+            } else {
+                let list = flash.backend.open_list(Class::Other, Kind::Erase(zone).tag());
+                flash.backend.add_erase(list, Cause::Host, superblock);
+                lists.push(list);
+            }
+        }
+        let erases = lists.len() as u32;
+        if erases == 0 {
+            self.zones[zone as usize].task = None;
+            self.close_short_group(self.layout.group_of(zone));
+            return false;
+        }
+        self.zones[zone as usize].task = Some(Task::Reset { owner, erases });
+        for list in lists {
+            self.erasing.push(list);
+            flash.submit(list);
+        }
+        true
+    }
+
+    /// The erase of a superblock has ended.
+    pub(super) fn erase_finished(
+        &mut self,
+        flash: &mut Flash<'_>,
+        owners: &mut dyn Owners,
+        zone: u32,
+        list: Handle<List>,
+    ) {
+        let command = flash.backend.command(flash.backend.list(list).first().expect("an erase"));
+        let (superblock, failed) = (command.target.superblock, command.failed);
+        self.erasing.retain(|other| *other != list);
+        flash.backend.release(list);
+        if failed {
+            self.blocks.retire(&self.layout, flash.backend.media_mut(), superblock);
+        } else {
+            self.blocks.free(&self.layout, superblock, flash.backend.media().erases(superblock));
+        }
+        let Some(Task::Reset { owner, erases }) = self.zones[zone as usize].task else {
+            unreachable!("an erase belongs to a reset")
+        };
+        if erases > 1 {
+            self.zones[zone as usize].task = Some(Task::Reset { owner, erases: erases - 1 });
+            return;
+        }
+        self.zones[zone as usize].task = None;
+        owners.zone_done(owner);
+        self.close_short_group(self.layout.group_of(zone));
+    }
+
+    /// Takes empty zones offline whose dies have lost too many superblocks, those with the highest numbers first: of the zones
+    /// that remain, each finds superblocks at its first write.
+    pub(super) fn close_short_group(&mut self, group: u32) {
+        let held = self.blocks.zones_held(&self.layout, group, self.reserve) as usize;
+        let mut online =
+            self.layout.zones_of_group(group).filter(|zone| self.states.of(*zone) != ZoneState::Offline).count();
+        for zone in self.layout.zones_of_group(group).rev() {
+            if online <= held {
+                return;
+            }
+            let is_unused = self.zones[zone as usize].task.is_none() && self.zones[zone as usize].placed == 0;
+            if self.states.of(zone) == ZoneState::Empty && is_unused {
+                self.states.enter(zone, ZoneState::Offline);
+                online -= 1;
+            }
+        }
+    }
+}

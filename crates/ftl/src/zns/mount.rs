@@ -1,0 +1,220 @@
+//! Recovery: the state of the zones from the media alone.
+//!
+//! The spare area of a row names its mapping units, so each superblock tells which zone it is of, and its place there. The data of
+//! a zone are its rows from the first one on, without a gap: capacitors have carried all programs through. A row of padding, or
+//! one that is programmed in part, says that the zone was finished.
+//!
+//! A zone with data and room for more is closed afterwards, whatever it was before (the standard's rule for a power cycle). A zone
+//! is read only if a program has failed in it.
+
+use std::collections::BTreeMap;
+
+use base::units::{Lpn, SuperblockId};
+use flash::nand::{Media, Spare, Stream, Target};
+
+use super::config::ZnsConfig;
+use super::power::{Saved, SavedRow};
+use super::states::ZoneStates;
+use super::zone::Zone;
+use super::{Blocks, Die, ZnsFtl};
+use crate::port::Mount;
+use crate::toolkit::recovery::{self, Found};
+use crate::toolkit::{DieLists, Versions};
+use crate::zone::ZoneState;
+
+/// What the spare areas of a superblock say.
+#[derive(Clone, Copy, Debug, Default)]
+struct Contents {
+    /// A mapping unit, and its slot.
+    unit: Option<(Lpn, u32)>,
+    /// The zone of a row of padding.
+    padded: Option<u32>,
+}
+
+impl ZnsFtl {
+    /// Recovers the FTL from the media.
+    pub(super) fn mount(config: &ZnsConfig, from: &Mount<'_>) -> Self {
+        let layout = config.layout.clone();
+        let shape = layout.shape;
+        let dies = layout.geometry.die_count();
+        let mut ftl = Self {
+            states: ZoneStates::new(shape, from.planted),
+            zones: vec![Zone::default(); shape.zones as usize],
+            blocks: Blocks::new(&layout, config.wear.dynamic),
+            dies: vec![Die::default(); dies as usize],
+            programs: config.programs,
+            reserve: config.reserve,
+            versions: Versions::default(),
+            reading: DieLists::new(dies),
+            ram_reads: Vec::new(),
+            erasing: Vec::new(),
+            saved: Saved::default(),
+            found: 0,
+            planted: from.planted,
+            layout,
+        };
+        let padded = ftl.find_superblocks(from);
+        ftl.find_data(from.media, &padded);
+        for group in 0..ftl.layout.groups() {
+            ftl.close_short_group(group);
+        }
+        ftl
+    }
+
+    /// Gives each superblock to its zone, or to the free ones. Returns which zones have rows of padding.
+    fn find_superblocks(&mut self, from: &Mount<'_>) -> Vec<bool> {
+        let media = from.media;
+        let mut padded = vec![false; self.zones.len()];
+        let mut padding = Vec::new();
+        for (superblock, found) in recovery::survey(media, from.planted) {
+            if found != Found::Bad {
+                self.blocks.count_good(self.layout.geometry.die_of(superblock));
+            }
+            match found {
+                Found::Bad => {}
+                Found::Erased(erases) => self.blocks.free(&self.layout, superblock, erases),
+                Found::Programmed(birth) if birth.stream == Stream::COPIES => {
+                    self.find_saved(media, superblock);
+                    self.saved.useless.push(superblock);
+                }
+                Found::Programmed(_) => {
+                    let Contents { unit, padded: pads } = self.scan(media, superblock);
+                    if let Some(zone) = pads {
+                        padded[zone as usize] = true;
+                    }
+                    match (unit, pads) {
+                        (Some((lpn, offset)), _) => self.attach(lpn, offset, superblock),
+                        (None, Some(zone)) => padding.push((zone, superblock)),
+                        (None, None) => self.saved.useless.push(superblock),
+                    }
+                }
+            }
+        }
+        // A superblock with nothing but padding may be at any place of its zone on its die.
+        for (zone, superblock) in padding {
+            let die = self.layout.geometry.die_of(superblock);
+            let layout = &self.layout;
+            let members = (0..).zip(self.blocks.of_zone_mut(zone));
+            let place =
+                members.filter(|(member, _)| layout.die_of(zone, *member) == die).find(|(_, has)| has.is_none());
+            *place.expect("a zone has a place for each of its superblocks").1 = Some(superblock);
+        }
+        padded
+    }
+
+    /// What the spare areas of a superblock say. Notes every version.
+    fn scan(&mut self, media: &Media, superblock: SuperblockId) -> Contents {
+        let mut contents = Contents::default();
+        for offset in 0..self.layout.geometry.superblock_slots() {
+            let Spare::Data { lpn, version } = media.spare(self.layout.geometry.slot(superblock, offset)) else {
+                continue;
+            };
+            self.versions.note(version);
+            match self.layout.padded_zone(lpn) {
+                Some(zone) => contents.padded = Some(zone),
+                None => _ = contents.unit.get_or_insert((lpn, offset)),
+            }
+        }
+        contents
+    }
+
+    /// Gives a superblock with a mapping unit in a slot to the zone of the unit.
+    fn attach(&mut self, lpn: Lpn, offset: u32, superblock: SuperblockId) {
+        let (zone, unit) = self.layout.split(lpn);
+        let (row, inside) = self.layout.row_of(unit);
+        let place = self.layout.place_of(row);
+        assert_eq!(place.offset + inside, offset, "{superblock} has {lpn} at another place than its zone's");
+        let before = self.blocks.of_zone_mut(zone)[place.member as usize].replace(superblock);
+        assert_eq!(before, None, "two superblocks at one place of zone {zone}");
+    }
+
+    /// Finds the rows in a superblock of no zone.
+    fn find_saved(&mut self, media: &Media, superblock: SuperblockId) {
+        let slots = self.layout.row_units();
+        for row in 0..self.layout.superblock_rows() {
+            let offset = row * slots;
+            let spares = (offset..offset + slots).map(|slot| media.spare(self.layout.geometry.slot(superblock, slot)));
+            let data = spares.map_while(|spare| match spare {
+                Spare::Data { lpn, version } => Some((lpn, version)),
+                Spare::Empty | Spare::Torn => None,
+            });
+            let units: Vec<(Lpn, u32)> = data.collect();
+            let Some((lpn, _)) = units.first() else { continue };
+            units.iter().for_each(|(_, version)| self.versions.note(*version));
+            let (zone, unit) = self.layout.split(*lpn);
+            let target = Target { superblock, offset };
+            let (row, units) = (self.layout.row_of(unit).0, units.len() as u32);
+            self.saved.rows.push(SavedRow { zone, row, target, units });
+        }
+    }
+
+    /// Finds the data and the state of each zone.
+    fn find_data(&mut self, media: &Media, padded: &[bool]) {
+        // A save that was begun twice has left two copies of a row: the longer one is whole.
+        let mut saved: BTreeMap<(u32, u32), SavedRow> = BTreeMap::new();
+        for row in std::mem::take(&mut self.saved.rows) {
+            let known = saved.entry((row.zone, row.row)).or_insert(row);
+            if known.units < row.units {
+                *known = row;
+            }
+        }
+        for zone in 0..self.layout.shape.zones {
+            let mut data = 0;
+            let mut cut = false;
+            for row in 0..self.layout.zone_rows() {
+                let kept = saved.get(&(zone, row)).map(|saved| saved.units);
+                let units = kept.unwrap_or_else(|| self.units_of_row(media, zone, row));
+                data += units;
+                if units < self.layout.units_in(row) {
+                    cut = units > 0 && kept.is_none();
+                    break;
+                }
+            }
+            self.find_state(media, zone, (data, cut || padded[zone as usize]), &saved);
+        }
+        self.saved.rows = saved.into_values().collect();
+    }
+
+    /// The leading mapping units of a row that flash holds.
+    fn units_of_row(&self, media: &Media, zone: u32, row: u32) -> u32 {
+        let place = self.layout.place_of(row);
+        let Some(superblock) = self.blocks.of_zone(zone)[place.member as usize] else { return 0 };
+        let first = row * self.layout.row_units();
+        let holds = |inside: &u32| {
+            let spare = media.spare(self.layout.geometry.slot(superblock, place.offset + inside));
+            let lpn = self.layout.unit(zone, first + inside);
+            matches!(spare, Spare::Data { lpn: found, .. } if found == lpn)
+        };
+        (0..self.layout.units_in(row)).take_while(holds).count() as u32
+    }
+
+    fn find_state(
+        &mut self,
+        media: &Media,
+        zone: u32,
+        (data, is_finished): (u32, bool),
+        saved: &BTreeMap<(u32, u32), SavedRow>,
+    ) {
+        let capacity = self.layout.shape.capacity;
+        let mut rows = saved.range((zone, 0)..=(zone, u32::MAX)).map(|(_, saved)| saved);
+        let members = self.blocks.of_zone(zone).iter().flatten();
+        // Only the rows of failed programs are saved whole.
+        let fails = members.clone().any(|superblock| media.is_failing(*superblock))
+            || rows.any(|saved| saved.units == self.layout.units_in(saved.row));
+        let state = match data {
+            _ if fails => ZoneState::ReadOnly,
+            _ if is_finished || data == capacity => ZoneState::Full,
+            0 => ZoneState::Empty,
+            _ => ZoneState::Closed,
+        };
+        self.states.enter(zone, state);
+        self.found += data;
+        let of = &mut self.zones[zone as usize];
+        let end = if state == ZoneState::Full { capacity } else { data };
+        (of.data, of.placed, of.write_pointer) = (data, end, end);
+        if state == ZoneState::Closed {
+            let filled = self.blocks.fill(&self.layout, zone);
+            assert!(filled, "a zone that had its superblocks finds them again");
+        }
+    }
+}

@@ -1,0 +1,192 @@
+//! Power off and power loss: rows in RAM that are not complete go to superblocks of no zone, and come back at the next mount.
+//!
+//! The rows keep the names and the versions of their mapping units. Their superblocks are told from those of zones by the stream
+//! in which they were opened. The mount puts the rows into RAM again and erases these superblocks, before the drive takes a
+//! request.
+
+use base::engine::Handle;
+use base::units::SuperblockId;
+use flash::backend::{Cause, Class, List, Slot};
+use flash::nand::{Stream, Target};
+
+use super::zone::{RamRow, RowState};
+use super::{Kind, ZnsFtl};
+use crate::port::{Flash, Owners, PowerCycle, full_mask};
+use crate::zone::ZoneState;
+
+/// A row that a mount has found in a superblock of no zone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SavedRow {
+    pub(super) zone: u32,
+    pub(super) row: u32,
+    /// Its place.
+    pub(super) target: Target,
+    /// Its mapping units.
+    pub(super) units: u32,
+}
+
+/// Rows outside their zones.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Saved {
+    /// The power is about to go off in order: the rows in RAM are to be saved.
+    pub(super) is_due: bool,
+    /// The superblock that takes the next row, and that row's number there.
+    open: Option<(SuperblockId, u32)>,
+    /// Programs of saved rows under way.
+    saving: Vec<Handle<List>>,
+    /// Rows that the mount has found.
+    pub(super) rows: Vec<SavedRow>,
+    /// Superblocks without data of a zone that the mount has found.
+    pub(super) useless: Vec<SuperblockId>,
+    /// Erases of them under way.
+    erasing: Vec<Handle<List>>,
+}
+
+impl ZnsFtl {
+    /// Lists that write all rows in RAM with data, none of which is being programmed, to superblocks of no zone.
+    fn build_saves(&mut self, flash: &mut Flash<'_>) -> Vec<Handle<List>> {
+        let mut lists = Vec::new();
+        for zone in 0..self.zones.len() {
+            let rows: Vec<(u32, RamRow)> = self.zones[zone].rows().collect();
+            for (number, row) in rows {
+                let (_, first) = flash.backend.slot(row.program, 0);
+                if self.layout.padded_zone(first.lpn).is_none() {
+                    lists.extend(self.build_save(flash, number, &row));
+                }
+            }
+        }
+        lists
+    }
+
+    /// The list that writes a row to a superblock of no zone; `None` if no superblock is free, and the row is lost.
+    fn build_save(&mut self, flash: &mut Flash<'_>, number: u32, row: &RamRow) -> Option<Handle<List>> {
+        let rows = self.layout.superblock_rows();
+        let (superblock, at) = match self.saved.open.filter(|(_, next)| *next < rows) {
+            Some(open) => open,
+            None => (self.blocks.take_any()?, 0),
+        };
+        self.saved.open = Some((superblock, at + 1));
+        let list = flash.backend.open_list(Class::Other, Kind::Save.tag());
+        let target = Target { superblock, offset: at * self.layout.row_units() };
+        let program = flash.backend.add_program(list, Cause::Recovery, target, Stream::COPIES);
+        let mask = full_mask(self.layout.geometry.sectors);
+        for i in 0..flash.backend.command(row.program).count() {
+            let (from, Slot { lpn, version, .. }) = flash.backend.slot(row.program, i);
+            let slot = Slot { lpn, version, at: number as i32, mask, expected: true, ..Slot::default() };
+            let to = flash.backend.push_slot(program, slot);
+            flash.backend.copy_payload(from, to, mask);
+        }
+        Some(list)
+    }
+
+    /// Saves the rows in RAM before the power goes off in order.
+    pub(super) fn save_rows(&mut self, flash: &mut Flash<'_>) {
+        self.saved.is_due = false;
+        for list in self.build_saves(flash) {
+            self.saved.saving.push(list);
+            flash.submit(list);
+        }
+    }
+
+    /// The program of a saved row has ended. If it has failed, all rows go to another superblock.
+    pub(super) fn save_finished(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
+        let program = flash.backend.list(list).first().expect("a program");
+        if flash.backend.command(program).failed {
+            (self.saved.is_due, self.saved.open) = (true, None);
+        }
+        self.saved.saving.retain(|other| *other != list);
+        flash.backend.release(list);
+    }
+
+    /// The erase of a superblock of no zone has ended.
+    pub(super) fn unsave_finished(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
+        let command = flash.backend.command(flash.backend.list(list).first().expect("an erase"));
+        let (superblock, failed) = (command.target.superblock, command.failed);
+        self.saved.erasing.retain(|other| *other != list);
+        flash.backend.release(list);
+        if failed {
+            self.blocks.retire(&self.layout, flash.backend.media_mut(), superblock);
+            self.close_short_group(self.layout.group_of_die(self.layout.geometry.die_of(superblock)));
+        } else {
+            self.blocks.free(&self.layout, superblock, flash.backend.media().erases(superblock));
+        }
+    }
+
+    /// Puts a row that was saved into RAM again.
+    fn restore(&mut self, flash: &mut Flash<'_>, saved: &SavedRow) {
+        let SavedRow { zone, row, target, units } = *saved;
+        let is_written = self.states.of(zone) == ZoneState::Closed;
+        if is_written {
+            self.open_row(flash, zone, row, Cause::Host);
+        } else {
+            // It is never programmed, and stays in RAM.
+            let list = flash.backend.open_list(Class::Other, Kind::Row(zone).tag());
+            let program = flash.backend.add_program(list, Cause::Host, target, Stream::HOST);
+            self.zones[zone as usize].push(row, RamRow { list, program, state: RowState::Parked });
+        }
+        let Some((_, RamRow { program, .. })) = self.zones[zone as usize].last() else { return };
+        for i in 0..units {
+            let psn = self.layout.geometry.slot(target.superblock, target.offset + i);
+            let to = flash.backend.push_slot(program, Slot { at: row as i32, ..Slot::default() });
+            flash.backend.recall(psn, to);
+        }
+    }
+}
+
+impl PowerCycle for ZnsFtl {
+    fn found(&self) -> u32 {
+        self.found
+    }
+
+    fn is_recovering(&self) -> bool {
+        !self.saved.rows.is_empty() || !self.saved.useless.is_empty() || !self.saved.erasing.is_empty()
+    }
+
+    fn recover(&mut self, flash: &mut Flash<'_>, _: &mut dyn Owners) {
+        for saved in std::mem::take(&mut self.saved.rows) {
+            self.restore(flash, &saved);
+        }
+        for superblock in std::mem::take(&mut self.saved.useless) {
+            if flash.backend.media().is_failing(superblock) {
+                self.blocks.retire(&self.layout, flash.backend.media_mut(), superblock);
+                continue;
+            }
+            let list = flash.backend.open_list(Class::Other, Kind::Unsave.tag());
+            flash.backend.add_erase(list, Cause::Recovery, superblock);
+            self.saved.erasing.push(list);
+            flash.submit(list);
+        }
+        (0..self.layout.groups()).for_each(|group| self.close_short_group(group));
+    }
+
+    fn power_off(&mut self, _: base::units::Time) {
+        self.saved.is_due = true;
+    }
+
+    fn power_fails(&mut self, flash: &mut Flash<'_>) {
+        let zones = 0..self.zones.len();
+        let programmed = |row: &RamRow| matches!(row.state, RowState::UnderWay | RowState::Ready);
+        let mut lists = Vec::new();
+        for zone in zones.clone().filter(|zone| self.states.of(*zone as u32) != ZoneState::ReadOnly) {
+            lists.extend(self.zones[zone].rows().filter(|(_, row)| programmed(row)).map(|(_, row)| row.list));
+        }
+        lists.extend(self.erasing.iter().chain(&self.saved.erasing).chain(&self.saved.saving));
+        flash.backend.save(flash.now, &lists);
+        for zone in zones {
+            let rows: Vec<(u32, RamRow)> = self.zones[zone].rows().collect();
+            for (number, row) in rows {
+                if lists.contains(&row.list) && !flash.backend.command(row.program).failed {
+                    self.zones[zone].remove(number);
+                }
+            }
+        }
+        for list in std::mem::take(&mut self.saved.erasing) {
+            let erase = flash.backend.list(list).first().expect("an erase");
+            let superblock = flash.backend.command(erase).target.superblock;
+            self.blocks.free(&self.layout, superblock, flash.backend.media().erases(superblock));
+        }
+        self.saved.open = None;
+        let saves = self.build_saves(flash);
+        flash.backend.save(flash.now, &saves);
+    }
+}

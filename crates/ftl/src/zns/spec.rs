@@ -1,0 +1,86 @@
+//! The parameters of zones: `[ftl.zns]`.
+
+use base::fault::Faults;
+use base::units::Bytes;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The zones of a drive.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
+pub struct ZnsSpec {
+    /// The dies that a zone is striped over, a divisor of all dies; all of them if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub dies: Option<u32>,
+    /// The zone capacity: the bytes of a zone that can be written. One superblock on each of its dies if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["1077MiB"]))]
+    pub capacity: Option<Bytes>,
+    /// The zone size: the bytes from the beginning of a zone to that of the next. The next power of two at or above the capacity if
+    /// missing, as Linux asks for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["2GiB"]))]
+    pub size: Option<Bytes>,
+    /// Zones that may be active (open or closed) at the same time.
+    pub max_active: u32,
+    /// Zones that may be open at the same time; as many as may be active if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max_open: Option<u32>,
+    /// Programs that a die works on at once, at most. With 2, the data of one are ready when the other ends. Complete rows of zones
+    /// wait in RAM for their die, one row of each zone.
+    pub programs_per_die: u32,
+}
+
+impl Default for ZnsSpec {
+    fn default() -> Self {
+        Self { dies: None, capacity: None, size: None, max_active: 14, max_open: None, programs_per_die: 2 }
+    }
+}
+
+impl ZnsSpec {
+    /// Programs that a die works on at once, at most: each holds a row in RAM.
+    const PROGRAMS_MAX: u32 = 1024;
+
+    /// Zones that may be open.
+    pub(super) fn max_open(&self) -> u32 {
+        self.max_open.unwrap_or(self.max_active)
+    }
+
+    pub(super) fn check(&self, faults: &mut Faults) {
+        faults.positive("ftl.zns.max-active", self.max_active);
+        faults.positive("ftl.zns.max-open", self.max_open());
+        faults.positive("ftl.zns.dies", self.dies.unwrap_or(1));
+        if !(1..=Self::PROGRAMS_MAX).contains(&self.programs_per_die) {
+            faults.within("ftl.zns.programs-per-die", self.programs_per_die, 1..=Self::PROGRAMS_MAX);
+        }
+        if self.max_open() > self.max_active {
+            let message = format!(
+                "is {}, and only {} zones may be active: an open zone is active",
+                self.max_open(),
+                self.max_active
+            );
+            faults.add("ftl.zns.max-open", message, format!("use at most {}, or leave it out", self.max_active));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn faults_of_the_numbers_are_found() {
+        for (spec, wanted) in [
+            (ZnsSpec::default(), ""),
+            (ZnsSpec { max_active: 0, max_open: Some(1), ..ZnsSpec::default() }, "ftl.zns.max-active"),
+            (ZnsSpec { max_open: Some(15), ..ZnsSpec::default() }, "ftl.zns.max-open"),
+            (ZnsSpec { dies: Some(0), ..ZnsSpec::default() }, "ftl.zns.dies"),
+            (ZnsSpec { programs_per_die: 0, ..ZnsSpec::default() }, "ftl.zns.programs-per-die"),
+            (ZnsSpec { programs_per_die: 1025, ..ZnsSpec::default() }, "ftl.zns.programs-per-die"),
+        ] {
+            let mut faults = Faults::default();
+            spec.check(&mut faults);
+            assert_eq!(faults.0.first().map_or("", |fault| &fault.path), wanted, "{spec:?}");
+        }
+    }
+}

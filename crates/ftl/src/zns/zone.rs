@@ -1,0 +1,114 @@
+//! A zone: its write pointer, and its rows that the drive still has in RAM.
+
+use std::collections::VecDeque;
+
+use base::engine::Handle;
+use flash::backend::{Command, List};
+
+use crate::port::{Owner, PageWrite};
+
+/// A row in RAM: its program, and the list of the program.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RamRow {
+    pub(super) list: Handle<List>,
+    pub(super) program: Handle<Command>,
+    pub(super) state: RowState,
+}
+
+/// The state of a row in RAM.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RowState {
+    /// It takes data.
+    Assembling,
+    /// It is complete, and its die works on as many programs as it may.
+    Ready,
+    /// Its program is submitted.
+    UnderWay,
+    /// Its program has failed: the data stay in RAM, as long as the zone is there.
+    Parked,
+}
+
+/// Work on a whole zone that a command has begun.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Task {
+    /// Its programs end, then so many of its superblocks are erased.
+    Reset { owner: Owner, erases: u32 },
+    /// Padding fills the zone.
+    Finish { owner: Owner },
+}
+
+/// A zone.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Zone {
+    /// Mapping units that the drive has accepted: the next write begins here.
+    pub(super) write_pointer: u32,
+    /// Mapping units that rows in RAM or flash have, padding included.
+    pub(super) placed: u32,
+    /// Mapping units with data of the host; those behind read as zeros.
+    pub(super) data: u32,
+    /// Rows from `first_row` on: those in RAM, and `None` for one whose program has ended before that of an earlier row.
+    rows: VecDeque<Option<RamRow>>,
+    first_row: u32,
+    /// Accepted writes that wait for a place.
+    pub(super) waiting: VecDeque<PageWrite>,
+    pub(super) task: Option<Task>,
+}
+
+impl Zone {
+    /// The row with this number, if it is in RAM.
+    #[inline]
+    pub(super) fn row(&self, row: u32) -> Option<&RamRow> {
+        self.rows.get(row.checked_sub(self.first_row)? as usize)?.as_ref()
+    }
+
+    /// The row with this number, to change its state.
+    pub(super) fn row_mut(&mut self, row: u32) -> Option<&mut RamRow> {
+        self.rows.get_mut(row.checked_sub(self.first_row)? as usize)?.as_mut()
+    }
+
+    /// The last row, if it is in RAM, and its number.
+    #[inline]
+    pub(super) fn last(&self) -> Option<(u32, RamRow)> {
+        let row = (*self.rows.back()?)?;
+        Some((self.first_row + self.rows.len() as u32 - 1, row))
+    }
+
+    /// Adds a row behind all others that are in RAM.
+    pub(super) fn push(&mut self, number: u32, row: RamRow) {
+        if self.rows.is_empty() {
+            self.first_row = number;
+        }
+        while self.first_row + (self.rows.len() as u32) < number {
+            self.rows.push_back(None);
+        }
+        debug_assert_eq!(self.first_row + self.rows.len() as u32, number, "rows come in order");
+        self.rows.push_back(Some(row));
+    }
+
+    /// The row is in flash.
+    pub(super) fn remove(&mut self, number: u32) {
+        self.rows[(number - self.first_row) as usize] = None;
+        while self.rows.front().is_some_and(Option::is_none) {
+            self.rows.pop_front();
+            self.first_row += 1;
+        }
+        while self.rows.back().is_some_and(Option::is_none) {
+            self.rows.pop_back();
+        }
+    }
+
+    /// The rows in RAM, each with its number.
+    pub(super) fn rows(&self) -> impl Iterator<Item = (u32, RamRow)> + '_ {
+        (self.first_row..).zip(&self.rows).filter_map(|(number, row)| Some((number, (*row)?)))
+    }
+
+    /// True if a program of the zone is submitted and has not ended.
+    pub(super) fn is_programming(&self) -> bool {
+        self.rows.iter().flatten().any(|row| row.state == RowState::UnderWay)
+    }
+
+    /// True if no row is in RAM.
+    pub(super) fn is_in_flash(&self) -> bool {
+        self.rows.is_empty()
+    }
+}

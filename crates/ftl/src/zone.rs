@@ -1,0 +1,267 @@
+//! The state machine of a zone (NVM Express Zoned Namespace Command Set Specification 1.1, "Zone State Machine").
+//!
+//! A command names a zone and an action. [`ZoneState::after`] is the table: the state that an action leads to, or the status
+//! with which the drive refuses it. Two more events change a state without a command: the last logical block of a zone is
+//! written (the zone is full), and flash fails (the zone is read only or offline).
+//!
+//! The table knows no other zones. What the zones of a drive share, the numbers of open and of active zones, is in
+//! `zns::states`.
+
+use std::fmt;
+
+/// The shape of the zones, in mapping units.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZoneShape {
+    /// Zones of the drive.
+    pub zones: u32,
+    /// Mapping units from the beginning of a zone to that of the next.
+    pub size: u32,
+    /// Mapping units of a zone that can be written.
+    pub capacity: u32,
+    /// Active zones, at most.
+    pub max_active: u32,
+    /// Open zones, at most.
+    pub max_open: u32,
+}
+
+/// The state of a zone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum ZoneState {
+    /// Nothing is written since the last reset, and no command has opened the zone.
+    #[default]
+    Empty,
+    /// A write or an append has opened the zone.
+    ImplicitlyOpen,
+    /// The host has opened the zone.
+    ExplicitlyOpen,
+    /// The zone can be written and is not open.
+    Closed,
+    /// The zone takes no more data before a reset.
+    Full,
+    /// The zone can be read, and nothing else: a program has failed in it.
+    ReadOnly,
+    /// The zone can be neither read nor written: no flash is left for it.
+    Offline,
+}
+
+/// A command to a zone, as far as its state is concerned.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ZoneAction {
+    /// Zone Management Send, Open Zone.
+    Open,
+    /// Zone Management Send, Close Zone.
+    Close,
+    /// Zone Management Send, Finish Zone.
+    Finish,
+    /// Zone Management Send, Reset Zone.
+    Reset,
+    /// Write.
+    Write,
+    /// Zone Append.
+    Append,
+}
+
+/// The reason for which a drive refuses a command to a zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ZoneError {
+    /// A field of the command is wrong, e.g. an address that is not that of a zone (status 02h of the generic ones).
+    InvalidField,
+    /// The command ends behind the zone's capacity (B8h of the command-specific statuses, as are those below).
+    Boundary,
+    /// The zone is full (B9h).
+    Full,
+    /// The zone is read only (BAh).
+    ReadOnly,
+    /// The zone is offline (BBh).
+    Offline,
+    /// A write does not begin at the write pointer (BCh).
+    InvalidWrite,
+    /// The drive has as many active zones as it can have (BDh).
+    TooManyActive,
+    /// The drive has as many open zones as it can have, and the host has opened all of them (BEh).
+    TooManyOpen,
+    /// The zone's state does not allow the action (BFh).
+    InvalidTransition,
+}
+
+impl ZoneState {
+    /// All states.
+    pub const ALL: [Self; 7] = [
+        Self::Empty,
+        Self::ImplicitlyOpen,
+        Self::ExplicitlyOpen,
+        Self::Closed,
+        Self::Full,
+        Self::ReadOnly,
+        Self::Offline,
+    ];
+
+    /// The state after an action, where the limits on open and active zones allow it. A write or an append that reaches the
+    /// zone's capacity makes the zone full afterwards.
+    ///
+    /// # Errors
+    /// The status of a command that this state refuses.
+    pub const fn after(self, action: ZoneAction) -> Result<Self, ZoneError> {
+        use ZoneAction::{Append, Close, Finish, Open, Reset, Write};
+        match (action, self) {
+            (Write | Append, Self::Empty | Self::ImplicitlyOpen | Self::Closed) => Ok(Self::ImplicitlyOpen),
+            (Write | Append, Self::ExplicitlyOpen) => Ok(Self::ExplicitlyOpen),
+            (Write | Append, Self::Full) => Err(ZoneError::Full),
+            (Write | Append, Self::ReadOnly) => Err(ZoneError::ReadOnly),
+            (Write | Append, Self::Offline) => Err(ZoneError::Offline),
+            (_, Self::ReadOnly | Self::Offline) => Err(ZoneError::InvalidTransition),
+            (Open, Self::Full) | (Close, Self::Empty | Self::Full) => Err(ZoneError::InvalidTransition),
+            (Open, _) => Ok(Self::ExplicitlyOpen),
+            (Close, _) => Ok(Self::Closed),
+            (Finish, _) => Ok(Self::Full),
+            (Reset, _) => Ok(Self::Empty),
+        }
+    }
+
+    /// True if the zone counts as an open one.
+    #[must_use]
+    pub const fn is_open(self) -> bool {
+        matches!(self, Self::ImplicitlyOpen | Self::ExplicitlyOpen)
+    }
+
+    /// True if the zone counts as an active one: it is open or closed.
+    #[must_use]
+    pub const fn is_active(self) -> bool {
+        self.is_open() || matches!(self, Self::Closed)
+    }
+
+    /// The name in the standard, in lower case.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Empty => "empty",
+            Self::ImplicitlyOpen => "implicitly open",
+            Self::ExplicitlyOpen => "explicitly open",
+            Self::Closed => "closed",
+            Self::Full => "full",
+            Self::ReadOnly => "read only",
+            Self::Offline => "offline",
+        }
+    }
+}
+
+impl ZoneAction {
+    /// All actions.
+    pub const ALL: [Self; 6] = [Self::Open, Self::Close, Self::Finish, Self::Reset, Self::Write, Self::Append];
+
+    /// The name in lower case.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Open => "open",
+            Self::Close => "close",
+            Self::Finish => "finish",
+            Self::Reset => "reset",
+            Self::Write => "write",
+            Self::Append => "append",
+        }
+    }
+}
+
+impl ZoneError {
+    /// All reasons.
+    pub const ALL: [Self; 9] = [
+        Self::InvalidField,
+        Self::Boundary,
+        Self::Full,
+        Self::ReadOnly,
+        Self::Offline,
+        Self::InvalidWrite,
+        Self::TooManyActive,
+        Self::TooManyOpen,
+        Self::InvalidTransition,
+    ];
+
+    /// The status code of the standard. All but [`ZoneError::InvalidField`] are command-specific (status type 1).
+    #[must_use]
+    pub const fn code(self) -> u8 {
+        match self {
+            Self::InvalidField => 0x02,
+            Self::Boundary => 0xB8,
+            Self::Full => 0xB9,
+            Self::ReadOnly => 0xBA,
+            Self::Offline => 0xBB,
+            Self::InvalidWrite => 0xBC,
+            Self::TooManyActive => 0xBD,
+            Self::TooManyOpen => 0xBE,
+            Self::InvalidTransition => 0xBF,
+        }
+    }
+
+    /// The name of the status in the standard.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::InvalidField => "Invalid Field in Command",
+            Self::Boundary => "Zone Boundary Error",
+            Self::Full => "Zone Is Full",
+            Self::ReadOnly => "Zone Is Read Only",
+            Self::Offline => "Zone Is Offline",
+            Self::InvalidWrite => "Zone Invalid Write",
+            Self::TooManyActive => "Too Many Active Zones",
+            Self::TooManyOpen => "Too Many Open Zones",
+            Self::InvalidTransition => "Invalid Zone State Transition",
+        }
+    }
+}
+
+impl fmt::Display for ZoneError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ZoneError as E;
+    use ZoneState as S;
+
+    /// The standard's rules, a row for each state and a column for each action: open, close, finish, reset, write, append.
+    const RULES: [(S, [Result<S, E>; 6]); 7] = {
+        const OPEN: Result<S, E> = Ok(S::ExplicitlyOpen);
+        const WRITTEN: Result<S, E> = Ok(S::ImplicitlyOpen);
+        const CLOSED: Result<S, E> = Ok(S::Closed);
+        const FULL: Result<S, E> = Ok(S::Full);
+        const EMPTY: Result<S, E> = Ok(S::Empty);
+        const NO: Result<S, E> = Err(E::InvalidTransition);
+        [
+            (S::Empty, [OPEN, NO, FULL, EMPTY, WRITTEN, WRITTEN]),
+            (S::ImplicitlyOpen, [OPEN, CLOSED, FULL, EMPTY, WRITTEN, WRITTEN]),
+            (S::ExplicitlyOpen, [OPEN, CLOSED, FULL, EMPTY, OPEN, OPEN]),
+            (S::Closed, [OPEN, CLOSED, FULL, EMPTY, WRITTEN, WRITTEN]),
+            (S::Full, [NO, NO, FULL, EMPTY, Err(E::Full), Err(E::Full)]),
+            (S::ReadOnly, [NO, NO, NO, NO, Err(E::ReadOnly), Err(E::ReadOnly)]),
+            (S::Offline, [NO, NO, NO, NO, Err(E::Offline), Err(E::Offline)]),
+        ]
+    };
+
+    #[test]
+    fn every_cell_of_the_table_is_the_rule_of_the_standard() {
+        assert_eq!(RULES.map(|(state, _)| state), S::ALL);
+        for (state, row) in RULES {
+            for (action, rule) in ZoneAction::ALL.into_iter().zip(row) {
+                assert_eq!(state.after(action), rule, "{} of a zone that is {}", action.name(), state.name());
+            }
+        }
+    }
+
+    #[test]
+    fn open_zones_are_active_and_closed_ones_are_active_only() {
+        let open = S::ALL.into_iter().filter(|state| state.is_open());
+        assert!(open.eq([S::ImplicitlyOpen, S::ExplicitlyOpen]));
+        let active = S::ALL.into_iter().filter(|state| state.is_active());
+        assert!(active.eq([S::ImplicitlyOpen, S::ExplicitlyOpen, S::Closed]));
+    }
+
+    #[test]
+    fn the_status_codes_are_those_of_the_standard() {
+        let codes = E::ALL.map(E::code);
+        assert_eq!(codes, [0x02, 0xB8, 0xB9, 0xBA, 0xBB, 0xBC, 0xBD, 0xBE, 0xBF]);
+    }
+}

@@ -1,0 +1,119 @@
+//! A load on a drive with zones, which takes no random writes.
+
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Span};
+use ssd::{Completion, Drive, QueueId, Request, Resolved, Ssd, ZoneShape};
+
+use super::loads::{Load, Ran};
+
+/// Zones that the load writes to: more than may be active.
+const ZONES: u64 = 9;
+
+struct Host {
+    ssd: Ssd<()>,
+    shape: ZoneShape,
+    /// Sectors of a mapping unit.
+    unit: u64,
+    rng: Rng,
+    tag: u64,
+    under_way: usize,
+    done: Vec<Completion<()>>,
+}
+
+/// Runs a load on a new drive.
+pub(super) fn run(device: &Resolved, shape: ZoneShape, load: Load) -> Ran {
+    let ssd = Ssd::new(device, 7);
+    let unit = u64::from(device.geometry.sectors);
+    let rng = Rng::stream(11, "keys.zones");
+    let mut host = Host { ssd, shape, unit, rng, tag: 0, under_way: 0, done: Vec::new() };
+    match load {
+        Load::Mixed => (0..400).for_each(|_| host.any(8)),
+        Load::Bursts => host.bursts(),
+        // The zones of few dies wear out.
+        Load::Hot => (0..350).for_each(|i| host.rewrite(i % 3 * 4)),
+        Load::Shift => (0..40).for_each(|i| host.rewrite(i)),
+    }
+    while host.step() {}
+    Ran::of(&host.ssd)
+}
+
+impl Host {
+    fn step(&mut self) -> bool {
+        let Some(at) = self.ssd.next_event() else { return false };
+        self.ssd.advance(at, &mut self.done);
+        self.under_way -= self.done.drain(..).count();
+        true
+    }
+
+    fn submit(&mut self, io: Io, depth: usize) {
+        while self.under_way >= depth && self.step() {}
+        let queues = self.ssd.resolved().host.queues.queues.len() as u64;
+        let queue = QueueId::new(self.rng.below(queues) as u16);
+        let data = vec![(); if io.kind.brings_data() { io.sectors.get() as usize } else { 0 }];
+        self.ssd.submit(self.ssd.now(), Request { tag: self.tag, queue, io, data });
+        self.tag += 1;
+        self.under_way += 1;
+    }
+
+    fn to_zone(&mut self, kind: IoKind, zone: u64, sectors: u64, depth: usize) {
+        let zone = zone % u64::from(self.shape.zones);
+        let start = Lba::new(zone * u64::from(self.shape.size) * self.unit);
+        self.submit(Io::new(kind, start, Sectors::new(sectors)), depth);
+    }
+
+    /// Any request to any of some zones.
+    fn any(&mut self, depth: usize) {
+        let zone = self.rng.below(ZONES);
+        let sectors = (1 + self.rng.below(6)) * self.unit;
+        match self.rng.below(24) {
+            0 => self.to_zone(IoKind::ZoneReset, zone, 0, depth),
+            1 => self.to_zone(IoKind::ZoneFinish, zone, 0, depth),
+            2 => self.to_zone(IoKind::ZoneOpen, zone, 0, depth),
+            3 => self.to_zone(IoKind::ZoneClose, zone, 0, depth),
+            4..8 => {
+                let start = Lba::new(self.rng.below(self.ssd.capacity().get() - sectors));
+                self.submit(Io::new(IoKind::Read, start, Sectors::new(sectors)), depth);
+            }
+            8..12 => {
+                let first = Lba::new(zone % u64::from(self.shape.zones) * u64::from(self.shape.size) * self.unit);
+                let pointer = self.ssd.zone_report(first).expect("zones").write_pointer.get();
+                let start = Lba::new(u64::from(pointer) * self.unit);
+                if start.get() + sectors <= self.ssd.capacity().get() {
+                    self.submit(Io::new(IoKind::Write, start, Sectors::new(sectors)), depth);
+                }
+            }
+            _ => self.to_zone(IoKind::Append, zone, sectors, depth),
+        }
+    }
+
+    /// Bursts and pauses, a power-off and a power cut.
+    fn bursts(&mut self) {
+        for round in 0..8 {
+            (0..30).for_each(|_| self.any(64));
+            if round == 3 {
+                let done = self.ssd.power_off();
+                self.under_way -= done.len();
+                self.ssd.power_on(self.ssd.now());
+            } else if round == 5 {
+                let lost = self.ssd.cut_power();
+                self.under_way -= lost.len();
+                self.ssd.power_on(self.ssd.now());
+            } else {
+                let pause = self.ssd.now() + Span::from_ms(20);
+                while self.ssd.now() < pause {
+                    self.ssd.advance(pause, &mut self.done);
+                    self.under_way -= self.done.drain(..).count();
+                }
+            }
+        }
+    }
+
+    /// Fills a zone, reads a part of it and resets it.
+    fn rewrite(&mut self, zone: u64) {
+        let sectors = u64::from(self.shape.capacity) * self.unit;
+        self.to_zone(IoKind::Append, zone, sectors, 12);
+        self.to_zone(IoKind::Read, zone, self.unit, 12);
+        self.to_zone(IoKind::ZoneReset, zone, 0, 12);
+    }
+}

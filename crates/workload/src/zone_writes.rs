@@ -1,0 +1,366 @@
+//! A workload of a drive with zones: writes or appends fill zones, which are finished and reset.
+//!
+//! Each zone goes through a cycle: a reset unless it is new, writes from its beginning to the fill level, and a finish if the workload
+//! asks for one. The drive keeps the requests to a zone in the order of their submission, so any depth is possible.
+
+use base::engine::Rng;
+use base::fault::Fault;
+use base::io::{Io, IoKind};
+use base::units::{Bytes, Lba, Ratio, SECTOR, Sectors, Time};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::{Arrival, MOST_DEPTH, Pacing, Source, SourceError};
+
+/// A workload that fills zones.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ZoneWritesSpec {
+    /// The workload's name in reports.
+    pub name: String,
+    /// The load that it represents, and the source of its numbers.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub description: String,
+    /// Requests, finishes and resets included.
+    pub requests: u64,
+    /// Requests outstanding.
+    #[serde(default = "one")]
+    pub depth: u32,
+    /// The size of a write. The last one of a zone is smaller if the fill level asks for it.
+    pub size: Bytes,
+    /// True for appends: the drive chooses the address in the zone.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub append: bool,
+    /// The share of reads: each reads as much as a write writes, at a place of any of the zones that holds data.
+    #[serde(default = "none", skip_serializing_if = "is_none")]
+    pub reads: Ratio,
+    /// The zones.
+    pub zones: ZoneTable,
+}
+
+/// The zones of a workload.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ZoneTable {
+    /// The zone size of the drive: zone `n` begins at `n` times this address.
+    pub size: Bytes,
+    /// The zone capacity of the drive; the size if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub capacity: Option<Bytes>,
+    /// The number of the first zone, from 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub first: u32,
+    /// The number of zones.
+    #[serde(default = "one")]
+    pub count: u32,
+    /// The order of the writes among the zones.
+    #[serde(default)]
+    pub order: ZoneOrder,
+    /// The part of the capacity that is written before a zone is finished or reset.
+    #[serde(default = "whole")]
+    pub fill: Ratio,
+    /// True if a zone is finished when it is written to the fill level.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub finish: bool,
+    /// True if each zone is reset before its first write, because the drive is not new.
+    #[serde(default, rename = "reset-first", skip_serializing_if = "is_false")]
+    pub reset_first: bool,
+}
+
+/// The order of writes among zones.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum ZoneOrder {
+    /// One zone after another: all writes of a zone's cycle come together.
+    #[default]
+    InTurn,
+    /// Each request goes to the next zone, so that all zones are written at the same time.
+    Interleaved,
+}
+
+const fn one() -> u32 {
+    1
+}
+
+const fn none() -> Ratio {
+    Ratio::new(0.0)
+}
+
+const fn whole() -> Ratio {
+    Ratio::new(1.0)
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde asks for it.
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+fn is_none(share: &Ratio) -> bool {
+    *share == Ratio::new(0.0)
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // As serde asks for it.
+const fn is_zero(value: &u32) -> bool {
+    *value == 0
+}
+
+/// The next step of a zone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Step {
+    Reset,
+    /// So many sectors are written.
+    Write(u64),
+    Finish,
+}
+
+/// A [`ZoneWritesSpec`] as a source for a drive.
+#[derive(Clone, Debug)]
+pub struct ZoneWrites {
+    zones: Vec<Step>,
+    /// Sectors that each zone holds.
+    data: Vec<u64>,
+    reads: f64,
+    rng: Rng,
+    /// The first zone, and the sectors from one zone to the next.
+    first: u64,
+    stride: u64,
+    /// Sectors of a write, and those written in a zone before it is finished or reset.
+    size: u64,
+    fill: u64,
+    append: bool,
+    finish: bool,
+    order: ZoneOrder,
+    /// The zone of the next request.
+    at: usize,
+    left: u64,
+    depth: u32,
+}
+
+impl ZoneWrites {
+    /// The workload on a drive of `capacity`; `seed` decides on the reads.
+    ///
+    /// # Errors
+    /// All faults of the description.
+    pub fn new(spec: &ZoneWritesSpec, capacity: Sectors, seed: u64) -> Result<Self, Vec<Fault>> {
+        let mut faults = Vec::new();
+        let mut sectors = |path: &str, size: Bytes| {
+            let whole = size.sectors().map(Sectors::get).filter(|sectors| *sectors > 0);
+            if whole.is_none() {
+                let message = format!("{size} is not a whole number of sectors above zero");
+                faults.push(Fault::new(path, message, "use a multiple of 512B"));
+            }
+            whole.unwrap_or(1)
+        };
+        let zones = &spec.zones;
+        let stride = sectors("zones.size", zones.size);
+        let size = sectors("size", spec.size);
+        let writable = zones.capacity.map_or(stride, |capacity| sectors("zones.capacity", capacity));
+        let mut check = |wrong: bool, path: &str, message: String, remedy: &str| {
+            if wrong {
+                faults.push(Fault::new(path, message, remedy));
+            }
+        };
+        check(spec.requests == 0, "requests", "the workload issues no request".into(), "use 1 or more");
+        check(spec.depth == 0, "depth", "a closed loop of depth 0 never issues a request".into(), "use 1 or more");
+        let most = format!("use at most {MOST_DEPTH}");
+        check(spec.depth > MOST_DEPTH, "depth", format!("{} requests outstanding", spec.depth), &most);
+        check(zones.count == 0, "zones.count", "there is no zone to write to".into(), "use 1 or more");
+        let message = format!("is {}, more than the zone size of {}", SECTOR * writable, zones.size);
+        check(writable > stride, "zones.capacity", message, "use at most the zone size");
+        let fill = zones.fill.get();
+        check(
+            !(fill > 0.0 && fill <= 1.0),
+            "zones.fill",
+            format!("is {}", zones.fill),
+            "use a share above 0%, up to 100%",
+        );
+        let reads = spec.reads.get();
+        check(!(0.0..1.0).contains(&reads), "reads", format!("is {}", spec.reads), "use a share from 0%, below 100%");
+        let end = (u64::from(zones.first) + u64::from(zones.count)).checked_mul(stride);
+        let message = format!(
+            "zones {} to {} of {} end beyond the drive's {}",
+            zones.first,
+            u64::from(zones.first) + u64::from(zones.count.max(1)) - 1,
+            zones.size,
+            capacity.bytes()
+        );
+        check(end.is_none_or(|end| end > capacity.get()), "zones.count", message, "use fewer zones, or a larger drive");
+        if !faults.is_empty() {
+            return Err(faults);
+        }
+        // Whole writes, if the fill level has room for one.
+        let share = (writable as f64 * fill) as u64;
+        let fill = if fill < 1.0 { (share / size * size).max(size.min(writable)) } else { writable };
+        let begin = if zones.reset_first { Step::Reset } else { Step::Write(0) };
+        Ok(Self {
+            zones: vec![begin; zones.count as usize],
+            data: vec![0; zones.count as usize],
+            reads,
+            rng: Rng::stream(seed, "workload.zones"),
+            first: u64::from(zones.first),
+            stride,
+            size,
+            fill,
+            append: spec.append,
+            finish: zones.finish,
+            order: zones.order,
+            at: 0,
+            left: spec.requests,
+            depth: spec.depth,
+        })
+    }
+}
+
+impl ZoneWrites {
+    /// A read of what a zone holds; `None` if it is the turn of another request.
+    fn draw_read(&mut self) -> Option<Io> {
+        if self.reads <= 0.0 || !self.rng.chance(self.reads) {
+            return None;
+        }
+        let zone = self.rng.below(self.zones.len() as u64);
+        let data = self.data[zone as usize];
+        let sectors = self.size.min(data);
+        let places = data / self.size;
+        if places == 0 {
+            return None;
+        }
+        let start = (self.first + zone) * self.stride + self.rng.below(places) * self.size;
+        Some(Io::new(IoKind::Read, Lba::new(start), Sectors::new(sectors)))
+    }
+}
+
+impl Source for ZoneWrites {
+    fn next(&mut self) -> Result<Option<Arrival>, SourceError> {
+        if self.left == 0 {
+            return Ok(None);
+        }
+        self.left -= 1;
+        if let Some(io) = self.draw_read() {
+            return Ok(Some(Arrival { at: Time::ZERO, io }));
+        }
+        let begin = (self.first + self.at as u64) * self.stride;
+        let step = self.zones[self.at];
+        let (io, next) = match step {
+            Step::Reset => (Io::new(IoKind::ZoneReset, Lba::new(begin), Sectors::new(0)), Step::Write(0)),
+            Step::Finish => (Io::new(IoKind::ZoneFinish, Lba::new(begin), Sectors::new(0)), Step::Reset),
+            Step::Write(written) => {
+                let sectors = self.size.min(self.fill - written);
+                let (kind, start) =
+                    if self.append { (IoKind::Append, begin) } else { (IoKind::Write, begin + written) };
+                let next = match written + sectors {
+                    written if written < self.fill => Step::Write(written),
+                    _ if self.finish => Step::Finish,
+                    _ => Step::Reset,
+                };
+                (Io::new(kind, Lba::new(start), Sectors::new(sectors)), next)
+            }
+        };
+        self.zones[self.at] = next;
+        match step {
+            Step::Reset => self.data[self.at] = 0,
+            Step::Write(written) => self.data[self.at] = written + io.sectors.get(),
+            Step::Finish => {}
+        }
+        // A cycle ends before the reset of the next one.
+        if self.order == ZoneOrder::Interleaved || next == Step::Reset {
+            self.at = (self.at + 1) % self.zones.len();
+        }
+        Ok(Some(Arrival { at: Time::ZERO, io }))
+    }
+
+    fn pacing(&self) -> Pacing {
+        Pacing::Closed { depth: self.depth }
+    }
+
+    fn len_hint(&self) -> Option<u64> {
+        Some(self.left)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The requests on a drive of 64 sectors: kind, first sector, sectors.
+    fn requests(text: &str) -> Result<Vec<(IoKind, u64, u64)>, Vec<String>> {
+        let spec: ZoneWritesSpec = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
+        let mut source = ZoneWrites::new(&spec, Sectors::new(64), 7)
+            .map_err(|faults| faults.into_iter().map(|fault| fault.path).collect::<Vec<_>>())?;
+        let all = std::iter::from_fn(|| source.next().expect("no file"));
+        Ok(all.map(|Arrival { io, .. }| (io.kind, io.start.get(), io.sectors.get())).collect())
+    }
+
+    use IoKind::{Append, Write, ZoneFinish, ZoneReset};
+
+    #[test]
+    fn a_zone_is_filled_and_reset_before_it_is_written_again() {
+        let text = "name = 'w'\nrequests = 7\nsize = '2KiB'\nzones = { size = '8KiB', capacity = '5KiB', first = 1 }";
+        let cycle = [(Write, 16, 4), (Write, 20, 4), (Write, 24, 2)];
+        let again = [&cycle[..], &[(ZoneReset, 16, 0)], &cycle].concat();
+        assert_eq!(requests(text).expect("sound"), again);
+    }
+
+    #[test]
+    fn zones_are_written_in_turn_or_at_the_same_time() {
+        let text = |order| {
+            format!(
+                "name = 'w'\nrequests = 8\nsize = '2KiB'\nappend = true\n\
+                 zones = {{ size = '4KiB', count = 2, order = '{order}', finish = true, fill = '60%' }}"
+            )
+        };
+        let all = |order| requests(&text(order)).expect("sound");
+        let zone = |begin| [(Append, begin, 4), (ZoneFinish, begin, 0)];
+        let reset = |begin| (ZoneReset, begin, 0);
+        assert_eq!(all("in-turn"), [&zone(0)[..], &zone(8), &[reset(0)], &zone(0), &[reset(8)]].concat());
+        let [[a, b], [c, d]] = [zone(0), zone(8)];
+        assert_eq!(all("interleaved"), [a, c, b, d, reset(0), reset(8), a, c]);
+    }
+
+    #[test]
+    fn a_used_drive_is_reset_first() {
+        let text = "name = 'w'\nrequests = 2\nsize = '4KiB'\nzones = { size = '4KiB', reset-first = true }";
+        assert_eq!(requests(text).expect("sound"), [(ZoneReset, 0, 0), (Write, 0, 8)]);
+    }
+
+    #[test]
+    fn reads_find_data_of_the_same_cycle() {
+        let text = "name = 'w'\nrequests = 2000\nsize = '1KiB'\nreads = '50%'\n\
+                    zones = { size = '8KiB', count = 3, order = 'interleaved' }";
+        let mut written = [0; 3];
+        let mut reads = 0;
+        for (kind, start, sectors) in requests(text).expect("sound") {
+            let zone = (start / 16) as usize;
+            match kind {
+                Write => written[zone] = start % 16 + sectors,
+                ZoneReset => written[zone] = 0,
+                _ => {
+                    assert!(start % 16 + sectors <= written[zone], "{start} of {written:?}");
+                    reads += 1;
+                }
+            }
+        }
+        assert!((900..1000).contains(&reads), "{reads}: a zone without data gives its turn to a write");
+    }
+
+    #[test]
+    fn every_builtin_workload_of_zones_is_valid() {
+        let zoned = crate::generate::builtin().iter().filter(|(_, text)| text.contains("\n[zones]"));
+        let mut count = 0;
+        for (name, text) in zoned {
+            let spec: ZoneWritesSpec = toml::from_str(text).expect(name);
+            assert_eq!(spec.name, *name);
+            assert!(text.contains("# Source: ") && !spec.description.is_empty(), "{name}");
+            assert!(ZoneWrites::new(&spec, Sectors::new(1 << 32), 1).is_ok(), "{name}");
+            count += 1;
+        }
+        assert_eq!(count, 2);
+    }
+
+    #[test]
+    fn every_fault_of_the_description_is_found() {
+        let text = "name = 'w'\nrequests = 0\ndepth = 0\nsize = '100B'\nreads = '100%'\n\
+                    zones = { size = '8KiB', capacity = '9KiB', count = 5, fill = '0%' }";
+        let wanted = ["size", "requests", "depth", "zones.capacity", "zones.fill", "reads", "zones.count"];
+        assert_eq!(requests(text).expect_err("faulty"), wanted);
+    }
+}
