@@ -57,7 +57,7 @@ impl ZnsFamily {
         }
         let capacity = match capacity {
             Some(capacity) => in_units(capacity, ("ftl.zns.capacity", geometry), faults)?,
-            None => superblock.checked_mul(dies).unwrap_or(u32::MAX),
+            None => superblock.saturating_mul(dies),
         };
         let size = match size {
             Some(size) => in_units(size, ("ftl.zns.size", geometry), faults)?,

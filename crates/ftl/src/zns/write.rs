@@ -184,17 +184,16 @@ impl ZnsFtl {
 
     /// Goes on with what a zone waits to do: writes, padding, or a reset.
     fn go_on(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, zone: u32) {
-        match self.zones[zone as usize].task {
-            Some(Task::Reset { owner, erases: 0 }) if !self.zones[zone as usize].is_programming() => {
-                if !self.erase_zone(flash, zone, owner) {
-                    owners.zone_done(owner);
-                }
+        let task = self.zones[zone as usize].task;
+        if let Some(Task::Reset { owner, erases: 0 }) = task {
+            let waits = self.zones[zone as usize].is_programming() || self.erase_zone(flash, zone, owner);
+            if !waits {
+                owners.zone_done(owner);
             }
-            Some(Task::Finish { .. }) => {
-                self.pad(flash, zone);
-                self.end_finish(owners, zone);
-            }
-            _ => {}
+        }
+        if let Some(Task::Finish { .. }) = task {
+            self.pad(flash, zone);
+            self.end_finish(owners, zone);
         }
         while let Some(unit) = self.zones[zone as usize].waiting.pop_front() {
             if !self.place(flash, owners, zone, &unit) {

@@ -432,7 +432,7 @@ mod tests {
         for name in names() {
             let (group, stat) = name.split_once('.').unwrap_or(("", &name));
             let general = match group {
-                "read" | "write" | "flush" | "discard" => format!("KIND.{stat}"),
+                kind if crate::metric::KINDS.contains(&kind) => format!("KIND.{stat}"),
                 "commands" | "slots" => format!("{group}.OP"),
                 "outcomes" => "outcomes.OUTCOME".to_owned(),
                 _ => name.clone(),

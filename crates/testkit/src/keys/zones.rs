@@ -30,8 +30,7 @@ pub(super) fn run(device: &Resolved, shape: ZoneShape, load: Load) -> Ran {
     match load {
         Load::Mixed => (0..400).for_each(|_| host.any(8)),
         Load::Bursts => host.bursts(),
-        // The zones of few dies wear out.
-        Load::Hot => (0..350).for_each(|i| host.rewrite(i % 3 * 4)),
+        Load::Hot => host.hot(),
         Load::Shift => (0..40).for_each(|i| host.rewrite(i)),
     }
     while host.step() {}
@@ -56,7 +55,7 @@ impl Host {
         self.under_way += 1;
     }
 
-    fn to_zone(&mut self, kind: IoKind, zone: u64, sectors: u64, depth: usize) {
+    fn submit_to_zone(&mut self, kind: IoKind, zone: u64, sectors: u64, depth: usize) {
         let zone = zone % u64::from(self.shape.zones);
         let start = Lba::new(zone * u64::from(self.shape.size) * self.unit);
         self.submit(Io::new(kind, start, Sectors::new(sectors)), depth);
@@ -67,14 +66,15 @@ impl Host {
         let zone = self.rng.below(ZONES);
         let sectors = (1 + self.rng.below(6)) * self.unit;
         match self.rng.below(24) {
-            0 => self.to_zone(IoKind::ZoneReset, zone, 0, depth),
-            1 => self.to_zone(IoKind::ZoneFinish, zone, 0, depth),
-            2 => self.to_zone(IoKind::ZoneOpen, zone, 0, depth),
-            3 => self.to_zone(IoKind::ZoneClose, zone, 0, depth),
-            4..8 => {
+            0 => self.submit_to_zone(IoKind::ZoneReset, zone, 0, depth),
+            1 => self.submit_to_zone(IoKind::ZoneFinish, zone, 0, depth),
+            2 => self.submit_to_zone(IoKind::ZoneOpen, zone, 0, depth),
+            3 => self.submit_to_zone(IoKind::ZoneClose, zone, 0, depth),
+            4..6 => {
                 let start = Lba::new(self.rng.below(self.ssd.capacity().get() - sectors));
                 self.submit(Io::new(IoKind::Read, start, Sectors::new(sectors)), depth);
             }
+            6..8 => self.submit_to_zone(IoKind::Read, zone, sectors, depth),
             8..12 => {
                 let first = Lba::new(zone % u64::from(self.shape.zones) * u64::from(self.shape.size) * self.unit);
                 let pointer = self.ssd.zone_report(first).expect("zones").write_pointer.get();
@@ -83,14 +83,14 @@ impl Host {
                     self.submit(Io::new(IoKind::Write, start, Sectors::new(sectors)), depth);
                 }
             }
-            _ => self.to_zone(IoKind::Append, zone, sectors, depth),
+            _ => self.submit_to_zone(IoKind::Append, zone, sectors, depth),
         }
     }
 
     /// Bursts and pauses, a power-off and a power cut.
     fn bursts(&mut self) {
         for round in 0..8 {
-            (0..30).for_each(|_| self.any(64));
+            (0..100).for_each(|_| self.any(400));
             if round == 3 {
                 let done = self.ssd.power_off();
                 self.under_way -= done.len();
@@ -109,11 +109,25 @@ impl Host {
         }
     }
 
+    /// Rewrites zones of one die until its blocks wear out, beside zones that keep their data for a while.
+    fn hot(&mut self) {
+        let sectors = u64::from(self.shape.capacity) * self.unit;
+        for i in 0..350 {
+            if i % 90 == 0 {
+                for zone in [12, 16] {
+                    self.submit_to_zone(IoKind::ZoneReset, zone, 0, 12);
+                    self.submit_to_zone(IoKind::Append, zone, sectors, 12);
+                }
+            }
+            self.rewrite(i % 3 * 4);
+        }
+    }
+
     /// Fills a zone, reads a part of it and resets it.
     fn rewrite(&mut self, zone: u64) {
         let sectors = u64::from(self.shape.capacity) * self.unit;
-        self.to_zone(IoKind::Append, zone, sectors, 12);
-        self.to_zone(IoKind::Read, zone, self.unit, 12);
-        self.to_zone(IoKind::ZoneReset, zone, 0, 12);
+        self.submit_to_zone(IoKind::Append, zone, sectors, 12);
+        self.submit_to_zone(IoKind::Read, zone, self.unit, 12);
+        self.submit_to_zone(IoKind::ZoneReset, zone, 0, 12);
     }
 }

@@ -52,7 +52,7 @@ pub fn side_by_side(resolved: &Resolved, seed: u64, batches: u32, stress: Stress
     let mut host = Host::new(Ssd::new(resolved, seed));
     let count = u64::from(host.shape.max_open.min(host.shape.zones)).min(6);
     let mut zones = vec![Zone::default(); count as usize];
-    let every = |times: u32| if times == 0 { u32::MAX } else { (batches / times).max(1) };
+    let every = |times: u32| batches.checked_div(times).map_or(u32::MAX, |every| every.max(1));
     let (cut_every, fail_every) = (every(stress.cuts), every(stress.failures));
     for batch in 0..batches {
         let mut under_way = BTreeMap::new();

@@ -221,10 +221,12 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         &["page, suspends at steps", "page, queue that suspends nothing", "page, cancels erases"],
         "reads that may suspend go first at the dies under both orders",
     ),
+    on("flash.custom-part.features.cache_program", &["sample, zns"], "each of its lists has one program"),
+    on("flash.custom-part.timing.cache_program_copy", &["sample, zns"], "each of its lists has one program"),
     on("flash.arbitration.bus", &["bast", "fast*"], "the list of a channel's only unit has the bus to itself"),
     on(
         "ftl.map-unit",
-        &["bast", "fast*", "chang*", "sample*", "own, *"],
+        &["bast", "fast*", "chang*", "sample, block", "own, *"],
         "a page is the only size there is, and what it is without the key",
     ),
     on("ftl.map(dftl).costs(custom).custom.list", &["page, map dftl*"], "all steps are named; DFTL keeps no lists"),
