@@ -440,6 +440,11 @@ fn every_number_of_a_device_is_refused_or_runs() {
         ("flash.pages", "over-provisioning"),
         ("flash.blocks", "over-provisioning"),
         ("flash.blocks", "a pool has"),
+        // More open zones than active ones.
+        ("ftl.zns.max-active", "ftl.zns.max-open"),
+        // The blocks hold no whole zone.
+        ("flash.pages", "ftl.zns"),
+        ("flash.blocks", "ftl.zns"),
     ];
     sweep(schema_for!(ssd::Spec).as_value(), &bases, &others, run);
 }

@@ -71,8 +71,23 @@ impl ZnsFamily {
         }
         let (path, asked) = site.asked_units(geometry, faults)?;
         let reserve = ZnsConfig::reserve(max_active, superblock / row(site, geometry), geometry.die_count());
-        let of_die = (geometry.superblock_count() / geometry.die_count()).saturating_sub(reserve);
+        let in_die = geometry.superblock_count() / geometry.die_count();
+        if reserve >= in_die {
+            let message = format!(
+                "is {max_active}: when the power fails, the rows of so many zones take {reserve} of the {in_die} superblocks of each die"
+            );
+            faults.add("ftl.zns.max-active", message, "use fewer active zones, or planes of more blocks");
+            return None;
+        }
+        let of_die = in_die - reserve;
         let layers = Layout::layers(geometry, capacity, dies);
+        if layers > of_die {
+            let zone = Bytes::new(u64::from(capacity) * unit);
+            let message =
+                format!("{zone} takes {layers} superblocks on each die of a zone, and a die has {of_die} for zones");
+            faults.add("ftl.zns.capacity", message, "use smaller zones, more dies for each, or planes of more blocks");
+            return None;
+        }
         let most = u64::from(of_die / layers) * u64::from(geometry.die_count() / dies);
         let zones = asked / u64::from(capacity);
         let zone = Bytes::new(u64::from(capacity) * unit);
@@ -84,15 +99,11 @@ impl ZnsFamily {
         }
         if zones == 0 || zones > most {
             let message = format!(
-                "{zones} zones do not fit: a zone takes {layers} superblocks on each of {dies} dies, and {reserve} of the {} of \
+                "{zones} zones do not fit: a zone takes {layers} superblocks on each of {dies} dies, and {reserve} of the {in_die} of \
                  each die stay free for the rows in RAM when the power fails",
-                geometry.superblock_count() / geometry.die_count(),
             );
             let room = Bytes::new(most * u64::from(capacity) * unit);
-            let remedy = match most {
-                0 => "use smaller zones, fewer active ones, or planes of more blocks".to_owned(),
-                _ => format!("set ftl.capacity to {room} or less, in multiples of {zone}"),
-            };
+            let remedy = format!("set ftl.capacity to {room} or less, in multiples of {zone}");
             faults.add(path, message, remedy);
             return None;
         }
