@@ -76,6 +76,7 @@ chapters! {
     host_memory
     your_own_policy
     write_streams
+    data_placement
     zones
     compare_and_mix
     write_a_study

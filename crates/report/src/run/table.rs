@@ -391,8 +391,8 @@ fn fdp(of: &FdpSummary) -> Vec<String> {
         let HandleSummary { victims, full_superblocks, partial_superblocks, .. } = *handle;
         let [written, moved, available] = [handle.written_bytes, handle.moved_bytes, handle.available_bytes].map(bytes);
         format!(
-            "  handle {number}: written {written}, moved {moved} out of {victims} superblocks; {full_superblocks} superblocks filled, \
-             {partial_superblocks} not fully written; {available} available"
+            "  handle {number}: written {written}, moved {moved}; superblocks filled {full_superblocks}, not fully written \
+             {partial_superblocks}, moved {victims}; {available} available"
         )
     }));
     if of.moved_copy_bytes > 0 {
