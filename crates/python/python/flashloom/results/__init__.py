@@ -21,6 +21,9 @@ from flashloom.results._flash import (
 )
 from flashloom.results._ftl import (
     EraseRange,
+    FdpEventSummary,
+    FdpSummary,
+    HandleSummary,
     HmbSummary,
     LogSummary,
     MapSummary,
@@ -70,10 +73,13 @@ __all__ = [
     "ErrorSummary",
     "Explained",
     "FairnessSummary",
+    "FdpEventSummary",
+    "FdpSummary",
     "Finding",
     "FlashRow",
     "FlowIntervalSummary",
     "FlowSummary",
+    "HandleSummary",
     "HmbSummary",
     "Interval",
     "IntervalSummary",

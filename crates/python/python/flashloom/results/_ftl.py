@@ -23,6 +23,66 @@ class EraseRange(Record):
     """The minimum."""
 
 
+class FdpEventSummary(Record):
+    """An event of Flexible Data Placement."""
+
+    at_us: float
+    """When it happened, in microseconds of simulated time."""
+    bytes: int
+    """The bytes that were moved, or that were not written; 0 for an invalid identifier."""
+    code: int
+    """Its type (NVM Express TP4146): 0 for a reclaim unit not fully written, 3 for an invalid placement identifier,
+    128 for media reallocated."""
+    event: str
+    """Its name."""
+    number: Optional[int]
+    """The handle, or the identifier that the drive does not have; none if superblocks hold copies of several
+    handles."""
+
+
+class FdpSummary(Record):
+    """What Flexible Data Placement (NVM Express TP4146) counted: its statistics, its handles and its latest events.
+    Mapping units count with all their bytes."""
+
+    erased_bytes: int
+    """Media bytes erased (MBE)."""
+    events: int
+    """Events."""
+    handles: list[HandleSummary]
+    """The reclaim unit handles, in the order of their numbers."""
+    host_bytes: int
+    """Host bytes with metadata written (HBMW): the bytes of all writes that succeeded."""
+    invalid_identifiers: int
+    """Writes of mapping units with an identifier that the drive does not have; handle 0 took them."""
+    log: list[FdpEventSummary]
+    """The latest events, the oldest first: at most 64."""
+    media_bytes: int
+    """Media bytes with metadata written (MBMW), padding and translation pages included."""
+    moved_copy_bytes: int
+    """Bytes that were moved again out of superblocks with copies of several handles."""
+    reclaim_unit_bytes: int
+    """The size of a reclaim unit."""
+    shared_copy_bytes: int
+    """Bytes that were copied to superblocks of another handle although handles are persistently isolated."""
+
+
+class HandleSummary(Record):
+    """A reclaim unit handle."""
+
+    available_bytes: int
+    """Bytes that its open superblocks take at the end (RUAMW, over all reclaim groups)."""
+    full_superblocks: int
+    """Superblocks that it filled."""
+    moved_bytes: int
+    """Bytes that were moved out of its superblocks."""
+    partial_superblocks: int
+    """Superblocks that it left before they were full."""
+    victims: int
+    """Superblocks that were moved with valid data in them."""
+    written_bytes: int
+    """Bytes that the host wrote with it."""
+
+
 class HmbSummary(Record):
     """The work of the host memory buffer (HMB) during the run."""
 

@@ -18,6 +18,7 @@ from flashloom.results._flash import (
     Utilisation,
 )
 from flashloom.results._ftl import (
+    FdpSummary,
     LogSummary,
     MapSummary,
     MergeSummary,
@@ -199,6 +200,8 @@ class Summary(Record):
     """The parts of the requests' time by kind and band of percentiles, if an observer attributed it."""
     fairness: Optional[FairnessSummary]
     """How fairly the drive treated the flows, if each ran alone, too."""
+    fdp: Optional[FdpSummary]
+    """What Flexible Data Placement counted, if the drive has it."""
     flash: list[FlashRow]
     """Flash commands by operation and cause."""
     flows: list[FlowSummary]
