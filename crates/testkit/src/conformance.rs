@@ -182,7 +182,6 @@ macro_rules! checks {
             the_counters_reconcile: "books", books::books;
             two_runs_of_a_seed_are_equal: "determinism", determinism::determinism;
             no_write_overtakes_another: "order", order::order;
-            data_of_handles_lie_apart: "placement", placement::placement;
             wear_is_bounded: "wear", wear::wear;
             failing_programs_lose_nothing: "program failures", faults::program_failures;
             failing_reads_lose_nothing: "read failures", faults::read_failures;
@@ -195,6 +194,7 @@ macro_rules! checks {
             a_power_cut_after_each_flush_loses_nothing: "power cuts, after flushes", power::cuts_after_flushes;
             power_cuts_among_discards_lose_nothing: "power cuts, among discards", power::cuts_among_discards;
             read_only_drives_lose_nothing: "refusals", refusals::refusals;
+            data_of_handles_lie_apart: "placement", placement::placement;
         }
     };
 }

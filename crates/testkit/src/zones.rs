@@ -9,7 +9,7 @@
 //! * The same with power cuts at any event, and with failing programs and erases: what was acknowledged is there, and what was not
 //!   is there in part, in the order in which the drive admitted it.
 //!
-//! [`settings`] has fixed drives; [`draw`] makes a random one.
+//! [`settings()`] has fixed drives; [`draw`] makes a random one.
 
 mod concurrent;
 mod cuts;

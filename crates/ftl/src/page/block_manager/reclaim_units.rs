@@ -266,7 +266,7 @@ mod tests {
             assert_eq!(of.moved_copies > 0, of_copies, "{isolation}: copies that are copied again");
             assert_eq!(of.shared_copies, 0, "{isolation}: there is data of one handle");
             let superblocks = of.erased / of.unit;
-            assert!(superblocks >= of.handles[1].victims && of.erased % of.unit == 0, "{isolation}");
+            assert!(superblocks >= of.handles[1].victims && of.erased.is_multiple_of(of.unit), "{isolation}");
             assert!(of.log.len() == LOG && of.events > LOG as u64, "{isolation}");
             assert!(of.log.iter().all(|event| event.kind == FdpEventKind::MediaReallocated), "{isolation}");
             assert!(of.log.is_sorted_by_key(|event| event.at), "{isolation}");
