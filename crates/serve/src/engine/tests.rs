@@ -228,8 +228,10 @@ fn a_power_state_delays_the_next_request_and_lasts_until_the_power_goes() {
 
 #[test]
 fn the_host_takes_its_memory_back_and_the_drive_goes_on_without() {
-    let map = "ftl.map = { kind = \"fmmu\", hmb = { preferred = \"64KiB\", minimum = \"16KiB\" } }\n";
-    let mut bench = Bench::new(core(map, OnCut::Hold));
+    let map = "ftl = { map = { kind = \"fmmu\", hmb = { preferred = \"64KiB\", minimum = \"16KiB\" } }";
+    let device = Device::parse(SMALL.replace("ftl = { map-unit", &format!("{map}, map-unit")));
+    let device = device.unwrap_or_else(|faults| panic!("{faults}"));
+    let mut bench = Bench::new(Core::new(Box::new(Ssd::new(&device.resolved, 1)), OnCut::Hold));
     bench.write(4, 2, 4, false);
     bench.drain();
     for (given, used) in [(1 << 20, 64 << 10), (8 << 10, 0), (32 << 10, 32 << 10), (0, 0)] {
