@@ -18,7 +18,7 @@ pub struct Counters {
     pub slc_mlc: Option<Box<SlcMlcCounters>>,
     /// The streams', since the power came on, if there are several.
     pub streams: Option<Box<StreamCounters>>,
-    /// Those of Flexible Data Placement, since the power came on, if the drive has it.
+    /// The counters of Flexible Data Placement since the power came on, if the drive has it.
     pub fdp: Option<Box<FdpCounters>>,
     /// The SLC cache's, since the power came on, if there is one.
     pub slc_cache: Option<SlcCacheCounters>,

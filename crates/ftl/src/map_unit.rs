@@ -116,8 +116,7 @@ pub enum Job {
     /// Read this translation page; `loaded` reports the end. If a store of the page is in progress, the read follows
     /// it.
     Load(u32),
-    /// The same for one block of entries: all that crosses the link if the host's memory has the page. Flash reads the whole
-    /// page.
+    /// The map unit needs one block of entries of a page. The host's memory sends this block alone; flash reads the whole page.
     LoadPart {
         /// The page.
         page: u32,

@@ -71,7 +71,7 @@ pub struct Counters {
     /// CTP, and the stores of pages. A store that a software core makes because a question needs the space counts for
     /// the question.
     pub flush_time: Span,
-    /// Those of the host memory buffer, if the drive has one.
+    /// The counters of the host memory buffer, if the drive has one.
     pub hmb: Option<HmbCounters>,
     /// The relation between the parts.
     pub parts: Parts,

@@ -1,4 +1,4 @@
-//! What a drive with Flexible Data Placement counts and logs.
+//! The counters and the event log of a drive with Flexible Data Placement.
 
 use base::units::Time;
 
@@ -49,7 +49,7 @@ pub struct HandleCounters {
 pub struct FdpEvent {
     /// When it happened.
     pub at: Time,
-    /// What happened.
+    /// Its kind.
     pub kind: FdpEventKind,
     /// The handle, or the identifier that the drive does not have; none for copies of several handles.
     pub number: Option<u16>,
@@ -70,9 +70,6 @@ pub enum FdpEventKind {
 }
 
 impl FdpEventKind {
-    /// All kinds.
-    pub const ALL: [Self; 3] = [Self::NotFullyWritten, Self::InvalidIdentifier, Self::MediaReallocated];
-
     /// Its name in results.
     #[must_use]
     pub const fn name(self) -> &'static str {

@@ -1,4 +1,4 @@
-//! The table `[ftl.fdp]` of a description, and what a placement identifier names.
+//! The table `[ftl.fdp]` of a description, and the meaning of placement identifiers.
 
 use base::fault::Faults;
 use base::io::PlacementId;
@@ -26,7 +26,7 @@ pub struct FdpSpec {
     pub reclaim_groups: u32,
 }
 
-/// What becomes of data of different handles when collection copies them.
+/// Whether collection keeps data of different handles apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Isolation {
@@ -49,7 +49,7 @@ impl Isolation {
     }
 }
 
-/// What a placement identifier names on a drive.
+/// The reclaim group and the handle that a placement identifier names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacementTarget {
     /// The reclaim group; none if the drive chooses.
@@ -83,7 +83,7 @@ impl FdpSpec {
         Self { handles: streams, isolation: Isolation::Initial, reclaim_groups: 1 }
     }
 
-    /// What an identifier names; `None` if the drive has no such group or handle.
+    /// The group and the handle that an identifier names; `None` if the drive has no such group or handle.
     #[must_use]
     pub fn target(&self, id: PlacementId) -> Option<PlacementTarget> {
         let group_bits = self.reclaim_groups.next_power_of_two().trailing_zeros();

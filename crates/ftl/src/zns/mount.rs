@@ -22,7 +22,7 @@ use crate::toolkit::recovery::{self, Found};
 use crate::toolkit::{DieLists, Versions};
 use crate::zone::ZoneState;
 
-/// What the spare areas of a superblock say.
+/// The content of a superblock's spare areas.
 #[derive(Clone, Copy, Debug, Default)]
 struct Contents {
     /// A mapping unit, and its slot.
@@ -102,7 +102,7 @@ impl ZnsFtl {
         padded
     }
 
-    /// What the spare areas of a superblock say. Notes every version.
+    /// Reads the spare areas of a superblock, and notes every version.
     fn scan(&mut self, media: &Media, superblock: SuperblockId) -> Contents {
         let mut contents = Contents::default();
         for offset in 0..self.layout.geometry.superblock_slots() {

@@ -18,7 +18,7 @@ pub(super) struct RamRow {
 /// The state of a row in RAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowState {
-    /// It takes data.
+    /// The zone's next data go into the row.
     Assembling,
     /// It is complete, and its die works on as many programs as it may.
     Ready,

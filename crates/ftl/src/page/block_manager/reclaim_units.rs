@@ -171,7 +171,7 @@ impl BlockManager {
         }
     }
 
-    /// What Flexible Data Placement counted, if the drive has it.
+    /// The counters of Flexible Data Placement, if the drive has it.
     pub(in crate::page) fn fdp_counters(&self) -> Option<Box<FdpCounters>> {
         let units = self.reclaim_units.as_deref()?;
         let mut handles = units.handles.clone();
