@@ -5,6 +5,7 @@ mod host;
 mod host_memory;
 mod limits;
 mod power;
+mod raid;
 mod slc_cache;
 mod spare;
 
@@ -234,7 +235,8 @@ fn suspension(rules: &SuspendSpec) -> Vec<String> {
 
 /// The summary of a device as text.
 fn sheet(device: &Device) -> String {
-    let resolved = &device.resolved;
+    let whole = &device.resolved;
+    let resolved = &whole.of_drive(0);
     let (geometry, timing, part) = (&resolved.geometry, &resolved.backend.timing, &resolved.part);
     let unit = SECTOR * u64::from(geometry.sectors);
     let (raw, host) = (resolved.raw_capacity(), resolved.capacity().bytes());
@@ -242,6 +244,9 @@ fn sheet(device: &Device) -> String {
     let mut line = |name: &str, what: String| {
         let _ = writeln!(text, "  {name:<12}{what}");
     };
+    for (i, text) in raid::lines(whole).into_iter().enumerate() {
+        line(if i == 0 { "raid" } else { "" }, text);
+    }
     line("capacity", format!("{host} for the host ({} bytes) of {raw} of flash", host.get()));
     for (name, what) in Spare::new(resolved).lines(resolved) {
         line(name, what);
@@ -370,11 +375,11 @@ fn sheet(device: &Device) -> String {
         line("buffer", format!("{}, volatile{policy}", unit * u64::from(buffer.units)));
     }
     let [plain, verify] =
-        [false, true].map(|verify| study::run::memory(resolved, Purpose { verify, precondition: true, units: None }));
+        [false, true].map(|verify| study::run::memory(whole, Purpose { verify, precondition: true, units: None }));
     let parts: Vec<String> = plain.largest(2).iter().map(|(name, bytes)| format!("{bytes} for {name}")).collect();
     line("memory", format!("{} to simulate it, {} with --verify;", plain.total(), verify.total()));
     line("", parts.join(", "));
-    let cost = resolved.cost();
+    let cost = whole.cost();
     let small = if cost.slc_array > 0.0 {
         format!(
             ", {:.2} of them for the SLC \

@@ -48,13 +48,13 @@ pub use log_block::{Allocation, EraseWhen, LogBlockConfig, LogBlockFtl, LogMerge
 pub use map_unit::MapSpec;
 pub use own::OwnFtl;
 pub use page::{
-    AgeUnit, CachePoint, Candidate, Candidates, CheckpointSpec, CollectionPolicy, CollectionPool, CopyStreamsSpec,
-    Digits, DiscardSpec, FdpCounters, FdpEvent, FdpEventKind, FdpSpec, FirmwareSpec, FoldPath, GcSpec, HandleCounters,
-    HostStreamsSpec, HostWrite, IdleFoldSpec, IdleGcSpec, Isolation, OverflowPolicy, PaceSpec, PageConfig, PageFtl,
-    ParityCounters, ParseDigitsError, PlacementPolicy, PlacementPool, PlacementPools, PlacementSpec, PlacementTarget,
-    RefreshCounters, RefreshSpec, SlcCacheCounters, SlcCacheSpec, StreamCounters, StreamPolicy, StreamsSpec,
-    UnmappedReads, VictimPolicy, VictimSpec, register_collection_policy, register_placement_policy,
-    register_stream_policy, register_victim_policy,
+    AgeUnit, CachePoint, Candidate, Candidates, CheckpointSpec, CollectionPolicy, CollectionPool, CollectionWindow,
+    CopyStreamsSpec, Digits, DiscardSpec, FdpCounters, FdpEvent, FdpEventKind, FdpSpec, FirmwareSpec, FoldPath, GcSpec,
+    HandleCounters, HostStreamsSpec, HostWrite, IdleFoldSpec, IdleGcSpec, Isolation, OverflowPolicy, PaceSpec,
+    PageConfig, PageFtl, ParityCounters, ParseDigitsError, PlacementPolicy, PlacementPool, PlacementPools,
+    PlacementSpec, PlacementTarget, RefreshCounters, RefreshSpec, SlcCacheCounters, SlcCacheSpec, StreamCounters,
+    StreamPolicy, StreamsSpec, UnmappedReads, VictimPolicy, VictimSpec, register_collection_policy,
+    register_placement_policy, register_stream_policy, register_victim_policy,
 };
 pub use port::{
     Background, Direction, Flash, FlushLog, Ftl, HostMemoryBuffer, Mount, OldPlace, Origin, Owner, Owners, PageRead,

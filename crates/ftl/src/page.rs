@@ -59,7 +59,7 @@ use rebuild::Rebuild;
 use writer::Writer;
 
 pub use checkpoint_spec::CheckpointSpec;
-pub use collector::pace::{CollectionPolicy, CollectionPool, PaceSpec, register_collection_policy};
+pub use collector::pace::{CollectionPolicy, CollectionPool, CollectionWindow, PaceSpec, register_collection_policy};
 pub use config::PageConfig;
 pub use discard_spec::DiscardSpec;
 pub(crate) use family::PageFamily;

@@ -44,6 +44,12 @@ pub enum Sabotage {
     PlaceUnmarked,
     /// The drive still serves translation pages from host memory that the host has taken back.
     HostMemoryOutlives,
+    /// A RAID leaves the parity of a small write as it was.
+    ParityKept,
+    /// Requests of the host do not wait for the rows that a RAID rebuilds.
+    RebuildUnordered,
+    /// A RAID repairs nothing after a power cut.
+    RepairForgotten,
     /// Recovery trusts stale translation pages.
     StaleTrusted,
     /// Recovery of a block map does not read its log.
@@ -210,7 +216,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 99] = [
+    pub const EVERY: [Self; 102] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -229,6 +235,9 @@ impl Sabotage {
         Self::ErasedUnanswered,
         Self::PlaceUnmarked,
         Self::HostMemoryOutlives,
+        Self::ParityKept,
+        Self::RebuildUnordered,
+        Self::RepairForgotten,
         Self::StaleTrusted,
         Self::LogUnread,
         Self::SavedForgotten,

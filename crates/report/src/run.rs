@@ -10,6 +10,7 @@ mod life;
 mod over_time;
 mod page;
 mod power;
+mod raid;
 mod rerun;
 mod rounds;
 mod rows;

@@ -1,6 +1,6 @@
 //! Counters of a device; differences of two snapshots make a time series.
 
-use base::io::IoKind;
+use base::io::{Io, IoKind};
 use base::units::{SECTOR, Span, Time};
 use flash::backend::{Account, Backend, Op};
 use flash::nand::ErrorCounters;
@@ -10,7 +10,8 @@ use ftl::{
     StreamCounters, map_unit,
 };
 
-use crate::PowerCounters;
+use crate::host::Extent;
+use crate::{PowerCounters, RaidCounters, Status};
 
 /// A snapshot of all counters of a device.
 #[derive(Clone, Debug, PartialEq)]
@@ -80,6 +81,8 @@ pub struct Counters {
     pub parity: Option<ParityCounters>,
     /// Power states, temperature and what the controller spent; `None` without `[power]`.
     pub power: Option<Box<PowerCounters>>,
+    /// What a RAID of drives did; `None` of a single drive.
+    pub raid: Option<Box<RaidCounters>>,
     /// Free blocks of the FTL.
     pub free_blocks: u64,
     /// Blocks retired, factory-marked ones included.
@@ -147,5 +150,34 @@ impl Counters {
     pub fn slc_controllers(&self) -> f64 {
         let (Some(slc_array), Some(slc_mlc)) = (&self.slc_array, &self.slc_mlc) else { return 0.0 };
         (SECTOR * slc_array.flash.op(Op::Program).slots).get() as f64 / slc_mlc.mlc.page.get() as f64
+    }
+}
+
+/// Counters of the host side.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) requests: [u64; IoKind::COUNT],
+    pub(crate) sectors: [u64; IoKind::COUNT],
+    pub(crate) failed: [u64; IoKind::COUNT],
+    pub(crate) host_slots: u64,
+    pub(crate) refused_slots: u64,
+    pub(crate) read_slots: u64,
+    pub(crate) absorbed_slots: u64,
+}
+
+impl Counts {
+    /// Counts a request that is complete.
+    #[inline]
+    pub(crate) fn complete(&mut self, io: Io, status: Status, extent: Extent) {
+        let kind = io.kind as usize;
+        if status == Status::Done {
+            self.requests[kind] += 1;
+            self.sectors[kind] += io.sectors.get();
+        } else {
+            self.failed[kind] += 1;
+        }
+        if io.kind == IoKind::Read {
+            self.read_slots += u64::from(extent.end - extent.first);
+        }
     }
 }

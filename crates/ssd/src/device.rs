@@ -10,7 +10,8 @@ use flash::nand::{Faults, Geometry, Media, Sector};
 use ftl::{Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
 
 use crate::buffer::{Buffer, Entry};
-use crate::host::{Active, Clients, Extent, Link, Queues, Ram, Status};
+use crate::counters::Counts;
+use crate::host::{Active, Clients, Link, Queues, Ram};
 use crate::power_draw::{PowerDraw, array_energy};
 use crate::power_manager::PowerManager;
 use crate::spec::ReadTransfer;
@@ -22,6 +23,8 @@ use crate::{Completion, Counters, Drive, History, Request, Resolved, SlcArrayCou
 pub struct Ssd<S> {
     pub(crate) resolved: Resolved,
     pub(crate) seed: u64,
+    /// The seed of the random writes of preconditioning.
+    pub(crate) history_seed: u64,
     pub(crate) now: Time,
     pub(crate) events: EventQueue<Event>,
     pub(crate) hash: EventHash,
@@ -66,35 +69,6 @@ pub struct Ssd<S> {
     pub(crate) next_change: Option<Time>,
     /// The host's memory, if it was changed from outside.
     pub(crate) host_memory: Option<Bytes>,
-}
-
-/// Counters of the host side.
-#[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Counts {
-    pub(crate) requests: [u64; IoKind::COUNT],
-    pub(crate) sectors: [u64; IoKind::COUNT],
-    pub(crate) failed: [u64; IoKind::COUNT],
-    pub(crate) host_slots: u64,
-    pub(crate) refused_slots: u64,
-    pub(crate) read_slots: u64,
-    pub(crate) absorbed_slots: u64,
-}
-
-impl Counts {
-    /// Counts a request that is complete.
-    #[inline]
-    pub(crate) fn complete(&mut self, io: Io, status: Status, extent: Extent) {
-        let kind = io.kind as usize;
-        if status == Status::Done {
-            self.requests[kind] += 1;
-            self.sectors[kind] += io.sectors.get();
-        } else {
-            self.failed[kind] += 1;
-        }
-        if io.kind == IoKind::Read {
-            self.read_slots += u64::from(extent.end - extent.first);
-        }
-    }
 }
 
 impl<S: Sector> Ssd<S> {
@@ -187,6 +161,7 @@ impl<S: Sector> Ssd<S> {
             events,
             hash: EventHash::default(),
             seed,
+            history_seed: seed,
             resolved: resolved.clone(),
         };
         device.restore_saved();
@@ -199,6 +174,14 @@ impl<S: Sector> Ssd<S> {
     pub fn noting(mut self, history: Option<History>) -> Self {
         self.history =
             history.or(self.history).or_else(|| Some(History::new(self.resolved.geometry.sectors, Vec::new())));
+        self
+    }
+
+    /// Lets preconditioning write what it writes to a drive with another seed: the drives of a mirror have been written alike, and fail
+    /// and choose each for itself.
+    #[must_use]
+    pub const fn written_as(mut self, seed: u64) -> Self {
+        self.history_seed = seed;
         self
     }
 
@@ -581,6 +564,7 @@ impl<S: Sector> Drive<S> for Ssd<S> {
             refresh: ftl.refresh,
             parity: ftl.parity,
             power: self.power_counters(),
+            raid: None,
             free_blocks: self.ftl.free_blocks(),
             bad_blocks: self.backend.media().bad_blocks(),
             event_hash: hash.value(),

@@ -21,6 +21,7 @@ mod power;
 mod power_draw;
 mod power_manager;
 mod precondition;
+mod raid_counters;
 mod snapshot;
 mod spec;
 mod storage;
@@ -33,11 +34,11 @@ pub use device::Ssd;
 pub use flash::backend::PowerCapSpec;
 pub use flash::spec::{FlashSpec, ResolvedSlcArray, SlcSpec};
 pub use ftl::{
-    Candidate, CheckpointSpec, CopyStreamsSpec, Digits, DiscardSpec, FdpCounters, FdpEvent, FdpEventKind, FdpSpec,
-    FoldPath, FtlKind, FtlSpec, GcSpec, HandleCounters, HostStreamsSpec, HostWrite, Isolation, LogMerges, MapSpec,
-    MergeCounters, PageTimes, ParityCounters, ParseDigitsError, PlacementSpec, RefreshCounters, RefreshSpec, Sabotage,
-    SlcCacheCounters, SlcCacheSpec, SlcMlcCounters, StreamCounters, StreamPolicy, StreamsSpec, UnmappedReads,
-    VictimSpec, WearSpec, WriteCost, ZoneAction, ZoneError, ZoneReport, ZoneShape, ZoneState, map_unit,
+    Candidate, CheckpointSpec, CollectionWindow, CopyStreamsSpec, Digits, DiscardSpec, FdpCounters, FdpEvent,
+    FdpEventKind, FdpSpec, FoldPath, FtlKind, FtlSpec, GcSpec, HandleCounters, HostStreamsSpec, HostWrite, Isolation,
+    LogMerges, MapSpec, MergeCounters, PageTimes, ParityCounters, ParseDigitsError, PlacementSpec, RefreshCounters,
+    RefreshSpec, Sabotage, SlcCacheCounters, SlcCacheSpec, SlcMlcCounters, StreamCounters, StreamPolicy, StreamsSpec,
+    UnmappedReads, VictimSpec, WearSpec, WriteCost, ZoneAction, ZoneError, ZoneReport, ZoneShape, ZoneState, map_unit,
     register_stream_policy, register_victim_policy,
 };
 pub use history::History;
@@ -47,10 +48,12 @@ pub use power::Recovery;
 pub use power_draw::PowerDraw;
 pub use power_manager::{PowerCounters, PowerStateSelection, StateCounters};
 pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
+pub use raid_counters::{RaidCounters, RaidDriveCounters};
 pub use spec::{
-    ALTERNATIVES, BufferPolicy, BufferSpec, ControllerPower, Cost, Duplex, FlushPolicy, HostMemoryChange,
-    HostMemorySpec, HostSpec, LinkSpec, OperationalState, PowerSpec, PowerState, QueueArbitration, QueueSpec, RamSpec,
-    ReadTransfer, Resolved, ResolvedBuffer, ResolvedHost, ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec,
-    ThermalSpec, ThrottleSpec, ThrottleStyle, UNSEEN_KEYS, builtin,
+    ALTERNATIVES, BufferPolicy, BufferSpec, CollectionTurns, ControllerPower, Cost, DriveFailure, Duplex, FlushPolicy,
+    HostMemoryChange, HostMemorySpec, HostSpec, LinkSpec, OperationalState, PowerSpec, PowerState, QueueArbitration,
+    QueueSpec, RaidCollection, RaidLevel, RaidSpec, RamSpec, ReadTransfer, Resolved, ResolvedBuffer, ResolvedHost,
+    ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec, ThermalSpec, ThrottleSpec, ThrottleStyle, UNSEEN_KEYS,
+    builtin,
 };
 pub use storage::{ParseStorageError, Storage};

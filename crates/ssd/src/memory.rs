@@ -111,6 +111,8 @@ impl Resolved {
         memory.add("submission queues", Queues::<S>::memory(&self.host.queues));
         memory.add("overlapping requests", Overlaps::<Handle<Active<S>>>::memory(self.host.queue_depth));
         memory.add("all else", FIXED);
+        let drives = u64::from(self.drives());
+        memory.parts.iter_mut().for_each(|(_, bytes)| *bytes = *bytes * drives);
         memory
     }
 }

@@ -12,7 +12,8 @@ use base::units::{Bytes, Lpn, Sectors, Time};
 use flash::backend::{Account, Op};
 use flash::nand::Sector;
 
-use crate::device::{Counts, slc_seed};
+use crate::counters::Counts;
+use crate::device::slc_seed;
 use crate::host::Before;
 use crate::{Resolved, Ssd};
 use ftl::{OldPlace, PageWrite, Sabotage, full_mask};
@@ -292,7 +293,7 @@ impl<S: Sector> Ssd<S> {
     /// A random stream for each step, so that two successive steps do not overwrite the same units. Its name is the
     /// latest version on the media, so that a step does the same on a drive and on a snapshot of it.
     fn precondition_stream(&self) -> Rng {
-        Rng::stream(self.seed, &format!("precondition.{}", self.ftl.latest_version()))
+        Rng::stream(self.history_seed, &format!("precondition.{}", self.ftl.latest_version()))
     }
 
     /// Writes the first `count` units as requests of `request` units.

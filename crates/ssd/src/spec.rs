@@ -10,6 +10,7 @@ mod limits;
 mod link;
 mod power;
 mod queue;
+mod raid;
 mod ram;
 mod resolve;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub use host_memory::{HostMemoryChange, HostMemorySpec};
 pub use link::{Duplex, LinkSpec};
 pub use power::{ControllerPower, OperationalState, PowerSpec, PowerState, ThermalSpec, ThrottleSpec, ThrottleStyle};
 pub use queue::{QueueArbitration, QueueSpec, ResolvedQueue, ResolvedQueues};
+pub use raid::{CollectionTurns, DriveFailure, RaidCollection, RaidLevel, RaidSpec};
 pub use ram::RamSpec;
 pub use resolve::{Resolved, ResolvedHost};
 
@@ -77,6 +79,9 @@ pub struct Spec {
     /// The flash translation layer.
     #[serde(default)]
     pub ftl: FtlSpec,
+    /// Several such drives as one; a single drive if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raid: Option<RaidSpec>,
 }
 
 /// The host side of the device: link and submission queues.

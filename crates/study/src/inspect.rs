@@ -3,6 +3,7 @@
 use base::units::{Energy, Span, Time};
 use flash::backend::{Account, Op};
 use flash::nand::{Geometry, Sector};
+use raid::Raid;
 use ssd::{Counters, History, PowerDraw, Ssd};
 
 use crate::watch::Watch;
@@ -147,5 +148,32 @@ impl<S: Sector> Inspect for Ssd<S> {
         let beside = counted.power.iter().flat_map(|power| draw.beside_arrays(power));
         let beside = beside.map(|(name, energy)| (name.to_owned(), energy));
         first.chain(second).chain(beside).filter(|(_, energy)| energy.as_joules() > 0.0).collect()
+    }
+}
+
+impl<S: Sector> Inspect for Raid<S> {
+    fn check(&self) {
+        self.check();
+    }
+
+    fn erase_counts(&self) -> Vec<u32> {
+        self.drives().iter().flat_map(Ssd::erase_counts).collect()
+    }
+
+    fn bad_blocks(&self) -> u64 {
+        self.drives().iter().map(|drive| drive.media().bad_blocks()).sum()
+    }
+
+    fn slc_erase_counts(&self) -> Vec<u32> {
+        self.drives().iter().flat_map(Ssd::slc_erase_counts).collect()
+    }
+
+    fn mount_time(&self) -> Option<Span> {
+        self.drives().iter().map(Ssd::recovery_time).max()
+    }
+
+    fn energy(&self, counted: &Counters) -> Vec<(String, Energy)> {
+        // All drives have the same electrical figures.
+        Inspect::energy(&self.drives()[0], counted)
     }
 }

@@ -47,14 +47,16 @@ mod outcome;
 mod point;
 mod prepare;
 mod progress;
+mod raid;
 mod settings;
+mod stages;
 mod state;
 mod touched;
 
 use std::io;
 use std::sync::atomic::AtomicBool;
 
-use base::units::{Bytes, Sectors, Span, Temperature};
+use base::units::{Sectors, Span, Temperature};
 use flash::nand::{Sector, Stamp};
 use ssd::{Drive, Memory, Precondition, Ssd, Storage};
 use workload::Source;
@@ -341,6 +343,7 @@ impl<'a> Session<'a> {
 
     fn check_with(&self, memory: Memory) -> Result<(), SessionError> {
         let device = self.device;
+        self.refuse_raid()?;
         if let Some(limit) = &self.memory {
             memory::check(vec![Need { name: device.name.clone(), memory }], 1, limit)
                 .map_err(SessionError::TooLarge)?;
@@ -382,6 +385,9 @@ impl<'a> Session<'a> {
     fn run_once(&mut self) -> Result<Outcome, SessionError> {
         let granularity = Sectors::new(u64::from(self.device.resolved.geometry.sectors));
         let watch = self.watch.take();
+        if let Some(spec) = self.device.resolved.spec.raid.clone() {
+            return self.run_raid(&spec);
+        }
         if self.settings.verify {
             let zone = self.device.resolved.zones.map_or(0, |shape| u64::from(shape.size));
             let oracle = Oracle::blank(granularity).with_zones(Sectors::new(zone * granularity.get()));
@@ -489,32 +495,6 @@ impl<'a> Session<'a> {
     ) -> Result<Outcome, SessionError> {
         let mut drive: Ssd<S> = self.prepared(watch)?;
         self.run_all(&mut drive, payload)
-    }
-
-    /// True if the stop rule allows no further stage.
-    fn is_over(&self) -> bool {
-        match self.settings.window.stop {
-            Stop::AtEnd | Stop::Worn(_) => false,
-            Stop::Requests(requests) => requests == 0,
-            Stop::Time(span) => span.is_zero(),
-            Stop::Bytes(bytes) => bytes.get() == 0,
-            Stop::Capacities(times) => times <= 0.0,
-        }
-    }
-
-    /// Deducts a finished stage from the stop rule. Later stages need no warm-up.
-    fn use_up(&mut self, result: &RunResult) {
-        self.settings.window.warm_up = WarmUp::None;
-        self.settings.window.stop = match self.settings.window.stop {
-            end @ (Stop::AtEnd | Stop::Worn(_)) => end,
-            Stop::Requests(requests) => Stop::Requests(requests.saturating_sub(result.submitted)),
-            Stop::Time(span) => Stop::Time(span.saturating_sub(result.after.at - result.before.at)),
-            Stop::Bytes(bytes) => {
-                let asked: u64 = result.asked.iter().map(|sectors| sectors.bytes().get()).sum();
-                Stop::Bytes(Bytes::new(bytes.get().saturating_sub(asked)))
-            }
-            Stop::Capacities(times) => Stop::Capacities(times - result.capacities_asked()),
-        };
     }
 
     /// Runs one stage of the first workload and the flows beside it.

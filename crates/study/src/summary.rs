@@ -15,12 +15,14 @@ mod map;
 mod merges;
 mod parity;
 mod power;
+mod raid;
 mod refresh;
 mod series;
 mod shares;
 mod slc;
 mod slc_cache;
 mod streams;
+mod utilisation;
 mod validity;
 
 use std::collections::BTreeMap;
@@ -57,12 +59,14 @@ pub use map::{HmbSummary, MapSummary, Mshrs};
 pub use merges::MergeSummary;
 pub use parity::ParitySummary;
 pub use power::{OperationalStateSummary, PowerStateSummary, PowerSummary};
+pub use raid::{RaidDriveSummary, RaidSummary};
 pub use refresh::RefreshSummary;
 pub use series::{CompletedSummary, FlowIntervalSummary, IntervalSummary, SeriesSummary, busy_dies, percentile};
 pub use shares::{mean, share, shares};
 pub use slc::{EraseRange, SlcMlcSummary};
 pub use slc_cache::SlcCacheSummary;
 pub use streams::{StreamSummary, StreamsSummary};
+pub use utilisation::{Energies, Utilisation};
 pub use validity::{OverloadSummary, RoundSummary, SteadySummary, ValiditySummary, WarmUpSummary};
 
 /// The input of all reports of a run.
@@ -220,6 +224,9 @@ pub struct Summary {
     /// What parity did, if superblocks have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parity: Option<ParitySummary>,
+    /// What a RAID did, if the device is one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raid: Option<RaidSummary>,
     /// Power states and heat, if the device has `[power]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerSummary>,
@@ -364,46 +371,6 @@ pub struct Delayed {
     pub latency_mean_us: f64,
 }
 
-/// Busy shares of the run, between 0 and 1.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-pub struct Utilisation {
-    /// The host link.
-    pub link: f64,
-    /// The RAM, for the write buffer and the look-ups of the map; missing if it takes no time.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ram: Option<f64>,
-    /// Each channel.
-    pub channels: Vec<f64>,
-    /// Each die. While one of `P` planes reads by itself, its die is busy by `1 / P`.
-    pub dies: Vec<f64>,
-    /// Each plane that reads by itself; missing if there are none.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub planes: Vec<f64>,
-    /// Each controller.
-    pub controllers: Vec<f64>,
-    /// Each decoder of the error correction; missing without it.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub decoders: Vec<f64>,
-    /// The time-consuming part of the FTL, its map unit: the mean over its cores, or the busier of CMT and CTP of an
-    /// FMMU. Missing without a map unit or if that has no processor.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ftl: Option<f64>,
-    /// Each core, or CMT and CTP.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub ftl_parts: Vec<f64>,
-    /// The processor of software controllers and the FTL.
-    pub processor: f64,
-}
-
-/// Energy spent during the run.
-#[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
-pub struct Energies {
-    /// The total, in joules.
-    pub total_j: f64,
-    /// By name, in joules.
-    pub by_name_j: BTreeMap<String, f64>,
-}
-
 /// The schema of the keys of a distribution.
 fn latency_keys() -> serde_json::Value {
     schema::keys(["mean", "min", "max"].into_iter().chain(PERCENTILES.map(|(_, key, _)| key)))
@@ -536,6 +503,7 @@ impl Summary {
             slc_cache: counted.slc_cache.as_ref().map(SlcCacheSummary::new),
             refresh: counted.refresh.as_ref().map(RefreshSummary::new),
             parity: counted.parity.as_ref().map(ParitySummary::new),
+            raid: counted.raid.as_ref().map(|raid| RaidSummary::new(report, raid)),
             power: counted.power.as_ref().map(|power| {
                 let joules = (!report.energy.is_empty()).then(|| energy(report.energy).total_j);
                 PowerSummary::new(power, joules, span)

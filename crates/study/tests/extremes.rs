@@ -11,9 +11,10 @@ use std::path::Path;
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
+use raid::Raid;
 use schemars::schema_for;
 use serde_json::Value;
-use ssd::{Drive, Purpose, QueueId, Request, Ssd};
+use ssd::{Drive, Purpose, QueueId, Request, Resolved, Ssd};
 use study::catalogue::device_from;
 use study::config::{Document, Faults};
 use workload::Source;
@@ -223,7 +224,17 @@ fn run(document: &Document) -> Result<(), Faults> {
     if resolved.memory(Purpose::default()).total().get() > MEMORY {
         return Ok(());
     }
-    let mut drive: Ssd<()> = Ssd::new(resolved, 1);
+    match &resolved.spec.raid {
+        None => run_on(resolved, &mut Ssd::<()>::new(resolved, 1)),
+        Some(spec) => {
+            let drives = (0..resolved.drives()).map(|number| Ssd::new(&resolved.of_drive(number), u64::from(number)));
+            run_on(resolved, &mut Raid::<()>::new(spec, drives.collect()));
+        }
+    }
+    Ok(())
+}
+
+fn run_on(resolved: &Resolved, drive: &mut impl Drive<()>) {
     let unit = u64::from(resolved.geometry.sectors);
     let units = resolved.capacity().get() / unit;
     let (mut completions, mut outstanding, mut moments) = (Vec::new(), 0, 0);
@@ -232,12 +243,13 @@ fn run(document: &Document) -> Result<(), Faults> {
         let io = Io::new(kind, Lba::new(tag * 7 % units * unit), Sectors::new(unit));
         let io = if tag % 64 == 63 { Io::FLUSH } else { io };
         let data = if io.kind == IoKind::Write { vec![(); unit as usize] } else { Vec::new() };
-        drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
+        let now = drive.counters().at;
+        drive.submit(now, Request { tag, queue: QueueId::default(), io, data });
         outstanding += 1;
         while outstanding > if tag + 1 == REQUESTS { 0 } else { 8 } {
             let at = drive.next_event().expect("something is under way");
             if at == Time::MAX {
-                return Ok(());
+                return;
             }
             drive.advance(at, &mut completions);
             outstanding -= completions.len();
@@ -247,7 +259,6 @@ fn run(document: &Document) -> Result<(), Faults> {
         }
     }
     assert!(drive.counters().at < Time::MAX);
-    Ok(())
 }
 
 const PART: &str = "name = 'p'\nsource = ''\ncell = 'mlc'\nendurance = 10000\ninitial_bad_blocks = '2%'\ncost_per_gib = 1.0\n\
@@ -419,6 +430,23 @@ fn every_number_of_a_device_is_refused_or_runs() {
                 "",
                 "map = { kind = 'dftl', cmt = '1KiB', hmb = { preferred = '32KiB', minimum = '0B', latency = '2us' } }",
                 "host = { hmb = { size = '32KiB', changes = [{ at = '1ms', size = '0B' }] } }",
+            ),
+        ),
+        (
+            "raid",
+            page(
+                "",
+                "gc = { start = 3, stop = 4 }",
+                "[raid]\nlevel = 'raid5'\ndrives = 3\nchunk = '8KiB'\nspares = 1\nrebuild-rate = '4MB/s'\n\
+                 collection = { window = '5ms', reads-around = true }\nfailures = [{ at = '1ms', drive = 1 }]",
+            ),
+        ),
+        (
+            "collection in windows",
+            page(
+                "",
+                "gc = { start = 3, stop = 4, pace = { policy = 'window', length = '5ms', of = 3, turn = 1 } }",
+                "",
             ),
         ),
         (

@@ -59,6 +59,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             unmapped_flash_reads: 0,
             errors: None,
             power: None,
+            raid: None,
             flash: Account::default(),
             channel_busy: vec![Span::ZERO; servers],
             die_busy: vec![Span::ZERO; servers],

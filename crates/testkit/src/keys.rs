@@ -13,6 +13,7 @@ mod own;
 mod placement;
 mod policies;
 mod power;
+mod raid;
 mod slc_cache;
 mod stripes;
 mod walk;

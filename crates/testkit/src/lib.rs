@@ -11,6 +11,7 @@ pub mod keys;
 mod list;
 pub mod model;
 pub mod oracle;
+pub mod raid;
 pub mod requests;
 pub mod small;
 pub mod swarm;

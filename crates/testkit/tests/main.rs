@@ -10,6 +10,7 @@ mod map;
 mod memory;
 mod newcomers;
 mod priority;
+mod raid;
 mod sabotage;
 mod second_model;
 mod store_keys;

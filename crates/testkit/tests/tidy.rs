@@ -59,14 +59,15 @@ fn conflict_markers(files: &[File]) -> Vec<Violation> {
 // --- imports run only downward ---
 
 /// The crates of the workspace that a crate may depend on.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("align", &["base", "ssd"]),
     ("base", &[]),
     ("flash", &["base"]),
     ("ftl", &["base", "flash"]),
     ("ssd", &["base", "flash", "ftl"]),
+    ("raid", &["base", "flash", "ssd"]),
     ("workload", &["base"]),
-    ("study", &["base", "flash", "ftl", "ssd", "workload"]),
+    ("study", &["base", "flash", "ftl", "ssd", "raid", "workload"]),
     ("report", &["base", "flash", "ftl", "ssd", "workload", "study"]),
     ("serve", &["base", "flash", "ftl", "ssd", "workload", "study"]),
     ("flashloom", &["base", "flash", "ftl", "ssd", "workload", "study", "report", "serve", "testkit"]),
@@ -75,7 +76,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
         &["align", "base", "flash", "ftl", "ssd", "workload", "study", "report", "serve", "testkit", "flashloom"],
     ),
     ("web", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
-    ("testkit", &["base", "flash", "ftl", "ssd", "workload", "study"]),
+    ("testkit", &["base", "flash", "ftl", "ssd", "raid", "workload", "study"]),
     ("bench", &["base", "flash", "ftl", "ssd", "workload", "study", "testkit"]),
     ("fuzz", &["base", "flash", "ftl", "ssd", "workload", "study", "serve", "testkit"]),
 ];

@@ -15,7 +15,7 @@ use study::text::{capacities, count, decimal_bytes, duration, percent, percent_a
 use study::validity::BEYOND;
 
 use super::fairness::fairness;
-use super::{life, power};
+use super::{life, power, raid};
 use crate::grid::{fitted, grid};
 use crate::retries::retries;
 use crate::suspensions::suspensions;
@@ -211,6 +211,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     lines.extend(summary.slc_cache.as_ref().map(slc_cache));
     lines.extend(summary.refresh.as_ref().map(refresh));
     lines.extend(summary.parity.as_ref().map(parity));
+    lines.extend(summary.raid.iter().flat_map(raid::lines));
     lines.extend(summary.power.iter().flat_map(power::lines));
     lines.extend(suspensions(summary));
     lines.extend(retries(summary));

@@ -31,7 +31,10 @@ impl Resolved {
     pub fn cost(&self) -> Cost {
         Cost {
             flash: self.part.cost(self.raw_capacity()),
-            slc_array: self.slc_array.as_ref().map_or(0.0, |slc_array| slc_array.part.cost(slc_array.capacity())),
+            slc_array: self
+                .slc_array
+                .as_ref()
+                .map_or(0.0, |slc_array| slc_array.part.cost(slc_array.capacity()) * f64::from(self.drives())),
         }
     }
 }

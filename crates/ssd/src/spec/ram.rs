@@ -45,17 +45,18 @@ impl Resolved {
     /// RAM for the maps of the FTL and their caches.
     #[must_use]
     pub fn table_ram(&self) -> Bytes {
-        Bytes::new(self.family.table_ram())
+        Bytes::new(self.family.table_ram()) * u64::from(self.drives())
     }
 
     /// RAM for the write buffer.
     #[must_use]
     pub fn buffer_ram(&self) -> Bytes {
         let unit = SECTOR * u64::from(self.geometry.sectors);
-        self.buffer.map_or(Bytes::new(0), |buffer| match buffer.superblocks {
+        let of_drive = self.buffer.map_or(Bytes::new(0), |buffer| match buffer.superblocks {
             Some(superblocks) => SECTOR * superblocks.sectors,
             None => unit * u64::from(buffer.units),
-        })
+        });
+        of_drive * u64::from(self.drives())
     }
 }
 

@@ -7,7 +7,7 @@ use base::units::{Bytes, Rate, SECTOR, Sectors, Time};
 use flash::backend::{Config, Timing};
 use flash::nand::{CustomPart, Geometry, Part};
 use flash::spec::{ResolvedSlcArray, SlcSpec};
-use ftl::{Array, FtlSpec, Planted, Setup, Site, ZoneShape};
+use ftl::{Array, FtlSpec, PaceSpec, Planted, Setup, Site, ZoneShape};
 
 use super::{FlushPolicy, LinkSpec, ReadTransfer, ResolvedBuffer, ResolvedQueues, Spec};
 
@@ -58,10 +58,32 @@ pub struct ResolvedHost {
 }
 
 impl Resolved {
-    /// Sectors that the host can address.
+    /// Sectors that the host can address: of a RAID, those of all its drives together.
     #[must_use]
     pub fn capacity(&self) -> Sectors {
-        Sectors::new(u64::from(self.units) * u64::from(self.geometry.sectors))
+        let of_drive = u64::from(self.units) * u64::from(self.geometry.sectors);
+        Sectors::new(self.spec.raid.as_ref().map_or(of_drive, |raid| raid.capacity(of_drive)))
+    }
+
+    /// Drives, the spares of a RAID included. Capacities, cost and memory are those of all together; units, geometry and all other
+    /// tables are those of each.
+    #[must_use]
+    pub fn drives(&self) -> u32 {
+        self.spec.raid.as_ref().map_or(1, |raid| raid.drives + raid.spares)
+    }
+
+    /// One drive of a RAID, by its number.
+    ///
+    /// # Panics
+    /// Never: the description of a drive is checked with that of its RAID.
+    #[must_use]
+    pub fn of_drive(&self, number: u32) -> Self {
+        let mut one = self.clone();
+        let window = one.spec.raid.take().and_then(|raid| raid.window_of(number));
+        let Some(window) = window else { return one };
+        one.spec.ftl.gc.pace = PaceSpec::Window(window);
+        let resolved = one.spec.resolve().expect("the description is checked");
+        Self { planted: self.planted, ..resolved }
     }
 
     /// The time of the first change that a new drive meets: the failure of a die, or the moment at which the host gives its memory.
@@ -75,6 +97,9 @@ impl Resolved {
     /// Bytes that the host can store: the capacity, without the gaps between the capacities and the sizes of zones.
     #[must_use]
     pub fn writable(&self) -> Bytes {
+        if self.spec.raid.is_some() {
+            return self.capacity().bytes();
+        }
         let units = self.zones.map_or(self.units, |shape| shape.zones * shape.capacity);
         SECTOR * (u64::from(units) * u64::from(self.geometry.sectors))
     }
@@ -87,6 +112,13 @@ impl Resolved {
     #[must_use]
     pub fn room(&self, set: u32) -> Option<u64> {
         self.family.room(&self.host.queues.sets[set as usize])
+    }
+
+    /// True if a test has planted this bug.
+    #[doc(hidden)]
+    #[must_use]
+    pub fn has_planted(&self, bug: ftl::Sabotage) -> bool {
+        self.planted.is(bug)
     }
 
     /// The same device with a foresight; `None` if its FTL makes nothing of it.
@@ -107,7 +139,7 @@ impl Resolved {
     /// Data bytes of the flash, all blocks counted.
     #[must_use]
     pub fn raw_capacity(&self) -> Bytes {
-        SECTOR * (u64::from(self.geometry.slot_count()) * u64::from(self.geometry.sectors))
+        SECTOR * (u64::from(self.geometry.slot_count()) * u64::from(self.geometry.sectors)) * u64::from(self.drives())
     }
 }
 
@@ -191,6 +223,10 @@ impl Spec {
         let setup = Setup { array, slc_array: slc_array.as_ref().map(array_of), sets: queues.sets.clone(), units };
         let spec = self.written_out(&part, slc_array.as_ref());
         let config = self.ftl.kind.config(&site, setup);
+        self.check_raid_against(&geometry, units, config.zones().is_some(), &mut faults);
+        if !faults.0.is_empty() {
+            return Err(faults.0);
+        }
         Ok(Resolved {
             zones: config.zones(),
             family: config,
@@ -277,6 +313,7 @@ impl Spec {
         self.check_queues(faults);
         self.ftl.check(faults);
         self.check_ram(faults);
+        self.check_raid(faults);
         self.check_power(faults);
         let faulty = &self.flash.faults;
         for (key, ratio) in [

@@ -141,6 +141,10 @@ const UNITS_OF_FILE: f64 = 1_024.0;
 /// True if it takes longer to precondition the drive of a point than to load its state.
 fn is_worth_keeping(point: &Point) -> bool {
     let resolved = &point.device.resolved;
+    if resolved.spec.raid.is_some() {
+        // A snapshot holds one drive.
+        return false;
+    }
     let (units, slots) = (f64::from(resolved.units), f64::from(resolved.geometry.slot_count()));
     let written = |step: &Precondition| match step {
         Precondition::Fill => units,

@@ -278,6 +278,23 @@ const PARITY: [Meaning; 4] = [
     ("waiting", "Superblocks that waited for that at the end"),
 ];
 
+const RAID: [Meaning; 14] = [
+    ("waf", "Bytes that the RAID wrote to its drives for each byte that the host wrote"),
+    ("read-amplification", "Bytes that the RAID read from its drives for each byte that the host read"),
+    ("drive-waf", "Mapping units that the drives programmed for each that was written to them"),
+    ("full-updates", "Parts of stripes that were written as a whole"),
+    ("modify-updates", "Parts of stripes whose parity came from old data and old parity"),
+    ("reconstruct-updates", "Parts of stripes whose parity came from the rest of the stripe"),
+    ("recover-updates", "Parts of stripes of which old data had to be recovered first"),
+    ("recovered-bytes", "Bytes of reads that were computed from other drives"),
+    ("rewritten-bytes", "Bytes that a drive could not read, and that were written again"),
+    ("rebuilt-bytes", "Bytes that rebuilds wrote to spares"),
+    ("repaired-bytes", "Bytes of parity and mirrors that were repaired after a power cut"),
+    ("rebuild-end", "When the last rebuild ended, from the beginning of the run"),
+    ("lost-chunks", "Chunks that a rebuild could not bring back"),
+    ("failed-drives", "Drives that have failed"),
+];
+
 const FDP: [Meaning; 6] = [
     ("host-bytes", "Bytes of all writes that succeeded (HBMW)"),
     ("media-bytes", "Bytes programmed, padding and translation pages included (MBMW)"),
@@ -387,6 +404,7 @@ pub fn catalogue() -> Vec<Group> {
         group("SLC and MLC flash", "drives with `ftl.kind` `chang`", "slc.", &SLC),
         group("Refresh", "drives with `ftl.refresh`", "refresh.", &REFRESH),
         group("Parity", "drives with `ftl.parity`", "parity.", &PARITY),
+        group("RAID", "devices with `[raid]`", "raid.", &RAID),
         group("Flexible Data Placement", "drives with `ftl.fdp`", "fdp.", &FDP),
         group("Power and heat", "drives with `[power]`", "power.", &POWER),
         group("Life", "runs with `run.until = \"worn\"` or `--until worn`", "life.", &LIFE),
@@ -446,7 +464,9 @@ mod tests {
     fn the_catalogue_and_the_help_agree() {
         let listed = listed();
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        for group in ["map", "log", "merges", "slc", "slc-cache", "refresh", "parity", "life", "power", "errors"] {
+        for group in
+            ["map", "log", "merges", "slc", "slc-cache", "refresh", "parity", "raid", "life", "power", "errors"]
+        {
             let starts = format!("{group}.STAT");
             let help = HELP.iter().find(|line| line.starts_with(&starts)).expect("a line of the help");
             let words: BTreeSet<&str> = help.split(|c| !is_name(c)).collect();

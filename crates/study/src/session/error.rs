@@ -69,6 +69,11 @@ pub enum SessionError {
     Load(LoadError),
     /// The snapshot cannot be kept.
     Save(io::Error),
+    /// A RAID of drives cannot do what the session asks for.
+    Raid {
+        /// What it cannot.
+        cannot: &'static str,
+    },
     /// The drive's life cannot be simulated.
     Life(LifeError),
     /// A run failed.
@@ -155,6 +160,9 @@ impl fmt::Display for SessionError {
             Self::Load(error) => error.fmt(f),
             Self::Save(error) => error.fmt(f),
             Self::Life(error) => error.fmt(f),
+            Self::Raid { cannot } => {
+                write!(f, "raid: several drives as one cannot {cannot}; use a device without [raid]")
+            }
             Self::Run { error, .. } => error.fmt(f),
             Self::Books { error, .. } => error.fmt(f),
         }

@@ -5,7 +5,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
 
 use flash::nand::Sector;
-use ssd::Ssd;
+use ssd::{Precondition, Ssd};
 
 use super::state::Snapshot;
 use super::{Progress, Session, SessionError, WornOut};
@@ -32,24 +32,14 @@ impl Session<'_> {
             drive = drive.noting(None);
         }
         let (mut keep, mut kept) = (self.keep.take(), Ok(()));
-        for (step, behind) in self.settings.steps.iter().copied().zip((0..self.settings.steps.len()).rev()) {
+        for (step, behind) in self.settings.steps.clone().into_iter().zip((0..self.settings.steps.len()).rev()) {
             let mut at_rest = |drive: &Ssd<S>| {
                 if let Some(keep) = keep.take_if(|_| behind == 0 && drive.cannot_fail()) {
                     let save = |to: &mut dyn Write| snapshot::save(drive, to);
                     kept = keep(&Snapshot { save: &save, is_exact: true });
                 }
             };
-            let (progress, interrupt) = (&mut self.progress, self.interrupt);
-            let is_interrupted = || interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed));
-            let mut go_on = |done, total| {
-                if let Some(progress) = progress {
-                    progress(Progress::Preconditioning { step, done, total });
-                }
-                if is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            };
-            let done = drive.precondition_to_rest(step, &mut go_on, &mut at_rest);
-            let done = done.filter(|_| !is_interrupted()).ok_or_else(SessionError::interrupted)?;
-            WornOut::check(step, &done, resolved).map_err(SessionError::WornOut)?;
+            self.precondition_drive(&mut drive, step, &mut at_rest)?;
         }
         kept.map_err(SessionError::Save)?;
         // What runs share is the state without age; a snapshot that is saved for later has aged.
@@ -63,5 +53,25 @@ impl Session<'_> {
             keep(&Snapshot { save: &save, is_exact: drive.is_as_mounted() }).map_err(SessionError::Save)?;
         }
         Ok(drive)
+    }
+
+    /// Carries out one step of preconditioning.
+    pub(super) fn precondition_drive<S: Sector>(
+        &mut self,
+        drive: &mut Ssd<S>,
+        step: Precondition,
+        at_rest: &mut impl FnMut(&Ssd<S>),
+    ) -> Result<(), SessionError> {
+        let (progress, interrupt) = (&mut self.progress, self.interrupt);
+        let is_interrupted = || interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed));
+        let mut go_on = |done, total| {
+            if let Some(progress) = progress {
+                progress(Progress::Preconditioning { step, done, total });
+            }
+            if is_interrupted() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+        };
+        let done = drive.precondition_to_rest(step, &mut go_on, at_rest);
+        let done = done.filter(|_| !is_interrupted()).ok_or_else(SessionError::interrupted)?;
+        WornOut::check(step, &done, &self.device.resolved).map_err(SessionError::WornOut)
     }
 }

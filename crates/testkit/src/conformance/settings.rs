@@ -95,6 +95,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
         slc: None,
         ram: None,
         power: None,
+        raid: None,
         host: HostSpec { queue_depth: 8, ..HostSpec::default() },
         buffer: None,
         // Two blocks of each pool may fail before the drive is out of space.
@@ -529,6 +530,7 @@ pub fn settings() -> Vec<Setting> {
     let mut book = Book { kind: FtlKind::Page, map: MapSpec::Ram, settings };
     book.folds_in_planes();
     settings = for_every_map(book.settings, Book::host_memories);
+    settings = for_every_map(settings, Book::collection_windows);
     settings.iter_mut().for_each(|setting| leave_out_idle(&mut setting.spec));
     settings
 }

@@ -235,6 +235,7 @@ pub fn fixtures() -> Vec<Fixture> {
             fixtures.push(fixture(&format!("{name}{suffix}"), FLAT, "channels = 2\nchips = 2\n", &rest));
         }
     }
+    fixtures.push(fixture("raid, page", FLAT, "channels = 2\nchips = 2\n", &super::raid::tables()));
     for (name, ftl) in super::policies::tables() {
         fixtures.push(fixture(name, PART, "channels = 2\nchips = 2\n", &ftl));
     }

@@ -6,7 +6,7 @@ use base::units::{Age, Lba, Sectors, Span, Temperature, Time};
 use flash::nand::FaultSpec;
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Resolved, Ssd};
 
-use super::zones;
+use super::{raid, zones};
 use crate::requests;
 
 /// A load on a drive.
@@ -41,6 +41,9 @@ pub struct Ran {
 /// Runs a load on a full drive.
 #[must_use]
 pub fn run(device: &Resolved, load: Load) -> Ran {
+    if let Some(spec) = &device.spec.raid {
+        return raid::run(device, spec, load);
+    }
     if let Some(shape) = device.zones {
         return zones::run(device, shape, load);
     }

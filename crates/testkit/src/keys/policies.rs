@@ -30,5 +30,6 @@ pub(super) fn tables() -> Vec<(&'static str, String)> {
             pace("{ policy = \"formula\", copies = \"if(idle > 0.0005, parallel, free < 2)\" }"),
         ),
         ("page, pace by a policy of the program", pace(own::pace())),
+        ("page, pace by windows", pace("{ policy = \"window\", length = \"20ms\", of = 3, turn = 1 }")),
     ]
 }

@@ -1,8 +1,9 @@
 //! Policies of a drive that the swarm draws: evictions of map entries, placement by a formula, the pace of collection.
 
 use base::engine::Rng;
+use base::units::Span;
 use ftl::map_unit::EvictSpec;
-use ftl::{FtlKind, PaceSpec};
+use ftl::{CollectionWindow, FtlKind, PaceSpec};
 use ssd::{Digits, PlacementSpec, Spec};
 
 use super::pick;
@@ -22,7 +23,14 @@ pub(super) fn with_policies(spec: &mut Spec, rng: &mut Rng) {
         spec.ftl.placement = pick(rng, &[PlacementSpec::sample_score(Digits::default()), uneven]);
     }
     if paces {
-        spec.ftl.gc.pace = pick(rng, &[PaceSpec::sample(), PaceSpec::Formula { copies: "0".into() }]);
+        spec.ftl.gc.pace = pick(
+            rng,
+            &[
+                PaceSpec::sample(),
+                PaceSpec::Formula { copies: "0".into() },
+                PaceSpec::Window(CollectionWindow { length: Span::from_ms(3), of: 2, turn: 1 }),
+            ],
+        );
         let start = spec.ftl.gc.start + rng.below(3) as u32;
         (spec.ftl.gc.start, spec.ftl.gc.stop) = (start, start + 1);
     }

@@ -75,6 +75,12 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         "what the maker promises; flash.faults.initial-bad-blocks is what happens",
     ),
     on("ftl.version", &["own, *"], REGISTERED),
+    on("flash.custom-part.endurance", &["raid, page"], "wear, as long as flash.faults.wear-out is off"),
+    on(
+        "flash.custom-part.features.copy_back",
+        &["raid, page"],
+        "what the part could do: collection copies through the channel",
+    ),
     on(
         "ftl.streams.host(oracle).limits[]",
         &["page, streams by oracle"],

@@ -7,6 +7,7 @@
 mod formula;
 mod own;
 mod pool;
+mod window;
 
 use std::borrow::Cow;
 use std::fmt;
@@ -26,6 +27,7 @@ use crate::sabotage::Sabotage;
 
 pub use own::register_collection_policy;
 pub use pool::CollectionPool;
+pub use window::CollectionWindow;
 
 /// How many copies a pool that is short of free superblocks may have in progress: at most `parallel`, and fewer if the pace says
 /// so. A pool has at least one copy in progress, whatever its pace says, while a write waits for a superblock there, while only the
@@ -48,6 +50,8 @@ pub enum PaceSpec {
         #[schemars(extend("examples" = ["if(idle > 0.001, parallel, 0)", "if(writes > 0, 1, parallel)"]))]
         copies: Cow<'static, str>,
     },
+    /// As many as `parallel` in the drive's windows of time, and none in those of others: drives of an array take turns.
+    Window(CollectionWindow),
     /// As many as a policy of the program says, which has registered it.
     Own {
         /// The name under which it is registered.
@@ -100,6 +104,7 @@ impl PaceSpec {
                     faults.add("ftl.gc.pace.copies", error.to_string(), "e.g. \"if(idle > 0.001, parallel, 0)\"");
                 }
             }
+            Self::Window(window) => window.check(faults),
             Self::Own { name, version } => {
                 let keys = ("ftl.gc.pace.name", "ftl.gc.pace.version");
                 own::POLICIES.check(keys, name, version.as_deref(), faults);
@@ -120,16 +125,17 @@ impl PaceSpec {
 
     /// The pace of a drive from now on; `None` if it is full.
     pub(in crate::page) fn pace(&self) -> Option<Box<Pace>> {
-        let (policy, looks_again): (Arc<dyn CollectionPolicy>, _) = match self {
+        let (policy, looks): (Arc<dyn CollectionPolicy>, _) = match self {
             Self::Full => return None,
+            Self::Window(window) => (Arc::new(*window), Looks::At(*window)),
             Self::Formula { copies } => {
                 let formula = formula::ByFormula::parse(copies).expect("the description is checked");
-                let looks_again = formula.asks_for_idle();
-                (Arc::new(formula), looks_again)
+                let looks = if formula.asks_for_idle() { Looks::Again } else { Looks::No };
+                (Arc::new(formula), looks)
             }
-            Self::Own { name, .. } => (own::POLICIES.policy(name).expect("the description is checked"), true),
+            Self::Own { name, .. } => (own::POLICIES.policy(name).expect("the description is checked"), Looks::Again),
         };
-        Some(Box::new(Pace { policy, looks_again, latest: Time::ZERO, next_look: None, is_due: false }))
+        Some(Box::new(Pace { policy, looks, latest: Time::ZERO, next_look: None, is_due: false }))
     }
 }
 
@@ -139,12 +145,22 @@ const FIRST_LOOK: Span = Span::from_us(100);
 /// The number of those times, so that an idle drive has no events for ever: the last is 14 minutes after the latest request.
 const LOOKS: u32 = 24;
 
+/// When pools that wait are looked at again although nothing happens.
+#[derive(Clone, Copy, Debug)]
+enum Looks {
+    /// Never: the policy does not depend on the time.
+    No,
+    /// The longer after the latest request, the later.
+    Again,
+    /// When the next window begins.
+    At(CollectionWindow),
+}
+
 /// The pace of a drive.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct Pace {
     policy: Arc<dyn CollectionPolicy>,
-    /// True if the policy may say more only because time passes.
-    looks_again: bool,
+    looks: Looks,
     /// The time of the latest request.
     latest: Time,
     /// The time of the event at which pools that wait are looked at again.
@@ -156,7 +172,11 @@ pub(in crate::page) struct Pace {
 impl Pace {
     /// The time at which pools that wait are looked at again.
     fn look_after(&self, now: Time) -> Option<Time> {
-        (0..LOOKS).map(|power| self.latest + FIRST_LOOK * (1 << power)).find(|look| *look > now)
+        match self.looks {
+            Looks::No => None,
+            Looks::Again => (0..LOOKS).map(|power| self.latest + FIRST_LOOK * (1 << power)).find(|look| *look > now),
+            Looks::At(window) => Some(window.next(now)),
+        }
     }
 }
 
@@ -210,7 +230,6 @@ impl Collector<'_> {
         let asked = pace.policy.copies(&CollectionPool::new(self.blocks, flash, pool, pace.latest)).min(most);
         let allowed = asked.max(least);
         if allowed < most
-            && pace.looks_again
             && flash.backend.is_timed()
             && pace.next_look.is_none()
             && let Some(look) = pace.look_after(flash.now)

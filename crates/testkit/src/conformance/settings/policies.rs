@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use ftl::PaceSpec;
+use base::units::Span;
 use ftl::map_unit::EvictSpec;
+use ftl::{CollectionWindow, PaceSpec};
 use ssd::{Digits, GcSpec, MapSpec, PlacementSpec, Spec};
 
 use super::{Book, buffer, set_planes};
@@ -55,6 +56,13 @@ impl Book {
         self.add("placement by a formula, chopped requests", |spec| {
             (spec.ftl.placement, spec.host.chop) = (sample, Some(base::units::Bytes::new(2048)));
         });
+    }
+
+    pub(super) fn collection_windows(&mut self) {
+        let pace = PaceSpec::Window(CollectionWindow { length: Span::from_ms(2), of: 3, turn: 1 });
+        let windows =
+            |spec: &mut Spec| spec.ftl.gc = GcSpec { pace, start: 3, stop: 4, parallel: 3, ..GcSpec::default() };
+        self.add("pace, windows", windows);
     }
 
     pub(super) fn paces(&mut self) {

@@ -100,6 +100,12 @@ impl<'a> CollectionPool<'a> {
         valid.map_or(1.0, |valid| f64::from(valid) / f64::from(self.blocks.layout.shape.superblock_slots()))
     }
 
+    /// The present simulated time.
+    #[must_use]
+    pub const fn now(&self) -> Time {
+        self.flash.now
+    }
+
     /// The time since the latest request reached the FTL: a read, a write or a discard of the host, or of its write buffer.
     #[must_use]
     pub fn idle(&self) -> Span {

@@ -1,0 +1,80 @@
+//! The counters of a RAID as those of one drive: the requests of its host, and the flash of all drives together.
+
+use base::io::{Io, IoKind};
+use base::units::Span;
+use flash::backend::Account;
+use ssd::{Counters, RaidCounters, Status};
+
+/// The counters of all drives together. What counts requests is left to the RAID.
+pub(crate) fn together(drives: &[Counters]) -> Counters {
+    let (first, others) = drives.split_first().expect("a RAID has a drive");
+    let mut sum = first.clone();
+    // What a buffer absorbs is no part of what the host of the RAID writes.
+    sum.absorbed_slots = 0;
+    // Counters of mechanisms inside a drive have no sum that means anything.
+    (sum.map, sum.merges, sum.log_merges, sum.slc_mlc, sum.streams, sum.fdp) = (None, None, None, None, None, None);
+    (sum.slc_cache, sum.refresh, sum.parity, sum.power, sum.errors, sum.slc_array) =
+        (None, None, None, None, None, None);
+    for (number, of) in (1..).zip(others) {
+        add_account(&mut sum.flash, &of.flash);
+        for (sum, of) in [
+            (&mut sum.channel_busy, &of.channel_busy),
+            (&mut sum.die_busy, &of.die_busy),
+            (&mut sum.plane_busy, &of.plane_busy),
+            (&mut sum.controller_busy, &of.controller_busy),
+            (&mut sum.decoder_busy, &of.decoder_busy),
+        ] {
+            sum.extend_from_slice(of);
+        }
+        // The busiest of each kind: a sum could be longer than the run.
+        let longer = |sum: &mut Span, of: Span| *sum = (*sum).max(of);
+        longer(&mut sum.processor_busy, of.processor_busy);
+        longer(&mut sum.link_busy, of.link_busy);
+        longer(&mut sum.ram_busy, of.ram_busy);
+        sum.unmapped_slots += of.unmapped_slots;
+        sum.unmapped_flash_reads += of.unmapped_flash_reads;
+        sum.unreadable_copies += of.unreadable_copies;
+        sum.free_blocks += of.free_blocks;
+        sum.bad_blocks += of.bad_blocks;
+        sum.event_hash = sum.event_hash.wrapping_add(of.event_hash.rotate_left(number));
+        sum.events += of.events;
+    }
+    sum
+}
+
+fn add_account(sum: &mut Account, of: &Account) {
+    of.rows().for_each(|(op, cause, tally)| *sum.at(op, cause) += tally);
+}
+
+/// Counters of the host's requests.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct HostCounts {
+    pub(crate) requests: [u64; IoKind::COUNT],
+    pub(crate) sectors: [u64; IoKind::COUNT],
+    pub(crate) failed: [u64; IoKind::COUNT],
+    pub(crate) host_slots: u64,
+    pub(crate) refused_slots: u64,
+    pub(crate) read_slots: u64,
+    pub(crate) raid: RaidCounters,
+}
+
+impl HostCounts {
+    /// Counts a request that has ended. A mapping unit has `unit` sectors.
+    pub(crate) fn count(&mut self, io: Io, status: Status, unit: u64) {
+        let slots = io.end().get().div_ceil(unit) - io.start.get() / unit;
+        if status == Status::Done {
+            self.requests[io.kind as usize] += 1;
+            self.sectors[io.kind as usize] += io.sectors.get();
+        } else {
+            self.failed[io.kind as usize] += 1;
+        }
+        match io.kind {
+            IoKind::Read => self.read_slots += slots,
+            IoKind::Write => {
+                self.host_slots += slots;
+                self.refused_slots += if status == Status::Done { 0 } else { slots };
+            }
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! The drives of a RAID, and the place at which each stands.
+
+use std::collections::BTreeSet;
+
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Time};
+use flash::backend::Op;
+use flash::nand::Sector;
+use ssd::{Completion, Counters, Drive, QueueId, RaidDriveCounters, Request, Ssd, Tag};
+
+use crate::plan::Range;
+
+/// A place in the stripes.
+#[derive(Clone, Debug)]
+struct Place {
+    /// The drive that stands there; none if it has failed and no spare is left.
+    drive: Option<u32>,
+    /// Rows that the drive holds: all, unless it is being rebuilt.
+    stripes: u64,
+}
+
+/// The drives and their places.
+#[derive(Clone, Debug)]
+pub(crate) struct Members<S> {
+    drives: Vec<Ssd<S>>,
+    places: Vec<Place>,
+    /// Chunks that a rebuild could not bring back.
+    lost: BTreeSet<(u32, u64)>,
+    /// Spares that stand by: the drives from here on.
+    next_spare: u32,
+    asked: Vec<RaidDriveCounters>,
+    /// Requests under way, by drive.
+    load: Vec<u32>,
+    /// Sectors of a mapping unit.
+    unit: u64,
+}
+
+impl<S: Sector> Members<S> {
+    /// The first drives stand at the places, the others stand by.
+    pub(crate) fn new(drives: Vec<Ssd<S>>, places: u32, stripes: u64) -> Self {
+        let unit = drives[0].discard_granularity().get();
+        Self {
+            places: (0..places).map(|drive| Place { drive: Some(drive), stripes }).collect(),
+            lost: BTreeSet::new(),
+            next_spare: places,
+            asked: vec![RaidDriveCounters::default(); drives.len()],
+            load: vec![0; drives.len()],
+            unit,
+            drives,
+        }
+    }
+
+    pub(crate) fn drives(&self) -> &[Ssd<S>] {
+        &self.drives
+    }
+
+    pub(crate) fn drives_mut(&mut self) -> &mut [Ssd<S>] {
+        &mut self.drives
+    }
+
+    /// Sectors of a mapping unit.
+    pub(crate) const fn unit(&self) -> u64 {
+        self.unit
+    }
+
+    /// The drive at a place.
+    pub(crate) fn drive_at(&self, place: u32) -> Option<u32> {
+        self.places[place as usize].drive
+    }
+
+    /// The place of a drive; none if it has failed or stands by.
+    pub(crate) fn place_of(&self, drive: u32) -> Option<u32> {
+        self.places.iter().position(|place| place.drive == Some(drive)).map(|place| place as u32)
+    }
+
+    /// True if the drive at a place holds its chunk of a stripe.
+    pub(crate) fn holds(&self, place: u32, stripe: u64) -> bool {
+        let Place { drive, stripes } = self.places[place as usize];
+        drive.is_some() && stripe < stripes && (self.lost.is_empty() || !self.lost.contains(&(place, stripe)))
+    }
+
+    /// Requests under way at the drive of a place.
+    pub(crate) fn load(&self, place: u32) -> u32 {
+        self.places[place as usize].drive.map_or(0, |drive| self.load[drive as usize])
+    }
+
+    /// Removes a drive that has failed from its place, and puts a spare there if one is left. Returns the place.
+    pub(crate) fn fail(&mut self, drive: u32) -> Option<u32> {
+        self.asked[drive as usize].has_failed = true;
+        let place = self.place_of(drive)?;
+        let spare = (self.next_spare..self.drives.len() as u32).find(|drive| !self.asked[*drive as usize].has_failed);
+        self.places[place as usize] = Place { drive: spare, stripes: 0 };
+        self.next_spare = spare.map_or(self.next_spare, |spare| spare + 1);
+        Some(place)
+    }
+
+    /// The stripes that the drive at a place has.
+    pub(crate) fn stripes_at(&self, place: u32) -> u64 {
+        self.places[place as usize].stripes
+    }
+
+    /// Notes that the drive at a place now holds all stripes before this one, without those that nothing could bring back.
+    pub(crate) fn rebuilt(&mut self, place: u32, stripes: u64) {
+        self.places[place as usize].stripes = stripes;
+    }
+
+    pub(crate) fn lose(&mut self, place: u32, stripe: u64) {
+        self.lost.insert((place, stripe));
+    }
+
+    /// Hands a request to the drive of a place. Returns the drive.
+    pub(crate) fn submit(
+        &mut self,
+        now: Time,
+        (tag, queue): (Tag, QueueId),
+        kind: (IoKind, base::io::PlacementId),
+        range: Range,
+        data: Vec<S>,
+    ) -> Option<u32> {
+        let drive = self.places[range.place as usize].drive?;
+        let sectors = range.to - range.from;
+        let (kind, placement) = kind;
+        let io = match kind {
+            IoKind::Flush => Io::FLUSH,
+            _ => Io { placement, ..Io::new(kind, Lba::new(range.from), Sectors::new(sectors)) },
+        };
+        let asked = &mut self.asked[drive as usize];
+        asked.requests += 1;
+        match kind {
+            IoKind::Read => asked.read_sectors += sectors,
+            IoKind::Write => {
+                asked.written_sectors += sectors;
+                asked.host_slots += range.to.div_ceil(self.unit) - range.from / self.unit;
+            }
+            _ => {}
+        }
+        self.load[drive as usize] += 1;
+        self.drives[drive as usize].submit(now, Request { tag, queue, io, data });
+        Some(drive)
+    }
+
+    /// Notes that a request to a drive has ended. Returns false if nobody waits for it any more, because the drive has failed.
+    pub(crate) fn end(&mut self, drive: u32) -> bool {
+        if self.asked[drive as usize].has_failed {
+            return false;
+        }
+        self.load[drive as usize] -= 1;
+        true
+    }
+
+    /// Notes the drive that a host request waited for last.
+    pub(crate) fn note_last(&mut self, drive: u32) {
+        self.asked[drive as usize].last += 1;
+    }
+
+    /// The drive with the next event, its time, and the time of the next event of any other drive.
+    pub(crate) fn next(&self) -> Option<(Time, u32, Time)> {
+        let (mut first, mut second) = (None, Time::MAX);
+        for (drive, at) in (0..).zip(&self.drives).filter_map(|(i, drive)| Some((i, drive.next_event()?))) {
+            match first {
+                Some((least, _)) if at >= least => second = second.min(at),
+                _ => {
+                    second = first.map_or(second, |(least, _)| second.min(least));
+                    first = Some((at, drive));
+                }
+            }
+        }
+        first.map(|(at, drive)| (at, drive, second))
+    }
+
+    /// Lets a drive go on to its next completion, at most up to `to`.
+    pub(crate) fn advance(&mut self, drive: u32, to: Time, completions: &mut Vec<Completion<S>>) -> Time {
+        self.drives[drive as usize].advance(to, completions)
+    }
+
+    /// Brings all drives, in which nothing happens before, to the present.
+    pub(crate) fn pass(&mut self, now: Time) {
+        let mut none = Vec::new();
+        self.drives.iter_mut().for_each(|drive| _ = drive.advance(now, &mut none));
+        assert!(none.is_empty(), "a drive had something to report");
+    }
+
+    /// Forgets what was under way, because the power is gone.
+    pub(crate) fn lose_power(&mut self) {
+        self.load.fill(0);
+    }
+
+    /// The counters of each drive, beside those that it keeps itself.
+    pub(crate) fn counters(&self, own: &[Counters]) -> Vec<RaidDriveCounters> {
+        let each = self.asked.iter().zip(own).map(|(asked, own)| RaidDriveCounters {
+            absorbed_slots: own.absorbed_slots,
+            programmed_slots: own.flash.op(Op::Program).slots,
+            ..asked.clone()
+        });
+        each.collect()
+    }
+}

@@ -1,0 +1,140 @@
+//! The order of requests that overlap: each waits for all earlier ones that conflict with it.
+//!
+//! Requests are compared by what they touch of the stripes. A request is listed at each region that it touches, so it is compared only with
+//! those near it, or with all if it touches many regions.
+
+use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU32;
+
+use base::engine::Handle;
+
+/// Sectors of a region.
+const REGION: u64 = 128;
+/// A request of more regions than this is listed apart.
+const WIDE: u64 = 64;
+
+/// What a request touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Interval {
+    pub(crate) first: u64,
+    pub(crate) end: u64,
+    /// Whether it changes anything there.
+    pub(crate) changes: bool,
+}
+
+impl Interval {
+    /// True if it touches nothing.
+    pub(crate) const fn is_empty(&self) -> bool {
+        self.first == self.end
+    }
+
+    /// True if the order of the two matters.
+    const fn conflicts(&self, other: &Self) -> bool {
+        self.first < other.end && other.first < self.end && (self.changes || other.changes)
+    }
+
+    const fn regions(&self) -> std::ops::Range<u64> {
+        self.first / REGION..self.end.div_ceil(REGION)
+    }
+
+    const fn is_wide(&self) -> bool {
+        let regions = self.regions();
+        regions.end - regions.start > WIDE
+    }
+}
+
+/// A request with what it touches.
+type Listed<T> = (Interval, Handle<T>);
+
+/// The requests under way and those that wait for them.
+#[derive(Clone, Debug)]
+pub(crate) struct Order<T> {
+    regions: HashMap<u64, Vec<Listed<T>>>,
+    wide: Vec<Listed<T>>,
+    /// All requests, by the numbers of their handles; asked only for a wide one.
+    all: BTreeMap<NonZeroU32, Listed<T>>,
+}
+
+impl<T> Default for Order<T> {
+    fn default() -> Self {
+        Self { regions: HashMap::new(), wide: Vec::new(), all: BTreeMap::new() }
+    }
+}
+
+impl<T> Order<T> {
+    /// Lists a request. Returns the requests that it must wait for, each once.
+    pub(crate) fn enter(&mut self, interval: Interval, request: Handle<T>) -> Vec<Handle<T>> {
+        let conflicts = |(other, _): &&Listed<T>| other.conflicts(&interval);
+        let mut before: Vec<Handle<T>> = Vec::new();
+        if interval.is_wide() {
+            before.extend(self.all.values().filter(conflicts).map(|(_, request)| *request));
+            self.wide.push((interval, request));
+        } else {
+            before.extend(self.wide.iter().filter(conflicts).map(|(_, request)| *request));
+            for region in interval.regions() {
+                let listed = self.regions.entry(region).or_default();
+                // Of the regions that both touch, only the first counts.
+                let counts = |(other, _): &&Listed<T>| region == other.regions().start.max(interval.regions().start);
+                before.extend(listed.iter().filter(conflicts).filter(counts).map(|(_, request)| *request));
+                listed.push((interval, request));
+            }
+        }
+        self.all.insert(request.number(), (interval, request));
+        before
+    }
+
+    /// Removes a request that has ended.
+    pub(crate) fn leave(&mut self, interval: Interval, request: Handle<T>) {
+        let remove = |list: &mut Vec<Listed<T>>| {
+            let at = list.iter().position(|(_, other)| *other == request).expect("the request is listed");
+            list.swap_remove(at);
+        };
+        self.all.remove(&request.number());
+        if interval.is_wide() {
+            return remove(&mut self.wide);
+        }
+        for region in interval.regions() {
+            let listed = self.regions.get_mut(&region).expect("the request is listed there");
+            remove(listed);
+            if listed.is_empty() {
+                self.regions.remove(&region);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use base::engine::{Rng, Slab};
+
+    use super::*;
+
+    #[test]
+    fn a_request_waits_for_exactly_the_earlier_ones_that_conflict() {
+        for seed in 0..50 {
+            let mut rng = Rng::stream(seed, "order");
+            let (mut order, mut slab) = (Order::default(), Slab::<u8>::default());
+            let mut present: Vec<Listed<u8>> = Vec::new();
+            for _ in 0..400 {
+                let first = rng.below(1 << 15);
+                let size = if rng.chance(0.1) { rng.below(1 << 14) } else { rng.below(200) };
+                let interval = Interval { first, end: first + 1 + size, changes: rng.chance(0.5) };
+                let handle = slab.insert(0);
+                let mut expected: Vec<_> =
+                    present.iter().filter(|(other, _)| other.conflicts(&interval)).map(|(_, other)| *other).collect();
+                let mut found = order.enter(interval, handle);
+                expected.sort_by_key(|handle| handle.number());
+                found.sort_by_key(|handle| handle.number());
+                assert_eq!(found, expected, "seed {seed}");
+                present.push((interval, handle));
+                if rng.chance(0.45) {
+                    let (interval, gone) = present.swap_remove(rng.below(present.len() as u64) as usize);
+                    order.leave(interval, gone);
+                    slab.remove(gone);
+                }
+            }
+            present.into_iter().for_each(|(interval, gone)| order.leave(interval, gone));
+            assert!(order.regions.is_empty() && order.wide.is_empty() && order.all.is_empty(), "seed {seed}");
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Drives that cannot read, that no longer write, and that fail beyond what a level allows.
+
+use base::units::Span;
+use flash::nand::Stamp;
+use raid::Raid;
+use ssd::{Drive, DriveFailure, RaidLevel};
+
+use testkit::raid::{Host, drive, drives, raid};
+
+/// Requests that fail, of five hundred, on drives of which one read in a thousand is uncorrectable; and what the RAID counted.
+fn failed(level: RaidLevel, count: u32, seed: u64) -> (u64, ssd::RaidCounters) {
+    let spec = raid(level, count, 0);
+    let faulty = drive("faults = { uncorrectable-reads = \"0.1%\" }");
+    let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &faulty, &[])), seed);
+    (host.may_lose, host.granularity) = (true, 16);
+    host.run(500, 4);
+    host.finish();
+    (host.by_status.get("uncorrectable").copied().unwrap_or(0), *host.raid.counters().raid.expect("a RAID"))
+}
+
+#[test]
+fn unreadable_sectors_are_read_from_the_other_drives_and_written_again() {
+    // What collection of a drive cannot read is lost on that drive, and later reads of it fail. Two such losses in one stripe are lost.
+    let alone: u64 = (0..10).map(|seed| failed(RaidLevel::Raid0, 3, seed).0).sum();
+    for (level, count) in [(RaidLevel::Raid1, 2), (RaidLevel::Raid5, 4), (RaidLevel::Raid6, 5)] {
+        let (mut lost, mut recovered, mut rewritten) = (0, 0, 0);
+        for (failed, counted) in (0..10).map(|seed| failed(level, count, seed)) {
+            lost += failed;
+            recovered += counted.recovered_sectors;
+            rewritten += counted.rewritten_sectors;
+        }
+        assert!(recovered > 0 && rewritten > 0, "{level:?}");
+        assert!(lost * 2 < alone, "{level:?}: {lost} fail, without redundancy {alone}");
+    }
+}
+
+#[test]
+fn what_is_lost_is_said() {
+    let spec = raid(RaidLevel::Raid5, 3, 0);
+    let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive(""), &[])), 1);
+    host.run(100, 4);
+    host.raid.fail(0);
+    host.run(50, 4);
+    assert_eq!(host.by_status.keys().copied().collect::<Vec<_>>(), ["done"]);
+    host.raid.fail(1);
+    host.may_lose = true;
+    host.run(50, 4);
+    host.finish();
+    assert!(host.by_status["uncorrectable"] > 20, "{:?}", host.by_status);
+    let counted = host.raid.counters();
+    let failed: u64 = counted.failed.iter().sum();
+    assert_eq!(failed, host.by_status["uncorrectable"]);
+}
+
+#[test]
+fn a_stripe_without_redundancy_loses_what_its_drive_had_and_nothing_else() {
+    let spec = raid(RaidLevel::Raid0, 4, 0);
+    let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive(""), &[])), 2);
+    host.run(300, 4);
+    host.finish();
+    host.raid.fail(3);
+    (host.may_lose, host.granularity) = (true, 32);
+    host.read_all();
+    // Pieces of three chunks: of four successive pieces three touch the fourth drive.
+    let (done, lost) = (host.by_status["done"] as f64, host.by_status["uncorrectable"] as f64);
+    assert!(lost > 0.0 && done > lost, "{:?}", host.by_status);
+}
+
+#[test]
+fn a_drive_fails_at_the_time_of_the_description_and_a_spare_is_rebuilt() {
+    let failures = vec![DriveFailure { at: Span::from_ms(20), drive: 1 }];
+    let spec = ssd::RaidSpec { failures, ..raid(RaidLevel::Raid5, 3, 1) };
+    let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive(""), &[])), 7);
+    host.run(400, 4);
+    host.finish();
+    let counted = host.raid.counters().raid.expect("a RAID");
+    assert_eq!(counted.drives.iter().map(|drive| drive.has_failed).collect::<Vec<_>>(), [false, true, false, false]);
+    assert!(counted.rebuilt_at.is_some(), "{counted:?}");
+    host.read_all();
+}

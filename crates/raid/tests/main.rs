@@ -1,0 +1,5 @@
+//! A RAID from outside: one program of all tests, because each would be linked anew.
+
+mod content;
+mod failures;
+mod timing;

@@ -1,0 +1,97 @@
+//! A session on a RAID of drives.
+
+use base::units::{Bytes, SECTOR};
+use flash::nand::{Sector, Stamp};
+use raid::Raid;
+use ssd::{Drive, Precondition, RaidSpec, Ssd};
+
+use super::{Outcome, Session, SessionError};
+use crate::oracle::{Blank, Oracle};
+
+impl Session<'_> {
+    /// Refuses what only a single drive can do.
+    pub(super) fn refuse_raid(&self) -> Result<(), SessionError> {
+        if self.device.resolved.spec.raid.is_none() {
+            return Ok(());
+        }
+        let settings = &self.settings;
+        let cannot = if self.watch.is_some() {
+            "be observed for explain and timelines"
+        } else if settings.load.is_some() || settings.state.is_some() || self.save.is_some() || self.keep.is_some() {
+            "be kept in a snapshot"
+        } else if self.life_round().is_some() {
+            "run until it is worn"
+        } else {
+            return Ok(());
+        };
+        Err(SessionError::Raid { cannot })
+    }
+
+    /// Runs the workloads on a RAID.
+    pub(super) fn run_raid(&mut self, spec: &RaidSpec) -> Result<Outcome, SessionError> {
+        self.refuse_foresight()?;
+        if !self.settings.verify {
+            let mut raid = self.raid::<()>(spec)?;
+            return self.run_all(&mut raid, &mut Blank);
+        }
+        let mut raid = self.raid::<Stamp>(spec)?;
+        let granularity = raid.discard_granularity();
+        // What preconditioning left carries addresses of drives, not of the RAID: the first read of a sector says what it holds.
+        let is_new = self.settings.steps.is_empty();
+        let mut oracle = if is_new { Oracle::blank(granularity) } else { Oracle::adopting(granularity) };
+        self.run_all(&mut raid, &mut oracle)
+    }
+
+    /// Makes the drives of a RAID and preconditions each, but the spares.
+    fn raid<S: Sector>(&mut self, spec: &RaidSpec) -> Result<Raid<S>, SessionError> {
+        let mut drives = Vec::new();
+        for number in 0..spec.drives + spec.spares {
+            // Far from the seeds of the workloads, which differ in higher bits.
+            let seed = |number: u32| self.settings.seed ^ u64::from(number) << 24;
+            let (own, first) = (seed(number), seed(spec.first_of_mirror(number)));
+            let mut drive: Ssd<S> = Ssd::new(&self.device.resolved.of_drive(number), own).written_as(first);
+            for step in self.settings.steps.clone() {
+                if number < spec.drives {
+                    self.precondition_drive(&mut drive, on_each(step, spec), &mut |_| {})?;
+                }
+            }
+            if let Some(storage) = self.settings.storage {
+                let (age, temperature) = storage.conditions(self.settings.temperature);
+                drive.age(age, temperature);
+            }
+            drives.push(drive);
+        }
+        Ok(Raid::new(spec, drives))
+    }
+}
+
+/// A step of preconditioning of the whole RAID, for one of its drives.
+fn on_each(step: Precondition, spec: &RaidSpec) -> Precondition {
+    match step {
+        Precondition::Preload { piece, extent } => {
+            let stripe = spec.chunk * u64::from(spec.level.data_of(spec.drives));
+            let stripes = extent.get().div_ceil(stripe.get());
+            Precondition::Preload {
+                piece: piece.min(spec.chunk).max(SECTOR),
+                extent: Bytes::new(stripes * spec.chunk.get()),
+            }
+        }
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ssd::RaidLevel;
+
+    #[test]
+    fn a_preload_of_a_raid_covers_its_rows_on_each_drive() {
+        let spec = RaidSpec { chunk: Bytes::new(64 << 10), ..RaidSpec::new(RaidLevel::Raid5, 4) };
+        let step = Precondition::Preload { piece: Bytes::new(26 << 10), extent: Bytes::new(1 << 20) };
+        // 1 MiB is 5.3 stripes of 192 KiB.
+        let expected = Precondition::Preload { piece: Bytes::new(26 << 10), extent: Bytes::new(6 * (64 << 10)) };
+        assert_eq!(on_each(step, &spec), expected);
+        assert_eq!(on_each(Precondition::Fill, &spec), Precondition::Fill);
+    }
+}
