@@ -77,6 +77,7 @@ chapters! {
     your_own_policy
     write_streams
     data_placement
+    raid
     zones
     compare_and_mix
     write_a_study

@@ -93,7 +93,8 @@ impl<T> Slab<T> {
 
     /// The same for an item of many fields, which are written where they stay: the caller overwrites what a freed place
     /// still holds, or `new` in a new one.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // The caller writes the fields where they stay.
     pub fn insert_over(&mut self, new: impl FnOnce() -> T) -> (Handle<T>, &mut T) {
         let handle = self.free.pop().unwrap_or_else(
             #[cold]

@@ -134,7 +134,8 @@ impl Backend {
 
     /// Reads a slot. The spare area of one that is only read need not be looked at each time; a copy always takes the
     /// version along.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Two callers, of which one serves each read.
     fn read_slot(&mut self, place: usize, only_read: bool) {
         let slot = &mut self.table.slots[place];
         let only_read = only_read && slot.expected && slot.forward.is_none();

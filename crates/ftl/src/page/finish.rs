@@ -15,7 +15,10 @@ impl PageFtl {
         if self.blocks.may_meet_dead_die(flash) {
             return self.finished_in_unknown_dies(flash, owners, list);
         }
-        self.rebuild_or_process(flash, owners, list);
+        match self.blocks.parity.is_some() {
+            true => self.rebuild_or_process(flash, owners, list),
+            false => self.process(flash, owners, list),
+        }
     }
 
     /// Processes a finished list, or begins to rebuild what it could not read.

@@ -73,7 +73,7 @@ impl Write {
         let Some(slc) = &mut disk.slc else { return Verdict::Large };
         slc.filter.record(count);
         if count <= slc.filter.threshold() {
-            for (i, PageWrite { lpn, mask, .. }) in (0..).zip(&self.units) {
+            for (i, PageWrite { lpn, mask, .. }) in (0..).zip(self.units.iter().copied()) {
                 let covered = (0..sectors).filter(|sector| mask >> sector & 1 != 0);
                 self.smalls.extend(covered.map(|offset| SmallSector { sector: lpn.get() * sectors + offset, unit: i }));
             }

@@ -10,7 +10,8 @@ use crate::Ssd;
 
 impl<S: Sector> Ssd<S> {
     /// The status with which the device refuses a request; `None` if it takes the request.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller.
     pub(super) fn refusal(&mut self, io: &Io) -> Option<Status> {
         let end = io.start.get().checked_add(io.sectors.get());
         if end.is_none_or(|end| end > self.resolved.capacity().get()) {

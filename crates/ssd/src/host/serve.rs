@@ -151,6 +151,13 @@ impl<S: Sector> Ssd<S> {
     /// Notifies the observer of all levels.
     #[inline]
     pub(crate) fn notify_levels(&mut self) {
+        if self.backend.observer().is_some() {
+            self.tell_levels();
+        }
+    }
+
+    #[inline(never)]
+    fn tell_levels(&mut self) {
         let now = self.now;
         if let Some(observer) = self.backend.observer_mut() {
             let levels = [

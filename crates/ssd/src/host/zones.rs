@@ -24,7 +24,8 @@ impl<S: Sector> Ssd<S> {
     }
 
     /// The mapping units of a request.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller.
     pub(super) fn extent_of(&self, io: &Io) -> Extent {
         let geometry = &self.resolved.geometry;
         let first = geometry.unit_of(io.start.get()) as u32;

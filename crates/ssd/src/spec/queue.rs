@@ -105,7 +105,8 @@ impl ResolvedQueues {
     }
 
     /// The NVM set that a write of this queue is confined to.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // One caller.
     pub(crate) fn set(&self, queue: QueueId, id: PlacementId) -> u32 {
         match &self.placement {
             None => self.queue(queue).set,

@@ -62,6 +62,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("today/host-memory", include_str!("../../studies/today/host-memory.toml")),
     ("today/large", include_str!("../../studies/today/large.toml")),
     ("today/placement", include_str!("../../studies/today/placement.toml")),
+    ("today/raid", include_str!("../../studies/today/raid.toml")),
     ("today/rated", include_str!("../../studies/today/rated.toml")),
     ("today/reads", include_str!("../../studies/today/reads.toml")),
     ("today/slc-cliff", include_str!("../../studies/today/slc-cliff.toml")),

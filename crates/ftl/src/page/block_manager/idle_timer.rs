@@ -68,8 +68,13 @@ impl BlockManager {
         self.slc_cache.iter_mut().filter_map(|cache| cache.idle_timer()).chain(&mut self.idle_collection)
     }
 
-    /// Notes that a request has reached the FTL.
+    /// True if the drive does something that depends on the time since a request.
     #[inline]
+    pub(in crate::page) const fn has_timers(&self) -> bool {
+        self.slc_cache.is_some() || self.idle_collection.is_some() || self.refresh.is_some()
+    }
+
+    /// Notes that a request has reached the FTL.
     pub(in crate::page) fn note_request(&mut self, flash: &mut Flash<'_>) {
         if self.slc_cache.is_some() || self.idle_collection.is_some() {
             self.timers().for_each(|timer| timer.note_request(flash));
@@ -87,11 +92,13 @@ impl BlockManager {
     /// True if the time of an event has come: the drive may be idle, or a patrol read or the rebuild of a superblock is due.
     #[inline]
     pub(in crate::page) fn timer_is_due(&self) -> bool {
+        self.dead_dies.is_due() || (self.has_timers() && self.timer_of_host_is_due())
+    }
+
+    #[inline(never)]
+    fn timer_of_host_is_due(&self) -> bool {
         let of_cache = self.slc_cache.as_ref().is_some_and(|cache| cache.idle_is_due());
-        of_cache
-            || self.idle_collection.as_ref().is_some_and(IdleTimer::is_due)
-            || self.patrol_is_due()
-            || self.dead_dies.is_due()
+        of_cache || self.idle_collection.as_ref().is_some_and(IdleTimer::is_due) || self.patrol_is_due()
     }
 
     /// True, once, if the drive has become idle.

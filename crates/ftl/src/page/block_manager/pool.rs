@@ -243,15 +243,23 @@ impl Pool {
     }
 
     /// The most mapping units that may live here while garbage collection still has room.
+    #[inline]
     pub(in crate::page) fn limit(&self, superblock_slots: u32) -> u32 {
         if self.stuck { 0 } else { self.limit_of(self.usable, superblock_slots) }
     }
 
     /// The most mapping units that may live in a pool with so many usable superblocks.
+    #[inline]
     pub(in crate::page) fn limit_of(&self, usable: u32, superblock_slots: u32) -> u32 {
         if self.missing_slots == 0 && !self.reserve.sets_aside {
-            return self.reserve.limit(usable, superblock_slots);
+            self.reserve.limit(usable, superblock_slots)
+        } else {
+            self.limit_without_members(usable, superblock_slots)
         }
+    }
+
+    #[inline(never)]
+    fn limit_without_members(&self, usable: u32, superblock_slots: u32) -> u32 {
         let whole = self.reserve.limit(usable.saturating_sub(self.kept_for_moves()), superblock_slots);
         // The reserve lacks members only if too few superblocks have them all.
         let lacking = self.missing_slots / self.reserve.member_slots;

@@ -100,13 +100,15 @@ impl Refresh {
 
 impl BlockManager {
     /// Judges the page of a slot that has been read.
-    #[inline]
+    #[inline(always)]
+    #[allow(clippy::inline_always)] // Nearly no drive refreshes, and each read asks.
     pub(in crate::page) fn judge(&mut self, flash: &Flash<'_>, psn: Psn) {
         if self.refresh.is_some() && flash.backend.is_timed() {
             self.judge_page(flash.backend.media(), psn);
         }
     }
 
+    #[inline(never)]
     fn judge_page(&mut self, media: &Media, psn: Psn) {
         let (superblock, _) = self.layout.locate(psn);
         let pool = self.pool_of(superblock);
