@@ -6,6 +6,7 @@ mod dimension;
 mod errors;
 mod fairness;
 mod fdp;
+mod help;
 mod life;
 mod log;
 mod map;
@@ -16,6 +17,7 @@ mod refresh;
 mod slc;
 mod slc_cache;
 mod words;
+mod zones;
 
 use std::fmt;
 use std::str::FromStr;
@@ -39,11 +41,13 @@ use power::PowerStat;
 use refresh::RefreshStat;
 use slc::SlcStat;
 use slc_cache::SlcCacheStat;
+use zones::ZonesStat;
 
 pub(crate) use catalogue::every;
 pub use catalogue::{Entry, Group, catalogue, meaning_of_cause, meaning_of_op};
 pub use dimension::Dimension;
 pub(crate) use dimension::digits;
+pub use help::HELP;
 
 /// A number of a run, or the quotient of two: `read.mean`, `write.service / read.service`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -94,77 +98,13 @@ fn names() -> Vec<String> {
     names.extend(of("refresh", &refresh::NAMES));
     names.extend(of("parity", &parity::NAMES));
     names.extend(of("fdp", &fdp::NAMES));
+    names.extend(of("zones", &zones::NAMES));
     names.extend(of("life", &life::NAMES));
     for group in ["commands", "slots"] {
         names.extend(flash::backend::Op::ALL.into_iter().map(|op| format!("{group}.{}", op.name())));
     }
     names
 }
-
-/// The forms a metric can take.
-pub const HELP: [&str; 40] = [
-    "mean (over all reads and writes)",
-    "accumulated (the response times of all reads and writes together)",
-    "KIND.STAT with read, write, flush or discard (zones: append, zone_open, zone_close, zone_finish, zone_reset) and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
-     wait, service, flash-wait, access, gap (longest time between two completions), requests, failed, requests-per-s, rate, bytes",
-    "flow.NAME.STAT of one of several workloads at once with mean, accumulated, requests-per-s, rate, simulated or \
-     KIND.STAT; with alone before it, of the same workload alone on the drive: flow.NAME.alone.read.p99",
-    "flow.NAME.slowdown (mean latency, by that of the same requests alone), flow.NAME.rate-slowdown (of closed loops)",
-    "fairness (smallest by largest slowdown), unfairness (its inverse), max-slowdown, weighted-speedup, harmonic-speedup",
-    "requests-per-s (reads and writes)",
-    "rate (bytes read and written per second)",
-    "simulated",
-    "failed (share of the requests that failed: no other number is about them)",
-    "outcomes.STATUS (requests by outcome) with done, uncorrectable, read_only, out_of_range and, on a drive with zones, \
-     invalid_opcode, invalid_field, zone_boundary, zone_full, zone_read_only, zone_offline, zone_invalid_write, \
-     too_many_active_zones, too_many_open_zones, invalid_zone_transition",
-    "unmapped (share of the mapping units that reads asked for and that held no data)",
-    "unreadable-copies (mapping units stored again although their data could not be read)",
-    "mount (time of a mount's reads after a power cut at the end)",
-    "verified (reads that were checked, if `run.verify` is set)",
-    "waf (in mapping units), waf-bytes (in bytes)",
-    "tbw (bytes that the host can write until the flash reaches its rated cycles, at this write amplification)",
-    "cost (of the flash, in GiB of MLC flash)",
-    "energy",
-    "energy-per-sector (read or written)",
-    "erases.mean, erases.min, erases.max, erases.deviation",
-    "merges.STAT of a block-mapped FTL with merges, copied, given (rows), log-pages, maps, flush-pages, replaced, \
-     spread (most less least erased superblock)",
-    "busy.link, busy.ram, busy.channels, busy.dies, busy.controllers, busy.decoders (means over all of them), busy.processor, busy.ftl (the map unit: \
-     mean over its cores, or the busier of CMT and CTP of an FMMU)",
-    "map.STAT of the map unit with questions, hits, hit-ratio (CMT), page-hits, page-hit-ratio (CTP), loads, stores, \
-     flushes, flushed-blocks, loads-at-most, mshrs.cmt, mshrs.ctp (most in use), time and flush-time (mean busy \
-     time of a question and of a flush), and of its host memory buffer: hmb.hits, hmb.misses, hmb.hit-ratio, hmb.read and \
-     hmb.written (bytes), hmb.time (mean time of a load)",
-    "log.STAT of the merges of log blocks with merges (all of them), switch, partial, full, k (data blocks of a full \
-     merge), pages.partial and pages.full (copied by each), erases (that they come to: one for each, and k more for a full one), saving (of time on an idle \
-     device, if each merge ran on controllers of its own instead of one)",
-    "slc.STAT of a hybrid SLC/MLC drive with small, accepted, updates (shares of writes), throttled, unplaced, threshold, k, \
-     alpha, n1, n2, n3, n4, p1, p2, expected (the closed form and its factors), switches, levelled, wear (erases of SLC by \
-     those of MLC blocks), spread (of the erases of SLC blocks), cost, tables (bytes of RAM), mode (logical blocks in SLC \
-     mode), mode-pages (programmed in it), commands.OP, commands.OP.CAUSE",
-    "slc-cache.STAT of a drive with an SLC cache with share (of the host's data that went there), cached, direct (mapping units), \
-     superblocks (in SLC mode at the end), limit (of them, at that fill)",
-    "refresh.STAT of a drive that refreshes data with superblocks (moved), age, reads, errors (superblocks that exceeded \
-     that limit), patrol-reads",
-    "parity.STAT of a drive with parity with rebuilt, lost (uncorrectable reads of mapping units), superblocks, waiting (of a failed die)",
-    "fdp.STAT of a drive with Flexible Data Placement with host-bytes (HBMW), media-bytes (MBMW), erased-bytes (MBE), moved-bytes (by \
-     collection), partial-superblocks (not fully written), invalid-identifiers",
-    "life.STAT of a run until = \"worn\" with tbw (bytes), dwpd (over the warranty), waf (in bytes), time, bad-blocks, spare (share left), \
-     first-failure, percent-bad, half-spare (bytes written until then), rounds",
-    "power.STAT of a drive with [power] with mean (watts), active, idle, states (shares of the time), wakes (requests that found it in a \
-     power state), wake-time (their waits), throttled (requests that heat delayed), throttle-time, hottest (degrees \
-     Celsius), capped (array operations that waited for the power cap), cap-time",
-    "commands.OP or commands.OP.CAUSE, e.g. commands.erase.gc",
-    "slots.OP or slots.OP.CAUSE",
-    "errors.STAT of a drive with bit errors with retries (attempts to read behind the first), retried (share of the read commands that took \
-     some), rber (mean raw bit error rate of the codewords), soft (commands that took soft decoding), uncorrectable (mapping units)",
-    "suspensions (of programs and erases)",
-    "suspended (time for which all suspended operations together stood still)",
-    "suspend-overhead (time in which arrays stopped and went on)",
-    "suspend-gain (how much longer the commands that suspended would have waited)",
-    "A / B for a quotient",
-];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Name {
@@ -198,6 +138,8 @@ enum Name {
     Parity(ParityStat),
     /// `fdp.*`: what Flexible Data Placement counted.
     Fdp(FdpStat),
+    /// `zones.*`: what the zones did.
+    Zones(ZonesStat),
     /// `life.*`: the drive's life.
     Life(LifeStat),
     Power(PowerStat),
@@ -233,8 +175,19 @@ const STATS: [&str; 9] =
     ["wait", "service", "flash-wait", "access", "requests", "failed", "requests-per-s", "rate", "bytes"];
 const ERASES: [&str; 4] = ["mean", "min", "max", "deviation"];
 const BUSY: [&str; 8] = ["link", "ram", "channels", "dies", "controllers", "decoders", "processor", "ftl"];
-const KINDS: [&str; IoKind::COUNT] =
-    ["read", "write", "flush", "discard", "append", "zone_open", "zone_close", "zone_finish", "zone_reset"];
+const KINDS: [&str; IoKind::COUNT] = [
+    "read",
+    "write",
+    "flush",
+    "discard",
+    "append",
+    "zone_open",
+    "zone_close",
+    "zone_finish",
+    "zone_reset",
+    "zone_open_zrwa",
+    "zrwa_flush",
+];
 const LATENCIES: [&str; 10] = ["mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "p99_999", "max"];
 
 fn one_of(name: &str, all: &'static [&'static str]) -> Option<&'static str> {
@@ -276,6 +229,7 @@ impl Name {
             ["refresh", stat] => RefreshStat::parse(stat).map(Self::Refresh),
             ["parity", stat] => ParityStat::parse(stat).map(Self::Parity),
             ["fdp", stat] => FdpStat::parse(stat).map(Self::Fdp),
+            ["zones", stat] => ZonesStat::parse(stat).map(Self::Zones),
             ["slc-cache", stat] => SlcCacheStat::parse(stat).map(Self::SlcCache),
             ["life", stat] => LifeStat::parse(stat).map(Self::Life),
             ["power", stat] => PowerStat::parse(stat).map(Self::Power),
@@ -348,6 +302,7 @@ impl Name {
             Self::Refresh(stat) => stat.dimension(),
             Self::Parity(stat) => stat.dimension(),
             Self::Fdp(stat) => stat.dimension(),
+            Self::Zones(stat) => stat.dimension(),
             Self::Life(stat) => stat.dimension(),
             Self::Power(stat) => stat.dimension(),
             Self::Errors(stat) => stat.dimension(),
@@ -409,6 +364,7 @@ impl Name {
             Self::Refresh(stat) => Some(stat.of(summary.refresh.as_ref()?)),
             Self::Parity(stat) => Some(stat.of(summary.parity.as_ref()?)),
             Self::Fdp(stat) => Some(stat.of(summary.fdp.as_ref()?)),
+            Self::Zones(stat) => stat.of(summary.zones.as_ref()?),
             Self::Merges(stat) => Some(stat.of(summary.merges.as_ref()?)),
             Self::Errors(stat) => stat.of(summary.errors.as_ref()?),
             Self::Commands(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.commands)),

@@ -383,7 +383,7 @@ impl<'a> Session<'a> {
         let granularity = Sectors::new(u64::from(self.device.resolved.geometry.sectors));
         let watch = self.watch.take();
         if self.settings.verify {
-            let zone = self.device.resolved.zones.map_or(0, |shape| u64::from(shape.size));
+            let zone = self.device.resolved.zones.map_or(0, |shape| u64::from(shape.capacity));
             let oracle = Oracle::blank(granularity).with_zones(Sectors::new(zone * granularity.get()));
             self.on_new::<Stamp, _>(watch, &mut { oracle })
         } else {
