@@ -26,11 +26,16 @@ pub enum IoKind {
     ZoneFinish,
     /// Resets a zone: the zone is empty afterwards.
     ZoneReset,
+    /// Opens an empty zone with a zone random write area (Zone Management Send, Open Zone with the bit ZRWAA).
+    ZoneOpenZrwa,
+    /// Moves the write pointer of a zone with a random write area behind the mapping unit that holds its first sector (Zone
+    /// Management Send, Flush Explicit ZRWA Range).
+    ZrwaFlush,
 }
 
 impl IoKind {
     /// The number of kinds.
-    pub const COUNT: usize = 9;
+    pub const COUNT: usize = 11;
 
     /// All kinds, in the order of their discriminants.
     pub const ALL: [Self; Self::COUNT] = [
@@ -43,6 +48,8 @@ impl IoKind {
         Self::ZoneClose,
         Self::ZoneFinish,
         Self::ZoneReset,
+        Self::ZoneOpenZrwa,
+        Self::ZrwaFlush,
     ];
 
     /// The kinds of a drive without zones.
@@ -74,7 +81,7 @@ impl IoKind {
     /// True for an action on a zone, which moves no data.
     #[must_use]
     pub const fn is_zone_management(self) -> bool {
-        matches!(self, Self::ZoneOpen | Self::ZoneClose | Self::ZoneFinish | Self::ZoneReset)
+        self as u8 >= Self::ZoneOpen as u8
     }
 
     /// The lower-case name in reports and files.
@@ -90,6 +97,8 @@ impl IoKind {
             Self::ZoneClose => "zone_close",
             Self::ZoneFinish => "zone_finish",
             Self::ZoneReset => "zone_reset",
+            Self::ZoneOpenZrwa => "zone_open_zrwa",
+            Self::ZrwaFlush => "zrwa_flush",
         }
     }
 }
@@ -119,7 +128,8 @@ impl PlacementId {
 pub struct Io {
     /// The kind of request.
     pub kind: IoKind,
-    /// First sector; zero for a flush, and that of a zone for an append and for zone management.
+    /// First sector; zero for a flush, that of a zone for an append and for zone management, and one of the last mapping unit of
+    /// the range for a flush of a random write area.
     pub start: Lba,
     /// Number of sectors; zero for a flush and for zone management only.
     pub sectors: Sectors,

@@ -79,7 +79,8 @@ pub mod ftl {
         Family, Flash, FlushLog, Ftl, FtlKind, FtlSpec, HostEvent, HostWrite, MapImages, Mount, OldPlace, Origin,
         Owner, Owners, PageRead, PageWrite, PlacementPolicy, PlacementPool, PlacementPools, Planted, PowerCycle,
         Preconditioning, RegisterError, Saved, Service, StreamPolicy, VictimPolicy, WorkingSpace, ZoneAction,
-        ZoneError, ZoneReport, ZoneShape, ZoneState, ZoneWrite, Zones, full_mask, register_collection_policy,
-        register_ftl, register_placement_policy, register_simple_ftl, register_stream_policy, register_victim_policy,
+        ZoneCounters, ZoneError, ZoneReport, ZoneShape, ZoneState, ZoneWrite, Zones, ZrwaCounters, ZrwaShape,
+        full_mask, register_collection_policy, register_ftl, register_placement_policy, register_simple_ftl,
+        register_stream_policy, register_victim_policy,
     };
 }

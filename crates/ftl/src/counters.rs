@@ -2,7 +2,7 @@
 
 use crate::{
     FdpCounters, LogMerges, MergeCounters, ParityCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters,
-    StreamCounters, map_unit,
+    StreamCounters, ZoneCounters, map_unit,
 };
 
 /// The counters of an FTL; each field belongs to the FTLs that have it.
@@ -26,4 +26,6 @@ pub struct Counters {
     pub refresh: Option<RefreshCounters>,
     /// Parity's, since the power came on, if superblocks have it.
     pub parity: Option<ParityCounters>,
+    /// The zones', since the power came on, if there are any.
+    pub zones: Option<ZoneCounters>,
 }

@@ -68,5 +68,5 @@ pub use slc_mlc::{
 };
 pub use spec::FtlSpec;
 pub use toolkit::WearSpec;
-pub use zns::{ZnsConfig, ZnsFtl, ZnsSpec};
-pub use zone::{ZoneAction, ZoneError, ZoneShape, ZoneState};
+pub use zns::{ZnsConfig, ZnsFtl, ZnsSpec, ZoneCounters, ZrwaCounters, ZrwaSpec};
+pub use zone::{ZoneAction, ZoneError, ZoneShape, ZoneState, ZrwaShape};

@@ -210,13 +210,17 @@ pub enum Sabotage {
     OpenCountLeaks,
     /// A reset leaves the data of the first row readable.
     ResetKeepsData,
+    /// A write behind a random write area moves the write pointer one granule too far.
+    ImplicitFlushTooFar,
+    /// A write that replaces data in a random write area is acknowledged and not stored.
+    ZrwaOverwriteLost,
     /// Another source than the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 102] = [
+    pub const EVERY: [Self; 104] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -318,6 +322,8 @@ impl Sabotage {
         Self::AppendMisplaced,
         Self::OpenCountLeaks,
         Self::ResetKeepsData,
+        Self::ImplicitFlushTooFar,
+        Self::ZrwaOverwriteLost,
         Self::Undetermined,
     ];
 }

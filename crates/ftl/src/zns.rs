@@ -15,12 +15,16 @@
 //! write the rows that are not complete to superblocks of no zone ([`power`]). A mount reads them back. So an acknowledged write is
 //! durable, and a flush has nothing to do.
 //!
+//! A zone with a *random write area* ([`zrwa`]) has a window in RAM behind its write pointer, in which units come in any order and
+//! are overwritten. Those that the write pointer passes go into rows.
+//!
 //! No superblock is pinned while the host reads it: only a reset erases, and the device lets no request to a zone overlap its
 //! reset.
 
 mod blocks;
 mod check;
 mod config;
+mod counters;
 mod family;
 mod layout;
 mod manage;
@@ -31,8 +35,10 @@ mod spec;
 mod states;
 #[cfg(test)]
 mod tests;
+mod window;
 mod write;
 mod zone;
+mod zrwa;
 
 use std::collections::VecDeque;
 
@@ -41,6 +47,7 @@ use base::units::{Lpn, Time};
 use flash::backend::{Command, List, Slot, SlotRef};
 use flash::nand::Media;
 
+use crate::counters::Counters;
 use crate::port::{
     Background, Flash, Ftl, Owner, Owners, PageRead, PageWrite, PowerCycle, Service, ZoneReport, ZoneWrite, Zones,
 };
@@ -52,11 +59,13 @@ use blocks::Blocks;
 use layout::Layout;
 use power::Saved;
 use states::ZoneStates;
+use window::Windows;
 use zone::Zone;
 
 pub use config::ZnsConfig;
+pub use counters::{ZoneCounters, ZrwaCounters};
 pub(crate) use family::ZnsFamily;
-pub use spec::ZnsSpec;
+pub use spec::{ZnsSpec, ZrwaSpec};
 
 /// The purpose of a command list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -124,6 +133,8 @@ pub struct ZnsFtl {
     /// Erases of resets under way.
     erasing: Vec<Handle<List>>,
     saved: Saved,
+    windows: Windows,
+    counters: ZoneCounters,
     /// Mapping units that the mount has found.
     found: u32,
     planted: Planted,
@@ -139,6 +150,7 @@ impl ZnsFtl {
             + zones * size_of::<Zone>() as u64
             + Blocks::memory(layout)
             + dies * size_of::<Die>() as u64
+            + Windows::memory(layout)
             + DieLists::<(Handle<List>, Handle<Command>)>::memory(dies)
     }
 
@@ -207,7 +219,8 @@ impl Ftl for ZnsFtl {
 
     fn may_hold(&self, lpn: Lpn, _: &Media, _: Option<&Media>) -> bool {
         let (zone, unit) = self.layout.split(lpn);
-        unit < self.zones[zone as usize].data
+        let of = &self.zones[zone as usize];
+        unit < of.data || of.window.is_some() || self.saved.units.iter().any(|saved| saved.lpn == lpn)
     }
 
     #[inline]
@@ -217,6 +230,16 @@ impl Ftl for ZnsFtl {
 
     fn check(&self, media: &Media, _: Option<&Media>) {
         self.check(media);
+    }
+
+    fn counters(&self, _: Time) -> Counters {
+        let [active, open] = self.states.counts();
+        let zrwa = self.counters.zrwa.map(|zrwa| ZrwaCounters { zones: self.windows.held(), ..zrwa });
+        Counters { zones: Some(ZoneCounters { active, open, zrwa, ..self.counters }), ..Counters::default() }
+    }
+
+    fn reset_counters(&mut self) {
+        self.counters = ZoneCounters::new(self.layout.shape);
     }
 
     fn background(&mut self) -> Option<&mut dyn Background> {

@@ -1,4 +1,5 @@
-//! The state machine of a zone (NVM Express Zoned Namespace Command Set Specification 1.1, "Zone State Machine").
+//! The state machine of a zone (NVM Express Zoned Namespace Command Set Specification 1.1, "Zone State Machine"; random write
+//! areas: TP 4076).
 //!
 //! A command names a zone and an action. [`ZoneState::after`] is the table: the state that an action leads to, or the status
 //! with which the drive refuses it. Two more events change a state without a command: the last logical block of a zone is
@@ -22,6 +23,31 @@ pub struct ZoneShape {
     pub max_active: u32,
     /// Open zones, at most.
     pub max_open: u32,
+    /// The zone random write areas; `None` if the drive has none.
+    pub zrwa: Option<ZrwaShape>,
+}
+
+/// The zone random write areas (ZRWA) of a drive, in mapping units. A zone that has one is written at any place of the window
+/// behind its write pointer, in any order and repeatedly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZrwaShape {
+    /// The window of a zone (ZRWASZ).
+    pub size: u32,
+    /// The write pointer moves by multiples of this (ZRWAFG).
+    pub granularity: u32,
+    /// Zones that have a window at the same time, at most (NUMZRWA).
+    pub zones: u32,
+}
+
+impl ZrwaShape {
+    /// The write pointer after a write that ends at `end`: what ends behind the window flushes as many units as lie behind it, in
+    /// whole granules (implicit flush).
+    #[must_use]
+    #[inline]
+    pub const fn pointer_after(&self, pointer: u32, end: u32) -> u32 {
+        let behind = end.saturating_sub(pointer).saturating_sub(self.size);
+        pointer + behind.div_ceil(self.granularity) * self.granularity
+    }
 }
 
 /// The state of a zone.
@@ -55,6 +81,10 @@ pub enum ZoneAction {
     Finish,
     /// Zone Management Send, Reset Zone.
     Reset,
+    /// Zone Management Send, Open Zone with the bit that asks for a random write area (ZRWAA).
+    OpenZrwa,
+    /// Zone Management Send, Flush Explicit ZRWA Range.
+    FlushZrwa,
     /// Write.
     Write,
     /// Zone Append.
@@ -82,6 +112,11 @@ pub enum ZoneError {
     TooManyOpen,
     /// The zone's state does not allow the action (BFh).
     InvalidTransition,
+    /// A random write area for a zone that is not empty, a flush of a range that is none of its area, or an append to a zone with
+    /// such an area (B6h).
+    InvalidOperation,
+    /// As many zones have random write areas as can have one (B7h).
+    ZrwaUnavailable,
 }
 
 impl ZoneState {
@@ -96,13 +131,13 @@ impl ZoneState {
         Self::Offline,
     ];
 
-    /// The state after an action, where the limits on open and active zones allow it. A write or an append that reaches the
-    /// zone's capacity makes the zone full afterwards.
+    /// The state after an action, where the limits on open and active zones allow it. A write, an append or a flush that moves the
+    /// write pointer to the zone's capacity makes the zone full afterwards. A flush needs a zone with a random write area.
     ///
     /// # Errors
     /// The status of a command that this state refuses.
     pub const fn after(self, action: ZoneAction) -> Result<Self, ZoneError> {
-        use ZoneAction::{Append, Close, Finish, Open, Reset, Write};
+        use ZoneAction::{Append, Close, Finish, FlushZrwa, Open, OpenZrwa, Reset, Write};
         match (action, self) {
             (Write | Append, Self::Empty | Self::ImplicitlyOpen | Self::Closed) => Ok(Self::ImplicitlyOpen),
             (Write | Append, Self::ExplicitlyOpen) => Ok(Self::ExplicitlyOpen),
@@ -110,6 +145,10 @@ impl ZoneState {
             (Write | Append, Self::ReadOnly) => Err(ZoneError::ReadOnly),
             (Write | Append, Self::Offline) => Err(ZoneError::Offline),
             (_, Self::ReadOnly | Self::Offline) => Err(ZoneError::InvalidTransition),
+            (OpenZrwa, Self::Empty) => Ok(Self::ExplicitlyOpen),
+            (FlushZrwa, Self::ImplicitlyOpen | Self::Closed) => Ok(Self::ImplicitlyOpen),
+            (FlushZrwa, Self::ExplicitlyOpen) => Ok(Self::ExplicitlyOpen),
+            (OpenZrwa | FlushZrwa, _) => Err(ZoneError::InvalidOperation),
             (Open, Self::Full) | (Close, Self::Empty | Self::Full) => Err(ZoneError::InvalidTransition),
             (Open, _) => Ok(Self::ExplicitlyOpen),
             (Close, _) => Ok(Self::Closed),
@@ -147,7 +186,16 @@ impl ZoneState {
 
 impl ZoneAction {
     /// All actions.
-    pub const ALL: [Self; 6] = [Self::Open, Self::Close, Self::Finish, Self::Reset, Self::Write, Self::Append];
+    pub const ALL: [Self; 8] = [
+        Self::Open,
+        Self::Close,
+        Self::Finish,
+        Self::Reset,
+        Self::Write,
+        Self::Append,
+        Self::OpenZrwa,
+        Self::FlushZrwa,
+    ];
 
     /// The name in lower case.
     #[must_use]
@@ -159,13 +207,15 @@ impl ZoneAction {
             Self::Reset => "reset",
             Self::Write => "write",
             Self::Append => "append",
+            Self::OpenZrwa => "open with ZRWA",
+            Self::FlushZrwa => "flush ZRWA",
         }
     }
 }
 
 impl ZoneError {
     /// All reasons.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 11] = [
         Self::InvalidField,
         Self::Boundary,
         Self::Full,
@@ -175,6 +225,8 @@ impl ZoneError {
         Self::TooManyActive,
         Self::TooManyOpen,
         Self::InvalidTransition,
+        Self::InvalidOperation,
+        Self::ZrwaUnavailable,
     ];
 
     /// The status code of the standard. All but [`ZoneError::InvalidField`] are command-specific (status type 1).
@@ -190,6 +242,8 @@ impl ZoneError {
             Self::TooManyActive => 0xBD,
             Self::TooManyOpen => 0xBE,
             Self::InvalidTransition => 0xBF,
+            Self::InvalidOperation => 0xB6,
+            Self::ZrwaUnavailable => 0xB7,
         }
     }
 
@@ -206,6 +260,8 @@ impl ZoneError {
             Self::TooManyActive => "Too Many Active Zones",
             Self::TooManyOpen => "Too Many Open Zones",
             Self::InvalidTransition => "Invalid Zone State Transition",
+            Self::InvalidOperation => "Invalid Zone Operation Request",
+            Self::ZrwaUnavailable => "ZRWA Resources Unavailable",
         }
     }
 }
@@ -222,22 +278,24 @@ mod tests {
     use ZoneError as E;
     use ZoneState as S;
 
-    /// The standard's rules, a row for each state and a column for each action: open, close, finish, reset, write, append.
-    const RULES: [(S, [Result<S, E>; 6]); 7] = {
+    /// The standard's rules, a row for each state and a column for each action: open, close, finish, reset, write, append,
+    /// open with a random write area, flush of such an area.
+    const RULES: [(S, [Result<S, E>; 8]); 7] = {
         const OPEN: Result<S, E> = Ok(S::ExplicitlyOpen);
         const WRITTEN: Result<S, E> = Ok(S::ImplicitlyOpen);
         const CLOSED: Result<S, E> = Ok(S::Closed);
         const FULL: Result<S, E> = Ok(S::Full);
         const EMPTY: Result<S, E> = Ok(S::Empty);
         const NO: Result<S, E> = Err(E::InvalidTransition);
+        const OP: Result<S, E> = Err(E::InvalidOperation);
         [
-            (S::Empty, [OPEN, NO, FULL, EMPTY, WRITTEN, WRITTEN]),
-            (S::ImplicitlyOpen, [OPEN, CLOSED, FULL, EMPTY, WRITTEN, WRITTEN]),
-            (S::ExplicitlyOpen, [OPEN, CLOSED, FULL, EMPTY, OPEN, OPEN]),
-            (S::Closed, [OPEN, CLOSED, FULL, EMPTY, WRITTEN, WRITTEN]),
-            (S::Full, [NO, NO, FULL, EMPTY, Err(E::Full), Err(E::Full)]),
-            (S::ReadOnly, [NO, NO, NO, NO, Err(E::ReadOnly), Err(E::ReadOnly)]),
-            (S::Offline, [NO, NO, NO, NO, Err(E::Offline), Err(E::Offline)]),
+            (S::Empty, [OPEN, NO, FULL, EMPTY, WRITTEN, WRITTEN, OPEN, OP]),
+            (S::ImplicitlyOpen, [OPEN, CLOSED, FULL, EMPTY, WRITTEN, WRITTEN, OP, WRITTEN]),
+            (S::ExplicitlyOpen, [OPEN, CLOSED, FULL, EMPTY, OPEN, OPEN, OP, OPEN]),
+            (S::Closed, [OPEN, CLOSED, FULL, EMPTY, WRITTEN, WRITTEN, OP, WRITTEN]),
+            (S::Full, [NO, NO, FULL, EMPTY, Err(E::Full), Err(E::Full), OP, OP]),
+            (S::ReadOnly, [NO, NO, NO, NO, Err(E::ReadOnly), Err(E::ReadOnly), NO, NO]),
+            (S::Offline, [NO, NO, NO, NO, Err(E::Offline), Err(E::Offline), NO, NO]),
         ]
     };
 
@@ -260,8 +318,16 @@ mod tests {
     }
 
     #[test]
+    fn a_write_behind_the_window_moves_the_pointer_by_whole_granules() {
+        let zrwa = ZrwaShape { size: 8, granularity: 4, zones: 1 };
+        for (end, wanted) in [(0, 16), (17, 16), (24, 16), (25, 20), (28, 20), (29, 24), (32, 24)] {
+            assert_eq!(zrwa.pointer_after(16, end), wanted, "a write that ends at {end}");
+        }
+    }
+
+    #[test]
     fn the_status_codes_are_those_of_the_standard() {
         let codes = E::ALL.map(E::code);
-        assert_eq!(codes, [0x02, 0xB8, 0xB9, 0xBA, 0xBB, 0xBC, 0xBD, 0xBE, 0xBF]);
+        assert_eq!(codes, [0x02, 0xB8, 0xB9, 0xBA, 0xBB, 0xBC, 0xBD, 0xBE, 0xBF, 0xB6, 0xB7]);
     }
 }

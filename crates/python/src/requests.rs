@@ -17,7 +17,7 @@ use crate::value::microseconds;
 /// More faults at once than a reader can use.
 const MOST_FAULTS: usize = 20;
 
-const KINDS: [(&str, ScriptKind); 9] = [
+const KINDS: [(&str, ScriptKind); 11] = [
     ("read", ScriptKind::Read),
     ("write", ScriptKind::Write),
     ("flush", ScriptKind::Flush),
@@ -27,6 +27,8 @@ const KINDS: [(&str, ScriptKind); 9] = [
     ("zone_close", ScriptKind::ZoneClose),
     ("zone_finish", ScriptKind::ZoneFinish),
     ("zone_reset", ScriptKind::ZoneReset),
+    ("zone_open_zrwa", ScriptKind::ZoneOpenZrwa),
+    ("zrwa_flush", ScriptKind::ZrwaFlush),
 ];
 
 /// Where a column has the times of arrival: its names, each with the picoseconds of its unit.

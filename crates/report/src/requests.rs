@@ -63,7 +63,11 @@ pub(crate) fn table(records: &[Record]) -> Table {
     let mut table = Table::default();
     let number = "Number of the request, from zero, in the order of arrival";
     table.count("request", UnitOfMeasure::None, number, records.iter().map(|r| r.tag));
-    table.text("kind", "`read`, `write`, `flush` or `discard`", records.iter().map(|r| r.io.kind.name()));
+    table.text(
+        "kind",
+        "`read`, `write`, `flush`, `discard`, or a kind of zones",
+        records.iter().map(|r| r.io.kind.name()),
+    );
     table.count(
         "start_sector",
         UnitOfMeasure::Sectors,
@@ -71,7 +75,7 @@ pub(crate) fn table(records: &[Record]) -> Table {
         records.iter().map(|r| r.io.start.get()),
     );
     table.count("sectors", UnitOfMeasure::Sectors, "Number of sectors", records.iter().map(|r| r.io.sectors.get()));
-    let outcomes = "`done`, `uncorrectable`, `read_only` or `out_of_range`";
+    let outcomes = "`done`, `uncorrectable`, `read_only`, `out_of_range`, or a status of zones";
     table.text("outcome", outcomes, records.iter().map(|r| r.status.name()));
     let mut time = |name, meaning, of: fn(&Record) -> u64| {
         table.count(name, UnitOfMeasure::Picoseconds, meaning, records.iter().map(of));

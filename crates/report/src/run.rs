@@ -19,6 +19,7 @@ mod seeds_folder;
 mod seeds_page;
 mod table;
 mod wear;
+mod zones;
 
 pub use folder::{fill, names};
 pub use page::page;

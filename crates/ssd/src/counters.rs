@@ -7,7 +7,7 @@ use flash::nand::ErrorCounters;
 
 use ftl::{
     FdpCounters, LogMerges, MergeCounters, ParityCounters, RefreshCounters, SlcCacheCounters, SlcMlcCounters,
-    StreamCounters, map_unit,
+    StreamCounters, ZoneCounters, map_unit,
 };
 
 use crate::host::Extent;
@@ -30,7 +30,7 @@ pub struct Counters {
     pub refused_slots: u64,
     /// Mapping units that finished reads of the host asked for; a read of a part of a unit counts as one.
     pub read_slots: u64,
-    /// Mapping units that the volatile buffer absorbed, because a newer write of the unit came first.
+    /// Mapping units that the volatile buffer or a zone random write area absorbed, because a newer write of the unit came first.
     pub absorbed_slots: u64,
     /// Mapping units read that were never written, or discarded: they read as zeros.
     pub unmapped_slots: u64,
@@ -79,6 +79,8 @@ pub struct Counters {
     pub refresh: Option<RefreshCounters>,
     /// Counters of parity since power-on; `None` without it.
     pub parity: Option<ParityCounters>,
+    /// What the zones did since power-on, and how many are open; `None` without zones.
+    pub zones: Option<ZoneCounters>,
     /// Power states, temperature and what the controller spent; `None` without `[power]`.
     pub power: Option<Box<PowerCounters>>,
     /// What a RAID of drives did; `None` of a single drive.

@@ -38,8 +38,8 @@ pub use ftl::{
     FdpEventKind, FdpSpec, FoldPath, FtlKind, FtlSpec, GcSpec, HandleCounters, HostStreamsSpec, HostWrite, Isolation,
     LogMerges, MapSpec, MergeCounters, PageTimes, ParityCounters, ParseDigitsError, PlacementSpec, RefreshCounters,
     RefreshSpec, Sabotage, SlcCacheCounters, SlcCacheSpec, SlcMlcCounters, StreamCounters, StreamPolicy, StreamsSpec,
-    UnmappedReads, VictimSpec, WearSpec, WriteCost, ZoneAction, ZoneError, ZoneReport, ZoneShape, ZoneState, map_unit,
-    register_stream_policy, register_victim_policy,
+    UnmappedReads, VictimSpec, WearSpec, WriteCost, ZoneAction, ZoneCounters, ZoneError, ZoneReport, ZoneShape,
+    ZoneState, ZrwaCounters, ZrwaShape, map_unit, register_stream_policy, register_victim_policy,
 };
 pub use history::History;
 pub use host::{Completeness, Completion, Drive, QueueId, Request, Status, Tag};

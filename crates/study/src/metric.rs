@@ -18,6 +18,7 @@ mod refresh;
 mod slc;
 mod slc_cache;
 mod words;
+mod zones;
 
 use std::fmt;
 use std::str::FromStr;
@@ -42,6 +43,7 @@ use raid::RaidStat;
 use refresh::RefreshStat;
 use slc::SlcStat;
 use slc_cache::SlcCacheStat;
+use zones::ZonesStat;
 
 pub(crate) use catalogue::every;
 pub use catalogue::{Entry, Group, catalogue, meaning_of_cause, meaning_of_op};
@@ -99,6 +101,7 @@ fn names() -> Vec<String> {
     names.extend(of("parity", &parity::NAMES));
     names.extend(of("raid", &raid::NAMES));
     names.extend(of("fdp", &fdp::NAMES));
+    names.extend(of("zones", &zones::NAMES));
     names.extend(of("life", &life::NAMES));
     for group in ["commands", "slots"] {
         names.extend(flash::backend::Op::ALL.into_iter().map(|op| format!("{group}.{}", op.name())));
@@ -140,6 +143,8 @@ enum Name {
     Raid(RaidStat),
     /// `fdp.*`: what Flexible Data Placement counted.
     Fdp(FdpStat),
+    /// `zones.*`: what the zones did.
+    Zones(ZonesStat),
     /// `life.*`: the drive's life.
     Life(LifeStat),
     Power(PowerStat),
@@ -175,8 +180,19 @@ const STATS: [&str; 9] =
     ["wait", "service", "flash-wait", "access", "requests", "failed", "requests-per-s", "rate", "bytes"];
 const ERASES: [&str; 4] = ["mean", "min", "max", "deviation"];
 const BUSY: [&str; 8] = ["link", "ram", "channels", "dies", "controllers", "decoders", "processor", "ftl"];
-const KINDS: [&str; IoKind::COUNT] =
-    ["read", "write", "flush", "discard", "append", "zone_open", "zone_close", "zone_finish", "zone_reset"];
+const KINDS: [&str; IoKind::COUNT] = [
+    "read",
+    "write",
+    "flush",
+    "discard",
+    "append",
+    "zone_open",
+    "zone_close",
+    "zone_finish",
+    "zone_reset",
+    "zone_open_zrwa",
+    "zrwa_flush",
+];
 const LATENCIES: [&str; 10] = ["mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "p99_999", "max"];
 
 fn one_of(name: &str, all: &'static [&'static str]) -> Option<&'static str> {
@@ -219,6 +235,7 @@ impl Name {
             ["parity", stat] => ParityStat::parse(stat).map(Self::Parity),
             ["raid", stat] => RaidStat::parse(stat).map(Self::Raid),
             ["fdp", stat] => FdpStat::parse(stat).map(Self::Fdp),
+            ["zones", stat] => ZonesStat::parse(stat).map(Self::Zones),
             ["slc-cache", stat] => SlcCacheStat::parse(stat).map(Self::SlcCache),
             ["life", stat] => LifeStat::parse(stat).map(Self::Life),
             ["power", stat] => PowerStat::parse(stat).map(Self::Power),
@@ -292,6 +309,7 @@ impl Name {
             Self::Parity(stat) => stat.dimension(),
             Self::Raid(stat) => stat.dimension(),
             Self::Fdp(stat) => stat.dimension(),
+            Self::Zones(stat) => stat.dimension(),
             Self::Life(stat) => stat.dimension(),
             Self::Power(stat) => stat.dimension(),
             Self::Errors(stat) => stat.dimension(),
@@ -354,6 +372,7 @@ impl Name {
             Self::Parity(stat) => Some(stat.of(summary.parity.as_ref()?)),
             Self::Raid(stat) => stat.of(summary.raid.as_ref()?),
             Self::Fdp(stat) => Some(stat.of(summary.fdp.as_ref()?)),
+            Self::Zones(stat) => stat.of(summary.zones.as_ref()?),
             Self::Merges(stat) => Some(stat.of(summary.merges.as_ref()?)),
             Self::Errors(stat) => stat.of(summary.errors.as_ref()?),
             Self::Commands(op, cause) => Some(flash_sum(summary, op, cause.as_deref(), |row| row.commands)),

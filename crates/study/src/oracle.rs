@@ -172,7 +172,7 @@ pub struct Oracle {
     /// Other possible content of a sector: that of writes and discards that may have been carried out in part.
     refused: HashMap<u64, Vec<u64>>,
     granularity: u64,
-    /// Sectors of a zone: a reset changes them.
+    /// Sectors of a zone that can be written: a reset changes them.
     zone: Sectors,
     verified: Verified,
     /// Requests that were announced and have not come yet. What they look at has been prefetched.
@@ -208,7 +208,7 @@ impl Oracle {
         }
     }
 
-    /// The same for a drive with zones of so many sectors.
+    /// The same for a drive with zones in which so many sectors can be written.
     #[must_use]
     pub const fn with_zones(mut self, zone: Sectors) -> Self {
         self.zone = zone;
@@ -219,7 +219,13 @@ impl Oracle {
     /// most so many mapping units; all if `None`.
     #[must_use]
     pub fn memory(capacity: Sectors, granularity: Sectors, units: Option<u64>) -> u64 {
-        Array::memory(capacity, granularity, units)
+        Array::memory(capacity, granularity, units, false)
+    }
+
+    /// The same for a drive with zones, which takes only writes of whole mapping units. Of each zone so many sectors can be written.
+    #[must_use]
+    pub fn memory_with_zones(zones: u32, writable: Sectors, granularity: Sectors, units: Option<u64>) -> u64 {
+        Array::memory(Sectors::new(u64::from(zones) * writable.get()), granularity, units, true)
     }
 
     /// The comparisons so far.
@@ -350,7 +356,8 @@ impl<S: StampSector> Payload<S> for Oracle {
                 let zone = Io { sectors: self.zone, ..*io };
                 self.change(&zone, Content::Zeros, status.completeness());
             }
-            (IoKind::Read | IoKind::Flush | IoKind::ZoneOpen | IoKind::ZoneClose | IoKind::ZoneFinish, _) => {}
+            (IoKind::Read | IoKind::Flush | IoKind::ZoneOpen | IoKind::ZoneClose | IoKind::ZoneFinish, _)
+            | (IoKind::ZoneOpenZrwa | IoKind::ZrwaFlush, _) => {}
         }
         Ok(())
     }

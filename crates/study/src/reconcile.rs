@@ -121,6 +121,8 @@ impl Book {
             "zone closes that succeeded, as seen by the host and by the device",
             "zone finishes that succeeded, as seen by the host and by the device",
             "zone resets that succeeded, as seen by the host and by the device",
+            "zone opens with ZRWA that succeeded, as seen by the host and by the device",
+            "ZRWA flushes that succeeded, as seen by the host and by the device",
         ];
         const FAILED: [&str; IoKind::COUNT] = [
             "reads that failed, as seen by the host and by the device",
@@ -132,6 +134,8 @@ impl Book {
             "zone closes that failed, as seen by the host and by the device",
             "zone finishes that failed, as seen by the host and by the device",
             "zone resets that failed, as seen by the host and by the device",
+            "zone opens with ZRWA that failed, as seen by the host and by the device",
+            "ZRWA flushes that failed, as seen by the host and by the device",
         ];
         const SECTORS: [&str; IoKind::COUNT] = [
             "sectors read, as seen by the host and by the device",
@@ -143,6 +147,8 @@ impl Book {
             "sectors of zone closes, as seen by the host and by the device",
             "sectors of zone finishes, as seen by the host and by the device",
             "sectors of zone resets, as seen by the host and by the device",
+            "sectors of zone opens with ZRWA, as seen by the host and by the device",
+            "sectors of ZRWA flushes, as seen by the host and by the device",
         ];
         for kind in IoKind::ALL {
             let (i, seen) = (kind as usize, result.kind(kind));

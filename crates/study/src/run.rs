@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use base::units::{Sectors, Span};
-use ssd::{Counters, Drive, Memory, Purpose, QueueId, Resolved, Tag};
+use ssd::{Counters, Drive, Memory, Purpose, QueueId, Resolved, Tag, ZoneShape};
 use workload::{Pacing, Source};
 
 use crate::life::Life;
@@ -54,7 +54,14 @@ pub fn memory(drive: &Resolved, purpose: Purpose) -> Memory {
     memory.add("the time series", (SERIES_POINTS as u64 + 3) * point_memory(drive));
     if purpose.verify {
         let unit = Sectors::new(u64::from(drive.geometry.sectors));
-        memory.add("what reads must return", Oracle::memory(drive.capacity(), unit, purpose.units));
+        let oracle = match drive.zones {
+            None => Oracle::memory(drive.capacity(), unit, purpose.units),
+            Some(ZoneShape { zones, capacity, .. }) => {
+                let writable = Sectors::new(u64::from(capacity) * unit.get());
+                Oracle::memory_with_zones(zones, writable, unit, purpose.units)
+            }
+        };
+        memory.add("what reads must return", oracle);
     }
     memory
 }

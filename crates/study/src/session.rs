@@ -389,7 +389,7 @@ impl<'a> Session<'a> {
             return self.run_raid(&spec);
         }
         if self.settings.verify {
-            let zone = self.device.resolved.zones.map_or(0, |shape| u64::from(shape.size));
+            let zone = self.device.resolved.zones.map_or(0, |shape| u64::from(shape.capacity));
             let oracle = Oracle::blank(granularity).with_zones(Sectors::new(zone * granularity.get()));
             self.on_new::<Stamp, _>(watch, &mut { oracle })
         } else {

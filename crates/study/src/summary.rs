@@ -24,6 +24,7 @@ mod slc_cache;
 mod streams;
 mod utilisation;
 mod validity;
+mod zones;
 
 use std::collections::BTreeMap;
 
@@ -68,6 +69,7 @@ pub use slc_cache::SlcCacheSummary;
 pub use streams::{StreamSummary, StreamsSummary};
 pub use utilisation::{Energies, Utilisation};
 pub use validity::{OverloadSummary, RoundSummary, SteadySummary, ValiditySummary, WarmUpSummary};
+pub use zones::{ZonesSummary, ZrwaSummary};
 
 /// The input of all reports of a run.
 #[derive(Clone, Copy, Debug)]
@@ -227,6 +229,9 @@ pub struct Summary {
     /// What a RAID did, if the device is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raid: Option<RaidSummary>,
+    /// What the zones did, if the drive has any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zones: Option<ZonesSummary>,
     /// Power states and heat, if the device has `[power]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerSummary>,
@@ -390,6 +395,7 @@ fn kind(result: &KindResult, span: Span) -> KindSummary {
         let latency_mean_us = delay.latency_ps as f64 * 1e-6 / delay.requests.max(1) as f64;
         (cause.name(), Delayed { requests: delay.requests, latency_mean_us })
     };
+    let delays = result.delayed.iter().zip(Cause::ALL).filter(|(delay, _)| delay.requests > 0);
     KindSummary {
         requests,
         failed: failures::failed(result),
@@ -404,13 +410,7 @@ fn kind(result: &KindResult, span: Span) -> KindSummary {
         flash_commands_per_request: per_request(result.commands as f64),
         flash_wait_mean_us: per_request(result.flash_wait_ps as f64 * 1e-6),
         start_wait_mean_us: per_request(result.start_wait_ps as f64 * 1e-6),
-        delayed_by: result
-            .delayed
-            .iter()
-            .zip(Cause::ALL)
-            .filter(|(delay, _)| delay.requests > 0)
-            .map(delayed)
-            .collect(),
+        delayed_by: delays.map(delayed).collect(),
     }
 }
 
@@ -504,6 +504,7 @@ impl Summary {
             refresh: counted.refresh.as_ref().map(RefreshSummary::new),
             parity: counted.parity.as_ref().map(ParitySummary::new),
             raid: counted.raid.as_ref().map(|raid| RaidSummary::new(report, raid)),
+            zones: counted.zones.as_ref().and_then(|counters| ZonesSummary::new(counters, report)),
             power: counted.power.as_ref().map(|power| {
                 let joules = (!report.energy.is_empty()).then(|| energy(report.energy).total_j);
                 PowerSummary::new(power, joules, span)

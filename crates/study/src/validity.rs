@@ -71,6 +71,8 @@ pub struct Validity {
     pub means: Vec<(Metric, spread::Interval)>,
     /// True if a warm-up ended in steady state.
     pub waited: bool,
+    /// True if the drive has zones: it collects nothing, and the host decides when flash is erased.
+    pub zoned: bool,
 }
 
 /// An open load that exceeds the drive.
@@ -125,6 +127,7 @@ impl Validity {
             overload: overload(result),
             means: means(result),
             waited: result.steady.as_ref().is_some_and(|settled| settled.verdict.is_steady()),
+            zoned: result.after.zones.is_some(),
             fifths,
         }
     }
@@ -170,7 +173,7 @@ impl Validity {
                 "overloaded: offered {offered}/s, served {served}/s{piled_up}; latencies are those of the queue, not of the drive"
             ));
         }
-        let collects = self.fifths.iter().any(|fifth| fifth.erases > 0);
+        let collects = !self.zoned && self.fifths.iter().any(|fifth| fifth.erases > 0);
         if collects && self.written > 0.0 && self.written < ENOUGH {
             warnings.push(format!(
                 "the measured requests wrote {} of the capacity: write amplification and tail latency depend on where garbage \
@@ -179,6 +182,7 @@ impl Validity {
             ));
         }
         match self.verdict(Metric::Waf) {
+            Verdict::Filling if self.zoned => {}
             Verdict::Filling => warnings.push(
                 "the drive programmed pages and erased nothing: it uses up free blocks, and write amplification will rise; \
                  write all of it first (--precondition fill), or measure in steady state (--until steady)"
@@ -218,6 +222,8 @@ impl Validity {
             (Status::TooManyActiveZones, "needed one active zone too many"),
             (Status::TooManyOpenZones, "needed one open zone too many"),
             (Status::InvalidZoneTransition, "were actions that the state of a zone does not allow"),
+            (Status::InvalidZoneOperation, "asked for what the random write area of a zone does not allow"),
+            (Status::ZrwaUnavailable, "needed one random write area too many"),
         ];
         let reasons = reasons.map(|(status, what)| (self.outcomes[status as usize], what));
         let failed: u64 = reasons.iter().map(|(requests, _)| requests).sum();

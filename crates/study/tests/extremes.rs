@@ -470,6 +470,10 @@ fn every_number_of_a_device_is_refused_or_runs() {
         ("flash.blocks", "a pool has"),
         // More open zones than active ones.
         ("ftl.zns.max-active", "ftl.zns.max-open"),
+        // More random write areas than active zones, or areas that do not fit a zone or the mapping unit.
+        ("ftl.zns.max-active", "ftl.zns.zrwa"),
+        ("ftl.zns.capacity", "ftl.zns.zrwa"),
+        ("ftl.map-unit", "ftl.zns.zrwa"),
         // The blocks hold no whole zone.
         ("flash.pages", "ftl.zns"),
         ("flash.blocks", "ftl.zns"),

@@ -79,6 +79,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             slc_cache: None,
             refresh: None,
             parity: None,
+            zones: None,
             free_blocks: 0,
             bad_blocks: 0,
             event_hash: 0,

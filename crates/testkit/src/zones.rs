@@ -5,12 +5,13 @@
 //! * [`one_by_one`]: any request at any time, one after another, against a model of the whole drive: every status, state, write
 //!   pointer and sector, and the limits on open and active zones.
 //! * [`side_by_side`]: many requests at once to as many zones as may be open. The addresses of appends come from the drive; every
-//!   other answer is known beforehand.
+//!   other answer is known beforehand. If the drive has random write areas, every other zone is opened with one.
 //! * The same with power cuts at any event, and with failing programs and erases: what was acknowledged is there, and what was not
 //!   is there in part, in the order in which the drive admitted it.
 //!
 //! [`settings()`] has fixed drives; [`draw`] makes a random one.
 
+mod areas;
 mod concurrent;
 mod cuts;
 mod model;

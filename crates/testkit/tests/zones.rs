@@ -55,7 +55,13 @@ fn failing_programs_and_erases_lose_nothing() {
 
 #[test]
 fn planted_bugs_of_zones_are_found() {
-    for bug in [Sabotage::AppendMisplaced, Sabotage::OpenCountLeaks, Sabotage::ResetKeepsData] {
+    for bug in [
+        Sabotage::AppendMisplaced,
+        Sabotage::OpenCountLeaks,
+        Sabotage::ResetKeepsData,
+        Sabotage::ImplicitFlushTooFar,
+        Sabotage::ZrwaOverwriteLost,
+    ] {
         let found = settings().into_iter().any(|(_, resolved)| {
             let resolved = resolved.sabotaged(bug);
             catch_unwind(AssertUnwindSafe(|| {

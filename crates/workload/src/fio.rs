@@ -27,8 +27,10 @@ mod stages;
 #[cfg(test)]
 mod tests;
 mod value;
+mod zbd;
 
 use file::Job;
+pub use zbd::ZonedJob;
 
 use crate::fault::Faults;
 use crate::generate::GeneratorSpec;
@@ -37,8 +39,10 @@ use base::fault::Fault;
 /// A parsed job file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FioFile {
-    /// The stages, which run one after another.
+    /// The stages, which run one after another; none if the file has a job that writes zones.
     pub stages: Vec<Stage>,
+    /// The job with `zonemode=zbd`, which stands alone.
+    pub zoned: Option<ZonedJob>,
     /// Notes for a reader of the results: options without meaning here, and deviations of a simulated device from fio.
     pub notes: Vec<Note>,
     /// True if a job asks fio to verify its data.
@@ -101,11 +105,14 @@ pub fn parse(name: &str, text: &str) -> Result<FioFile, Vec<Fault>> {
     let verifies =
         |job: &Job| job.get("verify").is_some_and(|setting| !options::is_off("verify", setting.value.as_deref()));
     let verifies = jobs.iter().any(verifies);
-    let stages = stages::stages(name, &jobs, &mut notes, &mut faults);
+    let is_zoned = jobs.iter().any(zbd::is_zoned);
+    stages::treat(&jobs, &mut notes, &mut faults);
+    let zoned = zbd::zoned_job(name, &jobs, &mut notes, &mut faults);
+    let stages = if is_zoned { Vec::new() } else { stages::stages(name, &jobs, &mut notes, &mut faults) };
     // Every job reads its defaults; one note about each is enough.
     notes.sort_by_key(|note| note.line);
     notes.dedup();
-    faults.or(FioFile { stages, notes, verifies })
+    faults.or(FioFile { stages, zoned, notes, verifies })
 }
 
 /// A row of the reference of fio's options.

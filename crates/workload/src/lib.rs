@@ -18,4 +18,4 @@ mod zone_writes;
 pub use placement::PlacementSource;
 pub use source::{Arrival, MOST_DEPTH, Pacing, Source, SourceError, Think};
 pub use unreadable::unreadable;
-pub use zone_writes::{ZoneOrder, ZoneTable, ZoneWrites, ZoneWritesSpec};
+pub use zone_writes::{ZoneOrder, ZoneTable, ZoneWrites, ZoneWritesSpec, ZrwaTable};

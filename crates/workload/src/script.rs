@@ -74,6 +74,10 @@ pub enum ScriptKind {
     ZoneFinish,
     /// Reset the zone: it is empty afterwards.
     ZoneReset,
+    /// Open the empty zone with a random write area (ZRWA).
+    ZoneOpenZrwa,
+    /// Move the write pointer of a zone with a random write area behind the mapping unit that holds `start`.
+    ZrwaFlush,
 }
 
 impl ScriptKind {
@@ -88,6 +92,8 @@ impl ScriptKind {
             Self::ZoneClose => IoKind::ZoneClose,
             Self::ZoneFinish => IoKind::ZoneFinish,
             Self::ZoneReset => IoKind::ZoneReset,
+            Self::ZoneOpenZrwa => IoKind::ZoneOpenZrwa,
+            Self::ZrwaFlush => IoKind::ZrwaFlush,
         }
     }
 }

@@ -56,6 +56,10 @@ pub struct ZoneTable {
     /// The order of the writes among the zones.
     #[serde(default)]
     pub order: ZoneOrder,
+    /// With `order = "random"`, zones that are written at the same time: when one has been filled, the next one takes its place. All of
+    /// them if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub open: Option<u32>,
     /// The part of the capacity that is written before a zone is finished or reset.
     #[serde(default = "whole")]
     pub fill: Ratio,
@@ -65,6 +69,22 @@ pub struct ZoneTable {
     /// True if each zone is reset before its first write, because the drive is not new.
     #[serde(default, rename = "reset-first", skip_serializing_if = "is_false")]
     pub reset_first: bool,
+    /// Random write areas (ZRWA): each zone is opened with one before its first write, and a flush of the area fills the zone. The
+    /// zones have none if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zrwa: Option<ZrwaTable>,
+}
+
+/// The use of random write areas.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ZrwaTable {
+    /// How far behind the end of a zone's data overwrites reach: at most the size of the drive's areas less a flush granule, because a
+    /// write behind an area moves the write pointer by whole granules.
+    pub window: Bytes,
+    /// The share of writes that go again to a place within the window.
+    #[serde(default = "none", skip_serializing_if = "is_none")]
+    pub overwrites: Ratio,
 }
 
 /// The order of writes among zones.
@@ -76,6 +96,9 @@ pub enum ZoneOrder {
     InTurn,
     /// Each request goes to the next zone, so that all zones are written at the same time.
     Interleaved,
+    /// Each request goes to any of the zones that are written at the same time.
+    #[serde(rename = "random")]
+    RandomZone,
 }
 
 const fn one() -> u32 {
@@ -108,9 +131,21 @@ const fn is_zero(value: &u32) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Reset,
+    /// The zone is opened with a random write area.
+    OpenZrwa,
+    /// The rest of the random write area is flushed, so that the zone is full.
+    Flush,
     /// So many sectors are written.
     Write(u64),
     Finish,
+}
+
+/// Overwrites in random write areas.
+#[derive(Clone, Copy, Debug)]
+struct Overwrites {
+    /// Sectors behind the end of a zone's data.
+    window: u64,
+    share: f64,
 }
 
 /// A [`ZoneWritesSpec`] as a source for a drive.
@@ -127,9 +162,15 @@ pub struct ZoneWrites {
     /// Sectors of a write, and those written in a zone before it is finished or reset.
     size: u64,
     fill: u64,
+    /// The fill level is the capacity.
+    is_filled: bool,
     append: bool,
     finish: bool,
+    zrwa: Option<Overwrites>,
     order: ZoneOrder,
+    /// The zones that are written at the same time in random order, and the place there of the request's zone.
+    open: Vec<usize>,
+    place: usize,
     /// The zone of the next request.
     at: usize,
     left: u64,
@@ -155,6 +196,7 @@ impl ZoneWrites {
         let stride = sectors("zones.size", zones.size);
         let size = sectors("size", spec.size);
         let writable = zones.capacity.map_or(stride, |capacity| sectors("zones.capacity", capacity));
+        let window = zones.zrwa.map(|zrwa| sectors("zones.zrwa.window", zrwa.window));
         let mut check = |wrong: bool, path: &str, message: String, remedy: &str| {
             if wrong {
                 faults.push(Fault::new(path, message, remedy));
@@ -167,6 +209,12 @@ impl ZoneWrites {
         check(zones.count == 0, "zones.count", "there is no zone to write to".into(), "use 1 or more");
         let message = format!("is {}, more than the zone size of {}", SECTOR * writable, zones.size);
         check(writable > stride, "zones.capacity", message, "use at most the zone size");
+        let open = zones.open.unwrap_or(zones.count);
+        let is_random = zones.order == ZoneOrder::RandomZone;
+        let message = format!("is {open} of {} zones", zones.count);
+        check(is_random && !(1..=zones.count.max(1)).contains(&open), "zones.open", message, "use 1 up to all zones");
+        let message = "only a random order of writes has it".into();
+        check(!is_random && zones.open.is_some(), "zones.open", message, "leave it out, or set order to random");
         let fill = zones.fill.get();
         check(
             !(fill > 0.0 && fill <= 1.0),
@@ -176,6 +224,14 @@ impl ZoneWrites {
         );
         let reads = spec.reads.get();
         check(!(0.0..1.0).contains(&reads), "reads", format!("is {}", spec.reads), "use a share from 0%, below 100%");
+        let overwrites = zones.zrwa.map_or(0.0, |zrwa| zrwa.overwrites.get());
+        let message = format!("is {}", Ratio::new(overwrites));
+        check(!(0.0..1.0).contains(&overwrites), "zones.zrwa.overwrites", message, "use a share from 0%, below 100%");
+        let is_short = window.is_some_and(|window| window < size);
+        let message = format!("has no room for a write of {}", spec.size);
+        check(is_short, "zones.zrwa.window", message, "use at least the size of a write");
+        let message = "a zone with a random write area takes no appends".into();
+        check(spec.append && zones.zrwa.is_some(), "append", message, "leave one of the two out");
         let end = (u64::from(zones.first) + u64::from(zones.count)).checked_mul(stride);
         let message = format!(
             "zones {} to {} of {} end beyond the drive's {}",
@@ -191,7 +247,12 @@ impl ZoneWrites {
         // Whole writes, if the fill level has room for one.
         let share = (writable as f64 * fill) as u64;
         let fill = if fill < 1.0 { (share / size * size).max(size.min(writable)) } else { writable };
-        let begin = if zones.reset_first { Step::Reset } else { Step::Write(0) };
+        let zrwa = window.map(|window| Overwrites { window, share: overwrites });
+        let begin = match (zones.reset_first, zrwa) {
+            (true, _) => Step::Reset,
+            (false, Some(_)) => Step::OpenZrwa,
+            (false, None) => Step::Write(0),
+        };
         Ok(Self {
             zones: vec![begin; zones.count as usize],
             data: vec![0; zones.count as usize],
@@ -201,9 +262,13 @@ impl ZoneWrites {
             stride,
             size,
             fill,
+            is_filled: fill == writable,
             append: spec.append,
             finish: zones.finish,
+            zrwa,
             order: zones.order,
+            open: (0..if is_random { open as usize } else { 0 }).collect(),
+            place: 0,
             at: 0,
             left: spec.requests,
             depth: spec.depth,
@@ -229,6 +294,55 @@ impl ZoneWrites {
     }
 }
 
+impl ZoneWrites {
+    /// A write to a place in the random write area of the zone whose turn it is; `None` if it is the turn of another request.
+    fn draw_overwrite(&mut self) -> Option<Io> {
+        let Overwrites { window, share } = self.zrwa?;
+        let Step::Write(written) = self.zones[self.at] else { return None };
+        let places = window.min(written) / self.size;
+        if places == 0 || share <= 0.0 || !self.rng.chance(share) {
+            return None;
+        }
+        let back = (1 + self.rng.below(places)) * self.size;
+        let start = (self.first + self.at as u64) * self.stride + written - back;
+        self.next_zone(false);
+        Some(Io::new(IoKind::Write, Lba::new(start), Sectors::new(self.size)))
+    }
+
+    /// Chooses the zone of a request in random order.
+    fn choose_zone(&mut self) {
+        if self.order == ZoneOrder::RandomZone {
+            self.place = self.rng.below(self.open.len() as u64) as usize;
+            self.at = self.open[self.place];
+        }
+    }
+
+    /// Goes on to the zone of the next request, behind one that may have ended the cycle of its zone.
+    fn next_zone(&mut self, ends_cycle: bool) {
+        let count = self.zones.len();
+        match self.order {
+            ZoneOrder::Interleaved => self.at = (self.at + 1) % count,
+            ZoneOrder::InTurn if ends_cycle => self.at = (self.at + 1) % count,
+            // The first zone behind it that is not written already; the zone itself if there is none.
+            ZoneOrder::RandomZone if ends_cycle => {
+                let free = (1..count).map(|i| (self.at + i) % count).find(|zone| !self.open.contains(zone));
+                self.open[self.place] = free.unwrap_or(self.at);
+            }
+            ZoneOrder::InTurn | ZoneOrder::RandomZone => {}
+        }
+    }
+
+    /// The step behind the writes of a zone.
+    const fn after_writes(&self) -> Step {
+        match (self.finish, self.zrwa) {
+            (true, _) => Step::Finish,
+            // Other zones are reset before they are full.
+            (false, Some(_)) if self.is_filled => Step::Flush,
+            (false, _) => Step::Reset,
+        }
+    }
+}
+
 impl Source for ZoneWrites {
     fn next(&mut self) -> Result<Option<Arrival>, SourceError> {
         if self.left == 0 {
@@ -238,19 +352,26 @@ impl Source for ZoneWrites {
         if let Some(io) = self.draw_read() {
             return Ok(Some(Arrival { at: Time::ZERO, io }));
         }
+        self.choose_zone();
+        if let Some(io) = self.draw_overwrite() {
+            return Ok(Some(Arrival { at: Time::ZERO, io }));
+        }
         let begin = (self.first + self.at as u64) * self.stride;
         let step = self.zones[self.at];
+        let bare = |kind, start| Io::new(kind, Lba::new(start), Sectors::new(0));
         let (io, next) = match step {
-            Step::Reset => (Io::new(IoKind::ZoneReset, Lba::new(begin), Sectors::new(0)), Step::Write(0)),
-            Step::Finish => (Io::new(IoKind::ZoneFinish, Lba::new(begin), Sectors::new(0)), Step::Reset),
+            Step::Reset if self.zrwa.is_some() => (bare(IoKind::ZoneReset, begin), Step::OpenZrwa),
+            Step::Reset => (bare(IoKind::ZoneReset, begin), Step::Write(0)),
+            Step::OpenZrwa => (bare(IoKind::ZoneOpenZrwa, begin), Step::Write(0)),
+            Step::Flush => (bare(IoKind::ZrwaFlush, begin + self.fill - 1), Step::Reset),
+            Step::Finish => (bare(IoKind::ZoneFinish, begin), Step::Reset),
             Step::Write(written) => {
                 let sectors = self.size.min(self.fill - written);
                 let (kind, start) =
                     if self.append { (IoKind::Append, begin) } else { (IoKind::Write, begin + written) };
                 let next = match written + sectors {
                     written if written < self.fill => Step::Write(written),
-                    _ if self.finish => Step::Finish,
-                    _ => Step::Reset,
+                    _ => self.after_writes(),
                 };
                 (Io::new(kind, Lba::new(start), Sectors::new(sectors)), next)
             }
@@ -259,12 +380,10 @@ impl Source for ZoneWrites {
         match step {
             Step::Reset => self.data[self.at] = 0,
             Step::Write(written) => self.data[self.at] = written + io.sectors.get(),
-            Step::Finish => {}
+            Step::OpenZrwa | Step::Flush | Step::Finish => {}
         }
         // A cycle ends before the reset of the next one.
-        if self.order == ZoneOrder::Interleaved || next == Step::Reset {
-            self.at = (self.at + 1) % self.zones.len();
-        }
+        self.next_zone(next == Step::Reset);
         Ok(Some(Arrival { at: Time::ZERO, io }))
     }
 
@@ -290,7 +409,7 @@ mod tests {
         Ok(all.map(|Arrival { io, .. }| (io.kind, io.start.get(), io.sectors.get())).collect())
     }
 
-    use IoKind::{Append, Write, ZoneFinish, ZoneReset};
+    use IoKind::{Append, Write, ZoneFinish, ZoneOpenZrwa, ZoneReset, ZrwaFlush};
 
     #[test]
     fn a_zone_is_filled_and_reset_before_it_is_written_again() {
@@ -317,9 +436,73 @@ mod tests {
     }
 
     #[test]
+    fn zones_in_random_order_are_written_a_few_at_a_time() {
+        let text = "name = 'w'\nrequests = 400\nsize = '1KiB'\n\
+                    zones = { size = '4KiB', count = 7, order = 'random', open = 3 }";
+        let (mut written, mut resets, mut changes) = ([0; 7], 0, 0);
+        let mut last = 0;
+        for (kind, start, sectors) in requests(text).expect("sound") {
+            let zone = (start / 8) as usize;
+            match kind {
+                ZoneReset => {
+                    assert_eq!(written[zone], 8, "a zone is reset when it is full");
+                    (written[zone], resets) = (0, resets + 1);
+                }
+                _ => {
+                    assert_eq!(start % 8, written[zone], "at the write pointer");
+                    written[zone] += sectors;
+                }
+            }
+            changes += usize::from(zone != last);
+            last = zone;
+            let partly = written.iter().filter(|written| (1..8).contains(*written)).count();
+            assert!(partly <= 3, "{written:?}");
+        }
+        assert!(resets > 50 && changes > 200, "{resets} resets, {changes} changes of the zone");
+    }
+
+    #[test]
     fn a_used_drive_is_reset_first() {
         let text = "name = 'w'\nrequests = 2\nsize = '4KiB'\nzones = { size = '4KiB', reset-first = true }";
         assert_eq!(requests(text).expect("sound"), [(ZoneReset, 0, 0), (Write, 0, 8)]);
+    }
+
+    #[test]
+    fn zones_with_random_write_areas_are_opened_and_flushed() {
+        let text = |more: &str| {
+            format!(
+                "name = 'w'\nrequests = 9\nsize = '2KiB'\n\
+                 zones = {{ size = '8KiB', capacity = '4KiB', first = 1, zrwa = {{ window = '4KiB' }}{more} }}"
+            )
+        };
+        let cycle = [(ZoneOpenZrwa, 16, 0), (Write, 16, 4), (Write, 20, 4)];
+        let filled = [&cycle[..], &[(ZrwaFlush, 23, 0), (ZoneReset, 16, 0)], &cycle, &[(ZrwaFlush, 23, 0)]].concat();
+        assert_eq!(requests(&text("")).expect("sound"), filled);
+        let finished =
+            [&cycle[..], &[(ZoneFinish, 16, 0), (ZoneReset, 16, 0)], &cycle, &[(ZoneFinish, 16, 0)]].concat();
+        assert_eq!(requests(&text(", finish = true")).expect("sound"), finished);
+        let half = requests(&text(", fill = '50%'")).expect("sound");
+        assert_eq!(half[1..4], [(Write, 16, 4), (ZoneReset, 16, 0), (ZoneOpenZrwa, 16, 0)]);
+    }
+
+    #[test]
+    fn overwrites_stay_in_the_window_behind_the_data() {
+        let text = "name = 'w'\nrequests = 2000\nsize = '1KiB'\n\
+                    zones = { size = '16KiB', count = 2, order = 'interleaved', zrwa = { window = '3KiB', overwrites = '40%' } }";
+        let (mut end, mut overwrites) = ([0; 2], 0);
+        for (kind, start, sectors) in requests(text).expect("sound") {
+            let zone = (start / 32) as usize;
+            match kind {
+                Write if start % 32 == end[zone] => end[zone] += sectors,
+                Write => {
+                    assert!(start % 32 < end[zone] && start % 32 + 6 >= end[zone], "{start} of {end:?}");
+                    overwrites += 1;
+                }
+                ZoneReset => end[zone] = 0,
+                _ => assert!(matches!(kind, ZoneOpenZrwa | ZrwaFlush)),
+            }
+        }
+        assert!((500..750).contains(&overwrites), "{overwrites}");
     }
 
     #[test]
@@ -362,5 +545,13 @@ mod tests {
                     zones = { size = '8KiB', capacity = '9KiB', count = 5, fill = '0%' }";
         let wanted = ["size", "requests", "depth", "zones.capacity", "zones.fill", "reads", "zones.count"];
         assert_eq!(requests(text).expect_err("faulty"), wanted);
+        let text = "name = 'w'\nrequests = 1\nsize = '8KiB'\nappend = true\n\
+                    zones = { size = '8KiB', zrwa = { window = '4KiB', overwrites = '100%' } }";
+        let wanted = ["zones.zrwa.overwrites", "zones.zrwa.window", "append"];
+        assert_eq!(requests(text).expect_err("faulty"), wanted);
+        for table in ["order = 'random', open = 3, count = 2", "order = 'random', open = 0", "open = 1"] {
+            let text = format!("name = 'w'\nrequests = 1\nsize = '8KiB'\nzones = {{ size = '8KiB', {table} }}");
+            assert_eq!(requests(&text).expect_err("faulty"), ["zones.open"], "{table}");
+        }
     }
 }

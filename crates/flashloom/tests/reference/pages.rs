@@ -46,7 +46,11 @@ pub(crate) fn zone_transitions() -> String {
          reaches the zone's capacity makes the zone full.\n* A zone that becomes open or closed needs a place among the active \
          zones, and one that becomes open a place among the open ones. If no place is left among the open ones, the drive closes the \
          zone that was implicitly opened first.\n* A program that fails makes its zone read only. An empty zone is offline if its dies \
-         have lost too many blocks.\n* When the power comes on, a zone that was open is closed, or empty if it has no data.\n\n\
+         have lost too many blocks.\n* When the power comes on, a zone that was open is closed, or empty if it has no data.\n* A zone that is \
+         opened with a zone random write area (`zone_open_zrwa`) needs a place among those that may have one. It keeps the area until it \
+         is full or empty. Such a zone refuses appends (*Invalid Zone Operation Request*), and a write may begin at any place of the area. \
+         A flush of the area (`zrwa_flush`) of a zone without one is refused with the same status, and so is a range that does not end in \
+         the area at a multiple of the flush granularity.\n\n\
          ## Transitions\n",
     );
     head(&mut text, &[&["State"], &ZoneAction::ALL.map(ZoneAction::name)[..]].concat());

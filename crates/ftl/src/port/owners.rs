@@ -202,6 +202,9 @@ pub trait Owners {
         unreachable!("no owner has written to a zone")
     }
 
+    /// A write has replaced a mapping unit in a zone random write area, which never reaches flash.
+    fn write_absorbed(&mut self) {}
+
     /// An FTL that refused writes accepts them again.
     fn room(&mut self);
 

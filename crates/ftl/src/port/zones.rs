@@ -41,7 +41,8 @@ pub trait Zones {
     /// The status with which the drive refuses the read.
     fn check_read(&self, first: Lpn, end: Lpn) -> Result<(), ZoneError>;
 
-    /// Carries out a management action of an owner on the zone that begins at a mapping unit. True if its end follows by
+    /// Carries out a management action of an owner on the zone that begins at a mapping unit; a flush of a random write area names
+    /// the last mapping unit of the range instead. True if its end follows by
     /// [`Owners::zone_done`](super::Owners::zone_done) or [`Owners::zone_refused`](super::Owners::zone_refused).
     ///
     /// # Errors

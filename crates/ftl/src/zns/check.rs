@@ -16,6 +16,8 @@ impl ZnsFtl {
     /// If an invariant is broken.
     pub(super) fn check(&self, media: &Media) {
         self.states.check();
+        let held = self.zones.iter().filter(|zone| zone.window.as_ref().is_some_and(|window| window.is_held));
+        assert_eq!(held.count() as u32, self.windows.held(), "zones that have random write areas");
         let free: BTreeSet<_> = self.blocks.free_ones().collect();
         let used: BTreeSet<_> = self.blocks.used().collect();
         assert_eq!(free.len() as u64, self.blocks.free_count(), "a superblock is free twice");
@@ -32,7 +34,17 @@ impl ZnsFtl {
             assert!(zone.data <= zone.placed && zone.placed <= self.layout.shape.capacity, "zone {number}");
             if state != ZoneState::ReadOnly && zone.task.is_none() {
                 let waiting = zone.waiting.len() as u32;
-                assert_eq!(zone.write_pointer, zone.placed + waiting, "the write pointer of zone {number}");
+                match &zone.window {
+                    None => assert_eq!(zone.write_pointer, zone.placed + waiting, "the write pointer of zone {number}"),
+                    Some(window) => {
+                        let committed = window.committed();
+                        assert!(
+                            zone.placed <= committed && committed <= zone.write_pointer,
+                            "the window of zone {number}"
+                        );
+                        assert!(waiting > 0 || committed == zone.write_pointer, "the write pointer of zone {number}");
+                    }
+                }
             }
             assert!(state != ZoneState::Empty || zone.write_pointer == 0, "zone {number} is empty");
             assert!(zone.task.is_some() || state != ZoneState::Empty || zone.data == 0, "zone {number} has data");

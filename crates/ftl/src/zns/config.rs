@@ -4,15 +4,15 @@ use std::fmt::Display;
 
 use base::units::{Bytes, SECTOR, Span};
 use flash::backend::Timing;
-use flash::nand::Media;
+use flash::nand::{Geometry, Media};
 
 use super::ZnsFtl;
 use super::layout::Layout;
-use super::power::SavedRow;
+use super::power::{SavedRow, SavedUnit};
 use crate::family::Config;
 use crate::port::{Ftl, Mount};
 use crate::toolkit::{ENTRY, WearSpec};
-use crate::zone::ZoneShape;
+use crate::zone::{ZoneShape, ZrwaShape};
 
 /// The configuration of the FTL of a drive with zones, on an array.
 #[derive(Clone, Debug)]
@@ -29,11 +29,15 @@ pub struct ZnsConfig {
 }
 
 impl ZnsConfig {
-    /// Superblocks of each die that take the rows of active zones when the power fails.
-    pub(super) const fn reserve(max_active: u32, superblock_rows: u32, dies: u32) -> u32 {
-        let superblocks = max_active.div_ceil(superblock_rows).div_ceil(dies);
+    /// Superblocks of each die that take the rows of active zones, and their random write areas, when the power fails. An area has a
+    /// slot more than mapping units, for its name.
+    pub(super) fn reserve((max_active, zrwa): (u32, Option<ZrwaShape>), geometry: &Geometry, row: u32) -> u32 {
+        let windows = zrwa.map_or(0, |zrwa| u64::from(zrwa.zones) * (u64::from(zrwa.size) + 1));
+        let rows = u64::from(max_active) + windows.div_ceil(u64::from(row));
+        let in_superblock = u64::from(geometry.superblock_slots() / row);
+        let superblocks = rows.div_ceil(in_superblock).div_ceil(u64::from(geometry.die_count()));
         // A saved row may be one of a failed program, too.
-        superblocks.saturating_add(1)
+        u32::try_from(superblocks).unwrap_or(u32::MAX).saturating_add(1)
     }
 
     fn bytes(&self, units: u32) -> Bytes {
@@ -67,9 +71,13 @@ impl Config for ZnsConfig {
         ZnsFtl::memory(self)
     }
 
-    /// The saved rows, and which zones have padding.
+    /// The saved rows and random write areas, and which zones have padding.
     fn memory_of_mount(&self) -> u64 {
-        u64::from(self.layout.shape.max_active) * 2 * size_of::<SavedRow>() as u64 + u64::from(self.layout.shape.zones)
+        let ZoneShape { zones, max_active, zrwa, .. } = self.layout.shape;
+        let units = zrwa.map_or(0, |zrwa| u64::from(zrwa.zones) * u64::from(zrwa.size));
+        u64::from(max_active) * 2 * size_of::<SavedRow>() as u64
+            + units * 2 * size_of::<SavedUnit>() as u64
+            + u64::from(zones)
     }
 
     fn format(&self, say: &mut dyn FnMut(&'static str, &dyn Display)) {
@@ -88,15 +96,20 @@ impl Config for ZnsConfig {
     }
 
     fn notes(&self) -> Vec<(&'static str, String)> {
-        let ZoneShape { zones, size, capacity, max_active, max_open } = self.layout.shape;
+        let ZoneShape { zones, size, capacity, max_active, max_open, zrwa } = self.layout.shape;
         let row = self.bytes(self.layout.row_units());
-        vec![
+        let mut notes = vec![
             ("zones", format!("{zones} of {}, {} of each can be written", self.bytes(size), self.bytes(capacity))),
             (
                 "zone rows",
                 format!("programs of {row} in turn over {} {}", self.dies, if self.dies == 1 { "die" } else { "dies" }),
             ),
             ("zone limits", format!("{max_active} active, {max_open} open")),
-        ]
+        ];
+        notes.extend(zrwa.map(|ZrwaShape { size, granularity, zones }| {
+            let [size, granularity] = [size, granularity].map(|units| self.bytes(units));
+            ("ZRWA", format!("{size} for each of {zones} zones, flushed by {granularity}"))
+        }));
+        notes
     }
 }

@@ -8,7 +8,7 @@ use flash::backend::Timing;
 use flash::nand::Geometry;
 
 use super::layout::Layout;
-use super::{ZnsConfig, ZnsSpec};
+use super::{ZnsConfig, ZnsSpec, ZrwaSpec};
 use crate::family::{Array, Config, Family, Setup, Site};
 use crate::idle::Idle;
 use crate::kind::FtlKind;
@@ -17,7 +17,7 @@ use crate::page::{GcSpec, PlacementSpec};
 use crate::pages;
 use crate::spec::FtlSpec;
 use crate::toolkit::WearSpec;
-use crate::zone::ZoneShape;
+use crate::zone::{ZoneShape, ZrwaShape};
 
 /// The family of drives with zones.
 #[derive(Debug)]
@@ -70,7 +70,11 @@ impl ZnsFamily {
             return None;
         }
         let (path, asked) = site.asked_units(geometry, faults)?;
-        let reserve = ZnsConfig::reserve(max_active, superblock / row(site, geometry), geometry.die_count());
+        let zrwa = match site.ftl.zns.zrwa {
+            Some(zrwa) => Some(self.areas(&zrwa, (max_active, capacity), geometry, faults)?),
+            None => None,
+        };
+        let reserve = ZnsConfig::reserve((max_active, zrwa), geometry, row(site, geometry));
         let in_die = geometry.superblock_count() / geometry.die_count();
         if reserve >= in_die {
             let message = format!(
@@ -107,8 +111,10 @@ impl ZnsFamily {
             faults.add(path, message, remedy);
             return None;
         }
-        // The numbers behind those of mapping units name the padding of zones, two for a zone those of lists.
-        let all = zones * (u64::from(size) + 4);
+        // The numbers behind those of mapping units name the padding of zones, and saved random write areas with their units; two
+        // for a zone are those of lists.
+        let names = if zrwa.is_some() { 2 } else { 1 };
+        let all = zones * (names * u64::from(size) + 4);
         if all >= u64::from(u32::MAX) {
             let message =
                 format!("{zones} zones of {} have too many mapping units", Bytes::new(u64::from(size) * unit));
@@ -116,7 +122,45 @@ impl ZnsFamily {
             return None;
         }
         let max_open = site.ftl.zns.max_open();
-        Some(ZoneShape { zones: zones as u32, size, capacity, max_active, max_open })
+        Some(ZoneShape { zones: zones as u32, size, capacity, max_active, max_open, zrwa })
+    }
+
+    /// The random write areas of zones of so many mapping units. Adds the faults of their sizes.
+    fn areas(
+        &self,
+        zrwa: &ZrwaSpec,
+        (max_active, capacity): (u32, u32),
+        geometry: &Geometry,
+        faults: &mut Faults,
+    ) -> Option<ZrwaShape> {
+        let in_bytes = |units: u32| Bytes::new(u64::from(units) * u64::from(geometry.sectors) * SECTOR.get());
+        let size = in_units(zrwa.size, ("ftl.zns.zrwa.size", geometry), faults)?;
+        let granularity = match zrwa.flush_granularity {
+            Some(granularity) => in_units(granularity, ("ftl.zns.zrwa.flush-granularity", geometry), faults)?,
+            None => 1,
+        };
+        let most = capacity.min(u32::from(u16::MAX));
+        if size > most {
+            let message = format!(
+                "is {}: a random write area is no larger than a zone's capacity, and has at most 65535 mapping units",
+                zrwa.size
+            );
+            faults.add(
+                "ftl.zns.zrwa.size",
+                message,
+                format!("use at most {}", in_bytes(most / granularity * granularity)),
+            );
+            return None;
+        }
+        for (what, units) in [("a random write area", size), ("the zone capacity", capacity)] {
+            if !units.is_multiple_of(granularity) {
+                let message =
+                    format!("is {}, and {what} of {} is no multiple of it", in_bytes(granularity), in_bytes(units));
+                faults.add("ftl.zns.zrwa.flush-granularity", message, "use a divisor of both, or leave it out");
+                return None;
+            }
+        }
+        Some(ZrwaShape { size, granularity, zones: zrwa.zones.unwrap_or(max_active) })
     }
 
     fn dies(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32> {
@@ -141,7 +185,8 @@ impl Family for ZnsFamily {
             ..FtlSpec::default()
         };
         let limits = ZnsSpec { max_active: 4, max_open: Some(3), ..ZnsSpec::default() };
-        let narrow = ZnsSpec { dies: Some(1), programs_per_die: 1, ..limits.clone() };
+        let zrwa = ZrwaSpec { size: Bytes::new(4096), flush_granularity: Some(Bytes::new(2048)), zones: Some(2) };
+        let narrow = ZnsSpec { dies: Some(1), programs_per_die: 1, zrwa: Some(zrwa), ..limits.clone() };
         vec![sample(narrow, false), sample(limits, true)]
     }
 
@@ -206,7 +251,7 @@ impl ZnsFamily {
         let dies = site.ftl.zns.dies.unwrap_or_else(|| geometry.die_count());
         let layout = Layout::new(&geometry, shape, dies, row(site, &geometry));
         ZnsConfig {
-            reserve: ZnsConfig::reserve(shape.max_active, layout.superblock_rows(), geometry.die_count()),
+            reserve: ZnsConfig::reserve((shape.max_active, shape.zrwa), &geometry, layout.row_units()),
             layout,
             timing: backend.timing,
             spare_transfer,

@@ -22,6 +22,15 @@ pub(super) struct RowPlace {
     pub(super) offset: u32,
 }
 
+/// What the name in a spare area tells of a random write area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WindowName {
+    /// The zone has one.
+    Zone(u32),
+    /// The slot holds a mapping unit of the area.
+    Unit(Lpn),
+}
+
 /// The arithmetic of addresses.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
@@ -175,6 +184,26 @@ impl Layout {
         Lpn::new(self.shape.zones * self.shape.size + zone)
     }
 
+    /// The name in the spare area that tells of the random write area of a zone, when the area is saved.
+    pub(super) const fn window_of(&self, zone: u32) -> Lpn {
+        Lpn::new(self.shape.zones * self.shape.size + self.shape.zones + zone)
+    }
+
+    /// The name of a mapping unit in a random write area that is saved.
+    pub(super) const fn window_unit(&self, lpn: Lpn) -> Lpn {
+        Lpn::new(self.shape.zones * self.shape.size + 2 * self.shape.zones + lpn.get())
+    }
+
+    /// What a name tells of a random write area; `None` if the name is that of a mapping unit or of padding.
+    pub(super) fn window_name(&self, lpn: Lpn) -> Option<WindowName> {
+        let ZoneShape { zones, size, .. } = self.shape;
+        let number = lpn.get().checked_sub(zones * size + zones)?;
+        Some(match number.checked_sub(zones) {
+            None => WindowName::Zone(number),
+            Some(unit) => WindowName::Unit(Lpn::new(unit)),
+        })
+    }
+
     /// The zone that a row of padding belongs to; `None` if the name is that of a mapping unit.
     pub(super) const fn padded_zone(&self, lpn: Lpn) -> Option<u32> {
         lpn.get().checked_sub(self.shape.zones * self.shape.size)
@@ -189,7 +218,7 @@ mod tests {
     /// Two channels of two dies; superblocks of two planes, with four pages of two slots each.
     fn layout(dies: u32, capacity: u32) -> Layout {
         let geometry = Geometry::new(2, 2, 1, 2, 2, 8, 4, 2, 1).expect("a small array");
-        let shape = ZoneShape { zones: 5, size: 64, capacity, max_active: 3, max_open: 2 };
+        let shape = ZoneShape { zones: 5, size: 64, capacity, max_active: 3, max_open: 2, zrwa: None };
         Layout::new(&geometry, shape, dies, 4)
     }
 
@@ -236,5 +265,9 @@ mod tests {
         assert_eq!([of(0), of(1)], [vec![0, 2, 4], vec![1, 3]]);
         assert_eq!(layout.padded_zone(layout.padding_of(3)), Some(3));
         assert_eq!(layout.padded_zone(layout.unit(4, 63)), None);
+        assert_eq!(layout.window_name(layout.padding_of(4)), None);
+        assert_eq!(layout.window_name(layout.window_of(4)), Some(WindowName::Zone(4)));
+        let last = layout.unit(4, 63);
+        assert_eq!(layout.window_name(layout.window_unit(last)), Some(WindowName::Unit(last)));
     }
 }

@@ -1,4 +1,4 @@
-//! Zone management: open, close, finish, reset.
+//! Zone management: open, close, finish, reset. [`zrwa`](super::zrwa) has the actions on random write areas.
 //!
 //! Open and close only change states. A finish fills the rest of the zone with padding, so that all word lines of its superblocks
 //! are programmed: it takes as long as writing the rest would. A reset erases the superblocks of the zone and gives them back.
@@ -8,6 +8,7 @@ use base::units::Lpn;
 use flash::backend::{Cause, Class, List, Slot};
 
 use super::zone::{RamRow, Task};
+use super::zrwa::Drain;
 use super::{Kind, ZnsFtl};
 use crate::port::{Flash, Owner, Owners};
 use crate::sabotage::Sabotage;
@@ -23,8 +24,14 @@ impl ZnsFtl {
         action: ZoneAction,
     ) -> Result<bool, ZoneError> {
         let (zone, unit) = self.layout.split(first);
+        if action == ZoneAction::FlushZrwa {
+            return self.flush_window(flash, zone, unit).map(|()| false);
+        }
         if unit != 0 {
             return Err(ZoneError::InvalidField);
+        }
+        if action == ZoneAction::OpenZrwa {
+            return self.open_window(flash, zone).map(|()| false);
         }
         let before = self.states.of(zone);
         self.states.act(zone, action)?;
@@ -36,15 +43,25 @@ impl ZnsFtl {
     }
 
     fn finish(&mut self, flash: &mut Flash<'_>, zone: u32, owner: Owner) -> bool {
+        self.counters.finishes += 1;
         let of = &mut self.zones[zone as usize];
+        let of_window = of.window.is_some();
+        if let Some(window) = of.window.as_deref_mut() {
+            window.commit_all(of.placed);
+            self.windows.release(Some(window));
+        }
         of.write_pointer = self.layout.shape.capacity;
-        of.task = Some(Task::Finish { owner });
+        of.task = Some(Task::Finish { owner, of_window });
         self.pad(flash, zone);
         true
     }
 
-    /// Pads a zone as far as the dies take programs.
+    /// Pads a zone as far as the dies take programs, behind what its random write area holds.
     pub(super) fn pad(&mut self, flash: &mut Flash<'_>, zone: u32) {
+        self.drain(flash, zone, Drain::Dies);
+        if self.zones[zone as usize].window.is_some() {
+            return;
+        }
         loop {
             let placed = self.zones[zone as usize].placed;
             if placed == self.layout.shape.capacity {
@@ -55,22 +72,25 @@ impl ZnsFtl {
                 if !self.open_row(flash, zone, row, Cause::Pad) {
                     return;
                 }
-                let Some((_, RamRow { program, .. })) = self.zones[zone as usize].last() else { return };
-                let version = self.versions.latest();
-                let lpn = self.layout.padding_of(zone);
-                flash
-                    .backend
-                    .push_slot(program, Slot { lpn, version, at: row as i32, expected: true, ..Slot::default() });
+                self.push_padding(flash, zone, row);
             }
             self.zones[zone as usize].placed = row * self.layout.row_units() + self.layout.units_in(row);
+            self.counters.padded += u64::from(self.zones[zone as usize].placed - placed);
             self.close_row(flash, zone);
         }
+    }
+
+    /// Names the padding in the last row of a zone.
+    pub(super) fn push_padding(&mut self, flash: &mut Flash<'_>, zone: u32, row: u32) {
+        let Some((_, RamRow { program, .. })) = self.zones[zone as usize].last() else { return };
+        let (lpn, version) = (self.layout.padding_of(zone), self.versions.latest());
+        flash.backend.push_slot(program, Slot { lpn, version, at: row as i32, expected: true, ..Slot::default() });
     }
 
     /// Ends a finish whose last program has ended.
     pub(super) fn end_finish(&mut self, owners: &mut dyn Owners, zone: u32) {
         let of = &mut self.zones[zone as usize];
-        let Some(Task::Finish { owner }) = of.task else { return };
+        let Some(Task::Finish { owner, .. }) = of.task else { return };
         if of.placed == self.layout.shape.capacity && of.is_in_flash() {
             of.task = None;
             owners.zone_done(owner);
@@ -78,7 +98,11 @@ impl ZnsFtl {
     }
 
     fn reset(&mut self, flash: &mut Flash<'_>, zone: u32, owner: Owner) -> bool {
+        self.counters.resets += 1;
         let of = &mut self.zones[zone as usize];
+        if let Some(window) = &mut of.window {
+            window.placed = of.placed;
+        }
         of.write_pointer = 0;
         of.placed = 0;
         let kept = if self.planted.is(Sabotage::ResetKeepsData) { of.data } else { 0 };
@@ -89,7 +113,8 @@ impl ZnsFtl {
 
     /// Erases the superblocks of a zone. True if an erase is under way.
     pub(super) fn erase_zone(&mut self, flash: &mut Flash<'_>, zone: u32, owner: Owner) -> bool {
-        // Until now a power cut would have kept all data of the zone, those of rows in RAM included.
+        // Until now a power cut would have kept all data of the zone, those in RAM included.
+        self.windows.take_back(&mut self.zones[zone as usize].window);
         let rows: Vec<(u32, RamRow)> = self.zones[zone as usize].rows().collect();
         for (number, row) in rows {
             self.zones[zone as usize].remove(number);

@@ -4,19 +4,22 @@
 //! a zone are its rows from the first one on, without a gap: capacitors have carried all programs through. A row of padding, or
 //! one that is programmed in part, says that the zone was finished.
 //!
-//! A zone with data and room for more is closed afterwards, whatever it was before (the standard's rule for a power cycle). A zone
+//! A zone with data, or with a random write area that holds some, and room for more is closed afterwards, whatever it was before (the standard's rule for a power cycle). A zone
 //! is read only if a program has failed in it.
 
+use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use base::units::{Lpn, SuperblockId};
 use flash::nand::{Media, Spare, Stream, Target};
 
 use super::config::ZnsConfig;
-use super::power::{Saved, SavedRow};
+use super::layout::WindowName;
+use super::power::{Saved, SavedRow, SavedUnit};
 use super::states::ZoneStates;
+use super::window::Windows;
 use super::zone::Zone;
-use super::{Blocks, Die, ZnsFtl};
+use super::{Blocks, Die, ZnsFtl, ZoneCounters};
 use crate::port::Mount;
 use crate::toolkit::recovery::{self, Found};
 use crate::toolkit::{DieLists, Versions};
@@ -49,6 +52,8 @@ impl ZnsFtl {
             ram_reads: Vec::new(),
             erasing: Vec::new(),
             saved: Saved::default(),
+            windows: Windows::new(shape.zrwa),
+            counters: ZoneCounters::new(shape),
             found: 0,
             planted: from.planted,
             layout,
@@ -141,10 +146,28 @@ impl ZnsFtl {
             let units: Vec<(Lpn, u32)> = data.collect();
             let Some((lpn, _)) = units.first() else { continue };
             units.iter().for_each(|(_, version)| self.versions.note(*version));
+            if self.layout.window_name(*lpn).is_some() {
+                self.find_window(superblock, offset, &units);
+                continue;
+            }
             let (zone, unit) = self.layout.split(*lpn);
             let target = Target { superblock, offset };
             let (row, units) = (self.layout.row_of(unit).0, units.len() as u32);
             self.saved.rows.push(SavedRow { zone, row, target, units });
+        }
+    }
+
+    /// Notes the slots of random write areas from an offset in a superblock on.
+    fn find_window(&mut self, superblock: SuperblockId, offset: u32, slots: &[(Lpn, u32)]) {
+        for (slot, (lpn, version)) in (offset..).zip(slots) {
+            match self.layout.window_name(*lpn) {
+                Some(WindowName::Zone(zone)) => _ = self.saved.windows.insert(zone),
+                Some(WindowName::Unit(lpn)) => {
+                    let psn = self.layout.geometry.slot(superblock, slot);
+                    self.saved.units.push(SavedUnit { lpn, version: *version, psn });
+                }
+                None => unreachable!("a row of random write areas has nothing else"),
+            }
         }
     }
 
@@ -173,6 +196,10 @@ impl ZnsFtl {
             self.find_state(media, zone, (data, cut || padded[zone as usize]), &saved);
         }
         self.saved.rows = saved.into_values().collect();
+        // A save that was begun twice has left two copies of a unit, with one version.
+        self.saved.units.sort_by_key(|saved| (saved.lpn, Reverse(saved.version)));
+        self.saved.units.dedup_by_key(|saved| saved.lpn);
+        self.found += self.saved.units.len() as u32;
     }
 
     /// The leading mapping units of a row that flash holds.
@@ -204,7 +231,7 @@ impl ZnsFtl {
         let state = match data {
             _ if fails => ZoneState::ReadOnly,
             _ if is_finished || data == capacity => ZoneState::Full,
-            0 => ZoneState::Empty,
+            0 if !self.saved.windows.contains(&zone) => ZoneState::Empty,
             _ => ZoneState::Closed,
         };
         self.states.enter(zone, state);

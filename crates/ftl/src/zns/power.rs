@@ -1,12 +1,15 @@
-//! Power off and power loss: rows in RAM that are not complete go to superblocks of no zone, and come back at the next mount.
+//! Power off and power loss: rows in RAM that are not complete, and random write areas, go to superblocks of no zone, and come back
+//! at the next mount.
 //!
-//! The rows keep the names and the versions of their mapping units. Their superblocks are told from those of zones by the stream
+//! Mapping units of random write areas have names of their own. The rows keep the names and the versions of their mapping units. Their superblocks are told from those of zones by the stream
 //! in which they were opened. The mount puts the rows into RAM again and erases these superblocks, before the drive takes a
 //! request.
 
+use std::collections::BTreeSet;
+
 use base::engine::Handle;
-use base::units::SuperblockId;
-use flash::backend::{Cause, Class, List, Slot};
+use base::units::{Lpn, Psn, SuperblockId};
+use flash::backend::{Cause, Class, Command, List, Slot, SlotRef};
 use flash::nand::{Stream, Target};
 
 use super::zone::{RamRow, RowState};
@@ -25,7 +28,16 @@ pub(super) struct SavedRow {
     pub(super) units: u32,
 }
 
-/// Rows outside their zones.
+/// A mapping unit of a random write area that a mount has found in a superblock of no zone.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct SavedUnit {
+    pub(super) lpn: Lpn,
+    pub(super) version: u32,
+    /// Its place.
+    pub(super) psn: Psn,
+}
+
+/// Rows and random write areas outside their zones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Saved {
     /// The power is about to go off in order: the rows in RAM are to be saved.
@@ -36,6 +48,9 @@ pub(super) struct Saved {
     saving: Vec<Handle<List>>,
     /// Rows that the mount has found.
     pub(super) rows: Vec<SavedRow>,
+    /// Zones with random write areas that the mount has found, and mapping units of the areas.
+    pub(super) windows: BTreeSet<u32>,
+    pub(super) units: Vec<SavedUnit>,
     /// Superblocks without data of a zone that the mount has found.
     pub(super) useless: Vec<SuperblockId>,
     /// Erases of them under way.
@@ -55,11 +70,51 @@ impl ZnsFtl {
                 }
             }
         }
+        self.build_window_saves(flash, &mut lists);
         lists
     }
 
-    /// The list that writes a row to a superblock of no zone; `None` if no superblock is free, and the row is lost.
-    fn build_save(&mut self, flash: &mut Flash<'_>, number: u32, row: &RamRow) -> Option<Handle<List>> {
+    /// Adds lists that write random write areas to superblocks of no zone: for each zone with an area its name, and behind it what
+    /// is written there.
+    fn build_window_saves(&mut self, flash: &mut Flash<'_>, lists: &mut Vec<Handle<List>>) {
+        let (row, mask) = (self.layout.row_units(), full_mask(self.layout.geometry.sectors));
+        let mut open: Option<Handle<Command>> = None;
+        for zone in 0..self.layout.shape.zones {
+            for (lpn, from, version) in self.saved_window(flash, zone) {
+                let program = match open.filter(|program| flash.backend.command(*program).count() < row) {
+                    Some(program) => program,
+                    None => {
+                        let Some((list, program)) = self.open_save(flash) else { return };
+                        lists.push(list);
+                        *open.insert(program)
+                    }
+                };
+                let slot = Slot { lpn, version, mask, expected: true, ..Slot::default() };
+                let to = flash.backend.push_slot(program, slot);
+                if let Some(from) = from {
+                    flash.backend.copy_payload(from, to, mask);
+                }
+            }
+        }
+    }
+
+    /// The name, the content and the version of each slot that saves the random write area of a zone; none if the zone has no area,
+    /// or nothing was written since its reset.
+    fn saved_window(&self, flash: &Flash<'_>, zone: u32) -> Vec<(Lpn, Option<SlotRef>, u32)> {
+        let of = &self.zones[zone as usize];
+        let Some(window) = &of.window else { return Vec::new() };
+        let units = window.written(flash.backend, of.placed);
+        if units.is_empty() && of.placed == 0 {
+            return Vec::new();
+        }
+        let mut slots = vec![(self.layout.window_of(zone), None, self.versions.latest())];
+        let name = |unit| self.layout.window_unit(self.layout.unit(zone, unit));
+        slots.extend(units.into_iter().map(|(unit, from, version)| (name(unit), Some(from), version)));
+        slots
+    }
+
+    /// A list with an empty program to a superblock of no zone; `None` if no superblock is free.
+    fn open_save(&mut self, flash: &mut Flash<'_>) -> Option<(Handle<List>, Handle<Command>)> {
         let rows = self.layout.superblock_rows();
         let (superblock, at) = match self.saved.open.filter(|(_, next)| *next < rows) {
             Some(open) => open,
@@ -68,7 +123,12 @@ impl ZnsFtl {
         self.saved.open = Some((superblock, at + 1));
         let list = flash.backend.open_list(Class::Other, Kind::Save.tag());
         let target = Target { superblock, offset: at * self.layout.row_units() };
-        let program = flash.backend.add_program(list, Cause::Recovery, target, Stream::COPIES);
+        Some((list, flash.backend.add_program(list, Cause::Recovery, target, Stream::COPIES)))
+    }
+
+    /// The list that writes a row to a superblock of no zone; `None` if no superblock is free, and the row is lost.
+    fn build_save(&mut self, flash: &mut Flash<'_>, number: u32, row: &RamRow) -> Option<Handle<List>> {
+        let (list, program) = self.open_save(flash)?;
         let mask = full_mask(self.layout.geometry.sectors);
         for i in 0..flash.backend.command(row.program).count() {
             let (from, Slot { lpn, version, .. }) = flash.backend.slot(row.program, i);
@@ -133,6 +193,32 @@ impl ZnsFtl {
     }
 }
 
+impl ZnsFtl {
+    /// Gives zones their random write areas back.
+    fn restore_windows(&mut self, flash: &mut Flash<'_>) {
+        for zone in std::mem::take(&mut self.saved.windows) {
+            let state = self.states.of(zone);
+            if !matches!(state, ZoneState::Closed | ZoneState::ReadOnly) {
+                continue;
+            }
+            let pointer = self.zones[zone as usize].placed;
+            let mut window = self.windows.lend(flash, &self.layout, pointer);
+            if state == ZoneState::ReadOnly {
+                self.windows.release(Some(&mut *window));
+            }
+            self.zones[zone as usize].window = Some(window);
+        }
+        for SavedUnit { lpn, version, psn } in std::mem::take(&mut self.saved.units) {
+            let (zone, unit) = self.layout.split(lpn);
+            let of = &mut self.zones[zone as usize];
+            let Some(window) = of.window.as_mut().filter(|window| window.is_within(of.placed, unit)) else { continue };
+            window.write(unit, version);
+            let to = window.slot(flash.backend, unit);
+            flash.backend.recall(psn, to);
+        }
+    }
+}
+
 impl PowerCycle for ZnsFtl {
     fn found(&self) -> u32 {
         self.found
@@ -146,6 +232,7 @@ impl PowerCycle for ZnsFtl {
         for saved in std::mem::take(&mut self.saved.rows) {
             self.restore(flash, &saved);
         }
+        self.restore_windows(flash);
         for superblock in std::mem::take(&mut self.saved.useless) {
             if flash.backend.media().is_failing(superblock) {
                 self.blocks.retire(&self.layout, flash.backend.media_mut(), superblock);
@@ -165,6 +252,7 @@ impl PowerCycle for ZnsFtl {
 
     fn power_fails(&mut self, flash: &mut Flash<'_>) {
         let zones = 0..self.zones.len();
+        (0..self.layout.shape.zones).for_each(|zone| self.drain_by_capacitors(flash, zone));
         let programmed = |row: &RamRow| matches!(row.state, RowState::UnderWay | RowState::Ready);
         let mut lists = Vec::new();
         for zone in zones.clone().filter(|zone| self.states.of(*zone as u32) != ZoneState::ReadOnly) {

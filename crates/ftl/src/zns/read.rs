@@ -1,4 +1,4 @@
-//! Reads: from a row in RAM, from flash, or of nothing.
+//! Reads: from a row or a random write area in RAM, from flash, or of nothing.
 
 use base::engine::Handle;
 use base::units::Lpn;
@@ -19,8 +19,14 @@ impl ZnsFtl {
         lpn: Lpn,
     ) -> bool {
         let (zone, unit) = self.layout.split(lpn);
-        if unit >= self.zones[zone as usize].data {
-            return false;
+        let of = &self.zones[zone as usize];
+        if unit >= of.data {
+            let Some(place) = of.window.as_ref().and_then(|window| window.find(flash.backend, of.placed, unit)) else {
+                return false;
+            };
+            let slot = Slot { lpn, owner: wanted.owner, at: wanted.at, mask: wanted.mask, ..Slot::default() };
+            self.ram_reads.push((slot, place));
+            return true;
         }
         let (row, inside) = self.layout.row_of(unit);
         if let Some(RamRow { program, .. }) = self.zones[zone as usize].row(row) {

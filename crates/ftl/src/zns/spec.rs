@@ -29,11 +29,31 @@ pub struct ZnsSpec {
     /// Programs that a die works on at once, at most. With 2, the data of one are ready when the other ends. Complete rows of zones
     /// wait in RAM for their die, one row of each zone.
     pub programs_per_die: u32,
+    /// The zone random write areas (ZRWA); none if missing.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub zrwa: Option<ZrwaSpec>,
+}
+
+/// The zone random write areas of a drive: a zone that is opened with one is written at any place behind its write pointer, in any
+/// order and repeatedly.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct ZrwaSpec {
+    /// The size of an area (ZRWASZ): a zone's writes go up to this far behind its write pointer.
+    #[schemars(extend("examples" = ["1MiB"]))]
+    pub size: Bytes,
+    /// The write pointer moves by multiples of this (ZRWAFG); a mapping unit if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["16KiB"]))]
+    pub flush_granularity: Option<Bytes>,
+    /// Zones that may have an area at the same time (NUMZRWA); as many as may be active if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub zones: Option<u32>,
 }
 
 impl Default for ZnsSpec {
     fn default() -> Self {
-        Self { dies: None, capacity: None, size: None, max_active: 14, max_open: None, programs_per_die: 2 }
+        Self { dies: None, capacity: None, size: None, max_active: 14, max_open: None, programs_per_die: 2, zrwa: None }
     }
 }
 
@@ -61,12 +81,25 @@ impl ZnsSpec {
             );
             faults.add("ftl.zns.max-open", message, format!("use at most {}, or leave it out", self.max_active));
         }
+        if let Some(zones) = self.zrwa.and_then(|zrwa| zrwa.zones)
+            && !(1..=self.max_active).contains(&zones)
+        {
+            let message =
+                format!("is {zones}, and {} zones may be active: an area belongs to an active zone", self.max_active);
+            let remedy = format!("use 1 to {}, or leave it out", self.max_active);
+            faults.add("ftl.zns.zrwa.zones", message, remedy);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn with_areas(zones: u32) -> ZnsSpec {
+        let zrwa = ZrwaSpec { size: Bytes::new(1 << 20), flush_granularity: None, zones: Some(zones) };
+        ZnsSpec { zrwa: Some(zrwa), ..ZnsSpec::default() }
+    }
 
     #[test]
     fn faults_of_the_numbers_are_found() {
@@ -77,6 +110,9 @@ mod tests {
             (ZnsSpec { dies: Some(0), ..ZnsSpec::default() }, "ftl.zns.dies"),
             (ZnsSpec { programs_per_die: 0, ..ZnsSpec::default() }, "ftl.zns.programs-per-die"),
             (ZnsSpec { programs_per_die: 1025, ..ZnsSpec::default() }, "ftl.zns.programs-per-die"),
+            (with_areas(0), "ftl.zns.zrwa.zones"),
+            (with_areas(14), ""),
+            (with_areas(15), "ftl.zns.zrwa.zones"),
         ] {
             let mut faults = Faults::default();
             spec.check(&mut faults);

@@ -49,9 +49,31 @@ impl ZoneStates {
     }
 
     /// Active zones and open zones.
-    #[cfg(test)]
     pub(super) const fn counts(&self) -> [u32; 2] {
         [self.active, self.open]
+    }
+
+    /// The state to which an action on a zone leads.
+    ///
+    /// # Errors
+    /// The status of a command that the zone's state or a limit refuses.
+    #[inline]
+    pub(super) fn after(&self, zone: u32, action: ZoneAction) -> Result<ZoneState, ZoneError> {
+        let before = self.of(zone);
+        let after = before.after(action)?;
+        if after.is_active() && !before.is_active() && self.active == self.limits.active {
+            return Err(ZoneError::TooManyActive);
+        }
+        if self.needs_room(before, after) && self.implicit.is_empty() {
+            return Err(ZoneError::TooManyOpen);
+        }
+        Ok(after)
+    }
+
+    /// True if a zone is to be closed, so that another can be open.
+    #[inline]
+    const fn needs_room(&self, before: ZoneState, after: ZoneState) -> bool {
+        after.is_open() && !before.is_open() && self.open == self.limits.open
     }
 
     /// Carries out an action on a zone.
@@ -61,15 +83,12 @@ impl ZoneStates {
     #[inline]
     pub(super) fn act(&mut self, zone: u32, action: ZoneAction) -> Result<(), ZoneError> {
         let before = self.of(zone);
-        let after = before.after(action)?;
+        let after = self.after(zone, action)?;
         if before == after {
             return Ok(());
         }
-        if after.is_active() && !before.is_active() && self.active == self.limits.active {
-            return Err(ZoneError::TooManyActive);
-        }
-        if after.is_open() && !before.is_open() && self.open == self.limits.open {
-            let oldest = self.implicit.front().copied().ok_or(ZoneError::TooManyOpen)?;
+        if self.needs_room(before, after) {
+            let oldest = *self.implicit.front().expect("an implicitly open zone");
             self.enter(oldest, ZoneState::Closed);
         }
         self.enter(zone, after);
@@ -112,7 +131,7 @@ mod tests {
     use base::engine::Rng;
 
     fn states(active: u32, open: u32) -> ZoneStates {
-        let shape = ZoneShape { zones: 6, size: 1, capacity: 1, max_active: active, max_open: open };
+        let shape = ZoneShape { zones: 6, size: 1, capacity: 1, max_active: active, max_open: open, zrwa: None };
         ZoneStates::new(shape, Planted::default())
     }
 
@@ -178,7 +197,7 @@ mod tests {
                     2 if zones.of(zone).is_open() => zones.enter(zone, ZoneState::Full),
                     _ => {
                         let before = zones.clone();
-                        let action = ZoneAction::ALL[rng.below(6) as usize];
+                        let action = ZoneAction::ALL[rng.below(ZoneAction::ALL.len() as u64) as usize];
                         if zones.act(zone, action).is_err() {
                             assert_eq!((&before.states, before.counts()), (&zones.states, zones.counts()));
                         }

@@ -1,5 +1,7 @@
 //! Tests of zones alone, on small arrays.
 
+mod zrwa;
+
 use std::num::NonZeroU32;
 
 use base::engine::Rng;

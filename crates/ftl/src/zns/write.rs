@@ -6,6 +6,7 @@ use flash::backend::{Cause, Class, List, Slot};
 use flash::nand::{Stream, Target};
 
 use super::zone::{RamRow, RowState, Task};
+use super::zrwa::Drain;
 use super::{Kind, ZnsFtl};
 use crate::port::{Flash, Owners, PageWrite, Service, ZoneWrite, full_mask};
 use crate::sabotage::Sabotage;
@@ -20,6 +21,9 @@ impl ZnsFtl {
         let action = if write.is_append { ZoneAction::Append } else { ZoneAction::Write };
         self.states.of(zone).after(action)?;
         let of = &mut self.zones[zone as usize];
+        if of.window.is_some() {
+            return self.admit_to_window(write);
+        }
         match (write.is_append, unit) {
             (true, 0) => {}
             (true, _) => return Err(ZoneError::InvalidField),
@@ -51,8 +55,17 @@ impl ZnsFtl {
         if matches!(self.states.of(zone), ZoneState::ReadOnly | ZoneState::Offline) {
             return owners.zone_refused(unit.owner, ZoneError::ReadOnly);
         }
-        if !self.zones[zone as usize].waiting.is_empty() || !self.place(flash, owners, zone, &unit) {
+        if !self.zones[zone as usize].waiting.is_empty() || !self.accept(flash, owners, zone, &unit) {
             self.zones[zone as usize].waiting.push_back(unit);
+        }
+    }
+
+    /// Takes a mapping unit into the random write area or the row of its zone, and acknowledges it. False if it has to wait for a
+    /// die.
+    fn accept(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, zone: u32, unit: &PageWrite) -> bool {
+        match self.zones[zone as usize].window {
+            Some(_) => self.store(flash, owners, zone, unit),
+            None => self.place(flash, owners, zone, unit),
         }
     }
 
@@ -89,6 +102,12 @@ impl ZnsFtl {
         if self.zones[zone as usize].last().is_some_and(|(_, row)| row.state == RowState::Ready) {
             return false;
         }
+        self.begin_row(flash, zone, row, cause);
+        true
+    }
+
+    /// Opens the next row of a zone, whether or not the row before waits for its die.
+    pub(super) fn begin_row(&mut self, flash: &mut Flash<'_>, zone: u32, row: u32, cause: Cause) {
         if row == 0 {
             let filled = self.blocks.fill(&self.layout, zone);
             assert!(filled, "a zone that is not offline finds free superblocks");
@@ -98,17 +117,11 @@ impl ZnsFtl {
         let list = flash.backend.open_list(Class::Other, Kind::Row(zone).tag());
         let program = flash.backend.add_program(list, cause, target, Stream::HOST);
         self.zones[zone as usize].push(row, RamRow { list, program, state: RowState::Assembling });
-        true
     }
 
     /// Completes the last row of a zone with padding, and programs it as soon as its die takes it.
     pub(super) fn close_row(&mut self, flash: &mut Flash<'_>, zone: u32) {
-        let Some((row, RamRow { program, .. })) = self.zones[zone as usize].last() else {
-            unreachable!("a row in RAM is closed")
-        };
-        let slots = self.layout.geometry.slots;
-        let covered = flash.backend.command(program).count().div_ceil(slots) * slots;
-        flash.backend.set_padding(program, self.layout.row_units() - covered);
+        let row = self.complete_row(flash, zone);
         let die = self.layout.die_of_row(zone, row).index();
         if self.dies[die].under_way < self.programs {
             self.submit_row(flash, zone, row);
@@ -116,6 +129,17 @@ impl ZnsFtl {
             self.zones[zone as usize].row_mut(row).expect("it is in RAM").state = RowState::Ready;
             self.dies[die].ready.push_back(zone);
         }
+    }
+
+    /// Completes the last row of a zone with padding. Returns its number.
+    pub(super) fn complete_row(&mut self, flash: &mut Flash<'_>, zone: u32) -> u32 {
+        let Some((row, RamRow { program, .. })) = self.zones[zone as usize].last() else {
+            unreachable!("a row in RAM is closed")
+        };
+        let slots = self.layout.geometry.slots;
+        let covered = flash.backend.command(program).count().div_ceil(slots) * slots;
+        flash.backend.set_padding(program, self.layout.row_units() - covered);
+        row
     }
 
     fn submit_row(&mut self, flash: &mut Flash<'_>, zone: u32, row: u32) {
@@ -160,9 +184,11 @@ impl ZnsFtl {
     fn fail_zone(&mut self, owners: &mut dyn Owners, zone: u32) {
         self.states.enter(zone, ZoneState::ReadOnly);
         let of = &mut self.zones[zone as usize];
+        // What the random write area holds can only be read from now on, like the rows.
+        self.windows.release(of.window.as_deref_mut());
         let waiting = std::mem::take(&mut of.waiting);
         waiting.into_iter().for_each(|unit| owners.zone_refused(unit.owner, ZoneError::ReadOnly));
-        if let Some(Task::Finish { owner }) = self.zones[zone as usize].task.take() {
+        if let Some(Task::Finish { owner, .. }) = self.zones[zone as usize].task.take() {
             owners.zone_refused(owner, ZoneError::ReadOnly);
         }
     }
@@ -195,8 +221,9 @@ impl ZnsFtl {
             self.pad(flash, zone);
             self.end_finish(owners, zone);
         }
+        self.drain(flash, zone, Drain::Dies);
         while let Some(unit) = self.zones[zone as usize].waiting.pop_front() {
-            if !self.place(flash, owners, zone, &unit) {
+            if !self.accept(flash, owners, zone, &unit) {
                 self.zones[zone as usize].waiting.push_front(unit);
                 return;
             }

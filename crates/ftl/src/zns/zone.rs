@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use base::engine::Handle;
 use flash::backend::{Command, List};
 
+use super::window::Window;
 use crate::port::{Owner, PageWrite};
 
 /// A row in RAM: its program, and the list of the program.
@@ -33,8 +34,8 @@ pub(super) enum RowState {
 pub(super) enum Task {
     /// Its programs end, then so many of its superblocks are erased.
     Reset { owner: Owner, erases: u32 },
-    /// Padding fills the zone.
-    Finish { owner: Owner },
+    /// Padding fills the zone, behind what its random write area held if it had one.
+    Finish { owner: Owner, of_window: bool },
 }
 
 /// A zone.
@@ -52,6 +53,8 @@ pub(super) struct Zone {
     /// Accepted writes that wait for a place.
     pub(super) waiting: VecDeque<PageWrite>,
     pub(super) task: Option<Task>,
+    /// The random write area.
+    pub(super) window: Option<Box<Window>>,
 }
 
 impl Zone {

@@ -81,6 +81,9 @@ fn jobs(input: &[u8], seed: u64, _: &Scratch) -> Verdict {
     if let Err(faults) = file.fit(CAPACITY) {
         return refused(&faults);
     }
+    if let Some(zoned) = &file.zoned {
+        return zoned.open(CAPACITY, seed).map_or_else(|faults| refused(&faults), |_| Verdict::Taken);
+    }
     let made = file.specs().try_for_each(|spec| Generator::new(spec, CAPACITY, seed).map(|_| ()));
     made.map_or_else(|faults| refused(&faults), |()| Verdict::Taken)
 }

@@ -61,7 +61,7 @@ fn table(rows: &[Row<'_>]) -> Table {
     table.count("stage", UnitOfMeasure::None, stage, rows.iter().map(|row| row.stage));
     let flow = "The flow's name; empty for all flows together";
     table.text("flow", flow, rows.iter().map(|row| owned(row.flow)));
-    table.text("kind", "`read`, `write`, `flush` or `discard`", rows.iter().map(|row| row.kind));
+    table.text("kind", "`read`, `write`, `flush`, `discard`, or a kind of zones", rows.iter().map(|row| row.kind));
     let requests = "Requests that succeeded: all other numbers but those of failed requests are about them";
     table.count("requests", UnitOfMeasure::None, requests, rows.iter().map(|row| row.of.requests));
     table.count("bytes", UnitOfMeasure::Bytes, "Bytes that they asked for", rows.iter().map(|row| row.of.bytes));
@@ -72,6 +72,15 @@ fn table(rows: &[Row<'_>]) -> Table {
     ] {
         let of = rows.iter().map(|row| row.of.failed.get(status.name()).copied().unwrap_or_default());
         table.count(status.name(), UnitOfMeasure::None, meaning, of);
+    }
+    let failed = |row: &Row<'_>, status: Status| row.of.failed.get(status.name()).copied().unwrap_or_default();
+    // The list of all columns has no rows.
+    let is_shown = |status: &Status| rows.is_empty() || rows.iter().any(|row| failed(row, *status) > 0);
+    for status in Status::ALL.into_iter().filter(|status| status.is_of_zones()).filter(is_shown) {
+        let name = status.name();
+        let meaning = format!("Requests that the drive refused with the status `{name}` of zones; there if any were");
+        let values = rows.iter().map(|row| failed(row, status)).collect();
+        table.push(Field::named(name.to_owned(), Values::Count, UnitOfMeasure::None, meaning), Column::Count(values));
     }
     let rate = "Requests per simulated second";
     table.number("requests_per_s", UnitOfMeasure::PerSecond, rate, rows.iter().map(|row| row.of.requests_per_s));

@@ -15,6 +15,7 @@ use study::text::{capacities, count, decimal_bytes, duration, percent, percent_a
 use study::validity::BEYOND;
 
 use super::fairness::fairness;
+use super::zones::zones;
 use super::{life, power, raid};
 use crate::grid::{fitted, grid};
 use crate::retries::retries;
@@ -24,8 +25,19 @@ use crate::suspensions::suspensions;
 const WIDTH: usize = 80;
 
 /// The order of rows.
-pub(super) const KINDS: [&str; 9] =
-    ["read", "write", "flush", "discard", "append", "zone_open", "zone_close", "zone_finish", "zone_reset"];
+pub(super) const KINDS: [&str; 11] = [
+    "read",
+    "write",
+    "flush",
+    "discard",
+    "append",
+    "zone_open",
+    "zone_close",
+    "zone_finish",
+    "zone_reset",
+    "zone_open_zrwa",
+    "zrwa_flush",
+];
 
 /// The columns of latencies.
 const SHOWN: [&str; 6] = ["mean", "p50", "p99", "p99_9", "p99_999", "max"];
@@ -40,8 +52,8 @@ pub fn table(summary: &Summary) -> String {
     let mut text = String::new();
     let span = Span::from_secs_f64(summary.simulated_s);
     // Flushes and discards move no data, and are in no rate of all requests.
-    let others = ["flush", "discard", "zone_open", "zone_close", "zone_finish", "zone_reset"];
-    let others = others.iter().any(|kind| summary.kinds.contains_key(kind));
+    let is_other = |kind: &&str| !["read", "write", "append"].contains(kind);
+    let others = KINDS.into_iter().filter(is_other).any(|kind| summary.kinds.contains_key(kind));
     let counted = match (others, summary.kinds.contains_key("append")) {
         (false, _) => "requests",
         (true, false) => "reads and writes",
@@ -179,7 +191,8 @@ fn levels(summary: &Summary) -> Vec<String> {
         lines.push(line);
     }
     lines.extend(intervals(summary));
-    if summary.absorbed_slots > 0 {
+    // What random write areas absorbed is in the line of the zones.
+    if summary.absorbed_slots > 0 && summary.zones.is_none() {
         lines.push(format!("the buffer absorbed {} mapping units", count(summary.absorbed_slots as f64)));
     }
     if summary.unmapped_slots > 0 && !summary.validity.warnings.iter().any(|text| text.starts_with("unmapped reads")) {
@@ -212,6 +225,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     lines.extend(summary.refresh.as_ref().map(refresh));
     lines.extend(summary.parity.as_ref().map(parity));
     lines.extend(summary.raid.iter().flat_map(raid::lines));
+    lines.extend(summary.zones.iter().flat_map(zones));
     lines.extend(summary.power.iter().flat_map(power::lines));
     lines.extend(suspensions(summary));
     lines.extend(retries(summary));
@@ -283,7 +297,11 @@ fn wrapped(text: &str) -> String {
 /// The write amplification in bytes, where it differs from that in mapping units, and why it does.
 fn in_bytes(units: f64, summary: &Summary) -> Option<String> {
     let bytes = summary.byte_write_amplification.filter(|bytes| amplifications_differ(units, *bytes))?;
-    let why = if bytes > units { "writes are smaller than mapping units" } else { "the buffer absorbed writes" };
+    let why = match bytes > units {
+        true => "writes are smaller than mapping units",
+        false if summary.zones.is_some() => "overwritten data never reached flash",
+        false => "the buffer absorbed writes",
+    };
     Some(format!("write amplification in bytes {bytes:.3}: {why}"))
 }
 

@@ -134,6 +134,11 @@ pub(crate) struct Clients<S> {
     pub(crate) buffer: Option<Buffer>,
     /// Requests that flash has finished.
     served: Vec<Handle<Active<S>>>,
+    /// Requests that are served at the same moment complete in this order: writes to a zone random write area may overlap, and the
+    /// last one is what the area holds. Set when a host opens the first zone with such an area.
+    pub(crate) in_order: bool,
+    /// The first of `served` that has not been taken, while requests complete in order.
+    first_served: usize,
     /// True if the data of a read crosses the link as it comes.
     cuts_through: bool,
     /// The class of the reads of each queue; empty if all may suspend programs and erases.
@@ -146,6 +151,8 @@ pub(crate) struct Clients<S> {
     pub(crate) unmapped_flash_reads: u64,
     /// Mapping units of writes that the FTL refused.
     pub(crate) refused: u64,
+    /// Mapping units that newer writes replaced in a zone random write area.
+    pub(crate) absorbed: u64,
     /// Mapping units that were discarded on their way to flash.
     dropped: Vec<Lpn>,
     /// Discards under way that took content from the buffer, and the epoch of the flushes that wait for it: now they wait
@@ -198,12 +205,15 @@ impl<S: Sector> Clients<S> {
             overlaps: Overlaps::new(depth),
             buffer,
             served: Vec::new(),
+            in_order: false,
+            first_served: 0,
             cuts_through,
             read_classes: Vec::new(),
             parts: Vec::new(),
             unmapped: 0,
             unmapped_flash_reads: 0,
             refused: 0,
+            absorbed: 0,
             dropped: Vec::new(),
             discards: Vec::new(),
             drained: false,
@@ -227,6 +237,7 @@ impl<S: Sector> Clients<S> {
         self.requests.clear();
         self.overlaps.clear();
         self.served.clear();
+        self.first_served = 0;
         self.parts.clear();
         self.dropped.clear();
         self.discards.clear();
@@ -243,10 +254,25 @@ impl<S: Sector> Clients<S> {
                 return Some(Due::Part(handle));
             }
         }
-        if let Some(handle) = self.served.pop() {
+        if let Some(handle) = self.next_served() {
             return Some(Due::Served(handle));
         }
         std::mem::take(&mut self.drained).then_some(Due::Buffer)
+    }
+
+    /// The next request of those whose part of the device is done.
+    #[inline]
+    fn next_served(&mut self) -> Option<Handle<Active<S>>> {
+        if !self.in_order {
+            return self.served.pop();
+        }
+        let handle = *self.served.get(self.first_served)?;
+        self.first_served += 1;
+        if self.first_served == self.served.len() {
+            self.served.clear();
+            self.first_served = 0;
+        }
+        Some(handle)
     }
 
     /// True if [`Self::next_due`] has nothing.
@@ -502,6 +528,10 @@ impl<S: Sector> Owners for Clients<S> {
             self.requests[handle].status = Status::ReadOnly;
             self.unit_done(handle, Service::NONE);
         }
+    }
+
+    fn write_absorbed(&mut self) {
+        self.absorbed += 1;
     }
 
     fn zone_done(&mut self, owner: Owner) {

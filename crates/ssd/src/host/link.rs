@@ -41,7 +41,9 @@ impl Link {
             | IoKind::ZoneOpen
             | IoKind::ZoneClose
             | IoKind::ZoneFinish
-            | IoKind::ZoneReset => Span::ZERO,
+            | IoKind::ZoneReset
+            | IoKind::ZoneOpenZrwa
+            | IoKind::ZrwaFlush => Span::ZERO,
         }
     }
 

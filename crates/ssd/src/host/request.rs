@@ -88,7 +88,7 @@ pub enum Status {
     ZoneReadOnly,
     /// A command to a zone that is offline, because no flash is left for it.
     ZoneOffline,
-    /// A write that does not begin at the write pointer of its zone.
+    /// A write that does not begin at the write pointer of its zone, or does not lie in the zone's random write area.
     ZoneInvalidWrite,
     /// One active zone more than the drive can have.
     TooManyActiveZones,
@@ -96,6 +96,10 @@ pub enum Status {
     TooManyOpenZones,
     /// An action that the state of the zone does not allow.
     InvalidZoneTransition,
+    /// A random write area for a zone that is not empty, a flush of a range outside such an area, or an append to a zone with one.
+    InvalidZoneOperation,
+    /// One zone with a random write area more than the drive can have.
+    ZrwaUnavailable,
 }
 
 /// How much of a write or a discard has been carried out. Every checker of data takes its rule from here.
@@ -114,7 +118,7 @@ pub enum Completeness {
 
 impl Status {
     /// The number of statuses.
-    pub const COUNT: usize = 14;
+    pub const COUNT: usize = 16;
 
     /// Every status, in the order of a table by status.
     pub const ALL: [Self; Self::COUNT] = [
@@ -132,6 +136,8 @@ impl Status {
         Self::TooManyActiveZones,
         Self::TooManyOpenZones,
         Self::InvalidZoneTransition,
+        Self::InvalidZoneOperation,
+        Self::ZrwaUnavailable,
     ];
 
     /// The statuses that only a command of zones, or a discard to a drive with zones, can have. Results list them where there are
@@ -159,6 +165,8 @@ impl Status {
             Self::TooManyActiveZones => "too_many_active_zones",
             Self::TooManyOpenZones => "too_many_open_zones",
             Self::InvalidZoneTransition => "invalid_zone_transition",
+            Self::InvalidZoneOperation => "invalid_zone_operation",
+            Self::ZrwaUnavailable => "zrwa_unavailable",
         }
     }
 
@@ -180,7 +188,9 @@ impl Status {
             | Self::ZoneInvalidWrite
             | Self::TooManyActiveZones
             | Self::TooManyOpenZones
-            | Self::InvalidZoneTransition => Completeness::Nothing,
+            | Self::InvalidZoneTransition
+            | Self::InvalidZoneOperation
+            | Self::ZrwaUnavailable => Completeness::Nothing,
         }
     }
 }
@@ -197,6 +207,8 @@ impl From<ZoneError> for Status {
             ZoneError::TooManyActive => Self::TooManyActiveZones,
             ZoneError::TooManyOpen => Self::TooManyOpenZones,
             ZoneError::InvalidTransition => Self::InvalidZoneTransition,
+            ZoneError::InvalidOperation => Self::InvalidZoneOperation,
+            ZoneError::ZrwaUnavailable => Self::ZrwaUnavailable,
         }
     }
 }

@@ -270,6 +270,8 @@ impl<S: Sector> Ssd<S> {
             IoKind::ZoneClose => self.manage_zone(handle, ZoneAction::Close),
             IoKind::ZoneFinish => self.manage_zone(handle, ZoneAction::Finish),
             IoKind::ZoneReset => self.manage_zone(handle, ZoneAction::Reset),
+            IoKind::ZoneOpenZrwa => self.manage_zone(handle, ZoneAction::OpenZrwa),
+            IoKind::ZrwaFlush => self.manage_zone(handle, ZoneAction::FlushZrwa),
         }
     }
 

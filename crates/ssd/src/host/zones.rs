@@ -127,10 +127,12 @@ impl<S: Sector> Ssd<S> {
         let zone = (Clients::request_owner(handle), first);
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
         let zones = self.ftl.zones().expect("the FTL of a drive with zones has zones");
-        let waits = match io.start.get().is_multiple_of(sectors) {
+        let is_aligned = action == ZoneAction::FlushZrwa || io.start.get().is_multiple_of(sectors);
+        let waits = match is_aligned {
             true => zones.manage(&mut flash, zone, action),
             false => Err(ZoneError::InvalidField),
         };
+        self.clients.in_order |= action == ZoneAction::OpenZrwa && waits.is_ok();
         match waits {
             // No list finishes while it is submitted.
             Ok(true) => self.clients.requests[handle].pending = 1,

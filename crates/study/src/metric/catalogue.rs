@@ -98,7 +98,10 @@ const ALL: [Meaning; 17] = [
     ("rate", "Bytes read and written per simulated second"),
     ("simulated", "Simulated time from the first submission to the last completion"),
     ("failed", "Share of the requests that failed; no other number is about them"),
-    ("outcomes.OUTCOME", "Requests by outcome: `done`, `uncorrectable`, `read_only` or `out_of_range`"),
+    (
+        "outcomes.OUTCOME",
+        "Requests by outcome: `done`, `uncorrectable`, `read_only`, `out_of_range`, or a status of zones",
+    ),
     ("unmapped", "Share of the mapping units that reads asked for and that held no data"),
     ("unreadable-copies", "Mapping units stored again although their data could not be read"),
     ("mount", "Time of the reads of a mount after a power cut at the end of the run"),
@@ -304,6 +307,25 @@ const FDP: [Meaning; 6] = [
     ("invalid-identifiers", "Writes of mapping units with a placement identifier that the drive does not have"),
 ];
 
+const ZONES: [Meaning; 10] = [
+    ("resets", "Resets of zones that were not empty"),
+    ("finishes", "Finishes of zones that were not full"),
+    ("padded-bytes", "Bytes of zones that finishes filled with padding"),
+    ("active", "Active zones at the end"),
+    ("open", "Open zones at the end"),
+    (
+        "overwritten-bytes",
+        "Bytes that newer writes replaced in a zone random write area, so that they never reached flash",
+    ),
+    (
+        "unwritten-bytes",
+        "Bytes that a write pointer passed before the host had written them: they were programmed as zeros",
+    ),
+    ("implicit-flushes", "Writes behind a zone random write area, which moved the write pointer"),
+    ("explicit-flushes", "Commands that moved the write pointer"),
+    ("zrwa", "Zones with a random write area at the end"),
+];
+
 const REFRESH: [Meaning; 5] = [
     ("superblocks", "Superblocks whose data was moved, or was being moved at the end"),
     ("age", "Superblocks that had a page beyond `ftl.refresh.age`"),
@@ -406,6 +428,7 @@ pub fn catalogue() -> Vec<Group> {
         group("Parity", "drives with `ftl.parity`", "parity.", &PARITY),
         group("RAID", "devices with `[raid]`", "raid.", &RAID),
         group("Flexible Data Placement", "drives with `ftl.fdp`", "fdp.", &FDP),
+        group("Zones", "drives with `ftl.kind` `zns`; some of them those with `ftl.zns.zrwa`", "zones.", &ZONES),
         group("Power and heat", "drives with `[power]`", "power.", &POWER),
         group("Life", "runs with `run.until = \"worn\"` or `--until worn`", "life.", &LIFE),
         group("SLC cache", "drives with `ftl.slc-cache`", "slc-cache.", &SLC_CACHE),
@@ -464,9 +487,20 @@ mod tests {
     fn the_catalogue_and_the_help_agree() {
         let listed = listed();
         let is_name = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-        for group in
-            ["map", "log", "merges", "slc", "slc-cache", "refresh", "parity", "raid", "life", "power", "errors"]
-        {
+        for group in [
+            "map",
+            "log",
+            "merges",
+            "slc",
+            "slc-cache",
+            "refresh",
+            "parity",
+            "raid",
+            "zones",
+            "life",
+            "power",
+            "errors",
+        ] {
             let starts = format!("{group}.STAT");
             let help = HELP.iter().find(|line| line.starts_with(&starts)).expect("a line of the help");
             let words: BTreeSet<&str> = help.split(|c| !is_name(c)).collect();

@@ -1,10 +1,10 @@
-//! What metrics there are, for messages and schemas.
+//! The help text of metrics: the forms of their names.
 
 /// The forms a metric can take.
-pub const HELP: [&str; 41] = [
+pub const HELP: [&str; 42] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
-    "KIND.STAT with read, write, flush or discard (zones: append, zone_open, zone_close, zone_finish, zone_reset) and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
+    "KIND.STAT with read, write, flush or discard (zones: append, zone_open, zone_close, zone_finish, zone_reset, zone_open_zrwa, zrwa_flush) and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
      wait, service, flash-wait, access, gap (longest time between two completions), requests, failed, requests-per-s, rate, bytes",
     "flow.NAME.STAT of one of several workloads at once with mean, accumulated, requests-per-s, rate, simulated or \
      KIND.STAT; with alone before it, of the same workload alone on the drive: flow.NAME.alone.read.p99",
@@ -16,7 +16,7 @@ pub const HELP: [&str; 41] = [
     "failed (share of the requests that failed: no other number is about them)",
     "outcomes.STATUS (requests by outcome) with done, uncorrectable, read_only, out_of_range and, on a drive with zones, \
      invalid_opcode, invalid_field, zone_boundary, zone_full, zone_read_only, zone_offline, zone_invalid_write, \
-     too_many_active_zones, too_many_open_zones, invalid_zone_transition",
+     too_many_active_zones, too_many_open_zones, invalid_zone_transition, invalid_zone_operation, zrwa_unavailable",
     "unmapped (share of the mapping units that reads asked for and that held no data)",
     "unreadable-copies (mapping units stored again although their data could not be read)",
     "mount (time of a mount's reads after a power cut at the end)",
@@ -52,6 +52,8 @@ pub const HELP: [&str; 41] = [
      repaired-bytes, rebuild-end (time), lost-chunks, failed-drives",
     "fdp.STAT of a drive with Flexible Data Placement with host-bytes (HBMW), media-bytes (MBMW), erased-bytes (MBE), moved-bytes (by \
      collection), partial-superblocks (not fully written), invalid-identifiers",
+    "zones.STAT of a drive with zones with resets (of zones that were not empty), finishes, padded-bytes, active, open (zones at the end) and, \
+     with random write areas, overwritten-bytes, unwritten-bytes (programmed as zeros), implicit-flushes, explicit-flushes, zrwa (zones with an area)",
     "life.STAT of a run until = \"worn\" with tbw (bytes), dwpd (over the warranty), waf (in bytes), time, bad-blocks, spare (share left), \
      first-failure, percent-bad, half-spare (bytes written until then), rounds",
     "power.STAT of a drive with [power] with mean (watts), active, idle, states (shares of the time), wakes (requests that found it in a \

@@ -99,13 +99,13 @@ impl Array {
     }
 
     /// Bytes of an array of this capacity of which so many mapping units have been touched, or all, and most sectors of them
-    /// one by one. In the worst case each unit is in a chunk of its own.
-    pub(super) fn memory(capacity: Sectors, unit: Sectors, touched: Option<u64>) -> u64 {
+    /// one by one, unless writes are of whole mapping units (`is_whole`). In the worst case each unit is in a chunk of its own.
+    pub(super) fn memory(capacity: Sectors, unit: Sectors, touched: Option<u64>, is_whole: bool) -> u64 {
         let units = 1 << Self::new(unit, 0).shift;
         let all: u64 = capacity.get().div_ceil(unit.get()).div_ceil(units);
         let numbers = all * size_of::<u32>() as u64;
         let chunks = touched.unwrap_or(u64::MAX).min(all);
-        let words = units * (1 + unit.get());
+        let words = units * if is_whole { 1 } else { 1 + unit.get() };
         // Each chunk has entries in lists that may have been doubled just before. What they have no use for yet of the
         // words takes no memory.
         let entries = size_of::<Box<[u64]>>() + size_of::<u32>();
@@ -290,7 +290,13 @@ impl Array {
     /// Changes the content of the sectors of a request.
     pub(super) fn set(&mut self, io: &Io, content: Content) {
         let mut next = NOWHERE;
+        // What nothing has touched holds zeros already: a reset of a zone may cover gigabytes.
+        let keeps_untouched = content == Content::Zeros && self.untouched == 0 && self.history.is_none();
         for Piece { unit, from, until, offset } in self.pieces(io) {
+            if keeps_untouched && self.touched(unit).is_none() {
+                next = NOWHERE;
+                continue;
+            }
             let index = self.index_of_next(unit, &mut next);
             if until - from == self.unit {
                 self.words[index] = content.word(offset);
@@ -421,11 +427,25 @@ mod tests {
         assert_eq!((singles(&array), array.get(11), array.get(12)), (CHUNK as usize, 2 << 24 | 7, 1 << 24 | 4));
         let entries = 2 * (size_of::<Box<[u64]>>() + size_of::<u32>()) as u64;
         let of_chunk = 8 * (CHUNK + CHUNK / 8) + entries;
-        let memory = |touched| Array::memory(Sectors::new(3 * CHUNK), Sectors::new(8), touched);
+        let memory = |touched| Array::memory(Sectors::new(3 * CHUNK), Sectors::new(8), touched, false);
         let numbers = 3 * size_of::<u32>() as u64;
         assert_eq!(
             (memory(None), memory(Some(1)), memory(Some(9))),
             (numbers + 3 * of_chunk, numbers + of_chunk, numbers + 3 * of_chunk)
         );
+        let whole = Array::memory(Sectors::new(3 * CHUNK), Sectors::new(8), None, true);
+        assert_eq!(whole, numbers + 3 * (CHUNK + entries), "a word for each unit");
+    }
+
+    #[test]
+    fn zeros_touch_nothing_that_holds_zeros() {
+        let mut array = Array::new(Sectors::new(8), 0);
+        let io = |start, sectors| Io::new(IoKind::ZoneReset, Lba::new(start), Sectors::new(sectors));
+        array.set(&io(CHUNK, 8), Content::Stamps(1 << 24));
+        array.set(&io(0, 100 * CHUNK), Content::Zeros);
+        assert_eq!((array.sectors.len(), array.get(CHUNK + 1)), (1, 0));
+        let mut unknown = Array::new(Sectors::new(8), UNKNOWN);
+        unknown.set(&io(0, 2 * CHUNK), Content::Zeros);
+        assert_eq!((unknown.sectors.len(), unknown.get(CHUNK)), (2, 0));
     }
 }

@@ -559,6 +559,9 @@ pub fn since(to: &Counters, from: &Counters) -> Counters {
     if let (Some(counted), Some(from)) = (&mut counted.parity, &from.parity) {
         *counted = counted.since(from);
     }
+    if let (Some(counted), Some(from)) = (&mut counted.zones, &from.zones) {
+        *counted = counted.since(from);
+    }
     if let (Some(counted), Some(from)) = (&mut counted.power, &from.power) {
         **counted = counted.since(from);
     }

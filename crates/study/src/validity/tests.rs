@@ -189,6 +189,7 @@ fn validity(waf: [f64; WINDOW], written: f64, erases: u64) -> Validity {
         overload: None,
         means: Vec::new(),
         waited: false,
+        zoned: false,
     }
 }
 
@@ -199,6 +200,10 @@ fn warnings_name_what_is_wrong() {
     assert!(little.len() == 1 && little[0].contains("0.25% of the capacity"), "{little:?}");
     let filling = validity([1.0; WINDOW], 0.5, 0).warnings();
     assert!(filling.len() == 1 && filling[0].contains("erased nothing"), "{filling:?}");
+    // A drive with zones collects nothing, and is erased by resets.
+    for of in [validity([2.0; WINDOW], 0.0025, 9), validity([1.0; WINDOW], 0.5, 0)] {
+        assert_eq!(Validity { zoned: true, ..of }.warnings(), [""; 0]);
+    }
     let drifting = validity([33.3, 30.0, 27.0, 24.0, 20.6], 0.5, 9).warnings();
     assert!(
         drifting.len() == 1 && drifting[0].contains("from 33.30") && drifting[0].contains("to 20.60"),

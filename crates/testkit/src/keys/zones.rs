@@ -61,11 +61,37 @@ impl Host {
         self.submit(Io::new(kind, start, Sectors::new(sectors)), depth);
     }
 
+    /// The unit at the write pointer of a zone.
+    fn pointer(&self, zone: u64) -> u64 {
+        let first = Lba::new(zone % u64::from(self.shape.zones) * u64::from(self.shape.size) * self.unit);
+        u64::from(self.ssd.zone_report(first).expect("zones").write_pointer.get())
+    }
+
+    /// A command that random write areas know, from the unit at the write pointer of a zone on.
+    fn submit_to_area(&mut self, zone: u64, depth: usize) {
+        let (pointer, units) = (self.pointer(zone), 1 + self.rng.below(4));
+        let offset = self.rng.below(8);
+        match self.rng.below(8) {
+            0..3 => self.submit_to_zone(IoKind::ZoneOpenZrwa, zone, 0, depth),
+            3 => self.submit_at(IoKind::ZrwaFlush, (pointer + units).saturating_sub(1), 0, depth),
+            _ => self.submit_at(IoKind::Write, pointer + offset, units, depth),
+        }
+    }
+
+    /// A request to units of the drive, if they are there.
+    fn submit_at(&mut self, kind: IoKind, unit: u64, units: u64, depth: usize) {
+        let (start, sectors) = (unit * self.unit, units * self.unit);
+        if start + sectors < self.ssd.capacity().get() {
+            self.submit(Io::new(kind, Lba::new(start), Sectors::new(sectors)), depth);
+        }
+    }
+
     /// Any request to any of some zones.
     fn any(&mut self, depth: usize) {
         let zone = self.rng.below(ZONES);
         let sectors = (1 + self.rng.below(6)) * self.unit;
-        match self.rng.below(24) {
+        match self.rng.below(if self.shape.zrwa.is_some() { 36 } else { 24 }) {
+            24.. => self.submit_to_area(zone, depth),
             0 => self.submit_to_zone(IoKind::ZoneReset, zone, 0, depth),
             1 => self.submit_to_zone(IoKind::ZoneFinish, zone, 0, depth),
             2 => self.submit_to_zone(IoKind::ZoneOpen, zone, 0, depth),
@@ -76,9 +102,7 @@ impl Host {
             }
             6..8 => self.submit_to_zone(IoKind::Read, zone, sectors, depth),
             8..12 => {
-                let first = Lba::new(zone % u64::from(self.shape.zones) * u64::from(self.shape.size) * self.unit);
-                let pointer = self.ssd.zone_report(first).expect("zones").write_pointer.get();
-                let start = Lba::new(u64::from(pointer) * self.unit);
+                let start = Lba::new(self.pointer(zone) * self.unit);
                 if start.get() + sectors <= self.ssd.capacity().get() {
                     self.submit(Io::new(IoKind::Write, start, Sectors::new(sectors)), depth);
                 }

@@ -11,6 +11,7 @@ use base::units::{Lba, Sectors};
 use flash::nand::Stamp;
 use ssd::{Completion, Resolved, Ssd, Status, ZoneState};
 
+use super::areas::AreaZone;
 use super::cuts::Lost;
 use super::{Host, stamp};
 
@@ -33,6 +34,9 @@ pub(super) struct Zone {
     full_ahead: bool,
     /// Flash has failed: the zone takes no more requests but reads.
     pub(super) failed: bool,
+    /// The zone, and the zone as all submitted requests will leave it, if it is opened with a random write area. Then `data` and the
+    /// fields beside it have no use.
+    pub(super) area: Option<[AreaZone; 2]>,
 }
 
 /// A request under way.
@@ -51,14 +55,20 @@ pub fn side_by_side(resolved: &Resolved, seed: u64, batches: u32, stress: Stress
     let mut rng = Rng::stream(seed, "zones.side-by-side");
     let mut host = Host::new(Ssd::new(resolved, seed));
     let count = u64::from(host.shape.max_open.min(host.shape.zones)).min(6);
-    let mut zones = vec![Zone::default(); count as usize];
+    let areas = host.shape.zrwa.map_or(0, |zrwa| u64::from(zrwa.zones));
+    let area = |zone: u64| {
+        AreaZone::new(host.begin(zone), host.shape, host.unit).filter(|_| zone % 2 == 1 && zone / 2 < areas)
+    };
+    let zone = |zone| Zone { area: area(zone).map(|area| [area.clone(), area]), ..Zone::default() };
+    let mut zones: Vec<Zone> = (0..count).map(zone).collect();
     let every = |times: u32| batches.checked_div(times).map_or(u32::MAX, |every| every.max(1));
     let (cut_every, fail_every) = (every(stress.cuts), every(stress.failures));
     for batch in 0..batches {
         let mut under_way = BTreeMap::new();
         for _ in 0..1 + rng.below(14) {
             let zone = rng.below(count);
-            if let Some(request) = draw(&mut rng, &host, zone, &mut zones[zone as usize]) {
+            let tag = host.tag;
+            if let Some(request) = draw(&mut rng, &host, (zone, tag), &mut zones[zone as usize]) {
                 let tag = host.submit(request.io);
                 under_way.insert(tag, request);
             }
@@ -100,8 +110,13 @@ pub fn side_by_side(resolved: &Resolved, seed: u64, batches: u32, stress: Stress
 }
 
 /// A request to a zone, and the status that it must have.
-fn draw(rng: &mut Rng, host: &Host, zone: u64, of: &mut Zone) -> Option<UnderWay> {
+fn draw(rng: &mut Rng, host: &Host, (zone, tag): (u64, u64), of: &mut Zone) -> Option<UnderWay> {
     let [size, capacity] = host.sizes();
+    if let Some([_, ahead]) = of.area.as_mut().filter(|_| !of.failed) {
+        let io = ahead.draw(rng, size);
+        let wanted = ahead.carry_out(&io, tag);
+        return Some(UnderWay { io, zone, wanted });
+    }
     let begin = host.begin(zone);
     let bare = |kind| Io::new(kind, Lba::new(begin), Sectors::new(0));
     let sectors = (1 + rng.below(capacity / host.unit / 3 + 1)) * host.unit;
@@ -160,11 +175,16 @@ fn complete(host: &Host, request: &UnderWay, done: &Completion<Stamp>, of: &mut 
     if done.status != Status::Done {
         return;
     }
+    if let Some([now, _]) = of.area.as_mut().filter(|_| io.kind != IoKind::Read) {
+        assert!(of.failed || now.complete(&io, done.tag) == Status::Done, "{what}");
+        return;
+    }
     match io.kind {
         IoKind::Read => {
+            let data = of.area.as_ref().map_or(&of.data, |[now, _]| &now.data);
             for (i, sector) in (0..).zip(&done.data) {
                 let at = (io.start.get() - begin + i) as usize;
-                let content = of.data.get(at).copied().unwrap_or(0);
+                let content = data.get(at).copied().unwrap_or(0);
                 assert!(
                     of.failed || sector.0 == content,
                     "{what} returns {sector:?} for sector {at}, not {content:#x}"
@@ -197,14 +217,27 @@ fn settle(host: &mut Host, number: u64, zone: &mut Zone, stress: Stress) {
     }
     if zone.failed {
         if state == ZoneState::Offline {
-            assert!(zone.data.is_empty(), "zone {number} is offline and had data");
+            let data = zone.area.as_ref().map_or(&zone.data, |[now, _]| &now.data);
+            assert!(data.is_empty(), "zone {number} is offline and had data");
             return;
         }
         // What was not acknowledged may be there in part, behind what was; this read decides.
         let found = host.read_zone(number);
+        if let Some([now, ahead]) = &mut zone.area {
+            let known = now.data.iter().zip(&found).all(|(known, found)| *known == 0 || known == found);
+            assert!(known, "zone {number} has lost data: {:?}, {found:?}", now.data);
+            now.data = found[..capacity as usize].to_vec();
+            *ahead = now.clone();
+            return;
+        }
         let known = zone.data.iter().zip(&found).all(|(known, found)| *known == 0 || known == found);
         assert!(known, "zone {number} has lost data: {:?}, {found:?}", zone.data);
         zone.data = found[..capacity as usize].to_vec();
+        return;
+    }
+    if let Some([now, ahead]) = &mut zone.area {
+        now.check(number, host.report(number), &host.read_zone(number));
+        *ahead = now.clone();
         return;
     }
     assert!(!zone.data.contains(&0), "zone {number} has a gap");

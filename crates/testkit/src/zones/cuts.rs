@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use base::io::IoKind;
+use base::io::{Io, IoKind};
 use ssd::ZoneState;
 
 use super::concurrent::{UnderWay, Zone};
@@ -15,6 +15,7 @@ use super::{Host, stamp};
 #[derive(Clone, Copy, Debug)]
 struct Unanswered {
     tag: u64,
+    io: Io,
     kind: IoKind,
     sectors: u64,
 }
@@ -27,7 +28,12 @@ impl Lost {
         let mut lost: BTreeMap<u64, Vec<Unanswered>> = BTreeMap::new();
         for (tag, UnderWay { io, zone, .. }) in under_way.iter().filter(|(_, request)| request.io.kind != IoKind::Read)
         {
-            lost.entry(*zone).or_default().push(Unanswered { tag: *tag, kind: io.kind, sectors: io.sectors.get() });
+            lost.entry(*zone).or_default().push(Unanswered {
+                tag: *tag,
+                io: *io,
+                kind: io.kind,
+                sectors: io.sectors.get(),
+            });
         }
         Self(lost)
     }
@@ -44,15 +50,24 @@ impl Lost {
             if may_fail && matches!(report.state, ZoneState::ReadOnly | ZoneState::Offline) {
                 zone.failed = true;
             }
+            let lost = self.0.get(&number).map_or(&[][..], Vec::as_slice);
+            let requests: Vec<(u64, Io)> = lost.iter().map(|lost| (lost.tag, lost.io)).collect();
             if zone.failed {
                 // The caller compares what was acknowledged.
+                zone.area.iter_mut().flatten().for_each(|area| area.forget(&requests));
                 continue;
             }
             let found = host.read_zone(number);
+            if let Some([now, ahead]) = &mut zone.area {
+                let Some(after) = now.after_cut(&requests, &found, report) else {
+                    panic!("{now:?} and {requests:?} were under way: zone {number} is {report:?} and holds {found:?}")
+                };
+                (*now, *ahead) = (after.clone(), after);
+                continue;
+            }
             let data = found.iter().take_while(|sector| **sector != 0).count();
             assert!(found[data..].iter().all(|sector| *sector == 0), "zone {number} has a gap: {found:?}");
             let found = &found[..data];
-            let lost = self.0.get(&number).map_or(&[][..], Vec::as_slice);
             // Acknowledged appends may stand behind one that was not.
             let fits = explains(&zone.data, zone.finished, lost, found);
             let Some(finished) = fits else {

@@ -11,8 +11,12 @@ use super::{Host, stamp};
 /// A zone of the model.
 #[derive(Clone, Debug, Default)]
 struct Zone {
-    /// The content of the sectors that are written.
+    /// The content of the sectors up to the last one that is written; 0 for one that is not.
     data: Vec<u64>,
+    /// Sectors below the write pointer.
+    pointer: u64,
+    /// The zone has a random write area.
+    has_area: bool,
     /// `None`: empty or closed, as the data say.
     open: Option<Open>,
     /// The host has closed the zone, or it has data and is not open.
@@ -26,21 +30,30 @@ enum Open {
     Explicitly,
 }
 
+/// The random write areas of a drive: sizes in sectors, and zones that may have one.
+#[derive(Clone, Copy, Debug)]
+struct Areas {
+    size: u64,
+    granularity: u64,
+    zones: usize,
+}
+
 /// The model of a drive.
 struct Model {
     zones: Vec<Zone>,
     capacity: u64,
     max_active: usize,
     max_open: usize,
+    areas: Option<Areas>,
     /// Implicitly open zones, the one that was opened first at the front.
     implicit: Vec<usize>,
 }
 
 impl Model {
     fn state(&self, zone: usize) -> ZoneState {
-        let Zone { data, open, closed, finished } = &self.zones[zone];
+        let Zone { pointer, open, closed, finished, .. } = &self.zones[zone];
         match open {
-            _ if *finished || data.len() as u64 == self.capacity => ZoneState::Full,
+            _ if *finished || *pointer == self.capacity => ZoneState::Full,
             Some(Open::Implicitly) => ZoneState::ImplicitlyOpen,
             Some(Open::Explicitly) => ZoneState::ExplicitlyOpen,
             None if *closed => ZoneState::Closed,
@@ -48,18 +61,26 @@ impl Model {
         }
     }
 
-    /// Opens a zone, if the limits allow it.
-    fn open(&mut self, zone: usize, how: Open) -> Status {
+    /// The status of a command that opens a zone, as far as the limits on open and active zones decide on it.
+    fn may_open(&self, zone: usize) -> Status {
         let is_open = |zone: &&Zone| zone.open.is_some();
         let active = self.zones.iter().filter(|zone| zone.open.is_some() || zone.closed).count();
         let own = &self.zones[zone];
         if own.open.is_none() && !own.closed && active >= self.max_active {
             return Status::TooManyActiveZones;
         }
-        if own.open.is_none() && self.zones.iter().filter(is_open).count() >= self.max_open {
-            if self.implicit.is_empty() {
-                return Status::TooManyOpenZones;
-            }
+        let has_room = own.open.is_some() || self.zones.iter().filter(is_open).count() < self.max_open;
+        if has_room || !self.implicit.is_empty() { Status::Done } else { Status::TooManyOpenZones }
+    }
+
+    /// Opens a zone, if the limits allow it.
+    fn open(&mut self, zone: usize, how: Open) -> Status {
+        let may_open = self.may_open(zone);
+        if may_open != Status::Done {
+            return may_open;
+        }
+        let open = self.zones.iter().filter(|zone| zone.open.is_some()).count();
+        if self.zones[zone].open.is_none() && open >= self.max_open {
             let oldest = self.implicit.remove(0);
             (self.zones[oldest].open, self.zones[oldest].closed) = (None, true);
         }
@@ -78,25 +99,79 @@ impl Model {
     /// The zone is neither open nor closed any more.
     fn leave(&mut self, zone: usize) {
         self.implicit.retain(|other| *other != zone);
-        (self.zones[zone].open, self.zones[zone].closed) = (None, false);
+        (self.zones[zone].open, self.zones[zone].closed, self.zones[zone].has_area) = (None, false, false);
     }
 
     /// A write of sectors from `at` on in the zone; an append if there is no such place.
     fn write(&mut self, zone: usize, at: Option<u64>, content: &[u64]) -> Status {
-        let pointer = self.zones[zone].data.len() as u64;
+        let pointer = self.zones[zone].pointer;
         if self.state(zone) == ZoneState::Full {
             return Status::ZoneFull;
         }
-        if at.is_some_and(|at| at != pointer) {
-            return Status::ZoneInvalidWrite;
+        let area = self.areas.filter(|_| self.zones[zone].has_area);
+        let sectors = content.len() as u64;
+        match (area, at) {
+            (Some(_), None) => return Status::InvalidZoneOperation,
+            (Some(area), Some(at)) if at < pointer || at + sectors > pointer + 2 * area.size => {
+                return Status::ZoneInvalidWrite;
+            }
+            (None, Some(at)) if at != pointer => return Status::ZoneInvalidWrite,
+            _ => {}
         }
-        if pointer + content.len() as u64 > self.capacity {
+        let begin = at.unwrap_or(pointer);
+        if begin + sectors > self.capacity {
             return Status::ZoneBoundary;
         }
         let opened = self.open(zone, Open::Implicitly);
         if opened == Status::Done {
-            self.zones[zone].data.extend(content);
+            let own = &mut self.zones[zone];
+            let end = begin + sectors;
+            own.data.resize(own.data.len().max(end as usize), 0);
+            own.data[begin as usize..end as usize].copy_from_slice(content);
+            match area {
+                None => own.pointer = end,
+                Some(area) => {
+                    while own.pointer + area.size < end {
+                        own.pointer += area.granularity;
+                    }
+                }
+            }
             if self.state(zone) == ZoneState::Full {
+                self.leave(zone);
+            }
+        }
+        opened
+    }
+
+    /// Opens a zone with a random write area.
+    fn open_with_area(&mut self, zone: usize) -> Status {
+        if self.areas.is_none() || self.state(zone) != ZoneState::Empty {
+            return Status::InvalidZoneOperation;
+        }
+        let may_open = self.may_open(zone);
+        if may_open != Status::Done {
+            return may_open;
+        }
+        let held = self.zones.iter().filter(|zone| zone.has_area).count();
+        if self.areas.is_some_and(|areas| held >= areas.zones) {
+            return Status::ZrwaUnavailable;
+        }
+        self.zones[zone].has_area = true;
+        self.open(zone, Open::Explicitly)
+    }
+
+    /// Moves the write pointer to `end`.
+    fn flush_area(&mut self, zone: usize, end: u64) -> Status {
+        let pointer = self.zones[zone].pointer;
+        let Some(area) = self.areas.filter(|_| self.zones[zone].has_area) else { return Status::InvalidZoneOperation };
+        let most = (pointer + area.size).min(self.capacity);
+        if end <= pointer || end > most || !(end - pointer).is_multiple_of(area.granularity) {
+            return Status::InvalidZoneOperation;
+        }
+        let opened = self.open(zone, Open::Implicitly);
+        if opened == Status::Done {
+            self.zones[zone].pointer = end;
+            if end == self.capacity {
                 self.leave(zone);
             }
         }
@@ -110,8 +185,9 @@ impl Model {
             }
             (IoKind::ZoneOpen, _) => self.open(zone, Open::Explicitly),
             (IoKind::ZoneClose, _) => {
+                let has_area = self.zones[zone].has_area;
                 self.leave(zone);
-                self.zones[zone].closed = true;
+                (self.zones[zone].closed, self.zones[zone].has_area) = (true, has_area);
                 Status::Done
             }
             (IoKind::ZoneFinish, _) => {
@@ -133,7 +209,8 @@ impl Model {
         for zone in 0..self.zones.len() {
             let full = self.state(zone) == ZoneState::Full;
             let own = &mut self.zones[zone];
-            (own.open, own.closed) = (None, !full && !own.data.is_empty());
+            (own.open, own.closed) = (None, !full && (own.pointer > 0 || !own.data.is_empty()));
+            own.has_area &= own.closed;
         }
     }
 }
@@ -152,6 +229,11 @@ pub fn one_by_one(resolved: &Resolved, seed: u64, requests: u32) {
         capacity,
         max_active: shape.max_active as usize,
         max_open: shape.max_open as usize,
+        areas: shape.zrwa.map(|zrwa| Areas {
+            size: u64::from(zrwa.size) * host.unit,
+            granularity: u64::from(zrwa.granularity) * host.unit,
+            zones: zrwa.zones as usize,
+        }),
         implicit: Vec::new(),
     };
     // As many zones as may be active, and some more.
@@ -159,12 +241,31 @@ pub fn one_by_one(resolved: &Resolved, seed: u64, requests: u32) {
     for number in 0..requests {
         let zone = rng.below(zones);
         let (index, begin) = (zone as usize, host.begin(zone));
-        let pointer = model.zones[index].data.len() as u64;
+        let pointer = model.zones[index].pointer;
         let most = if rng.chance(0.1) { capacity } else { capacity / 8 + host.unit };
         let sectors = (1 + rng.below(most / host.unit)) * host.unit;
         let content: Vec<u64> = (0..sectors).map(|sector| stamp(host.tag, sector)).collect();
         let bare = |kind| Io::new(kind, Lba::new(begin), Sectors::new(0));
-        let (io, wanted) = match rng.below(20) {
+        let (io, wanted) = match rng.below(if model.areas.is_some() { 34 } else { 22 }) {
+            20 => (bare(IoKind::ZoneOpenZrwa), model.open_with_area(index)),
+            22..24 => (bare(IoKind::ZoneOpenZrwa), model.open_with_area(index)),
+            21 | 24..27 => {
+                // Often a range that the drive takes.
+                let granularity = model.areas.map_or(host.unit, |areas| areas.granularity);
+                let step = if rng.chance(0.8) { granularity } else { host.unit };
+                let end = (pointer + rng.below(6) * step).clamp(host.unit, size);
+                let last = Lba::new(begin + end - host.unit);
+                (Io::new(IoKind::ZrwaFlush, last, Sectors::new(0)), model.flush_area(index, end))
+            }
+            27..34 => {
+                let window = 2 * model.areas.map_or(0, |areas| areas.size);
+                let at = pointer + rng.below(window / host.unit + 1) * host.unit;
+                let sectors = sectors.min(window).min(size);
+                let at = at.min(size - sectors);
+                let content: Vec<u64> = content[..sectors as usize].to_vec();
+                let io = Io::new(IoKind::Write, Lba::new(begin + at), Sectors::new(sectors));
+                (io, model.write(index, Some(at), &content))
+            }
             0..6 => {
                 let io = Io::new(IoKind::Append, Lba::new(begin), Sectors::new(sectors));
                 (io, model.write(index, None, &content))
@@ -184,8 +285,11 @@ pub fn one_by_one(resolved: &Resolved, seed: u64, requests: u32) {
             }
             11 => (Io::new(IoKind::Append, Lba::new(begin + host.unit), Sectors::new(host.unit)), {
                 // The state comes before the field.
-                let full = model.state(index) == ZoneState::Full;
-                if full { Status::ZoneFull } else { Status::InvalidField }
+                match model.state(index) {
+                    ZoneState::Full => Status::ZoneFull,
+                    _ if model.zones[index].has_area => Status::InvalidZoneOperation,
+                    _ => Status::InvalidField,
+                }
             }),
             12 => (bare(IoKind::ZoneOpen), model.manage(index, IoKind::ZoneOpen)),
             13 => (bare(IoKind::ZoneClose), model.manage(index, IoKind::ZoneClose)),
@@ -219,7 +323,7 @@ pub fn one_by_one(resolved: &Resolved, seed: u64, requests: u32) {
             let (report, index) = (host.report(zone), zone as usize);
             assert_eq!(report.state, model.state(index), "zone {zone} after {what}");
             if report.state != ZoneState::Full {
-                assert_eq!(host.written(zone), model.zones[index].data.len() as u64, "zone {zone} after {what}");
+                assert_eq!(host.written(zone), model.zones[index].pointer, "zone {zone} after {what}");
             }
         }
     }

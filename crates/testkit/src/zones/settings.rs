@@ -46,6 +46,25 @@ pub fn settings() -> Vec<(&'static str, Resolved)> {
             ),
         ),
         (
+            "random write areas, one-shot programs",
+            drive(
+                TLC,
+                wide,
+                &format!("map-unit = '8KiB'\nzns = {{ {limits}, zrwa = {{ size = '128KiB', flush-granularity = '32KiB' }} }}"),
+            ),
+        ),
+        (
+            "random write areas of two zones, page by page",
+            drive(
+                SLC,
+                flat,
+                &format!(
+                    "zns = {{ dies = 2, capacity = '28KiB', size = '64KiB', {limits}, programs-per-die = 1, zrwa = {{ size = '8KiB', \
+                     flush-granularity = '4KiB', zones = 2 }} }}"
+                ),
+            ),
+        ),
+        (
             "one active zone",
             drive(SLC, flat, "map-unit = '1KiB'\nzns = { dies = 4, max-active = 1 }"),
         ),
@@ -84,7 +103,16 @@ pub fn draw(rng: &mut Rng) -> Resolved {
             pick(&["", "", "capacity = '48KiB', ", "capacity = '96KiB', size = '160KiB', ", "capacity = '384KiB', "]);
         let limits = pick(&["max-active = 1", "max-active = 3", "max-active = 5, max-open = 2", "max-active = 6"]);
         let programs = pick(&["1", "2", "4"]);
-        let ftl = format!("map-unit = '{unit}'\nzns = {{ {dies}{size}{limits}, programs-per-die = {programs} }}\n");
+        let zrwa = pick(&[
+            "",
+            "",
+            ", zrwa = { size = '16KiB' }",
+            ", zrwa = { size = '16KiB', flush-granularity = '16KiB' }",
+            ", zrwa = { size = '32KiB', flush-granularity = '4KiB', zones = 1 }",
+            ", zrwa = { size = '48KiB', flush-granularity = '2KiB' }",
+        ]);
+        let ftl =
+            format!("map-unit = '{unit}'\nzns = {{ {dies}{size}{limits}, programs-per-die = {programs}{zrwa} }}\n");
         let spec: Result<Spec, _> = toml::from_str(&drive(part, &format!("{flash}{more}"), &ftl));
         if let Ok(resolved) = spec.expect("a description").resolve() {
             let shape = resolved.zones.expect("zones");

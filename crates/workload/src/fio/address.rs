@@ -106,18 +106,14 @@ impl Reader<'_> {
             reader.value(key, "a size such as 256m", parse, None).filter(|size| size.get() > 0)
         };
         let [size, range, skip] = ["zonesize", "zonerange", "zoneskip"].map(|key| length(self, key));
+        self.remark_zbd();
         match self.job.get("zonemode").and_then(|setting| setting.value.as_deref()) {
             Some("none") => return Some(None),
             // Without a mode, a size of zones means strided ones.
             None if size.is_none() => return Some(None),
             None | Some("strided") => {}
-            Some("zbd") => {
-                let message = "zones that are written in order and reset are not requests of a job file here";
-                self.fault("zonemode", message, "write zonemode=none to run the same job without zones");
-                return None;
-            }
             Some(other) => {
-                self.fault("zonemode", format!("`{other}` is not a mode"), "write none or strided");
+                self.fault("zonemode", format!("`{other}` is not a mode"), "write none, strided or zbd");
                 return None;
             }
         }

@@ -32,6 +32,9 @@ impl FioFile {
         for workload in self.stages.iter_mut().flat_map(|stage| &mut stage.workloads) {
             workload.fit(capacity, &mut notes, &mut faults);
         }
+        if let Some(zoned) = &mut self.zoned {
+            zoned.fit(capacity, &mut notes, &mut faults);
+        }
         self.notes.extend(notes);
         self.notes.sort_by_key(|note| note.line);
         self.notes.dedup();
@@ -51,6 +54,9 @@ impl FioFile {
                 let path = place(&fault.path, &workload.places).unwrap_or(fault.path);
                 faults.add(path, fault.message, fault.remedy);
             }
+        }
+        if let Some(zoned) = &self.zoned {
+            zoned.validate(capacity, &mut faults);
         }
         faults.or(())
     }

@@ -21,7 +21,6 @@ type Member<'a> = (&'a Job, Parsed);
 
 /// The stages of a file, without the faulty ones.
 pub(super) fn stages(name: &str, jobs: &[Job], notes: &mut Vec<Note>, faults: &mut Faults) -> Vec<Stage> {
-    treat(jobs, notes, faults);
     let mut groups: Vec<Vec<Member<'_>>> = Vec::new();
     for written in jobs {
         let Some(parsed) = job(written, notes, faults) else { continue };
@@ -37,7 +36,7 @@ pub(super) fn stages(name: &str, jobs: &[Job], notes: &mut Vec<Note>, faults: &m
 }
 
 /// Notes or refuses every option that is not honoured; a default is treated once instead of once per job.
-fn treat(jobs: &[Job], notes: &mut Vec<Note>, faults: &mut Faults) {
+pub(super) fn treat(jobs: &[Job], notes: &mut Vec<Note>, faults: &mut Faults) {
     let external = |job: &Job| job.get("ioengine").and_then(|s| s.value.as_deref()).is_some_and(engines::is_external);
     let has_own_engine = jobs.iter().any(external);
     let mut settings: Vec<&Setting> = jobs.iter().flat_map(|job| &job.settings).collect();

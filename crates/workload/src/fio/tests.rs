@@ -1,6 +1,7 @@
 //! Tests of whole job files.
 
 mod requests;
+mod zbd;
 
 use base::io::IoKind;
 use base::units::{Bytes, Ratio, Sectors, Span};
@@ -254,7 +255,20 @@ fn every_bad_file_has_one_clear_message_with_its_line() {
         ("[a]\nstartdelay=5-10", "line 2, [a] startdelay", "random delay"),
         ("[global]\nramp_time=5\n[a]\nrw=read\n[b]\nramp_time=6\n", "line 6, [b] ramp_time", "stonewall"),
         ("[a]\nthinktime=5\nrate_iops=5", "line 2, [a] thinktime", "a pause in a job with a rate"),
-        ("[a]\nzonemode=zbd", "line 2, [a] zonemode", "zonemode=none"),
+        ("[a]\nrw=write\nzonemode=zbd", "line 1, [a] zonesize", "zonemode=zbd needs it"),
+        ("[a]\nzonemode=zbd\nzonesize=1m", "line 1, [a] rw", "only jobs that write"),
+        ("[a]\nrw=write\nzonemode=zbd\nzonesize=1m\n[b]\nrw=read", "line 3, [a] zonemode", "a file for each job"),
+        ("[a]\nrw=randwrite\nzonemode=zbd\nzonesize=1m", "line 1, [a] max_open_zones", "a random job needs it"),
+        ("[a]\nrw=write\nzonemode=zbd\nzonesize=1m\nnumjobs=2", "line 5, [a] numjobs", "iodepth="),
+        (
+            "[a]\nrw=write\nzonemode=zbd\nzonesize=1m\nzone_reset_threshold=0.5",
+            "line 5, [a] zone_reset_threshold",
+            "resets at",
+        ),
+        ("[a]\nrw=write\nzonemode=zbd\nzonesize=1m\nruntime=9", "line 5, [a] runtime", "io_size="),
+        ("[a]\nrw=write\nzonemode=zbd\nzonesize=1m\nbsrange=4k-8k", "line 5, [a] bsrange", "several sizes"),
+        ("[a]\nrw=write:4k\nzonemode=zbd\nzonesize=1m", "line 2, [a] rw", "holes"),
+        ("[a]\nzonemode=zones", "line 2, [a] zonemode", "none, strided or zbd"),
         ("[a]\nzonemode=strided", "line 1, [a] zonesize", "zonemode=strided needs it"),
         ("[a]\nnrfiles=4\nfile_service_type=zipf:1.2", "line 3, [a] file_service_type", "roundrobin"),
         ("[a]\nfilesize=4k-1m", "line 2, [a] filesize", "random sizes"),

@@ -35,6 +35,8 @@ from flashloom.results._ftl import (
     SlcMlcSummary,
     StreamSummary,
     StreamsSummary,
+    ZonesSummary,
+    ZrwaSummary,
 )
 from flashloom.results._summary import (
     Band,
@@ -112,4 +114,6 @@ __all__ = [
     "Utilisation",
     "ValiditySummary",
     "WarmUpSummary",
+    "ZonesSummary",
+    "ZrwaSummary",
 ]

@@ -323,3 +323,35 @@ class StreamsSummary(Record):
     """The streams of copies."""
     host: list[StreamSummary]
     """The streams of host data, in the order of their numbers."""
+
+
+class ZonesSummary(Record):
+    """What the zones of a drive did. Mapping units count with all their bytes."""
+
+    active: int
+    """Active zones at the end."""
+    finishes: int
+    """Finishes of zones that were not full."""
+    open: int
+    """Open zones at the end."""
+    padded_bytes: int
+    """Bytes of zones that finishes filled with padding."""
+    resets: int
+    """Resets of zones that were not empty."""
+    zrwa: Optional[ZrwaSummary]
+    """The zone random write areas, if the drive has any."""
+
+
+class ZrwaSummary(Record):
+    """What the zone random write areas of a drive did."""
+
+    explicit_flushes: int
+    """Commands that moved the write pointer."""
+    implicit_flushes: int
+    """Writes behind an area, which moved the write pointer."""
+    overwritten_bytes: int
+    """Bytes that newer writes replaced in an area, so that they never reached flash."""
+    unwritten_bytes: int
+    """Bytes that the write pointer passed before the host had written them: they were programmed as zeros."""
+    zones: int
+    """Zones with an area at the end."""

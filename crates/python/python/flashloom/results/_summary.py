@@ -27,6 +27,7 @@ from flashloom.results._ftl import (
     SlcCacheSummary,
     SlcMlcSummary,
     StreamsSummary,
+    ZonesSummary,
 )
 from flashloom.results._time import SeriesSummary, ValiditySummary
 
@@ -279,3 +280,5 @@ class Summary(Record):
     """Mapping units programmed per mapping unit written."""
     write_amplification_by: dict[str, float]
     """The parts of the write amplification by cause of the program; their sum is the whole."""
+    zones: Optional[ZonesSummary]
+    """What the zones did, if the drive has any."""

@@ -111,11 +111,17 @@ pub(super) fn jobs(path: &Path, text: &str, capacity: Sectors, seed: u64) -> Res
     };
     let mut file = fio::parse(&name, text).map_err(faults)?;
     file.fit(capacity).map_err(faults)?;
+    let notes = file.notes.iter().map(|note| format!("{}: {note}", path.display())).collect();
+    if let Some(zoned) = file.zoned {
+        let source = zoned.open(capacity, seed).map_err(faults)?;
+        let table = toml::Table::try_from(&zoned.spec).expect("a description can be written");
+        let stage = Stage::alone(zoned.spec.name, source);
+        return Ok(Workload { notes, verifies: file.verifies, ..Workload::of(vec![stage], table) });
+    }
     let described = Stages::of(&file);
     let mut stages = described.open(capacity, seed).map_err(faults)?;
     for (stage, written) in stages.iter_mut().zip(&file.stages) {
         stage.name.clone_from(&written.name);
     }
-    let notes = file.notes.iter().map(|note| format!("{}: {note}", path.display())).collect();
     Ok(Workload { notes, verifies: file.verifies, ..Workload::of(stages, described.table()) })
 }

@@ -1,0 +1,170 @@
+//! The window of a random write area: mapping units in RAM that the host may still overwrite.
+//!
+//! The content of a unit is in a slot of a command list that is never submitted. Unit `u` of the zone has slot `u` modulo the size of
+//! the window. So the window holds the units from the first one without a row on, and RAM is bounded by its size.
+
+use base::engine::Handle;
+use base::units::SuperblockId;
+use flash::backend::{Backend, Cause, Class, Command, List, Slot, SlotRef};
+use flash::nand::{Stream, Target};
+
+use super::Kind;
+use super::layout::Layout;
+use crate::port::Flash;
+use crate::zone::ZrwaShape;
+
+/// The window of a zone.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    /// The programs whose slots hold the content, and the slots of each.
+    programs: Vec<Handle<Command>>,
+    slots: u32,
+    /// The version of each unit that is written, by its slot.
+    versions: Vec<Option<u32>>,
+    /// Units of the zone below this number leave the window for rows.
+    committed: u32,
+    /// The zone's units in rows when a reset began.
+    pub(super) placed: u32,
+    /// True if the zone counts among those with a random write area.
+    pub(super) is_held: bool,
+}
+
+impl Window {
+    fn new(flash: &mut Flash<'_>, layout: &Layout, size: u32) -> Self {
+        let slots = layout.row_units();
+        let list: Handle<List> = flash.backend.open_list(Class::Other, Kind::Save.tag());
+        let target = Target { superblock: SuperblockId::new(0), offset: 0 };
+        let programs = (0..size.div_ceil(slots)).map(|_| {
+            let program = flash.backend.add_program(list, Cause::Host, target, Stream::HOST);
+            (0..slots).for_each(|_| _ = flash.backend.push_slot(program, Slot { expected: true, ..Slot::default() }));
+            program
+        });
+        let programs = programs.collect();
+        Self { programs, slots, versions: vec![None; size as usize], committed: 0, placed: 0, is_held: false }
+    }
+
+    const fn size(&self) -> u32 {
+        self.versions.len() as u32
+    }
+
+    const fn index(&self, unit: u32) -> usize {
+        (unit % self.size()) as usize
+    }
+
+    /// The slot of a unit.
+    pub(super) fn slot(&self, backend: &Backend, unit: u32) -> SlotRef {
+        let index = self.index(unit) as u32;
+        backend.slot(self.programs[(index / self.slots) as usize], index % self.slots).0
+    }
+
+    /// The slot of a unit that is written, in a zone with so many units in rows.
+    pub(super) fn find(&self, backend: &Backend, placed: u32, unit: u32) -> Option<SlotRef> {
+        (self.is_within(placed, unit) && self.versions[self.index(unit)].is_some()).then(|| self.slot(backend, unit))
+    }
+
+    /// True if the window has room for a unit of a zone with so many units in rows.
+    pub(super) const fn is_within(&self, placed: u32, unit: u32) -> bool {
+        unit >= placed && unit - placed < self.size()
+    }
+
+    /// Units below this number leave the window.
+    pub(super) const fn committed(&self) -> u32 {
+        self.committed
+    }
+
+    /// Lets the units below a number leave the window.
+    pub(super) fn commit(&mut self, end: u32) {
+        self.committed = self.committed.max(end);
+    }
+
+    /// Lets all units that are written leave the window of a zone with so many units in rows.
+    pub(super) fn commit_all(&mut self, placed: u32) {
+        let last = (placed..placed + self.size()).rfind(|unit| self.versions[self.index(*unit)].is_some());
+        self.commit(last.map_or(0, |last| last + 1));
+    }
+
+    /// Notes the version of a unit that the host writes. Returns that of the content which is replaced.
+    pub(super) fn write(&mut self, unit: u32, version: u32) -> Option<u32> {
+        let index = self.index(unit);
+        self.versions[index].replace(version)
+    }
+
+    /// Takes a unit out of the window: its slot and its version, if it is written.
+    pub(super) fn take(&mut self, backend: &Backend, unit: u32) -> Option<(SlotRef, u32)> {
+        let index = self.index(unit);
+        let version = self.versions[index].take()?;
+        Some((self.slot(backend, unit), version))
+    }
+
+    /// The units that are written, in a zone with so many units in rows: number, slot and version of each.
+    pub(super) fn written(&self, backend: &Backend, placed: u32) -> Vec<(u32, SlotRef, u32)> {
+        let units = placed..placed + self.size();
+        units.filter_map(|unit| Some((unit, self.slot(backend, unit), self.versions[self.index(unit)]?))).collect()
+    }
+}
+
+/// The windows of all zones.
+#[derive(Clone, Debug)]
+pub(super) struct Windows {
+    shape: Option<ZrwaShape>,
+    /// Zones that have a random write area.
+    held: u32,
+    /// Windows of no zone, for the next that asks for one.
+    #[allow(clippy::vec_box)] // So a window changes hands without an allocation.
+    spare: Vec<Box<Window>>,
+}
+
+impl Windows {
+    pub(super) const fn new(shape: Option<ZrwaShape>) -> Self {
+        Self { shape, held: 0, spare: Vec::new() }
+    }
+
+    /// Bytes of the windows and of their content's slots.
+    pub(super) fn memory(layout: &Layout) -> u64 {
+        let of_unit = (size_of::<Option<u32>>() + size_of::<Slot>()) as u64;
+        let units = |zrwa: ZrwaShape| u64::from(zrwa.zones) * u64::from(zrwa.size);
+        layout.shape.zrwa.map_or(0, |zrwa| units(zrwa) * of_unit)
+    }
+
+    /// The shape of a window, if the drive has any.
+    pub(super) const fn shape(&self) -> Option<ZrwaShape> {
+        self.shape
+    }
+
+    /// Zones that have a random write area.
+    pub(super) const fn held(&self) -> u32 {
+        self.held
+    }
+
+    /// True if a further zone can have one.
+    pub(super) fn is_free(&self) -> bool {
+        self.shape.is_some_and(|shape| self.held < shape.zones)
+    }
+
+    /// An empty window for a zone whose write pointer is at a unit.
+    pub(super) fn lend(&mut self, flash: &mut Flash<'_>, layout: &Layout, pointer: u32) -> Box<Window> {
+        let size = self.shape.expect("a drive with random write areas").size;
+        let mut window = self.spare.pop().unwrap_or_else(|| Box::new(Window::new(flash, layout, size)));
+        window.committed = pointer;
+        window.is_held = true;
+        self.held += 1;
+        window
+    }
+
+    /// The zone of a window counts no more among those with a random write area. The window may still hold data.
+    pub(super) fn release(&mut self, window: Option<&mut Window>) {
+        if let Some(window) = window
+            && std::mem::take(&mut window.is_held)
+        {
+            self.held -= 1;
+        }
+    }
+
+    /// Takes the window of a zone back; its content is gone.
+    pub(super) fn take_back(&mut self, window: &mut Option<Box<Window>>) {
+        let Some(mut window) = window.take() else { return };
+        self.release(Some(&mut *window));
+        window.versions.fill(None);
+        self.spare.push(window);
+    }
+}
