@@ -98,7 +98,10 @@ const ALL: [Meaning; 17] = [
     ("rate", "Bytes read and written per simulated second"),
     ("simulated", "Simulated time from the first submission to the last completion"),
     ("failed", "Share of the requests that failed; no other number is about them"),
-    ("outcomes.OUTCOME", "Requests by outcome: `done`, `uncorrectable`, `read_only`, `out_of_range`, or a status of zones"),
+    (
+        "outcomes.OUTCOME",
+        "Requests by outcome: `done`, `uncorrectable`, `read_only`, `out_of_range`, or a status of zones",
+    ),
     ("unmapped", "Share of the mapping units that reads asked for and that held no data"),
     ("unreadable-copies", "Mapping units stored again although their data could not be read"),
     ("mount", "Time of the reads of a mount after a power cut at the end of the run"),
