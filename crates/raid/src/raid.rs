@@ -327,18 +327,14 @@ impl<S: Sector> Raid<S> {
             Phase::Reading => self.have_read(handle),
             Phase::Writing => {
                 let status = operation.status;
-                let is_kept = operation.bands.iter().all(|(band, _)| self.is_kept(band));
+                let is_kept =
+                    self.with_view(&[], 0, |view| operation.bands.iter().all(|(band, _)| view.write(band).is_some()));
                 self.end(
                     handle,
                     if is_kept || operation.io.kind == IoKind::Read { status } else { Status::Uncorrectable },
                 );
             }
         }
-    }
-
-    /// True if nothing that a band holds is lost.
-    fn is_kept(&self, band: &Band) -> bool {
-        self.with_view(&[], 0, |view| view.write(band).is_some())
     }
 
     fn have_read(&mut self, handle: Handle<Operation<S>>) {

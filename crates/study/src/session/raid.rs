@@ -16,11 +16,11 @@ impl Session<'_> {
         }
         let settings = &self.settings;
         let cannot = if self.watch.is_some() {
-            "be observed for explain and timelines"
+            "be observed (explain, --timeline, --report with a timeline)"
         } else if settings.load.is_some() || settings.state.is_some() || self.save.is_some() || self.keep.is_some() {
-            "be kept in a snapshot"
+            "be kept in a snapshot (--save-snapshot, --load-snapshot)"
         } else if self.life_round().is_some() {
-            "run until it is worn"
+            "run --until worn"
         } else {
             return Ok(());
         };

@@ -45,7 +45,7 @@ pub(super) fn run(device: &Resolved, spec: &RaidSpec, load: Load) -> Ran {
         let largest = if kind == IoKind::Discard || rng.chance(0.1) { 64 } else { 8 };
         let io = Io::new(kind, Lba::new(start), Sectors::new(1 + rng.below(largest)));
         let data = vec![(); if kind == IoKind::Write { io.sectors.get() as usize } else { 0 }];
-        while tag as usize - completions.len() >= 8 {
+        while tag as usize - completions.len() >= 64 {
             let at = raid.next_event().expect("a request is under way");
             raid.advance(at, &mut completions);
         }
