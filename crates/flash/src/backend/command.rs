@@ -411,7 +411,7 @@ pub struct SlotRef(pub(super) u32);
 
 /// A mapping unit on its way to or from flash.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(packed(8))] // With the alignment of its mask, a slot would take a third more memory.
+#[repr(Rust, packed(8))] // With the alignment of its mask, a slot would take a third more memory.
 pub struct Slot {
     /// The mapping unit. A read with `expected` is checked against the spare area; any other read takes it from
     /// there.

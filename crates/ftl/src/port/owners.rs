@@ -14,7 +14,7 @@ pub type Owner = Option<NonZeroU32>;
 
 /// One mapping unit to be written.
 #[derive(Clone, Copy, Debug)]
-#[repr(packed(8))] // Without the alignment of its mask it takes less memory.
+#[repr(Rust, packed(8))] // Without the alignment of its mask it takes less memory.
 pub struct PageWrite {
     /// The mapping unit.
     pub lpn: Lpn,

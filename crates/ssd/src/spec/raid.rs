@@ -21,7 +21,7 @@ pub struct RaidSpec {
     pub level: RaidLevel,
     /// Drives, without spares: at least 1 for raid0, 2 for raid1, 3 for raid5, 4 for raid6, and an even number from 4 on for raid10.
     pub drives: u32,
-    /// Bytes of a drive before the next drive follows: a power of two of whole mapping units. Linux uses 512KiB (mdadm, `--chunk`).
+    /// Bytes of a drive before the next drive follows: a power of two of whole mapping units. 512KiB is what Linux takes by default.
     #[serde(default = "chunk")]
     pub chunk: Bytes,
     /// Drives that stand by. A spare takes the place of a drive that fails, and is rebuilt.
@@ -276,7 +276,8 @@ mod tests {
 
     fn faults(raid: &str) -> String {
         let text = format!(
-            "name = \"one\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 1\nchips = 1\nblocks = 32\n[raid]\n{raid}"
+            "name = \"one\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 1\nchips = 1\nblocks = 32\n[ftl]\n\
+             over-provisioning = \"40%\"\n[raid]\n{raid}"
         );
         let spec: Spec = toml::from_str(&text).expect("TOML");
         spec.resolve().err().unwrap_or_default().iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
