@@ -207,6 +207,58 @@ class ParitySummary(Record):
     """Superblocks that wait for that at the end."""
 
 
+class RaidDriveSummary(Record):
+    """A drive of a RAID."""
+
+    has_failed: bool
+    """True if the drive has failed."""
+    last: int
+    """Requests of the host for which this drive was the last to answer."""
+    programmed_slots: int
+    """Mapping units that the drive programmed."""
+    read_bytes: int
+    """Bytes read from the drive."""
+    requests: int
+    """Requests to the drive."""
+    written_bytes: int
+    """Bytes written to the drive."""
+
+
+class RaidSummary(Record):
+    """What a RAID of drives did."""
+
+    drive_write_amplification: Optional[float]
+    """Mapping units that the drives programmed for each that was written to them and not absorbed."""
+    drives: list[RaidDriveSummary]
+    """Each drive, spares last."""
+    full_updates: int
+    """Parts of stripes that were written as a whole: nothing was read for their parity."""
+    lost_chunks: int
+    """Chunks that a rebuild could not bring back."""
+    modify_updates: int
+    """Parts of stripes whose parity came from old data and old parity (read-modify-write)."""
+    read_amplification: Optional[float]
+    """Bytes that the RAID read from its drives for each byte that the host read."""
+    rebuilt_bytes: int
+    """Bytes that rebuilds wrote to spares."""
+    rebuilt_s: Optional[float]
+    """When the last rebuild ended, in seconds from the beginning of the run."""
+    reconstruct_updates: int
+    """Parts of stripes whose parity came from the rest of the stripe (reconstruct-write)."""
+    recover_updates: int
+    """Parts of stripes of which old data had to be recovered first."""
+    recovered_bytes: int
+    """Bytes of reads of the host that were computed from other drives."""
+    repaired_bytes: int
+    """Bytes of parity and mirrors that were repaired after a power cut."""
+    rewritten_bytes: int
+    """Bytes that a drive could not read, and that were written again."""
+    write_amplification: Optional[float]
+    """Bytes that the RAID wrote to its drives for each byte that the host wrote: data, parity, mirrors, rebuilds
+    and repairs. `write_amplification` of the run is this level and that of the drives together, in mapping
+    units."""
+
+
 class RefreshSummary(Record):
     """What refresh did. Its reads, programs and erases are in `flash`, under the cause `refresh`."""
 

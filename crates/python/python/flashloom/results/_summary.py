@@ -23,6 +23,7 @@ from flashloom.results._ftl import (
     MapSummary,
     MergeSummary,
     ParitySummary,
+    RaidSummary,
     RefreshSummary,
     SlcCacheSummary,
     SlcMlcSummary,
@@ -237,6 +238,8 @@ class Summary(Record):
     """What parity did, if superblocks have it."""
     power: Optional[PowerSummary]
     """Power states and heat, if the device has `[power]`."""
+    raid: Optional[RaidSummary]
+    """What a RAID did, if the device is one."""
     read_slots: int
     """Mapping units that reads of the host asked for."""
     refresh: Optional[RefreshSummary]
