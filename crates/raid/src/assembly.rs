@@ -83,7 +83,7 @@ impl<S: Sector> Assembly<'_, S> {
         self.operation.unreadable.iter().any(|unreadable| unreadable.overlaps(range))
     }
 
-    /// What a read could not read from a drive that is still there, with what other drives say.
+    /// Writes that repair on their drive the sectors that a read found unreadable there.
     pub(crate) fn rewrites(&self) -> Vec<(Range, Vec<S>)> {
         let mut again = Vec::new();
         if self.operation.unreadable.is_empty() {

@@ -12,7 +12,7 @@ use ssd::History;
 
 use crate::code::Shard;
 
-/// What preconditioning left at each place.
+/// The data that preconditioning left at each place.
 #[derive(Clone, Debug)]
 pub(crate) struct Content {
     /// By place; of the drive that stood there first.

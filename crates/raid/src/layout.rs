@@ -110,7 +110,7 @@ impl Layout {
         stripe * self.stripe_width() + shard as u64 * self.chunk + offset
     }
 
-    /// What a request touches, as far as others must wait for it. Sectors at one place of the chunks of a stripe share their parity. Without
+    /// The interval by which other requests wait for one. Sectors at one place of the chunks of a stripe share their parity. Without
     /// parity, sectors are apart.
     pub(crate) const fn interval(&self, start: u64, end: u64, changes: bool) -> Interval {
         if self.parities() == 0 || start == end {
@@ -124,7 +124,7 @@ impl Layout {
         self.interval_of_stripes(start / width, (end - 1) / width + 1, changes)
     }
 
-    /// What work on whole stripes touches.
+    /// The same interval for work on whole stripes.
     pub(crate) const fn interval_of_stripes(&self, first: u64, end: u64, changes: bool) -> Interval {
         let scale = if self.parities() == 0 { self.stripe_width() } else { self.chunk };
         Interval { first: first * scale, end: end * scale, changes }

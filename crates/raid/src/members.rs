@@ -139,7 +139,7 @@ impl<S: Sector> Members<S> {
         Some(drive)
     }
 
-    /// Notes that a request to a drive has ended. Returns false if nobody waits for it any more, because the drive has failed.
+    /// Notes that a request to a drive has ended. Returns false if the drive has failed: its requests count no more.
     pub(crate) fn end(&mut self, drive: u32) -> bool {
         if self.asked[drive as usize].has_failed {
             return false;

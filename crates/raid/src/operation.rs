@@ -10,7 +10,7 @@ use crate::layout::Band;
 use crate::order::Interval;
 use crate::plan::{Range, Update};
 
-/// What an operation is for.
+/// The purpose of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// A request of the host.
@@ -36,7 +36,7 @@ pub(crate) struct Piece<S> {
     pub(crate) range: Range,
     /// True if a read has succeeded.
     pub(crate) has_read: bool,
-    /// What the read returned; nothing if sectors have no content.
+    /// The data that the read returned; none if sectors have no content.
     pub(crate) data: Vec<S>,
     /// The drive, while the request is under way.
     pub(crate) drive: Option<u32>,
@@ -51,7 +51,7 @@ pub(crate) struct Operation<S> {
     pub(crate) io: Io,
     pub(crate) arrival: Time,
     pub(crate) start: Time,
-    /// What a write of the host brings, or a read returns.
+    /// The data that a write of the host brings, or that a read returns.
     pub(crate) data: Vec<S>,
     /// What others must wait for.
     pub(crate) interval: Interval,
@@ -122,7 +122,7 @@ impl<S> Operation<S> {
         matches!(self.purpose, Purpose::Host)
     }
 
-    /// What stands in a free place.
+    /// The operation in a free place of the slab.
     pub(crate) fn none() -> Self {
         Self::new(Purpose::Host, (0, QueueId::default(), Io::FLUSH), Time::ZERO, Vec::new())
     }

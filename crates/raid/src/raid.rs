@@ -105,12 +105,6 @@ impl<S: Sector> Raid<S> {
         self.members.drives_mut()
     }
 
-    /// True if a drive has a place in the stripes: it has not failed, and does not stand by.
-    #[must_use]
-    pub fn stands_in_a_stripe(&self, drive: u32) -> bool {
-        self.members.place_of(drive).is_some()
-    }
-
     /// Places in the stripes that no drive has.
     #[must_use]
     pub fn empty_places(&self) -> u32 {

@@ -173,7 +173,12 @@ impl<S: Sector> Inspect for Raid<S> {
     }
 
     fn energy(&self, counted: &Counters) -> Vec<(String, Energy)> {
+        let first = &self.drives()[0];
+        // The power of the controllers is not added up, and the energy of the arrays alone would flatter.
+        if first.resolved().spec.power.is_some() {
+            return Vec::new();
+        }
         // All drives have the same electrical figures.
-        Inspect::energy(&self.drives()[0], counted)
+        Inspect::energy(first, counted)
     }
 }

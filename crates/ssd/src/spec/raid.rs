@@ -218,6 +218,10 @@ impl Spec {
             faults.add("raid.rebuild-rate", "is zero", "use a rate above zero, e.g. 200MB/s");
         }
         self.check_turns(raid, faults);
+        if self.slc.is_some() {
+            // The programs of two arrays of each drive are not added up yet, and a smaller sum would flatter.
+            faults.add("raid", "the drives have an SLC array in front of the other one", "use drives with one array");
+        }
         if level == RaidLevel::Raid0 && raid.spares > 0 {
             faults.add("raid.spares", "raid0 cannot be rebuilt: it has no second copy", "leave it out");
         }
@@ -299,6 +303,8 @@ mod tests {
         assert!(five("chunk = \"96KiB\"").contains("raid.chunk: 96KiB is no power of two"));
         assert!(five("chunk = \"512B\"").contains("not a multiple of the mapping unit"));
         assert!(five("chunk = \"1TiB\"").contains("more than a drive holds"));
+        let slc = "chunk = \"64KiB\"\n[slc]\npart = \"K9K8G08U0M\"\nblocks = 8\n";
+        assert!(five(slc).contains("raid: the drives have an SLC array"), "{}", five(slc));
         assert!(five("failures = [{ at = \"1s\", drive = 4 }]").contains("there is no drive 4; use 0 to 3"));
         let collection = |inside: &str| five(&format!("chunk = \"64KiB\"\ncollection = {{ {inside} }}"));
         assert!(collection("window = \"0s\"").contains("raid.collection.window: is zero"));
