@@ -188,7 +188,8 @@ impl<S: Sector> Ssd<S> {
         written > 0
     }
 
-    fn discard_dropped(&mut self) {
+    /// Lets the FTL discard the units that were discarded on their way to flash and are on flash now.
+    pub(super) fn discard_dropped(&mut self) {
         while let Some(lpn) = self.clients.next_dropped() {
             self.ftl.discard(self.now, None, lpn);
         }

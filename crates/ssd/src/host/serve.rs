@@ -308,6 +308,8 @@ impl<S: Sector> Ssd<S> {
 
     /// Reads the mapping units of a request, from the buffer or from flash.
     fn read_units(&mut self, handle: Handle<Active<S>>, io: &Io, extent: Extent) {
+        // The FTL must not find what was discarded on its way to flash and has left the buffer at this very moment.
+        self.discard_dropped();
         let owner = Clients::request_owner(handle);
         let mut pending = 0;
         let mut buffered = 0;
