@@ -36,7 +36,8 @@ pub(super) fn suspending(kind: FtlKind, rules: SuspendSpec) -> Vec<Setting> {
 }
 
 /// Settings of an FTL whose mapping units are pages: with each of these tables `[ftl]` on a small device, and with the first
-/// one on other devices, if the FTL accepts them.
+/// one on other devices, if the FTL accepts them. Choose `over-provisioning` so that on each of them two blocks may fail before the
+/// drive is out of space: the checks of failures take a drive that becomes read-only earlier for a faulty one.
 #[must_use]
 pub fn settings_of(samples: &[FtlSpec]) -> Vec<Setting> {
     let mut settings = Vec::new();
