@@ -145,6 +145,8 @@ fn seeds_that_once_failed_pass() {
         // A merge that had erased its sources lost pages when all its destinations failed.
         ("preconditioning", "Bast, Same, erased when read, transfer by Bus", 3_007, "test"),
         ("preconditioning", "Bast, Apart, erased when read, transfer by Controller", 3_007, "test"),
+        // Victims whose last copies waited for a full program held up static wear levelling.
+        ("wear", "map Uncached, static wear levelling", 3, "test"),
     ] {
         if let Err(failure) = replay(name, setting, seed, effort).expect("names of the suite") {
             panic!("{failure}");

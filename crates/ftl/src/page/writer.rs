@@ -470,7 +470,8 @@ impl Writer {
 
     /// True if the gathered mapping units must be copied although they do not fill a program: a write waits for the
     /// space, a block is failing, data is refreshed, the host is idle and the SLC cache is folded, or wear is levelled among translation pages or
-    /// in one of several streams, which may never gain more. Otherwise they wait until there are more.
+    /// in one of several streams, which may never gain more, or a check of wear levelling waits. Otherwise they wait until there are
+    /// more.
     pub(super) fn must_pad(&self, blocks: &BlockManager, pool: u32) -> bool {
         let chosen = &blocks.pools[pool as usize];
         let stalled = !chosen.is_moving();
@@ -479,7 +480,7 @@ impl Writer {
             Cause::Fold => blocks.pads_folds(),
             cause => matches!(cause, Cause::Recovery | Cause::Refresh),
         };
-        let urgent = chosen.gc.victims.iter().any(now) || self.is_awaited(blocks, pool);
+        let urgent = chosen.gc.victims.iter().any(now) || chosen.gc.levelling.pads || self.is_awaited(blocks, pool);
         stalled && chosen.gc.has_gathered() && urgent
     }
 

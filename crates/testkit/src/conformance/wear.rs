@@ -14,13 +14,12 @@ use super::{Trial, Work};
 /// more than `threshold` behind a free one. If all others lag as well, each scan frees one of them, so the last waits
 /// for `blocks` scans. The erases in between go to the superblocks in use, of which there are at least two: the open
 /// one and the free one behind it. A scan that finds a collection under way waits for its end, which costs another
-/// erase for each superblock being collected.
+/// erase for each superblock being collected. The last copies of a collection would wait until they fill a program, and keep the
+/// scan waiting through one collection after another: while a scan waits and a superblock lags, they are padded.
 ///
-/// The same goes for each further stream of copies: its copies wait until they fill a program, and their victim with
-/// them.
+/// With several streams of copies a scan does not wait for them. Each further stream may hold one more victim.
 ///
-/// Scans follow the erases of data. With the map on flash each write may store a translation page, and as many erases again
-/// go to the superblocks of those.
+/// With the map on flash each copy may store a translation page, and as many erases again go to the superblocks of those.
 fn bound(ftl: &FtlSpec, blocks: u32) -> Option<u32> {
     let wear = &ftl.wear;
     let pools = if matches!(ftl.map, MapSpec::Ram | MapSpec::Table { .. }) { 1 } else { 2 };

@@ -53,6 +53,8 @@ impl Collection {
 pub(in crate::page) struct Levelling {
     /// True if the next superblock for copies is the most worn free one.
     pub(in crate::page) want_worn: bool,
+    /// True if a check that finds a lagging superblock waits until the victims have gone: their last copies are padded.
+    pub(in crate::page) pads: bool,
     /// Erases since the latest check.
     pub(in crate::page) since_check: u32,
     /// The count of programmed mapping units of the host at the latest check, and the moves since.

@@ -27,8 +27,9 @@ impl Collector<'_> {
         chosen.gc.levelling.since_check += 1;
         // With several streams of copies, victims wait until their copies fill a program, perhaps for ever.
         let (end, apart) = (self.blocks.layout.shape.superblock_slots(), !chosen.gc.sorted.is_empty());
-        let collects = chosen.gc.victims.iter().any(|victim| !apart || victim.cursor < end);
-        if chosen.gc.levelling.since_check < self.state.wear.check_every || collects || chosen.free.len() < 2 {
+        let gathers = chosen.gc.victims.iter().any(|victim| victim.cursor < end);
+        let waits = !apart && !chosen.gc.victims.is_empty();
+        if chosen.gc.levelling.since_check < self.state.wear.check_every || gathers || chosen.free.len() < 2 {
             return;
         }
         if chosen.gc.levelling.checked_at != self.state.programmed {
@@ -37,8 +38,18 @@ impl Collector<'_> {
         if chosen.gc.levelling.moves >= chosen.usable {
             return;
         }
-        chosen.gc.levelling.since_check = 0;
         let media = flash.backend.media();
+        if waits {
+            // The check waits until the victims have gone. Their last copies may not fill a program, and each further victim may
+            // leave some as well, so they are padded if a superblock lags.
+            let worn = chosen.free.most_worn();
+            let closed = self.blocks.victims[self.blocks.kind_in(pool)].closed(pool);
+            let least = closed.map(|superblock| self.blocks.layout.erases(media, superblock)).min();
+            let lags = worn.zip(least).is_some_and(|(worn, least)| worn > least + threshold);
+            self.blocks.pools[pool as usize].gc.levelling.pads = lags;
+            return;
+        }
+        (chosen.gc.levelling.since_check, chosen.gc.levelling.pads) = (0, false);
         let Some(worn) = chosen.free.most_worn() else { return };
         let layout = &self.blocks.layout;
         let victims = chosen.gc.victims.iter_mut();
