@@ -256,14 +256,16 @@ impl BlockManager {
             None => (next, false),
             Some(_) => self.advance_in_stripes(superblock, next),
         };
-        *self.pools[pool as usize].open(stream) = Some(Open { superblock, next, mode });
-        let full = is_left || next == self.slots_in(mode);
-        if full {
-            *self.pools[pool as usize].open(stream) = None;
+        let is_full = is_left || next == self.slots_in(mode);
+        let open = self.pools[pool as usize].open(stream);
+        if is_full {
+            *open = None;
             self.table.set_state(superblock, State::Full);
             self.note_end(pool, stream, Open { superblock, next, mode });
+        } else {
+            *open = Some(Open { superblock, next, mode });
         }
-        full
+        is_full
     }
 
     /// The next offset that holds data in a superblock in several dies, and whether the stream leaves the superblock before its end,

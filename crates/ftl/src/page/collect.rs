@@ -30,7 +30,8 @@ impl PageFtl {
         let waits = waits || self.blocks.may_rebuild(flash, pool);
         let chosen = &self.blocks.pools[pool as usize];
         let collects = chosen.gc.active || !chosen.gc.victims.is_empty() || waits;
-        if collects || self.blocks.may_refresh(pool) || self.blocks.next_to_fold(pool).is_some() {
+        let folds = || self.blocks.has_cache() && self.blocks.next_to_fold(pool).is_some();
+        if collects || self.blocks.may_refresh(pool) || folds() {
             self.collect(flash, owners, pool);
         }
     }

@@ -21,16 +21,20 @@ impl<K: Copy + PartialEq> Gates<K> {
         self.0.iter().find(|(key, _)| *key == of).map(|(_, command)| *command)
     }
 
-    /// Makes later programs wait for this one.
+    /// Makes later programs wait for this one, which is the gate of nothing else.
     pub(crate) fn set(&mut self, of: K, command: Handle<Command>) {
-        self.0.retain(|(key, _)| *key != of);
-        self.0.push((of, command));
+        match self.0.iter_mut().find(|(key, _)| *key == of) {
+            Some((_, gate)) => *gate = command,
+            None => self.0.push((of, command)),
+        }
     }
 
     /// A program has ended.
     #[inline]
     pub(crate) fn done(&mut self, command: Handle<Command>) {
-        self.0.retain(|(_, gate)| *gate != command);
+        if let Some(at) = self.0.iter().position(|(_, gate)| *gate == command) {
+            self.0.swap_remove(at);
+        }
     }
 }
 

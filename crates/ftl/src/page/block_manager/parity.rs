@@ -106,9 +106,17 @@ fn spare_of(slot: &Slot, media: &Media) -> Spare {
 }
 
 impl BlockManager {
-    /// Adds the slots of a program, which are known now, to the parity of its stripe. In a superblock in which a program has failed it is
-    /// the last of its stripe.
+    /// Adds the slots of a program, which are known now, to the parity of its stripe, if it has one.
+    #[inline]
     pub(in crate::page) fn cover(&mut self, flash: &Flash<'_>, program: Handle<Command>) {
+        if self.parity.is_some() {
+            self.cover_in_stripe(flash, program);
+        }
+    }
+
+    /// In a superblock in which a program has failed it is the last of its stripe.
+    #[inline(never)]
+    fn cover_in_stripe(&mut self, flash: &Flash<'_>, program: Handle<Command>) {
         let (Some(parity), Some(striping)) = (&mut self.parity, &self.layout.striping) else { return };
         let Target { superblock: member, offset } = flash.backend.command(program).target;
         let (number, first) = striping.unit.split(offset);
