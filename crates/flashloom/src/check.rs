@@ -8,6 +8,7 @@ mod power;
 mod raid;
 mod slc_cache;
 mod spare;
+mod translation;
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -239,13 +240,16 @@ fn sheet(device: &Device) -> String {
     let resolved = &whole.of_drive(0);
     let (geometry, timing, part) = (&resolved.geometry, &resolved.backend.timing, &resolved.part);
     let unit = SECTOR * u64::from(geometry.sectors);
-    let (raw, host) = (resolved.raw_capacity(), resolved.capacity().bytes());
+    let (raw, host) = (resolved.raw_capacity(), resolved.writable());
     let mut text = String::new();
     let mut line = |name: &str, what: String| {
         let _ = writeln!(text, "  {name:<12}{what}");
     };
     for (i, text) in raid::lines(whole).into_iter().enumerate() {
         line(if i == 0 { "raid" } else { "" }, text);
+    }
+    for (i, text) in translation::lines(whole).into_iter().enumerate() {
+        line(if i == 0 { "translation" } else { "" }, text);
     }
     line("capacity", format!("{host} for the host ({} bytes) of {raw} of flash", host.get()));
     for (name, what) in Spare::new(resolved).lines(resolved) {

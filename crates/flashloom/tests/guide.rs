@@ -79,6 +79,7 @@ chapters! {
     data_placement
     raid
     zones
+    translation
     compare_and_mix
     write_a_study
     keep_results

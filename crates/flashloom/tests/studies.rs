@@ -94,7 +94,7 @@ const SUNG: [(&str, &str); 12] = [
 const MIX: [(&str, &str); 4] = [("MX1", "partly"), ("MX2", "partly"), ("MX3", "partly"), ("MX4", "partly")];
 
 /// The claims about features of today's drives. Filling the drives takes minutes.
-const TODAY: [(&str, &str); 51] = [
+const TODAY: [(&str, &str); 55] = [
     ("TD1", "differs"),
     ("TD2", "holds"),
     ("TD3", "holds"),
@@ -142,6 +142,10 @@ const TODAY: [(&str, &str); 51] = [
     ("TD45", "holds"),
     ("TD46", "holds"),
     ("TD47", "differs"),
+    ("TD48", "partly"),
+    ("TD49", "holds"),
+    ("TD50", "holds"),
+    ("TD51", "holds"),
     ("TD60", "holds"),
     ("TD61", "holds"),
     ("TD62", "partly"),

@@ -50,6 +50,12 @@ pub enum Sabotage {
     RebuildUnordered,
     /// A RAID repairs nothing after a power cut.
     RepairForgotten,
+    /// A copy of a translation over zones counts, although the user has written the unit meanwhile.
+    CopyOverWrite,
+    /// A translation resets a zone before the copies of its data are written.
+    ResetUncopied,
+    /// The mount of a translation takes the last copy of a unit that it finds, not the newest.
+    VersionForgotten,
     /// Recovery trusts stale translation pages.
     StaleTrusted,
     /// Recovery of a block map does not read its log.
@@ -220,7 +226,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 104] = [
+    pub const EVERY: [Self; 107] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -242,6 +248,9 @@ impl Sabotage {
         Self::ParityKept,
         Self::RebuildUnordered,
         Self::RepairForgotten,
+        Self::CopyOverWrite,
+        Self::ResetUncopied,
+        Self::VersionForgotten,
         Self::StaleTrusted,
         Self::LogUnread,
         Self::SavedForgotten,

@@ -20,7 +20,7 @@ SCALARS = {"integer": "int", "number": "float", "string": "str", "boolean": "boo
 FILES = {
     "_claims": ("Claims of studies, and the spread of a metric over seeds.", ["Claim", "Spread"]),
     "_flash": ("What the flash did, and what it cost.", ["FlashRow", "ErrorSummary", "Erases", "EnduranceSummary", "LifeSummary", "Energies", "PowerSummary", "Utilisation"]),
-    "_ftl": ("What an FTL did.", ["FdpSummary", "MapSummary", "MergeSummary", "ParitySummary", "RaidSummary", "RefreshSummary", "SlcCacheSummary", "SlcMlcSummary", "StreamsSummary", "LogSummary", "ZonesSummary"]),
+    "_ftl": ("What an FTL did.", ["FdpSummary", "MapSummary", "MergeSummary", "ParitySummary", "RaidSummary", "RefreshSummary", "SlcCacheSummary", "SlcMlcSummary", "StreamsSummary", "LogSummary", "TranslationSummary", "ZonesSummary"]),
     "_time": ("Time series, and whether a run was steady.", ["SeriesSummary", "SteadySummary", "ValiditySummary", "WarmUpSummary"]),
     "_summary": ("The result of a run.", ["Summary"]),
 }

@@ -1,9 +1,8 @@
 //! The counters of a RAID as those of one drive: the requests of its host, and the flash of all drives together.
 
-use base::io::{Io, IoKind};
 use base::units::Span;
 use flash::backend::Account;
-use ssd::{Counters, RaidCounters, Status};
+use ssd::Counters;
 
 /// The counters of all drives together. What counts requests is left to the RAID.
 pub(crate) fn together(drives: &[Counters]) -> Counters {
@@ -44,37 +43,4 @@ pub(crate) fn together(drives: &[Counters]) -> Counters {
 
 fn add_account(sum: &mut Account, of: &Account) {
     of.rows().for_each(|(op, cause, tally)| *sum.at(op, cause) += tally);
-}
-
-/// Counters of the host's requests.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct HostCounts {
-    pub(crate) requests: [u64; IoKind::COUNT],
-    pub(crate) sectors: [u64; IoKind::COUNT],
-    pub(crate) failed: [u64; IoKind::COUNT],
-    pub(crate) host_slots: u64,
-    pub(crate) refused_slots: u64,
-    pub(crate) read_slots: u64,
-    pub(crate) raid: RaidCounters,
-}
-
-impl HostCounts {
-    /// Counts a request that has ended. A mapping unit has `unit` sectors.
-    pub(crate) fn count(&mut self, io: Io, status: Status, unit: u64) {
-        let slots = io.end().get().div_ceil(unit) - io.start.get() / unit;
-        if status == Status::Done {
-            self.requests[io.kind as usize] += 1;
-            self.sectors[io.kind as usize] += io.sectors.get();
-        } else {
-            self.failed[io.kind as usize] += 1;
-        }
-        match io.kind {
-            IoKind::Read => self.read_slots += slots,
-            IoKind::Write => {
-                self.host_slots += slots;
-                self.refused_slots += if status == Status::Done { 0 } else { slots };
-            }
-            _ => {}
-        }
-    }
 }

@@ -3,10 +3,9 @@
 //! The address space is cut into chunks, and a stripe is one chunk of every drive at the same address. Parity moves from stripe to stripe as in
 //! the layout "left-symmetric", the default of Linux: the last drive has the parity of the first stripe, and data begin behind parity.
 
+use base::engine::Interval;
 use base::units::Sectors;
 use ssd::{RaidLevel, RaidSpec};
-
-use crate::order::Interval;
 
 /// The rule that says where data lie.
 #[derive(Clone, Debug, PartialEq, Eq)]

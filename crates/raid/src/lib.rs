@@ -14,7 +14,6 @@ mod layout;
 mod members;
 mod operation;
 mod operations;
-mod order;
 mod plan;
 mod raid;
 

@@ -1,13 +1,12 @@
 //! A request of the host, or a step of the RAID's own work, and its requests to drives.
 
-use base::engine::Handle;
+use base::engine::{Handle, Interval};
 use base::io::{Io, IoKind};
 use base::units::{Span, Time};
 use flash::backend::CauseSet;
 use ssd::{Completion, QueueId, Status, Tag};
 
 use crate::layout::Band;
-use crate::order::Interval;
 use crate::plan::{Range, Update};
 
 /// The purpose of an operation.

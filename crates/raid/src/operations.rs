@@ -2,10 +2,9 @@
 
 use std::ops::{Index, IndexMut};
 
-use base::engine::{Handle, Slab};
+use base::engine::{Handle, Order, Slab};
 
 use crate::operation::Operation;
-use crate::order::Order;
 
 /// All operations, in the order in which they may go on.
 #[derive(Clone, Debug)]

@@ -7,14 +7,14 @@ use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
 use flash::nand::Sector;
 use ssd::{
-    Completion, Counters, Drive, History, QueueId, RaidCounters, RaidSpec, Recovery, Request, Sabotage, Ssd, Status,
-    Tag,
+    Completion, Counters, Drive, History, HostCounts, QueueId, RaidCounters, RaidSpec, Recovery, Request, Sabotage,
+    Ssd, Status, Tag,
 };
 
 use crate::assembly::{Assembly, joined, sectors};
 use crate::background::Background;
 use crate::content::Content;
-use crate::counters::{self, HostCounts};
+use crate::counters;
 use crate::layout::{Band, Layout};
 use crate::members::Members;
 use crate::operation::{Operation, Phase, Piece, Purpose};
@@ -51,6 +51,7 @@ pub struct Raid<S> {
     has_discarded: bool,
     is_powered: bool,
     counts: HostCounts,
+    raid_counts: RaidCounters,
 }
 
 impl<S: Sector> Raid<S> {
@@ -91,6 +92,7 @@ impl<S: Sector> Raid<S> {
             has_discarded: false,
             is_powered: true,
             counts: HostCounts::default(),
+            raid_counts: RaidCounters::default(),
         }
     }
 
@@ -335,7 +337,7 @@ impl<S: Sector> Raid<S> {
         let Self { layout, members, content, operations, .. } = &*self;
         let operation = &operations[handle];
         let assembly = Assembly { layout, members, content, operation };
-        let mut counts = self.counts.raid.clone();
+        let mut counts = self.raid_counts.clone();
         let writes = match (operation.purpose, operation.io.kind) {
             (Purpose::Host, IoKind::Read) => {
                 let (data, again) = (assembly.gathered(), assembly.rewrites());
@@ -364,7 +366,7 @@ impl<S: Sector> Raid<S> {
                 writes
             }
         };
-        self.counts.raid = counts;
+        self.raid_counts = counts;
         self.issue(handle, Phase::Writing, IoKind::Write, joined(writes));
     }
 
@@ -423,10 +425,10 @@ impl<S: Sector> Raid<S> {
             && self.members.drive_at(place) == Some(spare)
         {
             lost.iter().for_each(|stripe| self.members.lose(place, *stripe));
-            self.counts.raid.lost_chunks += lost.len() as u64;
+            self.raid_counts.lost_chunks += lost.len() as u64;
             self.members.rebuilt(place, window.stripes.end);
             if window.stripes.end == self.layout.stripes() {
-                self.counts.raid.rebuilt_at = Some(self.now);
+                self.raid_counts.rebuilt_at = Some(self.now);
             }
         }
         self.wake_background();
@@ -573,16 +575,10 @@ impl<S: Sector> Drive<S> for Raid<S> {
 
     fn counters(&self) -> Counters {
         let own: Vec<Counters> = self.members.drives().iter().map(Drive::counters).collect();
-        let together = counters::together(&own);
+        let together = self.counts.above(counters::together(&own));
         Counters {
             at: self.now,
-            requests: self.counts.requests,
-            sectors: self.counts.sectors,
-            failed: self.counts.failed,
-            host_slots: self.counts.host_slots,
-            refused_slots: self.counts.refused_slots,
-            read_slots: self.counts.read_slots,
-            raid: Some(Box::new(RaidCounters { drives: self.members.counters(&own), ..self.counts.raid.clone() })),
+            raid: Some(Box::new(RaidCounters { drives: self.members.counters(&own), ..self.raid_counts.clone() })),
             event_hash: together.event_hash.wrapping_add(self.hash.value()),
             events: self.events(),
             ..together

@@ -33,7 +33,7 @@ fn what_preconditioning_left_is_recovered_too() {
             }
             // The first reads say what there is, and nothing else may be there without a drive.
             host.read_all();
-            host.raid.fail(seed as u32 % count);
+            host.drive.fail(seed as u32 % count);
             host.read_all();
             host.run(200, 4);
             host.read_all();
@@ -50,7 +50,7 @@ fn data_outlive_as_many_drives_as_the_level_allows() {
             for _ in 0..redundancy(level, count) {
                 host.run(200, 6);
                 // In the middle of requests.
-                host.raid.fail(rng.below(u64::from(count)) as u32);
+                host.drive.fail(rng.below(u64::from(count)) as u32);
             }
             host.run(300, 6);
             host.read_all();
@@ -71,16 +71,16 @@ fn a_rebuilt_spare_has_all_data() {
             let mut rng = Rng::stream(seed, "failures");
             for spare in 0..2 {
                 let first = if spare == 0 { rng.below(u64::from(count)) as u32 } else { count };
-                host.raid.fail(first);
+                host.drive.fail(first);
                 host.run(150, 4);
                 host.finish();
-                let counted = ssd::Drive::counters(&host.raid).raid.expect("a RAID");
+                let counted = ssd::Drive::counters(&host.drive).raid.expect("a RAID");
                 assert!(counted.rebuilt_at.is_some() && counted.lost_chunks == 0, "{level:?} seed {seed}: {counted:?}");
             }
             // Both spares were rebuilt, the second from the first among others; now the others go.
             for _ in 0..redundancy(level, count) {
                 let drive = first_alive(&host);
-                host.raid.fail(drive);
+                host.drive.fail(drive);
             }
             host.read_all();
         }
@@ -88,7 +88,7 @@ fn a_rebuilt_spare_has_all_data() {
 }
 
 fn first_alive(host: &Host) -> u32 {
-    let counted = ssd::Drive::counters(&host.raid).raid.expect("a RAID");
+    let counted = ssd::Drive::counters(&host.drive).raid.expect("a RAID");
     counted.drives.iter().position(|drive| !drive.has_failed).expect("one is left") as u32
 }
 
@@ -96,14 +96,14 @@ fn first_alive(host: &Host) -> u32 {
 fn a_drive_that_fails_while_it_is_rebuilt_makes_room_for_the_next() {
     let mut host = host(RaidLevel::Raid5, 4, 3, &[], 9);
     host.run(300, 4);
-    host.raid.fail(2);
+    host.drive.fail(2);
     for spare in [4, 5] {
         host.run(5, 2);
-        host.raid.fail(spare);
+        host.drive.fail(spare);
     }
     host.run(200, 4);
     host.finish();
-    host.raid.fail(0);
+    host.drive.fail(0);
     host.read_all();
 }
 
@@ -121,7 +121,7 @@ fn a_power_cut_leaves_each_sector_old_or_new_and_is_repaired() {
             host.read_all();
             // After the repair every single drive can be missing.
             if redundancy(level, count) > 0 {
-                host.raid.fail(seed as u32 % count);
+                host.drive.fail(seed as u32 % count);
                 host.read_all();
             }
         }
@@ -131,7 +131,7 @@ fn a_power_cut_leaves_each_sector_old_or_new_and_is_repaired() {
 #[test]
 fn a_clean_raid_is_not_repaired_after_a_power_cut() {
     let mut host = host(RaidLevel::Raid5, 3, 0, &[], 3);
-    let repaired = |host: &Host| ssd::Drive::counters(&host.raid).raid.expect("a RAID").repaired_sectors;
+    let repaired = |host: &Host| ssd::Drive::counters(&host.drive).raid.expect("a RAID").repaired_sectors;
     for sector in 0..40 {
         host.submit(base::io::Io::new(
             base::io::IoKind::Write,
@@ -150,7 +150,7 @@ fn a_clean_raid_is_not_repaired_after_a_power_cut() {
     host.finish();
     assert_eq!(
         repaired(&host),
-        host.raid.layout().capacity().get() / 2,
+        host.drive.layout().capacity().get() / 2,
         "a stripe has two chunks of data and one of parity"
     );
 }

@@ -15,7 +15,7 @@ fn failed(level: RaidLevel, count: u32, seed: u64) -> (u64, ssd::RaidCounters) {
     (host.may_lose, host.granularity) = (true, 16);
     host.run(500, 4);
     host.finish();
-    (host.by_status.get("uncorrectable").copied().unwrap_or(0), *host.raid.counters().raid.expect("a RAID"))
+    (host.by_status.get("uncorrectable").copied().unwrap_or(0), *host.drive.counters().raid.expect("a RAID"))
 }
 
 #[test]
@@ -39,15 +39,15 @@ fn what_is_lost_is_said() {
     let spec = raid(RaidLevel::Raid5, 3, 0);
     let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive(""), &[])), 1);
     host.run(100, 4);
-    host.raid.fail(0);
+    host.drive.fail(0);
     host.run(50, 4);
     assert_eq!(host.by_status.keys().copied().collect::<Vec<_>>(), ["done"]);
-    host.raid.fail(1);
+    host.drive.fail(1);
     host.may_lose = true;
     host.run(50, 4);
     host.finish();
     assert!(host.by_status["uncorrectable"] > 20, "{:?}", host.by_status);
-    let counted = host.raid.counters();
+    let counted = host.drive.counters();
     let failed: u64 = counted.failed.iter().sum();
     assert_eq!(failed, host.by_status["uncorrectable"]);
 }
@@ -58,7 +58,7 @@ fn a_stripe_without_redundancy_loses_what_its_drive_had_and_nothing_else() {
     let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive(""), &[])), 2);
     host.run(300, 4);
     host.finish();
-    host.raid.fail(3);
+    host.drive.fail(3);
     (host.may_lose, host.granularity) = (true, 32);
     host.read_all();
     // Pieces of three chunks: of four successive pieces three touch the fourth drive.
@@ -73,7 +73,7 @@ fn a_drive_fails_at_the_time_of_the_description_and_a_spare_is_rebuilt() {
     let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive(""), &[])), 7);
     host.run(400, 4);
     host.finish();
-    let counted = host.raid.counters().raid.expect("a RAID");
+    let counted = host.drive.counters().raid.expect("a RAID");
     assert_eq!(counted.drives.iter().map(|drive| drive.has_failed).collect::<Vec<_>>(), [false, true, false, false]);
     assert!(counted.rebuilt_at.is_some(), "{counted:?}");
     host.read_all();

@@ -18,6 +18,7 @@ mod seeds;
 mod seeds_folder;
 mod seeds_page;
 mod table;
+mod translation;
 mod wear;
 mod zones;
 

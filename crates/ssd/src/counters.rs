@@ -11,7 +11,7 @@ use ftl::{
 };
 
 use crate::host::Extent;
-use crate::{PowerCounters, RaidCounters, Status};
+use crate::{PowerCounters, RaidCounters, Status, TranslationCounters};
 
 /// A snapshot of all counters of a device.
 #[derive(Clone, Debug, PartialEq)]
@@ -85,6 +85,8 @@ pub struct Counters {
     pub power: Option<Box<PowerCounters>>,
     /// What a RAID of drives did; `None` of a single drive.
     pub raid: Option<Box<RaidCounters>>,
+    /// What a translation over zones did; `None` without one.
+    pub translation: Option<Box<TranslationCounters>>,
     /// Free blocks of the FTL.
     pub free_blocks: u64,
     /// Blocks retired, factory-marked ones included.

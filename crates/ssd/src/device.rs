@@ -566,6 +566,7 @@ impl<S: Sector> Drive<S> for Ssd<S> {
             zones: ftl.zones,
             power: self.power_counters(),
             raid: None,
+            translation: None,
             free_blocks: self.ftl.free_blocks(),
             bad_blocks: self.backend.media().bad_blocks(),
             event_hash: hash.value(),

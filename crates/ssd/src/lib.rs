@@ -15,6 +15,7 @@ mod counters;
 mod device;
 mod history;
 mod host;
+mod host_counts;
 mod memory;
 mod no_ftl;
 mod power;
@@ -25,6 +26,7 @@ mod raid_counters;
 mod snapshot;
 mod spec;
 mod storage;
+mod translation_counters;
 
 #[cfg(debug_assertions)]
 #[doc(hidden)]
@@ -43,6 +45,7 @@ pub use ftl::{
 };
 pub use history::History;
 pub use host::{Completeness, Completion, Drive, QueueId, Request, Status, Tag};
+pub use host_counts::HostCounts;
 pub use memory::{Memory, Purpose};
 pub use power::Recovery;
 pub use power_draw::PowerDraw;
@@ -53,7 +56,8 @@ pub use spec::{
     ALTERNATIVES, BufferPolicy, BufferSpec, CollectionTurns, ControllerPower, Cost, DriveFailure, Duplex, FlushPolicy,
     HostMemoryChange, HostMemorySpec, HostSpec, LinkSpec, OperationalState, PowerSpec, PowerState, QueueArbitration,
     QueueSpec, RaidCollection, RaidLevel, RaidSpec, RamSpec, ReadTransfer, Resolved, ResolvedBuffer, ResolvedHost,
-    ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec, ThermalSpec, ThrottleSpec, ThrottleStyle, UNSEEN_KEYS,
-    builtin,
+    ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec, ThermalSpec, ThrottleSpec, ThrottleStyle,
+    TranslationShape, TranslationSpec, UNSEEN_KEYS, ZoneCommand, ZoneGcSpec, ZoneVictim, builtin,
 };
 pub use storage::{ParseStorageError, Storage};
+pub use translation_counters::TranslationCounters;

@@ -18,6 +18,9 @@ use crate::host::{Active, Overlaps, Queues};
 /// Memory that does not depend on the description: above all the commands and requests under way.
 const FIXED: u64 = 40 << 10;
 
+/// Memory of a zone of a translation, beside its log.
+const ZONE: u64 = 96;
+
 /// Memory by part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
@@ -87,7 +90,9 @@ impl Resolved {
                 blocks.map_or(payload, |blocks| Media::memory_of_content(geometry, S::KIND, blocks).min(payload));
             [state, if has_content { payload } else { 0 }]
         };
-        let blocks = purpose.units.and_then(|units| self.family.blocks_written(units));
+        // A translation writes elsewhere than its users do.
+        let units = purpose.units.filter(|_| self.translation.is_none());
+        let blocks = units.and_then(|units| self.family.blocks_written(units));
         let [state, payload] = media(&self.geometry, blocks);
         memory.add("blocks and spare areas", state);
         memory.add("content of the flash", payload);
@@ -107,6 +112,12 @@ impl Resolved {
         }
         if let Some(buffer) = &self.buffer {
             memory.add("write buffer", buffer::memory(buffer, S::KIND, self.geometry.sectors));
+        }
+        if let Some(shape) = self.translation {
+            // A place for each unit that users address, and an address and a version for each unit of data.
+            let zones = u64::from(shape.zones.zones);
+            let bytes = 4 * u64::from(shape.units) + zones * (8 * u64::from(shape.data) + ZONE);
+            memory.add("map and log of the translation", bytes);
         }
         memory.add("submission queues", Queues::<S>::memory(&self.host.queues));
         memory.add("overlapping requests", Overlaps::<Handle<Active<S>>>::memory(self.host.queue_depth));

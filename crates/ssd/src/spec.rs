@@ -15,6 +15,7 @@ mod ram;
 mod resolve;
 #[cfg(test)]
 mod tests;
+mod translation;
 
 use base::units::Bytes;
 use flash::spec::{FlashSpec, SlcSpec};
@@ -33,6 +34,7 @@ pub use queue::{QueueArbitration, QueueSpec, ResolvedQueue, ResolvedQueues};
 pub use raid::{CollectionTurns, DriveFailure, RaidCollection, RaidLevel, RaidSpec};
 pub use ram::RamSpec;
 pub use resolve::{Resolved, ResolvedHost};
+pub use translation::{TranslationShape, TranslationSpec, ZoneCommand, ZoneGcSpec, ZoneVictim};
 
 /// Keys that stand for one another: a file gives one of each group.
 pub const ALTERNATIVES: [&[&str]; 12] = [
@@ -82,6 +84,9 @@ pub struct Spec {
     /// Several such drives as one; a single drive if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raid: Option<RaidSpec>,
+    /// A translation layer in the host above a drive with zones; the zones are the user's if missing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub translation: Option<TranslationSpec>,
 }
 
 /// The host side of the device: link and submission queues.

@@ -5,6 +5,7 @@ use flash::backend::{Account, Op};
 use flash::nand::{Geometry, Sector};
 use raid::Raid;
 use ssd::{Counters, History, PowerDraw, Ssd};
+use translation::Translation;
 
 use crate::watch::Watch;
 use crate::watch::explain::Explained;
@@ -180,5 +181,31 @@ impl<S: Sector> Inspect for Raid<S> {
         }
         // All drives have the same electrical figures.
         Inspect::energy(first, counted)
+    }
+}
+
+impl<S: Sector> Inspect for Translation<S> {
+    fn check(&self) {
+        self.check();
+    }
+
+    fn erase_counts(&self) -> Vec<u32> {
+        self.drive().erase_counts()
+    }
+
+    fn bad_blocks(&self) -> u64 {
+        self.drive().media().bad_blocks()
+    }
+
+    fn geometry(&self) -> Option<Geometry> {
+        Some(self.drive().geometry().clone())
+    }
+
+    fn power_draw(&self) -> Option<PowerDraw> {
+        Some(self.drive().power_draw())
+    }
+
+    fn energy(&self, counted: &Counters) -> Vec<(String, Energy)> {
+        Inspect::energy(self.drive(), counted)
     }
 }

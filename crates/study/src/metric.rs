@@ -17,6 +17,7 @@ mod raid;
 mod refresh;
 mod slc;
 mod slc_cache;
+mod translation;
 mod words;
 mod zones;
 
@@ -43,6 +44,7 @@ use raid::RaidStat;
 use refresh::RefreshStat;
 use slc::SlcStat;
 use slc_cache::SlcCacheStat;
+use translation::TranslationStat;
 use zones::ZonesStat;
 
 pub(crate) use catalogue::every;
@@ -100,6 +102,7 @@ fn names() -> Vec<String> {
     names.extend(of("refresh", &refresh::NAMES));
     names.extend(of("parity", &parity::NAMES));
     names.extend(of("raid", &raid::NAMES));
+    names.extend(of("translation", &translation::NAMES));
     names.extend(of("fdp", &fdp::NAMES));
     names.extend(of("zones", &zones::NAMES));
     names.extend(of("life", &life::NAMES));
@@ -141,6 +144,8 @@ enum Name {
     Parity(ParityStat),
     /// `raid.*`: what a RAID did.
     Raid(RaidStat),
+    /// `translation.*`: what a translation over zones did.
+    Translation(TranslationStat),
     /// `fdp.*`: what Flexible Data Placement counted.
     Fdp(FdpStat),
     /// `zones.*`: what the zones did.
@@ -234,6 +239,7 @@ impl Name {
             ["refresh", stat] => RefreshStat::parse(stat).map(Self::Refresh),
             ["parity", stat] => ParityStat::parse(stat).map(Self::Parity),
             ["raid", stat] => RaidStat::parse(stat).map(Self::Raid),
+            ["translation", stat] => TranslationStat::parse(stat).map(Self::Translation),
             ["fdp", stat] => FdpStat::parse(stat).map(Self::Fdp),
             ["zones", stat] => ZonesStat::parse(stat).map(Self::Zones),
             ["slc-cache", stat] => SlcCacheStat::parse(stat).map(Self::SlcCache),
@@ -308,6 +314,7 @@ impl Name {
             Self::Refresh(stat) => stat.dimension(),
             Self::Parity(stat) => stat.dimension(),
             Self::Raid(stat) => stat.dimension(),
+            Self::Translation(stat) => stat.dimension(),
             Self::Fdp(stat) => stat.dimension(),
             Self::Zones(stat) => stat.dimension(),
             Self::Life(stat) => stat.dimension(),
@@ -371,6 +378,7 @@ impl Name {
             Self::Refresh(stat) => Some(stat.of(summary.refresh.as_ref()?)),
             Self::Parity(stat) => Some(stat.of(summary.parity.as_ref()?)),
             Self::Raid(stat) => stat.of(summary.raid.as_ref()?),
+            Self::Translation(stat) => stat.of(summary.translation.as_ref()?),
             Self::Fdp(stat) => Some(stat.of(summary.fdp.as_ref()?)),
             Self::Zones(stat) => stat.of(summary.zones.as_ref()?),
             Self::Merges(stat) => Some(stat.of(summary.merges.as_ref()?)),

@@ -52,6 +52,7 @@ mod settings;
 mod stages;
 mod state;
 mod touched;
+mod translation;
 
 use std::io;
 use std::sync::atomic::AtomicBool;
@@ -343,7 +344,7 @@ impl<'a> Session<'a> {
 
     fn check_with(&self, memory: Memory) -> Result<(), SessionError> {
         let device = self.device;
-        self.refuse_raid()?;
+        self.refuse_layers()?;
         if let Some(limit) = &self.memory {
             memory::check(vec![Need { name: device.name.clone(), memory }], 1, limit)
                 .map_err(SessionError::TooLarge)?;
@@ -387,6 +388,9 @@ impl<'a> Session<'a> {
         let watch = self.watch.take();
         if let Some(spec) = self.device.resolved.spec.raid.clone() {
             return self.run_raid(&spec);
+        }
+        if self.device.resolved.translation.is_some() {
+            return self.run_translation();
         }
         if self.settings.verify {
             let zone = self.device.resolved.zones.map_or(0, |shape| u64::from(shape.capacity));

@@ -22,6 +22,7 @@ mod shares;
 mod slc;
 mod slc_cache;
 mod streams;
+mod translation;
 mod utilisation;
 mod validity;
 mod zones;
@@ -67,6 +68,7 @@ pub use shares::{mean, share, shares};
 pub use slc::{EraseRange, SlcMlcSummary};
 pub use slc_cache::SlcCacheSummary;
 pub use streams::{StreamSummary, StreamsSummary};
+pub use translation::TranslationSummary;
 pub use utilisation::{Energies, Utilisation};
 pub use validity::{OverloadSummary, RoundSummary, SteadySummary, ValiditySummary, WarmUpSummary};
 pub use zones::{ZonesSummary, ZrwaSummary};
@@ -229,6 +231,9 @@ pub struct Summary {
     /// What a RAID did, if the device is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raid: Option<RaidSummary>,
+    /// What a translation over zones did, if the device has one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub translation: Option<TranslationSummary>,
     /// What the zones did, if the drive has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zones: Option<ZonesSummary>,
@@ -504,6 +509,7 @@ impl Summary {
             refresh: counted.refresh.as_ref().map(RefreshSummary::new),
             parity: counted.parity.as_ref().map(ParitySummary::new),
             raid: counted.raid.as_ref().map(|raid| RaidSummary::new(report, raid)),
+            translation: counted.translation.as_ref().map(|counters| TranslationSummary::new(report, counters)),
             zones: counted.zones.as_ref().and_then(|counters| ZonesSummary::new(counters, report)),
             power: counted.power.as_ref().map(|power| {
                 let joules = (!report.energy.is_empty()).then(|| energy(report.energy).total_j);

@@ -17,6 +17,7 @@ use serde_json::Value;
 use ssd::{Drive, Purpose, QueueId, Request, Resolved, Ssd};
 use study::catalogue::device_from;
 use study::config::{Document, Faults};
+use translation::Translation;
 use workload::Source;
 use workload::generate::{Generator, GeneratorSpec};
 
@@ -225,6 +226,7 @@ fn run(document: &Document) -> Result<(), Faults> {
         return Ok(());
     }
     match &resolved.spec.raid {
+        None if resolved.translation.is_some() => run_on(resolved, &mut Translation::<()>::new(resolved, 1)),
         None => run_on(resolved, &mut Ssd::<()>::new(resolved, 1)),
         Some(spec) => {
             let drives = (0..resolved.drives()).map(|number| Ssd::new(&resolved.of_drive(number), u64::from(number)));
@@ -442,6 +444,15 @@ fn every_number_of_a_device_is_refused_or_runs() {
             ),
         ),
         (
+            "translation",
+            page(
+                "",
+                "kind = 'zns'\nzns = { dies = 1, max-active = 8 }",
+                "[translation]\nover-provisioning = '70%'\nstreams = 2\nzones-per-stream = 2\n\
+                 gc = { start = 2, stop = 3, parallel = 2, piece = '4KiB' }",
+            ),
+        ),
+        (
             "collection in windows",
             page(
                 "",
@@ -477,6 +488,12 @@ fn every_number_of_a_device_is_refused_or_runs() {
         // The blocks hold no whole zone.
         ("flash.pages", "ftl.zns"),
         ("flash.blocks", "ftl.zns"),
+        // More open zones of streams than the drive may have, fewer zones than these need, or copies of a part of a unit.
+        ("ftl.zns.max-active", "translation.streams"),
+        ("ftl.zns.max-open", "translation.streams"),
+        ("translation.zones-per-stream", "translation.streams"),
+        ("ftl.map-unit", "translation.gc.piece"),
+        ("ftl.zns.zrwa", "ftl.zns.zrwa"),
     ];
     sweep(schema_for!(ssd::Spec).as_value(), &bases, &others, run);
 }

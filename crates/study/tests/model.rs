@@ -14,7 +14,7 @@ use workload::trace::TraceOptions;
 use super::reference::{RUNS, Run};
 
 /// Each version of the model: the digest of the reference table, and that of the results of small runs.
-const VERSIONS: [(u32, &str, &str); 13] = [
+const VERSIONS: [(u32, &str, &str); 14] = [
     (
         1,
         "71e37885e0d285732e2c73cb0b23ab84a15c8eecf6176c3567a373a684d72818",
@@ -92,6 +92,12 @@ const VERSIONS: [(u32, &str, &str); 13] = [
         "69bcb8ab67159eb4eba8fcb711c534aa62e6b547af938523af1de9d156e11b92",
         "01cd166d9d44e87d95acde77286669ec9c18d579ea5937ad5d77ac176f0aeb38",
     ),
+    // A waiting check of wear levelling pads copies. A run that levels wear.
+    (
+        14,
+        "69bcb8ab67159eb4eba8fcb711c534aa62e6b547af938523af1de9d156e11b92",
+        "1d714645a27e17b57f9d1e6520b7ddad66638e6915c94122218573088e5eb34b",
+    ),
 ];
 
 /// Requests of a small run.
@@ -105,7 +111,7 @@ fn results() -> Digest {
     let mut devices = std::collections::BTreeSet::new();
     runs.retain(|run| devices.insert((run.device, run.suspends())));
     assert!(runs.len() > 20, "every family");
-    let summaries = runs.iter().map(|run| run.summary(REQUESTS)).chain([overloaded(), replayed()]);
+    let summaries = runs.iter().map(|run| run.summary(REQUESTS)).chain([overloaded(), replayed(), levelled()]);
     let texts = summaries.map(|summary| serde_json::to_string(&summary).expect("JSON") + "\n");
     Digest::of(texts.collect::<String>().as_bytes())
 }
@@ -143,6 +149,28 @@ fn replayed() -> Summary {
     let flow = session.open(&file, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     let outcome = session.flow(flow).run().unwrap_or_else(|error| panic!("{error}"));
     outcome.first().summary()
+}
+
+/// Writes of which most go to a tenth of a full drive that levels wear at small differences.
+const HOT: &str = "name = \"hot\"\nrequests = 150_000\narrivals = { kind = \"closed\", depth = 8 }\n\
+    [[stream]]\nreads = \"0%\"\nsizes = [{ size = \"4KiB\" }]\n\
+    address = { pattern = \"hot-cold\", hot_space = \"10%\", hot_access = \"95%\" }\n";
+
+/// The result of these writes.
+fn levelled() -> Summary {
+    let mut document = catalogue::device(Path::new("demo")).unwrap_or_else(|faults| panic!("{faults}"));
+    let small = ["flash.blocks=26", "flash.pages=24", "ftl.capacity=90MiB"];
+    for set in small.into_iter().chain(["ftl.wear.threshold=2", "ftl.wear.check-every=1"]) {
+        document.set(set).unwrap_or_else(|faults| panic!("{faults}"));
+    }
+    let device = catalogue::device_from(&document).unwrap_or_else(|faults| panic!("{faults}"));
+    let session = Session::new(&device).seed(1).precondition(vec![ssd::Precondition::Fill]);
+    let file = WorkloadFile::parse(HOT.to_owned()).unwrap_or_else(|faults| panic!("{faults}"));
+    let flow = session.open(&file, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = session.flow(flow).run().unwrap_or_else(|error| panic!("{error}"));
+    let summary = outcome.first().summary();
+    assert!(summary.flash.iter().any(|row| row.cause == "wear"), "nothing was moved");
+    summary
 }
 
 #[test]

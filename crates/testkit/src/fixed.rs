@@ -60,6 +60,7 @@ impl<S: Copy + Default> FixedDrive<S> {
             errors: None,
             power: None,
             raid: None,
+            translation: None,
             flash: Account::default(),
             channel_busy: vec![Span::ZERO; servers],
             die_busy: vec![Span::ZERO; servers],

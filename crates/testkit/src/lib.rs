@@ -2,6 +2,7 @@
 //! every setting, a swarm of random devices, workloads, faults and power cuts drawn from one seed, a second model that
 //! computes latencies in another way, and test doubles that several crates share.
 
+pub mod block_host;
 pub mod conformance;
 mod files;
 mod fixed;
@@ -15,6 +16,7 @@ pub mod raid;
 pub mod requests;
 pub mod small;
 pub mod swarm;
+pub mod translation;
 pub mod zones;
 
 pub use files::names;

@@ -219,6 +219,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
         ram: None,
         power: None,
         raid: None,
+        translation: None,
         host: HostSpec {
             queue_depth: 1 + rng.below(40) as u32,
             chop: rng.chance(0.3).then(|| Bytes::new(8192)),

@@ -16,6 +16,7 @@ mod second_model;
 mod store_keys;
 mod swarm;
 mod tidy;
+mod translation;
 mod words;
 mod write_amplification;
 mod zones;

@@ -234,6 +234,8 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::HostMemoryOutlives => vec![at(&["map Dftl(DftlSpec, host memory"], "integrity")],
         // The suite of RAIDs finds them.
         Sabotage::ParityKept | Sabotage::RebuildUnordered | Sabotage::RepairForgotten => Vec::new(),
+        // The suite of translations finds them.
+        Sabotage::CopyOverWrite | Sabotage::ResetUncopied | Sabotage::VersionForgotten => Vec::new(),
         // The suite of zones finds them.
         Sabotage::AppendMisplaced | Sabotage::OpenCountLeaks | Sabotage::ResetKeepsData => Vec::new(),
         Sabotage::ImplicitFlushTooFar | Sabotage::ZrwaOverwriteLost => Vec::new(),

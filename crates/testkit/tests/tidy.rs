@@ -59,15 +59,16 @@ fn conflict_markers(files: &[File]) -> Vec<Violation> {
 // --- imports run only downward ---
 
 /// The crates of the workspace that a crate may depend on.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("align", &["base", "ssd"]),
     ("base", &[]),
     ("flash", &["base"]),
     ("ftl", &["base", "flash"]),
     ("ssd", &["base", "flash", "ftl"]),
     ("raid", &["base", "flash", "ssd"]),
+    ("translation", &["base", "flash", "ssd"]),
     ("workload", &["base"]),
-    ("study", &["base", "flash", "ftl", "ssd", "raid", "workload"]),
+    ("study", &["base", "flash", "ftl", "ssd", "raid", "translation", "workload"]),
     ("report", &["base", "flash", "ftl", "ssd", "workload", "study"]),
     ("serve", &["base", "flash", "ftl", "ssd", "workload", "study"]),
     ("flashloom", &["base", "flash", "ftl", "ssd", "workload", "study", "report", "serve", "testkit"]),
@@ -76,7 +77,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
         &["align", "base", "flash", "ftl", "ssd", "workload", "study", "report", "serve", "testkit", "flashloom"],
     ),
     ("web", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
-    ("testkit", &["base", "flash", "ftl", "ssd", "raid", "workload", "study"]),
+    ("testkit", &["base", "flash", "ftl", "ssd", "raid", "translation", "workload", "study"]),
     ("bench", &["base", "flash", "ftl", "ssd", "workload", "study", "testkit"]),
     ("fuzz", &["base", "flash", "ftl", "ssd", "workload", "study", "serve", "testkit"]),
 ];
@@ -119,12 +120,13 @@ fn arrows(files: &[File]) -> Vec<Violation> {
 
 // --- the core reads only its arguments ---
 
-const CORE: [&str; 7] = [
+const CORE: [&str; 8] = [
     "crates/base/src/",
     "crates/flash/src/",
     "crates/ftl/src/",
     "crates/ssd/src/",
     "crates/raid/src/",
+    "crates/translation/src/",
     "crates/workload/src/generate/",
     "crates/workload/src/generate.rs",
 ];

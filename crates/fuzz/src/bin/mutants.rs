@@ -19,8 +19,8 @@ use std::process::{Command, ExitCode, Stdio};
 use base::engine::Rng;
 use serde_json::Value;
 
-/// The crates of a drive.
-const DRIVE: [&str; 4] = ["base", "flash", "ftl", "ssd"];
+/// The crates of a drive, and of what a host puts above drives.
+const DRIVE: [&str; 6] = ["base", "flash", "ftl", "raid", "ssd", "translation"];
 /// The other crates to change.
 const ABOVE: [&str; 4] = ["workload", "study", "report", "serve"];
 /// The time limit of a command, twice what the longest takes on two busy cores. A mutant that never ends counts as found.
@@ -222,7 +222,14 @@ fn test_runs(name: &str) -> [TestRun; 2] {
     if DRIVE.contains(&name) {
         let drive = ["-pflashloom-flash", "-pflashloom-ftl", "-pflashloom-ssd", "-pflashloom-testkit"];
         let skipped: Vec<&str> = OTHERS.iter().flat_map(|name| ["--skip", name]).collect();
-        let whole = [&["-pflashloom-ssd", "-pflashloom-study", "-pflashloom-testkit", "--"], &skipped[..]].concat();
+        let suites = [
+            "-pflashloom-raid",
+            "-pflashloom-ssd",
+            "-pflashloom-study",
+            "-pflashloom-testkit",
+            "-pflashloom-translation",
+        ];
+        let whole = [&suites[..], &["--"], &skipped[..]].concat();
         [run(beside, lib, &[&[&*package], &drive[..]].concat()), run(outside, it, &whole)]
     } else {
         let whole = ["-pflashloom", "-pflashloom-study", "-pflashloom-serve"];

@@ -16,7 +16,7 @@ use study::validity::BEYOND;
 
 use super::fairness::fairness;
 use super::zones::zones;
-use super::{life, power, raid};
+use super::{life, power, raid, translation};
 use crate::grid::{fitted, grid};
 use crate::retries::retries;
 use crate::suspensions::suspensions;
@@ -225,6 +225,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     lines.extend(summary.refresh.as_ref().map(refresh));
     lines.extend(summary.parity.as_ref().map(parity));
     lines.extend(summary.raid.iter().flat_map(raid::lines));
+    lines.extend(summary.translation.iter().flat_map(translation::lines));
     lines.extend(summary.zones.iter().flat_map(zones));
     lines.extend(summary.power.iter().flat_map(power::lines));
     lines.extend(suspensions(summary));

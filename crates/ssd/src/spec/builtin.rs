@@ -16,6 +16,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("compare-hydra", include_str!("../../devices/compare/hydra.toml")),
     ("compare-sung", include_str!("../../devices/compare/sung.toml")),
     ("demo", include_str!("../../devices/demo.toml")),
+    ("demo-zones", include_str!("../../devices/demo-zones.toml")),
     ("dirik-1x1", include_str!("../../devices/dirik/1x1.toml")),
     ("dirik-1x2", include_str!("../../devices/dirik/1x2.toml")),
     ("dirik-1x4", include_str!("../../devices/dirik/1x4.toml")),

@@ -9,7 +9,7 @@ use flash::nand::{CustomPart, Geometry, Part};
 use flash::spec::{ResolvedSlcArray, SlcSpec};
 use ftl::{Array, FtlSpec, PaceSpec, Planted, Setup, Site, ZoneShape};
 
-use super::{FlushPolicy, LinkSpec, ReadTransfer, ResolvedBuffer, ResolvedQueues, Spec};
+use super::{FlushPolicy, LinkSpec, ReadTransfer, ResolvedBuffer, ResolvedQueues, Spec, TranslationShape};
 
 /// A resolved device: a description without faults, ready to build.
 #[derive(Clone, Debug)]
@@ -32,8 +32,10 @@ pub struct Resolved {
     pub buffer: Option<ResolvedBuffer>,
     /// Mapping units that the host can address.
     pub units: u32,
-    /// Its zones; `None` if the host may write anywhere.
+    /// Its zones; `None` if the user may write anywhere.
     pub zones: Option<ZoneShape>,
+    /// The translation over its zones, if there is one.
+    pub translation: Option<TranslationShape>,
     /// Chips in a gang.
     pub gang: u32,
     /// The configuration of the FTL.
@@ -58,11 +60,22 @@ pub struct ResolvedHost {
 }
 
 impl Resolved {
-    /// Sectors that the host can address: of a RAID, those of all its drives together.
+    /// Sectors that the user can address: of a RAID, those of all its drives together; through a translation, those of its map.
     #[must_use]
     pub fn capacity(&self) -> Sectors {
-        let of_drive = u64::from(self.units) * u64::from(self.geometry.sectors);
+        let units = self.translation.map_or(self.units, |shape| shape.units);
+        let of_drive = u64::from(units) * u64::from(self.geometry.sectors);
         Sectors::new(self.spec.raid.as_ref().map_or(of_drive, |raid| raid.capacity(of_drive)))
+    }
+
+    /// The table that describes a layer between users and drives, if there is one.
+    #[must_use]
+    pub const fn layer(&self) -> Option<&'static str> {
+        match (&self.spec.raid, &self.translation) {
+            (Some(_), _) => Some("raid"),
+            (None, Some(_)) => Some("translation"),
+            (None, None) => None,
+        }
     }
 
     /// Drives, the spares of a RAID included. Capacities, cost and memory are those of all together; units, geometry and all other
@@ -72,13 +85,17 @@ impl Resolved {
         self.spec.raid.as_ref().map_or(1, |raid| raid.drives + raid.spares)
     }
 
-    /// One drive of a RAID, by its number.
+    /// One drive of a RAID, by its number, or the drive below a translation.
     ///
     /// # Panics
     /// Never: the description of a drive is checked with that of its RAID.
     #[must_use]
     pub fn of_drive(&self, number: u32) -> Self {
         let mut one = self.clone();
+        if let Some(translation) = one.translation.take() {
+            (one.spec.translation, one.zones) = (None, Some(translation.zones));
+            return one;
+        }
         let window = one.spec.raid.take().and_then(|raid| raid.window_of(number));
         let Some(window) = window else { return one };
         one.spec.ftl.gc.pace = PaceSpec::Window(window);
@@ -97,7 +114,7 @@ impl Resolved {
     /// Bytes that the host can store: the capacity, without the gaps between the capacities and the sizes of zones.
     #[must_use]
     pub fn writable(&self) -> Bytes {
-        if self.spec.raid.is_some() {
+        if self.spec.raid.is_some() || self.translation.is_some() {
             return self.capacity().bytes();
         }
         let units = self.zones.map_or(self.units, |shape| shape.zones * shape.capacity);
@@ -224,11 +241,13 @@ impl Spec {
         let spec = self.written_out(&part, slc_array.as_ref());
         let config = self.ftl.kind.config(&site, setup);
         self.check_raid_against(&geometry, units, config.zones().is_some(), &mut faults);
+        let translation = self.translation_over(config.zones(), &geometry, &mut faults);
         if !faults.0.is_empty() {
             return Err(faults.0);
         }
         Ok(Resolved {
-            zones: config.zones(),
+            zones: config.zones().filter(|_| translation.is_none()),
+            translation,
             family: config,
             ftl: spec.ftl.clone(),
             spec,
@@ -314,6 +333,7 @@ impl Spec {
         self.ftl.check(faults);
         self.check_ram(faults);
         self.check_raid(faults);
+        self.check_translation(faults);
         self.check_power(faults);
         let faulty = &self.flash.faults;
         for (key, ratio) in [

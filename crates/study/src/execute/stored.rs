@@ -141,8 +141,8 @@ const UNITS_OF_FILE: f64 = 1_024.0;
 /// True if it takes longer to precondition the drive of a point than to load its state.
 fn is_worth_keeping(point: &Point) -> bool {
     let resolved = &point.device.resolved;
-    if resolved.spec.raid.is_some() {
-        // A snapshot holds one drive.
+    if resolved.layer().is_some() {
+        // A snapshot holds one drive, and nothing above it.
         return false;
     }
     let (units, slots) = (f64::from(resolved.units), f64::from(resolved.geometry.slot_count()));

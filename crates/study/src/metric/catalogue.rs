@@ -281,6 +281,25 @@ const PARITY: [Meaning; 4] = [
     ("waiting", "Superblocks that waited for that at the end"),
 ];
 
+const TRANSLATION: [Meaning; 16] = [
+    ("waf", "Mapping units that the translation wrote to zones for each that users wrote"),
+    ("drive-waf", "Mapping units that the drive programmed for each that the translation wrote"),
+    ("written", "Mapping units that users wrote"),
+    ("copied", "Mapping units that collection copied"),
+    ("summaries", "Mapping units of the summaries of zones"),
+    ("vain-copies", "Copies of mapping units that users wrote or discarded before they ended"),
+    ("rest-reads", "Reads of what a write left of its first or last mapping unit"),
+    ("collected-zones", "Zones that collection emptied by copies"),
+    ("dead-zones", "Zones in which nothing was valid, and which were reset without a copy"),
+    ("failed-zones", "Zones that took no more data before they were full, or could not be reset"),
+    ("lost-units", "Mapping units that could not be read for their copy"),
+    ("mount-reads", "Mapping units that mounts read"),
+    ("stalled-writes", "Writes of users that waited for a zone"),
+    ("stall-time", "How long they waited, added up, in us"),
+    ("free-zones", "Free zones at the end"),
+    ("map-bytes", "Bytes of the map in the host's RAM"),
+];
+
 const RAID: [Meaning; 14] = [
     ("waf", "Bytes that the RAID wrote to its drives for each byte that the host wrote"),
     ("read-amplification", "Bytes that the RAID read from its drives for each byte that the host read"),
@@ -427,6 +446,7 @@ pub fn catalogue() -> Vec<Group> {
         group("Refresh", "drives with `ftl.refresh`", "refresh.", &REFRESH),
         group("Parity", "drives with `ftl.parity`", "parity.", &PARITY),
         group("RAID", "devices with `[raid]`", "raid.", &RAID),
+        group("Translation over zones", "devices with `[translation]`", "translation.", &TRANSLATION),
         group("Flexible Data Placement", "drives with `ftl.fdp`", "fdp.", &FDP),
         group("Zones", "drives with `ftl.kind` `zns`; some of them those with `ftl.zns.zrwa`", "zones.", &ZONES),
         group("Power and heat", "drives with `[power]`", "power.", &POWER),
@@ -496,6 +516,7 @@ mod tests {
             "refresh",
             "parity",
             "raid",
+            "translation",
             "zones",
             "life",
             "power",

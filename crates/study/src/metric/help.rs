@@ -1,7 +1,7 @@
 //! The help text of metrics: the forms of their names.
 
 /// The forms a metric can take.
-pub const HELP: [&str; 42] = [
+pub const HELP: [&str; 43] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
     "KIND.STAT with read, write, flush or discard (zones: append, zone_open, zone_close, zone_finish, zone_reset, zone_open_zrwa, zrwa_flush) and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
@@ -50,6 +50,9 @@ pub const HELP: [&str; 42] = [
     "raid.STAT of a RAID with waf and read-amplification (bytes of its drives for each of the host), drive-waf (of the drives themselves), \
      full-updates, modify-updates, reconstruct-updates, recover-updates (of parity), recovered-bytes, rewritten-bytes, rebuilt-bytes, \
      repaired-bytes, rebuild-end (time), lost-chunks, failed-drives",
+    "translation.STAT of a translation over zones with waf (units written to zones for each of the users), drive-waf (of the drive below), \
+     written, copied, summaries, vain-copies, rest-reads, lost-units, mount-reads (units), collected-zones, dead-zones (emptied without a \
+     copy), failed-zones, free-zones, stalled-writes (that waited for a zone), stall-time, map-bytes (of the host's RAM)",
     "fdp.STAT of a drive with Flexible Data Placement with host-bytes (HBMW), media-bytes (MBMW), erased-bytes (MBE), moved-bytes (by \
      collection), partial-superblocks (not fully written), invalid-identifiers",
     "zones.STAT of a drive with zones with resets (of zones that were not empty), finishes, padded-bytes, active, open (zones at the end) and, \

@@ -59,6 +59,7 @@ const BUILTIN: &[(&str, &str)] = &[
     ("sung/spread", include_str!("../../studies/sung/spread.toml")),
     ("sung/traces", include_str!("../../studies/sung/traces.toml")),
     ("today/collection", include_str!("../../studies/today/collection.toml")),
+    ("today/fdp", include_str!("../../studies/today/fdp.toml")),
     ("today/host-memory", include_str!("../../studies/today/host-memory.toml")),
     ("today/large", include_str!("../../studies/today/large.toml")),
     ("today/placement", include_str!("../../studies/today/placement.toml")),

@@ -568,6 +568,9 @@ pub fn since(to: &Counters, from: &Counters) -> Counters {
     if let (Some(counted), Some(from)) = (&mut counted.raid, &from.raid) {
         **counted = counted.since(from);
     }
+    if let (Some(counted), Some(from)) = (&mut counted.translation, &from.translation) {
+        **counted = counted.since(from);
+    }
     if let (Some(counted), Some(from)) = (&mut counted.slc_array, &from.slc_array) {
         counted.flash = counted.flash.since(&from.flash);
         counted.channel_busy = busy(&counted.channel_busy, &from.channel_busy);

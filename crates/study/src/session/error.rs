@@ -69,8 +69,10 @@ pub enum SessionError {
     Load(LoadError),
     /// The snapshot cannot be kept.
     Save(io::Error),
-    /// A RAID of drives cannot do what the session asks for.
-    Raid {
+    /// A RAID of drives, or a translation over zones, cannot do what the session asks for.
+    Layer {
+        /// Its table in the description.
+        layer: &'static str,
         /// What it cannot.
         cannot: &'static str,
     },
@@ -160,8 +162,11 @@ impl fmt::Display for SessionError {
             Self::Load(error) => error.fmt(f),
             Self::Save(error) => error.fmt(f),
             Self::Life(error) => error.fmt(f),
-            Self::Raid { cannot } => {
-                write!(f, "raid: several drives as one cannot {cannot}; use a device without [raid]")
+            Self::Layer { layer, cannot } => {
+                write!(
+                    f,
+                    "{layer}: drives with such a layer above them cannot {cannot}; use a device without [{layer}]"
+                )
             }
             Self::Run { error, .. } => error.fmt(f),
             Self::Books { error, .. } => error.fmt(f),

@@ -9,11 +9,9 @@ use super::{Outcome, Session, SessionError};
 use crate::oracle::{Blank, Oracle};
 
 impl Session<'_> {
-    /// Refuses what only a single drive can do.
-    pub(super) fn refuse_raid(&self) -> Result<(), SessionError> {
-        if self.device.resolved.spec.raid.is_none() {
-            return Ok(());
-        }
+    /// Refuses what only a drive without a layer above it can do.
+    pub(super) fn refuse_layers(&self) -> Result<(), SessionError> {
+        let Some(layer) = self.device.resolved.layer() else { return Ok(()) };
         let settings = &self.settings;
         let cannot = if self.watch.is_some() {
             "be observed (explain, --timeline, --report with a timeline)"
@@ -24,7 +22,7 @@ impl Session<'_> {
         } else {
             return Ok(());
         };
-        Err(SessionError::Raid { cannot })
+        Err(SessionError::Layer { layer, cannot })
     }
 
     /// Runs the workloads on a RAID.

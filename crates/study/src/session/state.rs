@@ -68,8 +68,8 @@ impl<'a> Session<'a> {
     /// If it needs too much memory, its snapshot cannot be read or kept, or preconditioning wears it out.
     pub fn prepare<S: Sector>(mut self) -> Result<Ssd<S>, SessionError> {
         self.refuse_foresight()?;
-        if self.device.resolved.spec.raid.is_some() {
-            return Err(SessionError::Raid { cannot: "be served or driven by hand" });
+        if let Some(layer) = self.device.resolved.layer() {
+            return Err(SessionError::Layer { layer, cannot: "be served or driven by hand" });
         }
         // The content of the sectors counts; there is no time series.
         self.check_with(self.device.resolved.memory_of::<S>(self.purpose()))?;
@@ -82,8 +82,8 @@ impl<'a> Session<'a> {
     /// See [`Session::prepare`].
     pub fn into_state(mut self) -> Result<State, SessionError> {
         self.check()?;
-        if self.device.resolved.spec.raid.is_some() {
-            return Err(SessionError::Raid { cannot: "be kept in a snapshot" });
+        if let Some(layer) = self.device.resolved.layer() {
+            return Err(SessionError::Layer { layer, cannot: "be kept in a snapshot" });
         }
         let kept = Rc::new(RefCell::new(Vec::new()));
         let bytes = Rc::clone(&kept);

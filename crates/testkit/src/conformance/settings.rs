@@ -96,6 +96,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
         ram: None,
         power: None,
         raid: None,
+        translation: None,
         host: HostSpec { queue_depth: 8, ..HostSpec::default() },
         buffer: None,
         // Two blocks of each pool may fail before the drive is out of space.

@@ -235,7 +235,13 @@ pub fn fixtures() -> Vec<Fixture> {
             fixtures.push(fixture(&format!("{name}{suffix}"), FLAT, "channels = 2\nchips = 2\n", &rest));
         }
     }
-    fixtures.push(fixture("raid, page", FLAT, "channels = 2\nchips = 2\n", &super::raid::tables()));
+    fixtures.push(fixture("raid, page", FLAT, "channels = 2\nchips = 2\n", &super::layers::raid_tables()));
+    fixtures.push(fixture(
+        "translation, zns",
+        FLAT,
+        "channels = 2\nchips = 2\ncache-across-lists = true\n",
+        &super::layers::translation_tables(),
+    ));
     for (name, ftl) in super::policies::tables() {
         fixtures.push(fixture(name, PART, "channels = 2\nchips = 2\n", &ftl));
     }

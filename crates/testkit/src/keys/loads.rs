@@ -6,7 +6,7 @@ use base::units::{Age, Lba, Sectors, Span, Temperature, Time};
 use flash::nand::FaultSpec;
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Resolved, Ssd};
 
-use super::{raid, zones};
+use super::{layers, zones};
 use crate::requests;
 
 /// A load on a drive.
@@ -42,7 +42,10 @@ pub struct Ran {
 #[must_use]
 pub fn run(device: &Resolved, load: Load) -> Ran {
     if let Some(spec) = &device.spec.raid {
-        return raid::run(device, spec, load);
+        return layers::run_on_raid(device, spec, load);
+    }
+    if device.translation.is_some() {
+        return layers::run_on_translation(device, load);
     }
     if let Some(shape) = device.zones {
         return zones::run(device, shape, load);

@@ -75,10 +75,15 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         "what the maker promises; flash.faults.initial-bad-blocks is what happens",
     ),
     on("ftl.version", &["own, *"], REGISTERED),
-    on("flash.custom-part.endurance", &["raid, page"], "wear, as long as flash.faults.wear-out is off"),
+    on("ftl.zns.size", &["translation, zns"], "the addresses of zones, which users of a translation do not see"),
+    on(
+        "flash.custom-part.endurance",
+        &["raid, page", "translation, zns"],
+        "wear, as long as flash.faults.wear-out is off",
+    ),
     on(
         "flash.custom-part.features.copy_back",
-        &["raid, page"],
+        &["raid, page", "translation, zns"],
         "what the part could do: collection copies through the channel",
     ),
     on(

@@ -37,6 +37,7 @@ from flashloom.results._ftl import (
     SlcMlcSummary,
     StreamSummary,
     StreamsSummary,
+    TranslationSummary,
     ZonesSummary,
     ZrwaSummary,
 )
@@ -115,6 +116,7 @@ __all__ = [
     "StreamSummary",
     "StreamsSummary",
     "Summary",
+    "TranslationSummary",
     "Utilisation",
     "ValiditySummary",
     "WarmUpSummary",

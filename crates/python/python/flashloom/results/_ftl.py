@@ -377,6 +377,44 @@ class StreamsSummary(Record):
     """The streams of host data, in the order of their numbers."""
 
 
+class TranslationSummary(Record):
+    """What a translation over zones did. Units are mapping units."""
+
+    collected_zones: int
+    """Zones that collection emptied."""
+    copied: int
+    """Units that collection copied."""
+    dead_zones: int
+    """Zones in which nothing was valid: they were reset without a copy."""
+    drive_write_amplification: Optional[float]
+    """Units that the drive programmed for each that the translation wrote."""
+    failed_zones: int
+    """Zones that took no more data before they were full, or could not be reset."""
+    free_zones: int
+    """Zones that are free at the end."""
+    lost_units: int
+    """Units that could not be read when they were to be copied."""
+    map_bytes: int
+    """Bytes of the map in the host's RAM: four for each unit."""
+    mount_reads: int
+    """Units that mounts read."""
+    rest_reads: int
+    """Reads of what a write left of its first or last unit."""
+    stalled_us: float
+    """How long they waited, in microseconds, added up."""
+    stalled_writes: int
+    """Writes of users that waited for a zone."""
+    summaries: int
+    """Units of the summaries of zones."""
+    vain_copies: int
+    """Copies that were in vain: users wrote or discarded the unit before they ended."""
+    write_amplification: Optional[float]
+    """Units that the translation wrote to zones for each unit that users wrote: data, copies and summaries.
+    `write_amplification` of the run is this level and that of the drive together."""
+    written: int
+    """Units that users wrote."""
+
+
 class ZonesSummary(Record):
     """What the zones of a drive did. Mapping units count with all their bytes."""
 

@@ -28,6 +28,7 @@ from flashloom.results._ftl import (
     SlcCacheSummary,
     SlcMlcSummary,
     StreamsSummary,
+    TranslationSummary,
     ZonesSummary,
 )
 from flashloom.results._time import SeriesSummary, ValiditySummary
@@ -264,6 +265,8 @@ class Summary(Record):
     """The traffic of the SLC and MLC flash of a hybrid drive."""
     streams: Optional[StreamsSummary]
     """The write streams, if there are several of host data or of copies."""
+    translation: Optional[TranslationSummary]
+    """What a translation over zones did, if the device has one."""
     unmapped_slots: int
     """Of these, the number that was never written, or discarded: they cost no flash time, unless `ftl.unmapped-
     reads` says so."""

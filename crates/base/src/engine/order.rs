@@ -6,25 +6,28 @@
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 
-use base::engine::Handle;
+use super::Handle;
 
 /// Sectors of a region.
 const REGION: u64 = 128;
 /// A request of more regions than this is listed apart.
 const WIDE: u64 = 64;
 
-/// What a request touches.
+/// What a request touches: sectors, or any other units that are numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Interval {
-    pub(crate) first: u64,
-    pub(crate) end: u64,
+pub struct Interval {
+    /// The first unit.
+    pub first: u64,
+    /// The first unit behind it.
+    pub end: u64,
     /// Whether it changes anything there.
-    pub(crate) changes: bool,
+    pub changes: bool,
 }
 
 impl Interval {
     /// True if it touches nothing.
-    pub(crate) const fn is_empty(&self) -> bool {
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
         self.first == self.end
     }
 
@@ -48,7 +51,7 @@ type Listed<T> = (Interval, Handle<T>);
 
 /// The requests under way and those that wait for them.
 #[derive(Clone, Debug)]
-pub(crate) struct Order<T> {
+pub struct Order<T> {
     regions: HashMap<u64, Vec<Listed<T>>>,
     wide: Vec<Listed<T>>,
     /// All requests, by the numbers of their handles; asked only for a wide one.
@@ -63,7 +66,7 @@ impl<T> Default for Order<T> {
 
 impl<T> Order<T> {
     /// Lists a request. Returns the requests that it must wait for, each once.
-    pub(crate) fn enter(&mut self, interval: Interval, request: Handle<T>) -> Vec<Handle<T>> {
+    pub fn enter(&mut self, interval: Interval, request: Handle<T>) -> Vec<Handle<T>> {
         let conflicts = |(other, _): &&Listed<T>| other.conflicts(&interval);
         let mut before: Vec<Handle<T>> = Vec::new();
         if interval.is_wide() {
@@ -84,7 +87,10 @@ impl<T> Order<T> {
     }
 
     /// Removes a request that has ended.
-    pub(crate) fn leave(&mut self, interval: Interval, request: Handle<T>) {
+    ///
+    /// # Panics
+    /// If it is not listed.
+    pub fn leave(&mut self, interval: Interval, request: Handle<T>) {
         let remove = |list: &mut Vec<Listed<T>>| {
             let at = list.iter().position(|(_, other)| *other == request).expect("the request is listed");
             list.swap_remove(at);
@@ -105,7 +111,7 @@ impl<T> Order<T> {
 
 #[cfg(test)]
 mod tests {
-    use base::engine::{Rng, Slab};
+    use crate::engine::{Rng, Slab};
 
     use super::*;
 

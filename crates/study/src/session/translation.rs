@@ -1,0 +1,61 @@
+//! A session on a translation over a drive with zones.
+
+use std::ops::ControlFlow;
+use std::sync::atomic::Ordering;
+
+use flash::nand::{Sector, Stamp};
+use ssd::{Drive, Precondition, Preconditioned, Ssd};
+use translation::{Translation, UsedZones};
+
+use super::{Outcome, Progress, Session, SessionError, WornOut};
+use crate::oracle::{Blank, Oracle};
+
+impl Session<'_> {
+    /// Runs the workloads on a translation over zones.
+    pub(super) fn run_translation(&mut self) -> Result<Outcome, SessionError> {
+        self.refuse_foresight()?;
+        if !self.settings.verify {
+            let mut translation = self.translation::<()>()?;
+            return self.run_all(&mut translation, &mut Blank);
+        }
+        let mut translation = self.translation::<Stamp>()?;
+        let granularity = translation.discard_granularity();
+        // What preconditioning left carries addresses of the drive: the first read of a sector says what it holds.
+        let is_new = self.settings.steps.is_empty();
+        let mut oracle = if is_new { Oracle::blank(granularity) } else { Oracle::adopting(granularity) };
+        self.run_all(&mut translation, &mut oracle)
+    }
+
+    fn translation<S: Sector>(&mut self) -> Result<Translation<S>, SessionError> {
+        let (resolved, seed) = (&self.device.resolved, self.settings.seed);
+        let mut used = UsedZones::new(resolved, seed);
+        let (progress, interrupt) = (&mut self.progress, self.interrupt);
+        let mut tell = |step: Precondition, done: u64, total: u64| {
+            if let Some(progress) = progress {
+                progress(Progress::Preconditioning { step, done, total });
+            }
+            match interrupt.is_some_and(|interrupt| interrupt.load(Ordering::Relaxed)) {
+                true => ControlFlow::Break(()),
+                false => ControlFlow::Continue(()),
+            }
+        };
+        let mut last = None;
+        for step in &self.settings.steps {
+            let done = used.precondition(*step, &mut |done, total| tell(*step, done, total));
+            last = Some((*step, done.ok_or_else(SessionError::interrupted)?));
+        }
+        let drive: Ssd<S> = Ssd::new(&resolved.of_drive(0), seed);
+        let mut lay_out = |done, total| tell(Precondition::Fill, done, total);
+        let (mut translation, refused) =
+            Translation::over(resolved, drive, used, &mut lay_out).ok_or_else(SessionError::interrupted)?;
+        if let Some((step, done)) = last {
+            let done = Preconditioned { refused, ..done };
+            WornOut::check(step, &done, resolved).map_err(SessionError::WornOut)?;
+        }
+        if let Some(storage) = self.settings.storage {
+            let (age, temperature) = storage.conditions(self.settings.temperature);
+            translation.drive_mut().age(age, temperature);
+        }
+        Ok(translation)
+    }
+}

@@ -1,0 +1,267 @@
+//! A host of a block drive that knows what every read must return, whatever lies between it and the flash.
+//!
+//! Overlapping requests are carried out in the order of their submission, so what a read must return is known when it is submitted.
+
+use std::collections::BTreeMap;
+
+use base::engine::Rng;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Time};
+use flash::nand::Stamp;
+use ssd::{Completion, Drive, QueueId, Request, Status, Tag};
+
+/// A drive, or a layer above drives, whose power can be cut.
+pub trait Layer: Drive<Stamp> {
+    /// Discards may be forgotten without power: what was written before may come back.
+    const FORGETS_DISCARDS: bool;
+
+    /// True if preconditioning has written something.
+    fn is_used(&self) -> bool;
+
+    /// Cuts the power. Returns the tags of the requests that will never complete.
+    fn cut_power(&mut self) -> Vec<Tag>;
+
+    /// Switches the power on.
+    fn power_on(&mut self, now: Time);
+
+    /// Checks all invariants.
+    ///
+    /// # Panics
+    /// If one is broken.
+    fn check(&self);
+}
+
+/// What a sector may hold.
+#[derive(Clone, Debug, PartialEq)]
+enum Held {
+    /// One of these stamps.
+    OneOf(Vec<u64>),
+    /// The next read says it.
+    Unknown,
+}
+
+/// A host that submits random requests and checks every read.
+#[derive(Debug)]
+pub struct BlockHost<D> {
+    /// The drive, and what lies above it.
+    pub drive: D,
+    rng: Rng,
+    held: Vec<Held>,
+    /// What each read under way must return, or what each write brings; by tag.
+    under_way: BTreeMap<u64, (Io, Vec<Held>)>,
+    next_tag: u64,
+    /// Addresses are multiples of this many sectors.
+    pub granularity: u64,
+    /// Requests that ended, by their status.
+    pub by_status: BTreeMap<&'static str, u64>,
+    /// Requests may fail.
+    pub may_lose: bool,
+    /// Sectors that no later write has ended for, each with the tag of its discard.
+    discarded: BTreeMap<u64, Tag>,
+}
+
+impl<D: Layer> BlockHost<D> {
+    /// A host of a drive that only preconditioning has written.
+    #[must_use]
+    pub fn new(drive: D, seed: u64) -> Self {
+        let sectors = drive.capacity().get() as usize;
+        let is_used = drive.is_used();
+        Self {
+            drive,
+            rng: Rng::stream(seed, "host"),
+            held: vec![if is_used { Held::Unknown } else { Held::OneOf(vec![0]) }; sectors],
+            under_way: BTreeMap::new(),
+            next_tag: 1,
+            granularity: 1,
+            by_status: BTreeMap::new(),
+            may_lose: false,
+            discarded: BTreeMap::new(),
+        }
+    }
+
+    /// Submits a random request, within the first sectors.
+    ///
+    /// # Panics
+    /// If a read returns what it must not, or a request is lost.
+    pub fn submit_random(&mut self, region: u64) {
+        let kind = match self.rng.below(20) {
+            0 => IoKind::Flush,
+            1 => IoKind::Discard,
+            2..=9 => IoKind::Read,
+            _ => IoKind::Write,
+        };
+        let region = region.min(self.held.len() as u64) / self.granularity;
+        let largest = if self.rng.chance(0.1) { 400 } else { 40 } / self.granularity + 1;
+        let start = self.rng.below(region);
+        let sectors = (1 + self.rng.below(largest)).min(region - start);
+        let (start, sectors) = (start * self.granularity, sectors * self.granularity);
+        let io = if kind == IoKind::Flush { Io::FLUSH } else { Io::new(kind, Lba::new(start), Sectors::new(sectors)) };
+        self.submit(io);
+    }
+
+    /// Submits a request now.
+    pub fn submit(&mut self, io: Io) {
+        let tag = self.next_tag;
+        self.next_tag += 1;
+        let extent = io.start.get() as usize..io.end().get() as usize;
+        let mut data = Vec::new();
+        match io.kind {
+            IoKind::Write => {
+                data = (0..io.sectors.get()).map(|i| Stamp(tag << 24 | i)).collect();
+                let before = self.held[extent.clone()].to_vec();
+                data.iter().zip(&mut self.held[extent]).for_each(|(stamp, held)| *held = Held::OneOf(vec![stamp.0]));
+                self.under_way.insert(tag, (io, before));
+            }
+            IoKind::Discard => {
+                let before = self.held[extent].to_vec();
+                let unit = self.drive.discard_granularity().get();
+                let first = io.start.get().next_multiple_of(unit);
+                let end = io.end().get() / unit * unit;
+                (first..end).for_each(|sector| self.held[sector as usize] = Held::OneOf(vec![0]));
+                self.discarded.extend((first..end).map(|sector| (sector, tag)));
+                self.under_way.insert(tag, (io, before));
+            }
+            _ => _ = self.under_way.insert(tag, (io, self.held[extent].to_vec())),
+        }
+        let now = self.now();
+        self.drive.submit(now, Request { tag, queue: QueueId::default(), io, data });
+    }
+
+    /// The time advanced to.
+    #[must_use]
+    pub fn now(&self) -> Time {
+        self.drive.counters().at
+    }
+
+    /// Lets time pass up to the next completion, and checks it. Returns false if nothing is under way.
+    ///
+    /// # Panics
+    /// If a read returns what it must not, or a request is lost.
+    pub fn step(&mut self) -> bool {
+        let Some(at) = self.drive.next_event() else { return false };
+        let mut completions = Vec::new();
+        self.drive.advance(at, &mut completions);
+        completions.into_iter().for_each(|completion| self.completed(&completion));
+        true
+    }
+
+    fn completed(&mut self, completion: &Completion<Stamp>) {
+        let (io, expected) = self.under_way.remove(&completion.tag).expect("a request under way");
+        *self.by_status.entry(completion.status.name()).or_default() += 1;
+        if completion.status != Status::Done {
+            assert!(self.may_lose, "{io:?} ended with {}", completion.status.name());
+            if io.kind == IoKind::Write {
+                self.doubt(&io);
+            }
+            return;
+        }
+        if io.kind == IoKind::Write {
+            let written = io.start.get()..io.end().get();
+            self.discarded.retain(|sector, tag| *tag > completion.tag || !written.contains(sector));
+        }
+        if io.kind != IoKind::Read {
+            return;
+        }
+        for ((sector, expected), got) in (io.start.get()..).zip(expected).zip(&completion.data) {
+            match &expected {
+                Held::OneOf(allowed) => assert!(
+                    allowed.contains(&got.0),
+                    "read {} at {} returned {:#x} for sector {sector}, allowed are {allowed:x?}",
+                    completion.tag,
+                    completion.end,
+                    got.0,
+                ),
+                Held::Unknown => {}
+            }
+            // What it was found to be it stays, unless a later request changes it.
+            let held = &mut self.held[sector as usize];
+            if *held == expected {
+                *held = Held::OneOf(vec![got.0]);
+            }
+        }
+    }
+
+    /// A write has failed: neither the sectors nor what requests under way expect of them is known.
+    fn doubt(&mut self, failed: &Io) {
+        let failed = failed.start.get()..failed.end().get();
+        failed.clone().for_each(|sector| self.held[sector as usize] = Held::Unknown);
+        for (io, expected) in self.under_way.values_mut() {
+            let of_sectors = (io.start.get()..).zip(expected).filter(|(sector, _)| failed.contains(sector));
+            of_sectors.for_each(|(_, expected)| *expected = Held::Unknown);
+        }
+    }
+
+    /// Requests that are not complete.
+    #[must_use]
+    pub fn outstanding(&self) -> usize {
+        self.under_way.len()
+    }
+
+    /// Cuts the power and switches it on again. What was under way may have been carried out or not, sector by sector.
+    ///
+    /// # Panics
+    /// If a read returns what it must not, or a request is lost.
+    pub fn cut_power(&mut self) {
+        let mut lost = self.drive.cut_power();
+        lost.sort_unstable();
+        assert_eq!(lost, self.under_way.keys().copied().collect::<Vec<_>>());
+        for (_, (io, before)) in std::mem::take(&mut self.under_way) {
+            if io.kind == IoKind::Read {
+                continue;
+            }
+            for (sector, before) in (io.start.get()..io.end().get()).zip(before) {
+                let held = &mut self.held[sector as usize];
+                *held = match (before, &held) {
+                    (Held::OneOf(before), Held::OneOf(after)) => Held::OneOf([before, after.clone()].concat()),
+                    _ => Held::Unknown,
+                };
+            }
+        }
+        if D::FORGETS_DISCARDS {
+            std::mem::take(&mut self.discarded)
+                .into_keys()
+                .for_each(|sector| self.held[sector as usize] = Held::Unknown);
+        }
+        let now = self.now();
+        self.drive.power_on(now);
+    }
+
+    /// Reads every sector, in pieces.
+    ///
+    /// # Panics
+    /// If a read returns what it must not, or a request is lost.
+    pub fn read_all(&mut self) {
+        for start in (0..self.held.len() as u64).step_by(96) {
+            let sectors = Sectors::new(96.min(self.held.len() as u64 - start));
+            self.submit(Io::new(IoKind::Read, Lba::new(start), sectors));
+            while self.outstanding() > 4 {
+                assert!(self.step(), "requests are lost");
+            }
+        }
+        self.finish();
+    }
+
+    /// Lets all requests and the drive's own work end.
+    ///
+    /// # Panics
+    /// If a read returns what it must not, or a request is lost.
+    pub fn finish(&mut self) {
+        while self.step() {}
+        assert_eq!(self.outstanding(), 0, "requests are lost");
+        self.drive.check();
+    }
+
+    /// Random requests, several at once.
+    ///
+    /// # Panics
+    /// If a read returns what it must not, or a request is lost.
+    pub fn run(&mut self, requests: u64, depth: usize) {
+        let region = self.held.len() as u64;
+        for _ in 0..requests {
+            self.submit_random(region);
+            while self.outstanding() >= depth {
+                assert!(self.step(), "requests are lost");
+            }
+        }
+    }
+}

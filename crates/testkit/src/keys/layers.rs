@@ -1,0 +1,92 @@
+//! A load on a layer above drives, a RAID or a translation over zones, and the devices whose keys describe one.
+
+use std::ops::ControlFlow;
+
+use base::engine::Rng;
+use base::io::{Io, IoKind, PlacementId};
+use base::units::{Lba, Sectors, Time};
+use raid::Raid;
+use ssd::{Completion, Drive, Precondition, QueueId, RaidSpec, Request, Resolved, Ssd};
+use translation::{Translation, UsedZones};
+
+use super::loads::{Load, Ran};
+
+/// The tables of a RAID.
+pub(super) fn raid_tables() -> String {
+    "[raid]\nlevel = \"raid6\"\ndrives = 4\nchunk = \"8KiB\"\nspares = 1\nrebuild-rate = \"4MB/s\"\n\
+     collection = { window = \"5ms\" }\nfailures = [{ at = \"30ms\", drive = 1 }]\n\
+     [host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\ngc = { start = 3, stop = 4, parallel = 3 }\n"
+        .to_owned()
+}
+
+/// The tables of a translation.
+pub(super) fn translation_tables() -> String {
+    "[translation]\nover-provisioning = \"50%\"\nstreams = 2\nzones-per-stream = 1\ncommand = \"append\"\n\
+     gc = { victim = \"greedy\", start = 2, stop = 4, parallel = 2, piece = \"2KiB\" }\n\
+     [host]\nqueue-depth = 12\n[ftl]\nkind = \"zns\"\nover-provisioning = \"40%\"\nzns = { dies = 1, max-active = 8 }\n"
+        .to_owned()
+}
+
+/// Runs a load on full drives of a RAID.
+pub(super) fn run_on_raid(device: &Resolved, spec: &RaidSpec, load: Load) -> Ran {
+    let drives = (0..device.drives()).map(|number| {
+        let mut drive = Ssd::<()>::new(&device.of_drive(number), u64::from(number));
+        if number < spec.drives {
+            drive.precondition(Precondition::Fill, &mut |_, _| {});
+        }
+        drive
+    });
+    let mut raid = Raid::new(spec, drives.collect());
+    let (hash, failed) = play(&mut raid, load);
+    Ran { hash, erases: raid.drives().iter().flat_map(Ssd::erase_counts).collect(), failed }
+}
+
+/// Runs a load on full zones below a translation.
+pub(super) fn run_on_translation(device: &Resolved, load: Load) -> Ran {
+    let go_on = &mut |_, _| ControlFlow::Continue(());
+    let mut used = UsedZones::new(device, 7);
+    for step in [Precondition::Fill, Precondition::RandomOverwrite(1.0)] {
+        used.precondition(step, go_on);
+    }
+    let drive = Ssd::<()>::new(&device.of_drive(0), 7);
+    let (mut translation, _) = Translation::over(device, drive, used, go_on).expect("nobody breaks off");
+    let (hash, failed) = play(&mut translation, load);
+    Ran { hash, erases: translation.drive().erase_counts(), failed }
+}
+
+fn play(drive: &mut impl Drive<()>, load: Load) -> (u64, [u64; IoKind::COUNT]) {
+    let mut rng = Rng::stream(11, "keys.raid");
+    let (count, region) = match load {
+        Load::Mixed => (200, 1),
+        Load::Bursts => (150, 2),
+        Load::Hot => (1500, 8),
+        Load::Shift => (300, 4),
+    };
+    let region = (drive.capacity().get() / region).max(128);
+    let mut completions: Vec<Completion<()>> = Vec::new();
+    for tag in 0..count {
+        let kind = match rng.below(10) {
+            0 => IoKind::Discard,
+            1..=4 => IoKind::Read,
+            _ => IoKind::Write,
+        };
+        let start = rng.below(region - 64);
+        let largest = if kind == IoKind::Discard || rng.chance(0.1) { 64 } else { 8 };
+        let io = Io::new(kind, Lba::new(start), Sectors::new(1 + rng.below(largest)));
+        // One half of the addresses is expected to be overwritten together.
+        let io = Io { placement: PlacementId::new(u16::from(start % 2 == 0)), ..io };
+        let data = vec![(); if kind == IoKind::Write { io.sectors.get() as usize } else { 0 }];
+        while tag as usize - completions.len() >= 64 {
+            let at = drive.next_event().expect("a request is under way");
+            drive.advance(at, &mut completions);
+        }
+        let queue = QueueId::new(rng.below(drive.queues() as u64) as u16);
+        let now: Time = drive.counters().at;
+        drive.submit(now, Request { tag, queue, io, data });
+    }
+    while let Some(at) = drive.next_event() {
+        drive.advance(at, &mut completions);
+    }
+    let counters = drive.counters();
+    (counters.event_hash, counters.failed)
+}

@@ -1,0 +1,38 @@
+//! What the translation counts.
+
+use base::units::Time;
+use ssd::{Counters, HostCounts, TranslationCounters};
+
+use crate::collector::Collector;
+use crate::log::Log;
+
+/// Requests of users, and the translation's own work.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Counts {
+    pub(crate) users: HostCounts,
+    /// Units that reads asked for and that were not mapped.
+    pub(crate) unmapped: u64,
+    pub(crate) own: TranslationCounters,
+}
+
+impl Counts {
+    /// The counters of the drive, with those of users in the place of its own.
+    pub(crate) fn all(&self, now: Time, below: Counters, log: &Log, collector: &Collector) -> Counters {
+        let translation = TranslationCounters {
+            free_zones: log.free_zones(),
+            collected_zones: collector.collected,
+            dead_zones: collector.dead,
+            units: u64::from(log.shape().units),
+            mapped: log.mapped(),
+            ..self.own.clone()
+        };
+        Counters {
+            at: now,
+            absorbed_slots: 0,
+            unmapped_slots: self.unmapped,
+            unmapped_flash_reads: 0,
+            translation: Some(Box::new(translation)),
+            ..self.users.above(below)
+        }
+    }
+}

@@ -1,0 +1,597 @@
+//! The translation as a drive: leads each request of the user through the map, the log and the drive below.
+
+use std::collections::VecDeque;
+use std::num::NonZeroU32;
+
+use base::engine::{EventHash, Handle, Interval};
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Time};
+use flash::nand::Sector;
+use ssd::{Completion, Counters, Drive, Recovery, Request, Resolved, Sabotage, Ssd, Status, Tag, TranslationSpec};
+
+use crate::collector::{Collector, Step};
+use crate::counts::Counts;
+use crate::log::{Log, NONE, Record, Usage};
+use crate::mount::Mount;
+use crate::operation::{Operation, Phase, Piece, Purpose};
+use crate::operations::Operations;
+use crate::streams::{Streams, Unplaced};
+use crate::used::UsedZones;
+
+type OperationId<S> = Handle<Operation<S>>;
+
+/// A translation over a drive with zones. `S` is the content of a sector, as for [`Ssd`].
+#[derive(Clone, Debug)]
+pub struct Translation<S> {
+    spec: TranslationSpec,
+    drive: Ssd<S>,
+    log: Log,
+    streams: Streams<S>,
+    collector: Collector,
+    /// The mount after a power cut, while it reads.
+    mount: Option<Mount>,
+    /// Operations that begin when the mount has ended.
+    held: VecDeque<OperationId<S>>,
+    operations: Operations<S>,
+    now: Time,
+    hash: EventHash,
+    completions: Vec<Completion<S>>,
+    /// Requests to the drive that have not ended.
+    under_way: u64,
+    /// Completions of the drive; empty between two events.
+    reported: Vec<Completion<S>>,
+    is_powered: bool,
+    /// No zone takes data any more.
+    is_read_only: bool,
+    counts: Counts,
+}
+
+impl<S: Sector> Translation<S> {
+    /// A translation over a new drive.
+    ///
+    /// # Panics
+    /// If the description has none.
+    #[must_use]
+    pub fn new(resolved: &Resolved, seed: u64) -> Self {
+        let used = UsedZones::new(resolved, seed);
+        let drive = Ssd::new(&resolved.of_drive(0), seed);
+        let made = Self::over(resolved, drive, used, &mut |_, _| std::ops::ControlFlow::Continue(()));
+        made.expect("nobody breaks off").0
+    }
+
+    /// A translation over zones in a used state, which it lays out on a new drive, and the units that the drive refused: it has lost
+    /// too many blocks, and holds no more. `progress` may break off.
+    pub fn over(
+        resolved: &Resolved,
+        mut drive: Ssd<S>,
+        mut used: UsedZones,
+        progress: &mut dyn FnMut(u64, u64) -> std::ops::ControlFlow<()>,
+    ) -> Option<(Self, u64)> {
+        let refused = used.lay_out(&mut drive, progress)?;
+        let spec = resolved.spec.translation.clone().expect("a translation");
+        let zones = used.log.shape().zones;
+        let mut streams = Streams::new(&spec, zones.max_active.min(zones.max_open));
+        if refused > 0 {
+            Mount::new(&mut used.log, &mut streams, &drive, true);
+        }
+        let made = Self {
+            streams,
+            collector: Collector::new(&spec, &used.log, drive.resolved().has_planted(Sabotage::ResetUncopied)),
+            spec,
+            now: drive.now(),
+            drive,
+            log: used.log,
+            mount: None,
+            held: VecDeque::new(),
+            operations: Operations::default(),
+            hash: EventHash::default(),
+            completions: Vec::new(),
+            under_way: 0,
+            reported: Vec::new(),
+            is_powered: true,
+            is_read_only: false,
+            counts: Counts::default(),
+        };
+        Some((made, refused))
+    }
+
+    /// The drive below.
+    #[must_use]
+    pub const fn drive(&self) -> &Ssd<S> {
+        &self.drive
+    }
+
+    /// The drive below, for its observers and its faults.
+    pub const fn drive_mut(&mut self) -> &mut Ssd<S> {
+        &mut self.drive
+    }
+
+    /// Enters an operation, and begins it if no other goes first.
+    fn enter(&mut self, operation: Operation<S>) {
+        let (handle, may_begin) = self.operations.enter(operation);
+        if may_begin {
+            self.begin(handle);
+        }
+    }
+
+    fn begin(&mut self, handle: OperationId<S>) {
+        if self.mount.is_some() && self.operations[handle].is_of_user() {
+            return self.held.push_back(handle);
+        }
+        let operation = &mut self.operations[handle];
+        operation.start = self.now;
+        match (operation.purpose, operation.io.kind) {
+            (Purpose::User, IoKind::Read) => self.read(handle),
+            (Purpose::User, IoKind::Write) => self.read_rest(handle),
+            (Purpose::User, IoKind::Discard) => self.discard(handle),
+            (Purpose::User, IoKind::Flush) | (Purpose::Barrier { .. }, _) => {
+                operation.phase = Phase::Writing;
+                self.issue(handle, Io::FLUSH, Piece { zone: NONE, at: 0, sectors: 0 });
+            }
+            (Purpose::User, _) => self.end_with(handle, Status::InvalidOpcode),
+            (Purpose::Copy { from }, _) => {
+                let sectors = self.operations[handle].records.len() as u64 * self.log.unit();
+                self.operations[handle].data = vec![S::default(); sectors as usize];
+                self.operations[handle].phase = Phase::Reading;
+                self.issue_read(handle, from, 0, (0, sectors));
+            }
+            (Purpose::Summary { zone }, _) => self.write_summary(handle, zone),
+            (Purpose::Reset { zone }, _) => {
+                operation.phase = Phase::Writing;
+                let io = Io::new(IoKind::ZoneReset, self.log.start(zone), Sectors::new(0));
+                self.issue(handle, io, Piece { zone, at: 0, sectors: 0 });
+            }
+            (Purpose::Mount, _) => {
+                operation.phase = Phase::Reading;
+                let io = operation.io;
+                let (zone, _) = self.log.at(io.start);
+                self.log.zone_mut(zone).reads += 1;
+                self.issue(handle, io, Piece { zone, at: 0, sectors: io.sectors.get() });
+            }
+        }
+    }
+
+    /// Hands a request to the drive.
+    fn issue(&mut self, handle: OperationId<S>, io: Io, piece: Piece) {
+        let operation = &mut self.operations[handle];
+        let tag = u64::from(handle.number().get()) << u32::BITS | operation.pieces.len() as u64;
+        let data = match io.kind.brings_data() {
+            true => operation.data[piece.at..piece.at + piece.sectors as usize].to_vec(),
+            false => Vec::new(),
+        };
+        let queue = operation.queue;
+        operation.pieces.push(piece);
+        operation.under_way += 1;
+        self.under_way += 1;
+        self.drive.submit(self.now, Request { tag, queue, io, data });
+    }
+
+    /// Reads `sectors` behind the first `skipped` of a place into an operation's data, from `at` on.
+    fn issue_read(&mut self, handle: OperationId<S>, place: u32, at: usize, (skipped, sectors): (u64, u64)) {
+        let (zone, unit) = self.log.split(place);
+        self.log.zone_mut(zone).reads += 1;
+        let start = self.log.sector(zone, unit) + Sectors::new(skipped);
+        let io = Io::new(IoKind::Read, start, Sectors::new(sectors));
+        self.issue(handle, io, Piece { zone, at, sectors });
+    }
+
+    /// Reads what the user asked for, one request for what lies one behind the other.
+    fn read(&mut self, handle: OperationId<S>) {
+        let io = self.operations[handle].io;
+        self.operations[handle].phase = Phase::Reading;
+        self.operations[handle].data = vec![S::default(); io.sectors.get() as usize];
+        for run in self.log.runs(io.start.get()..io.end().get()) {
+            match run.place {
+                None => self.counts.unmapped += 1,
+                Some(place) if self.log.is_lost(place) => self.operations[handle].status = Status::Uncorrectable,
+                Some(place) => self.issue_read(handle, place, run.at, (run.skipped, run.sectors)),
+            }
+        }
+        self.end_phase(handle);
+    }
+
+    /// Reads what a write leaves of its first and its last unit.
+    fn read_rest(&mut self, handle: OperationId<S>) {
+        let unit = self.log.unit();
+        let operation = &mut self.operations[handle];
+        let (start, end) = (operation.io.start.get(), operation.io.end().get());
+        let (first, last) = (start / unit, end.div_ceil(unit));
+        let mut data = vec![S::default(); ((last - first) * unit) as usize];
+        let skipped = (start - first * unit) as usize;
+        data[skipped..skipped + operation.data.len()].copy_from_slice(&operation.data);
+        (operation.data, operation.phase) = (data, Phase::Reading);
+        for (of, skipped, sectors) in self.log.rests(start, end) {
+            let Some(place) = self.log.place_of(of as u32) else { continue };
+            if self.log.is_lost(place) {
+                self.operations[handle].status = Status::Uncorrectable;
+                continue;
+            }
+            self.counts.own.rest_reads += 1;
+            self.issue_read(handle, place, ((of - first) * unit + skipped) as usize, (skipped, sectors));
+        }
+        self.end_phase(handle);
+    }
+
+    /// Discards the units that are covered wholly.
+    fn discard(&mut self, handle: OperationId<S>) {
+        let (io, unit) = (self.operations[handle].io, self.log.unit());
+        (io.start.get().div_ceil(unit)..io.end().get() / unit).for_each(|unit| self.log.forget(unit as u32));
+        self.end_with(handle, Status::Done);
+    }
+
+    /// Lets the units of an operation wait for zones.
+    fn write(&mut self, handle: OperationId<S>) {
+        let (now, unit) = (self.now, self.log.unit());
+        let operation = &mut self.operations[handle];
+        (operation.phase, operation.pieces) = (Phase::Writing, Vec::new());
+        let stream = match operation.purpose {
+            Purpose::Copy { .. } => self.streams.copies(),
+            _ => self.streams.of_user(operation.io.placement.get()),
+        };
+        if operation.is_of_user() {
+            let version = self.log.next_version().filter(|_| !self.is_read_only);
+            let Some(version) = version else { return self.end_with(handle, Status::ReadOnly) };
+            let operation = &mut self.operations[handle];
+            let first = (operation.io.start.get() / unit) as u32;
+            let units = operation.data.len() as u64 / unit;
+            operation.records = (0..units as u32).map(|i| Record { unit: first + i, version }).collect();
+        }
+        let operation = &mut self.operations[handle];
+        operation.unplaced = operation.records.len() as u32;
+        let unplaced = Unplaced { operation: handle, first: 0, units: operation.unplaced, since: now };
+        self.streams.push(stream, unplaced, false);
+    }
+
+    /// Writes what has a zone, and goes on with collection.
+    fn go_on(&mut self) {
+        if self.mount.is_some() {
+            return;
+        }
+        self.collect();
+        for stream in 0..self.streams.count() {
+            while let Some((zone, placed)) = self.streams.place(stream, &mut self.log) {
+                self.write_to(zone, placed);
+            }
+        }
+        // What was placed may have taken the free zones.
+        self.collect();
+        if self.under_way == 0 && self.streams.has_unplaced() {
+            self.give_up();
+        }
+    }
+
+    fn write_to(&mut self, zone: u32, placed: Unplaced<S>) {
+        let unit = self.log.unit();
+        let waited = self.now - placed.since;
+        let operation = &mut self.operations[placed.operation];
+        operation.unplaced -= placed.units;
+        if !waited.is_zero() && operation.is_of_user() && !std::mem::replace(&mut operation.has_stalled, true) {
+            self.counts.own.stalled_writes += 1;
+            self.counts.own.stalled += waited;
+        }
+        let sectors = u64::from(placed.units) * unit;
+        let (kind, start) = self.streams.command(&self.log, zone, self.log.zone(zone).taken - placed.units);
+        let piece = Piece { zone, at: (u64::from(placed.first) * unit) as usize, sectors };
+        self.issue(placed.operation, Io::new(kind, start, Sectors::new(sectors)), piece);
+    }
+
+    /// No zone takes data, and none can be emptied: the writes of users fail from now on.
+    fn give_up(&mut self) {
+        self.is_read_only = true;
+        for unplaced in self.streams.take_unplaced_of_users() {
+            let operation = &mut self.operations[unplaced.operation];
+            operation.unplaced -= unplaced.units;
+            operation.status = Status::ReadOnly;
+            self.end_phase(unplaced.operation);
+        }
+    }
+
+    /// A write to a zone has ended.
+    fn written(&mut self, handle: OperationId<S>, piece: Piece, completion: &Completion<S>) {
+        self.log.zone_mut(piece.zone).writes -= 1;
+        let unit = self.log.unit();
+        let (first, units) = ((piece.at as u64 / unit) as usize, (piece.sectors / unit) as u32);
+        if completion.status == Status::Done {
+            let (zone, at) = self.log.at(completion.io.start);
+            debug_assert_eq!(zone, piece.zone, "an append stays in its zone");
+            for i in 0..units {
+                let record = self.operations[handle].records[first + i as usize];
+                let place = self.log.place(zone, at + i);
+                let purpose = self.operations[handle].purpose;
+                match purpose {
+                    Purpose::Copy { from } if !self.drive.resolved().has_planted(Sabotage::CopyOverWrite) => {
+                        let is_newest = self.log.record_copy(from + first as u32 + i, place, record);
+                        self.counts.own.vain_copies += u64::from(!is_newest);
+                    }
+                    _ => self.log.record(place, record),
+                }
+            }
+            match self.operations[handle].is_of_user() {
+                true => self.counts.own.written += u64::from(units),
+                false => self.counts.own.copied += u64::from(units),
+            }
+        } else if completion.status == Status::ReadOnly {
+            self.is_read_only = true;
+            self.operations[handle].status = Status::ReadOnly;
+        } else {
+            self.zone_failed(piece.zone);
+            let operation = &mut self.operations[handle];
+            operation.unplaced += units;
+            let stream = match operation.purpose {
+                Purpose::Copy { .. } => self.streams.copies(),
+                _ => self.streams.of_user(operation.io.placement.get()),
+            };
+            let unplaced = Unplaced { operation: handle, first: first as u32, units, since: self.now };
+            self.streams.push(stream, unplaced, true);
+        }
+        let zone = self.log.zone(piece.zone);
+        if zone.usage == Usage::Full && zone.writes == 0 && !zone.has_failed {
+            self.enter(Operation::own(Purpose::Summary { zone: piece.zone }, self.now));
+        }
+    }
+
+    /// A zone takes no more data, although it is not full.
+    fn zone_failed(&mut self, zone: u32) {
+        let of_log = self.log.zone_mut(zone);
+        of_log.usage = Usage::Full;
+        if !std::mem::replace(&mut of_log.has_failed, true) {
+            self.counts.own.failed_zones += 1;
+            self.streams.leave(zone);
+            self.streams.close();
+        }
+    }
+
+    /// Writes what is left of a full zone as its summary.
+    fn write_summary(&mut self, handle: OperationId<S>, zone: u32) {
+        let written = self.drive.zone_report(self.log.start(zone)).map_or(0, |report| report.write_pointer.get());
+        let (_, at) = self.log.at(Lba::new(u64::from(written) * self.log.unit()));
+        let units = self.log.shape().zones.capacity - at.max(self.log.shape().data);
+        let sectors = u64::from(units) * self.log.unit();
+        let operation = &mut self.operations[handle];
+        (operation.phase, operation.data) = (Phase::Writing, vec![S::default(); sectors as usize]);
+        self.log.zone_mut(zone).writes += 1;
+        self.counts.own.summaries += u64::from(units);
+        let (kind, start) = self.streams.command(&self.log, zone, at);
+        self.issue(handle, Io::new(kind, start, Sectors::new(sectors)), Piece { zone, at: 0, sectors });
+    }
+
+    /// Goes on with the collection of a zone, or begins with the next one.
+    fn collect(&mut self) {
+        // A drive that takes no copies keeps what a victim holds.
+        while !self.is_read_only {
+            let Some(step) = self.collector.next(&self.log) else { return };
+            let own = |purpose| Operation::own(purpose, self.now);
+            self.enter(match step {
+                Step::Copy { from, records } => Operation { records, ..own(Purpose::Copy { from }) },
+                Step::Barrier { zone } => own(Purpose::Barrier { zone }),
+                Step::Reset { zone } => own(Purpose::Reset { zone }),
+            });
+        }
+    }
+
+    fn completed(&mut self, completion: Completion<S>) {
+        let number = NonZeroU32::new((completion.tag >> u32::BITS) as u32).expect("a request of an operation");
+        let handle = Handle::from_number(number);
+        let operation = &mut self.operations[handle];
+        let piece = operation.pieces[completion.tag as u32 as usize];
+        operation.under_way -= 1;
+        self.under_way -= 1;
+        operation.add_costs(&completion);
+        match (operation.phase, operation.purpose) {
+            (Phase::Reading, purpose) => {
+                self.log.zone_mut(piece.zone).reads -= 1;
+                let is_copy = matches!(purpose, Purpose::Copy { .. });
+                if completion.status != Status::Done {
+                    operation.status = Status::Uncorrectable;
+                } else if (operation.is_of_user() || is_copy) && S::KIND.is_present() {
+                    operation.data[piece.at..piece.at + piece.sectors as usize].copy_from_slice(&completion.data);
+                }
+            }
+            (_, Purpose::Summary { zone }) => {
+                self.log.zone_mut(zone).writes -= 1;
+                match completion.status {
+                    Status::Done => {
+                        self.log.zone_mut(zone).has_summary = true;
+                        self.streams.close();
+                    }
+                    _ => self.zone_failed(zone),
+                }
+            }
+            (_, Purpose::Reset { zone }) => {
+                self.collector.has_reset();
+                match completion.status {
+                    Status::Done => self.log.reset(zone),
+                    _ => {
+                        self.counts.own.failed_zones += u64::from(!self.log.zone(zone).has_failed);
+                        self.log.fail(zone);
+                    }
+                }
+            }
+            (_, Purpose::Barrier { zone }) => self.collector.has_flushed(zone),
+            (_, Purpose::User) if piece.zone == NONE => operation.status = completion.status,
+            _ => self.written(handle, piece, &completion),
+        }
+        self.end_phase(handle);
+        self.go_on();
+    }
+
+    /// Goes on with an operation of whose requests none is under way.
+    fn end_phase(&mut self, handle: OperationId<S>) {
+        let operation = &self.operations[handle];
+        if operation.under_way > 0 || operation.unplaced > 0 {
+            return;
+        }
+        match (operation.phase, operation.purpose, operation.io.kind) {
+            (Phase::Reading, Purpose::User, IoKind::Write) if operation.status == Status::Done => self.write(handle),
+            (Phase::Reading, Purpose::Copy { from }, _) => {
+                if self.operations[handle].status != Status::Done {
+                    // The copies say of every unit that it cannot be read: an older one would come back otherwise.
+                    let places = from..from + self.operations[handle].records.len() as u32;
+                    let valid: Vec<u32> = places.filter(|place| self.log.valid_at(*place).is_some()).collect();
+                    let fresh = valid.iter().filter(|place| !self.log.is_lost(**place)).count();
+                    self.counts.own.lost_units += fresh as u64;
+                    valid.into_iter().for_each(|place| self.log.lose(place));
+                    self.operations[handle].status = Status::Done;
+                }
+                self.write(handle);
+            }
+            _ => self.end(handle),
+        }
+    }
+
+    fn end_with(&mut self, handle: OperationId<S>, status: Status) {
+        self.operations[handle].status = status;
+        self.end(handle);
+    }
+
+    fn end(&mut self, handle: OperationId<S>) {
+        let mut operation = self.operations.leave(handle);
+        let waiters = std::mem::take(&mut operation.waiters);
+        self.hash.add(self.now, OPERATION | u64::from(handle.number().get()));
+        match operation.purpose {
+            Purpose::User => {
+                self.counts.users.count(operation.io, operation.status, self.log.unit());
+                self.completions.push(operation.into_completion(self.now));
+            }
+            Purpose::Copy { .. } => self.collector.has_copied(),
+            Purpose::Mount => {
+                self.mount.iter_mut().for_each(Mount::end_read);
+                self.mount_next();
+            }
+            _ => {}
+        }
+        for waiter in waiters {
+            if self.operations.unblock(waiter) {
+                self.begin(waiter);
+            }
+        }
+    }
+
+    /// Begins the next read of the mount, or what has waited for its end.
+    fn mount_next(&mut self) {
+        let Some(mount) = &mut self.mount else { return };
+        if let Some(io) = mount.next() {
+            self.counts.own.mount_reads += io.sectors.get() / self.log.unit();
+            self.enter(Operation { io, ..Operation::own(Purpose::Mount, self.now) });
+        } else if mount.has_ended() {
+            self.mount = None;
+            for handle in std::mem::take(&mut self.held) {
+                self.begin(handle);
+            }
+            for zone in 0..self.log.shape().zones.zones {
+                let of_log = self.log.zone(zone);
+                if of_log.usage == Usage::Full && !of_log.has_summary && !of_log.has_failed {
+                    self.enter(Operation::own(Purpose::Summary { zone }, self.now));
+                }
+            }
+        }
+    }
+
+    /// Cuts the power of the drive, and the host forgets its map. Returns the tags of the requests that will never complete.
+    pub fn cut_power(&mut self) -> Vec<Tag> {
+        let unseen = self.completions.iter().map(|completion| completion.tag);
+        let lost = self.operations.of_user().map(|operation| operation.tag).chain(unseen).collect();
+        self.drive.cut_power();
+        self.operations = Operations::default();
+        self.completions.clear();
+        self.held.clear();
+        self.streams.lose_power();
+        self.collector.lose_power();
+        (self.mount, self.is_powered, self.under_way) = (None, false, 0);
+        lost
+    }
+
+    /// Switches the drive on, and begins to read the map from the zones: the summaries of full ones, and all of the others. The user
+    /// may submit requests at once; they wait until the map is there.
+    ///
+    /// # Panics
+    /// If the power is on, or `now` is in the past.
+    pub fn power_on(&mut self, now: Time) -> Recovery {
+        assert!(!self.is_powered, "the power is on already");
+        (self.now, self.is_powered) = (now, true);
+        let recovery = self.drive.power_on(now);
+        let takes_newest = !self.drive.resolved().has_planted(Sabotage::VersionForgotten);
+        let mount = Mount::new(&mut self.log, &mut self.streams, &self.drive, takes_newest);
+        let reads = self.spec.gc.parallel;
+        self.mount = Some(mount);
+        (0..reads).for_each(|_| self.mount_next());
+        recovery
+    }
+
+    /// Checks that the map, the zones and the drive agree. Slow: for tests.
+    ///
+    /// # Panics
+    /// If they do not.
+    pub fn check(&self) {
+        self.log.check();
+        self.drive.check();
+    }
+}
+
+/// Set in the number of an operation's end in the hash.
+const OPERATION: u64 = 1 << 44;
+
+impl<S: Sector> Drive<S> for Translation<S> {
+    fn capacity(&self) -> Sectors {
+        Sectors::new(u64::from(self.log.shape().units) * self.log.unit())
+    }
+
+    fn discard_granularity(&self) -> Sectors {
+        Sectors::new(self.log.unit())
+    }
+
+    fn queues(&self) -> usize {
+        self.drive.queues()
+    }
+
+    fn submit(&mut self, now: Time, request: Request<S>) {
+        assert!(now >= self.now, "a request of {now} comes when it is already {}", self.now);
+        assert!(self.is_powered, "a request to a translation whose drive has no power");
+        self.now = now;
+        let Request { tag, queue, io, data } = request;
+        let mut operation = Operation::new(Purpose::User, (tag, queue, io), now, data);
+        if io.end() > Lba::new(self.capacity().get()) {
+            let (handle, _) = self.operations.enter(operation);
+            return self.end_with(handle, Status::OutOfRange);
+        }
+        if !io.sectors.is_zero() {
+            let unit = self.log.unit();
+            let (first, end) = (io.start.get() / unit, io.end().get().div_ceil(unit));
+            operation.interval = Interval { first, end, changes: io.kind != IoKind::Read };
+        }
+        self.enter(operation);
+        self.go_on();
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        if self.completions.is_empty() { self.drive.next_event() } else { Some(self.now) }
+    }
+
+    fn advance(&mut self, to: Time, completions: &mut Vec<Completion<S>>) -> Time {
+        assert!(to >= self.now, "time does not go back from {} to {to}", self.now);
+        while self.completions.is_empty() && self.drive.next_event().is_some_and(|at| at <= to) {
+            let mut reported = std::mem::take(&mut self.reported);
+            self.now = self.drive.advance(to, &mut reported);
+            reported.drain(..).for_each(|completion| self.completed(completion));
+            self.reported = reported;
+        }
+        if self.completions.is_empty() {
+            self.now = to;
+            let mut none = Vec::new();
+            self.drive.advance(to, &mut none);
+            assert!(none.is_empty(), "the drive had something to report");
+        } else {
+            completions.append(&mut self.completions);
+        }
+        self.now
+    }
+
+    fn events(&self) -> u64 {
+        self.hash.events() + self.drive.events()
+    }
+
+    fn counters(&self) -> Counters {
+        let all = self.counts.all(self.now, self.drive.counters(), &self.log, &self.collector);
+        Counters { event_hash: all.event_hash.wrapping_add(self.hash.value()), events: self.events(), ..all }
+    }
+}

@@ -1,0 +1,483 @@
+//! The log in the zones: which unit lies where, and what of it is valid.
+
+use std::collections::{BTreeSet, VecDeque};
+
+use base::units::{Lba, Sectors};
+use ssd::{TranslationShape, ZoneVictim};
+
+/// No unit, or no place.
+pub(crate) const NONE: u32 = u32::MAX;
+
+/// What is stored with a unit as its metadata.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Record {
+    /// The unit's logical address; [`NONE`] where no write has been acknowledged.
+    pub(crate) unit: u32,
+    /// The higher of two versions is the newer one. A copy has that of its original.
+    pub(crate) version: u32,
+}
+
+impl Record {
+    const NOTHING: Self = Self { unit: NONE, version: 0 };
+}
+
+/// Sectors of a request that lie one behind the other.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Run {
+    /// The place of the first unit; `None` if it is not mapped.
+    pub(crate) place: Option<u32>,
+    /// The first sector in the request.
+    pub(crate) at: usize,
+    /// Sectors of the first unit that the request leaves out.
+    pub(crate) skipped: u64,
+    pub(crate) sectors: u64,
+}
+
+/// The use of a zone.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) enum Usage {
+    /// Empty.
+    #[default]
+    Free,
+    /// Takes data.
+    Open,
+    /// Takes no more data: its summary follows, or has followed.
+    Full,
+    /// Cannot be reset.
+    Failed,
+}
+
+/// A zone.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Zone {
+    pub(crate) usage: Usage,
+    /// By the unit's place in the zone; none while it is free.
+    records: Vec<Record>,
+    /// Units of which this is the newest copy.
+    pub(crate) valid: u32,
+    /// Units that have been given to writes, ended or not.
+    pub(crate) taken: u32,
+    /// Writes that have not ended.
+    pub(crate) writes: u32,
+    /// Reads that have not ended.
+    pub(crate) reads: u32,
+    /// When it was opened, in zones opened before.
+    opened: u64,
+    /// Its summary is written, so a mount need not read its data.
+    pub(crate) has_summary: bool,
+    /// The drive refused a write to it, so it takes no more.
+    pub(crate) has_failed: bool,
+}
+
+/// The map of the users' units to places in zones. A place is a number: data units of all zones before, and of the zone.
+#[derive(Clone, Debug)]
+pub(crate) struct Log {
+    shape: TranslationShape,
+    /// Sectors of a unit.
+    unit: u64,
+    map: Vec<u32>,
+    zones: Vec<Zone>,
+    free: VecDeque<u32>,
+    opened: u64,
+    version: u32,
+    /// Places whose data collection could not read.
+    lost: BTreeSet<u32>,
+}
+
+impl Log {
+    /// Empty zones with units of so many sectors.
+    pub(crate) fn new(shape: TranslationShape, unit: u64) -> Self {
+        Self {
+            shape,
+            unit,
+            map: vec![NONE; shape.units as usize],
+            zones: vec![Zone::default(); shape.zones.zones as usize],
+            free: (0..shape.zones.zones).collect(),
+            opened: 0,
+            version: 0,
+            lost: BTreeSet::new(),
+        }
+    }
+
+    pub(crate) const fn shape(&self) -> &TranslationShape {
+        &self.shape
+    }
+
+    /// Sectors of a unit.
+    pub(crate) const fn unit(&self) -> u64 {
+        self.unit
+    }
+
+    pub(crate) fn zone(&self, zone: u32) -> &Zone {
+        &self.zones[zone as usize]
+    }
+
+    pub(crate) fn zone_mut(&mut self, zone: u32) -> &mut Zone {
+        &mut self.zones[zone as usize]
+    }
+
+    pub(crate) fn free_zones(&self) -> u32 {
+        self.free.len() as u32
+    }
+
+    /// Units that users have written and not discarded.
+    pub(crate) fn mapped(&self) -> u64 {
+        self.zones.iter().map(|zone| u64::from(zone.valid)).sum()
+    }
+
+    /// A version for a write; `None` if they have run out.
+    pub(crate) fn next_version(&mut self) -> Option<u32> {
+        self.version = self.version.checked_add(1)?;
+        Some(self.version)
+    }
+
+    // --- places ---
+
+    /// The zone of a place, and the place in it.
+    pub(crate) const fn split(&self, place: u32) -> (u32, u32) {
+        (place / self.shape.data, place % self.shape.data)
+    }
+
+    /// The place of a data unit in a zone.
+    pub(crate) const fn place(&self, zone: u32, at: u32) -> u32 {
+        zone * self.shape.data + at
+    }
+
+    /// The first sector of a zone.
+    pub(crate) fn start(&self, zone: u32) -> Lba {
+        Lba::new(u64::from(zone) * u64::from(self.shape.zones.size) * self.unit)
+    }
+
+    /// The first sector of a unit in a zone.
+    pub(crate) fn sector(&self, zone: u32, at: u32) -> Lba {
+        self.start(zone) + Sectors::new(u64::from(at) * self.unit)
+    }
+
+    /// Where a unit of a zone lies, from its first sector.
+    pub(crate) const fn at(&self, sector: Lba) -> (u32, u32) {
+        let unit = (sector.get() / self.unit) as u32;
+        (unit / self.shape.zones.size, unit % self.shape.zones.size)
+    }
+
+    /// The place of a unit; `None` if it was never written, or discarded.
+    pub(crate) fn place_of(&self, unit: u32) -> Option<u32> {
+        Some(self.map[unit as usize]).filter(|place| *place != NONE)
+    }
+
+    /// True if the data of a place could not be read when they were to be copied.
+    pub(crate) fn is_lost(&self, place: u32) -> bool {
+        self.lost.contains(&place)
+    }
+
+    /// What lies at a place, if it is the newest copy of a unit.
+    pub(crate) fn valid_at(&self, place: u32) -> Option<Record> {
+        let (zone, at) = self.split(place);
+        let record = *self.zone(zone).records.get(at as usize)?;
+        (record.unit != NONE && self.map[record.unit as usize] == place).then_some(record)
+    }
+
+    /// The next valid units of a zone from `from` on that lie one behind the other, at most so many; with the first one's place in the
+    /// zone.
+    pub(crate) fn valid_run(&self, zone: u32, from: u32, most: usize) -> (u32, Vec<Record>) {
+        let valid = |at: u32| self.valid_at(self.place(zone, at));
+        let first = (from..self.shape.data).find(|at| valid(*at).is_some()).unwrap_or(self.shape.data);
+        (first, (first..self.shape.data).map_while(valid).take(most).collect())
+    }
+
+    /// Where sectors of users lie: runs of units one behind the other in one zone, and units that are not mapped.
+    pub(crate) fn runs(&self, sectors: std::ops::Range<u64>) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        let mut sector = sectors.start;
+        while sector < sectors.end {
+            let unit = sector / self.unit;
+            let end = ((unit + 1) * self.unit).min(sectors.end);
+            let place = self.place_of(unit as u32);
+            let goes_on = |run: &Run| {
+                let next = run.place.map(|place| place + (run.skipped + run.sectors).div_ceil(self.unit) as u32);
+                let is_lost = |place: Option<u32>| place.is_some_and(|place| self.is_lost(place));
+                let is_behind = next.is_some() && next == place && place.is_some_and(|place| self.split(place).1 > 0);
+                is_behind && !is_lost(run.place) && !is_lost(place)
+            };
+            match runs.last_mut().filter(|run| goes_on(run)) {
+                Some(run) => run.sectors += end - sector,
+                None => runs.push(Run {
+                    place,
+                    at: (sector - sectors.start) as usize,
+                    skipped: sector % self.unit,
+                    sectors: end - sector,
+                }),
+            }
+            sector = end;
+        }
+        runs
+    }
+
+    /// What sectors leave of their first and their last unit: the unit, the sectors of it to skip, and those that are left.
+    pub(crate) fn rests(&self, start: u64, end: u64) -> Vec<(u64, u64, u64)> {
+        let (first, last) = (start / self.unit, end.div_ceil(self.unit) - 1);
+        let head = (first, 0, start - first * self.unit);
+        let tail = (last, end - last * self.unit, (last + 1) * self.unit - end);
+        [head, tail].into_iter().filter(|(.., sectors)| *sectors > 0).collect()
+    }
+
+    // --- changes ---
+
+    /// Opens a free zone.
+    pub(crate) fn open(&mut self) -> Option<u32> {
+        let zone = self.free.pop_front()?;
+        self.opened += 1;
+        let records = vec![Record::NOTHING; self.shape.data as usize];
+        *self.zone_mut(zone) = Zone { usage: Usage::Open, records, ..Zone::default() };
+        self.zone_mut(zone).opened = self.opened;
+        Some(zone)
+    }
+
+    /// A unit has been written to a place.
+    pub(crate) fn record(&mut self, place: u32, record: Record) {
+        let (zone, at) = self.split(place);
+        self.zone_mut(zone).records[at as usize] = record;
+        self.forget(record.unit);
+        self.map[record.unit as usize] = place;
+        self.zone_mut(zone).valid += 1;
+    }
+
+    /// A unit has been copied from one place to another. Returns false if the user has changed it meanwhile.
+    pub(crate) fn record_copy(&mut self, from: u32, to: u32, record: Record) -> bool {
+        let is_newest = self.map[record.unit as usize] == from;
+        if is_newest {
+            let is_lost = self.is_lost(from);
+            self.record(to, record);
+            if is_lost {
+                self.lost.insert(to);
+            }
+        } else {
+            let (zone, at) = self.split(to);
+            self.zone_mut(zone).records[at as usize] = record;
+        }
+        is_newest
+    }
+
+    /// Removes a unit from the map.
+    pub(crate) fn forget(&mut self, unit: u32) {
+        let place = std::mem::replace(&mut self.map[unit as usize], NONE);
+        if place != NONE {
+            let (zone, _) = self.split(place);
+            self.zone_mut(zone).valid -= 1;
+        }
+    }
+
+    /// The data of a place cannot be read.
+    pub(crate) fn lose(&mut self, place: u32) {
+        self.lost.insert(place);
+    }
+
+    /// A zone is empty again.
+    pub(crate) fn reset(&mut self, zone: u32) {
+        self.drop_zone(zone, Usage::Free);
+        self.free.push_back(zone);
+    }
+
+    /// A zone cannot be reset.
+    pub(crate) fn fail(&mut self, zone: u32) {
+        self.drop_zone(zone, Usage::Failed);
+    }
+
+    fn drop_zone(&mut self, zone: u32, usage: Usage) {
+        *self.zone_mut(zone) = Zone { usage, ..Zone::default() };
+        let places = self.place(zone, 0)..self.place(zone, 0) + self.shape.data;
+        self.lost.retain(|place| !places.contains(place));
+    }
+
+    // --- collection ---
+
+    /// The full zone to collect; `None` if nothing can be gained.
+    pub(crate) fn victim(&self, policy: ZoneVictim) -> Option<u32> {
+        let data = self.shape.data;
+        let full = (0..)
+            .zip(&self.zones)
+            .filter(|(_, zone)| zone.usage == Usage::Full && zone.valid < data && zone.writes == 0);
+        let of = |least: (u32, &Zone)| least.0;
+        match policy {
+            ZoneVictim::Greedy => full.min_by_key(|(_, zone)| (zone.valid, zone.opened)).map(of),
+            ZoneVictim::Fifo => full.min_by_key(|(_, zone)| zone.opened).map(of),
+            ZoneVictim::CostBenefit => {
+                let benefit = |zone: &Zone| {
+                    let (share, age) = (f64::from(zone.valid) / f64::from(data), self.opened - zone.opened);
+                    (1.0 - share) * age as f64 / (1.0 + share)
+                };
+                full.max_by(|(_, a), (_, b)| benefit(a).total_cmp(&benefit(b)).then(b.opened.cmp(&a.opened))).map(of)
+            }
+        }
+    }
+
+    // --- mount ---
+
+    /// Takes what a zone holds after a power cut: `written` units, of which those that were acknowledged have records.
+    pub(crate) fn found(&mut self, zone: u32, usage: Usage, written: u32) {
+        let data = self.shape.data;
+        let zone = self.zone_mut(zone);
+        zone.usage = usage;
+        (zone.writes, zone.reads) = (0, 0);
+        zone.taken = written.min(data);
+        if matches!(usage, Usage::Free | Usage::Failed) {
+            zone.records = Vec::new();
+            return;
+        }
+        zone.records.resize(data as usize, Record::NOTHING);
+        zone.records[zone.taken as usize..].fill(Record::NOTHING);
+    }
+
+    /// Makes the map anew from the records of all zones: of several copies the newest counts, or the last one found if
+    /// `takes_newest` is false, as a planted bug wants it.
+    pub(crate) fn rebuild(&mut self, takes_newest: bool) {
+        self.map.fill(NONE);
+        self.zones.iter_mut().for_each(|zone| zone.valid = 0);
+        self.version = 0;
+        for number in 0..self.zones.len() as u32 {
+            for at in 0..self.zone(number).records.len() as u32 {
+                let found = self.zone(number).records[at as usize];
+                if found.unit == NONE {
+                    continue;
+                }
+                self.version = self.version.max(found.version);
+                let is_newer = self.place_of(found.unit).is_none_or(|place| {
+                    let (zone, at) = self.split(place);
+                    self.zone(zone).records[at as usize].version < found.version
+                });
+                if is_newer || !takes_newest {
+                    self.record(self.place(number, at), found);
+                }
+            }
+        }
+        let is_free = |(number, zone): (u32, &Zone)| (zone.usage == Usage::Free).then_some(number);
+        self.free = (0..).zip(&self.zones).filter_map(is_free).collect();
+    }
+
+    /// Gives the zones that hold data the first numbers, in the order in which they were opened: all are full from now on. Returns
+    /// their number.
+    pub(crate) fn settle(&mut self) -> u32 {
+        let mut used: Vec<Zone> = std::mem::take(&mut self.zones);
+        let count = used.len();
+        used.retain(|zone| zone.usage != Usage::Free);
+        used.sort_by_key(|zone| zone.opened);
+        let full = used.len() as u32;
+        for zone in &mut used {
+            (zone.usage, zone.has_summary, zone.taken) = (Usage::Full, true, self.shape.data);
+        }
+        used.resize(count, Zone::default());
+        self.zones = used;
+        self.rebuild(true);
+        full
+    }
+
+    /// Checks that the map and the zones agree.
+    ///
+    /// # Panics
+    /// If they do not.
+    pub(crate) fn check(&self) {
+        let mut valid = vec![0; self.zones.len()];
+        for (unit, place) in (0..).zip(&self.map).filter(|(_, place)| **place != NONE) {
+            let (zone, at) = self.split(*place);
+            assert_eq!(self.zone(zone).records[at as usize].unit, unit, "the record at place {at} of zone {zone}");
+            assert!(at < self.zone(zone).taken, "unit {unit} lies behind what zone {zone} has taken");
+            valid[zone as usize] += 1;
+        }
+        for (number, zone) in self.zones.iter().enumerate() {
+            assert_eq!(zone.valid, valid[number], "valid units of zone {number}");
+            assert_eq!(zone.usage == Usage::Free, self.free.contains(&(number as u32)), "zone {number} is free");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use ssd::ZoneShape;
+
+    fn log() -> Log {
+        let zones = ZoneShape { zones: 4, size: 8, capacity: 5, max_active: 2, max_open: 2, zrwa: None };
+        Log::new(TranslationShape { zones, data: 4, units: 8 }, 8)
+    }
+
+    fn write(log: &mut Log, zone: u32, units: &[u32]) {
+        for unit in units {
+            let at = log.zone(zone).taken;
+            log.zone_mut(zone).taken += 1;
+            let record = Record { unit: *unit, version: log.next_version().expect("versions") };
+            log.record(log.place(zone, at), record);
+        }
+    }
+
+    #[test]
+    fn places_and_sectors_leave_out_the_gap_and_the_summary() {
+        let log = log();
+        assert_eq!(log.split(log.place(2, 3)), (2, 3));
+        assert_eq!(log.sector(2, 3), Lba::new((2 * 8 + 3) * 8));
+        assert_eq!(log.at(Lba::new((2 * 8 + 3) * 8)), (2, 3));
+    }
+
+    #[test]
+    fn runs_end_at_gaps_at_jumps_and_at_the_ends_of_zones() {
+        let mut log = log();
+        let (zone, other) = (log.open().expect("free"), log.open().expect("free"));
+        write(&mut log, zone, &[0, 1, 2, 4]);
+        write(&mut log, other, &[5, 6]);
+        let runs = log.runs(3..54);
+        let run = |place, at, skipped, sectors| Run { place, at, skipped, sectors };
+        let expected = [run(Some(0), 0, 3, 21), run(None, 21, 0, 8), run(Some(3), 29, 0, 8), run(Some(4), 37, 0, 14)];
+        assert_eq!(runs, expected);
+    }
+
+    #[test]
+    fn a_write_leaves_the_beginning_of_its_first_unit_and_the_end_of_its_last() {
+        let log = log();
+        assert_eq!(log.rests(8, 24), []);
+        assert_eq!(log.rests(10, 23), [(1, 0, 2), (2, 7, 1)]);
+        assert_eq!(log.rests(10, 12), [(1, 0, 2), (1, 4, 4)]);
+    }
+
+    #[test]
+    fn the_newest_write_is_valid_and_a_late_copy_is_not() {
+        let mut log = log();
+        let (zone, other) = (log.open().expect("free"), log.open().expect("free"));
+        write(&mut log, zone, &[1, 2, 1, 3]);
+        assert_eq!((log.zone(zone).valid, log.place_of(1)), (3, Some(log.place(zone, 2))));
+        let record = log.valid_at(log.place(zone, 1)).expect("valid");
+        assert_eq!(record.unit, 2);
+        write(&mut log, other, &[2]);
+        assert!(!log.record_copy(log.place(zone, 1), log.place(other, 1), record));
+        assert_eq!(log.place_of(2), Some(log.place(other, 0)));
+        log.zone_mut(other).taken += 1;
+        log.check();
+    }
+
+    #[test]
+    fn each_policy_has_its_victim() {
+        let mut log = log();
+        for units in [[0, 1, 2, 3], [4, 5, 6, 0], [7, 4, 5, 6]] {
+            let zone = log.open().expect("free");
+            write(&mut log, zone, &units);
+            log.zone_mut(zone).usage = Usage::Full;
+        }
+        // Valid: 3 of the first, 1 of the second, 4 of the third.
+        assert_eq!(log.victim(ZoneVictim::Greedy), Some(1));
+        assert_eq!(log.victim(ZoneVictim::Fifo), Some(0));
+        // 0.25 * 2 / 1.75 and 0.75 * 1 / 1.25.
+        assert_eq!(log.victim(ZoneVictim::CostBenefit), Some(1));
+    }
+
+    #[test]
+    fn the_map_is_made_anew_from_the_newest_records_that_were_written() {
+        let mut log = log();
+        let (zone, other) = (log.open().expect("free"), log.open().expect("free"));
+        write(&mut log, zone, &[1, 2, 3]);
+        write(&mut log, other, &[1, 2]);
+        log.forget(3);
+        log.found(other, Usage::Open, 1);
+        log.rebuild(true);
+        assert_eq!(log.place_of(1), Some(log.place(other, 0)));
+        assert_eq!(log.place_of(2), Some(log.place(zone, 1)), "its newer copy was lost");
+        assert_eq!(log.place_of(3), Some(log.place(zone, 2)), "a discard is not written");
+        log.check();
+    }
+}
