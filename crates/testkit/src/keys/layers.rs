@@ -74,7 +74,7 @@ fn play(drive: &mut impl Drive<()>, load: Load) -> (u64, [u64; IoKind::COUNT]) {
         let largest = if kind == IoKind::Discard || rng.chance(0.1) { 64 } else { 8 };
         let io = Io::new(kind, Lba::new(start), Sectors::new(1 + rng.below(largest)));
         // One half of the addresses is expected to be overwritten together.
-        let io = Io { placement: PlacementId::new(u16::from(start % 2 == 0)), ..io };
+        let io = Io { placement: PlacementId::new(u16::from(start.is_multiple_of(2))), ..io };
         let data = vec![(); if kind == IoKind::Write { io.sectors.get() as usize } else { 0 }];
         while tag as usize - completions.len() >= 64 {
             let at = drive.next_event().expect("a request is under way");
