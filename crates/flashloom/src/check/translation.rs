@@ -47,16 +47,12 @@ mod tests {
 
     #[test]
     fn the_sheet_says_what_users_can_address_and_how_zones_are_emptied() {
-        let set = ["translation.over-provisioning=10%", "translation.streams=2", "ftl.zns.zrwa=none"];
-        let device = Device::open_with("today-zn540-like", &set[..2]);
-        // Its random write areas are of no use below a translation.
-        assert!(device.is_err());
-        let text = std::fs::read_to_string("../../devices/today/zn540-like.toml").expect("a device");
-        let text = text.replace(", zrwa = { size = \"1MiB\", flush-granularity = \"16KiB\" }", "");
-        let spec: ssd::Spec = toml::from_str(&format!("{text}\n[translation]\nstreams = 2\n")).expect("TOML");
-        let lines = super::lines(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")));
-        assert!(lines[0].ends_with("20% kept back; map of 741.5MiB in the host's RAM"), "{}", lines[0]);
-        assert_eq!(lines[1], "2 streams and copies, 1 open zone of each; appends; 2.1MiB of a zone hold its summary");
+        let set = ["translation.over-provisioning=20%", "translation.streams=2"];
+        let device = Device::open_with("demo-zones", set).unwrap_or_else(|faults| panic!("{faults}"));
+        let lines = super::lines(&device.resolved);
+        let users = "1.759GiB for users (1888772096 bytes), 20% kept back; map of 1.759MiB in the host's RAM";
+        assert_eq!(lines[0], users);
+        assert_eq!(lines[1], "2 streams and copies, 1 open zone of each; appends; 48KiB of a zone hold its summary");
         assert_eq!(lines[2], "collects greedily from 2 zones free to 3; below, the drive");
     }
 }
