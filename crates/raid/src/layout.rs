@@ -123,7 +123,7 @@ impl Layout {
         self.interval_of_stripes(start / width, (end - 1) / width + 1, changes)
     }
 
-    /// The same interval for work on whole stripes.
+    /// The interval that work on whole stripes takes.
     pub(crate) const fn interval_of_stripes(&self, first: u64, end: u64, changes: bool) -> Interval {
         let scale = if self.parities() == 0 { self.stripe_width() } else { self.chunk };
         Interval { first: first * scale, end: end * scale, changes }
