@@ -16,6 +16,8 @@ pub(crate) enum Purpose {
     Rebuild { place: u32, spare: u32 },
     /// Makes parity, or the copies behind the first, anew.
     Repair,
+    /// Makes what a rebuild has written durable.
+    Flush,
 }
 
 /// The step of an operation.
@@ -45,7 +47,7 @@ pub(crate) struct Operation<S> {
     pub(crate) purpose: Purpose,
     /// What the host will be told; its data are those that a write of the host brings, or that a read returns.
     pub(crate) completion: Completion<S>,
-    /// Writes of the host that had ended when it began.
+    /// Writes that had ended when it began.
     pub(crate) writes_before: u64,
     pub(crate) phase: Phase,
     /// The bands of stripes, each with the way to its parity.
@@ -93,9 +95,18 @@ impl<S> Operation<S> {
         matches!(self.purpose, Purpose::Host)
     }
 
-    /// True if the host changes data by it.
+    /// True if it changes what is on the drives.
     pub(crate) const fn changes_data(&self) -> bool {
-        self.is_of_host() && matches!(self.completion.io.kind, IoKind::Write | IoKind::Discard)
+        match self.purpose {
+            Purpose::Host => matches!(self.completion.io.kind, IoKind::Write | IoKind::Discard),
+            Purpose::Rebuild { .. } | Purpose::Repair => true,
+            Purpose::Flush => false,
+        }
+    }
+
+    /// True if it makes durable what has been written.
+    pub(crate) const fn is_flush(&self) -> bool {
+        matches!((self.purpose, self.completion.io.kind), (Purpose::Flush, _) | (Purpose::Host, IoKind::Flush))
     }
 
     /// The request that has read these sectors; `None` if none has.

@@ -143,7 +143,9 @@ impl<S: Sector> Raid<S> {
 
     /// Enters an operation that touches stripes, and begins it if no other goes first.
     fn enter(&mut self, operation: Operation<S>, stripes: Interval) {
-        self.writes.under_way += u64::from(operation.changes_data());
+        if operation.changes_data() {
+            self.writes.begin();
+        }
         let (handle, may_begin) = self.operations.enter(operation, stripes);
         if may_begin {
             self.begin(handle);
@@ -158,7 +160,7 @@ impl<S: Sector> Raid<S> {
             (Purpose::Host, IoKind::Read | IoKind::Write) | (Purpose::Rebuild { .. } | Purpose::Repair, _) => {
                 self.plan(handle);
             }
-            (Purpose::Host, IoKind::Flush) => {
+            (Purpose::Host, IoKind::Flush) | (Purpose::Flush, _) => {
                 let all = (0..self.layout.drives()).map(|place| Range { place, from: 0, to: 0 });
                 let pieces = all.map(|range| (range, Vec::new())).collect();
                 self.issue(handle, Phase::Writing, IoKind::Flush, pieces);
@@ -196,6 +198,7 @@ impl<S: Sector> Raid<S> {
                 self.layout.bands(operation.completion.io.start.get(), operation.completion.io.end().get())
             }
             Purpose::Rebuild { .. } | Purpose::Repair => self.layout.whole_stripes(operation.stripes.clone()),
+            Purpose::Flush => unreachable!("a flush has no data"),
         };
         let (purpose, kind) = (operation.purpose, operation.completion.io.kind);
         let avoided = if purpose == Purpose::Host && kind == IoKind::Read { self.collecting() } else { 0 };
@@ -205,7 +208,7 @@ impl<S: Sector> Raid<S> {
                 (Purpose::Host, IoKind::Read) => Some((Update::None, around(band).or_else(|| view.read(band))?)),
                 (Purpose::Host, _) => view.write(band),
                 (Purpose::Rebuild { place, .. }, _) => Some((Update::None, view.rebuild(band, place)?)),
-                (Purpose::Repair, _) => Some((Update::None, view.repair(band)?)),
+                (Purpose::Repair | Purpose::Flush, _) => Some((Update::None, view.repair(band)?)),
             });
             each.collect()
         });
@@ -363,7 +366,7 @@ impl<S: Sector> Raid<S> {
                 counts.rebuilt_sectors += sectors(&writes);
                 writes
             }
-            (Purpose::Repair, _) => {
+            (Purpose::Repair | Purpose::Flush, _) => {
                 let writes = assembly.repaired();
                 counts.repaired_sectors += sectors(&writes);
                 writes
@@ -378,16 +381,21 @@ impl<S: Sector> Raid<S> {
     fn end(&mut self, handle: Handle<Operation<S>>, status: Status) {
         let (mut operation, next) = self.operations.leave(handle);
         self.hash.add(self.now, OPERATION | u64::from(handle.number().get()));
-        if operation.is_of_host() {
-            self.counts.count(operation.completion.io, status, self.members.unit());
-            if operation.completion.io.kind == IoKind::Flush && status == Status::Done {
-                self.writes.durable = self.writes.durable.max(operation.writes_before);
+        if operation.changes_data() {
+            self.writes.end();
+        }
+        if operation.is_flush() && status == Status::Done {
+            self.writes.flushed(operation.writes_before);
+            self.members.flushed(operation.writes_before);
+        }
+        match operation.purpose {
+            Purpose::Host => {
+                self.counts.count(operation.completion.io, status, self.members.unit());
+                operation.completion.status = status;
+                self.completions.push(operation.completion.at(self.now));
             }
-            self.writes.end(u64::from(operation.changes_data()));
-            operation.completion.status = status;
-            self.completions.push(operation.completion.at(self.now));
-        } else {
-            self.window_done(&operation.lost);
+            Purpose::Rebuild { .. } | Purpose::Repair => self.window_done(&operation.lost),
+            Purpose::Flush => {}
         }
         next.into_iter().for_each(|handle| self.begin(handle));
     }
@@ -422,9 +430,10 @@ impl<S: Sector> Raid<S> {
         {
             lost.iter().for_each(|stripe| self.members.lose(place, *stripe));
             self.raid_counts.lost_chunks += lost.len() as u64;
-            self.members.rebuilt(place, window.stripes.end);
+            self.members.rebuilt(place, window.stripes.end, self.writes.ended);
             if window.stripes.end == self.layout.stripes() {
                 self.raid_counts.rebuilt_at = Some(self.now);
+                self.enter(Operation::own(Purpose::Flush, 0..0, self.now), Interval::NONE);
             }
         }
         self.wake_background();
@@ -512,11 +521,11 @@ impl<S: Sector> Drive<S> for Raid<S> {
         assert!(self.is_powered, "a request to a RAID without power");
         self.now = now;
         let io = request.io;
-        let operation = Operation::new(Purpose::Host, request, now);
+        let mut operation = Operation::new(Purpose::Host, request, now);
         if io.end() > Lba::new(self.capacity().get()) {
-            self.writes.under_way += u64::from(operation.changes_data());
-            let (handle, _) = self.operations.enter(operation, Interval::NONE);
-            return self.end(handle, Status::OutOfRange);
+            self.counts.count(io, Status::OutOfRange, self.members.unit());
+            operation.completion.status = Status::OutOfRange;
+            return self.completions.push(operation.completion.at(now));
         }
         let stripes = self.layout.interval(io.start.get(), io.end().get(), io.kind != IoKind::Read);
         self.enter(operation, stripes);

@@ -1,21 +1,31 @@
-//! What a power cut may have left half done: writes of the host, counted.
+//! What a power cut may leave half done: writes, counted.
 
-/// Writes and discards of the host.
+/// Writes and discards of the host, and the steps of rebuilds and repairs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writes {
-    pub(crate) under_way: u64,
+    under_way: u32,
     pub(crate) ended: u64,
     /// Those that a flush has made durable.
-    pub(crate) durable: u64,
+    durable: u64,
     /// A discard has been carried out: drives may forget it without power, each for itself.
     pub(crate) has_discarded: bool,
 }
 
 impl Writes {
-    /// Notes that some have ended.
-    pub(crate) const fn end(&mut self, count: u64) {
-        self.under_way -= count;
-        self.ended += count;
+    /// Notes that one has begun.
+    pub(crate) const fn begin(&mut self) {
+        self.under_way += 1;
+    }
+
+    /// Notes that one has ended.
+    pub(crate) const fn end(&mut self) {
+        self.under_way -= 1;
+        self.ended += 1;
+    }
+
+    /// Notes that a flush has ended that began after so many writes.
+    pub(crate) fn flushed(&mut self, writes: u64) {
+        self.durable = self.durable.max(writes);
     }
 
     /// True if every drive holds all of them after a power cut.
@@ -23,7 +33,7 @@ impl Writes {
         self.under_way == 0 && self.ended == self.durable && !self.has_discarded
     }
 
-    /// After the repair that follows a power cut, only later writes count.
+    /// What was not durable is in doubt from now on; only later writes count.
     pub(crate) const fn lose_power(&mut self) {
         (self.under_way, self.durable) = (0, self.ended);
     }
