@@ -2,5 +2,6 @@
 
 mod content;
 mod failures;
+mod journal;
 mod timing;
 mod volatile;
