@@ -11,7 +11,7 @@ use ftl::{Event, Flash, Ftl, HostEvent, MergeCounters, Mount};
 
 use crate::buffer::{Buffer, Entry};
 use crate::counters::Counts;
-use crate::host::{Active, Clients, Link, Queues, Ram};
+use crate::host::{Active, Clients, Link, Overlaps, Queues, Ram};
 use crate::power_draw::{PowerDraw, array_energy};
 use crate::power_manager::PowerManager;
 use crate::spec::ReadTransfer;
@@ -136,7 +136,7 @@ impl<S: Sector> Ssd<S> {
                 buffer,
                 sectors,
                 resolved.host.read_transfer == ReadTransfer::CutThrough,
-                resolved.host.queue_depth,
+                Overlaps::new(resolved.host.queue_depth, resolved.zones.map(|shape| shape.size)),
             )
             .with_read_classes(&resolved.host.queues),
             active: Vec::new(),

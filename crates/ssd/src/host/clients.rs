@@ -197,12 +197,17 @@ enum OwnerKind<S> {
 }
 
 impl<S: Sector> Clients<S> {
-    /// The clients of a device with this link and this buffer, with mapping units of `sectors` sectors, and at most `depth` requests
-    /// under way.
-    pub(crate) fn new(link: Link, buffer: Option<Buffer>, sectors: u32, cuts_through: bool, depth: u32) -> Self {
+    /// The clients of a device with this link and this buffer, with mapping units of `sectors` sectors, and these requests under way.
+    pub(crate) fn new(
+        link: Link,
+        buffer: Option<Buffer>,
+        sectors: u32,
+        cuts_through: bool,
+        overlaps: Overlaps<Handle<Active<S>>>,
+    ) -> Self {
         Self {
             requests: Slab::default(),
-            overlaps: Overlaps::new(depth),
+            overlaps,
             buffer,
             served: Vec::new(),
             in_order: false,

@@ -40,27 +40,15 @@ impl Extent {
             && !(self.fills_zone && other.fills_zone)
     }
 
-    /// The regions that the extent touches.
-    #[inline]
-    const fn regions(&self) -> Range<u32> {
-        self.first / REGION..self.end.div_ceil(REGION)
-    }
-
     /// True if a request changes the data there.
     pub(crate) const fn changes(&self) -> bool {
         self.changes
     }
-
-    /// True if the extent is in no list of a region.
-    #[inline]
-    const fn is_wide(&self) -> bool {
-        let Range { start, end } = self.regions();
-        end - start > WIDE
-    }
 }
 
-/// Mapping units of a region.
-const REGION: u32 = 16;
+/// Mapping units of a region, as a power of two; of a drive with zones, as many as a zone has at least, because the extents of its writes
+/// go to the end of their zone.
+const REGION: u32 = 4;
 /// Extents of more regions than this are listed apart: a comparison with all requests then costs less than the
 /// request itself.
 const WIDE: u32 = 512;
@@ -99,11 +87,13 @@ pub(crate) struct Overlaps<T> {
     reads_alone: u32,
     /// 32 less the bits of a list's number.
     shift: u32,
+    /// Mapping units of a region, as a power of two.
+    region: u32,
 }
 
 impl<T: Copy + PartialEq> Overlaps<T> {
-    /// No requests, of which there may be `depth` at once.
-    pub(crate) fn new(depth: u32) -> Self {
+    /// No requests, of which there may be `depth` at once, on a drive that may have zones of so many mapping units.
+    pub(crate) fn new(depth: u32, zone: Option<u32>) -> Self {
         let lists = Self::lists(depth);
         let shift = 32 - lists.trailing_zeros();
         let nodes = Vec::with_capacity((NODES * depth) as usize);
@@ -116,6 +106,7 @@ impl<T: Copy + PartialEq> Overlaps<T> {
             lists_reads: false,
             reads_alone: 0,
             shift,
+            region: zone.map_or(0, |units| units.next_power_of_two().ilog2()).max(REGION),
         }
     }
 
@@ -137,6 +128,20 @@ impl<T: Copy + PartialEq> Overlaps<T> {
         (self.changing, self.lists_reads, self.reads_alone) = (0, false, 0);
     }
 
+    /// The regions that an extent touches.
+    #[inline]
+    const fn regions(&self, extent: &Extent) -> Range<u32> {
+        let is_within = extent.end & ((1 << self.region) - 1) != 0;
+        extent.first >> self.region..(extent.end >> self.region) + is_within as u32
+    }
+
+    /// True if the extent is in no list of a region.
+    #[inline]
+    const fn is_wide(&self, extent: &Extent) -> bool {
+        let Range { start, end } = self.regions(extent);
+        end - start > WIDE
+    }
+
     #[inline]
     const fn list(&self, region: u32) -> usize {
         (region.wrapping_mul(0x9E37_79B1) >> self.shift) as usize
@@ -145,13 +150,13 @@ impl<T: Copy + PartialEq> Overlaps<T> {
     /// Prefetches the lists of a mapping unit's region, in which a request will be looked up or entered.
     #[inline]
     pub(crate) fn fetch(&self, unit: u32) {
-        prefetch(self.lists.get(self.list(unit / REGION)));
+        prefetch(self.lists.get(self.list(unit >> self.region)));
     }
 
     /// Prefetches what the removal of a request that changes this mapping unit will look at behind those lists.
     #[inline]
     pub(crate) fn fetch_change(&self, unit: u32) {
-        prefetch(self.nodes.get(self.lists[self.list(unit / REGION)][1] as usize));
+        prefetch(self.nodes.get(self.lists[self.list(unit >> self.region)][1] as usize));
     }
 
     /// Calls `found` for every request that conflicts with an extent.
@@ -163,10 +168,10 @@ impl<T: Copy + PartialEq> Overlaps<T> {
                 found(*request);
             }
         }
-        if extent.is_wide() {
+        if self.is_wide(extent) {
             return self.conflicting_with_wide(extent, found);
         }
-        for region in extent.regions() {
+        for region in self.regions(extent) {
             let lists = self.lists[self.list(region)];
             // The order of two reads does not matter.
             for first in &lists[usize::from(!extent.changes)..] {
@@ -175,7 +180,7 @@ impl<T: Copy + PartialEq> Overlaps<T> {
                     steps::count();
                     let node = &self.nodes[at as usize];
                     // Of the regions that both touch, only the first counts.
-                    let counts = region == node.extent.regions().start.max(extent.regions().start);
+                    let counts = region == self.regions(&node.extent).start.max(self.regions(extent).start);
                     if node.region == region && counts && node.extent.conflicts(extent) {
                         found(node.request);
                     }
@@ -188,7 +193,7 @@ impl<T: Copy + PartialEq> Overlaps<T> {
     /// Compares a wide extent with all requests in lists, each at its first region.
     fn conflicting_with_wide(&self, extent: &Extent, mut found: impl FnMut(T)) {
         for node in
-            self.nodes.iter().inspect(|_| steps::count()).filter(|node| node.region == node.extent.regions().start)
+            self.nodes.iter().inspect(|_| steps::count()).filter(|node| node.region == self.regions(&node.extent).start)
         {
             if node.extent.conflicts(extent) {
                 found(node.request);
@@ -229,10 +234,10 @@ impl<T: Copy + PartialEq> Overlaps<T> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // Every write passes here, from one caller.
     pub(crate) fn add(&mut self, extent: &Extent, request: T) {
-        if extent.is_wide() {
+        if self.is_wide(extent) {
             return self.wide.push((*extent, request));
         }
-        for region in extent.regions() {
+        for region in self.regions(extent) {
             let list = self.list(region);
             let first = &mut self.lists[list][usize::from(extent.changes)];
             let node = Node { extent: *extent, region, next: *first, request };
@@ -249,12 +254,12 @@ impl<T: Copy + PartialEq> Overlaps<T> {
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller, which each request passes.
     pub(crate) fn remove(&mut self, extent: &Extent, request: T) {
-        if extent.is_wide() {
+        if self.is_wide(extent) {
             let place = self.wide.iter().position(|(_, other)| *other == request).expect("it was added");
             self.wide.swap_remove(place);
             return;
         }
-        for region in extent.regions() {
+        for region in self.regions(extent) {
             let list = self.list(region);
             let (mut before, mut at) = (NONE, self.lists[list][usize::from(extent.changes)]);
             while self.nodes[at as usize].region != region || self.nodes[at as usize].request != request {
@@ -289,7 +294,7 @@ mod tests {
 
     #[test]
     fn reads_are_listed_from_a_change_on_until_enough_of_them_have_begun() {
-        let mut overlaps = Overlaps::<usize>::new(8);
+        let mut overlaps = Overlaps::<usize>::new(8, None);
         let (read, write) =
             ([false, true]).map(|changes| Extent { first: 0, end: 1, changes, fills_zone: false }).into();
         assert!((0..100).all(|_| !overlaps.begin(&read, 5)), "nothing asks for reads alone");
@@ -305,8 +310,9 @@ mod tests {
         fn exactly_the_requests_that_conflict_are_found(
             steps in prop::collection::vec((extent(), any::<prop::sample::Index>(), any::<bool>()), 0..60),
             depth in 1..40u32,
+            zone in prop::option::of(1..3000u32),
         ) {
-            let (mut overlaps, mut under_way) = (Overlaps::new(depth), Vec::new());
+            let (mut overlaps, mut under_way) = (Overlaps::new(depth, zone), Vec::new());
             for (request, (extent, pick, ends)) in steps.into_iter().enumerate() {
                 if ends && !under_way.is_empty() {
                     let (extent, request) = under_way.swap_remove(pick.index(under_way.len()));
@@ -330,7 +336,7 @@ mod tests {
         fn a_change_meets_every_read_under_way(
             steps in prop::collection::vec((0u32..60, any::<prop::sample::Index>(), 0..10u32), 0..120),
         ) {
-            let (mut overlaps, mut under_way) = (Overlaps::new(8), Vec::<(Extent, usize, bool)>::new());
+            let (mut overlaps, mut under_way) = (Overlaps::new(8, None), Vec::<(Extent, usize, bool)>::new());
             for (request, (first, pick, step)) in steps.into_iter().enumerate() {
                 if step < 5 && !under_way.is_empty() {
                     let (extent, request, listed) = under_way.swap_remove(pick.index(under_way.len()));
