@@ -6,7 +6,8 @@
 //!
 //! Along each axis a request takes at most three tenths more: depth to 65,536, 1 to 64 queues or flows, 4 to 128 chips, 16
 //! to 1,024 log blocks, 8 to 512 writes of BAST or FAST that wait, 16 to 512 questions under way in DFTL or CDFTL, FMMU's
-//! map four times as large, Chang's drive and Hydra's sixteen times, a page map on 8 GiB to 8 TiB.
+//! map four times as large, zones of 32 to 2,048 pages of a die, Chang's drive and Hydra's sixteen times, a page map on 8 GiB to
+//! 8 TiB.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -267,6 +268,40 @@ fn chang_does_no_more_for_a_write_on_a_larger_drive() {
 }
 
 /// Flows of random reads on one queue, as many requests in all: closed loops, or open ones.
+/// Writes of 4 KiB to zones of so many pages of a die, one zone after the other.
+fn zone_writes(pages: u64) -> (u64, Cost) {
+    let text = format!(
+        "name = 'g'\nflash = {{ part = 'FMMU-V2', channels = 2, chips = 2, blocks = 64, pages = {pages}, multi-plane = false }}\n\
+         host = {{ queue-depth = 16 }}\n\
+         ftl = {{ kind = 'zns', map-unit = '4KiB', over-provisioning = '40%', zns = {{ max-active = 4 }} }}\n"
+    );
+    let mut drive = drive(&text, &[]);
+    let shape = drive.resolved().zones.expect("zones");
+    let place = |unit: u64| {
+        let (zone, unit) = (unit / u64::from(shape.capacity), unit % u64::from(shape.capacity));
+        Lba::new((zone * u64::from(shape.size) + unit) * UNIT)
+    };
+    let (mut completions, mut ended, before) = (Vec::new(), 0, (steps::counted(), commands(&drive)));
+    const REQUESTS: u64 = 3000;
+    for tag in 0..REQUESTS {
+        let io = Io::new(IoKind::Write, place(tag), Sectors::new(UNIT));
+        let data = vec![(); UNIT as usize];
+        drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
+        while tag - ended >= 15 {
+            let at = drive.next_event().expect("requests are under way");
+            drive.advance(at, &mut completions);
+            ended += completions.drain(..).inspect(|done| assert_eq!(done.status, ssd::Status::Done)).count() as u64;
+        }
+    }
+    let each = |count: f64| count / REQUESTS as f64;
+    (pages, Cost { steps: each((steps::counted() - before.0) as f64), commands: each(commands(&drive) - before.1) })
+}
+
+#[test]
+fn a_write_to_a_zone_costs_no_more_in_a_larger_zone() {
+    judge("zones, pages", &[32, 256, 2048].map(zone_writes));
+}
+
 fn flows(flows: u64, pacing: Pacing) -> Cost {
     const REQUESTS: u64 = 8192;
     let text = "name = 'g'\nflash = { part = 'FMMU-V2', channels = 2, chips = 2, blocks = 32, pages = 16 }\n\

@@ -238,6 +238,7 @@ impl<T: Copy + PartialEq> Overlaps<T> {
             return self.wide.push((*extent, request));
         }
         for region in self.regions(extent) {
+            steps::count();
             let list = self.list(region);
             let first = &mut self.lists[list][usize::from(extent.changes)];
             let node = Node { extent: *extent, region, next: *first, request };
