@@ -1,0 +1,79 @@
+//! A controller: what an association of a host with a subsystem has of its own. Its properties, features, asynchronous events,
+//! error log and keep alive timer.
+
+pub(crate) mod errors;
+pub(crate) mod events;
+pub(crate) mod features;
+pub(crate) mod properties;
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use crate::connection::End;
+use crate::directive::Streams;
+use crate::log::Changes;
+use errors::ErrorLog;
+use events::Events;
+use features::Features;
+use properties::Properties;
+
+/// What a controller is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    Io,
+    Discovery,
+}
+
+/// A controller.
+#[derive(Debug)]
+pub(crate) struct Controller {
+    pub(crate) id: u16,
+    /// Never used again, unlike the identifier.
+    pub(crate) serial: u64,
+    pub(crate) kind: Kind,
+    pub(crate) host_nqn: String,
+    pub(crate) host_id: [u8; 16],
+    pub(crate) properties: Properties,
+    pub(crate) features: Features,
+    pub(crate) events: Events,
+    pub(crate) errors: ErrorLog,
+    /// The I/O queues that are connected.
+    pub(crate) queues: BTreeSet<u16>,
+    /// Counts resets: queues of an earlier reset are closed.
+    pub(crate) resets: u64,
+    /// Keep alive timeout; zero for none.
+    pub(crate) keep_alive: Duration,
+    /// When the timer began.
+    pub(crate) active: Duration,
+    /// What has changed since the host read of it.
+    pub(crate) changes: Changes,
+    pub(crate) streams: Streams,
+    /// Why the controller's connections end.
+    pub(crate) end: Option<End>,
+}
+
+/// The granularity of keep alive timeouts (KAS), in steps of 100 ms.
+pub(crate) const KEEP_ALIVE_STEP: u16 = 1;
+
+impl Controller {
+    /// Sets the keep alive timeout, rounded up to its granularity.
+    pub(crate) fn set_keep_alive(&mut self, milliseconds: u32) {
+        let step = u64::from(KEEP_ALIVE_STEP) * 100;
+        self.keep_alive = Duration::from_millis(u64::from(milliseconds).next_multiple_of(step));
+    }
+
+    /// When the controller gives the host up; none without a keep alive timeout.
+    pub(crate) fn deadline(&self) -> Option<Duration> {
+        (!self.keep_alive.is_zero() && self.end.is_none()).then(|| self.active.saturating_add(self.keep_alive))
+    }
+
+    /// Controller Level Reset: the I/O queues are gone, and so is what the host has set.
+    pub(crate) fn reset(&mut self, default_features: Features) {
+        self.resets += 1;
+        self.queues.clear();
+        self.features = default_features;
+        self.events = Events::default();
+        self.changes = Changes::default();
+        self.streams = Streams::default();
+    }
+}
