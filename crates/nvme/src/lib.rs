@@ -26,7 +26,9 @@ mod io;
 mod layout;
 mod log;
 mod maintenance;
+mod memory;
 mod pdu;
+mod samples;
 mod session;
 mod status;
 mod subsystem;
@@ -46,7 +48,12 @@ pub use io::{
     BlockRange, Directive, HandleStatus, IoCommand, IoRequest, ZoneAction, ZoneAttributes, ZoneDescriptor, ZoneFilter,
     ZoneReport, ZoneSelection, ZoneState, handle_status, zone_report,
 };
+pub use memory::MemoryDrive;
 pub use pdu::{Digests, FatalError, Output};
+pub use samples::{sample_config, sample_description, sample_subsystem, samples};
 pub use session::{Request, Session};
 pub use status::Status;
 pub use subsystem::{DriveCommand, Subsystem};
+
+#[cfg(test)]
+mod tests;

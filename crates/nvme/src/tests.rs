@@ -1,0 +1,5 @@
+//! Conversations between both ends, transcripts of what Linux sends, and any input in any pieces.
+
+mod any_input;
+mod conversation;
+mod rules;
