@@ -1,6 +1,7 @@
 //! A controller: what an association of a host with a subsystem has of its own. Its properties, features, asynchronous events,
 //! error log and keep alive timer.
 
+pub(crate) mod changes;
 pub(crate) mod errors;
 pub(crate) mod events;
 pub(crate) mod features;
@@ -11,7 +12,7 @@ use std::time::Duration;
 
 use crate::connection::End;
 use crate::directive::Streams;
-use crate::log::Changes;
+use changes::Changes;
 use errors::ErrorLog;
 use events::Events;
 use features::Features;

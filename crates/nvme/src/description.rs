@@ -1,5 +1,8 @@
 //! What a subsystem tells of the drive behind it: facts that stay ([`Description`]) and values of the moment ([`Drive`]).
 
+/// The namespace identifier that stands for all.
+pub(crate) const ALL_NAMESPACES: u32 = 0xffff_ffff;
+
 /// An NVM subsystem with one endurance group (identifier 1), as hosts see it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {

@@ -4,9 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::connection::Response;
-use crate::description::Description;
+use crate::description::{ALL_NAMESPACES, Description};
 use crate::entry::SubmissionEntry;
-use crate::identify::ALL_NAMESPACES;
 use crate::layout::{bytes_of, layout};
 use crate::status::Status;
 

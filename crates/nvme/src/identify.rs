@@ -7,16 +7,13 @@ use std::time::Duration;
 
 use crate::connection::Config;
 use crate::controller::{Controller, Kind};
-use crate::description::{Description, Drive, Namespace};
+use crate::description::{ALL_NAMESPACES, Description, Drive, Namespace};
 use crate::entry::SubmissionEntry;
 use crate::status::Status;
 use namespace::{NVM, ZONED, command_set};
 
 /// The qualified name of every discovery service (NVMe base 2.0, section 4.5.1).
 pub const DISCOVERY_NQN: &str = "nqn.2014-08.org.nvmexpress.discovery";
-
-/// The namespace identifier that stands for all.
-pub(crate) const ALL_NAMESPACES: u32 = 0xffff_ffff;
 
 /// What an admin command is answered from.
 #[derive(Clone, Copy)]

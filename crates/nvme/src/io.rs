@@ -5,9 +5,9 @@ mod decode;
 mod placement;
 mod zones;
 
-pub use command::{BlockRange, Directive, IoCommand, IoRequest, ZoneAction, ZoneReport, ZoneSelection};
+pub use command::{BlockRange, Directive, IoCommand, IoRequest, ZoneAction, ZoneSelection};
 pub use placement::{HandleStatus, handle_status};
-pub use zones::{ZoneAttributes, ZoneDescriptor, ZoneFilter, ZoneState, zone_report};
+pub use zones::{ZoneAttributes, ZoneDescriptor, ZoneFilter, ZoneReport, ZoneState, zone_report};
 
 pub(crate) use decode::{Scope, decode};
 

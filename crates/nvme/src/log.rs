@@ -4,12 +4,11 @@ mod effects;
 pub(crate) mod health;
 mod placement;
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use crate::controller::{Controller, Kind};
+use crate::description::ALL_NAMESPACES;
 use crate::discovery;
 use crate::entry::SubmissionEntry;
-use crate::identify::{ALL_NAMESPACES, Context};
+use crate::identify::Context;
 use crate::layout::{bytes_of, layout, text};
 use crate::maintenance::Maintenance;
 use crate::status::Status;
@@ -57,18 +56,6 @@ const PLACEMENT_PAGES: [u8; 4] =
 
 /// Bytes that follow a page's last field: pages may be read in pieces of any length.
 const LONGEST: u64 = 1 << 20;
-
-/// Namespaces, or zones of a namespace, that have changed since a host read of them.
-#[derive(Debug, Default)]
-pub(crate) struct Changes {
-    pub(crate) namespaces: BTreeSet<u32>,
-    pub(crate) zones: BTreeMap<u32, BTreeSet<u64>>,
-}
-
-/// The most namespaces of a changed namespace list (NVMe base 2.0, figure 211).
-const CHANGED_NAMESPACES: usize = 1024;
-/// The most zones of a changed zone list (ZNS 1.1, figure 40).
-const CHANGED_ZONES: usize = 511;
 
 layout! {
     /// Firmware slot information (NVMe base 2.0, figure 209).
@@ -133,8 +120,8 @@ pub(crate) fn get(
     if !request.retains_events {
         this.events.clear(request.page, request.namespace);
         match request.page {
-            page::CHANGED_NAMESPACES => this.changes.namespaces.clear(),
-            page::CHANGED_ZONES => drop(this.changes.zones.remove(&request.namespace)),
+            page::CHANGED_NAMESPACES => this.changes.clear_namespaces(),
+            page::CHANGED_ZONES => this.changes.clear_zones(request.namespace),
             _ => {}
         }
     }
@@ -186,7 +173,7 @@ fn whole(
         page::FIRMWARE => {
             Ok(bytes_of(&Firmware { active: 1, slot_1: text(&description.firmware, b' '), ..Firmware::default() }))
         }
-        page::CHANGED_NAMESPACES => Ok(changed_namespaces(&this.changes)),
+        page::CHANGED_NAMESPACES => Ok(this.changes.namespace_page()),
         page::EFFECTS => effects::commands(description, request.command_set),
         page::SELF_TEST => Ok(maintenance.self_test_page(now)),
         page::ENDURANCE_GROUP if request.identifier != 1 => invalid,
@@ -197,7 +184,7 @@ fn whole(
         page::CHANGED_ZONES => {
             let zones = description.namespace(request.namespace).and_then(|namespace| namespace.zones);
             zones.ok_or(Status::INVALID_NAMESPACE.do_not_retry())?;
-            Ok(changed_zones(this.changes.zones.get(&request.namespace)))
+            Ok(this.changes.zone_page(request.namespace))
         }
         0x20..=0x23 => match placement {
             Some(_) if request.identifier != 1 => invalid,
@@ -223,30 +210,5 @@ fn supported(pages: &[u8]) -> Vec<u8> {
     for page in pages {
         data[usize::from(*page) * 4] = 1;
     }
-    data
-}
-
-/// The changed namespace list: one entry of all ones stands for too many.
-fn changed_namespaces(changes: &Changes) -> Vec<u8> {
-    let mut data: Vec<u8> = match changes.namespaces.len() {
-        0..=CHANGED_NAMESPACES => changes.namespaces.iter().flat_map(|id| id.to_le_bytes()).collect(),
-        _ => u32::MAX.to_le_bytes().to_vec(),
-    };
-    data.resize(4096, 0);
-    data
-}
-
-/// The changed zone list (ZNS 1.1, figure 40): a count of all ones stands for too many.
-fn changed_zones(zones: Option<&BTreeSet<u64>>) -> Vec<u8> {
-    let mut data = vec![0; 8];
-    match zones {
-        Some(zones) if zones.len() <= CHANGED_ZONES => {
-            data[..2].copy_from_slice(&(zones.len() as u16).to_le_bytes());
-            data.extend(zones.iter().flat_map(|zone| zone.to_le_bytes()));
-        }
-        Some(_) => data[..2].fill(0xff),
-        None => {}
-    }
-    data.resize(4096, 0);
     data
 }

@@ -3,9 +3,8 @@
 use std::collections::VecDeque;
 use std::time::Duration;
 
-use crate::description::Description;
+use crate::description::{ALL_NAMESPACES, Description};
 use crate::entry::SubmissionEntry;
-use crate::identify::ALL_NAMESPACES;
 use crate::layout::{bytes_of, layout};
 use crate::status::Status;
 

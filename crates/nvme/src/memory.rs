@@ -124,10 +124,8 @@ impl Storage {
 
     fn run(&mut self, command: &IoCommand, data: &[u8], handles: &[HandleStatus]) -> Result<Response, Status> {
         match command {
-            IoCommand::Flush
-            | IoCommand::Verify(_)
-            | IoCommand::WriteUncorrectable(_)
-            | IoCommand::HandleUpdate(_) => {}
+            IoCommand::Flush | IoCommand::Verify(_) | IoCommand::WriteUncorrectable(_) | IoCommand::HandleUpdate(_) => {
+            }
             IoCommand::Read { range, .. } => return Ok(Response::data(self.bytes(*range).to_vec())),
             IoCommand::Compare { range, .. } => {
                 if self.bytes(*range) != data {
@@ -206,7 +204,9 @@ impl Storage {
                 (ZoneAction::Open { .. }, ZoneState::Full) if zones != ZoneSelection::All => {
                     return Err(Status::INVALID_ZONE_STATE_TRANSITION);
                 }
-                (ZoneAction::Open { .. }, ZoneState::Empty | ZoneState::Full) if zones == ZoneSelection::All => zone.state,
+                (ZoneAction::Open { .. }, ZoneState::Empty | ZoneState::Full) if zones == ZoneSelection::All => {
+                    zone.state
+                }
                 (ZoneAction::Open { .. }, _) => ZoneState::ExplicitlyOpened,
                 (ZoneAction::Close, ZoneState::ImplicitlyOpened | ZoneState::ExplicitlyOpened) => ZoneState::Closed,
                 (ZoneAction::Close, ZoneState::Empty | ZoneState::Full) if zones != ZoneSelection::All => {

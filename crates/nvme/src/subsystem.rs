@@ -120,7 +120,7 @@ impl Subsystem {
         let changed: Vec<u32> = before.iter().chain(now).map(|one| one.id).filter(|id| differs(*id)).collect();
         if !changed.is_empty() {
             for controller in self.io_controllers() {
-                controller.changes.namespaces.extend(&changed);
+                controller.changes.note_namespaces(&changed);
                 controller.events.raise(Event::NamespaceChanged, controller.features.async_events());
             }
         }
@@ -138,7 +138,7 @@ impl Subsystem {
     /// The state of a zone changed without the host's doing, for example because its reliability is gone.
     pub fn note_zone_changed(&mut self, namespace: u32, start: u64) {
         for controller in self.io_controllers() {
-            controller.changes.zones.entry(namespace).or_default().insert(start);
+            controller.changes.note_zone(namespace, start);
             controller.events.raise(Event::ZoneChanged(namespace), controller.features.async_events());
         }
     }

@@ -1,7 +1,7 @@
 //! Commands of a host.
 
+use crate::description::ALL_NAMESPACES;
 use crate::entry::{SubmissionEntry, opcode};
-use crate::identify::ALL_NAMESPACES;
 use crate::layout::{bytes_of, layout, text};
 
 /// A command, with its data to the controller.

@@ -1,6 +1,6 @@
 //! Decoded I/O commands.
 
-use super::zones::ZoneFilter;
+use super::zones::ZoneReport;
 
 /// A range of blocks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,19 +67,6 @@ pub enum ZoneSelection {
     One(u64),
     /// All zones that are in a state in which the action does something.
     All,
-}
-
-/// A Zone Management Receive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ZoneReport {
-    /// The first zone of the report is the one that has this block.
-    pub from: u64,
-    /// The zones that are reported.
-    pub filter: ZoneFilter,
-    /// The number of zones in the report counts those that fit, and not all that match.
-    pub partial: bool,
-    /// Bytes of the report.
-    pub length: usize,
 }
 
 /// An I/O command whose fields are valid. Ranges are within the namespace.

@@ -1,12 +1,11 @@
 //! Decodes I/O commands (NVM 1.0, section 3.2; ZNS 1.1, section 3.4; TP4146).
 
-use super::command::{BlockRange, Directive, IoCommand, ZoneAction, ZoneReport, ZoneSelection};
-use super::zones::ZoneFilter;
+use super::command::{BlockRange, Directive, IoCommand, ZoneAction, ZoneSelection};
+use super::zones::{ZoneFilter, ZoneReport};
 use super::{COPY_RANGES, append_limit, copy_range_blocks};
 use crate::connection::Config;
-use crate::description::{Description, Namespace, Zones};
+use crate::description::{ALL_NAMESPACES, Description, Namespace, Zones};
 use crate::entry::{SubmissionEntry, opcode::io};
-use crate::identify::ALL_NAMESPACES;
 use crate::layout::{Field, layout};
 use crate::status::Status;
 

@@ -1,6 +1,5 @@
 //! Zone descriptors and reports (ZNS 1.1, figures 37 to 39, 46 and 47).
 
-use super::command::ZoneReport;
 use crate::layout::{bytes_of, layout};
 
 /// The state of a zone.
@@ -91,6 +90,19 @@ impl ZoneFilter {
     pub fn takes(self, state: ZoneState) -> bool {
         self.0.is_none_or(|taken| taken == state)
     }
+}
+
+/// A Zone Management Receive.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ZoneReport {
+    /// The first zone of the report is the one that has this block.
+    pub from: u64,
+    /// The zones that are reported.
+    pub filter: ZoneFilter,
+    /// The number of zones in the report counts those that fit, and not all that match.
+    pub partial: bool,
+    /// Bytes of the report.
+    pub length: usize,
 }
 
 /// Attributes of a zone (ZNS 1.1, figure 37, byte 2).

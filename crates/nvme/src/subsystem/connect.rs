@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::Subsystem;
 use crate::connection::{Queue, Response};
+use crate::controller::changes::Changes;
 use crate::controller::errors::ErrorLog;
 use crate::controller::events::Events;
 use crate::controller::features::Features;
@@ -13,7 +14,6 @@ use crate::directive::Streams;
 use crate::entry::SubmissionEntry;
 use crate::identify::DISCOVERY_NQN;
 use crate::layout::{Field, layout};
-use crate::log::Changes;
 use crate::status::Status;
 
 layout! {

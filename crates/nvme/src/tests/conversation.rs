@@ -141,7 +141,10 @@ fn data_to_the_controller_are_aligned_as_it_asks() {
     let _admin = Link::admin(&mut target, digests(true, true));
     let mut io = Link::io(&mut target, digests(true, true), 1, 1, true);
     for blocks in [1, 20] {
-        assert_eq!(io.run(&mut target, HostCommand::write(1, 0, blocks, pattern(blocks as usize, 3))).status, Status::SUCCESS);
+        assert_eq!(
+            io.run(&mut target, HostCommand::write(1, 0, blocks, pattern(blocks as usize, 3))).status,
+            Status::SUCCESS
+        );
         let read = io.run(&mut target, HostCommand::read(1, 0, blocks, blocks * 4096));
         assert!(read.data == pattern(blocks as usize, 3));
     }
