@@ -1,4 +1,4 @@
-//! What a subsystem tells of the drive behind it: facts that stay ([`Description`]) and values of the moment ([`Drive`]).
+//! What a subsystem tells of the drive behind it: constants ([`Description`]) and present values ([`Drive`]).
 
 /// The namespace identifier that stands for all.
 pub(crate) const ALL_NAMESPACES: u32 = 0xffff_ffff;
@@ -245,7 +245,7 @@ pub struct PlacementEvent {
     pub location: Option<(u16, u8)>,
 }
 
-/// The values of the moment of the drive behind a subsystem.
+/// The present values of the drive behind a subsystem.
 pub trait Drive {
     /// The SMART values.
     fn health(&self) -> Health;
@@ -258,7 +258,7 @@ pub trait Drive {
         PlacementStatistics::default()
     }
 
-    /// Reclaim unit handles that hosts can use, and those that only the controller uses: true for a handle that a namespace has.
+    /// For each reclaim unit handle, whether a namespace uses it.
     fn handles_in_use(&self) -> Vec<bool> {
         Vec::new()
     }

@@ -8,6 +8,11 @@
 //! * [`Session`] puts both together: it is a connection that is a queue of a subsystem. What remains for its owner are I/O commands
 //!   and the few admin commands that change the drive ([`Request`]).
 //!
+//! The owner of a session passes it the bytes of its socket ([`Session::receive`]), carries out the [`Request`]s, ends them with
+//! [`Session::complete`] and sends [`Session::output`]. It calls [`Session::poll`] after events of the subsystem and
+//! [`Subsystem::expire`] at [`Subsystem::deadline`]. Output is not limited: an owner that calls `receive` only while little output
+//! waits bounds it, because a call answers one PDU at most.
+//!
 //! [`Host`] is the other end, for tests and measurements.
 //!
 //! Facts are from the NVM Express specifications: base 2.0, NVM command set 1.0, Zoned Namespace command set 1.1, the technical

@@ -100,6 +100,8 @@ pub(crate) struct Link {
     pub(crate) session: Session,
     /// All that the host sent.
     pub(crate) sent: Vec<u8>,
+    /// All that the controller sent.
+    pub(crate) heard: Vec<u8>,
     pub(crate) completions: Vec<Completion>,
     pub(crate) end: Option<End>,
     pub(crate) error: Option<HostError>,
@@ -116,6 +118,7 @@ impl Link {
             host: Host::new(config),
             session: Session::new(&target.subsystem),
             sent: Vec::new(),
+            heard: Vec::new(),
             completions: Vec::new(),
             end: None,
             error: None,
@@ -164,7 +167,9 @@ impl Link {
             let said: Vec<u8> = self.host.output().take().concat();
             self.sent.extend(&said);
             self.to_controller.extend(said);
-            self.to_host.extend(self.session.output().take().concat());
+            let answered: Vec<u8> = self.session.output().take().concat();
+            self.heard.extend(&answered);
+            self.to_host.extend(answered);
             if self.to_controller.is_empty() && self.to_host.is_empty() {
                 break;
             }
