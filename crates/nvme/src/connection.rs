@@ -1,9 +1,9 @@
 //! The controller's end of a TCP connection, which is one queue: it reads capsules, requests data of writes, sends data of reads
 //! and responses.
 //!
-//! Its owner passes it what the host sent ([`Connection::receive`]), sends what it has to say ([`Connection::output`]) and carries
-//! out the commands ([`Event::Command`]); each ends with [`Connection::complete`], in any order. The connection checks the rules
-//! of the transport only. [`Session`](crate::Session) adds the rules of queues and controllers.
+//! The owner passes the host's bytes in ([`Connection::receive`]), sends the connection's bytes ([`Connection::output`]) and carries
+//! out the commands ([`Event::Command`]). Commands end in any order ([`Connection::complete`]). The connection checks the rules of
+//! the transport only; [`Session`](crate::Session) adds the rules of queues and controllers.
 //!
 //! What NVMe/TCP 1.0 leaves to the controller:
 //!
@@ -222,15 +222,16 @@ impl Connection {
         self.queue = Some(queue);
     }
 
-    /// Ends the connection without a termination request.
+    /// Ends the connection without sending a termination request.
     pub fn end(&mut self, end: End) {
         self.phase = Phase::Over(end);
     }
 
     /// Takes bytes from the front of what the host has sent: how many, and what they mean.
     ///
-    /// With `(0, None)` it needs more than `input` has, which is less than 256 bytes. Otherwise it is called again with what
-    /// follows, which may be empty. A call takes at most one header, so the owner decides how much output waits.
+    /// `(0, None)` means that the connection needs more bytes than `input` has; it never needs more than 256. After any other
+    /// answer the owner calls again with the bytes behind, even if there are none. A call takes at most one header, so the owner
+    /// decides how much output waits.
     pub fn receive(&mut self, input: &[u8]) -> (usize, Option<Event>) {
         if let Phase::Over(end) = self.phase {
             return (0, Some(Event::End(end)));
@@ -277,7 +278,7 @@ impl Connection {
         }
     }
 
-    /// Agrees on what the host asks for, as far as this end offers it (NVMe/TCP 1.0, section 3.2).
+    /// Agrees on the digests that the host asks for and the configuration offers (NVMe/TCP 1.0, section 3.2).
     fn initialize(&mut self, request: &InitializeRequest) -> Result<(), FatalError> {
         if request.version != 0 {
             return Err(FatalError::parameter(8));

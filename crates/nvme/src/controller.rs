@@ -1,4 +1,4 @@
-//! A controller: what an association of a host with a subsystem has of its own. Its properties, features, asynchronous events,
+//! A controller: the state of one association of a host with a subsystem. Its properties, features, asynchronous events,
 //! error log and keep alive timer.
 
 pub(crate) mod changes;
@@ -46,7 +46,7 @@ pub(crate) struct Controller {
     pub(crate) keep_alive: Duration,
     /// When the timer began.
     pub(crate) active: Duration,
-    /// What has changed since the host read of it.
+    /// Namespaces and zones that changed and that the host has not read of.
     pub(crate) changes: Changes,
     pub(crate) streams: Streams,
     /// Why the controller's connections end.
@@ -68,7 +68,7 @@ impl Controller {
         (!self.keep_alive.is_zero() && self.end.is_none()).then(|| self.active.saturating_add(self.keep_alive))
     }
 
-    /// Controller Level Reset: the I/O queues are gone, and so is what the host has set.
+    /// Controller Level Reset: ends the I/O queues and forgets the values that the host has set.
     pub(crate) fn reset(&mut self, default_features: Features) {
         self.resets += 1;
         self.queues.clear();

@@ -1,5 +1,5 @@
-//! A host's end of a connection, for tests and measurements: it initializes the connection, sends commands and their data, and
-//! puts the answers together. It trusts the controller's PDUs no more than the controller trusts a host's.
+//! A host's end of a connection, for tests and measurements. The host initializes the connection, sends commands and their data,
+//! and assembles the answers. It checks the controller's PDUs as the controller checks a host's.
 
 mod answer;
 mod command;

@@ -170,9 +170,7 @@ fn whole(
             Err(Status::INVALID_NAMESPACE.do_not_retry())
         }
         page::HEALTH => Ok(health::smart(&drive.health(), this)),
-        page::FIRMWARE => {
-            Ok(bytes_of(&Firmware { active: 1, slot_1: text(&description.firmware, b' '), ..Firmware::default() }))
-        }
+        page::FIRMWARE => Ok(bytes_of(&Firmware { active: 1, slot_1: text(&description.firmware, b' ') })),
         page::CHANGED_NAMESPACES => Ok(this.changes.namespace_page()),
         page::EFFECTS => effects::commands(description, request.command_set),
         page::SELF_TEST => Ok(maintenance.self_test_page(now)),

@@ -1,4 +1,4 @@
-//! A connection as a queue of a subsystem: the rules of queues and controllers over those of the transport.
+//! A session: a connection that is a queue of a subsystem's controller.
 
 use std::time::Duration;
 
@@ -43,7 +43,7 @@ pub enum Request {
 
 /// A connection of a host with a subsystem.
 ///
-/// All functions that receive a [`Subsystem`] must receive the one that the session began with.
+/// Every call must pass the same [`Subsystem`].
 #[derive(Debug)]
 pub struct Session {
     connection: Connection,
@@ -68,7 +68,7 @@ impl Session {
         &self.connection
     }
 
-    /// Takes bytes from the front of what the host has sent: how many, and what they ask for. See [`Connection::receive`].
+    /// Takes bytes from the front of what the host has sent: how many, and the request in them. See [`Connection::receive`].
     pub fn receive(
         &mut self,
         input: &[u8],

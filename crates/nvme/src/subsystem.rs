@@ -25,8 +25,8 @@ pub(crate) use connect::Membership;
 pub enum DriveCommand {
     /// Format NVM: deallocates all blocks of these namespaces. Zones are empty afterwards.
     Format(Vec<u32>),
-    /// Sanitize: erases all that was ever written. The command completes when the operation has begun;
-    /// [`Subsystem::finish_sanitize`] says when it has ended.
+    /// Sanitize: erases all data ever written. The owner completes the command when the operation has begun, and calls
+    /// [`Subsystem::finish_sanitize`] when it has ended.
     Sanitize,
     /// The volatile write cache is enabled or disabled.
     WriteCache(bool),
@@ -49,8 +49,8 @@ pub(crate) enum Answer {
 
 /// The NVM subsystem behind one or several TCP ports, and its discovery service.
 ///
-/// Its owner keeps it beside the [`Session`](crate::Session)s of its connections and passes it to them. Times are those since any
-/// moment that the owner chooses; they do not go back.
+/// The owner passes the subsystem to the [`Session`](crate::Session)s of its connections. The owner chooses the moment from which
+/// times count; times do not go back.
 #[derive(Debug)]
 pub struct Subsystem {
     description: Description,

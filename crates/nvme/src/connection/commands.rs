@@ -118,7 +118,7 @@ impl Commands {
         }
     }
 
-    /// MAXR2T of the host: one less than it takes for a command.
+    /// Sets the host's limit of R2Ts for a command, as MAXR2T has it: less one.
     pub(super) const fn set_r2ts(&mut self, max_r2t: u32) {
         self.r2ts = if max_r2t < MOST_R2TS { max_r2t + 1 } else { MOST_R2TS };
     }
@@ -149,7 +149,7 @@ impl Commands {
         self.outstanding.insert(command_id, command);
     }
 
-    /// The R2Ts that are due now: of writes under way, and of waiting writes as far as their data fit.
+    /// Makes the R2Ts that can be sent now: further ones of writes under way, and those of waiting writes whose data fit.
     pub(super) fn requests(&mut self) -> Vec<R2t> {
         let mut all = Vec::new();
         while let Some(command_id) = self.unfinished.pop_front() {

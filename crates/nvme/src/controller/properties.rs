@@ -66,7 +66,7 @@ pub(crate) struct Properties {
     cap: u64,
     cc: u32,
     csts: u32,
-    /// Sizes of queue entries are checked: those of a discovery controller have no meaning.
+    /// False for a discovery controller, whose sizes of queue entries are not checked.
     has_io_queues: bool,
 }
 

@@ -123,13 +123,7 @@ pub(crate) fn namespace(context: &Context<'_>, namespace: &Namespace) -> Vec<u8>
 }
 
 pub(crate) fn independent(context: &Context<'_>) -> Vec<u8> {
-    bytes_of(&Independent {
-        nsfeat: 1 << 3,
-        nmic: context.description.shared.into(),
-        endgid: 1,
-        nstat: 1,
-        ..Independent::default()
-    })
+    bytes_of(&Independent { nsfeat: 1 << 3, nmic: context.description.shared.into(), endgid: 1, nstat: 1 })
 }
 
 pub(crate) fn zoned(zones: &Zones) -> Vec<u8> {

@@ -75,7 +75,7 @@ impl Subsystem {
         Ok(Answer::Response(response))
     }
 
-    /// Aborts an Asynchronous Event Request; false if the command to abort is none that waits.
+    /// Aborts the Asynchronous Event Request that an Abort command names; none if no such request waits.
     pub(crate) fn abort_event_request(&mut self, membership: &Membership, entry: &SubmissionEntry) -> Option<u16> {
         let (queue, command_id) = (entry.cdw(10) as u16, (entry.cdw(10) >> 16) as u16);
         let this = self.controllers.get_mut(&membership.controller)?;

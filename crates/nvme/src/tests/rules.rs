@@ -81,7 +81,9 @@ fn initialize(changes: &[(usize, u8)]) -> Vec<u8> {
 
 #[test]
 fn a_wrong_initialization_is_refused() {
-    let cases: [(&[(usize, u8)], u16, u32); 5] = [
+    /// Changes by offset; the error's status and information.
+    type Case<'a> = (&'a [(usize, u8)], u16, u32);
+    let cases: [Case<'_>; 5] = [
         (&[(0, 0x0b)], fatal::INVALID_HEADER_FIELD, 0),
         (&[(2, 72)], fatal::INVALID_HEADER_FIELD, 2),
         (&[(4, 129)], fatal::INVALID_HEADER_FIELD, 4),
@@ -164,8 +166,10 @@ fn a_wrong_data_digest_fails_the_command_only() {
 
 #[test]
 fn data_outside_of_their_r2t_end_the_connection() {
+    /// Command and tag, offset, length and flags of the PDU; the error's status and information.
+    type Case = ((u16, u16), u32, u32, u8, u16, u32);
     // The write of 16384 bytes has one R2T, with tag 0, of 8192 bytes.
-    let cases: [((u16, u16), u32, u32, u8, u16, u32); 8] = [
+    let cases: [Case; 8] = [
         ((8, 0), 0, 4096, 0, fatal::INVALID_HEADER_FIELD, 8),
         ((7, 1), 0, 4096, 0, fatal::INVALID_HEADER_FIELD, 10),
         ((7, 0), 4096, 4096, LAST, fatal::SEQUENCE, 0),
@@ -248,7 +252,9 @@ fn transfers_that_are_too_long_or_of_another_kind_are_refused() {
         statuses(&answer(&mut target, &mut link, &bytes))[0].1
     };
     assert_eq!(refused(write(7, 33), 0), Status::INVALID_FIELD, "more than MDTS");
-    assert_eq!(refused(write(7, 1).with_data_in_capsule(4096), 2048), Status::SGL_OFFSET_INVALID);
+    for present in [2048, 4095] {
+        assert_eq!(refused(write(7, 1).with_data_in_capsule(4096), present), Status::SGL_OFFSET_INVALID);
+    }
     assert_eq!(refused(write(7, 1), 4096), Status::SGL_TYPE_INVALID, "data in the capsule for a transport descriptor");
     assert_eq!(refused(write(7, 1).with_flags(0x41), 0), Status::INVALID_FIELD, "fused");
     assert_eq!(refused(write(7, 1).with_flags(0), 0), Status::INVALID_FIELD, "PRPs");
