@@ -7,7 +7,7 @@
 //!
 //! What NVMe/TCP 1.0 leaves to the controller:
 //!
-//! * A wrong data digest fails the command with Transient Transport Error and nothing else (section 3.5.2 allows that).
+//! * A wrong data digest fails the command with Transient Transport Error and nothing else (section 3.5).
 //! * More outstanding commands than the queue has entries end the connection with a PDU sequence error.
 //! * Data of writes are requested only while all requested data fit into [`Config::bytes`]; later writes wait. Data in capsules
 //!   are bounded by the queue's entries.
@@ -26,7 +26,7 @@ use crate::status::Status;
 use commands::{Command, Commands};
 pub use config::Config;
 
-/// Bytes of data that a capsule may have on an admin queue, and in a Fabrics command on any queue (NVMe/TCP 1.0, section 3.4).
+/// Bytes of data that a capsule may have on an admin queue, and in a Fabrics command on any queue (NVMe/TCP 1.0, figure 11).
 pub const ADMIN_IN_CAPSULE: u32 = 8192;
 
 /// Why a connection has ended.
@@ -252,6 +252,11 @@ impl Connection {
     }
 
     fn fail(&mut self, error: FatalError, header: &[u8]) -> Event {
+        // A wrong termination request is ignored, and ends the connection all the same (NVMe/TCP 1.0, section 3.5).
+        if header.first() == Some(&kind::HOST_TERM) {
+            self.end(End::Terminated(error));
+            return Event::End(End::Terminated(error));
+        }
         self.output.push(TermRequest::encode(kind::CONTROLLER_TERM, error, header));
         self.end(End::Fatal(error));
         Event::End(End::Fatal(error))
@@ -278,7 +283,7 @@ impl Connection {
         }
     }
 
-    /// Agrees on the digests that the host asks for and the configuration offers (NVMe/TCP 1.0, section 3.2).
+    /// Agrees on the digests that the host asks for and the configuration offers (NVMe/TCP 1.0, sections 3.1 and 3.3.1.1).
     fn initialize(&mut self, request: &InitializeRequest) -> Result<(), FatalError> {
         if request.version != 0 {
             return Err(FatalError::parameter(8));
@@ -434,7 +439,11 @@ impl Connection {
             Ok(Transfer::ToHost(length)) => length as usize,
             _ => 0,
         };
-        assert!(response.data.len() <= room, "{} bytes for a host with room for {room}", response.data.len());
+        let length = response.data.len();
+        assert!(length <= room, "{length} bytes for a host with room for {room}");
+        // DATAL is a multiple of dwords (NVMe/TCP 1.0, figure 27).
+        let mut response = response;
+        response.data.resize(length.next_multiple_of(4).min(room), 0);
         self.respond(command_id, response);
         self.request();
     }

@@ -157,7 +157,7 @@ pub struct Port {
     pub tls: bool,
 }
 
-/// The SMART values of a drive, with the units of measure of NVMe base 2.0, figure 207. The subsystem itself adds its controllers'
+/// The SMART values of a drive, with the units of measure of log page 02h. The subsystem itself adds its controllers'
 /// error log entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Health {

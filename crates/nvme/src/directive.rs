@@ -15,7 +15,7 @@ const STREAMS: u8 = 1;
 const PLACEMENT: u8 = 2;
 
 layout! {
-    /// The parameters of the streams directive (NVMe base 2.0, figure 448).
+    /// The parameters of the streams directive (NVMe base 2.0, section 8.7).
     struct Parameters [32] {
         /// MSL: streams of the subsystem.
         0 most: u16,

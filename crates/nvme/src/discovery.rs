@@ -1,10 +1,10 @@
-//! The discovery log page (NVMe base 2.0, figures 264 and 265).
+//! The discovery log page (NVMe base 2.0, section 5.16.1, log page 70h).
 
 use crate::description::Description;
 use crate::layout::{bytes_of, layout, text};
 
 layout! {
-    /// NVMe base 2.0, figure 264: the head of the page.
+    /// The head of the page.
     struct Head [1024] {
         /// Changes with the entries.
         0 generation: u64,
@@ -14,7 +14,7 @@ layout! {
 }
 
 layout! {
-    /// NVMe base 2.0, figure 265; TSAS after NVMe/TCP 1.0, section 3.6.
+    /// An entry; TSAS after NVMe/TCP 1.0, figure 17.
     struct Record [1024] {
         /// TRTYPE: 3 for TCP.
         0 transport: u8,

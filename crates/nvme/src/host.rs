@@ -83,6 +83,8 @@ struct Pending {
     room: u32,
     received: Vec<u8>,
     damaged: bool,
+    /// The last data have come.
+    ended: bool,
 }
 
 /// Data that arrive.
@@ -182,7 +184,7 @@ impl Host {
             _ => entry.with_transport_data(length),
         };
         let room = if let Ok(Transfer::ToHost(length)) = entry.transfer() { length } else { 0 };
-        let mut pending = Pending { data, room, received: Vec::new(), damaged: false };
+        let mut pending = Pending { data, room, received: Vec::new(), damaged: false, ended: false };
         if inside {
             let data = std::mem::take(&mut pending.data);
             self.send_capsule(&entry, data);
@@ -226,6 +228,9 @@ impl Host {
     }
 
     fn fail(&mut self, error: FatalError, header: &[u8]) -> HostEvent {
+        if header.first() == Some(&kind::CONTROLLER_TERM) {
+            return self.end(HostError::Terminated(error));
+        }
         self.output.push(TermRequest::encode(kind::HOST_TERM, error, header));
         self.end(HostError::Fatal(error))
     }
@@ -251,7 +256,10 @@ impl Host {
                 self.send_data(command_id, tag, offset, length).map(|()| None)
             }
             Header::Data { command_id, offset, length, last, success, .. } if self.ready => {
-                let pending = self.pending.get(&command_id).ok_or(FatalError::field(8))?;
+                let pending = self.pending.get_mut(&command_id).ok_or(FatalError::field(8))?;
+                if pending.room == 0 || pending.ended {
+                    return Err(FatalError::of(fatal::SEQUENCE));
+                }
                 let end = offset.checked_add(length).filter(|end| *end <= pending.room);
                 end.ok_or(FatalError::of(fatal::DATA_OUT_OF_RANGE))?;
                 if offset as usize != pending.received.len() {
@@ -260,6 +268,7 @@ impl Host {
                 if success && !last {
                     return Err(FatalError::field(1));
                 }
+                pending.ended = last;
                 self.sink = Some(Sink::Command { command_id, last, success });
                 Ok(None)
             }
@@ -272,6 +281,11 @@ impl Host {
         let digests = Digests { header: response.digests & 1 != 0, data: response.digests & 2 != 0 };
         if response.version != 0 {
             return Err(FatalError::parameter(8));
+        }
+        let Digests { header, data } = self.config.digests;
+        // Digests that were not asked for are an error; a host may refuse a connection without those that it asked for.
+        if digests.header && !header || digests.data && !data {
+            return Err(FatalError::field(11));
         }
         if digests != self.config.digests {
             return Err(FatalError::parameter(11));

@@ -24,7 +24,7 @@ pub(crate) struct Context<'a> {
     pub(crate) now: Duration,
 }
 
-/// Values of CNS (NVMe base 2.0, figure 273).
+/// Values of CNS (NVMe base 2.0, section 5.17).
 mod cns {
     pub(super) const NAMESPACE: u8 = 0x00;
     pub(super) const CONTROLLER: u8 = 0x01;
@@ -130,7 +130,7 @@ fn list(description: &Description, after: u32, takes: impl Fn(&Namespace) -> boo
     Ok(padded(taken.take(SIZE / 4).flat_map(|namespace| namespace.id.to_le_bytes()).collect()))
 }
 
-/// The identifiers of controllers from `from` on: their number first (NVMe base 2.0, figure 279).
+/// The identifiers of controllers from `from` on: their number first (NVMe base 2.0, section 5.17.2).
 fn controllers(all: &[u16], from: u16) -> Vec<u8> {
     let listed: Vec<u16> = all.iter().copied().filter(|id| *id >= from).take(SIZE / 2 - 1).collect();
     let count = (listed.len() as u16).to_le_bytes();

@@ -13,7 +13,7 @@ use crate::layout::{bytes_of, layout, text};
 use crate::maintenance::Maintenance;
 use crate::status::Status;
 
-/// Log page identifiers (NVMe base 2.0, figure 202; TP4146; ZNS 1.1, section 4.1.6).
+/// Log page identifiers (NVMe base 2.0, section 5.16.1; TP4146; ZNS 1.1, figure 45).
 pub(crate) mod page {
     pub(crate) const SUPPORTED: u8 = 0x00;
     pub(crate) const ERRORS: u8 = 0x01;
@@ -58,7 +58,7 @@ const PLACEMENT_PAGES: [u8; 4] =
 const LONGEST: u64 = 1 << 20;
 
 layout! {
-    /// Firmware slot information (NVMe base 2.0, figure 209).
+    /// Firmware slot information (NVMe base 2.0, section 5.16.1, log page 03h).
     struct Firmware [512] {
         /// Bits 2:0: the slot that is active.
         0 active: u8,
@@ -202,7 +202,7 @@ fn whole(
     }
 }
 
-/// Supported log pages (NVMe base 2.0, figure 203): bit 0 of each page's dword.
+/// Supported log pages (log page 00h): bit 0 of each page's dword.
 fn supported(pages: &[u8]) -> Vec<u8> {
     let mut data = vec![0; 1024];
     for page in pages {

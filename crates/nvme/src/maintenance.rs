@@ -18,7 +18,7 @@ const EXTENDED_TEST: Duration = Duration::from_secs(60 * EXTENDED_TEST_MINUTES a
 const RESULTS: usize = 20;
 
 layout! {
-    /// The head of the self-test log (NVMe base 2.0, figure 214).
+    /// The head of the self-test log (NVMe base 2.0, section 5.16.1, log page 06h).
     struct SelfTestHead [4] {
         /// 0 none, 1 short, 2 extended.
         0 operation: u8,
@@ -28,7 +28,7 @@ layout! {
 }
 
 layout! {
-    /// A result of a self-test (NVMe base 2.0, figure 215).
+    /// A result of a self-test (NVMe base 2.0, section 5.16.1, log page 06h).
     struct SelfTestResult [28] {
         /// Bits 7:4: the test. Bits 3:0: the result, 0 without errors, 1 aborted by a self-test command, Fh for no entry.
         0 status: u8,
@@ -41,7 +41,7 @@ layout! {
 }
 
 layout! {
-    /// Sanitize status (NVMe base 2.0, figure 270).
+    /// Sanitize status (NVMe base 2.0, section 5.16.1, log page 81h).
     struct SanitizeStatus [512] {
         /// Progress in 65536ths; all ones if none is in progress.
         0 progress: u16,

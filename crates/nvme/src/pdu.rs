@@ -1,6 +1,6 @@
 //! PDUs of NVMe/TCP: headers, digests, a reader of a stream of bytes, a writer.
 //!
-//! All layouts are from "NVMe/TCP Transport Specification 1.0", section 3.6.
+//! All layouts are from "NVMe/TCP Transport Specification 1.0", section 3.6.2.
 
 mod error;
 mod header;

@@ -1,5 +1,4 @@
-//! Status codes of completions (NVMe base 2.0, section 3.3.3.2.1, figures 94 to 102; NVM 1.0, ZNS 1.1 and FDP TP4146 for their
-//! own codes).
+//! Status codes of completions (NVMe base 2.0, section 3.3.3.2.1; NVM 1.0, ZNS 1.1, figure 11, and TP4146 for their own codes).
 
 use std::fmt;
 
@@ -7,7 +6,7 @@ use std::fmt;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Status(u16);
 
-/// Status code types (NVMe base 2.0, figure 95).
+/// Status code types (NVMe base 2.0, section 3.3.3.2.1).
 const GENERIC: u16 = 0;
 const SPECIFIC: u16 = 1;
 const MEDIA: u16 = 2;

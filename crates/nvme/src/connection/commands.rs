@@ -181,7 +181,7 @@ impl Commands {
         }
     }
 
-    /// Checks the header of an H2CData PDU (NVMe/TCP 1.0, sections 3.3.2.2 and 3.6.2.10).
+    /// Checks the header of an H2CData PDU (NVMe/TCP 1.0, section 3.3.2.2 and figure 26).
     pub(super) fn begin_data(
         &self,
         command_id: u16,

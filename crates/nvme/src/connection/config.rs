@@ -55,7 +55,7 @@ impl Config {
     /// If they do not.
     pub fn check(&self) {
         assert!(self.queue_entries >= 2, "a queue has two entries at least");
-        // NVMe/TCP 1.0, figure 16: MAXH2CDATA is a multiple of 4, and 4096 at least.
+        // NVMe/TCP 1.0, figure 21: MAXH2CDATA is a multiple of 4, and 4096 at least.
         assert!(self.data_pdu >= 4096 && self.data_pdu.is_multiple_of(4), "MAXH2CDATA is {}", self.data_pdu);
         assert!(self.r2t >= 512 && self.r2t.is_multiple_of(4), "an R2T of {} bytes", self.r2t);
         assert!(self.in_capsule.is_multiple_of(16), "IOCCSZ counts in 16 bytes");

@@ -1,4 +1,5 @@
-//! Namespaces and zones that have changed since the host read of them (NVMe base 2.0, figure 211; ZNS 1.1, figure 40).
+//! Namespaces and zones that have changed since the host read of them (NVMe base 2.0, section 5.16.1, log page 04h;
+//! ZNS 1.1, figure 46).
 
 use std::collections::{BTreeMap, BTreeSet};
 

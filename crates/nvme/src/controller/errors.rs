@@ -1,4 +1,4 @@
-//! The error log of a controller (NVMe base 2.0, figure 206).
+//! The error log of a controller (NVMe base 2.0, section 5.16.1, log page 01h).
 
 use std::collections::VecDeque;
 
@@ -9,7 +9,7 @@ use crate::status::Status;
 pub(crate) const ENTRIES: usize = 64;
 
 layout! {
-    /// NVMe base 2.0, figure 206.
+    /// An entry of log page 01h.
     struct Entry [64] {
         0 count: u64,
         8 queue: u16,
@@ -44,7 +44,7 @@ pub(crate) struct ErrorLog {
     latest: VecDeque<Entry>,
 }
 
-/// The transport type of TCP (NVMe base 2.0, figure 206, byte 29).
+/// The transport type of TCP (byte 29 of an entry).
 const TCP: u8 = 3;
 
 impl ErrorLog {

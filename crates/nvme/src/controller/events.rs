@@ -1,4 +1,4 @@
-//! Asynchronous events (NVMe base 2.0, section 5.2, figures 145 to 150; ZNS 1.1, section 3.5.1).
+//! Asynchronous events (NVMe base 2.0, section 5.2; ZNS 1.1, figures 42 to 44).
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,4 @@
-//! Features (NVMe base 2.0, sections 5.15 and 5.27, figures 316 to 370; TP4146 for Flexible Data Placement).
+//! Features (NVMe base 2.0, sections 5.15 and 5.27; TP4146 for Flexible Data Placement).
 
 use std::time::Duration;
 
@@ -6,7 +6,7 @@ use crate::description::Description;
 use crate::layout::{Field, bytes_of, layout};
 use crate::status::Status;
 
-/// Feature identifiers (NVMe base 2.0, figure 317).
+/// Feature identifiers (NVMe base 2.0, section 5.27.1).
 pub(crate) mod id {
     pub(crate) const ARBITRATION: u8 = 0x01;
     pub(crate) const POWER_MANAGEMENT: u8 = 0x02;
@@ -48,7 +48,7 @@ pub(crate) const SUPPORTED: [(u8, bool, bool); 15] = [
 const PLACEMENT_EVENTS: [u8; 6] = [0x00, 0x01, 0x02, 0x03, 0x80, 0x81];
 
 layout! {
-    /// Timestamp (NVMe base 2.0, figure 341).
+    /// Timestamp (NVMe base 2.0, section 5.27.1).
     struct Timestamp [8] {
         /// Milliseconds since the start of 1970, in six bytes.
         0 milliseconds: [u8; 6],

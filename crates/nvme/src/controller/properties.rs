@@ -1,4 +1,4 @@
-//! Controller properties (NVMe base 2.0, section 3.1.3, figures 35 to 47, 74).
+//! Controller properties (NVMe base 2.0, section 3.1.3).
 
 use crate::status::Status;
 
@@ -40,7 +40,7 @@ mod cc {
     pub(super) const IOCQES: Bits = Bits(20, 4);
 }
 
-/// Bits of CSTS (NVMe base 2.0, figure 47).
+/// Bits of CSTS (NVMe base 2.0, section 3.1.3).
 mod csts {
     pub(super) const RDY: u32 = 1 << 0;
     pub(super) const CFS: u32 = 1 << 1;
@@ -73,7 +73,7 @@ pub(crate) struct Properties {
 impl Properties {
     /// The properties of a controller with queues of up to `queue_entries`.
     pub(crate) const fn new(queue_entries: u16, has_io_queues: bool) -> Self {
-        // Figure 36. CSS: the NVM command set (bit 37), one or more I/O command sets by identifier (bit 43).
+        // CSS: the NVM command set (bit 37), one or more I/O command sets by identifier (bit 43).
         // CRMS: controllers are ready with media (bit 59).
         let cap = (queue_entries - 1) as u64 | 1 << 16 | READY_TIMEOUT << 24 | 1 << 37 | 1 << 43 | 1 << 59;
         Self { cap, cc: 0, csts: 0, has_io_queues }

@@ -5,7 +5,7 @@ use crate::layout::{Field, layout};
 use crate::status::Status;
 
 layout! {
-    /// NVMe base 2.0, figure 88, with the SGL descriptor of figures 105 to 112 in place of the data pointer.
+    /// NVMe base 2.0, figure 88, with an SGL descriptor (section 4.1.2.1) in place of the data pointer.
     struct Fields [64] {
         0 opcode: u8,
         /// Bits 1:0: fused operation. Bits 7:6: PSDT.
@@ -22,11 +22,11 @@ layout! {
     }
 }
 
-/// SGL identifiers: the type of the descriptor in bits 7:4, its sub type in bits 3:0 (NVMe base 2.0, figures 106 and 107).
+/// SGL identifiers: the type of the descriptor in bits 7:4, its sub type in bits 3:0 (NVMe base 2.0, section 4.1.2.1; NVMe/TCP 1.0, section 3.3.2).
 mod sgl {
     /// A data block in the capsule, at an offset.
     pub(super) const IN_CAPSULE: u8 = 0x01;
-    /// A data block that the transport moves (NVMe/TCP 1.0, section 3.4).
+    /// A data block that the transport moves (NVMe/TCP 1.0, figure 14).
     pub(super) const TRANSPORT: u8 = 0x5a;
 }
 

@@ -1,10 +1,10 @@
-//! The completion queue entry (NVMe base 2.0, figure 90).
+//! The completion queue entry (NVMe base 2.0, section 3.3.3.2).
 
 use crate::layout::{Field, layout};
 use crate::status::Status;
 
 layout! {
-    /// NVMe base 2.0, figures 90 to 93. NVMe over Fabrics does not use the submission queue identifier and the phase tag.
+    /// NVMe base 2.0, section 3.3.3.2. NVMe over Fabrics does not use the submission queue identifier and the phase tag.
     struct Fields [16] {
         0 result: u64,
         8 head: u16,

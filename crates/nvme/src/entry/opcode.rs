@@ -1,6 +1,6 @@
 //! Opcodes. Bits 1:0 say which way data go (NVMe base 2.0, figure 88).
 
-/// The opcode of all Fabrics commands; their type is in byte 4 (NVMe base 2.0, figure 543).
+/// The opcode of all Fabrics commands; their type is in byte 4 (NVMe base 2.0, section 6).
 pub const FABRICS: u8 = 0x7f;
 
 /// Admin commands (NVMe base 2.0, figure 138).
@@ -43,7 +43,7 @@ pub mod admin {
     pub const SANITIZE: u8 = 0x84;
 }
 
-/// I/O commands (NVM 1.0, figure 14; ZNS 1.1, figure 23; TP4146 for I/O management).
+/// I/O commands (NVM 1.0, section 3; ZNS 1.1, figure 12; TP4146 for I/O management).
 pub mod io {
     /// Flush.
     pub const FLUSH: u8 = 0x00;
@@ -75,7 +75,7 @@ pub mod io {
     pub const ZONE_APPEND: u8 = 0x7d;
 }
 
-/// Types of Fabrics commands (NVMe base 2.0, figure 544). Bits 1:0 say which way data go, too.
+/// Types of Fabrics commands (NVMe base 2.0, section 6). Bits 1:0 say which way data go, too.
 pub mod fabrics {
     /// Property Set.
     pub const PROPERTY_SET: u8 = 0x00;

@@ -130,7 +130,7 @@ pub fn zone_descriptors(data: &[u8]) -> Vec<ZoneDescriptor> {
 }
 
 layout! {
-    /// NVMe base 2.0, figure 265.
+    /// An entry of the discovery log page.
     struct RecordFields [1024] {
         0 transport: u8,
         1 family: u8,

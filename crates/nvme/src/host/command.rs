@@ -35,7 +35,7 @@ pub struct ConnectRequest {
 }
 
 layout! {
-    /// The data of Connect (NVMe base 2.0, figure 547).
+    /// The data of Connect (NVMe base 2.0, section 6.3).
     struct ConnectData [1024] {
         0 host_id: [u8; 16],
         16 controller: u16,

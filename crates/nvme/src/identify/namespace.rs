@@ -5,7 +5,7 @@ use crate::description::{Namespace, Zones};
 use crate::io::{COPY_RANGES, copy_range_blocks};
 use crate::layout::{Field, bytes_of, layout};
 
-/// Command set identifiers (NVMe base 2.0, figure 274).
+/// Command set identifiers (NVMe base 2.0, section 5.17).
 pub(crate) const NVM: u8 = 0;
 pub(crate) const ZONED: u8 = 2;
 

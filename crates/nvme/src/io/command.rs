@@ -40,7 +40,7 @@ pub enum Directive {
     InvalidPlacement(u16),
 }
 
-/// An action of Zone Management Send (ZNS 1.1, figure 44).
+/// An action of Zone Management Send (ZNS 1.1, figure 39).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZoneAction {
     /// Close Zone.

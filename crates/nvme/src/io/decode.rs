@@ -10,7 +10,7 @@ use crate::layout::{Field, layout};
 use crate::status::Status;
 
 layout! {
-    /// A range of Dataset Management (NVM 1.0, figure 43).
+    /// A range of Dataset Management (NVM 1.0, figure 41).
     struct DeallocateRange [16] {
         4 blocks: u32,
         8 start: u64,
@@ -18,7 +18,7 @@ layout! {
 }
 
 layout! {
-    /// A source range of Copy, format 0 (NVM 1.0, figure 32).
+    /// A source range of Copy, format 0 (NVM 1.0, figure 34).
     struct CopyRange [32] {
         8 start: u64,
         /// One less.
@@ -26,7 +26,7 @@ layout! {
     }
 }
 
-/// Bits of command dword 12 of reads and writes (NVM 1.0, figures 52 and 66).
+/// Bits of command dword 12 of reads and writes (NVM 1.0, figures 48, 63 and 73; ZNS 1.1, figure 26).
 mod dword12 {
     pub(super) const BLOCKS: u32 = 0xffff;
     /// PIREMAP of Zone Append.

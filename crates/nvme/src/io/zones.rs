@@ -1,4 +1,4 @@
-//! Zone descriptors and reports (ZNS 1.1, figures 37 to 39, 46 and 47).
+//! Zone descriptors and reports (ZNS 1.1, figures 34, 35 and 37).
 
 use crate::layout::{bytes_of, layout};
 
@@ -69,7 +69,7 @@ impl ZoneFilter {
         Self(Some(state))
     }
 
-    /// The filter with this value in the field ZRASF (ZNS 1.1, figure 46).
+    /// The filter with this value in the field ZRASF (ZNS 1.1, figure 34).
     #[must_use]
     pub const fn from_field(field: u8) -> Option<Self> {
         Some(Self(match field {

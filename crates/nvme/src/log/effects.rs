@@ -1,4 +1,5 @@
-//! Commands supported and effects (NVMe base 2.0, figures 212 and 213), feature identifiers supported and effects (figure 257).
+//! The log pages 05h, commands supported and effects, and 12h, feature identifiers supported and effects (NVMe base 2.0,
+//! section 5.16.1).
 
 use crate::controller::features;
 use crate::description::Description;
@@ -6,7 +7,7 @@ use crate::entry::opcode::{admin, io};
 use crate::identify::namespace::{NVM, ZONED};
 use crate::status::Status;
 
-/// Bits of an effect (NVMe base 2.0, figure 213).
+/// Bits of an effect (NVMe base 2.0, section 5.16.1, log page 05h).
 mod effect {
     pub(super) const SUPPORTED: u32 = 1 << 0;
     /// Blocks may change.

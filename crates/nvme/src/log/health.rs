@@ -1,11 +1,11 @@
-//! SMART / health information (NVMe base 2.0, figure 207) and the endurance group log page (figure 218).
+//! The log pages 02h, SMART / health information, and 09h, endurance group (NVMe base 2.0, section 5.16.1).
 
 use crate::controller::Controller;
 use crate::description::Health;
 use crate::layout::{bytes_of, layout};
 
 layout! {
-    /// NVMe base 2.0, figure 207.
+    /// Log page 02h.
     struct Smart [512] {
         0 critical_warning: u8,
         /// Kelvins.
@@ -35,7 +35,7 @@ layout! {
 }
 
 layout! {
-    /// NVMe base 2.0, figure 218.
+    /// Log page 09h.
     struct EnduranceGroup [512] {
         0 critical_warning: u8,
         3 spare: u8,
@@ -56,7 +56,7 @@ layout! {
     }
 }
 
-/// Bits of the critical warning (NVMe base 2.0, figure 207, byte 0).
+/// Bits of the critical warning (byte 0 of log page 02h).
 pub(crate) mod warning {
     pub(crate) const SPARE: u8 = 1 << 0;
     pub(crate) const TEMPERATURE: u8 = 1 << 1;

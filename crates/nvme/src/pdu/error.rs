@@ -1,4 +1,4 @@
-//! Fatal errors of a connection (NVMe/TCP 1.0, sections 3.5 and 3.6.2.3, figures 29 and 30).
+//! Fatal errors of a connection (NVMe/TCP 1.0, section 3.5, figures 22 and 23).
 
 use std::fmt;
 

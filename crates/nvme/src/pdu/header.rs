@@ -4,7 +4,7 @@ use super::{DIGEST, Digests, FatalError};
 use crate::entry::{CompletionEntry, SubmissionEntry};
 use crate::layout::{Field, bytes_of, layout};
 
-/// Types of PDUs (NVMe/TCP 1.0, figure 13).
+/// Types of PDUs (NVMe/TCP 1.0, figure 10).
 pub(crate) mod kind {
     pub(crate) const INITIALIZE_REQUEST: u8 = 0x00;
     pub(crate) const INITIALIZE_RESPONSE: u8 = 0x01;
@@ -26,7 +26,7 @@ pub(crate) const LAST: u8 = 1 << 2;
 pub(crate) const SUCCESS: u8 = 1 << 3;
 
 layout! {
-    /// The common header (NVMe/TCP 1.0, figure 13).
+    /// The common header (NVMe/TCP 1.0, figure 19).
     struct Common [8] {
         0 kind: u8,
         1 flags: u8,
@@ -40,7 +40,7 @@ layout! {
 }
 
 layout! {
-    /// ICReq (NVMe/TCP 1.0, figure 15).
+    /// ICReq (NVMe/TCP 1.0, figure 20).
     struct InitializeRequest [128] {
         0 common: Common,
         /// PFV: 0 for version 1.0.
@@ -55,7 +55,7 @@ layout! {
 }
 
 layout! {
-    /// ICResp (NVMe/TCP 1.0, figure 16).
+    /// ICResp (NVMe/TCP 1.0, figure 21).
     struct InitializeResponse [128] {
         0 common: Common,
         8 version: u16,
@@ -68,7 +68,7 @@ layout! {
 }
 
 layout! {
-    /// H2CTermReq and C2HTermReq (NVMe/TCP 1.0, figures 17 and 29). The header of the PDU at fault follows.
+    /// H2CTermReq and C2HTermReq (NVMe/TCP 1.0, figures 22 and 23). The header of the PDU at fault follows.
     struct TermRequest [24] {
         0 common: Common,
         8 status: u16,
@@ -77,7 +77,7 @@ layout! {
 }
 
 layout! {
-    /// H2CData, C2HData and R2T (NVMe/TCP 1.0, figures 24 to 26).
+    /// H2CData, C2HData and R2T (NVMe/TCP 1.0, figures 26 to 28).
     struct Data [24] {
         0 common: Common,
         8 command_id: u16,
@@ -94,7 +94,7 @@ const COMMAND_HEADER: usize = Common::SIZE + SubmissionEntry::SIZE;
 /// Bytes of the header of a CapsuleResp.
 const RESPONSE_HEADER: usize = Common::SIZE + CompletionEntry::SIZE;
 
-/// The most bytes of the header that a termination request repeats (NVMe/TCP 1.0, figure 17).
+/// The most bytes of the header that a termination request repeats (NVMe/TCP 1.0, section 3.5).
 pub(crate) const TERM_DATA: usize = 128;
 
 /// A header, without what only finds its place in the stream.

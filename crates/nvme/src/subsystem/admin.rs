@@ -13,7 +13,7 @@ use crate::maintenance::format;
 use crate::status::Status;
 use crate::{identify, log};
 
-/// The field "select" of Get Features (NVMe base 2.0, figure 192).
+/// The field "select" of Get Features (NVMe base 2.0, section 5.15).
 mod select {
     pub(super) const CURRENT: u32 = 0;
     pub(super) const CAPABILITIES: u32 = 3;

@@ -1,4 +1,4 @@
-//! Connect (NVMe base 2.0, section 6.3, figures 546 to 549).
+//! Connect (NVMe base 2.0, section 6.3).
 
 use std::time::Duration;
 
@@ -17,7 +17,7 @@ use crate::layout::{Field, layout};
 use crate::status::Status;
 
 layout! {
-    /// The data of Connect (NVMe base 2.0, figure 547).
+    /// The data of Connect (NVMe base 2.0, section 6.3).
     struct Data [1024] {
         0 host_id: [u8; 16],
         16 controller: u16,
@@ -35,7 +35,7 @@ const ADMIN_ENTRIES: u16 = 32;
 /// CATTR, bit 2: the host does not want flow control of the submission queue.
 const NO_FLOW_CONTROL: u32 = 1 << 2;
 
-/// A wrong parameter: its offset in the submission queue entry or in the data (NVMe base 2.0, figure 548).
+/// A wrong parameter: its offset in the submission queue entry or in the data (NVMe base 2.0, section 6.3).
 #[derive(Clone, Copy)]
 enum Parameter {
     Entry(u16),

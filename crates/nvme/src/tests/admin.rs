@@ -370,7 +370,7 @@ fn streams_are_enabled_allocated_and_released() {
     assert_eq!(parameters[16..26], [16, 0, 0, 0, 1, 0, 4, 0, 1, 0]);
     assert_eq!(link.run(&mut target, receive(1, 2, 0, 64)).data, [1, 0, 3, 0]);
     assert_eq!(link.run(&mut target, send(1, 1 | 3 << 16, 0)).status, Status::SUCCESS);
-    assert_eq!(link.run(&mut target, receive(1, 2, 0, 64)).data, [0, 0]);
+    assert_eq!(link.run(&mut target, receive(1, 2, 0, 64)).data, [0; 4], "a multiple of four bytes");
     assert_eq!(link.run(&mut target, send(2, 1, 0)).status.bare(), Status::INVALID_FIELD);
 }
 

@@ -279,6 +279,17 @@ fn half_pdus_wait_for_the_other_half() {
 }
 
 #[test]
+fn a_wrong_termination_request_is_not_answered() {
+    for length in [23, 24 + 129, 200] {
+        let (mut target, _admin, mut link) = queue(NONE);
+        let mut term = vec![2, 0, 24, 0, length, 0, 0, 0, 1, 0];
+        term.resize(24, 0);
+        assert!(answer(&mut target, &mut link, &term).is_empty());
+        assert!(matches!(link.end, Some(End::Terminated(_))), "{length}");
+    }
+}
+
+#[test]
 fn a_termination_request_ends_the_connection() {
     let (mut target, _admin, mut link) = queue(NONE);
     let mut term = vec![2, 0, 24, 0, 32, 0, 0, 0, 4, 0];
