@@ -25,6 +25,22 @@ pub(crate) enum Kind {
     Discovery,
 }
 
+/// Who a host is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct HostIdentity {
+    pub(crate) nqn: String,
+    pub(crate) id: [u8; 16],
+}
+
+/// The keep alive timer.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeepAlive {
+    /// Zero for none.
+    pub(crate) timeout: Duration,
+    /// When the timer began.
+    pub(crate) since: Duration,
+}
+
 /// A controller.
 #[derive(Debug)]
 pub(crate) struct Controller {
@@ -32,8 +48,7 @@ pub(crate) struct Controller {
     /// Never used again, unlike the identifier.
     pub(crate) serial: u64,
     pub(crate) kind: Kind,
-    pub(crate) host_nqn: String,
-    pub(crate) host_id: [u8; 16],
+    pub(crate) host: HostIdentity,
     pub(crate) properties: Properties,
     pub(crate) features: Features,
     pub(crate) events: Events,
@@ -42,10 +57,7 @@ pub(crate) struct Controller {
     pub(crate) queues: BTreeSet<u16>,
     /// Counts resets: queues of an earlier reset are closed.
     pub(crate) resets: u64,
-    /// Keep alive timeout; zero for none.
-    pub(crate) keep_alive: Duration,
-    /// When the timer began.
-    pub(crate) active: Duration,
+    pub(crate) keep_alive: KeepAlive,
     /// Namespaces and zones that changed and that the host has not read of.
     pub(crate) changes: Changes,
     pub(crate) streams: Streams,
@@ -60,12 +72,13 @@ impl Controller {
     /// Sets the keep alive timeout, rounded up to its granularity.
     pub(crate) fn set_keep_alive(&mut self, milliseconds: u32) {
         let step = u64::from(KEEP_ALIVE_STEP) * 100;
-        self.keep_alive = Duration::from_millis(u64::from(milliseconds).next_multiple_of(step));
+        self.keep_alive.timeout = Duration::from_millis(u64::from(milliseconds).next_multiple_of(step));
     }
 
     /// When the controller gives the host up; none without a keep alive timeout.
     pub(crate) fn deadline(&self) -> Option<Duration> {
-        (!self.keep_alive.is_zero() && self.end.is_none()).then(|| self.active.saturating_add(self.keep_alive))
+        let KeepAlive { timeout, since } = self.keep_alive;
+        (!timeout.is_zero() && self.end.is_none()).then(|| since.saturating_add(timeout))
     }
 
     /// Controller Level Reset: ends the I/O queues and forgets the values that the host has set.

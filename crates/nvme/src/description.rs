@@ -3,9 +3,9 @@
 /// The namespace identifier that stands for all.
 pub(crate) const ALL_NAMESPACES: u32 = 0xffff_ffff;
 
-/// An NVM subsystem with one endurance group (identifier 1), as hosts see it.
+/// Who a subsystem is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Description {
+pub struct Identity {
     /// The qualified name of the subsystem (SUBNQN).
     pub nqn: String,
     /// Model number: at most 40 characters of ASCII.
@@ -16,10 +16,32 @@ pub struct Description {
     pub firmware: String,
     /// PCI vendor identifier; 0 for none.
     pub vendor: u16,
-    /// The namespaces, in the order of their identifiers.
-    pub namespaces: Vec<Namespace>,
+}
+
+/// How hosts reach a subsystem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The ports, for the discovery log page.
+    pub ports: Vec<Port>,
+    /// The hosts that may connect; none for all.
+    pub hosts: Option<Vec<String>>,
+    /// The most controllers, which is the most associations at a time.
+    pub controllers: u16,
+    /// The most I/O queues of a controller.
+    pub io_queues: u16,
     /// Several controllers can access the namespaces, so that Linux makes a multipath device of each.
     pub shared: bool,
+}
+
+/// An NVM subsystem with one endurance group (identifier 1), as hosts see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// Who it is.
+    pub identity: Identity,
+    /// How hosts reach it.
+    pub access: Access,
+    /// The namespaces, in the order of their identifiers.
+    pub namespaces: Vec<Namespace>,
     /// Flexible Data Placement, if the drive has it; it is enabled.
     pub placement: Option<Placement>,
     /// Streams of the streams directive; 0 for none.
@@ -34,14 +56,6 @@ pub struct Description {
     pub warning_temperature: u16,
     /// Critical composite temperature threshold in kelvins; 0 for none.
     pub critical_temperature: u16,
-    /// The most I/O queues of a controller.
-    pub io_queues: u16,
-    /// The most controllers, which is the most associations at a time.
-    pub controllers: u16,
-    /// The hosts that may connect; none for all.
-    pub hosts: Option<Vec<String>>,
-    /// Where hosts reach the subsystem, for the discovery log page.
-    pub ports: Vec<Port>,
 }
 
 /// A namespace.
@@ -292,7 +306,7 @@ impl Description {
     /// True if the host with this name may connect.
     #[must_use]
     pub fn allows(&self, host: &str) -> bool {
-        self.hosts.as_ref().is_none_or(|hosts| hosts.iter().any(|allowed| allowed == host))
+        self.access.hosts.as_ref().is_none_or(|hosts| hosts.iter().any(|allowed| allowed == host))
     }
 }
 

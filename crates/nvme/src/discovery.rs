@@ -5,7 +5,7 @@ use crate::layout::{bytes_of, layout, text};
 
 layout! {
     /// The head of the page.
-    struct Head [1024] {
+    struct DiscoveryHead [1024] {
         /// Changes with the entries.
         0 generation: u64,
         8 records: u64,
@@ -15,7 +15,7 @@ layout! {
 
 layout! {
     /// An entry; TSAS after NVMe/TCP 1.0, figure 17.
-    struct Record [1024] {
+    struct DiscoveryEntry [1024] {
         /// TRTYPE: 3 for TCP.
         0 transport: u8,
         /// ADRFAM: 1 for IPv4, 2 for IPv6.
@@ -41,10 +41,10 @@ const ADMIN_QUEUE_ENTRIES: u16 = 32;
 
 /// The page, as `host` sees it.
 pub(crate) fn page(description: &Description, host: &str, generation: u64) -> Vec<u8> {
-    let ports = if description.allows(host) { description.ports.as_slice() } else { &[] };
-    let mut data = bytes_of(&Head { generation, records: ports.len() as u64, format: 0 });
+    let ports = if description.allows(host) { description.access.ports.as_slice() } else { &[] };
+    let mut data = bytes_of(&DiscoveryHead { generation, records: ports.len() as u64, format: 0 });
     for (i, port) in ports.iter().enumerate() {
-        data.extend(bytes_of(&Record {
+        data.extend(bytes_of(&DiscoveryEntry {
             transport: 3,
             family: if port.ipv6 { 2 } else { 1 },
             kind: 2,
@@ -53,7 +53,7 @@ pub(crate) fn page(description: &Description, host: &str, generation: u64) -> Ve
             controller: u16::MAX,
             admin_queue_entries: ADMIN_QUEUE_ENTRIES,
             service: text(&port.service.to_string(), 0),
-            nqn: text(&description.nqn, 0),
+            nqn: text(&description.identity.nqn, 0),
             address: text(&port.address, 0),
             security: if port.tls { 2 } else { 0 },
         }));

@@ -67,7 +67,7 @@ layout! {
 }
 
 /// The parameters of Get Log Page.
-struct Request {
+struct PageRequest {
     page: u8,
     /// LSP.
     specific: u8,
@@ -81,7 +81,7 @@ struct Request {
     namespace: u32,
 }
 
-impl Request {
+impl PageRequest {
     fn new(entry: &SubmissionEntry) -> Result<Self, Status> {
         let (cdw10, cdw11, cdw14) = (entry.cdw(10), entry.cdw(11), entry.cdw(14));
         let dwords = u64::from(cdw10 >> 16 | (cdw11 & 0xffff) << 16) + 1;
@@ -114,7 +114,7 @@ pub(crate) fn get(
     generation: u64,
     entry: &SubmissionEntry,
 ) -> Result<Vec<u8>, Status> {
-    let request = Request::new(entry)?;
+    let request = PageRequest::new(entry)?;
     let whole = whole(context, this, maintenance, generation, &request)?;
     let mut data = part(&whole, request.offset, request.length)?;
     if !request.retains_events {
@@ -143,12 +143,12 @@ fn whole(
     this: &Controller,
     maintenance: &mut Maintenance,
     generation: u64,
-    request: &Request,
+    request: &PageRequest,
 ) -> Result<Vec<u8>, Status> {
     let Context { description, drive, now, .. } = *context;
     if this.kind == Kind::Discovery {
         return match request.page {
-            page::DISCOVERY => Ok(discovery::page(description, &this.host_nqn, generation)),
+            page::DISCOVERY => Ok(discovery::page(description, &this.host.nqn, generation)),
             page::SUPPORTED => Ok(supported(&[page::SUPPORTED, page::DISCOVERY])),
             _ => Err(Status::LOG_PAGE_INVALID.do_not_retry()),
         };
@@ -170,7 +170,7 @@ fn whole(
             Err(Status::INVALID_NAMESPACE.do_not_retry())
         }
         page::HEALTH => Ok(health::smart(&drive.health(), this)),
-        page::FIRMWARE => Ok(bytes_of(&Firmware { active: 1, slot_1: text(&description.firmware, b' ') })),
+        page::FIRMWARE => Ok(bytes_of(&Firmware { active: 1, slot_1: text(&description.identity.firmware, b' ') })),
         page::CHANGED_NAMESPACES => Ok(this.changes.namespace_page()),
         page::EFFECTS => effects::commands(description, request.command_set),
         page::SELF_TEST => Ok(maintenance.self_test_page(now)),

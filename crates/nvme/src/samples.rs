@@ -3,7 +3,9 @@
 use std::time::Duration;
 
 use crate::connection::{Config, End};
-use crate::description::{Description, Namespace, Placement, Port, PowerState, RandomWriteArea, Zones};
+use crate::description::{
+    Access, Description, Identity, Namespace, Placement, Port, PowerState, RandomWriteArea, Zones,
+};
 use crate::host::{Completion, ConnectRequest, Host, HostCommand, HostConfig, HostError, HostEvent};
 use crate::memory::MemoryDrive;
 use crate::pdu::Digests;
@@ -39,13 +41,21 @@ pub fn sample_description() -> Description {
         random_write_area: Some(RandomWriteArea { size: 16, granularity: 4, resources: 2 }),
     };
     Description {
-        nqn: NQN.to_owned(),
-        model: "Flashloom sample".to_owned(),
-        serial: "FL0001".to_owned(),
-        firmware: "1.0".to_owned(),
-        vendor: 0x1b36,
+        identity: Identity {
+            nqn: NQN.to_owned(),
+            model: "Flashloom sample".to_owned(),
+            serial: "FL0001".to_owned(),
+            firmware: "1.0".to_owned(),
+            vendor: 0x1b36,
+        },
+        access: Access {
+            ports: vec![Port { ipv6: false, address: "127.0.0.1".to_owned(), service: 4420, tls: false }],
+            hosts: None,
+            controllers: 8,
+            io_queues: 4,
+            shared: true,
+        },
         namespaces: vec![namespace(1, 512, None), namespace(2, 1024, Some(zones))],
-        shared: true,
         placement: Some(Placement { reclaim_groups: 2, handles: vec![false; 4], reclaim_unit: 1 << 20 }),
         streams: 4,
         stream_blocks: 16,
@@ -56,10 +66,6 @@ pub fn sample_description() -> Description {
         write_cache: true,
         warning_temperature: 343,
         critical_temperature: 353,
-        io_queues: 4,
-        controllers: 8,
-        hosts: None,
-        ports: vec![Port { ipv6: false, address: "127.0.0.1".to_owned(), service: 4420, tls: false }],
     }
 }
 

@@ -134,7 +134,7 @@ impl Session {
         let command_id = entry.command_id();
         let Some(membership) = self.membership else { return self.first_command(entry, &data, subsystem, now) };
         let Ok(controller) = subsystem.member(&membership) else { return None };
-        controller.active = now;
+        controller.keep_alive.since = now;
         let answer = match entry.fabrics_type() {
             Some(opcode::fabrics::PROPERTY_GET) if membership.queue == 0 => subsystem.property(&membership, entry),
             Some(opcode::fabrics::PROPERTY_SET) if membership.queue == 0 => {

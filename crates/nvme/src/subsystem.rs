@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use crate::connection::{Config, End, Response};
-use crate::controller::events::Event;
+use crate::controller::events::AsyncEvent;
 use crate::controller::properties::Change;
 use crate::controller::{Controller, Kind};
 use crate::description::{Description, Drive};
@@ -106,7 +106,7 @@ impl Subsystem {
 
     /// The controllers, by identifier, with the names of their hosts.
     pub fn controllers(&self) -> impl Iterator<Item = (u16, &str)> {
-        self.controllers.values().map(|controller| (controller.id, controller.host_nqn.as_str()))
+        self.controllers.values().map(|controller| (controller.id, controller.host.nqn.as_str()))
     }
 
     /// Changes the namespaces, for example after a drive was added, and tells the hosts.
@@ -121,17 +121,17 @@ impl Subsystem {
         if !changed.is_empty() {
             for controller in self.io_controllers() {
                 controller.changes.note_namespaces(&changed);
-                controller.events.raise(Event::NamespaceChanged, controller.features.async_events());
+                controller.events.raise(AsyncEvent::NamespaceChanged, controller.features.async_events());
             }
         }
     }
 
     /// The ports on which hosts reach the subsystem have changed.
     pub fn set_ports(&mut self, ports: Vec<crate::description::Port>) {
-        self.description.ports = ports;
+        self.description.access.ports = ports;
         self.generation += 1;
         for controller in self.controllers.values_mut().filter(|controller| controller.kind == Kind::Discovery) {
-            controller.events.raise(Event::DiscoveryChanged, controller.features.async_events());
+            controller.events.raise(AsyncEvent::DiscoveryChanged, controller.features.async_events());
         }
     }
 
@@ -139,7 +139,7 @@ impl Subsystem {
     pub fn note_zone_changed(&mut self, namespace: u32, start: u64) {
         for controller in self.io_controllers() {
             controller.changes.note_zone(namespace, start);
-            controller.events.raise(Event::ZoneChanged(namespace), controller.features.async_events());
+            controller.events.raise(AsyncEvent::ZoneChanged(namespace), controller.features.async_events());
         }
     }
 
@@ -149,9 +149,9 @@ impl Subsystem {
         for controller in self.io_controllers() {
             let warnings = critical_warning(&health, controller);
             let kinds = [
-                (warning::SPARE, Event::Spare),
-                (warning::TEMPERATURE, Event::Temperature),
-                (warning::DEGRADED | warning::READ_ONLY, Event::Reliability),
+                (warning::SPARE, AsyncEvent::Spare),
+                (warning::TEMPERATURE, AsyncEvent::Temperature),
+                (warning::DEGRADED | warning::READ_ONLY, AsyncEvent::Reliability),
             ];
             for (bits, event) in kinds {
                 if warnings & bits != 0 {
@@ -165,7 +165,7 @@ impl Subsystem {
     pub fn finish_sanitize(&mut self, succeeded: bool) {
         self.maintenance.finish_sanitize(succeeded);
         for controller in self.io_controllers() {
-            controller.events.raise(Event::SanitizeCompleted, controller.features.async_events());
+            controller.events.raise(AsyncEvent::SanitizeCompleted, controller.features.async_events());
         }
     }
 

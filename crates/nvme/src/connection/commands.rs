@@ -189,7 +189,7 @@ impl Commands {
         (offset, length): (u32, u32),
         last: bool,
     ) -> Result<(), FatalError> {
-        let command = self.outstanding.get(&command_id).filter(|command| !command.runs).ok_or(FatalError::field(8))?;
+        let command = self.outstanding.get(&command_id).ok_or(FatalError::field(8))?;
         let due = command.due.iter().find(|due| due.tag == tag).ok_or(FatalError::field(10))?;
         if length > self.config.data_pdu {
             return Err(FatalError::of(fatal::LIMIT_EXCEEDED));

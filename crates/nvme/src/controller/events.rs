@@ -9,7 +9,7 @@ pub(crate) const REQUESTS: usize = 4;
 
 /// An asynchronous event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Event {
+pub(crate) enum AsyncEvent {
     /// The reliability is degraded, or the drive is read only.
     Reliability,
     /// A temperature threshold is crossed.
@@ -26,7 +26,7 @@ pub(crate) enum Event {
     DiscoveryChanged,
 }
 
-impl Event {
+impl AsyncEvent {
     /// Type, information and log page identifier.
     const fn parts(self) -> (u8, u8, u8) {
         match self {
@@ -67,13 +67,13 @@ impl Event {
 pub(crate) struct Events {
     /// Command identifiers of outstanding requests.
     requests: VecDeque<u16>,
-    pending: VecDeque<Event>,
+    pending: VecDeque<AsyncEvent>,
     /// Reported, and not cleared by a read of the log page.
-    reported: Vec<Event>,
+    reported: Vec<AsyncEvent>,
 }
 
 impl Events {
-    /// Asynchronous Event Request.
+    /// Asynchronous AsyncEvent Request.
     pub(crate) fn request(&mut self, command_id: u16) -> Result<(), Status> {
         if self.requests.len() >= REQUESTS {
             return Err(Status::ASYNC_EVENT_LIMIT_EXCEEDED.do_not_retry());
@@ -95,7 +95,7 @@ impl Events {
     }
 
     /// An event has happened. The host hears of it once, until it reads the log page.
-    pub(crate) fn raise(&mut self, event: Event, configuration: u32) {
+    pub(crate) fn raise(&mut self, event: AsyncEvent, configuration: u32) {
         let enabled = event.enabled_by().is_none_or(|bits| configuration & bits != 0);
         if enabled && !self.pending.contains(&event) && !self.reported.contains(&event) {
             self.pending.push_back(event);
@@ -114,7 +114,7 @@ impl Events {
     /// The host has read the log page of these events; of changed zones those of `namespace`.
     pub(crate) fn clear(&mut self, page: u8, namespace: u32) {
         self.reported.retain(|event| match event {
-            Event::ZoneChanged(of) if page == 0xbf => *of != namespace,
+            AsyncEvent::ZoneChanged(of) if page == 0xbf => *of != namespace,
             _ => event.parts().2 != page,
         });
     }
@@ -122,26 +122,26 @@ impl Events {
 
 #[cfg(test)]
 mod tests {
-    use super::{Event, Events, REQUESTS};
+    use super::{AsyncEvent, Events, REQUESTS};
     use crate::status::Status;
 
     #[test]
     fn an_event_is_reported_once_until_its_log_page_is_read() {
         let mut events = Events::default();
-        events.raise(Event::ZoneChanged(2), 0);
+        events.raise(AsyncEvent::ZoneChanged(2), 0);
         events.request(7).expect("a request");
         assert_eq!(events.next(), None, "the event is not enabled");
-        events.raise(Event::ZoneChanged(2), 1 << 27);
-        events.raise(Event::ZoneChanged(2), 1 << 27);
+        events.raise(AsyncEvent::ZoneChanged(2), 1 << 27);
+        events.raise(AsyncEvent::ZoneChanged(2), 1 << 27);
         assert_eq!(events.next(), Some((7, 2 | 0xef << 8 | 0xbf << 16 | 2 << 32)));
         events.request(8).expect("a request");
-        events.raise(Event::ZoneChanged(2), 1 << 27);
+        events.raise(AsyncEvent::ZoneChanged(2), 1 << 27);
         assert_eq!(events.next(), None, "the host has not read the log page");
         events.clear(0xbf, 1);
-        events.raise(Event::ZoneChanged(2), 1 << 27);
+        events.raise(AsyncEvent::ZoneChanged(2), 1 << 27);
         assert_eq!(events.next(), None, "the page of another namespace");
         events.clear(0xbf, 2);
-        events.raise(Event::ZoneChanged(2), 1 << 27);
+        events.raise(AsyncEvent::ZoneChanged(2), 1 << 27);
         assert!(events.next().is_some());
     }
 
@@ -151,7 +151,7 @@ mod tests {
         (0..REQUESTS as u16).for_each(|id| events.request(id).expect("room"));
         assert_eq!(events.request(9), Err(Status::ASYNC_EVENT_LIMIT_EXCEEDED.do_not_retry()));
         assert!(events.abort(0) && !events.abort(0));
-        events.raise(Event::SanitizeCompleted, 0);
+        events.raise(AsyncEvent::SanitizeCompleted, 0);
         assert_eq!(events.next(), Some((1, 6 | 1 << 8 | 0x81 << 16)));
     }
 }

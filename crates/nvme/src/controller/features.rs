@@ -71,7 +71,7 @@ pub(crate) enum Effect {
 
 /// A Set Features or Get Features command.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Access<'a> {
+pub(crate) struct FeatureAccess<'a> {
     pub(crate) namespace: u32,
     pub(crate) cdw11: u32,
     pub(crate) cdw12: u32,
@@ -106,7 +106,7 @@ fn invalid<T>() -> Result<T, Status> {
 impl Features {
     /// The values after a reset.
     pub(crate) fn new(description: &Description) -> Self {
-        let queues = u32::from(description.io_queues.max(1)) - 1;
+        let queues = u32::from(description.access.io_queues.max(1)) - 1;
         Self {
             arbitration: 0,
             power: 0,
@@ -148,10 +148,10 @@ impl Features {
     pub(crate) fn get(
         &self,
         feature: u8,
-        access: Access<'_>,
+        access: FeatureAccess<'_>,
         description: &Description,
     ) -> Result<(u32, Vec<u8>), Status> {
-        let Access { cdw11, now, .. } = access;
+        let FeatureAccess { cdw11, now, .. } = access;
         let value = match feature {
             id::ARBITRATION => self.arbitration,
             id::POWER_MANAGEMENT => self.power,
@@ -193,10 +193,10 @@ impl Features {
     pub(crate) fn set(
         &mut self,
         feature: u8,
-        access: Access<'_>,
+        access: FeatureAccess<'_>,
         description: &Description,
     ) -> Result<(u32, Effect), Status> {
-        let Access { cdw11, cdw12, data, now, .. } = access;
+        let FeatureAccess { cdw11, cdw12, data, now, .. } = access;
         match feature {
             id::ARBITRATION => self.arbitration = cdw11,
             id::POWER_MANAGEMENT => {
@@ -223,7 +223,7 @@ impl Features {
                 if submission == 0xffff || completion == 0xffff {
                     return invalid();
                 }
-                let most = u32::from(description.io_queues.max(1)) - 1;
+                let most = u32::from(description.access.io_queues.max(1)) - 1;
                 let queues = submission.min(completion).min(most);
                 self.queues = queues | queues << 16;
                 return Ok((self.queues, Effect::None));

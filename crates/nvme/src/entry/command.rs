@@ -6,7 +6,7 @@ use crate::status::Status;
 
 layout! {
     /// NVMe base 2.0, figure 88, with an SGL descriptor (section 4.1.2.1) in place of the data pointer.
-    struct Fields [64] {
+    struct SubmissionFields [64] {
         0 opcode: u8,
         /// Bits 1:0: fused operation. Bits 7:6: PSDT.
         1 flags: u8,
@@ -53,7 +53,7 @@ pub enum Transfer {
 
 /// A submission queue entry: 64 bytes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SubmissionEntry(Fields);
+pub struct SubmissionEntry(SubmissionFields);
 
 impl SubmissionEntry {
     /// Bytes.
@@ -62,7 +62,7 @@ impl SubmissionEntry {
     /// An entry with this opcode whose other fields are zero, but for an empty SGL of the transport, as hosts send it.
     #[must_use]
     pub fn new(opcode: u8) -> Self {
-        Self(Fields { opcode, flags: PSDT_SGL, sgl_kind: sgl::TRANSPORT, ..Fields::default() })
+        Self(SubmissionFields { opcode, flags: PSDT_SGL, sgl_kind: sgl::TRANSPORT, ..SubmissionFields::default() })
     }
 
     /// A Fabrics command of this type.
@@ -74,7 +74,7 @@ impl SubmissionEntry {
     /// The entry in these bytes.
     #[must_use]
     pub fn from_bytes(bytes: &[u8; Self::SIZE]) -> Self {
-        Self(Fields::load(bytes))
+        Self(SubmissionFields::load(bytes))
     }
 
     /// Its bytes.

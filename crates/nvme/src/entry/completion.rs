@@ -5,7 +5,7 @@ use crate::status::Status;
 
 layout! {
     /// NVMe base 2.0, section 3.3.3.2. NVMe over Fabrics does not use the submission queue identifier and the phase tag.
-    struct Fields [16] {
+    struct CompletionFields [16] {
         0 result: u64,
         8 head: u16,
         12 command_id: u16,
@@ -33,7 +33,7 @@ impl CompletionEntry {
     /// The entry in these bytes.
     #[must_use]
     pub fn from_bytes(bytes: &[u8; Self::SIZE]) -> Self {
-        let Fields { result, head, command_id, status } = Fields::load(bytes);
+        let CompletionFields { result, head, command_id, status } = CompletionFields::load(bytes);
         Self { command_id, status: Status::from_field(status), result, head }
     }
 
@@ -42,7 +42,7 @@ impl CompletionEntry {
     pub fn to_bytes(self) -> [u8; Self::SIZE] {
         let Self { command_id, status, result, head } = self;
         let mut bytes = [0; Self::SIZE];
-        Fields { result, head, command_id, status: status.field() }.store(&mut bytes);
+        CompletionFields { result, head, command_id, status: status.field() }.store(&mut bytes);
         bytes
     }
 }

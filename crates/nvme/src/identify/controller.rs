@@ -150,11 +150,11 @@ impl From<&PowerState> for PowerStateDescriptor {
 pub(crate) fn controller(context: &Context<'_>, controller: &Controller) -> Vec<u8> {
     let Context { description, config, .. } = *context;
     let common = IdentifyController {
-        vid: description.vendor,
-        ssvid: description.vendor,
-        sn: text(&description.serial, b' '),
-        mn: text(&description.model, b' '),
-        fr: text(&description.firmware, b' '),
+        vid: description.identity.vendor,
+        ssvid: description.identity.vendor,
+        sn: text(&description.identity.serial, b' '),
+        mn: text(&description.identity.model, b' '),
+        fr: text(&description.identity.firmware, b' '),
         mdts: config.mdts,
         cntlid: controller.id,
         ver: VERSION,
@@ -225,7 +225,7 @@ pub(crate) fn controller(context: &Context<'_>, controller: &Controller) -> Vec<
             | io_commands::COPY,
         ocfs: 1,
         vwc: FLUSH_ALL | u8::from(description.write_cache),
-        subnqn: text(&description.nqn, 0),
+        subnqn: text(&description.identity.nqn, 0),
         psd,
         ..common
     })

@@ -104,7 +104,7 @@ pub(crate) fn namespace(context: &Context<'_>, namespace: &Namespace) -> Vec<u8>
         ncap,
         nuse: context.drive.used_blocks(*id).min(ncap),
         nsfeat: FEATURES,
-        nmic: context.description.shared.into(),
+        nmic: context.description.access.shared.into(),
         dlfeat: DEALLOCATED,
         nvmcap: u128::from(*blocks) << block_shift,
         npwg: preferred,
@@ -123,7 +123,7 @@ pub(crate) fn namespace(context: &Context<'_>, namespace: &Namespace) -> Vec<u8>
 }
 
 pub(crate) fn independent(context: &Context<'_>) -> Vec<u8> {
-    bytes_of(&Independent { nsfeat: 1 << 3, nmic: context.description.shared.into(), endgid: 1, nstat: 1 })
+    bytes_of(&Independent { nsfeat: 1 << 3, nmic: context.description.access.shared.into(), endgid: 1, nstat: 1 })
 }
 
 pub(crate) fn zoned(zones: &Zones) -> Vec<u8> {

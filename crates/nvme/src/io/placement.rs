@@ -17,14 +17,14 @@ pub struct HandleStatus {
 
 layout! {
     /// The head of the status.
-    struct Head [16] {
+    struct HandleStatusHead [16] {
         14 descriptors: u16,
     }
 }
 
 layout! {
     /// A reclaim unit handle status descriptor.
-    struct Descriptor [32] {
+    struct HandleStatusFields [32] {
         0 identifier: u16,
         2 handle: u16,
         4 remaining_seconds: u32,
@@ -35,10 +35,10 @@ layout! {
 /// The data of a status of `length` bytes, which may have fewer descriptors than there are handles.
 #[must_use]
 pub fn handle_status(handles: &[HandleStatus], length: usize) -> Vec<u8> {
-    let mut data = bytes_of(&Head { descriptors: handles.len() as u16 });
+    let mut data = bytes_of(&HandleStatusHead { descriptors: handles.len() as u16 });
     for handle in handles {
         let HandleStatus { identifier, handle, remaining_blocks, remaining_seconds } = *handle;
-        data.extend(bytes_of(&Descriptor { identifier, handle, remaining_seconds, remaining_blocks }));
+        data.extend(bytes_of(&HandleStatusFields { identifier, handle, remaining_seconds, remaining_blocks }));
     }
     data.resize(length, 0);
     data

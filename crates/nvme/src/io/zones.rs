@@ -135,7 +135,7 @@ pub struct ZoneDescriptor {
 
 layout! {
     /// ZNS 1.1, figure 37.
-    struct Descriptor [64] {
+    struct ZoneDescriptorFields [64] {
         /// 2: sequential write required.
         0 kind: u8,
         /// Bits 7:4.
@@ -151,7 +151,7 @@ layout! {
 /// Bytes of a report before its descriptors.
 const HEAD: usize = 64;
 
-impl From<&ZoneDescriptor> for Descriptor {
+impl From<&ZoneDescriptor> for ZoneDescriptorFields {
     fn from(zone: &ZoneDescriptor) -> Self {
         let ZoneDescriptor { state, attributes, start, capacity, write_pointer } = *zone;
         let bits = [
@@ -180,7 +180,7 @@ pub fn zone_report(report: &ZoneReport, zones: impl IntoIterator<Item = ZoneDesc
     let mut matching = 0;
     for zone in zones.into_iter().filter(|zone| report.filter.takes(zone.state)) {
         if matching < room as u64 {
-            data.extend(bytes_of(&Descriptor::from(&zone)));
+            data.extend(bytes_of(&ZoneDescriptorFields::from(&zone)));
         } else if report.partial {
             break;
         }

@@ -85,7 +85,7 @@ pub(super) fn statistics(statistics: &PlacementStatistics) -> Vec<u8> {
 
 layout! {
     /// An FDP event.
-    struct Event [64] {
+    struct PlacementEventFields [64] {
         0 kind: u8,
         /// Bit 0: the placement identifier is valid. Bit 1: the namespace. Bit 2: reclaim group and handle.
         1 valid: u8,
@@ -110,12 +110,12 @@ pub(super) fn events(events: &[PlacementEvent]) -> Vec<u8> {
     let listed = &events[..events.len().min(EVENTS)];
     let mut data = vec![0; 64];
     data[..4].copy_from_slice(&(listed.len() as u32).to_le_bytes());
-    data.extend(listed.iter().map(Event::from).flat_map(|event| bytes_of(&event)));
+    data.extend(listed.iter().map(PlacementEventFields::from).flat_map(|event| bytes_of(&event)));
     data.resize(64 + EVENTS * 64, 0);
     data
 }
 
-impl From<&PlacementEvent> for Event {
+impl From<&PlacementEvent> for PlacementEventFields {
     fn from(event: &PlacementEvent) -> Self {
         let PlacementEvent { kind, milliseconds, identifier, namespace, location } = *event;
         let valid = [identifier.is_some(), namespace.is_some(), location.is_some()];

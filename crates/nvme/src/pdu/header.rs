@@ -78,7 +78,7 @@ layout! {
 
 layout! {
     /// H2CData, C2HData and R2T (NVMe/TCP 1.0, figures 26 to 28).
-    struct Data [24] {
+    struct DataHeader [24] {
         0 common: Common,
         8 command_id: u16,
         /// The transfer tag; not used in C2HData.
@@ -141,7 +141,7 @@ pub(crate) const fn header_length(kind: u8) -> Option<usize> {
         kind::HOST_TERM | kind::CONTROLLER_TERM => Some(TermRequest::SIZE),
         kind::COMMAND => Some(COMMAND_HEADER),
         kind::RESPONSE => Some(RESPONSE_HEADER),
-        kind::HOST_DATA | kind::CONTROLLER_DATA | kind::R2T => Some(Data::SIZE),
+        kind::HOST_DATA | kind::CONTROLLER_DATA | kind::R2T => Some(DataHeader::SIZE),
         _ => None,
     }
 }
@@ -166,7 +166,7 @@ impl Header {
                 Self::Response(CompletionEntry::from_bytes(entry))
             }
             _ => {
-                let Data { command_id, tag, offset, length, .. } = Field::load(bytes);
+                let DataHeader { command_id, tag, offset, length, .. } = Field::load(bytes);
                 if common.kind == kind::R2T {
                     return Self::R2t { command_id, tag, offset, length };
                 }
@@ -263,7 +263,7 @@ pub(crate) fn encode_data(
     (offset, length): (u32, u32),
     (digests, alignment): (Digests, u8),
 ) -> Vec<u8> {
-    let header = Data { command_id, tag, offset, length, ..Data::default() };
+    let header = DataHeader { command_id, tag, offset, length, ..DataHeader::default() };
     let data = if kind == kind::R2T { 0 } else { length as usize };
     finish(bytes_of(&header), kind, flags, data, digests, alignment)
 }
@@ -304,7 +304,7 @@ pub(crate) fn check(header: &[u8], digests: Digests, alignment: u8) -> Result<Si
     let data = length.checked_sub(data_offset + if digests.data { DIGEST } else { 0 });
     let data = data.filter(|data| *data > 0).ok_or(FatalError::field(4))?;
     if matches!(kind, kind::HOST_DATA | kind::CONTROLLER_DATA) {
-        let stated: Data = Field::load(header);
+        let stated: DataHeader = Field::load(header);
         if stated.length as usize != data {
             return Err(FatalError::field(16));
         }

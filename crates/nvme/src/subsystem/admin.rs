@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Answer, DriveCommand, Membership, Subsystem};
 use crate::connection::Response;
-use crate::controller::features::{self, Access, Effect, Features, data_to_controller};
+use crate::controller::features::{self, Effect, FeatureAccess, Features, data_to_controller};
 use crate::controller::{Controller, Kind};
 use crate::description::Drive;
 use crate::entry::{SubmissionEntry, opcode::admin};
@@ -123,7 +123,7 @@ fn get_features(context: &Context<'_>, this: &Controller, entry: &SubmissionEntr
     if selected > select::CAPABILITIES {
         return Err(invalid);
     }
-    let access = Access {
+    let access = FeatureAccess {
         namespace: entry.namespace(),
         cdw11: entry.cdw(11),
         cdw12: entry.cdw(12),
@@ -132,12 +132,12 @@ fn get_features(context: &Context<'_>, this: &Controller, entry: &SubmissionEntr
     };
     match id {
         features::id::KEEP_ALIVE => {
-            let timeout = if selected == select::CURRENT { this.keep_alive.as_millis() as u64 } else { 0 };
+            let timeout = if selected == select::CURRENT { this.keep_alive.timeout.as_millis() as u64 } else { 0 };
             return Ok(Response::result(timeout));
         }
         // Bit 0 of dword 11: the extended identifier, of 16 bytes. Connect had it.
         features::id::HOST_ID if entry.cdw(11) & 1 == 0 => return Err(Status::HOST_ID_FORMAT.do_not_retry()),
-        features::id::HOST_ID => return sized(this.host_id.to_vec(), entry),
+        features::id::HOST_ID => return sized(this.host.id.to_vec(), entry),
         _ => {}
     }
     let defaults;
@@ -177,8 +177,13 @@ fn set_features(
     if data.len() < data_to_controller(id, entry.cdw(11)) {
         return Err(Status::SGL_LENGTH_INVALID.do_not_retry());
     }
-    let access =
-        Access { namespace: entry.namespace(), cdw11: entry.cdw(11), cdw12: entry.cdw(12), data, now: context.now };
+    let access = FeatureAccess {
+        namespace: entry.namespace(),
+        cdw11: entry.cdw(11),
+        cdw12: entry.cdw(12),
+        data,
+        now: context.now,
+    };
     let (result, effect) = this.features.set(id, access, context.description)?;
     match effect {
         Effect::None => Ok(Answer::Response(Response::result(result.into()))),

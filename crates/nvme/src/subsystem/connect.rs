@@ -9,7 +9,7 @@ use crate::controller::errors::ErrorLog;
 use crate::controller::events::Events;
 use crate::controller::features::Features;
 use crate::controller::properties::Properties;
-use crate::controller::{Controller, Kind};
+use crate::controller::{Controller, HostIdentity, KeepAlive, Kind};
 use crate::directive::Streams;
 use crate::entry::SubmissionEntry;
 use crate::identify::DISCOVERY_NQN;
@@ -18,7 +18,7 @@ use crate::status::Status;
 
 layout! {
     /// The data of Connect (NVMe base 2.0, section 6.3).
-    struct Data [1024] {
+    struct ConnectData [1024] {
         0 host_id: [u8; 16],
         16 controller: u16,
         256 subsystem_nqn: [u8; 256],
@@ -69,13 +69,12 @@ pub(crate) struct Membership {
 }
 
 /// The fields of a Connect command.
-struct Request {
+struct ConnectFields {
     queue: Queue,
     keep_alive: u32,
     controller: u16,
-    host_id: [u8; 16],
     subsystem_nqn: String,
-    host_nqn: String,
+    host: HostIdentity,
 }
 
 /// A qualified name: text that ends with a zero, of at most 223 bytes (NVMe base 2.0, section 4.5).
@@ -104,43 +103,42 @@ impl Subsystem {
         Ok((membership, request.queue, Response::result(id.into())))
     }
 
-    fn parse(&self, entry: &SubmissionEntry, data: &[u8]) -> Result<Request, Response> {
+    fn parse(&self, entry: &SubmissionEntry, data: &[u8]) -> Result<ConnectFields, Response> {
         let (cdw10, cdw11) = (entry.cdw(10), entry.cdw(11));
         // The format of the record is 0.
         if cdw10 & 0xffff != 0 {
             return Err(Response::status(Status::CONNECT_INCOMPATIBLE_FORMAT.do_not_retry()));
         }
-        let Some(data) = data.first_chunk::<{ Data::SIZE }>() else {
+        let Some(data) = data.first_chunk::<{ ConnectData::SIZE }>() else {
             return Err(Response::status(Status::SGL_LENGTH_INVALID.do_not_retry()));
         };
-        let Data { host_id, controller, subsystem_nqn, host_nqn } = Data::load(data);
+        let ConnectData { host_id, controller, subsystem_nqn, host_nqn } = ConnectData::load(data);
         let (id, last) = ((cdw10 >> 16) as u16, cdw11 as u16);
         let most = if id == 0 { self.config.queue_entries.max(ADMIN_ENTRIES) } else { self.config.queue_entries };
         if last == 0 || last >= most {
             return Err(Parameter::QUEUE_SIZE.refusal());
         }
         let flow_control = cdw11 >> 16 & NO_FLOW_CONTROL == 0;
-        Ok(Request {
+        Ok(ConnectFields {
             queue: Queue { id, entries: u32::from(last) + 1, flow_control },
             keep_alive: entry.cdw(12),
             controller,
-            host_id,
             subsystem_nqn: name(&subsystem_nqn).ok_or_else(|| Parameter::SUBSYSTEM.refusal())?,
-            host_nqn: name(&host_nqn).ok_or_else(|| Parameter::HOST.refusal())?,
+            host: HostIdentity { nqn: name(&host_nqn).ok_or_else(|| Parameter::HOST.refusal())?, id: host_id },
         })
     }
 
     /// Makes a controller.
-    fn connect_admin(&mut self, request: &Request, now: Duration) -> Result<u16, Response> {
+    fn connect_admin(&mut self, request: &ConnectFields, now: Duration) -> Result<u16, Response> {
         let kind = match request.subsystem_nqn.as_str() {
             DISCOVERY_NQN => Kind::Discovery,
-            nqn if nqn == self.description.nqn => Kind::Io,
+            nqn if nqn == self.description.identity.nqn => Kind::Io,
             _ => return Err(Parameter::SUBSYSTEM.refusal()),
         };
         if request.controller != ANY_CONTROLLER {
             return Err(Parameter::CONTROLLER.refusal());
         }
-        if kind == Kind::Io && !self.description.allows(&request.host_nqn) {
+        if kind == Kind::Io && !self.description.allows(&request.host.nqn) {
             return Err(Response::status(Status::CONNECT_INVALID_HOST.do_not_retry()));
         }
         let Some(id) = self.free_id() else {
@@ -151,16 +149,14 @@ impl Subsystem {
             id,
             serial: self.next_serial,
             kind,
-            host_nqn: request.host_nqn.clone(),
-            host_id: request.host_id,
+            host: request.host.clone(),
             properties: Properties::new(self.config.queue_entries, kind == Kind::Io),
             features: Features::new(&self.description),
             events: Events::default(),
             errors: ErrorLog::default(),
             queues: Default::default(),
             resets: 0,
-            keep_alive: Duration::ZERO,
-            active: now,
+            keep_alive: KeepAlive { timeout: Duration::ZERO, since: now },
             changes: Changes::default(),
             streams: Streams::default(),
             end: None,
@@ -172,7 +168,7 @@ impl Subsystem {
 
     /// An identifier that no controller has; none if there are too many controllers.
     fn free_id(&mut self) -> Option<u16> {
-        if self.controllers.len() >= usize::from(self.description.controllers) {
+        if self.controllers.len() >= usize::from(self.description.access.controllers) {
             return None;
         }
         for _ in 0..=self.controllers.len() {
@@ -186,13 +182,13 @@ impl Subsystem {
     }
 
     /// Adds an I/O queue to a controller.
-    fn connect_io(&mut self, request: &Request) -> Result<u16, Response> {
+    fn connect_io(&mut self, request: &ConnectFields) -> Result<u16, Response> {
         let controller = self.controllers.get_mut(&request.controller).filter(|controller| controller.end.is_none());
         let controller = controller.ok_or_else(|| Parameter::CONTROLLER.refusal())?;
-        if controller.kind == Kind::Discovery || request.subsystem_nqn != self.description.nqn {
+        if controller.kind == Kind::Discovery || request.subsystem_nqn != self.description.identity.nqn {
             return Err(Parameter::SUBSYSTEM.refusal());
         }
-        if controller.host_nqn != request.host_nqn || controller.host_id != request.host_id {
+        if controller.host != request.host {
             return Err(Parameter::HOST.refusal());
         }
         if !controller.properties.is_ready() {

@@ -78,7 +78,7 @@ fn wrong_parameters_of_an_io_connect_are_named() {
 fn only_listed_hosts_may_connect_and_find_the_subsystem() {
     let mut target = target();
     let mut description = target.subsystem.description().clone();
-    description.hosts = Some(vec!["nqn.2014-08.org.nvmexpress:uuid:other".to_owned()]);
+    description.access.hosts = Some(vec!["nqn.2014-08.org.nvmexpress:uuid:other".to_owned()]);
     target.subsystem = crate::Subsystem::new(description, sample_config());
     assert_eq!(try_connect(&mut target, &connect(NQN)).status.bare(), Status::CONNECT_INVALID_HOST);
     let mut discovery = Link::open(&mut target, HostConfig::default());
