@@ -6,5 +6,6 @@ mod any_input;
 mod association;
 mod commands;
 mod conversation;
+mod host;
 mod linux;
 mod rules;

@@ -122,6 +122,7 @@ fn wrong_headers_of_capsules_are_refused() {
     for (offset, value, status, information) in [
         (1, 1, fatal::INVALID_HEADER_FIELD, 1),
         (1, 2, fatal::INVALID_HEADER_FIELD, 1),
+        (3, 68, fatal::INVALID_HEADER_FIELD, 3),
         (3, 71, fatal::INVALID_HEADER_FIELD, 3),
         (3, 74, fatal::INVALID_HEADER_FIELD, 3),
         (7, 1, fatal::INVALID_HEADER_FIELD, 4),
