@@ -58,7 +58,7 @@ fn connection(input: &[u8], seed: u64) -> Verdict {
     let mut whole = Server::new();
     whole.receive(input);
     let (mut rng, mut split) = (Rng::stream(seed, "pieces"), Server::new());
-    let longest = 1 << rng.below(12);
+    let longest = 8 << rng.below(10);
     let (mut taken, mut there) = (0, 0);
     while there < input.len() {
         there = input.len().min(there + 1 + rng.below(longest) as usize);
