@@ -11,6 +11,8 @@ SOAK_SEED ?= $(shell date +%s)
 FUZZ_SECONDS ?= 600
 # Connections of NBD clients that `make soak` makes up, in plain and through TLS.
 FUZZ_NBD ?= 10000000
+# Connections of NVMe/TCP hosts that `make soak` makes up.
+FUZZ_NVME ?= 10000000
 # Mutants of `make mutants`, the seed that draws them, and the number of the first that is tried.
 MUTANTS ?= 300
 MUTANTS_SEED ?= 1
@@ -85,7 +87,7 @@ bench-compare: ## Build the bench of the commit BASE, run it and today's at once
 soak_seed := $(SOAK_SEED)
 
 .PHONY: soak
-soak: ## Break random devices for SOAK seconds, feed random bytes to every parser for FUZZ_SECONDS and to the NBD server FUZZ_NBD times, then every property with many cases, the tests that take minutes and the torture of all families (.ci/torture/run), with new seeds each time (the line of a failure repeats it; SOAK_SEED=seed repeats all)
+soak: ## Break random devices for SOAK seconds, feed random bytes to every parser for FUZZ_SECONDS, to the NBD server FUZZ_NBD times and to an NVMe/TCP controller FUZZ_NVME times, then every property with many cases, the tests that take minutes and the torture of all families (.ci/torture/run), with new seeds each time (the line of a failure repeats it; SOAK_SEED=seed repeats all)
 ifdef REPLAY
 	$(CARGO) run --profile soak -p flashloom-fuzz --bin soak -- replay $(REPLAY)
 else ifdef CHECK
@@ -97,6 +99,7 @@ else
 	$(CARGO) run --profile soak -p flashloom-fuzz --bin soak -- $(SOAK) $(soak_seed)
 	$(CARGO) run --profile soak -p flashloom-fuzz --bin fuzz -- $(FUZZ_SECONDS)
 	$(CARGO) run --profile soak -p flashloom-fuzz --bin fuzz -- count $(FUZZ_NBD) nbd
+	$(CARGO) run --profile soak -p flashloom-fuzz --bin fuzz -- count $(FUZZ_NVME) nvme
 	SOAK_SEED=$(soak_seed) PROPTEST_RNG_SEED=$(soak_seed) PROPTEST_CASES=$(SOAK_CASES) $(CARGO) test --workspace -- --include-ignored
 	FLASHLOOM=target/debug/flashloom POINTS=60 .ci/torture/run
 endif

@@ -3,6 +3,7 @@
 mod config;
 mod drive;
 mod nbd;
+mod nvme;
 mod snapshot;
 mod text;
 mod trace;
@@ -16,6 +17,7 @@ pub fn targets() -> Vec<Target> {
     all.extend(config::targets());
     all.extend(text::targets());
     all.extend(nbd::targets());
+    all.push(nvme::target());
     all.push(snapshot::target());
     all.extend(drive::targets());
     all

@@ -59,9 +59,10 @@ fn conflict_markers(files: &[File]) -> Vec<Violation> {
 // --- imports run only downward ---
 
 /// The crates of the workspace that a crate may depend on.
-const ARROWS: [(&str, &[&str]); 17] = [
+const ARROWS: [(&str, &[&str]); 18] = [
     ("align", &["base", "ssd"]),
     ("base", &[]),
+    ("nvme", &[]),
     ("flash", &["base"]),
     ("ftl", &["base", "flash"]),
     ("ssd", &["base", "flash", "ftl"]),
@@ -70,7 +71,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("workload", &["base"]),
     ("study", &["base", "flash", "ftl", "ssd", "raid", "translation", "workload"]),
     ("report", &["base", "flash", "ftl", "ssd", "workload", "study"]),
-    ("serve", &["base", "flash", "ftl", "ssd", "workload", "study"]),
+    ("serve", &["base", "nvme", "flash", "ftl", "ssd", "workload", "study"]),
     ("flashloom", &["base", "flash", "ftl", "ssd", "workload", "study", "report", "serve", "testkit"]),
     (
         "python",
@@ -79,7 +80,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("web", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
     ("testkit", &["base", "flash", "ftl", "ssd", "raid", "translation", "workload", "study"]),
     ("bench", &["base", "flash", "ftl", "ssd", "workload", "study", "testkit"]),
-    ("fuzz", &["base", "flash", "ftl", "ssd", "workload", "study", "serve", "testkit"]),
+    ("fuzz", &["base", "nvme", "flash", "ftl", "ssd", "workload", "study", "serve", "testkit"]),
 ];
 
 /// The dependencies of a manifest, without those of tests, with their lines.
@@ -120,8 +121,9 @@ fn arrows(files: &[File]) -> Vec<Violation> {
 
 // --- the core reads only its arguments ---
 
-const CORE: [&str; 8] = [
+const CORE: [&str; 9] = [
     "crates/base/src/",
+    "crates/nvme/src/",
     "crates/flash/src/",
     "crates/ftl/src/",
     "crates/ssd/src/",

@@ -1,0 +1,110 @@
+//! The error log of a controller (NVMe base 2.0, section 5.16.1, log page 01h).
+
+use std::collections::VecDeque;
+
+use crate::layout::{bytes_of, layout};
+use crate::status::Status;
+
+/// Entries that are kept: ELPE is one less.
+pub(crate) const ENTRIES: usize = 64;
+
+layout! {
+    /// An entry of log page 01h.
+    struct Entry [64] {
+        0 count: u64,
+        8 queue: u16,
+        10 command_id: u16,
+        12 status: u16,
+        /// Bits 7:0: byte, bits 10:8: bit of the wrong parameter; all ones if none is to blame.
+        14 location: u16,
+        16 lba: u64,
+        24 namespace: u32,
+        29 transport: u8,
+        30 command_set: u8,
+        31 opcode: u8,
+    }
+}
+
+/// A command that failed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Failure {
+    pub(crate) queue: u16,
+    pub(crate) command_id: u16,
+    pub(crate) status: Status,
+    pub(crate) lba: u64,
+    pub(crate) namespace: u32,
+    pub(crate) command_set: u8,
+    pub(crate) opcode: u8,
+}
+
+/// The latest failures.
+#[derive(Debug, Default)]
+pub(crate) struct ErrorLog {
+    count: u64,
+    latest: VecDeque<Entry>,
+}
+
+/// The transport type of TCP (byte 29 of an entry).
+const TCP: u8 = 3;
+
+impl ErrorLog {
+    pub(crate) fn note(&mut self, failure: Failure) {
+        let Failure { queue, command_id, status, lba, namespace, command_set, opcode } = failure;
+        self.count += 1;
+        self.latest.truncate(ENTRIES - 1);
+        self.latest.push_front(Entry {
+            count: self.count,
+            queue,
+            command_id,
+            status: status.field(),
+            location: u16::MAX,
+            lba,
+            namespace,
+            transport: TCP,
+            command_set,
+            opcode,
+        });
+    }
+
+    /// Failures in the controller's life.
+    pub(crate) const fn count(&self) -> u64 {
+        self.count
+    }
+
+    /// The log page: the latest failure first.
+    pub(crate) fn page(&self) -> Vec<u8> {
+        let mut page: Vec<u8> = self.latest.iter().flat_map(bytes_of).collect();
+        page.resize(ENTRIES * 64, 0);
+        page
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ENTRIES, ErrorLog, Failure};
+    use crate::status::Status;
+
+    #[test]
+    fn the_latest_failures_are_kept() {
+        let mut log = ErrorLog::default();
+        for command_id in 0..100 {
+            log.note(Failure {
+                queue: 3,
+                command_id,
+                status: Status::LBA_OUT_OF_RANGE,
+                lba: 0x1234,
+                namespace: 1,
+                command_set: 2,
+                opcode: 0x7d,
+            });
+        }
+        let page = log.page();
+        assert_eq!(page.len(), ENTRIES * 64);
+        assert_eq!(log.count(), 100);
+        assert_eq!(page[0], 100);
+        assert_eq!(page[8..16], [3, 0, 99, 0, 0, 1, 0xff, 0xff]);
+        assert_eq!(page[16..18], [0x34, 0x12]);
+        assert_eq!(page[24..32], [1, 0, 0, 0, 0, 3, 2, 0x7d]);
+        assert_eq!(page[63 * 64], 37);
+    }
+}

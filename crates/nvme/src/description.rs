@@ -1,0 +1,342 @@
+//! What a subsystem tells of the drive behind it: constants ([`Description`]) and present values ([`Drive`]).
+
+/// The namespace identifier that stands for all.
+pub(crate) const ALL_NAMESPACES: u32 = 0xffff_ffff;
+
+/// Who a subsystem is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Identity {
+    /// The qualified name of the subsystem (SUBNQN).
+    pub nqn: String,
+    /// Model number: at most 40 characters of ASCII.
+    pub model: String,
+    /// Serial number: at most 20 characters of ASCII.
+    pub serial: String,
+    /// Firmware revision: at most 8 characters of ASCII.
+    pub firmware: String,
+    /// PCI vendor identifier; 0 for none.
+    pub vendor: u16,
+}
+
+/// How hosts reach a subsystem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// The ports, for the discovery log page.
+    pub ports: Vec<Port>,
+    /// The hosts that may connect; none for all.
+    pub hosts: Option<Vec<String>>,
+    /// The most controllers, which is the most associations at a time.
+    pub controllers: u16,
+    /// The most I/O queues of a controller.
+    pub io_queues: u16,
+    /// Several controllers can access the namespaces, so that Linux makes a multipath device of each.
+    pub shared: bool,
+}
+
+/// An NVM subsystem with one endurance group (identifier 1), as hosts see it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Description {
+    /// Who it is.
+    pub identity: Identity,
+    /// How hosts reach it.
+    pub access: Access,
+    /// The namespaces, in the order of their identifiers.
+    pub namespaces: Vec<Namespace>,
+    /// Flexible Data Placement, if the drive has it; it is enabled.
+    pub placement: Option<Placement>,
+    /// Streams of the streams directive; 0 for none.
+    pub streams: u16,
+    /// Preferred size of a stream's writes in blocks; 0 for none.
+    pub stream_blocks: u32,
+    /// Power states, from state 0 on: 1 to 32.
+    pub power_states: Vec<PowerState>,
+    /// The drive has a volatile write cache.
+    pub write_cache: bool,
+    /// Warning composite temperature threshold in kelvins; 0 for none.
+    pub warning_temperature: u16,
+    /// Critical composite temperature threshold in kelvins; 0 for none.
+    pub critical_temperature: u16,
+}
+
+/// A namespace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Namespace {
+    /// The identifier, from 1 on.
+    pub id: u32,
+    /// A block has two to the power of this bytes: 9 to 16.
+    pub block_shift: u8,
+    /// Size in blocks.
+    pub blocks: u64,
+    /// UUID.
+    pub uuid: [u8; 16],
+    /// NGUID.
+    pub nguid: [u8; 16],
+    /// Blocks that the drive writes as one, to whose multiples hosts should align writes and deallocations; at least 1.
+    pub granularity: u16,
+    /// The zones of a zoned namespace.
+    pub zones: Option<Zones>,
+    /// The reclaim unit handle of each placement handle; empty without Flexible Data Placement.
+    pub placement_handles: Vec<u16>,
+}
+
+/// The zones of a namespace. All have the same size, and capacity.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Zones {
+    /// Size in blocks. Linux needs a power of two.
+    pub size: u64,
+    /// Blocks that can be written.
+    pub capacity: u64,
+    /// The most active zones; none for no limit.
+    pub max_active: Option<u32>,
+    /// The most open zones; none for no limit.
+    pub max_open: Option<u32>,
+    /// The largest Zone Append as a power of two of 4 KiB; 0 for the largest transfer (ZASL).
+    pub append_limit: u8,
+    /// Zone random write areas.
+    pub random_write_area: Option<RandomWriteArea>,
+}
+
+/// Zone random write areas.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RandomWriteArea {
+    /// Size in blocks.
+    pub size: u16,
+    /// Blocks that a flush moves the write pointer by at least.
+    pub granularity: u16,
+    /// How many zones can have one at a time.
+    pub resources: u32,
+}
+
+/// Flexible Data Placement: the one configuration, of the only endurance group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Reclaim groups.
+    pub reclaim_groups: u16,
+    /// The reclaim unit handles: true for those that are persistently isolated, false for initially isolated ones.
+    pub handles: Vec<bool>,
+    /// Bytes of a reclaim unit.
+    pub reclaim_unit: u64,
+}
+
+impl Placement {
+    /// Bits of a placement identifier, from the top, that are the reclaim group (RGIF).
+    #[must_use]
+    pub const fn group_bits(&self) -> u32 {
+        (self.reclaim_groups.saturating_sub(1) as u32 + 1).next_power_of_two().trailing_zeros()
+    }
+
+    /// The reclaim group and the placement handle of a placement identifier (TP4146).
+    #[must_use]
+    pub fn split(&self, identifier: u16) -> (u16, u16) {
+        let bits = self.group_bits();
+        let group = if bits == 0 { 0 } else { identifier >> (16 - bits) };
+        (group, (u32::from(identifier) & (0xffff >> bits)) as u16)
+    }
+
+    /// The placement identifier of a reclaim group and a placement handle.
+    #[must_use]
+    pub fn join(&self, group: u16, handle: u16) -> u16 {
+        let bits = self.group_bits();
+        if bits == 0 { handle } else { group << (16 - bits) | handle }
+    }
+}
+
+/// A power state.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PowerState {
+    /// The most power in steps of 0.01 W.
+    pub power: u16,
+    /// The drive carries out no I/O commands in the state.
+    pub non_operational: bool,
+    /// Microseconds to enter the state.
+    pub entry: u32,
+    /// Microseconds to leave the state.
+    pub exit: u32,
+    /// Power when idle in steps of 0.01 W; 0 for not known.
+    pub idle_power: u16,
+    /// Average power under load in steps of 0.01 W; 0 for not known.
+    pub active_power: u16,
+}
+
+/// A port of the subsystem.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Port {
+    /// The address is one of IPv6.
+    pub ipv6: bool,
+    /// The address in text.
+    pub address: String,
+    /// The number of the TCP port.
+    pub service: u16,
+    /// TLS is required.
+    pub tls: bool,
+}
+
+/// The SMART values of a drive, with the units of measure of log page 02h. The subsystem itself adds its controllers'
+/// error log entries.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Health {
+    /// Reliability is degraded, by errors of the media or inside the drive.
+    pub degraded: bool,
+    /// The drive takes no more writes.
+    pub read_only: bool,
+    /// Kelvins.
+    pub temperature: u16,
+    /// Spare in percent of the initial one.
+    pub spare: u8,
+    /// The spare in percent below which the drive warns.
+    pub spare_threshold: u8,
+    /// Wear in percent; it may exceed 100.
+    pub used: u8,
+    /// Bytes that hosts read.
+    pub bytes_read: u128,
+    /// Bytes that hosts wrote.
+    pub bytes_written: u128,
+    /// Bytes that the media wrote.
+    pub media_bytes_written: u128,
+    /// Read commands of hosts.
+    pub reads: u128,
+    /// Write commands of hosts.
+    pub writes: u128,
+    /// Minutes in which the drive was busy with I/O commands.
+    pub busy_minutes: u128,
+    /// Power cycles.
+    pub power_cycles: u128,
+    /// Hours with power.
+    pub power_on_hours: u128,
+    /// Losses of power without a shutdown.
+    pub unsafe_shutdowns: u128,
+    /// Unrecovered errors of the media.
+    pub media_errors: u128,
+    /// Minutes above the warning temperature.
+    pub warning_minutes: u32,
+    /// Minutes above the critical temperature.
+    pub critical_minutes: u32,
+    /// Bytes that the drive can take in its life; 0 for not known.
+    pub endurance_bytes: u128,
+}
+
+/// Counters of Flexible Data Placement (TP4146).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PlacementStatistics {
+    /// Bytes that hosts wrote.
+    pub host_bytes: u128,
+    /// Bytes that the media wrote.
+    pub media_bytes: u128,
+    /// Bytes of the media that were erased.
+    pub erased_bytes: u128,
+}
+
+/// What an event of Flexible Data Placement is about (TP4146, FDP event types).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PlacementEventKind {
+    /// A host event: a reclaim unit was changed before the host had written it whole.
+    NotFullyWritten,
+    /// A host event: a write named an invalid placement identifier.
+    InvalidPlacementId,
+    /// A controller event: the controller moved blocks to another reclaim unit.
+    MediaReallocated {
+        /// Blocks.
+        moved: u16,
+        /// The first of them, if there is one.
+        lba: Option<u64>,
+    },
+    /// A controller event: a reclaim unit handle was changed to another reclaim unit without the host's doing.
+    ImplicitlyModified,
+}
+
+/// An event of Flexible Data Placement.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PlacementEvent {
+    /// What it is about.
+    pub kind: PlacementEventKind,
+    /// Milliseconds since the start of 1970.
+    pub milliseconds: u64,
+    /// The placement identifier, if one is concerned.
+    pub identifier: Option<u16>,
+    /// The namespace, if one is concerned.
+    pub namespace: Option<u32>,
+    /// Reclaim group and reclaim unit handle, if some are concerned.
+    pub location: Option<(u16, u8)>,
+}
+
+/// The present values of the drive behind a subsystem.
+pub trait Drive {
+    /// The SMART values.
+    fn health(&self) -> Health;
+
+    /// Blocks of a namespace that hold data.
+    fn used_blocks(&self, namespace: u32) -> u64;
+
+    /// The counters of Flexible Data Placement.
+    fn placement_statistics(&self) -> PlacementStatistics {
+        PlacementStatistics::default()
+    }
+
+    /// For each reclaim unit handle, whether a namespace uses it.
+    fn handles_in_use(&self) -> Vec<bool> {
+        Vec::new()
+    }
+
+    /// The events of Flexible Data Placement, the latest first: of the host or of the controller.
+    fn placement_events(&self, of_host: bool) -> Vec<PlacementEvent> {
+        let _ = of_host;
+        Vec::new()
+    }
+}
+
+impl Description {
+    /// The namespace with this identifier.
+    #[must_use]
+    pub fn namespace(&self, id: u32) -> Option<&Namespace> {
+        self.namespaces.iter().find(|namespace| namespace.id == id)
+    }
+
+    /// True if a namespace has zones.
+    #[must_use]
+    pub fn has_zones(&self) -> bool {
+        self.namespaces.iter().any(|namespace| namespace.zones.is_some())
+    }
+
+    /// Bytes of all namespaces.
+    #[must_use]
+    pub fn capacity(&self) -> u128 {
+        self.namespaces.iter().map(|namespace| u128::from(namespace.blocks) << namespace.block_shift).sum()
+    }
+
+    /// True if the host with this name may connect.
+    #[must_use]
+    pub fn allows(&self, host: &str) -> bool {
+        self.access.hosts.as_ref().is_none_or(|hosts| hosts.iter().any(|allowed| allowed == host))
+    }
+}
+
+impl Namespace {
+    /// Bytes of a block.
+    #[must_use]
+    pub const fn block(&self) -> u64 {
+        1 << self.block_shift
+    }
+
+    /// Zones of the namespace; 0 for one without.
+    #[must_use]
+    pub fn zone_count(&self) -> u64 {
+        self.zones.map_or(0, |zones| self.blocks / zones.size)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Placement;
+
+    #[test]
+    fn a_placement_identifier_has_the_reclaim_group_in_its_top_bits() {
+        let placement = |groups| Placement { reclaim_groups: groups, handles: vec![false; 8], reclaim_unit: 1 << 30 };
+        assert_eq!(placement(1).group_bits(), 0);
+        assert_eq!(placement(1).split(0x8003), (0, 0x8003));
+        assert_eq!(placement(2).group_bits(), 1);
+        assert_eq!(placement(2).split(0x8003), (1, 3));
+        assert_eq!(placement(5).group_bits(), 3);
+        assert_eq!(placement(5).join(4, 7), 0x8007);
+        assert_eq!(placement(5).split(0x8007), (4, 7));
+    }
+}

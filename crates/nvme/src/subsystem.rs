@@ -1,0 +1,273 @@
+//! The subsystem: its controllers, and what they share. It answers Connect, properties and admin commands.
+
+mod admin;
+mod connect;
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::connection::{Config, End, Response};
+use crate::controller::events::AsyncEvent;
+use crate::controller::properties::Change;
+use crate::controller::{Controller, Kind};
+use crate::description::{Description, Drive};
+use crate::entry::{SubmissionEntry, opcode::fabrics};
+use crate::identify::Context;
+use crate::io::{Directive, IoCommand, IoRequest, Scope, decode};
+use crate::log::health::{critical_warning, warning};
+use crate::maintenance::Maintenance;
+use crate::status::Status;
+
+pub(crate) use connect::Membership;
+
+/// What an admin command asks of the drive.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DriveCommand {
+    /// Format NVM: deallocates all blocks of these namespaces. Zones are empty afterwards.
+    Format(Vec<u32>),
+    /// Sanitize: erases all data ever written. The owner completes the command when the operation has begun, and calls
+    /// [`Subsystem::finish_sanitize`] when it has ended.
+    Sanitize,
+    /// The volatile write cache is enabled or disabled.
+    WriteCache(bool),
+    /// The drive goes to a power state.
+    PowerState(u8),
+}
+
+/// How an admin or Fabrics command goes on.
+#[derive(Debug)]
+pub(crate) enum Answer {
+    /// The command has ended.
+    Response(Response),
+    /// An Asynchronous Event Request waits for an event.
+    Held,
+    /// The drive has to do something first.
+    Drive(DriveCommand),
+    /// The command has ended, and the host waits until the drive is ready to lose its power.
+    Shutdown,
+}
+
+/// The NVM subsystem behind one or several TCP ports, and its discovery service.
+///
+/// The owner passes the subsystem to the [`Session`](crate::Session)s of its connections. The owner chooses the moment from which
+/// times count; times do not go back.
+#[derive(Debug)]
+pub struct Subsystem {
+    description: Description,
+    config: Config,
+    controllers: BTreeMap<u16, Controller>,
+    /// Identifiers are used again late, so that a host that comes back does not meet its former controller.
+    next_id: u16,
+    next_serial: u64,
+    maintenance: Maintenance,
+    /// Changes with the discovery log page.
+    generation: u64,
+}
+
+impl Subsystem {
+    /// A subsystem without controllers.
+    ///
+    /// # Panics
+    /// If the description contradicts itself.
+    #[must_use]
+    pub fn new(description: Description, config: Config) -> Self {
+        config.check();
+        assert!((1..=32).contains(&description.power_states.len()), "a drive has 1 to 32 power states");
+        for namespace in &description.namespaces {
+            let id = namespace.id;
+            assert!(id != 0 && (9..=16).contains(&namespace.block_shift) && namespace.blocks > 0, "namespace {id}");
+            if let Some(zones) = namespace.zones {
+                let whole = zones.size > 0 && namespace.blocks.is_multiple_of(zones.size);
+                assert!(whole && (1..=zones.size).contains(&zones.capacity), "the zones of namespace {id}");
+            }
+        }
+        Self {
+            description,
+            config,
+            controllers: BTreeMap::new(),
+            next_id: 1,
+            next_serial: 0,
+            maintenance: Maintenance::default(),
+            generation: 1,
+        }
+    }
+
+    /// What the subsystem tells of itself.
+    #[must_use]
+    pub const fn description(&self) -> &Description {
+        &self.description
+    }
+
+    /// What its connections offer.
+    #[must_use]
+    pub const fn config(&self) -> &Config {
+        &self.config
+    }
+
+    /// The controllers, by identifier, with the names of their hosts.
+    pub fn controllers(&self) -> impl Iterator<Item = (u16, &str)> {
+        self.controllers.values().map(|controller| (controller.id, controller.host.nqn.as_str()))
+    }
+
+    /// Changes the namespaces, for example after a drive was added, and tells the hosts.
+    pub fn set_namespaces(&mut self, namespaces: Vec<crate::description::Namespace>) {
+        let before = std::mem::replace(&mut self.description.namespaces, namespaces);
+        let now = &self.description.namespaces;
+        let differs = |id: u32| {
+            let find = |all: &[crate::description::Namespace]| all.iter().find(|one| one.id == id).cloned();
+            find(&before) != find(now)
+        };
+        let changed: Vec<u32> = before.iter().chain(now).map(|one| one.id).filter(|id| differs(*id)).collect();
+        if !changed.is_empty() {
+            for controller in self.io_controllers() {
+                controller.changes.note_namespaces(&changed);
+                controller.events.raise(AsyncEvent::NamespaceChanged, controller.features.async_events());
+            }
+        }
+    }
+
+    /// The ports on which hosts reach the subsystem have changed.
+    pub fn set_ports(&mut self, ports: Vec<crate::description::Port>) {
+        self.description.access.ports = ports;
+        self.generation += 1;
+        for controller in self.controllers.values_mut().filter(|controller| controller.kind == Kind::Discovery) {
+            controller.events.raise(AsyncEvent::DiscoveryChanged, controller.features.async_events());
+        }
+    }
+
+    /// The state of a zone changed without the host's doing, for example because its reliability is gone.
+    pub fn note_zone_changed(&mut self, namespace: u32, start: u64) {
+        for controller in self.io_controllers() {
+            controller.changes.note_zone(namespace, start);
+            controller.events.raise(AsyncEvent::ZoneChanged(namespace), controller.features.async_events());
+        }
+    }
+
+    /// Looks whether the drive's health calls for an event. The owner calls this now and then.
+    pub fn check_health(&mut self, drive: &dyn Drive) {
+        let health = drive.health();
+        for controller in self.io_controllers() {
+            let warnings = critical_warning(&health, controller);
+            let kinds = [
+                (warning::SPARE, AsyncEvent::Spare),
+                (warning::TEMPERATURE, AsyncEvent::Temperature),
+                (warning::DEGRADED | warning::READ_ONLY, AsyncEvent::Reliability),
+            ];
+            for (bits, event) in kinds {
+                if warnings & bits != 0 {
+                    controller.events.raise(event, controller.features.async_events());
+                }
+            }
+        }
+    }
+
+    /// A sanitize operation has ended.
+    pub fn finish_sanitize(&mut self, succeeded: bool) {
+        self.maintenance.finish_sanitize(succeeded);
+        for controller in self.io_controllers() {
+            controller.events.raise(AsyncEvent::SanitizeCompleted, controller.features.async_events());
+        }
+    }
+
+    /// The drive is ready to lose its power, as the host of this controller asked.
+    pub fn finish_shutdown(&mut self, controller: u16) {
+        if let Some(controller) = self.controllers.get_mut(&controller) {
+            controller.properties.finish_shutdown();
+        }
+    }
+
+    /// Gives up the controllers whose hosts are silent for longer than their keep alive timeout. Their sessions end.
+    pub fn expire(&mut self, now: Duration) {
+        for controller in self.controllers.values_mut() {
+            if controller.deadline().is_some_and(|deadline| deadline <= now) {
+                controller.end = Some(End::KeepAliveExpired);
+            }
+        }
+    }
+
+    /// When [`Subsystem::expire`] next has something to do, if no host sends a command before.
+    #[must_use]
+    pub fn deadline(&self) -> Option<Duration> {
+        self.controllers.values().filter_map(Controller::deadline).min()
+    }
+
+    fn io_controllers(&mut self) -> impl Iterator<Item = &mut Controller> {
+        self.controllers.values_mut().filter(|controller| controller.kind == Kind::Io)
+    }
+
+    /// The controller of a connection, or why the connection ends.
+    pub(crate) fn member(&mut self, membership: &Membership) -> Result<&mut Controller, End> {
+        let controller = self.controllers.get_mut(&membership.controller);
+        let controller = controller.filter(|controller| controller.serial == membership.serial).ok_or(End::Reset)?;
+        match controller.end {
+            Some(end) => Err(end),
+            None if membership.queue > 0 && controller.resets != membership.resets => Err(End::Reset),
+            None => Ok(controller),
+        }
+    }
+
+    /// A connection is gone: with the admin queue goes the controller.
+    pub(crate) fn leave(&mut self, membership: &Membership) {
+        let Some(controller) = self.controllers.get_mut(&membership.controller) else { return };
+        if controller.serial != membership.serial {
+            return;
+        }
+        if membership.queue == 0 {
+            self.controllers.remove(&membership.controller);
+        } else if controller.resets == membership.resets {
+            controller.queues.remove(&membership.queue);
+        }
+    }
+
+    /// Answers Property Get and Property Set (NVMe base 2.0, sections 6.5 and 6.6).
+    pub(crate) fn property(&mut self, membership: &Membership, entry: &SubmissionEntry) -> Result<Answer, Status> {
+        let description = &self.description;
+        let controller = self.controllers.get_mut(&membership.controller).ok_or(Status::INTERNAL_ERROR)?;
+        let (eight_bytes, offset) = (entry.cdw(10) & 7 == 1, entry.cdw(11));
+        if entry.cdw(10) & 7 > 1 {
+            return Err(Status::INVALID_FIELD.do_not_retry());
+        }
+        if entry.fabrics_type() == Some(fabrics::PROPERTY_GET) {
+            return controller
+                .properties
+                .get(offset, eight_bytes)
+                .map(|value| Answer::Response(Response::result(value)));
+        }
+        match controller.properties.set(offset, eight_bytes, entry.cdw_pair(12))? {
+            Change::None | Change::Enable => {}
+            Change::Disable => controller.reset(crate::controller::features::Features::new(description)),
+            Change::Shutdown => return Ok(Answer::Shutdown),
+        }
+        Ok(Answer::Response(Response::success()))
+    }
+
+    /// Decodes an I/O command.
+    pub(crate) fn io(
+        &mut self,
+        membership: &Membership,
+        entry: &SubmissionEntry,
+        data: Vec<u8>,
+    ) -> Result<IoRequest, Status> {
+        let controller = self.controllers.get_mut(&membership.controller).ok_or(Status::INTERNAL_ERROR)?;
+        if let Some(status) = self.maintenance.refusal() {
+            return Err(status);
+        }
+        let streams = controller.streams.is_enabled(entry.namespace());
+        let scope = Scope { description: &self.description, config: &self.config, streams };
+        let (namespace, command) = decode(&scope, entry, &data)?;
+        if let IoCommand::Write { directive: Directive::Stream(stream), .. } = command {
+            controller.streams.note_open(entry.namespace(), stream);
+        }
+        Ok(IoRequest { command_id: entry.command_id(), namespace, command, data })
+    }
+
+    /// What admin commands are answered from.
+    fn context<'a>(
+        description: &'a Description,
+        config: &'a Config,
+        drive: &'a dyn Drive,
+        now: Duration,
+    ) -> Context<'a> {
+        Context { description, config, drive, now }
+    }
+}
