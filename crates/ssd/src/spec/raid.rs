@@ -256,7 +256,7 @@ impl Spec {
             faults.add(PATH, format!("{} has no parity", raid.level.name()), "leave it out, or use raid5 or raid6");
         } else if size < raid.least_journal() {
             let message = format!("{size} has no room for eight stripes of {} chunks", raid.drives);
-            faults.add(PATH, message, format!("use at least {}", raid.least_journal()));
+            faults.add(PATH, message, format!("use at least {}, or a smaller raid.chunk", raid.least_journal()));
         }
         if self.ftl.discard != DiscardSpec::Durable {
             // The other drives would contradict their parity when one forgets a discard.

@@ -49,7 +49,7 @@ pub const HELP: [&str; 43] = [
     "parity.STAT of a drive with parity with rebuilt, lost (uncorrectable reads of mapping units), superblocks, waiting (of a failed die)",
     "raid.STAT of a RAID with waf and read-amplification (bytes of its drives for each of the host), drive-waf (of the drives themselves), \
      full-updates, modify-updates, reconstruct-updates, recover-updates (of parity), recovered-bytes, rewritten-bytes, rebuilt-bytes, \
-     repaired-bytes, rebuild-end (time), lost-chunks, failed-drives",
+     repaired-bytes, rebuild-end (time), lost-chunks, failed-drives, journal-records, journal-bytes, journal-checkpoints, journal-waits",
     "translation.STAT of a translation over zones with waf (units written to zones for each of the users), drive-waf (of the drive below), \
      written, copied, summaries, vain-copies, rest-reads, lost-units, mount-reads (units), collected-zones, dead-zones (emptied without a \
      copy), failed-zones, free-zones, stalled-writes (that waited for a zone), stall-time, map-bytes (of the host's RAM)",
