@@ -18,4 +18,5 @@ mod plan;
 mod raid;
 
 pub use layout::Layout;
+pub use members::Place;
 pub use raid::Raid;

@@ -1,5 +1,8 @@
 //! The RAID as a drive: leads each request through its reads, its parity and its writes.
 
+mod condition;
+mod power;
+
 use std::num::NonZeroU32;
 
 use base::engine::{EventHash, EventQueue, Handle};
@@ -40,6 +43,8 @@ pub struct Raid<S> {
     background: Background,
     now: Time,
     events: EventQueue<Event>,
+    /// Events of `events` that were handled.
+    own_events: u64,
     hash: EventHash,
     operations: Operations<S>,
     completions: Vec<Completion<S>>,
@@ -84,6 +89,7 @@ impl<S: Sector> Raid<S> {
             layout,
             now: Time::ZERO,
             events,
+            own_events: 0,
             hash: EventHash::default(),
             operations: Operations::default(),
             completions: Vec::new(),
@@ -403,6 +409,7 @@ impl<S: Sector> Raid<S> {
     fn begin_window(&mut self) {
         // An earlier window may have come between.
         match self.background.next(self.now) {
+            _ if !self.is_powered => return,
             Some(at) if at == self.now => {}
             Some(at) => return self.events.push(at, Event::Background),
             None => return,
@@ -552,7 +559,7 @@ impl<S: Sector> Drive<S> for Raid<S> {
                 }
                 _ => {
                     let Some((at, event)) = self.events.pop_due(until) else { break };
-                    self.now = at;
+                    (self.now, self.own_events) = (at, self.own_events + 1);
                     match event {
                         Event::Failure { drive } => self.fail(drive),
                         Event::Background => self.begin_window(),

@@ -1,5 +1,7 @@
 //! The translation as a drive: leads each request of the user through the map, the log and the drive below.
 
+mod power;
+
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
@@ -7,7 +9,7 @@ use base::engine::{EventHash, Handle, Interval};
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
 use flash::nand::Sector;
-use ssd::{Completion, Counters, Drive, Recovery, Request, Resolved, Sabotage, Ssd, Status, Tag, TranslationSpec};
+use ssd::{Completion, Counters, Drive, Request, Resolved, Sabotage, Ssd, Status, TranslationSpec};
 
 use crate::collector::{Collector, Step};
 use crate::counts::Counts;
@@ -485,37 +487,6 @@ impl<S: Sector> Translation<S> {
                 }
             }
         }
-    }
-
-    /// Cuts the power of the drive, and the host forgets its map. Returns the tags of the requests that will never complete.
-    pub fn cut_power(&mut self) -> Vec<Tag> {
-        let unseen = self.completions.iter().map(|completion| completion.tag);
-        let lost = self.operations.of_user().map(|operation| operation.tag).chain(unseen).collect();
-        self.drive.cut_power();
-        self.operations = Operations::default();
-        self.completions.clear();
-        self.held.clear();
-        self.streams.lose_power();
-        self.collector.lose_power();
-        (self.mount, self.is_powered, self.under_way) = (None, false, 0);
-        lost
-    }
-
-    /// Switches the drive on, and begins to read the map from the zones: the summaries of full ones, and all of the others. The user
-    /// may submit requests at once; they wait until the map is there.
-    ///
-    /// # Panics
-    /// If the power is on, or `now` is in the past.
-    pub fn power_on(&mut self, now: Time) -> Recovery {
-        assert!(!self.is_powered, "the power is on already");
-        (self.now, self.is_powered) = (now, true);
-        let recovery = self.drive.power_on(now);
-        let takes_newest = !self.drive.resolved().has_planted(Sabotage::VersionForgotten);
-        let mount = Mount::new(&mut self.log, &mut self.streams, &self.drive, takes_newest);
-        let reads = self.spec.gc.parallel;
-        self.mount = Some(mount);
-        (0..reads).for_each(|_| self.mount_next());
-        recovery
     }
 
     /// Checks that the map, the zones and the drive agree. Slow: for tests.

@@ -8,19 +8,20 @@
 //! * A recording replays rows of one time without an event between them. A request that would come at the time of an earlier one, after the
 //!   drive has handled an event, therefore comes a picosecond later.
 //! * What follows a completion, such as the flush behind a write with forced unit access, is a request of the recording.
-//! * A question for allocation is none: [`ssd::Ssd::may_hold`] looks into the buffer and the map at the drive's present time.
+//! * A question for allocation is none: [`ServedDrive::may_hold`] looks into the buffer and the map at the drive's present time.
 
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 
 use base::io::{Io, IoKind};
-use base::units::{Lpn, Sectors, Span, Time};
+use base::units::{Sectors, Span, Time};
 use flash::nand::Bytes512;
-use ssd::{Completion, DiscardSpec, Drive, QueueId, Request, Ssd, Status};
+use ssd::{Completion, QueueId, Request, Status};
 
 use super::jobs::{Extent, Jobs, tag, untag};
 use super::pace::END;
+use super::served::ServedDrive;
 use super::tally::Tally;
 use crate::record::Record;
 use crate::verify::{Promise, Verifier, Violation};
@@ -69,7 +70,7 @@ impl Answered {
 
 /// A drive that takes jobs, and is handed the time.
 pub struct Core {
-    pub(super) drive: Box<Ssd<Bytes512>>,
+    pub(super) drive: Box<dyn ServedDrive>,
     capacity: Sectors,
     granularity: Sectors,
     /// Discards are durable, and read as zeros.
@@ -105,13 +106,12 @@ pub struct Core {
 impl Core {
     /// A drive that is on.
     #[must_use]
-    pub fn new(drive: Box<Ssd<Bytes512>>, on_cut: OnCut) -> Self {
-        let resolved = drive.resolved();
+    pub fn new(drive: Box<dyn ServedDrive>, on_cut: OnCut) -> Self {
         Self {
             capacity: drive.capacity(),
             granularity: drive.discard_granularity(),
-            zeros_by_discard: resolved.spec.ftl.discard == DiscardSpec::Durable,
-            is_volatile: resolved.buffer.is_some(),
+            zeros_by_discard: drive.discards_durably(),
+            is_volatile: drive.description().buffer.is_some(),
             on_cut,
             is_on: true,
             jobs: Jobs::default(),
@@ -125,7 +125,7 @@ impl Core {
             written: 0,
             durable: 0,
             lost_writes: false,
-            tally: Tally::new(&drive),
+            tally: Tally::new(drive.counters()),
             record: None,
             verifier: None,
             drive,
@@ -168,13 +168,13 @@ impl Core {
     /// The mapping unit.
     #[must_use]
     pub fn unit(&self) -> Sectors {
-        Sectors::new(u64::from(self.drive.resolved().geometry.sectors))
+        self.drive.unit()
     }
 
     /// The drive.
     #[must_use]
-    pub const fn drive(&self) -> &Ssd<Bytes512> {
-        &self.drive
+    pub fn drive(&self) -> &dyn ServedDrive {
+        &*self.drive
     }
 
     /// The simulated time advanced to.
@@ -224,7 +224,7 @@ impl Core {
             return (query.answer)(Err(Failed::OutOfRange));
         }
         match (self.is_on, self.on_cut) {
-            (true, _) => query.answer_by(self.granularity, |unit| match self.drive.may_hold(Lpn::new(unit as u32)) {
+            (true, _) => query.answer_by(self.unit(), |unit| match self.drive.may_hold(unit) {
                 true => Allocation::Mapped,
                 false => Allocation::Deallocated,
             }),
@@ -316,7 +316,7 @@ impl Core {
             record.submitted(number, now, io);
         }
         self.drive.submit(now, Request { tag: tag(number, place), queue: QueueId::default(), io, data });
-        self.submitted = (now, self.drive.events());
+        self.submitted = (now, self.drive.handled_events());
     }
 
     fn refuse(&mut self, now: Time, job: Job, failed: Failed, answers: &mut Vec<Answered>) {
@@ -330,7 +330,7 @@ impl Core {
     fn arrival(&self) -> Time {
         let (last, events) = self.submitted;
         let now = self.drive.now();
-        if last == now && events != self.drive.events() { now + Span::from_ps(1) } else { now }
+        if last == now && events != self.drive.handled_events() { now + Span::from_ps(1) } else { now }
     }
 
     /// Advances to `to`, or to the earliest time at which a request may come. Returns the time reached.
@@ -459,7 +459,7 @@ const fn failure(status: Status) -> Option<Failed> {
         Status::Done => None,
         Status::Uncorrectable => Some(Failed::Uncorrectable),
         Status::ReadOnly => Some(Failed::ReadOnly),
-        // A drive with zones is not served.
+        // No client sees zones.
         _ => Some(Failed::OutOfRange),
     }
 }

@@ -40,6 +40,20 @@ impl Session<'_> {
         self.run_all(&mut raid, &mut oracle)
     }
 
+    /// Makes and prepares a RAID without a run, for callers that drive it themselves.
+    ///
+    /// # Errors
+    /// See [`Session::prepare`].
+    ///
+    /// # Panics
+    /// If the device is no RAID.
+    pub fn prepare_raid<S: Sector>(mut self) -> Result<Raid<S>, SessionError> {
+        self.refuse_foresight()?;
+        self.check_content::<S>()?;
+        let spec = self.device.resolved.spec.raid.clone().expect("a RAID");
+        self.raid(&spec)
+    }
+
     /// Makes the drives of a RAID and preconditions each, but the spares.
     fn raid<S: Sector>(&mut self, spec: &RaidSpec) -> Result<Raid<S>, SessionError> {
         let mut drives = Vec::new();

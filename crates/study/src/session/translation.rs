@@ -26,6 +26,19 @@ impl Session<'_> {
         self.run_all(&mut translation, &mut oracle)
     }
 
+    /// Makes and prepares a translation over zones without a run, for callers that drive it themselves.
+    ///
+    /// # Errors
+    /// See [`Session::prepare`].
+    ///
+    /// # Panics
+    /// If the device has no translation.
+    pub fn prepare_translation<S: Sector>(mut self) -> Result<Translation<S>, SessionError> {
+        self.refuse_foresight()?;
+        self.check_content::<S>()?;
+        self.translation()
+    }
+
     fn translation<S: Sector>(&mut self) -> Result<Translation<S>, SessionError> {
         let (resolved, seed) = (&self.device.resolved, self.settings.seed);
         let mut used = UsedZones::new(resolved, seed);

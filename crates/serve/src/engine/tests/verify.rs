@@ -303,8 +303,8 @@ fn what_a_killed_process_had_acknowledged_is_known_to_the_next() {
 fn a_worn_out_drive_says_that_it_takes_no_more_writes() {
     let mut bench = Bench::new(core("", OnCut::End));
     assert!(!bench.core.status().read_only);
-    bench.core.plan(Fault { operation: flash::nand::Failing::Erase, after: 0, count: 1_000_000 });
-    bench.core.plan(Fault { operation: flash::nand::Failing::Program, after: 1000, count: 1_000_000 });
+    bench.core.plan(Fault { operation: flash::nand::Failing::Erase, after: 0, count: 1_000_000, drive: None }).expect("one drive");
+    bench.core.plan(Fault { operation: flash::nand::Failing::Program, after: 1000, count: 1_000_000, drive: None }).expect("one drive");
     let mut written = 0_u64;
     while !bench.core.status().read_only {
         assert!(written < 100_000, "it goes on");
