@@ -6,10 +6,10 @@
 use std::time::Duration;
 
 use base::units::{Sectors, Time};
+use flash::nand::Bytes512;
 use flash::nand::Geometry;
 use serde::Serialize;
 use ssd::{Counters, Ssd};
-use flash::nand::Bytes512;
 
 use super::coarse::CoarseHistogram;
 use super::core::Core;

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod keep;
+mod layers;
 mod order;
 mod power;
 mod replay;
@@ -12,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use base::units::{Bytes, Lba, Sectors, Span, Time};
 use flash::nand::Bytes512;
-use ssd::{DiscardSpec, Drive, Spec, Ssd};
+use ssd::{DiscardSpec, Spec, Ssd};
 use study::catalogue::Device;
 
 use super::*;
@@ -194,11 +195,17 @@ fn a_planned_fault_fails_one_operation() {
     bench.write(0, 1, 4, false);
     bench.write(4, 2, 4, false);
     bench.drain();
-    bench.core.plan(Fault { operation: flash::nand::Failing::Read, after: 1, count: 1, drive: None }).expect("one drive");
+    bench
+        .core
+        .plan(Fault { operation: flash::nand::Failing::Read, after: 1, count: 1, drive: None })
+        .expect("one drive");
     assert_eq!(bench.alone(Operation::Read, 0, 1).map(|data| data[0]), Ok(1));
     assert_eq!(bench.alone(Operation::Read, 4, 1), Err(Failed::Uncorrectable));
     assert_eq!(bench.alone(Operation::Read, 0, 1).map(|data| data[0]), Ok(1));
-    bench.core.plan(Fault { operation: flash::nand::Failing::Program, after: 0, count: 1, drive: None }).expect("one drive");
+    bench
+        .core
+        .plan(Fault { operation: flash::nand::Failing::Program, after: 0, count: 1, drive: None })
+        .expect("one drive");
     bench.write(8, 3, 4, false);
     bench.drain();
     assert_eq!((bench.byte(8), bench.core.status().bad_blocks), (3, 1));
@@ -242,7 +249,11 @@ fn the_host_takes_its_memory_back_and_the_drive_goes_on_without() {
     bench.core.cut_power(bench.core.now(), &mut Vec::new()).expect("it is on");
     assert!(matches!(bench.core.set_host_memory(Bytes::new(0)), Err(Refused::Power(WrongPower::Off))));
     bench.core.power_on(bench.core.now(), &mut Vec::new()).expect("it is off");
-    assert_eq!(bench.core.drive().drives()[0].host_memory_used(), Some(Bytes::new(0)), "the host does not give it again by itself");
+    assert_eq!(
+        bench.core.drive().drives()[0].host_memory_used(),
+        Some(Bytes::new(0)),
+        "the host does not give it again by itself"
+    );
     let refused = core("", OnCut::End).set_host_memory(Bytes::new(0)).expect_err("it asks for none");
     assert!(refused.to_string().contains("serve a drive with `ftl.map.hmb`"), "{refused}");
 }

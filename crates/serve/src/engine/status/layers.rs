@@ -166,7 +166,7 @@ impl TranslationStatus {
             zones: translation.zones(),
             free_zones: counted.free_zones,
             failed_zones: counted.failed_zones,
-            collected_zones: counted.collected_zones,
+            collected_zones: counted.collected_zones + counted.dead_zones,
             stalled_writes: counted.stalled_writes,
             mounting: translation.is_mounting(),
         })

@@ -36,7 +36,9 @@ impl Text {
         let help = "Share of the stripes whose parity or mirrors are repaired.";
         self.plain("raid_repaired_ratio", "gauge", help, Some(raid.repaired.unwrap_or(1.0)));
         self.metric("raid_drive_failed", "gauge", "1 if the drive of the RAID has failed.");
-        self.each_drive("raid_drive_failed", raid, |drive| Some(f64::from(u8::from(drive.state == DriveState::Failed))));
+        self.each_drive("raid_drive_failed", raid, |drive| {
+            Some(f64::from(u8::from(drive.state == DriveState::Failed)))
+        });
         self.metric("raid_drive_rebuilt_ratio", "gauge", "Share of the stripes that are rebuilt on a spare.");
         self.each_drive("raid_drive_rebuilt_ratio", raid, |drive| drive.rebuilt);
         self.metric("raid_drive_requests_total", "counter", "Requests to the drive.");

@@ -28,7 +28,10 @@ fn amplification(of: Option<f64>) -> String {
 fn raid_lines(raid: &RaidStatus) -> Vec<(&'static str, String)> {
     let of = format!("{} of {} drives with the spares, {} failed", raid.level, raid.drives.len(), raid.failed);
     let mut lines = vec![("raid", of)];
-    lines.push(("", format!("bytes of drives per byte of clients: {} written", amplification(raid.write_amplification))));
+    lines.push((
+        "",
+        format!("bytes of drives per byte of clients: {} written", amplification(raid.write_amplification)),
+    ));
     for (number, share) in (0..).zip(&raid.drives).filter_map(|(number, drive)| Some((number, drive.rebuilt?))) {
         lines.push(("", format!("drive {number} is being rebuilt: {}", per_cent(share))));
     }
@@ -154,9 +157,13 @@ impl fmt::Display for Status {
         )?;
         for (number, drive) in raid.drives.iter().enumerate() {
             let DriveStatus { state, requests, write_amplification, free_blocks, bad_blocks, .. } = drive;
-            let (read, written) = (Bytes::new(drive.read_bytes).to_string(), Bytes::new(drive.written_bytes).to_string());
+            let (read, written) =
+                (Bytes::new(drive.read_bytes).to_string(), Bytes::new(drive.written_bytes).to_string());
             let (name, waf) = (format!("{number} {}", state.name()), amplification(*write_amplification));
-            writeln!(f, "{name:<13} {requests:>10} {read:>12} {written:>12} {waf:>8} {free_blocks:>11} {bad_blocks:>7}")?;
+            writeln!(
+                f,
+                "{name:<13} {requests:>10} {read:>12} {written:>12} {waf:>8} {free_blocks:>11} {bad_blocks:>7}"
+            )?;
         }
         Ok(())
     }
