@@ -51,13 +51,14 @@ impl<S: Sector> Assembly<'_, S> {
 
     /// The sectors that a read asked for.
     pub(crate) fn gathered(&self) -> Vec<S> {
-        let mut data = vec![S::default(); self.operation.io.sectors.get() as usize];
+        let mut data = vec![S::default(); self.operation.completion.io.sectors.get() as usize];
         if !S::KIND.is_present() {
             return data;
         }
         for (band, _) in &self.operation.bands {
             for shard in band.first..band.last {
-                let to = (self.layout.address(band.stripe, shard, band.from) - self.operation.io.start.get()) as usize;
+                let to = (self.layout.address(band.stripe, shard, band.from) - self.operation.completion.io.start.get())
+                    as usize;
                 let read = self.data_of(band, shard);
                 data[to..to + read.len()].copy_from_slice(&read);
             }
@@ -111,9 +112,9 @@ impl<S: Sector> Assembly<'_, S> {
             let (at, count) = (band.stripe * self.layout.chunk() + band.from, band.to - band.from);
             let range = |place| Range { place, from: at, to: at + count };
             let new = |shard: u32| {
-                let from =
-                    (self.layout.address(band.stripe, shard, band.from) - self.operation.io.start.get()) as usize;
-                &self.operation.data[from..from + count as usize]
+                let from = (self.layout.address(band.stripe, shard, band.from)
+                    - self.operation.completion.io.start.get()) as usize;
+                &self.operation.completion.data[from..from + count as usize]
             };
             for shard in band.first..band.last {
                 let copies = (0..self.layout.copies()).map(|copy| self.layout.place(band.stripe, shard, copy));

@@ -13,9 +13,9 @@ mod field;
 mod layout;
 mod members;
 mod operation;
-mod operations;
 mod plan;
 mod raid;
+mod writes;
 
 pub use layout::Layout;
 pub use members::Place;

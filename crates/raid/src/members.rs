@@ -17,6 +17,16 @@ pub struct Place {
     pub drive: Option<u32>,
     /// Stripes that the drive holds: all, unless it is being rebuilt.
     pub stripes: u64,
+    /// Those that it still holds after a power cut.
+    durable: u64,
+    /// Rows held at the end of each step of the rebuild since, with the number of writes that had ended then.
+    steps: Vec<(u64, u64)>,
+}
+
+impl Place {
+    const fn new(drive: Option<u32>, stripes: u64) -> Self {
+        Self { drive, stripes, durable: stripes, steps: Vec::new() }
+    }
 }
 
 /// The drives and their places.
@@ -40,7 +50,7 @@ impl<S: Sector> Members<S> {
     pub(crate) fn new(drives: Vec<Ssd<S>>, places: u32, stripes: u64) -> Self {
         let unit = drives[0].discard_granularity().get();
         Self {
-            places: (0..places).map(|drive| Place { drive: Some(drive), stripes }).collect(),
+            places: (0..places).map(|drive| Place::new(Some(drive), stripes)).collect(),
             lost: BTreeSet::new(),
             next_spare: places,
             asked: vec![RaidDriveCounters::default(); drives.len()],
@@ -83,8 +93,8 @@ impl<S: Sector> Members<S> {
 
     /// True if the drive at a place holds its chunk of a stripe.
     pub(crate) fn holds(&self, place: u32, stripe: u64) -> bool {
-        let Place { drive, stripes } = self.places[place as usize];
-        drive.is_some() && stripe < stripes && (self.lost.is_empty() || !self.lost.contains(&(place, stripe)))
+        let Place { drive, stripes, .. } = &self.places[place as usize];
+        drive.is_some() && stripe < *stripes && (self.lost.is_empty() || !self.lost.contains(&(place, stripe)))
     }
 
     /// Requests under way at the drive of a place.
@@ -97,7 +107,7 @@ impl<S: Sector> Members<S> {
         self.asked[drive as usize].has_failed = true;
         let place = self.place_of(drive)?;
         let spare = (self.next_spare..self.drives.len() as u32).find(|drive| !self.asked[*drive as usize].has_failed);
-        self.places[place as usize] = Place { drive: spare, stripes: 0 };
+        self.places[place as usize] = Place::new(spare, 0);
         self.next_spare = spare.map_or(self.next_spare, |spare| spare + 1);
         Some(place)
     }
@@ -107,9 +117,20 @@ impl<S: Sector> Members<S> {
         self.places[place as usize].stripes
     }
 
-    /// Notes that the drive at a place now holds all stripes before this one, without those that nothing could bring back.
-    pub(crate) fn rebuilt(&mut self, place: u32, stripes: u64) {
-        self.places[place as usize].stripes = stripes;
+    /// Notes that the drive at a place now holds all stripes before this one, without those that nothing could bring back. `writes` have
+    /// ended so far.
+    pub(crate) fn rebuilt(&mut self, place: u32, stripes: u64, writes: u64) {
+        let place = &mut self.places[place as usize];
+        place.stripes = stripes;
+        place.steps.push((stripes, writes));
+    }
+
+    /// Notes that a flush of all drives has ended that began after so many writes.
+    pub(crate) fn flushed(&mut self, writes: u64) {
+        for place in &mut self.places {
+            let flushed = place.steps.partition_point(|(_, after)| *after <= writes);
+            place.durable = place.steps.drain(..flushed).last().map_or(place.durable, |(stripes, _)| stripes);
+        }
     }
 
     pub(crate) fn lose(&mut self, place: u32, stripe: u64) {
@@ -188,9 +209,13 @@ impl<S: Sector> Members<S> {
         assert!(none.is_empty(), "a drive had something to report");
     }
 
-    /// Forgets what was under way, because the power is gone.
+    /// Forgets what was under way, and what a rebuild has written that no flush made durable, because the power is gone.
     pub(crate) fn lose_power(&mut self) {
         self.load.fill(0);
+        for place in &mut self.places {
+            place.stripes = place.durable;
+            place.steps.clear();
+        }
     }
 
     /// The counters of each drive, beside those that it keeps itself.

@@ -1,10 +1,8 @@
 //! A request of the host, or a step of the RAID's own work, and its requests to drives.
 
-use base::engine::{Handle, Interval};
 use base::io::{Io, IoKind};
-use base::units::{Span, Time};
-use flash::backend::CauseSet;
-use ssd::{Completion, QueueId, Status, Tag};
+use base::units::Time;
+use ssd::{Completion, QueueId, Request, Tag};
 
 use crate::layout::Band;
 use crate::plan::{Range, Update};
@@ -18,6 +16,8 @@ pub(crate) enum Purpose {
     Rebuild { place: u32, spare: u32 },
     /// Makes parity, or the copies behind the first, anew.
     Repair,
+    /// Makes what a rebuild has written durable.
+    Flush,
 }
 
 /// The step of an operation.
@@ -45,23 +45,10 @@ pub(crate) struct Piece<S> {
 #[derive(Clone, Debug)]
 pub(crate) struct Operation<S> {
     pub(crate) purpose: Purpose,
-    pub(crate) tag: Tag,
-    pub(crate) queue: QueueId,
-    pub(crate) io: Io,
-    pub(crate) arrival: Time,
-    pub(crate) start: Time,
-    /// The data that a write of the host brings, or that a read returns.
-    pub(crate) data: Vec<S>,
-    /// What others must wait for.
-    pub(crate) interval: Interval,
-    /// Where it stands among the active ones.
-    pub(crate) position: usize,
-    /// Writes of the host that had ended when it began.
+    /// What the host will be told; its data are those that a write of the host brings, or that a read returns.
+    pub(crate) completion: Completion<S>,
+    /// Writes that had ended when it began.
     pub(crate) writes_before: u64,
-    /// Operations that go first.
-    pub(crate) blockers: u32,
-    /// Operations that wait for this one.
-    pub(crate) waiters: Vec<Handle<Self>>,
     pub(crate) phase: Phase,
     /// The bands of stripes, each with the way to its parity.
     pub(crate) bands: Vec<(Band, Update)>,
@@ -77,29 +64,15 @@ pub(crate) struct Operation<S> {
     pub(crate) lost: Vec<u64>,
     /// A place was lost while the operation read: it is planned again.
     pub(crate) starts_over: bool,
-    pub(crate) status: Status,
-    pub(crate) commands: u32,
-    pub(crate) flash_wait: Span,
-    pub(crate) start_wait: Span,
-    pub(crate) waited_for: CauseSet,
 }
 
 impl<S> Operation<S> {
     /// An operation that has not begun.
-    pub(crate) fn new(purpose: Purpose, (tag, queue, io): (Tag, QueueId, Io), arrival: Time, data: Vec<S>) -> Self {
+    pub(crate) fn new(purpose: Purpose, request: Request<S>, now: Time) -> Self {
         Self {
             purpose,
-            tag,
-            queue,
-            io,
-            arrival,
-            start: arrival,
-            data,
-            interval: Interval { first: 0, end: 0, changes: false },
-            position: 0,
+            completion: Completion::of(request, now),
             writes_before: 0,
-            blockers: 0,
-            waiters: Vec::new(),
             phase: Phase::Waiting,
             bands: Vec::new(),
             pieces: Vec::new(),
@@ -109,53 +82,31 @@ impl<S> Operation<S> {
             stripes: 0..0,
             lost: Vec::new(),
             starts_over: false,
-            status: Status::Done,
-            commands: 0,
-            flash_wait: Span::ZERO,
-            start_wait: Span::ZERO,
-            waited_for: CauseSet::default(),
         }
+    }
+
+    /// The RAID's own work on stripes.
+    pub(crate) fn own(purpose: Purpose, stripes: std::ops::Range<u64>, now: Time) -> Self {
+        let request = Request { tag: Tag::MAX, queue: QueueId::default(), io: Io::FLUSH, data: Vec::new() };
+        Self { stripes, ..Self::new(purpose, request, now) }
     }
 
     pub(crate) const fn is_of_host(&self) -> bool {
         matches!(self.purpose, Purpose::Host)
     }
 
-    /// The operation in a free place of the slab.
-    pub(crate) fn none() -> Self {
-        Self::new(Purpose::Host, (0, QueueId::default(), Io::FLUSH), Time::ZERO, Vec::new())
-    }
-
-    /// True if the host changes data by it.
+    /// True if it changes what is on the drives.
     pub(crate) const fn changes_data(&self) -> bool {
-        self.is_of_host() && matches!(self.io.kind, IoKind::Write | IoKind::Discard)
-    }
-
-    /// What the host is told.
-    pub(crate) fn into_completion(self, status: Status, end: Time) -> Completion<S> {
-        let has_data = self.io.kind == IoKind::Read && status == Status::Done;
-        Completion {
-            tag: self.tag,
-            queue: self.queue,
-            io: self.io,
-            status,
-            arrival: self.arrival,
-            start: self.start,
-            end,
-            commands: self.commands,
-            flash_wait: self.flash_wait,
-            start_wait: self.start_wait,
-            waited_for: self.waited_for,
-            data: if has_data { self.data } else { Vec::new() },
+        match self.purpose {
+            Purpose::Host => matches!(self.completion.io.kind, IoKind::Write | IoKind::Discard),
+            Purpose::Rebuild { .. } | Purpose::Repair => true,
+            Purpose::Flush => false,
         }
     }
 
-    /// Takes over what a request to a drive cost.
-    pub(crate) fn add_costs<T>(&mut self, completion: &Completion<T>) {
-        self.commands += completion.commands;
-        self.flash_wait = self.flash_wait.max(completion.flash_wait);
-        self.start_wait = self.start_wait.max(completion.start_wait);
-        self.waited_for.extend(completion.waited_for);
+    /// True if it makes durable what has been written.
+    pub(crate) const fn is_flush(&self) -> bool {
+        matches!((self.purpose, self.completion.io.kind), (Purpose::Flush, _) | (Purpose::Host, IoKind::Flush))
     }
 
     /// The request that has read these sectors; `None` if none has.

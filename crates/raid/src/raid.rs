@@ -5,13 +5,13 @@ mod power;
 
 use std::num::NonZeroU32;
 
-use base::engine::{EventHash, EventQueue, Handle};
-use base::io::{Io, IoKind};
+use base::engine::{EventHash, EventQueue, Handle, Interval, Order};
+use base::io::IoKind;
 use base::units::{Lba, Sectors, Time};
 use flash::nand::Sector;
 use ssd::{
-    Completion, Counters, Drive, History, HostCounts, QueueId, RaidCounters, RaidSpec, Recovery, Request, Sabotage,
-    Ssd, Status, Tag,
+    Completion, Counters, Drive, History, HostCounts, RaidCounters, RaidSpec, Recovery, Request, Sabotage, Ssd, Status,
+    Tag,
 };
 
 use crate::assembly::{Assembly, joined, sectors};
@@ -21,8 +21,8 @@ use crate::counters;
 use crate::layout::{Band, Layout};
 use crate::members::Members;
 use crate::operation::{Operation, Phase, Piece, Purpose};
-use crate::operations::Operations;
 use crate::plan::{Range, Update, View, distinct, merged};
+use crate::writes::Writes;
 
 /// What happens at a time of its own.
 #[derive(Clone, Copy, Debug)]
@@ -46,14 +46,11 @@ pub struct Raid<S> {
     /// Events of `events` that were handled.
     own_events: u64,
     hash: EventHash,
-    operations: Operations<S>,
+    operations: Order<Operation<S>>,
+    writes: Writes,
     completions: Vec<Completion<S>>,
     /// Completions of one drive; empty between two events.
     reported: Vec<Completion<S>>,
-    /// Writes and discards of the host that a flush has made durable.
-    durable: u64,
-    /// A discard has been carried out: drives may forget it without power, each for itself.
-    has_discarded: bool,
     is_powered: bool,
     counts: HostCounts,
     raid_counts: RaidCounters,
@@ -91,11 +88,10 @@ impl<S: Sector> Raid<S> {
             events,
             own_events: 0,
             hash: EventHash::default(),
-            operations: Operations::default(),
+            operations: Order::default(),
+            writes: Writes::default(),
             completions: Vec::new(),
             reported: Vec::new(),
-            durable: 0,
-            has_discarded: false,
             is_powered: true,
             counts: HostCounts::default(),
             raid_counts: RaidCounters::default(),
@@ -128,7 +124,7 @@ impl<S: Sector> Raid<S> {
     /// Lets a drive fail as a whole. A spare takes its place, if there is one, and is rebuilt.
     pub fn fail(&mut self, drive: u32) {
         let Some(place) = self.members.fail(drive) else { return };
-        for handle in self.operations.active().to_vec() {
+        for handle in self.operations.handles().collect::<Vec<_>>() {
             let operation = &mut self.operations[handle];
             let mut ended = 0;
             for piece in operation.pieces.iter_mut().filter(|piece| piece.drive == Some(drive)) {
@@ -151,23 +147,26 @@ impl<S: Sector> Raid<S> {
 
     // --- requests of the host ---
 
-    /// Enters an operation, and begins it if no other goes first.
-    fn enter(&mut self, operation: Operation<S>) {
-        let (handle, may_begin) = self.operations.enter(operation);
+    /// Enters an operation that touches stripes, and begins it if no other goes first.
+    fn enter(&mut self, operation: Operation<S>, stripes: Interval) {
+        if operation.changes_data() {
+            self.writes.begin();
+        }
+        let (handle, may_begin) = self.operations.enter(operation, stripes);
         if may_begin {
             self.begin(handle);
         }
     }
 
     fn begin(&mut self, handle: Handle<Operation<S>>) {
-        let written = self.operations.written;
+        let written = self.writes.ended;
         let operation = &mut self.operations[handle];
-        (operation.start, operation.writes_before) = (self.now, written);
-        match (operation.purpose, operation.io.kind) {
+        (operation.completion.start, operation.writes_before) = (self.now, written);
+        match (operation.purpose, operation.completion.io.kind) {
             (Purpose::Host, IoKind::Read | IoKind::Write) | (Purpose::Rebuild { .. } | Purpose::Repair, _) => {
                 self.plan(handle);
             }
-            (Purpose::Host, IoKind::Flush) => {
+            (Purpose::Host, IoKind::Flush) | (Purpose::Flush, _) => {
                 let all = (0..self.layout.drives()).map(|place| Range { place, from: 0, to: 0 });
                 let pieces = all.map(|range| (range, Vec::new())).collect();
                 self.issue(handle, Phase::Writing, IoKind::Flush, pieces);
@@ -201,10 +200,13 @@ impl<S: Sector> Raid<S> {
     fn plan(&mut self, handle: Handle<Operation<S>>) {
         let operation = &self.operations[handle];
         let bands = match operation.purpose {
-            Purpose::Host => self.layout.bands(operation.io.start.get(), operation.io.end().get()),
+            Purpose::Host => {
+                self.layout.bands(operation.completion.io.start.get(), operation.completion.io.end().get())
+            }
             Purpose::Rebuild { .. } | Purpose::Repair => self.layout.whole_stripes(operation.stripes.clone()),
+            Purpose::Flush => unreachable!("a flush has no data"),
         };
-        let (purpose, kind) = (operation.purpose, operation.io.kind);
+        let (purpose, kind) = (operation.purpose, operation.completion.io.kind);
         let avoided = if purpose == Purpose::Host && kind == IoKind::Read { self.collecting() } else { 0 };
         let around = |band: &Band| self.with_view(&operation.unreadable, avoided, |view| view.read(band));
         let planned: Vec<Option<(Update, Vec<Range>)>> = self.with_view(&operation.unreadable, 0, |view| {
@@ -212,7 +214,7 @@ impl<S: Sector> Raid<S> {
                 (Purpose::Host, IoKind::Read) => Some((Update::None, around(band).or_else(|| view.read(band))?)),
                 (Purpose::Host, _) => view.write(band),
                 (Purpose::Rebuild { place, .. }, _) => Some((Update::None, view.rebuild(band, place)?)),
-                (Purpose::Repair, _) => Some((Update::None, view.repair(band)?)),
+                (Purpose::Repair | Purpose::Flush, _) => Some((Update::None, view.repair(band)?)),
             });
             each.collect()
         });
@@ -241,7 +243,7 @@ impl<S: Sector> Raid<S> {
         let operation = &mut self.operations[handle];
         (operation.phase, operation.starts_over) = (phase, false);
         (operation.pieces, operation.under_way) = (Vec::with_capacity(requests.len()), 0);
-        let (queue, placement) = (operation.queue, operation.io.placement);
+        let (queue, placement) = (operation.completion.queue, operation.completion.io.placement);
         for (number, (range, data)) in (0_u64..).zip(requests) {
             let tag = u64::from(handle.number().get()) << u32::BITS | number;
             let drive = self.members.submit(self.now, (tag, queue), (kind, placement), range, data);
@@ -255,7 +257,7 @@ impl<S: Sector> Raid<S> {
 
     /// A discard of what it covers wholly: chunks of stripes with parity, mapping units without.
     fn discard(&mut self, handle: Handle<Operation<S>>) {
-        let io = self.operations[handle].io;
+        let io = self.operations[handle].completion.io;
         let (start, end) = (io.start.get(), io.end().get());
         let mut ranges = Vec::new();
         if self.layout.parities() > 0 {
@@ -276,7 +278,7 @@ impl<S: Sector> Raid<S> {
             }
         }
         let requests = merged(ranges).into_iter().map(|range| (range, Vec::new())).collect();
-        self.has_discarded = true;
+        self.writes.has_discarded = true;
         self.issue(handle, Phase::Writing, IoKind::Discard, requests);
     }
 
@@ -293,7 +295,7 @@ impl<S: Sector> Raid<S> {
         let range = piece.range;
         piece.drive = None;
         operation.under_way -= 1;
-        operation.add_costs(&completion);
+        operation.completion.add_costs(&completion);
         let is_last = operation.under_way == 0;
         if operation.is_of_host() && is_last {
             self.members.note_last(drive);
@@ -313,7 +315,7 @@ impl<S: Sector> Raid<S> {
             }
             // A drive that does not take writes any more is of no use to a RAID that has others.
             _ if self.layout.copies() > 1 || self.layout.parities() > 0 => self.fail(drive),
-            (status, _) => operation.status = status,
+            (status, _) => operation.completion.status = status,
         }
         if is_last && self.operations[handle].phase != Phase::Waiting {
             self.phase_done(handle);
@@ -328,12 +330,16 @@ impl<S: Sector> Raid<S> {
             Phase::Reading if operation.starts_over => self.plan(handle),
             Phase::Reading => self.have_read(handle),
             Phase::Writing => {
-                let status = operation.status;
+                let status = operation.completion.status;
                 let is_kept =
                     self.with_view(&[], 0, |view| operation.bands.iter().all(|(band, _)| view.write(band).is_some()));
                 self.end(
                     handle,
-                    if is_kept || operation.io.kind == IoKind::Read { status } else { Status::Uncorrectable },
+                    if is_kept || operation.completion.io.kind == IoKind::Read {
+                        status
+                    } else {
+                        Status::Uncorrectable
+                    },
                 );
             }
         }
@@ -344,12 +350,12 @@ impl<S: Sector> Raid<S> {
         let operation = &operations[handle];
         let assembly = Assembly { layout, members, content, operation };
         let mut counts = self.raid_counts.clone();
-        let writes = match (operation.purpose, operation.io.kind) {
+        let writes = match (operation.purpose, operation.completion.io.kind) {
             (Purpose::Host, IoKind::Read) => {
                 let (data, again) = (assembly.gathered(), assembly.rewrites());
                 counts.recovered_sectors += assembly.recovered();
                 counts.rewritten_sectors += sectors(&again);
-                self.operations[handle].data = data;
+                self.operations[handle].completion.data = data;
                 again
             }
             (Purpose::Host, _) => {
@@ -366,7 +372,7 @@ impl<S: Sector> Raid<S> {
                 counts.rebuilt_sectors += sectors(&writes);
                 writes
             }
-            (Purpose::Repair, _) => {
+            (Purpose::Repair | Purpose::Flush, _) => {
                 let writes = assembly.repaired();
                 counts.repaired_sectors += sectors(&writes);
                 writes
@@ -379,23 +385,25 @@ impl<S: Sector> Raid<S> {
     // --- ends ---
 
     fn end(&mut self, handle: Handle<Operation<S>>, status: Status) {
-        let mut operation = self.operations.leave(handle);
-        let waiters = std::mem::take(&mut operation.waiters);
+        let (mut operation, next) = self.operations.leave(handle);
         self.hash.add(self.now, OPERATION | u64::from(handle.number().get()));
-        if operation.is_of_host() {
-            self.counts.count(operation.io, status, self.members.unit());
-            if operation.io.kind == IoKind::Flush && status == Status::Done {
-                self.durable = self.durable.max(operation.writes_before);
-            }
-            self.completions.push(operation.into_completion(status, self.now));
-        } else {
-            self.window_done(&operation.lost);
+        if operation.changes_data() {
+            self.writes.end();
         }
-        for waiter in waiters {
-            if self.operations.unblock(waiter) {
-                self.begin(waiter);
-            }
+        if operation.is_flush() && status == Status::Done {
+            self.writes.flushed(operation.writes_before);
+            self.members.flushed(operation.writes_before);
         }
+        match operation.purpose {
+            Purpose::Host => {
+                self.counts.count(operation.completion.io, status, self.members.unit());
+                operation.completion.status = status;
+                self.completions.push(operation.completion.at(self.now));
+            }
+            Purpose::Rebuild { .. } | Purpose::Repair => self.window_done(&operation.lost),
+            Purpose::Flush => {}
+        }
+        next.into_iter().for_each(|handle| self.begin(handle));
     }
 
     // --- the RAID's own work ---
@@ -415,14 +423,10 @@ impl<S: Sector> Raid<S> {
             None => return,
         }
         let Some(window) = self.background.begin(&self.layout, &self.members, self.now) else { return };
-        let request = (Tag::MAX, QueueId::default(), Io::FLUSH);
-        let mut operation = Operation::new(window.purpose, request, self.now, Vec::new());
-        operation.stripes = window.stripes.clone();
-        if matches!(window.purpose, Purpose::Rebuild { .. }) && self.has_planted(Sabotage::RebuildUnordered) {
-            return self.enter(operation);
-        }
-        operation.interval = self.layout.interval_of_stripes(window.stripes.start, window.stripes.end, true);
-        self.enter(operation);
+        let operation = Operation::own(window.purpose, window.stripes.clone(), self.now);
+        let has_order = matches!(window.purpose, Purpose::Repair) || !self.has_planted(Sabotage::RebuildUnordered);
+        let stripes = self.layout.interval_of_stripes(window.stripes.start, window.stripes.end, true);
+        self.enter(operation, if has_order { stripes } else { Interval::NONE });
     }
 
     fn window_done(&mut self, lost: &[u64]) {
@@ -433,9 +437,10 @@ impl<S: Sector> Raid<S> {
         {
             lost.iter().for_each(|stripe| self.members.lose(place, *stripe));
             self.raid_counts.lost_chunks += lost.len() as u64;
-            self.members.rebuilt(place, window.stripes.end);
+            self.members.rebuilt(place, window.stripes.end, self.writes.ended);
             if window.stripes.end == self.layout.stripes() {
                 self.raid_counts.rebuilt_at = Some(self.now);
+                self.enter(Operation::own(Purpose::Flush, 0..0, self.now), Interval::NONE);
             }
         }
         self.wake_background();
@@ -445,18 +450,17 @@ impl<S: Sector> Raid<S> {
 
     /// Cuts the power of all drives. Returns the tags of the requests that will never complete.
     pub fn cut_power(&mut self) -> Vec<Tag> {
-        let active = self.operations.active().iter().map(|handle| &self.operations[*handle]);
+        let active = self.operations.handles().map(|handle| &self.operations[handle]);
+        let of_host = active.filter(|operation| operation.is_of_host()).map(|operation| operation.completion.tag);
         let unseen = self.completions.iter().map(|completion| completion.tag);
-        let lost =
-            active.filter(|operation| operation.is_of_host()).map(|operation| operation.tag).chain(unseen).collect();
+        let lost = of_host.chain(unseen).collect();
         self.members.drives_mut().iter_mut().for_each(|drive| _ = drive.cut_power());
         self.members.lose_power();
-        let is_durable = self.operations.writing == 0 && self.operations.written == self.durable && !self.has_discarded;
         let has_one_copy = self.layout.parities() == 0 && self.layout.copies() == 1;
-        let is_clean = is_durable || has_one_copy || self.has_planted(Sabotage::RepairForgotten);
+        let is_clean = self.writes.are_durable() || has_one_copy || self.has_planted(Sabotage::RepairForgotten);
         self.background.lose_power(is_clean);
-        self.durable = self.operations.written;
-        self.operations.clear();
+        self.writes.lose_power();
+        self.operations = Order::default();
         self.completions.clear();
         self.is_powered = false;
         lost
@@ -523,14 +527,15 @@ impl<S: Sector> Drive<S> for Raid<S> {
         assert!(now >= self.now, "a request of {now} comes when it is already {}", self.now);
         assert!(self.is_powered, "a request to a RAID without power");
         self.now = now;
-        let Request { tag, queue, io, data } = request;
-        let mut operation = Operation::new(Purpose::Host, (tag, queue, io), now, data);
+        let io = request.io;
+        let mut operation = Operation::new(Purpose::Host, request, now);
         if io.end() > Lba::new(self.capacity().get()) {
-            let (handle, _) = self.operations.enter(operation);
-            return self.end(handle, Status::OutOfRange);
+            self.counts.count(io, Status::OutOfRange, self.members.unit());
+            operation.completion.status = Status::OutOfRange;
+            return self.completions.push(operation.completion.at(now));
         }
-        operation.interval = self.layout.interval(io.start.get(), io.end().get(), io.kind != IoKind::Read);
-        self.enter(operation);
+        let stripes = self.layout.interval(io.start.get(), io.end().get(), io.kind != IoKind::Read);
+        self.enter(operation, stripes);
     }
 
     fn next_event(&self) -> Option<Time> {

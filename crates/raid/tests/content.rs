@@ -9,7 +9,7 @@ use testkit::raid::{Host, LEVELS, drive, drives, raid, redundancy};
 
 fn host(level: RaidLevel, count: u32, spares: u32, steps: &[Precondition], seed: u64) -> Host {
     let spec = raid(level, count, spares);
-    Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive(""), steps)), seed)
+    Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive("", ""), steps)), seed)
 }
 
 #[test]

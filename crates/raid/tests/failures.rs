@@ -10,7 +10,7 @@ use testkit::raid::{Host, drive, drives, raid};
 /// Requests that fail, of five hundred, on drives of which one read in a thousand is uncorrectable; and what the RAID counted.
 fn failed(level: RaidLevel, count: u32, seed: u64) -> (u64, ssd::RaidCounters) {
     let spec = raid(level, count, 0);
-    let faulty = drive("faults = { uncorrectable-reads = \"0.1%\" }");
+    let faulty = drive("faults = { uncorrectable-reads = \"0.1%\" }", "");
     let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &faulty, &[])), seed);
     (host.may_lose, host.granularity) = (true, 16);
     host.run(500, 4);
@@ -37,7 +37,7 @@ fn unreadable_sectors_are_read_from_the_other_drives_and_written_again() {
 #[test]
 fn what_is_lost_is_said() {
     let spec = raid(RaidLevel::Raid5, 3, 0);
-    let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive(""), &[])), 1);
+    let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive("", ""), &[])), 1);
     host.run(100, 4);
     host.drive.fail(0);
     host.run(50, 4);
@@ -55,7 +55,7 @@ fn what_is_lost_is_said() {
 #[test]
 fn a_stripe_without_redundancy_loses_what_its_drive_had_and_nothing_else() {
     let spec = raid(RaidLevel::Raid0, 4, 0);
-    let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive(""), &[])), 2);
+    let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive("", ""), &[])), 2);
     host.run(300, 4);
     host.finish();
     host.drive.fail(3);
@@ -70,7 +70,7 @@ fn a_stripe_without_redundancy_loses_what_its_drive_had_and_nothing_else() {
 fn a_drive_fails_at_the_time_of_the_description_and_a_spare_is_rebuilt() {
     let failures = vec![DriveFailure { at: Span::from_ms(20), drive: 1 }];
     let spec = ssd::RaidSpec { failures, ..raid(RaidLevel::Raid5, 3, 1) };
-    let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive(""), &[])), 7);
+    let mut host = Host::new(Raid::<Stamp>::new(&spec, drives(&spec, &drive("", ""), &[])), 7);
     host.run(400, 4);
     host.finish();
     let counted = host.drive.counters().raid.expect("a RAID");

@@ -3,3 +3,4 @@
 mod content;
 mod failures;
 mod timing;
+mod volatile;

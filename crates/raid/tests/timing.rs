@@ -8,7 +8,7 @@ use ssd::{Completion, Drive, Precondition, QueueId, RaidLevel, RaidSpec, Request
 use testkit::raid::{drive, drives, raid};
 
 fn full(spec: &RaidSpec) -> Raid<()> {
-    Raid::new(spec, drives(spec, &drive(""), &[Precondition::Fill]))
+    Raid::new(spec, drives(spec, &drive("", ""), &[Precondition::Fill]))
 }
 
 /// Carries out one request alone. Returns its completion.
@@ -54,7 +54,7 @@ fn a_small_write_takes_a_read_and_a_write_of_a_drive() {
     let mut raid = full(&raid(RaidLevel::Raid5, 5, 0));
     let written = alone(&mut raid, IoKind::Write, 0, 4);
     let mut one =
-        drives::<()>(&testkit::raid::raid(RaidLevel::Raid0, 1, 0), &drive(""), &[Precondition::Fill]).remove(0);
+        drives::<()>(&testkit::raid::raid(RaidLevel::Raid0, 1, 0), &drive("", ""), &[Precondition::Fill]).remove(0);
     let mut time = |kind| {
         let io = Io::new(kind, Lba::new(0), Sectors::new(4));
         let data = vec![(); if kind == IoKind::Write { 4 } else { 0 }];

@@ -2,7 +2,7 @@
 //!
 //! Overlapping requests are carried out in the order of their submission, so what a read must return is known when it is submitted.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -14,6 +14,9 @@ use ssd::{Completion, Drive, QueueId, Request, Status, Tag};
 pub trait Layer: Drive<Stamp> {
     /// Discards may be forgotten without power: what was written before may come back.
     const FORGETS_DISCARDS: bool;
+
+    /// Acknowledged changes are lost with the power unless they were flushed.
+    fn is_volatile(&self) -> bool;
 
     /// True if preconditioning has written something.
     fn is_used(&self) -> bool;
@@ -47,9 +50,16 @@ pub struct BlockHost<D> {
     pub drive: D,
     rng: Rng,
     held: Vec<Held>,
-    /// What each read under way must return, or what each write brings; by tag.
-    under_way: BTreeMap<u64, (Io, Vec<Held>)>,
-    next_tag: u64,
+    /// What each read under way must return; by tag, as all that follows.
+    under_way: BTreeMap<Tag, (Io, Vec<Held>)>,
+    next_tag: Tag,
+    is_volatile: bool,
+    /// What sectors held before changes that a power cut may undo, oldest first, each with the tag of the change.
+    past: BTreeMap<u64, Vec<(Tag, Held)>>,
+    /// Changes that have ended and are not durable.
+    ended: BTreeSet<Tag>,
+    /// What each flush under way will make durable.
+    flushes: BTreeMap<Tag, BTreeSet<Tag>>,
     /// Addresses are multiples of this many sectors.
     pub granularity: u64,
     /// Requests that ended, by their status.
@@ -65,13 +75,17 @@ impl<D: Layer> BlockHost<D> {
     #[must_use]
     pub fn new(drive: D, seed: u64) -> Self {
         let sectors = drive.capacity().get() as usize;
-        let is_used = drive.is_used();
+        let (is_used, is_volatile) = (drive.is_used(), drive.is_volatile());
         Self {
             drive,
             rng: Rng::stream(seed, "host"),
             held: vec![if is_used { Held::Unknown } else { Held::OneOf(vec![0]) }; sectors],
             under_way: BTreeMap::new(),
             next_tag: 1,
+            is_volatile,
+            past: BTreeMap::new(),
+            ended: BTreeSet::new(),
+            flushes: BTreeMap::new(),
             granularity: 1,
             by_status: BTreeMap::new(),
             may_lose: false,
@@ -105,26 +119,41 @@ impl<D: Layer> BlockHost<D> {
         self.next_tag += 1;
         let extent = io.start.get() as usize..io.end().get() as usize;
         let mut data = Vec::new();
+        let mut expected = Vec::new();
         match io.kind {
             IoKind::Write => {
                 data = (0..io.sectors.get()).map(|i| Stamp(tag << 24 | i)).collect();
-                let before = self.held[extent.clone()].to_vec();
-                data.iter().zip(&mut self.held[extent]).for_each(|(stamp, held)| *held = Held::OneOf(vec![stamp.0]));
-                self.under_way.insert(tag, (io, before));
+                let stamps = (io.start.get()..).zip(&data);
+                stamps.for_each(|(sector, stamp)| self.change(tag, sector, stamp.0));
             }
             IoKind::Discard => {
-                let before = self.held[extent].to_vec();
                 let unit = self.drive.discard_granularity().get();
                 let first = io.start.get().next_multiple_of(unit);
                 let end = io.end().get() / unit * unit;
-                (first..end).for_each(|sector| self.held[sector as usize] = Held::OneOf(vec![0]));
+                (first..end).for_each(|sector| self.change(tag, sector, 0));
                 self.discarded.extend((first..end).map(|sector| (sector, tag)));
-                self.under_way.insert(tag, (io, before));
             }
-            _ => _ = self.under_way.insert(tag, (io, self.held[extent].to_vec())),
+            IoKind::Flush => _ = self.flushes.insert(tag, self.ended.clone()),
+            _ => expected = self.held[extent].to_vec(),
         }
+        self.under_way.insert(tag, (io, expected));
         let now = self.now();
         self.drive.submit(now, Request { tag, queue: QueueId::default(), io, data });
+    }
+
+    fn change(&mut self, tag: Tag, sector: u64, stamp: u64) {
+        let before = std::mem::replace(&mut self.held[sector as usize], Held::OneOf(vec![stamp]));
+        self.past.entry(sector).or_default().push((tag, before));
+    }
+
+    /// No power cut undoes these changes, nor any earlier ones of the same sectors.
+    fn keep(&mut self, durable: &BTreeSet<Tag>) {
+        self.past.retain(|_, past| {
+            let newest = past.iter().rposition(|(tag, _)| durable.contains(tag));
+            newest.into_iter().for_each(|newest| _ = past.drain(..=newest));
+            !past.is_empty()
+        });
+        self.ended.retain(|tag| !durable.contains(tag));
     }
 
     /// The time advanced to.
@@ -155,12 +184,23 @@ impl<D: Layer> BlockHost<D> {
             }
             return;
         }
-        if io.kind == IoKind::Write {
-            let written = io.start.get()..io.end().get();
-            self.discarded.retain(|sector, tag| *tag > completion.tag || !written.contains(sector));
-        }
-        if io.kind != IoKind::Read {
-            return;
+        match io.kind {
+            IoKind::Write | IoKind::Discard => {
+                if io.kind == IoKind::Write {
+                    let written = io.start.get()..io.end().get();
+                    self.discarded.retain(|sector, tag| *tag > completion.tag || !written.contains(sector));
+                }
+                self.ended.insert(completion.tag);
+                if !self.is_volatile {
+                    self.keep(&BTreeSet::from([completion.tag]));
+                }
+                return;
+            }
+            IoKind::Flush => {
+                let durable = self.flushes.remove(&completion.tag).expect("a flush under way");
+                return self.keep(&durable);
+            }
+            _ => {}
         }
         for ((sector, expected), got) in (io.start.get()..).zip(expected).zip(&completion.data) {
             match &expected {
@@ -197,7 +237,7 @@ impl<D: Layer> BlockHost<D> {
         self.under_way.len()
     }
 
-    /// Cuts the power and switches it on again. What was under way may have been carried out or not, sector by sector.
+    /// Cuts the power and switches it on again. What was not durable may have been carried out or not, sector by sector.
     ///
     /// # Panics
     /// If a read returns what it must not, or a request is lost.
@@ -205,12 +245,12 @@ impl<D: Layer> BlockHost<D> {
         let mut lost = self.drive.cut_power();
         lost.sort_unstable();
         assert_eq!(lost, self.under_way.keys().copied().collect::<Vec<_>>());
-        for (_, (io, before)) in std::mem::take(&mut self.under_way) {
-            if io.kind == IoKind::Read {
-                continue;
-            }
-            for (sector, before) in (io.start.get()..io.end().get()).zip(before) {
-                let held = &mut self.held[sector as usize];
+        self.under_way.clear();
+        self.flushes.clear();
+        self.ended.clear();
+        for (sector, past) in std::mem::take(&mut self.past) {
+            let held = &mut self.held[sector as usize];
+            for (_, before) in past {
                 *held = match (before, &held) {
                     (Held::OneOf(before), Held::OneOf(after)) => Held::OneOf([before, after.clone()].concat()),
                     _ => Held::Unknown,

@@ -10,15 +10,16 @@ use ssd::{Drive, Precondition, RaidLevel, RaidSpec, Resolved, Spec, Ssd, Tag};
 
 use crate::block_host::Layer;
 
-/// A small page-mapped drive; `more` is the end of its table `[flash]`.
+/// A small page-mapped drive; `flash` is the end of its table `[flash]`, and `buffer` its table `[buffer]`; without it there is none.
 ///
 /// # Panics
 /// If the description is not valid.
 #[must_use]
-pub fn drive(more: &str) -> Resolved {
+pub fn drive(flash: &str, buffer: &str) -> Resolved {
+    let buffer = if buffer.is_empty() { String::new() } else { format!("[buffer]\n{buffer}\n") };
     let text = format!(
-        "name = \"small\"\n[flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 1\nblocks = 26\npages = 8\n{more}\n\
-         [ftl]\nover-provisioning = \"40%\"\ndiscard = \"durable\"\n"
+        "name = \"small\"\n[flash]\npart = \"dirik-2009\"\nchannels = 2\nchips = 1\nblocks = 26\npages = 8\n{flash}\n\
+         {buffer}[ftl]\nover-provisioning = \"40%\"\ndiscard = \"durable\"\n"
     );
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{error}: {text}"));
     spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}"))
@@ -49,6 +50,10 @@ pub type Host = crate::block_host::BlockHost<Raid<Stamp>>;
 impl Layer for Raid<Stamp> {
     // The drives of the suite keep theirs.
     const FORGETS_DISCARDS: bool = false;
+
+    fn is_volatile(&self) -> bool {
+        self.drives()[0].resolved().buffer.is_some()
+    }
 
     fn is_used(&self) -> bool {
         self.drives()[0].history().is_some_and(|history| !history.versions().is_empty())
@@ -106,7 +111,7 @@ pub fn settings() -> Vec<Setting> {
     let each = LEVELS.into_iter().enumerate().map(|(number, (level, count))| {
         let spares = if redundancy(level, count) > 0 { 1 + number as u32 % 2 } else { 0 };
         let steps = if number % 2 == 0 { Vec::new() } else { vec![Precondition::Fill] };
-        Setting { raid: raid(level, count, spares), drive: drive(""), steps }
+        Setting { raid: raid(level, count, spares), drive: drive("", ["", "size = \"64KiB\""][number / 2 % 2]), steps }
     });
     each.collect()
 }
@@ -125,14 +130,14 @@ pub fn draw(rng: &mut Rng) -> Setting {
     let spares = if redundancy(level, count) > 0 { rng.below(3) as u32 } else { 0 };
     let chunk = Bytes::new(2048 << rng.below(6));
     let rebuild_rate = base::units::Rate::new(1_000_000 << rng.below(8));
-    let more = ["", "planes = 1", "controllers = \"none\"", "paired-pages = true"];
-    let more = more[rng.below(3) as usize];
+    let more = ["", "planes = 1", "controllers = \"none\""][rng.below(3) as usize];
+    let buffer = ["", "size = \"64KiB\""][rng.below(2) as usize];
     let steps = match rng.below(3) {
         0 => Vec::new(),
         1 => vec![Precondition::Fill],
         _ => vec![Precondition::Fill, Precondition::RandomOverwrite(0.3)],
     };
-    Setting { raid: RaidSpec { chunk, rebuild_rate, ..raid(level, count, spares) }, drive: drive(more), steps }
+    Setting { raid: RaidSpec { chunk, rebuild_rate, ..raid(level, count, spares) }, drive: drive(more, buffer), steps }
 }
 
 /// Runs a RAID through requests, failures of as many drives as it can lose at a time, rebuilds and power cuts, and checks every read.

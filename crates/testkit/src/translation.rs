@@ -11,6 +11,10 @@ use crate::block_host::{BlockHost, Layer};
 impl Layer for Translation<Stamp> {
     const FORGETS_DISCARDS: bool = true;
 
+    fn is_volatile(&self) -> bool {
+        self.drive().resolved().buffer.is_some()
+    }
+
     fn is_used(&self) -> bool {
         self.drive().history().is_some_and(|history| !history.versions().is_empty())
     }

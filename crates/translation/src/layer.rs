@@ -5,7 +5,7 @@ mod power;
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
 
-use base::engine::{EventHash, Handle, Interval};
+use base::engine::{EventHash, Handle, Interval, Order};
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
 use flash::nand::Sector;
@@ -16,7 +16,6 @@ use crate::counts::Counts;
 use crate::log::{Log, NONE, Record, Usage};
 use crate::mount::Mount;
 use crate::operation::{Operation, Phase, Piece, Purpose};
-use crate::operations::Operations;
 use crate::streams::{Streams, Unplaced};
 use crate::used::UsedZones;
 
@@ -34,7 +33,7 @@ pub struct Translation<S> {
     mount: Option<Mount>,
     /// Operations that begin when the mount has ended.
     held: VecDeque<OperationId<S>>,
-    operations: Operations<S>,
+    operations: Order<Operation<S>>,
     now: Time,
     hash: EventHash,
     completions: Vec<Completion<S>>,
@@ -85,7 +84,7 @@ impl<S: Sector> Translation<S> {
             log: used.log,
             mount: None,
             held: VecDeque::new(),
-            operations: Operations::default(),
+            operations: Order::default(),
             hash: EventHash::default(),
             completions: Vec::new(),
             under_way: 0,
@@ -108,12 +107,17 @@ impl<S: Sector> Translation<S> {
         &mut self.drive
     }
 
-    /// Enters an operation, and begins it if no other goes first.
-    fn enter(&mut self, operation: Operation<S>) {
-        let (handle, may_begin) = self.operations.enter(operation);
+    /// Enters an operation that touches units, and begins it if no other goes first.
+    fn enter(&mut self, operation: Operation<S>, units: Interval) {
+        let (handle, may_begin) = self.operations.enter(operation, units);
         if may_begin {
             self.begin(handle);
         }
+    }
+
+    /// Enters the translation's own work, which is ordered by its phases alone.
+    fn enter_own(&mut self, operation: Operation<S>) {
+        self.enter(operation, Interval::NONE);
     }
 
     fn begin(&mut self, handle: OperationId<S>) {
@@ -121,8 +125,8 @@ impl<S: Sector> Translation<S> {
             return self.held.push_back(handle);
         }
         let operation = &mut self.operations[handle];
-        operation.start = self.now;
-        match (operation.purpose, operation.io.kind) {
+        operation.completion.start = self.now;
+        match (operation.purpose, operation.completion.io.kind) {
             (Purpose::User, IoKind::Read) => self.read(handle),
             (Purpose::User, IoKind::Write) => self.read_rest(handle),
             (Purpose::User, IoKind::Discard) => self.discard(handle),
@@ -133,7 +137,7 @@ impl<S: Sector> Translation<S> {
             (Purpose::User, _) => self.end_with(handle, Status::InvalidOpcode),
             (Purpose::Copy { from }, _) => {
                 let sectors = self.operations[handle].records.len() as u64 * self.log.unit();
-                self.operations[handle].data = vec![S::default(); sectors as usize];
+                self.operations[handle].completion.data = vec![S::default(); sectors as usize];
                 self.operations[handle].phase = Phase::Reading;
                 self.issue_read(handle, from, 0, (0, sectors));
             }
@@ -145,7 +149,7 @@ impl<S: Sector> Translation<S> {
             }
             (Purpose::Mount, _) => {
                 operation.phase = Phase::Reading;
-                let io = operation.io;
+                let io = operation.completion.io;
                 let (zone, _) = self.log.at(io.start);
                 self.log.zone_mut(zone).reads += 1;
                 self.issue(handle, io, Piece { zone, at: 0, sectors: io.sectors.get() });
@@ -158,10 +162,10 @@ impl<S: Sector> Translation<S> {
         let operation = &mut self.operations[handle];
         let tag = u64::from(handle.number().get()) << u32::BITS | operation.pieces.len() as u64;
         let data = match io.kind.brings_data() {
-            true => operation.data[piece.at..piece.at + piece.sectors as usize].to_vec(),
+            true => operation.completion.data[piece.at..piece.at + piece.sectors as usize].to_vec(),
             false => Vec::new(),
         };
-        let queue = operation.queue;
+        let queue = operation.completion.queue;
         operation.pieces.push(piece);
         operation.under_way += 1;
         self.under_way += 1;
@@ -179,13 +183,15 @@ impl<S: Sector> Translation<S> {
 
     /// Reads what the user asked for, one request for what lies one behind the other.
     fn read(&mut self, handle: OperationId<S>) {
-        let io = self.operations[handle].io;
+        let io = self.operations[handle].completion.io;
         self.operations[handle].phase = Phase::Reading;
-        self.operations[handle].data = vec![S::default(); io.sectors.get() as usize];
+        self.operations[handle].completion.data = vec![S::default(); io.sectors.get() as usize];
         for run in self.log.runs(io.start.get()..io.end().get()) {
             match run.place {
                 None => self.counts.unmapped += 1,
-                Some(place) if self.log.is_lost(place) => self.operations[handle].status = Status::Uncorrectable,
+                Some(place) if self.log.is_lost(place) => {
+                    self.operations[handle].completion.status = Status::Uncorrectable
+                }
                 Some(place) => self.issue_read(handle, place, run.at, (run.skipped, run.sectors)),
             }
         }
@@ -196,16 +202,16 @@ impl<S: Sector> Translation<S> {
     fn read_rest(&mut self, handle: OperationId<S>) {
         let unit = self.log.unit();
         let operation = &mut self.operations[handle];
-        let (start, end) = (operation.io.start.get(), operation.io.end().get());
+        let (start, end) = (operation.completion.io.start.get(), operation.completion.io.end().get());
         let (first, last) = (start / unit, end.div_ceil(unit));
         let mut data = vec![S::default(); ((last - first) * unit) as usize];
         let skipped = (start - first * unit) as usize;
-        data[skipped..skipped + operation.data.len()].copy_from_slice(&operation.data);
-        (operation.data, operation.phase) = (data, Phase::Reading);
+        data[skipped..skipped + operation.completion.data.len()].copy_from_slice(&operation.completion.data);
+        (operation.completion.data, operation.phase) = (data, Phase::Reading);
         for (of, skipped, sectors) in self.log.rests(start, end) {
             let Some(place) = self.log.place_of(of as u32) else { continue };
             if self.log.is_lost(place) {
-                self.operations[handle].status = Status::Uncorrectable;
+                self.operations[handle].completion.status = Status::Uncorrectable;
                 continue;
             }
             self.counts.own.rest_reads += 1;
@@ -216,7 +222,7 @@ impl<S: Sector> Translation<S> {
 
     /// Discards the units that are covered wholly.
     fn discard(&mut self, handle: OperationId<S>) {
-        let (io, unit) = (self.operations[handle].io, self.log.unit());
+        let (io, unit) = (self.operations[handle].completion.io, self.log.unit());
         (io.start.get().div_ceil(unit)..io.end().get() / unit).for_each(|unit| self.log.forget(unit as u32));
         self.end_with(handle, Status::Done);
     }
@@ -226,16 +232,13 @@ impl<S: Sector> Translation<S> {
         let (now, unit) = (self.now, self.log.unit());
         let operation = &mut self.operations[handle];
         (operation.phase, operation.pieces) = (Phase::Writing, Vec::new());
-        let stream = match operation.purpose {
-            Purpose::Copy { .. } => self.streams.copies(),
-            _ => self.streams.of_user(operation.io.placement.get()),
-        };
+        let stream = self.streams.of(operation);
         if operation.is_of_user() {
             let version = self.log.next_version().filter(|_| !self.is_read_only);
             let Some(version) = version else { return self.end_with(handle, Status::ReadOnly) };
             let operation = &mut self.operations[handle];
-            let first = (operation.io.start.get() / unit) as u32;
-            let units = operation.data.len() as u64 / unit;
+            let first = (operation.completion.io.start.get() / unit) as u32;
+            let units = operation.completion.data.len() as u64 / unit;
             operation.records = (0..units as u32).map(|i| Record { unit: first + i, version }).collect();
         }
         let operation = &mut self.operations[handle];
@@ -283,7 +286,7 @@ impl<S: Sector> Translation<S> {
         for unplaced in self.streams.take_unplaced_of_users() {
             let operation = &mut self.operations[unplaced.operation];
             operation.unplaced -= unplaced.units;
-            operation.status = Status::ReadOnly;
+            operation.completion.status = Status::ReadOnly;
             self.end_phase(unplaced.operation);
         }
     }
@@ -314,21 +317,18 @@ impl<S: Sector> Translation<S> {
             }
         } else if completion.status == Status::ReadOnly {
             self.is_read_only = true;
-            self.operations[handle].status = Status::ReadOnly;
+            self.operations[handle].completion.status = Status::ReadOnly;
         } else {
             self.zone_failed(piece.zone);
             let operation = &mut self.operations[handle];
             operation.unplaced += units;
-            let stream = match operation.purpose {
-                Purpose::Copy { .. } => self.streams.copies(),
-                _ => self.streams.of_user(operation.io.placement.get()),
-            };
+            let stream = self.streams.of(operation);
             let unplaced = Unplaced { operation: handle, first: first as u32, units, since: self.now };
             self.streams.push(stream, unplaced, true);
         }
         let zone = self.log.zone(piece.zone);
         if zone.usage == Usage::Full && zone.writes == 0 && !zone.has_failed {
-            self.enter(Operation::own(Purpose::Summary { zone: piece.zone }, self.now));
+            self.enter_own(Operation::own(Purpose::Summary { zone: piece.zone }, Io::FLUSH, self.now));
         }
     }
 
@@ -350,7 +350,7 @@ impl<S: Sector> Translation<S> {
         let units = self.log.shape().zones.capacity - at.max(self.log.shape().data);
         let sectors = u64::from(units) * self.log.unit();
         let operation = &mut self.operations[handle];
-        (operation.phase, operation.data) = (Phase::Writing, vec![S::default(); sectors as usize]);
+        (operation.phase, operation.completion.data) = (Phase::Writing, vec![S::default(); sectors as usize]);
         self.log.zone_mut(zone).writes += 1;
         self.counts.own.summaries += u64::from(units);
         let (kind, start) = self.streams.command(&self.log, zone, at);
@@ -362,8 +362,8 @@ impl<S: Sector> Translation<S> {
         // A drive that takes no copies keeps what a victim holds.
         while !self.is_read_only {
             let Some(step) = self.collector.next(&self.log) else { return };
-            let own = |purpose| Operation::own(purpose, self.now);
-            self.enter(match step {
+            let own = |purpose| Operation::own(purpose, Io::FLUSH, self.now);
+            self.enter_own(match step {
                 Step::Copy { from, records } => Operation { records, ..own(Purpose::Copy { from }) },
                 Step::Barrier { zone } => own(Purpose::Barrier { zone }),
                 Step::Reset { zone } => own(Purpose::Reset { zone }),
@@ -378,15 +378,16 @@ impl<S: Sector> Translation<S> {
         let piece = operation.pieces[completion.tag as u32 as usize];
         operation.under_way -= 1;
         self.under_way -= 1;
-        operation.add_costs(&completion);
+        operation.completion.add_costs(&completion);
         match (operation.phase, operation.purpose) {
             (Phase::Reading, purpose) => {
                 self.log.zone_mut(piece.zone).reads -= 1;
                 let is_copy = matches!(purpose, Purpose::Copy { .. });
                 if completion.status != Status::Done {
-                    operation.status = Status::Uncorrectable;
+                    operation.completion.status = Status::Uncorrectable;
                 } else if (operation.is_of_user() || is_copy) && S::KIND.is_present() {
-                    operation.data[piece.at..piece.at + piece.sectors as usize].copy_from_slice(&completion.data);
+                    operation.completion.data[piece.at..piece.at + piece.sectors as usize]
+                        .copy_from_slice(&completion.data);
                 }
             }
             (_, Purpose::Summary { zone }) => {
@@ -410,7 +411,7 @@ impl<S: Sector> Translation<S> {
                 }
             }
             (_, Purpose::Barrier { zone }) => self.collector.has_flushed(zone),
-            (_, Purpose::User) if piece.zone == NONE => operation.status = completion.status,
+            (_, Purpose::User) if piece.zone == NONE => operation.completion.status = completion.status,
             _ => self.written(handle, piece, &completion),
         }
         self.end_phase(handle);
@@ -423,17 +424,19 @@ impl<S: Sector> Translation<S> {
         if operation.under_way > 0 || operation.unplaced > 0 {
             return;
         }
-        match (operation.phase, operation.purpose, operation.io.kind) {
-            (Phase::Reading, Purpose::User, IoKind::Write) if operation.status == Status::Done => self.write(handle),
+        match (operation.phase, operation.purpose, operation.completion.io.kind) {
+            (Phase::Reading, Purpose::User, IoKind::Write) if operation.completion.status == Status::Done => {
+                self.write(handle)
+            }
             (Phase::Reading, Purpose::Copy { from }, _) => {
-                if self.operations[handle].status != Status::Done {
+                if self.operations[handle].completion.status != Status::Done {
                     // The copies say of every unit that it cannot be read: an older one would come back otherwise.
                     let places = from..from + self.operations[handle].records.len() as u32;
                     let valid: Vec<u32> = places.filter(|place| self.log.valid_at(*place).is_some()).collect();
                     let fresh = valid.iter().filter(|place| !self.log.is_lost(**place)).count();
                     self.counts.own.lost_units += fresh as u64;
                     valid.into_iter().for_each(|place| self.log.lose(place));
-                    self.operations[handle].status = Status::Done;
+                    self.operations[handle].completion.status = Status::Done;
                 }
                 self.write(handle);
             }
@@ -442,18 +445,17 @@ impl<S: Sector> Translation<S> {
     }
 
     fn end_with(&mut self, handle: OperationId<S>, status: Status) {
-        self.operations[handle].status = status;
+        self.operations[handle].completion.status = status;
         self.end(handle);
     }
 
     fn end(&mut self, handle: OperationId<S>) {
-        let mut operation = self.operations.leave(handle);
-        let waiters = std::mem::take(&mut operation.waiters);
+        let (operation, next) = self.operations.leave(handle);
         self.hash.add(self.now, OPERATION | u64::from(handle.number().get()));
         match operation.purpose {
             Purpose::User => {
-                self.counts.users.count(operation.io, operation.status, self.log.unit());
-                self.completions.push(operation.into_completion(self.now));
+                self.counts.users.count(operation.completion.io, operation.completion.status, self.log.unit());
+                self.completions.push(operation.completion.at(self.now));
             }
             Purpose::Copy { .. } => self.collector.has_copied(),
             Purpose::Mount => {
@@ -462,11 +464,7 @@ impl<S: Sector> Translation<S> {
             }
             _ => {}
         }
-        for waiter in waiters {
-            if self.operations.unblock(waiter) {
-                self.begin(waiter);
-            }
-        }
+        next.into_iter().for_each(|handle| self.begin(handle));
     }
 
     /// Begins the next read of the mount, or what has waited for its end.
@@ -474,7 +472,7 @@ impl<S: Sector> Translation<S> {
         let Some(mount) = &mut self.mount else { return };
         if let Some(io) = mount.next() {
             self.counts.own.mount_reads += io.sectors.get() / self.log.unit();
-            self.enter(Operation { io, ..Operation::own(Purpose::Mount, self.now) });
+            self.enter_own(Operation::own(Purpose::Mount, io, self.now));
         } else if mount.has_ended() {
             self.mount = None;
             for handle in std::mem::take(&mut self.held) {
@@ -483,7 +481,7 @@ impl<S: Sector> Translation<S> {
             for zone in 0..self.log.shape().zones.zones {
                 let of_log = self.log.zone(zone);
                 if of_log.usage == Usage::Full && !of_log.has_summary && !of_log.has_failed {
-                    self.enter(Operation::own(Purpose::Summary { zone }, self.now));
+                    self.enter_own(Operation::own(Purpose::Summary { zone }, Io::FLUSH, self.now));
                 }
             }
         }
@@ -519,18 +517,16 @@ impl<S: Sector> Drive<S> for Translation<S> {
         assert!(now >= self.now, "a request of {now} comes when it is already {}", self.now);
         assert!(self.is_powered, "a request to a translation whose drive has no power");
         self.now = now;
-        let Request { tag, queue, io, data } = request;
-        let mut operation = Operation::new(Purpose::User, (tag, queue, io), now, data);
+        let io = request.io;
+        let operation = Operation::new(Purpose::User, request, now);
         if io.end() > Lba::new(self.capacity().get()) {
-            let (handle, _) = self.operations.enter(operation);
+            let (handle, _) = self.operations.enter(operation, Interval::NONE);
             return self.end_with(handle, Status::OutOfRange);
         }
-        if !io.sectors.is_zero() {
-            let unit = self.log.unit();
-            let (first, end) = (io.start.get() / unit, io.end().get().div_ceil(unit));
-            operation.interval = Interval { first, end, changes: io.kind != IoKind::Read };
-        }
-        self.enter(operation);
+        let unit = self.log.unit();
+        let (first, end) = (io.start.get() / unit, io.end().get().div_ceil(unit));
+        let units = Interval { first, end, changes: io.kind != IoKind::Read };
+        self.enter(operation, if io.sectors.is_zero() { Interval::NONE } else { units });
         self.go_on();
     }
 

@@ -13,7 +13,6 @@ mod layer;
 mod log;
 mod mount;
 mod operation;
-mod operations;
 mod streams;
 mod used;
 

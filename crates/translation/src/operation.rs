@@ -1,10 +1,8 @@
 //! A request of the user, or a step of the translation's own work, and its requests to the drive.
 
-use base::engine::{Handle, Interval};
-use base::io::{Io, IoKind};
-use base::units::{Span, Time};
-use flash::backend::CauseSet;
-use ssd::{Completion, QueueId, Status, Tag};
+use base::io::Io;
+use base::units::Time;
+use ssd::{Completion, QueueId, Request, Tag};
 
 use crate::log::Record;
 
@@ -48,23 +46,11 @@ pub(crate) struct Piece {
 #[derive(Clone, Debug)]
 pub(crate) struct Operation<S> {
     pub(crate) purpose: Purpose,
-    pub(crate) tag: Tag,
-    pub(crate) queue: QueueId,
-    pub(crate) io: Io,
-    pub(crate) arrival: Time,
-    pub(crate) start: Time,
-    /// Whole units, from the first sector of the first unit on; of a read, the sectors that were asked for.
-    pub(crate) data: Vec<S>,
+    /// What the user will be told. Its data are whole units, from the first sector of the first unit on; of a read, the sectors that
+    /// were asked for.
+    pub(crate) completion: Completion<S>,
     /// The units that it writes.
     pub(crate) records: Vec<Record>,
-    /// What others must wait for.
-    pub(crate) interval: Interval,
-    /// Where it stands among the active ones.
-    pub(crate) position: usize,
-    /// Operations that go first.
-    pub(crate) blockers: u32,
-    /// Operations that wait for this one.
-    pub(crate) waiters: Vec<Handle<Self>>,
     pub(crate) phase: Phase,
     pub(crate) pieces: Vec<Piece>,
     /// Pieces that have not ended.
@@ -73,75 +59,29 @@ pub(crate) struct Operation<S> {
     pub(crate) unplaced: u32,
     /// It has waited for a zone.
     pub(crate) has_stalled: bool,
-    pub(crate) status: Status,
-    pub(crate) commands: u32,
-    pub(crate) flash_wait: Span,
-    pub(crate) start_wait: Span,
-    pub(crate) waited_for: CauseSet,
 }
 
 impl<S> Operation<S> {
     /// An operation that has not begun.
-    pub(crate) fn new(purpose: Purpose, (tag, queue, io): (Tag, QueueId, Io), arrival: Time, data: Vec<S>) -> Self {
+    pub(crate) fn new(purpose: Purpose, request: Request<S>, now: Time) -> Self {
         Self {
             purpose,
-            tag,
-            queue,
-            io,
-            arrival,
-            start: arrival,
-            data,
+            completion: Completion::of(request, now),
             records: Vec::new(),
-            interval: Interval { first: 0, end: 0, changes: false },
-            position: 0,
-            blockers: 0,
-            waiters: Vec::new(),
             phase: Phase::Waiting,
             pieces: Vec::new(),
             under_way: 0,
             unplaced: 0,
             has_stalled: false,
-            status: Status::Done,
-            commands: 0,
-            flash_wait: Span::ZERO,
-            start_wait: Span::ZERO,
-            waited_for: CauseSet::default(),
         }
     }
 
-    /// The translation's own work.
-    pub(crate) fn own(purpose: Purpose, now: Time) -> Self {
-        Self::new(purpose, (Tag::MAX, QueueId::default(), Io::FLUSH), now, Vec::new())
+    /// The translation's own work; `io` is what a mount reads.
+    pub(crate) fn own(purpose: Purpose, io: Io, now: Time) -> Self {
+        Self::new(purpose, Request { tag: Tag::MAX, queue: QueueId::default(), io, data: Vec::new() }, now)
     }
 
     pub(crate) const fn is_of_user(&self) -> bool {
         matches!(self.purpose, Purpose::User)
-    }
-
-    /// What the user is told.
-    pub(crate) fn into_completion(self, end: Time) -> Completion<S> {
-        let has_data = self.io.kind == IoKind::Read && matches!(self.status, Status::Done);
-        Completion {
-            tag: self.tag,
-            queue: self.queue,
-            io: self.io,
-            status: self.status,
-            arrival: self.arrival,
-            start: self.start,
-            end,
-            commands: self.commands,
-            flash_wait: self.flash_wait,
-            start_wait: self.start_wait,
-            waited_for: self.waited_for,
-            data: if has_data { self.data } else { Vec::new() },
-        }
-    }
-
-    /// Takes over what a request to the drive cost.
-    pub(crate) fn add_costs<T>(&mut self, completion: &Completion<T>) {
-        self.commands += completion.commands;
-        self.flash_wait = self.flash_wait.max(completion.flash_wait);
-        self.start_wait = self.start_wait.max(completion.start_wait);
-        self.waited_for.extend(completion.waited_for);
     }
 }

@@ -8,7 +8,7 @@ use base::units::{Lba, Time};
 use ssd::{TranslationSpec, ZoneCommand};
 
 use crate::log::{Log, Usage};
-use crate::operation::Operation;
+use crate::operation::{Operation, Purpose};
 
 /// Units of an operation that wait for a zone.
 #[derive(Clone, Copy, Debug)]
@@ -66,9 +66,12 @@ impl<S> Streams<S> {
         self.each.len()
     }
 
-    /// The stream of user data with this placement identifier.
-    pub(crate) fn of_user(&self, placement: u16) -> usize {
-        usize::from(placement).min(self.copies() - 1)
+    /// The stream of what an operation writes: that of copies, or that of its placement identifier.
+    pub(crate) fn of(&self, operation: &Operation<S>) -> usize {
+        match operation.purpose {
+            Purpose::Copy { .. } => self.copies(),
+            _ => usize::from(operation.completion.io.placement.get()).min(self.copies() - 1),
+        }
     }
 
     /// A write joins those that wait in its stream; in front of them if it comes back from a zone that has failed.

@@ -1,146 +1,132 @@
-//! The order of requests that overlap: each waits for all earlier ones that conflict with it.
-//!
-//! Requests are compared by what they touch of the stripes. A request is listed at each region that it touches, so it is compared only with
-//! those near it, or with all if it touches many regions.
+//! The order of operations that overlap: each begins when all earlier ones that conflict with it have ended.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeSet;
 use std::num::NonZeroU32;
+use std::ops::{Index, IndexMut};
 
-use super::Handle;
+use super::conflicts::{Conflicts, Interval};
+use super::{Handle, Slab};
 
-/// Sectors of a region.
-const REGION: u64 = 128;
-/// A request of more regions than this is listed apart.
-const WIDE: u64 = 64;
-
-/// What a request touches: sectors, or any other units that are numbered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Interval {
-    /// The first unit.
-    pub first: u64,
-    /// The first unit behind it.
-    pub end: u64,
-    /// Whether it changes anything there.
-    pub changes: bool,
+/// An operation, and what its turn depends on.
+#[derive(Clone, Debug)]
+struct Turn<T> {
+    /// `None` in a place that is free.
+    operation: Option<T>,
+    interval: Interval,
+    /// Operations that go first.
+    blockers: u32,
+    /// Operations that wait for this one.
+    waiters: Vec<Handle<T>>,
 }
 
-impl Interval {
-    /// True if it touches nothing.
-    #[must_use]
-    pub const fn is_empty(&self) -> bool {
-        self.first == self.end
-    }
-
-    /// True if the order of the two matters.
-    const fn conflicts(&self, other: &Self) -> bool {
-        self.first < other.end && other.first < self.end && (self.changes || other.changes)
-    }
-
-    const fn regions(&self) -> std::ops::Range<u64> {
-        self.first / REGION..self.end.div_ceil(REGION)
-    }
-
-    const fn is_wide(&self) -> bool {
-        let regions = self.regions();
-        regions.end - regions.start > WIDE
-    }
-}
-
-/// A request with what it touches.
-type Listed<T> = (Interval, Handle<T>);
-
-/// The requests under way and those that wait for them.
+/// The operations under way and those that wait for them. An index that is no operation's panics.
 #[derive(Clone, Debug)]
 pub struct Order<T> {
-    regions: HashMap<u64, Vec<Listed<T>>>,
-    wide: Vec<Listed<T>>,
-    /// All requests, by the numbers of their handles; asked only for a wide one.
-    all: BTreeMap<NonZeroU32, Listed<T>>,
+    turns: Slab<Turn<T>>,
+    /// The numbers of all operations.
+    present: BTreeSet<NonZeroU32>,
+    conflicts: Conflicts<T>,
 }
 
 impl<T> Default for Order<T> {
     fn default() -> Self {
-        Self { regions: HashMap::new(), wide: Vec::new(), all: BTreeMap::new() }
+        Self { turns: Slab::default(), present: BTreeSet::new(), conflicts: Conflicts::default() }
     }
 }
 
 impl<T> Order<T> {
-    /// Lists a request. Returns the requests that it must wait for, each once.
-    pub fn enter(&mut self, interval: Interval, request: Handle<T>) -> Vec<Handle<T>> {
-        let conflicts = |(other, _): &&Listed<T>| other.conflicts(&interval);
-        let mut before: Vec<Handle<T>> = Vec::new();
-        if interval.is_wide() {
-            before.extend(self.all.values().filter(conflicts).map(|(_, request)| *request));
-            self.wide.push((interval, request));
-        } else {
-            before.extend(self.wide.iter().filter(conflicts).map(|(_, request)| *request));
-            for region in interval.regions() {
-                let listed = self.regions.entry(region).or_default();
-                // Of the regions that both touch, only the first counts.
-                let counts = |(other, _): &&Listed<T>| region == other.regions().start.max(interval.regions().start);
-                before.extend(listed.iter().filter(conflicts).filter(counts).map(|(_, request)| *request));
-                listed.push((interval, request));
-            }
+    /// Enters an operation that touches an interval; an empty one conflicts with nothing. Says whether it may begin at once.
+    pub fn enter(&mut self, operation: T, interval: Interval) -> (Handle<T>, bool) {
+        let turn = Turn { operation: Some(operation), interval, blockers: 0, waiters: Vec::new() };
+        let handle = Handle::from_number(self.turns.insert(turn).number());
+        self.present.insert(handle.number());
+        if interval.is_empty() {
+            return (handle, true);
         }
-        self.all.insert(request.number(), (interval, request));
-        before
+        let before = self.conflicts.enter(interval, handle);
+        self.turn_mut(handle).blockers = before.len() as u32;
+        before.iter().for_each(|other| self.turn_mut(*other).waiters.push(handle));
+        (handle, before.is_empty())
     }
 
-    /// Removes a request that has ended.
+    /// Removes an operation that has ended. Returns it, and the operations that may begin now, in the order in which they came.
     ///
     /// # Panics
-    /// If it is not listed.
-    pub fn leave(&mut self, interval: Interval, request: Handle<T>) {
-        let remove = |list: &mut Vec<Listed<T>>| {
-            let at = list.iter().position(|(_, other)| *other == request).expect("the request is listed");
-            list.swap_remove(at);
-        };
-        self.all.remove(&request.number());
-        if interval.is_wide() {
-            return remove(&mut self.wide);
+    /// If the handle is no operation's.
+    pub fn leave(&mut self, handle: Handle<T>) -> (T, Vec<Handle<T>>) {
+        let turn = self.turn_mut(handle);
+        let operation = turn.operation.take().expect("an operation leaves once");
+        let (interval, mut waiters) = (turn.interval, std::mem::take(&mut turn.waiters));
+        self.turns.remove(Handle::from_number(handle.number()));
+        self.present.remove(&handle.number());
+        if !interval.is_empty() {
+            self.conflicts.leave(interval, handle);
         }
-        for region in interval.regions() {
-            let listed = self.regions.get_mut(&region).expect("the request is listed there");
-            remove(listed);
-            if listed.is_empty() {
-                self.regions.remove(&region);
-            }
-        }
+        waiters.retain(|waiter| {
+            let blockers = &mut self.turn_mut(*waiter).blockers;
+            *blockers -= 1;
+            *blockers == 0
+        });
+        (operation, waiters)
+    }
+
+    /// All operations, by the numbers of their handles.
+    pub fn handles(&self) -> impl Iterator<Item = Handle<T>> {
+        self.present.iter().map(|number| Handle::from_number(*number))
+    }
+
+    fn turn_mut(&mut self, handle: Handle<T>) -> &mut Turn<T> {
+        &mut self.turns[Handle::from_number(handle.number())]
+    }
+}
+
+impl<T> Index<Handle<T>> for Order<T> {
+    type Output = T;
+
+    fn index(&self, handle: Handle<T>) -> &T {
+        self.turns[Handle::from_number(handle.number())].operation.as_ref().expect("the handle of an operation")
+    }
+}
+
+impl<T> IndexMut<Handle<T>> for Order<T> {
+    fn index_mut(&mut self, handle: Handle<T>) -> &mut T {
+        self.turn_mut(handle).operation.as_mut().expect("the handle of an operation")
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use crate::engine::{Rng, Slab};
-
     use super::*;
 
+    const fn touches(first: u64, end: u64, changes: bool) -> Interval {
+        Interval { first, end, changes }
+    }
+
     #[test]
-    fn a_request_waits_for_exactly_the_earlier_ones_that_conflict() {
-        for seed in 0..50 {
-            let mut rng = Rng::stream(seed, "order");
-            let (mut order, mut slab) = (Order::default(), Slab::<u8>::default());
-            let mut present: Vec<Listed<u8>> = Vec::new();
-            for _ in 0..400 {
-                let first = rng.below(1 << 15);
-                let size = if rng.chance(0.1) { rng.below(1 << 14) } else { rng.below(200) };
-                let interval = Interval { first, end: first + 1 + size, changes: rng.chance(0.5) };
-                let handle = slab.insert(0);
-                let mut expected: Vec<_> =
-                    present.iter().filter(|(other, _)| other.conflicts(&interval)).map(|(_, other)| *other).collect();
-                let mut found = order.enter(interval, handle);
-                expected.sort_by_key(|handle| handle.number());
-                found.sort_by_key(|handle| handle.number());
-                assert_eq!(found, expected, "seed {seed}");
-                present.push((interval, handle));
-                if rng.chance(0.45) {
-                    let (interval, gone) = present.swap_remove(rng.below(present.len() as u64) as usize);
-                    order.leave(interval, gone);
-                    slab.remove(gone);
-                }
-            }
-            present.into_iter().for_each(|(interval, gone)| order.leave(interval, gone));
-            assert!(order.regions.is_empty() && order.wide.is_empty() && order.all.is_empty(), "seed {seed}");
-        }
+    fn an_operation_begins_when_the_last_one_before_it_has_ended() {
+        let mut order = Order::default();
+        let (read, read_begins) = order.enter("read", touches(0, 8, false));
+        let (other, other_begins) = order.enter("read behind it", touches(4, 12, false));
+        let (write, write_begins) = order.enter("write", touches(6, 7, true));
+        let (late, late_begins) = order.enter("late read", touches(6, 7, false));
+        let (_, flush_begins) = order.enter("flush", touches(0, 0, false));
+        assert_eq!(
+            [read_begins, other_begins, write_begins, late_begins, flush_begins],
+            [true, true, false, false, true]
+        );
+        assert_eq!(order.leave(read), ("read", Vec::new()));
+        assert_eq!(order.leave(other), ("read behind it", vec![write]));
+        assert_eq!(order.leave(write), ("write", vec![late]));
+        order[late] = "changed";
+        assert_eq!(order.handles().map(|handle| order[handle]).collect::<Vec<_>>(), ["changed", "flush"]);
+    }
+
+    #[test]
+    #[should_panic(expected = "the handle of an operation")]
+    fn an_operation_that_has_left_is_not_there() {
+        let mut order = Order::default();
+        let (handle, _) = order.enter(1, touches(0, 1, true));
+        order.leave(handle);
+        let _ = order[handle];
     }
 }

@@ -14,11 +14,11 @@ impl<S: Sector> Raid<S> {
     /// If the power is off, or a request of the host is under way.
     pub fn power_off(&mut self) {
         assert!(self.is_powered, "the power is off already");
-        let mut active = self.operations.active().iter().map(|handle| &self.operations[*handle]);
-        assert!(active.all(|operation| !operation.is_of_host()), "a request of the host is under way");
+        let is_of_host = self.operations.handles().any(|handle| self.operations[handle].is_of_host());
+        assert!(!is_of_host, "a request of the host is under way");
         // No other window begins.
         self.is_powered = false;
-        while !self.operations.active().is_empty() {
+        while self.operations.handles().next().is_some() {
             let at = self.next_event().expect("a window that is under way has an event");
             self.advance(at, &mut Vec::new());
         }
@@ -26,10 +26,12 @@ impl<S: Sector> Raid<S> {
         // A drive that has failed may end requests that nobody waits for.
         drives.iter_mut().for_each(|drive| _ = drive.power_off());
         self.now = drives.iter().map(|drive| drive.now()).fold(self.now, Ord::max);
+        self.members.flushed(self.writes.ended);
         self.members.lose_power();
         self.members.pass(self.now);
+        self.writes.flushed(self.writes.ended);
         let has_one_copy = self.layout.parities() == 0 && self.layout.copies() == 1;
-        self.background.lose_power(!self.has_discarded || has_one_copy || self.has_planted(Sabotage::RepairForgotten));
-        self.durable = self.operations.written;
+        let is_clean = self.writes.are_durable() || has_one_copy || self.has_planted(Sabotage::RepairForgotten);
+        self.background.lose_power(is_clean);
     }
 }

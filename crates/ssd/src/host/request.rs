@@ -1,6 +1,6 @@
 //! Requests of a host, and their completions.
 
-use base::io::Io;
+use base::io::{Io, IoKind};
 use base::units::{Span, Time};
 use flash::backend::CauseSet;
 use ftl::ZoneError;
@@ -243,6 +243,41 @@ pub struct Completion<S> {
 }
 
 impl<S> Completion<S> {
+    /// The completion of a request that has just come, for a layer over drives, which fills it in.
+    #[must_use]
+    pub fn of(request: Request<S>, now: Time) -> Self {
+        let Request { tag, queue, io, data } = request;
+        Self {
+            tag,
+            queue,
+            io,
+            status: Status::Done,
+            arrival: now,
+            start: now,
+            end: now,
+            commands: 0,
+            flash_wait: Span::ZERO,
+            start_wait: Span::ZERO,
+            waited_for: CauseSet::default(),
+            data,
+        }
+    }
+
+    /// Adds what a request to a drive cost that a layer made for this one.
+    pub fn add_costs<T>(&mut self, part: &Completion<T>) {
+        self.commands += part.commands;
+        self.flash_wait = self.flash_wait.max(part.flash_wait);
+        self.start_wait = self.start_wait.max(part.start_wait);
+        self.waited_for.extend(part.waited_for);
+    }
+
+    /// The completion as the host gets it: only a read that has succeeded returns data.
+    #[must_use]
+    pub fn at(self, end: Time) -> Self {
+        let has_data = self.io.kind == IoKind::Read && self.status == Status::Done;
+        Self { end, data: if has_data { self.data } else { Vec::new() }, ..self }
+    }
+
     /// The response time: queue wait plus service.
     #[must_use]
     pub fn latency(&self) -> Span {

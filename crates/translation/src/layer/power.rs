@@ -1,18 +1,20 @@
 //! The power of the drive below, and what the host knows without it.
 
+use base::engine::Order;
 use base::units::Time;
 use flash::nand::Sector;
 use ssd::{Drive, Recovery, Sabotage, Tag};
 
 use super::Translation;
 use crate::mount::Mount;
-use crate::operations::Operations;
 
 impl<S: Sector> Translation<S> {
     /// Cuts the power of the drive, and the host forgets its map. Returns the tags of the requests that will never complete.
     pub fn cut_power(&mut self) -> Vec<Tag> {
         let unseen = self.completions.iter().map(|completion| completion.tag);
-        let lost = self.operations.of_user().map(|operation| operation.tag).chain(unseen).collect();
+        let active = self.operations.handles().map(|handle| &self.operations[handle]);
+        let of_user = active.filter(|operation| operation.is_of_user()).map(|operation| operation.completion.tag);
+        let lost = of_user.chain(unseen).collect();
         self.drive.cut_power();
         self.forget();
         lost
@@ -25,7 +27,8 @@ impl<S: Sector> Translation<S> {
     /// If the power is off, or a request of the user is under way.
     pub fn power_off(&mut self) {
         assert!(self.is_powered, "the power is off already");
-        assert!(self.operations.of_user().next().is_none(), "a request of the user is under way");
+        let is_of_user = self.operations.handles().any(|handle| self.operations[handle].is_of_user());
+        assert!(!is_of_user, "a request of the user is under way");
         while let Some(at) = self.next_event() {
             self.advance(at, &mut Vec::new());
         }
@@ -36,7 +39,7 @@ impl<S: Sector> Translation<S> {
 
     /// Forgets what a host has in its RAM.
     fn forget(&mut self) {
-        self.operations = Operations::default();
+        self.operations = Order::default();
         self.completions.clear();
         self.held.clear();
         self.streams.lose_power();

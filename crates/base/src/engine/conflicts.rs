@@ -1,0 +1,150 @@
+//! Which requests of a list conflict with a new one. A request is listed at each region that it touches, so it is compared only with
+//! those near it, or with all if it touches many regions.
+
+use std::collections::{BTreeMap, HashMap};
+use std::num::NonZeroU32;
+
+use super::Handle;
+
+/// Sectors of a region.
+const REGION: u64 = 128;
+/// A request of more regions than this is listed apart.
+const WIDE: u64 = 64;
+
+/// What a request touches: sectors, or any other units that are numbered.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Interval {
+    /// The first unit.
+    pub first: u64,
+    /// The first unit behind it.
+    pub end: u64,
+    /// Whether it changes anything there.
+    pub changes: bool,
+}
+
+impl Interval {
+    /// What touches nothing.
+    pub const NONE: Self = Self { first: 0, end: 0, changes: false };
+
+    /// True if it touches nothing.
+    #[must_use]
+    pub const fn is_empty(&self) -> bool {
+        self.first == self.end
+    }
+
+    /// True if the order of the two matters.
+    const fn conflicts(&self, other: &Self) -> bool {
+        self.first < other.end && other.first < self.end && (self.changes || other.changes)
+    }
+
+    const fn regions(&self) -> std::ops::Range<u64> {
+        self.first / REGION..self.end.div_ceil(REGION)
+    }
+
+    const fn is_wide(&self) -> bool {
+        let regions = self.regions();
+        regions.end - regions.start > WIDE
+    }
+}
+
+/// A request with what it touches.
+type Listed<T> = (Interval, Handle<T>);
+
+/// The requests that touch anything, with what each touches.
+#[derive(Clone, Debug)]
+pub(super) struct Conflicts<T> {
+    regions: HashMap<u64, Vec<Listed<T>>>,
+    wide: Vec<Listed<T>>,
+    /// All requests, by the numbers of their handles; asked only for a wide one.
+    all: BTreeMap<NonZeroU32, Listed<T>>,
+}
+
+impl<T> Default for Conflicts<T> {
+    fn default() -> Self {
+        Self { regions: HashMap::new(), wide: Vec::new(), all: BTreeMap::new() }
+    }
+}
+
+impl<T> Conflicts<T> {
+    /// Lists a request. Returns the earlier ones that conflict with it, each once.
+    pub(super) fn enter(&mut self, interval: Interval, request: Handle<T>) -> Vec<Handle<T>> {
+        let conflicts = |(other, _): &&Listed<T>| other.conflicts(&interval);
+        let mut before: Vec<Handle<T>> = Vec::new();
+        if interval.is_wide() {
+            before.extend(self.all.values().filter(conflicts).map(|(_, request)| *request));
+            self.wide.push((interval, request));
+        } else {
+            before.extend(self.wide.iter().filter(conflicts).map(|(_, request)| *request));
+            for region in interval.regions() {
+                let listed = self.regions.entry(region).or_default();
+                // Of the regions that both touch, only the first counts.
+                let counts = |(other, _): &&Listed<T>| region == other.regions().start.max(interval.regions().start);
+                before.extend(listed.iter().filter(conflicts).filter(counts).map(|(_, request)| *request));
+                listed.push((interval, request));
+            }
+        }
+        self.all.insert(request.number(), (interval, request));
+        before
+    }
+
+    /// Removes a request that has ended.
+    ///
+    /// # Panics
+    /// If it is not listed.
+    pub(super) fn leave(&mut self, interval: Interval, request: Handle<T>) {
+        let remove = |list: &mut Vec<Listed<T>>| {
+            let at = list.iter().position(|(_, other)| *other == request).expect("the request is listed");
+            list.swap_remove(at);
+        };
+        self.all.remove(&request.number());
+        if interval.is_wide() {
+            return remove(&mut self.wide);
+        }
+        for region in interval.regions() {
+            let listed = self.regions.get_mut(&region).expect("the request is listed there");
+            remove(listed);
+            if listed.is_empty() {
+                self.regions.remove(&region);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::engine::{Rng, Slab};
+
+    use super::*;
+
+    #[test]
+    fn exactly_the_earlier_requests_that_conflict_are_found() {
+        for seed in 0..50 {
+            let mut rng = Rng::stream(seed, "conflicts");
+            let (mut conflicts, mut slab) = (Conflicts::default(), Slab::<u8>::default());
+            let mut present: Vec<Listed<u8>> = Vec::new();
+            for _ in 0..400 {
+                let first = rng.below(1 << 15);
+                let size = if rng.chance(0.1) { rng.below(1 << 14) } else { rng.below(200) };
+                let interval = Interval { first, end: first + 1 + size, changes: rng.chance(0.5) };
+                let handle = slab.insert(0);
+                let mut expected: Vec<_> =
+                    present.iter().filter(|(other, _)| other.conflicts(&interval)).map(|(_, other)| *other).collect();
+                let mut found = conflicts.enter(interval, handle);
+                expected.sort_by_key(|handle| handle.number());
+                found.sort_by_key(|handle| handle.number());
+                assert_eq!(found, expected, "seed {seed}");
+                present.push((interval, handle));
+                if rng.chance(0.45) {
+                    let (interval, gone) = present.swap_remove(rng.below(present.len() as u64) as usize);
+                    conflicts.leave(interval, gone);
+                    slab.remove(gone);
+                }
+            }
+            present.into_iter().for_each(|(interval, gone)| conflicts.leave(interval, gone));
+            assert!(
+                conflicts.regions.is_empty() && conflicts.wide.is_empty() && conflicts.all.is_empty(),
+                "seed {seed}"
+            );
+        }
+    }
+}
