@@ -43,8 +43,8 @@ pub struct Raid<S> {
     background: Background,
     now: Time,
     events: EventQueue<Event>,
-    /// Events of `events` that were handled.
-    own_events: u64,
+    /// Times at which a drive, or the RAID itself, had something to do.
+    steps: u64,
     hash: EventHash,
     operations: Order<Operation<S>>,
     writes: Writes,
@@ -86,7 +86,7 @@ impl<S: Sector> Raid<S> {
             layout,
             now: Time::ZERO,
             events,
-            own_events: 0,
+            steps: 0,
             hash: EventHash::default(),
             operations: Order::default(),
             writes: Writes::default(),
@@ -107,18 +107,6 @@ impl<S: Sector> Raid<S> {
     /// The drives, for their observers and their faults.
     pub fn drives_mut(&mut self) -> &mut [Ssd<S>] {
         self.members.drives_mut()
-    }
-
-    /// Places in the stripes that no drive has.
-    #[must_use]
-    pub fn empty_places(&self) -> u32 {
-        (0..self.layout.drives()).filter(|place| self.members.drive_at(*place).is_none()).count() as u32
-    }
-
-    /// The layout of the data.
-    #[must_use]
-    pub const fn layout(&self) -> &Layout {
-        &self.layout
     }
 
     /// Lets a drive fail as a whole. A spare takes its place, if there is one, and is rebuilt.
@@ -552,6 +540,7 @@ impl<S: Sector> Drive<S> for Raid<S> {
             // Completions are reported before time goes on.
             let until = if self.completions.is_empty() { to } else { self.now };
             let own = self.events.next_time().unwrap_or(Time::MAX);
+            self.steps += 1;
             match self.members.next() {
                 Some((at, drive, others)) if at <= own && at <= until => {
                     let mut reported = std::mem::take(&mut self.reported);
@@ -563,8 +552,11 @@ impl<S: Sector> Drive<S> for Raid<S> {
                     self.reported = reported;
                 }
                 _ => {
-                    let Some((at, event)) = self.events.pop_due(until) else { break };
-                    (self.now, self.own_events) = (at, self.own_events + 1);
+                    let Some((at, event)) = self.events.pop_due(until) else {
+                        self.steps -= 1;
+                        break;
+                    };
+                    self.now = at;
                     match event {
                         Event::Failure { drive } => self.fail(drive),
                         Event::Background => self.begin_window(),

@@ -2,5 +2,6 @@
 
 mod content;
 mod failures;
+mod stops;
 mod timing;
 mod volatile;

@@ -36,6 +36,8 @@ pub struct Translation<S> {
     operations: Order<Operation<S>>,
     now: Time,
     hash: EventHash,
+    /// Times at which the drive had something to do.
+    steps: u64,
     completions: Vec<Completion<S>>,
     /// Requests to the drive that have not ended.
     under_way: u64,
@@ -86,6 +88,7 @@ impl<S: Sector> Translation<S> {
             held: VecDeque::new(),
             operations: Order::default(),
             hash: EventHash::default(),
+            steps: 0,
             completions: Vec::new(),
             under_way: 0,
             reported: Vec::new(),
@@ -538,6 +541,7 @@ impl<S: Sector> Drive<S> for Translation<S> {
         assert!(to >= self.now, "time does not go back from {} to {to}", self.now);
         while self.completions.is_empty() && self.drive.next_event().is_some_and(|at| at <= to) {
             let mut reported = std::mem::take(&mut self.reported);
+            self.steps += 1;
             self.now = self.drive.advance(to, &mut reported);
             reported.drain(..).for_each(|completion| self.completed(completion));
             self.reported = reported;

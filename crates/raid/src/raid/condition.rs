@@ -5,6 +5,7 @@ use flash::nand::Sector;
 use ssd::RaidSpec;
 
 use super::Raid;
+use crate::layout::Layout;
 use crate::members::Place;
 
 impl<S: Sector> Raid<S> {
@@ -24,6 +25,18 @@ impl<S: Sector> Raid<S> {
     #[must_use]
     pub fn places(&self) -> &[Place] {
         self.members.places()
+    }
+
+    /// Places in the stripes that no drive has.
+    #[must_use]
+    pub fn empty_places(&self) -> u32 {
+        (0..self.layout.drives()).filter(|place| self.members.drive_at(*place).is_none()).count() as u32
+    }
+
+    /// The layout of the data.
+    #[must_use]
+    pub const fn layout(&self) -> &Layout {
+        &self.layout
     }
 
     /// True if a drive has failed.
@@ -68,9 +81,9 @@ impl<S: Sector> Raid<S> {
         })
     }
 
-    /// Events handled so far, those included that have no part in the event hash: the beginnings of windows, and failures of drives.
+    /// Counts the times at which a drive, or the RAID itself, had something to do, whether the event hash has a part of it or not.
     #[must_use]
-    pub fn handled_events(&self) -> u64 {
-        ssd::Drive::events(self) + self.own_events
+    pub const fn steps(&self) -> u64 {
+        self.steps
     }
 }

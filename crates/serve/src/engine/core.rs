@@ -91,7 +91,7 @@ pub struct Core {
     done: Vec<Completion<Bytes512>>,
     /// Requests submitted to the drive.
     requests: u64,
-    /// The time of the latest of them, and the events that the drive had handled then.
+    /// The time of the latest of them, and the steps that the drive had taken then.
     submitted: (Time, u64),
     /// Writes answered, and how many of them are known to be durable.
     pub(super) written: u64,
@@ -316,7 +316,7 @@ impl Core {
             record.submitted(number, now, io);
         }
         self.drive.submit(now, Request { tag: tag(number, place), queue: QueueId::default(), io, data });
-        self.submitted = (now, self.drive.handled_events());
+        self.submitted = (now, self.drive.steps());
     }
 
     fn refuse(&mut self, now: Time, job: Job, failed: Failed, answers: &mut Vec<Answered>) {
@@ -328,9 +328,9 @@ impl Core {
     /// The earliest time at which a request may be submitted. It is a picosecond after the present if the drive has handled
     /// an event since another request came at the present: a recording cannot say that the event came between the two.
     fn arrival(&self) -> Time {
-        let (last, events) = self.submitted;
+        let (last, steps) = self.submitted;
         let now = self.drive.now();
-        if last == now && events != self.drive.handled_events() { now + Span::from_ps(1) } else { now }
+        if last == now && steps != self.drive.steps() { now + Span::from_ps(1) } else { now }
     }
 
     /// Advances to `to`, or to the earliest time at which a request may come. Returns the time reached.

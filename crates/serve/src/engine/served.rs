@@ -42,9 +42,9 @@ pub trait ServedDrive: Drive<Bytes512> + Send {
         self.description().spec.ftl.discard == DiscardSpec::Durable
     }
 
-    /// Events handled so far. Of two requests between which it has not changed, a replay may submit the second without an event after
-    /// the first.
-    fn handled_events(&self) -> u64 {
+    /// Grows whenever time has brought something about: of two requests between which it has not changed, a replay may submit the second
+    /// without an event after the first.
+    fn steps(&self) -> u64 {
         self.events()
     }
 

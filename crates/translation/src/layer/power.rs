@@ -70,6 +70,12 @@ impl<S: Sector> Translation<S> {
         self.now
     }
 
+    /// Counts the times at which the drive had something to do, whether the event hash has a part of it or not.
+    #[must_use]
+    pub const fn steps(&self) -> u64 {
+        self.steps
+    }
+
     /// True while a mount reads the map, and requests of users wait for it.
     #[must_use]
     pub const fn is_mounting(&self) -> bool {

@@ -36,8 +36,8 @@ impl ServedDrive for Raid<Bytes512> {
         self.may_hold(unit)
     }
 
-    fn handled_events(&self) -> u64 {
-        self.handled_events()
+    fn steps(&self) -> u64 {
+        self.steps()
     }
 
     fn raid(&self) -> Option<&Self> {

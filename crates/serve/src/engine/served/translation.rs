@@ -36,6 +36,10 @@ impl ServedDrive for Translation<Bytes512> {
         self.may_hold(unit)
     }
 
+    fn steps(&self) -> u64 {
+        self.steps()
+    }
+
     /// The map alone forgets what was discarded, and a mount finds it in the zones again.
     fn discards_durably(&self) -> bool {
         false
