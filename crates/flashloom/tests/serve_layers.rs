@@ -52,7 +52,7 @@ fn a_drive_of_a_served_raid_fails_and_nothing_that_clients_wrote_is_lost() {
         (&"raid5".into(), &1.into(), &"failed".into())
     );
     let table = place.printed(&["ctl", "c", "status"]);
-    assert!(table.contains("raid5 of 5 drives with the spares, 1 failed") && table.contains("\n1 failed"), "{table}");
+    assert!(table.contains("raid5 of 5 drives in all, 1 failed") && table.contains("\n1 failed"), "{table}");
     for (command, words) in [
         (&["fail-drive", "1"][..], "drive 1 has failed before; choose another one"),
         (&["fail-drive", "5"], "drive 5 is none of the 5 drives; use 0 to 4"),

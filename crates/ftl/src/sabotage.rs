@@ -50,6 +50,10 @@ pub enum Sabotage {
     RebuildUnordered,
     /// A RAID repairs nothing after a power cut.
     RepairForgotten,
+    /// A RAID writes to its drives before the record in its journal is durable.
+    JournalUnflushed,
+    /// A RAID does not replay its journal.
+    ReplayForgotten,
     /// A copy of a translation over zones counts, although the user has written the unit meanwhile.
     CopyOverWrite,
     /// A translation resets a zone before the copies of its data are written.
@@ -226,7 +230,7 @@ pub enum Sabotage {
 
 impl Sabotage {
     /// All planted bugs.
-    pub const EVERY: [Self; 107] = [
+    pub const EVERY: [Self; 109] = [
         Self::LostUpdate,
         Self::StaleMapping,
         Self::CollectionDrops,
@@ -248,6 +252,8 @@ impl Sabotage {
         Self::ParityKept,
         Self::RebuildUnordered,
         Self::RepairForgotten,
+        Self::JournalUnflushed,
+        Self::ReplayForgotten,
         Self::CopyOverWrite,
         Self::ResetUncopied,
         Self::VersionForgotten,

@@ -69,11 +69,16 @@ impl Background {
         Some(window)
     }
 
+    /// Rows may be wrong, and nobody knows which.
+    pub(crate) const fn doubt(&mut self) {
+        self.in_doubt = 0;
+    }
+
     /// The power is gone: the window under way is done again, and stripes are in doubt if some may be wrong.
     pub(crate) fn lose_power(&mut self, is_clean: bool) {
         self.window = None;
         if !is_clean {
-            self.in_doubt = 0;
+            self.doubt();
         }
     }
 }

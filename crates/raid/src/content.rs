@@ -28,10 +28,10 @@ impl Content {
         Self { histories, discarded: BTreeSet::new(), chunk }
     }
 
-    /// A stripe has been discarded on all drives.
-    pub(crate) fn discard(&mut self, stripe: u64) {
+    /// Stripes have been discarded on all drives.
+    pub(crate) fn discard(&mut self, stripes: std::ops::Range<u64>) {
         if self.histories.iter().any(Option::is_some) {
-            self.discarded.insert(stripe);
+            self.discarded.extend(stripes);
         }
     }
 

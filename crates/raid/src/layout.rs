@@ -134,6 +134,12 @@ impl Layout {
         stripes.map(|stripe| Band { stripe, from: 0, to: self.chunk, first: 0, last: self.data() }).collect()
     }
 
+    /// The stripes that the sectors from `start` to `end` cover wholly.
+    pub(crate) fn covered_stripes(&self, start: u64, end: u64) -> std::ops::Range<u64> {
+        let width = self.stripe_width();
+        start.div_ceil(width)..end / width
+    }
+
     /// The pieces of stripes that the sectors from `start` to `end` cover, in order of stripes.
     pub(crate) fn bands(&self, start: u64, end: u64) -> Vec<Band> {
         let (width, chunk) = (self.stripe_width(), self.chunk);

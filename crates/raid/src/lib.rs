@@ -10,6 +10,7 @@ mod code;
 mod content;
 mod counters;
 mod field;
+mod journal;
 mod layout;
 mod members;
 mod operation;

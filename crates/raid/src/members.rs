@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use base::io::{Io, IoKind};
+use base::io::{Io, IoKind, PlacementId};
 use base::units::{Lba, Sectors, Time};
 use flash::backend::Op;
 use flash::nand::Sector;
-use ssd::{Completion, Counters, Drive, QueueId, RaidDriveCounters, Request, Ssd, Tag};
+use ssd::{Completion, Counters, Drive, QueueId, RaidDriveCounters, RaidSpec, Recovery, Request, Ssd, Tag};
 
 use crate::plan::Range;
 
@@ -36,8 +36,8 @@ pub(crate) struct Members<S> {
     places: Vec<Place>,
     /// Chunks that a rebuild could not bring back.
     lost: BTreeSet<(u32, u64)>,
-    /// Spares that stand by: the drives from here on.
-    next_spare: u32,
+    /// Spares that stand by.
+    spares: std::ops::Range<u32>,
     asked: Vec<RaidDriveCounters>,
     /// Requests under way, by drive.
     load: Vec<u32>,
@@ -46,13 +46,13 @@ pub(crate) struct Members<S> {
 }
 
 impl<S: Sector> Members<S> {
-    /// The first drives stand at the places, the others stand by.
-    pub(crate) fn new(drives: Vec<Ssd<S>>, places: u32, stripes: u64) -> Self {
+    /// The first drives stand at the places, and the spares behind them stand by.
+    pub(crate) fn new(drives: Vec<Ssd<S>>, places: u32, spares: u32, stripes: u64) -> Self {
         let unit = drives[0].discard_granularity().get();
         Self {
             places: (0..places).map(|drive| Place::new(Some(drive), stripes)).collect(),
             lost: BTreeSet::new(),
-            next_spare: places,
+            spares: places..places + spares,
             asked: vec![RaidDriveCounters::default(); drives.len()],
             load: vec![0; drives.len()],
             unit,
@@ -102,13 +102,25 @@ impl<S: Sector> Members<S> {
         self.places[place as usize].drive.map_or(0, |drive| self.load[drive as usize])
     }
 
+    /// The places of drives whose turn it is to collect, as bits, if reads avoid them.
+    pub(crate) fn collecting(&self, spec: &RaidSpec, now: Time) -> u64 {
+        if !spec.collection.is_some_and(|collection| collection.reads_around) {
+            return 0;
+        }
+        let is_open = |place: &u32| {
+            let window = self.drive_at(*place).and_then(|drive| spec.window_of(drive));
+            window.is_some_and(|window| window.is_open(now))
+        };
+        (0..self.places.len() as u32).filter(is_open).fold(0, |places, place| places | 1 << place)
+    }
+
     /// Removes a drive that has failed from its place, and puts a spare there if one is left. Returns the place.
     pub(crate) fn fail(&mut self, drive: u32) -> Option<u32> {
         self.asked[drive as usize].has_failed = true;
         let place = self.place_of(drive)?;
-        let spare = (self.next_spare..self.drives.len() as u32).find(|drive| !self.asked[*drive as usize].has_failed);
+        let asked = &self.asked;
+        let spare = self.spares.by_ref().find(|drive| !asked[*drive as usize].has_failed);
         self.places[place as usize] = Place::new(spare, 0);
-        self.next_spare = spare.map_or(self.next_spare, |spare| spare + 1);
         Some(place)
     }
 
@@ -142,30 +154,34 @@ impl<S: Sector> Members<S> {
         &mut self,
         now: Time,
         (tag, queue): (Tag, QueueId),
-        kind: (IoKind, base::io::PlacementId),
+        (kind, placement): (IoKind, PlacementId),
         range: Range,
         data: Vec<S>,
     ) -> Option<u32> {
         let drive = self.places[range.place as usize].drive?;
-        let sectors = range.to - range.from;
-        let (kind, placement) = kind;
         let io = match kind {
             IoKind::Flush => Io::FLUSH,
-            _ => Io { placement, ..Io::new(kind, Lba::new(range.from), Sectors::new(sectors)) },
+            _ => Io { placement, ..Io::new(kind, Lba::new(range.from), Sectors::new(range.to - range.from)) },
         };
+        self.submit_to(drive, now, Request { tag, queue, io, data });
+        Some(drive)
+    }
+
+    /// Hands a request to a drive.
+    pub(crate) fn submit_to(&mut self, drive: u32, now: Time, request: Request<S>) {
+        let Io { kind, start, sectors, .. } = request.io;
         let asked = &mut self.asked[drive as usize];
         asked.requests += 1;
         match kind {
-            IoKind::Read => asked.read_sectors += sectors,
+            IoKind::Read => asked.read_sectors += sectors.get(),
             IoKind::Write => {
-                asked.written_sectors += sectors;
-                asked.host_slots += range.to.div_ceil(self.unit) - range.from / self.unit;
+                asked.written_sectors += sectors.get();
+                asked.host_slots += (start.get() + sectors.get()).div_ceil(self.unit) - start.get() / self.unit;
             }
             _ => {}
         }
         self.load[drive as usize] += 1;
-        self.drives[drive as usize].submit(now, Request { tag, queue, io, data });
-        Some(drive)
+        self.drives[drive as usize].submit(now, request);
     }
 
     /// Notes that a request to a drive has ended. Returns false if the drive has failed: its requests count no more.
@@ -177,9 +193,9 @@ impl<S: Sector> Members<S> {
         true
     }
 
-    /// Notes the drive that a host request waited for last.
-    pub(crate) fn note_last(&mut self, drive: u32) {
-        self.asked[drive as usize].last += 1;
+    /// Notes the drive that a request waited for last.
+    pub(crate) fn note_last(&mut self, drive: u32, is_of_host: bool) {
+        self.asked[drive as usize].last += u64::from(is_of_host);
     }
 
     /// The drive with the next event, its time, and the time up to which no other drive goes first. At equal times the drive with the
@@ -203,13 +219,33 @@ impl<S: Sector> Members<S> {
         assert!(none.is_empty(), "a drive had something to report");
     }
 
-    /// Forgets what was under way, and what a rebuild has written that no flush made durable, because the power is gone.
-    pub(crate) fn lose_power(&mut self) {
+    /// Cuts the power of all drives. What was under way is forgotten, and what a rebuild has written that no flush made durable.
+    pub(crate) fn cut_power(&mut self) {
+        self.drives.iter_mut().for_each(|drive| _ = drive.cut_power());
         self.load.fill(0);
         for place in &mut self.places {
             place.stripes = place.durable;
             place.steps.clear();
         }
+    }
+
+    /// Switches all drives off in order. Returns when the last one is off.
+    pub(crate) fn power_off(&mut self) -> Time {
+        // A drive that has failed may end requests that nobody waits for.
+        self.drives.iter_mut().for_each(|drive| _ = drive.power_off());
+        self.load.fill(0);
+        self.drives.iter().map(Ssd::now).fold(Time::ZERO, Ord::max)
+    }
+
+    /// Switches all drives on. They recover at the same time.
+    pub(crate) fn power_on(&mut self, now: Time) -> Recovery {
+        let each = self.drives.iter_mut().map(|drive| drive.power_on(now));
+        let all = each.reduce(|sum, of| Recovery {
+            time: sum.time.max(of.time),
+            translation_pages: sum.translation_pages + of.translation_pages,
+            units: sum.units.saturating_add(of.units),
+        });
+        all.expect("a RAID has a drive")
     }
 
     /// The counters of each drive, beside those that it keeps itself.

@@ -1,8 +1,12 @@
 //! A request of the host, or a step of the RAID's own work, and its requests to drives.
 
+use std::collections::VecDeque;
+use std::num::NonZeroU32;
+
+use base::engine::Handle;
 use base::io::{Io, IoKind};
 use base::units::Time;
-use ssd::{Completion, QueueId, Request, Tag};
+use ssd::{Completion, LayerNotes, LayerStep, QueueId, Request, Tag};
 
 use crate::layout::Band;
 use crate::plan::{Range, Update};
@@ -18,6 +22,10 @@ pub(crate) enum Purpose {
     Repair,
     /// Makes what a rebuild has written durable.
     Flush,
+    /// Frees records of the journal.
+    Checkpoint,
+    /// Writes to their places what the records of the journal say.
+    Replay,
 }
 
 /// The step of an operation.
@@ -26,6 +34,8 @@ pub(crate) enum Phase {
     /// Earlier operations that overlap go first.
     Waiting,
     Reading,
+    /// The journal takes a record, or there is no room for it yet.
+    Journaling,
     Writing,
 }
 
@@ -50,8 +60,16 @@ pub(crate) struct Operation<S> {
     /// Writes that had ended when it began.
     pub(crate) writes_before: u64,
     pub(crate) phase: Phase,
+    /// When the phase began.
+    pub(crate) phase_from: Time,
+    /// What it waited for, if somebody asks for it.
+    pub(crate) steps: Vec<LayerStep>,
     /// The bands of stripes, each with the way to its parity.
     pub(crate) bands: Vec<(Band, Update)>,
+    /// What is to be written, one record of the journal after the other.
+    pub(crate) rounds: VecDeque<Vec<(Range, Vec<S>)>>,
+    /// The drives are taking what its record says.
+    pub(crate) has_record: bool,
     pub(crate) pieces: Vec<Piece<S>>,
     pub(crate) under_way: u32,
     /// A drive could not read: reads are no longer joined over several bands, so that what is unreadable is known exactly.
@@ -74,7 +92,11 @@ impl<S> Operation<S> {
             completion: Completion::of(request, now),
             writes_before: 0,
             phase: Phase::Waiting,
+            phase_from: now,
+            steps: Vec::new(),
             bands: Vec::new(),
+            rounds: VecDeque::new(),
+            has_record: false,
             pieces: Vec::new(),
             under_way: 0,
             reads_apart: false,
@@ -100,13 +122,24 @@ impl<S> Operation<S> {
         match self.purpose {
             Purpose::Host => matches!(self.completion.io.kind, IoKind::Write | IoKind::Discard),
             Purpose::Rebuild { .. } | Purpose::Repair => true,
-            Purpose::Flush => false,
+            Purpose::Flush | Purpose::Checkpoint | Purpose::Replay => false,
         }
+    }
+
+    /// True if it changes what the host has on the drives.
+    pub(crate) const fn is_change_of_host(&self) -> bool {
+        self.is_of_host() && self.changes_data()
     }
 
     /// True if it makes durable what has been written.
     pub(crate) const fn is_flush(&self) -> bool {
         matches!((self.purpose, self.completion.io.kind), (Purpose::Flush, _) | (Purpose::Host, IoKind::Flush))
+    }
+
+    /// Notes that the phase under way has ended with a request to a drive.
+    pub(crate) fn note_step(&mut self, notes: &LayerNotes, drive: u32, tag: Tag, until: Time) {
+        let is_journal = self.phase == Phase::Journaling;
+        notes.step(&mut self.steps, LayerStep { from: self.phase_from, until, drive, tag, is_journal });
     }
 
     /// The request that has read these sectors; `None` if none has.
@@ -132,4 +165,9 @@ impl<S> Operation<S> {
         let skipped = (from - piece.range.from) as usize;
         Some(&piece.data[skipped..skipped + count as usize])
     }
+}
+
+/// The operation to which a request to a drive belongs; none for a flush of the journal.
+pub(crate) fn operation_of<S>(completion: &Completion<S>) -> Option<Handle<Operation<S>>> {
+    NonZeroU32::new((completion.tag >> u32::BITS) as u32).map(Handle::from_number)
 }

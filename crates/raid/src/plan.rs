@@ -3,6 +3,8 @@
 //! The choice between old data and the rest of the stripe is that of Linux (`handle_stripe_dirtying` in `drivers/md/raid5.c`): the way that reads
 //! less, and of two equal ones the rest of the stripe.
 
+use ssd::RaidCounters;
+
 use crate::layout::{Band, Layout};
 
 /// A range of sectors of the drive at a place.
@@ -14,6 +16,11 @@ pub(crate) struct Range {
 }
 
 impl Range {
+    /// The number of its sectors.
+    pub(crate) const fn sectors(&self) -> usize {
+        (self.to - self.from) as usize
+    }
+
     /// True if the two have a sector in common.
     pub(crate) const fn overlaps(&self, other: &Self) -> bool {
         self.place == other.place && self.from < other.to && other.from < self.to
@@ -31,6 +38,19 @@ pub(crate) enum Update {
     Reconstruct,
     /// Missing data are recovered first.
     Recover,
+}
+
+impl Update {
+    /// Counts a piece of a stripe that is written. `reads_nothing`: it is written as a whole.
+    pub(crate) const fn count(self, counters: &mut RaidCounters, reads_nothing: bool) {
+        *match self {
+            Self::None => return,
+            Self::Modify => &mut counters.modify_updates,
+            Self::Reconstruct if reads_nothing => &mut counters.full_updates,
+            Self::Reconstruct => &mut counters.reconstruct_updates,
+            Self::Recover => &mut counters.recover_updates,
+        } += 1;
+    }
 }
 
 /// Which chunks can be read or written.
@@ -151,6 +171,25 @@ impl View<'_> {
         let stripe = band.stripe * self.layout.chunk();
         Range { place, from: stripe + band.from, to: stripe + band.to }
     }
+}
+
+/// What a discard of the sectors from `start` to `end` discards: chunks of whole stripes if there is parity, all copies otherwise.
+pub(crate) fn discarded(layout: &Layout, start: u64, end: u64) -> Vec<Range> {
+    if layout.parities() > 0 {
+        let stripes = layout.covered_stripes(start, end);
+        let (from, to) = (stripes.start * layout.chunk(), stripes.end * layout.chunk());
+        let places = (0..layout.drives()).filter(|_| !stripes.is_empty());
+        return places.map(|place| Range { place, from, to }).collect();
+    }
+    let mut ranges = Vec::new();
+    for band in layout.bands(start, end) {
+        let stripe = band.stripe * layout.chunk();
+        let shards = (band.first..band.last)
+            .flat_map(|shard| (0..layout.copies()).map(move |copy| (shard, copy)))
+            .map(|(shard, copy)| layout.place(band.stripe, shard, copy));
+        ranges.extend(shards.map(|place| Range { place, from: stripe + band.from, to: stripe + band.to }));
+    }
+    ranges
 }
 
 /// The same ranges, each once.

@@ -2,26 +2,26 @@
 
 mod condition;
 mod power;
-
-use std::num::NonZeroU32;
+mod records;
 
 use base::engine::{EventHash, EventQueue, Handle, Interval, Order};
 use base::io::IoKind;
-use base::units::{Lba, Sectors, Time};
+use base::units::{Lba, SECTOR, Sectors, Time};
 use flash::nand::Sector;
 use ssd::{
-    Completion, Counters, Drive, History, HostCounts, RaidCounters, RaidSpec, Recovery, Request, Sabotage, Ssd, Status,
-    Tag,
+    Completion, Counters, Drive, History, HostCounts, Layer, LayerNotes, RaidCounters, RaidSpec, Request, Sabotage,
+    Ssd, Status,
 };
 
 use crate::assembly::{Assembly, joined, sectors};
 use crate::background::Background;
 use crate::content::Content;
 use crate::counters;
+use crate::journal::{Journal, rounds};
 use crate::layout::{Band, Layout};
 use crate::members::Members;
-use crate::operation::{Operation, Phase, Piece, Purpose};
-use crate::plan::{Range, Update, View, distinct, merged};
+use crate::operation::{Operation, Phase, Piece, Purpose, operation_of};
+use crate::plan::{Range, Update, View, discarded, distinct, merged};
 use crate::writes::Writes;
 
 /// What happens at a time of its own.
@@ -41,6 +41,9 @@ pub struct Raid<S> {
     members: Members<S>,
     content: Content,
     background: Background,
+    journal: Option<Journal<S>>,
+    /// Requests of the host that wait for the replay of the journal.
+    held: Vec<Handle<Operation<S>>>,
     now: Time,
     events: EventQueue<Event>,
     /// Times at which a drive, or the RAID itself, had something to do.
@@ -49,6 +52,7 @@ pub struct Raid<S> {
     operations: Order<Operation<S>>,
     writes: Writes,
     completions: Vec<Completion<S>>,
+    notes: LayerNotes,
     /// Completions of one drive; empty between two events.
     reported: Vec<Completion<S>>,
     is_powered: bool,
@@ -57,14 +61,16 @@ pub struct Raid<S> {
 }
 
 impl<S: Sector> Raid<S> {
-    /// A RAID over these drives: first those of the stripes, then the spares. What preconditioning left on a drive stays.
+    /// A RAID over these drives: those of the stripes, then the spares, then that of the journal. What preconditioning left on a drive
+    /// stays.
     ///
     /// # Panics
     /// If there are not as many drives as the description says.
     #[must_use]
     pub fn new(spec: &RaidSpec, drives: Vec<Ssd<S>>) -> Self {
-        assert_eq!(drives.len() as u32, spec.drives + spec.spares, "the drives of the RAID");
+        assert_eq!(drives.len() as u32, spec.all_drives(), "the drives of the RAID");
         let layout = Layout::new(spec, drives[0].capacity());
+        let unit = drives[0].discard_granularity().get();
         let histories: Vec<Option<History>> =
             drives.iter().take(spec.drives as usize).map(|drive| drive.history().cloned()).collect();
         let is_as_first =
@@ -81,7 +87,9 @@ impl<S: Sector> Raid<S> {
         Self {
             spec: spec.clone(),
             content: Content::new(histories, layout.chunk()),
-            members: Members::new(drives, spec.drives, layout.stripes()),
+            journal: spec.journal.map(|size| Journal::new(spec.drives + spec.spares, size.get() / SECTOR.get(), unit)),
+            held: Vec::new(),
+            members: Members::new(drives, spec.drives, spec.spares, layout.stripes()),
             background: Background::new(spec.rebuild_rate, !mirrors_agree),
             layout,
             now: Time::ZERO,
@@ -91,10 +99,11 @@ impl<S: Sector> Raid<S> {
             operations: Order::default(),
             writes: Writes::default(),
             completions: Vec::new(),
+            notes: LayerNotes::default(),
             reported: Vec::new(),
             is_powered: true,
             counts: HostCounts::default(),
-            raid_counts: RaidCounters::default(),
+            raid_counts: RaidCounters { journal: spec.journal.map(|_| Default::default()), ..RaidCounters::default() },
         }
     }
 
@@ -104,13 +113,12 @@ impl<S: Sector> Raid<S> {
         self.members.drives()
     }
 
-    /// The drives, for their observers and their faults.
-    pub fn drives_mut(&mut self) -> &mut [Ssd<S>] {
-        self.members.drives_mut()
-    }
-
     /// Lets a drive fail as a whole. A spare takes its place, if there is one, and is rebuilt.
     pub fn fail(&mut self, drive: u32) {
+        if self.journal.as_ref().is_some_and(|journal| journal.drive == drive && !journal.has_failed) {
+            self.members.fail(drive);
+            return self.fail_journal();
+        }
         let Some(place) = self.members.fail(drive) else { return };
         for handle in self.operations.handles().collect::<Vec<_>>() {
             let operation = &mut self.operations[handle];
@@ -147,6 +155,9 @@ impl<S: Sector> Raid<S> {
     }
 
     fn begin(&mut self, handle: Handle<Operation<S>>) {
+        if self.is_replaying() && self.operations[handle].is_of_host() {
+            return self.held.push(handle);
+        }
         let written = self.writes.ended;
         let operation = &mut self.operations[handle];
         (operation.completion.start, operation.writes_before) = (self.now, written);
@@ -154,12 +165,13 @@ impl<S: Sector> Raid<S> {
             (Purpose::Host, IoKind::Read | IoKind::Write) | (Purpose::Rebuild { .. } | Purpose::Repair, _) => {
                 self.plan(handle);
             }
-            (Purpose::Host, IoKind::Flush) | (Purpose::Flush, _) => {
+            (Purpose::Host, IoKind::Flush) | (Purpose::Flush | Purpose::Checkpoint, _) => {
                 let all = (0..self.layout.drives()).map(|place| Range { place, from: 0, to: 0 });
                 let pieces = all.map(|range| (range, Vec::new())).collect();
                 self.issue(handle, Phase::Writing, IoKind::Flush, pieces);
             }
             (Purpose::Host, IoKind::Discard) => self.discard(handle),
+            (Purpose::Replay, _) => self.replay(handle),
             (Purpose::Host, _) => self.end(handle, Status::InvalidOpcode),
         }
     }
@@ -172,18 +184,6 @@ impl<S: Sector> Raid<S> {
         with(&View { layout: &self.layout, holds: &holds, unreadable, avoided, load: &load, in_doubt })
     }
 
-    /// The place of the drive whose turn it is to collect, as a bit, if reads avoid it.
-    fn collecting(&self) -> u64 {
-        if !self.spec.collection.is_some_and(|collection| collection.reads_around) {
-            return 0;
-        }
-        let is_open = |place: &u32| {
-            let window = self.members.drive_at(*place).and_then(|drive| self.spec.window_of(drive));
-            window.is_some_and(|window| window.is_open(self.now))
-        };
-        (0..self.layout.drives()).filter(is_open).fold(0, |places, place| places | 1 << place)
-    }
-
     /// Plans an operation with data, and issues its reads.
     fn plan(&mut self, handle: Handle<Operation<S>>) {
         let operation = &self.operations[handle];
@@ -192,17 +192,21 @@ impl<S: Sector> Raid<S> {
                 self.layout.bands(operation.completion.io.start.get(), operation.completion.io.end().get())
             }
             Purpose::Rebuild { .. } | Purpose::Repair => self.layout.whole_stripes(operation.stripes.clone()),
-            Purpose::Flush => unreachable!("a flush has no data"),
+            Purpose::Flush | Purpose::Checkpoint | Purpose::Replay => unreachable!("it is not planned"),
         };
         let (purpose, kind) = (operation.purpose, operation.completion.io.kind);
-        let avoided = if purpose == Purpose::Host && kind == IoKind::Read { self.collecting() } else { 0 };
+        let avoided = if purpose == Purpose::Host && kind == IoKind::Read {
+            self.members.collecting(&self.spec, self.now)
+        } else {
+            0
+        };
         let around = |band: &Band| self.with_view(&operation.unreadable, avoided, |view| view.read(band));
         let planned: Vec<Option<(Update, Vec<Range>)>> = self.with_view(&operation.unreadable, 0, |view| {
             let each = bands.iter().map(|band| match (purpose, kind) {
                 (Purpose::Host, IoKind::Read) => Some((Update::None, around(band).or_else(|| view.read(band))?)),
                 (Purpose::Host, _) => view.write(band),
                 (Purpose::Rebuild { place, .. }, _) => Some((Update::None, view.rebuild(band, place)?)),
-                (Purpose::Repair | Purpose::Flush, _) => Some((Update::None, view.repair(band)?)),
+                (_, _) => Some((Update::None, view.repair(band)?)),
             });
             each.collect()
         });
@@ -228,8 +232,12 @@ impl<S: Sector> Raid<S> {
 
     /// Hands requests to drives. Those to a place without a drive are left out.
     fn issue(&mut self, handle: Handle<Operation<S>>, phase: Phase, kind: IoKind, requests: Vec<(Range, Vec<S>)>) {
+        if kind == IoKind::Discard && self.layout.parities() > 0 {
+            let chunk = self.layout.chunk();
+            requests.iter().for_each(|(range, _)| self.content.discard(range.from / chunk..range.to / chunk));
+        }
         let operation = &mut self.operations[handle];
-        (operation.phase, operation.starts_over) = (phase, false);
+        (operation.phase, operation.phase_from, operation.starts_over) = (phase, self.now, false);
         (operation.pieces, operation.under_way) = (Vec::with_capacity(requests.len()), 0);
         let (queue, placement) = (operation.completion.queue, operation.completion.io.placement);
         for (number, (range, data)) in (0_u64..).zip(requests) {
@@ -247,27 +255,22 @@ impl<S: Sector> Raid<S> {
     fn discard(&mut self, handle: Handle<Operation<S>>) {
         let io = self.operations[handle].completion.io;
         let (start, end) = (io.start.get(), io.end().get());
-        let mut ranges = Vec::new();
-        if self.layout.parities() > 0 {
-            let width = self.layout.stripe_width();
-            let stripes = start.div_ceil(width)..end / width;
-            if !stripes.is_empty() {
-                let (from, to) = (stripes.start * self.layout.chunk(), stripes.end * self.layout.chunk());
-                ranges.extend((0..self.layout.drives()).map(|place| Range { place, from, to }));
-                stripes.for_each(|stripe| self.content.discard(stripe));
-            }
-        } else {
-            for band in self.layout.bands(start, end) {
-                let stripe = band.stripe * self.layout.chunk();
-                let shards = (band.first..band.last)
-                    .flat_map(|shard| (0..self.layout.copies()).map(move |copy| (shard, copy)))
-                    .map(|(shard, copy)| self.layout.place(band.stripe, shard, copy));
-                ranges.extend(shards.map(|place| Range { place, from: stripe + band.from, to: stripe + band.to }));
-            }
-        }
-        let requests = merged(ranges).into_iter().map(|range| (range, Vec::new())).collect();
         self.writes.has_discarded = true;
-        self.issue(handle, Phase::Writing, IoKind::Discard, requests);
+        let ranges = merged(discarded(&self.layout, start, end));
+        self.write(handle, ranges.into_iter().map(|range| (range, Vec::new())).collect());
+    }
+
+    /// Writes to drives, one record of the journal after the other if there is a journal.
+    fn write(&mut self, handle: Handle<Operation<S>>, writes: Vec<(Range, Vec<S>)>) {
+        let operation = &mut self.operations[handle];
+        let kind = if operation.is_change_of_host() { operation.completion.io.kind } else { IoKind::Write };
+        match &self.journal {
+            Some(journal) if operation.is_change_of_host() && !writes.is_empty() => {
+                operation.rounds = rounds(writes, self.layout.chunk(), journal.most_data());
+                self.enter_record(handle);
+            }
+            _ => self.issue(handle, Phase::Writing, kind, joined(writes)),
+        }
     }
 
     // --- what drives report ---
@@ -276,8 +279,10 @@ impl<S: Sector> Raid<S> {
         if !self.members.end(drive) {
             return;
         }
-        let number = NonZeroU32::new((completion.tag >> u32::BITS) as u32).expect("a request of an operation");
-        let handle = Handle::from_number(number);
+        if self.journal.as_ref().is_some_and(|journal| journal.drive == drive) {
+            return self.journal_reported(completion);
+        }
+        let handle = operation_of(&completion).expect("a request of an operation");
         let operation = &mut self.operations[handle];
         let piece = &mut operation.pieces[completion.tag as u32 as usize];
         let range = piece.range;
@@ -285,8 +290,9 @@ impl<S: Sector> Raid<S> {
         operation.under_way -= 1;
         operation.completion.add_costs(&completion);
         let is_last = operation.under_way == 0;
-        if operation.is_of_host() && is_last {
-            self.members.note_last(drive);
+        if is_last {
+            operation.note_step(&self.notes, drive, completion.tag, self.now);
+            self.members.note_last(drive, operation.is_of_host());
         }
         let operation = &mut self.operations[handle];
         match (completion.status, operation.phase) {
@@ -313,24 +319,25 @@ impl<S: Sector> Raid<S> {
     /// All requests of a phase have ended.
     fn phase_done(&mut self, handle: Handle<Operation<S>>) {
         let operation = &self.operations[handle];
-        match operation.phase {
-            Phase::Waiting => unreachable!("nothing has begun"),
-            Phase::Reading if operation.starts_over => self.plan(handle),
-            Phase::Reading => self.have_read(handle),
-            Phase::Writing => {
-                let status = operation.completion.status;
-                let is_kept =
-                    self.with_view(&[], 0, |view| operation.bands.iter().all(|(band, _)| view.write(band).is_some()));
-                self.end(
-                    handle,
-                    if is_kept || operation.completion.io.kind == IoKind::Read {
-                        status
-                    } else {
-                        Status::Uncorrectable
-                    },
-                );
-            }
+        match (operation.phase, operation.purpose) {
+            (Phase::Waiting | Phase::Journaling, _) => unreachable!("no drive of the stripes has been asked"),
+            (Phase::Reading, _) if operation.starts_over => self.plan(handle),
+            (Phase::Reading, _) => self.have_read(handle),
+            (Phase::Writing, Purpose::Replay) => self.replay(handle),
+            (Phase::Writing, Purpose::Checkpoint) => self.write_tail(handle),
+            (Phase::Writing, _) => self.have_written(handle),
         }
+    }
+
+    fn have_written(&mut self, handle: Handle<Operation<S>>) {
+        if self.next_record(handle) {
+            return;
+        }
+        let operation = &self.operations[handle];
+        let is_kept = self.with_view(&[], 0, |view| operation.bands.iter().all(|(band, _)| view.write(band).is_some()));
+        let is_read = operation.completion.io.kind == IoKind::Read;
+        let status = if is_kept || is_read { operation.completion.status } else { Status::Uncorrectable };
+        self.end(handle, status);
     }
 
     fn have_read(&mut self, handle: Handle<Operation<S>>) {
@@ -348,7 +355,7 @@ impl<S: Sector> Raid<S> {
             }
             (Purpose::Host, _) => {
                 let reads_nothing = operation.pieces.is_empty();
-                operation.bands.iter().for_each(|(_, update)| note_update(&mut counts, *update, reads_nothing));
+                operation.bands.iter().for_each(|(_, update)| update.count(&mut counts, reads_nothing));
                 let mut writes = assembly.updates();
                 if self.has_planted(Sabotage::ParityKept) {
                     writes.retain(|(range, _)| !assembly.is_modified_parity(range));
@@ -360,14 +367,14 @@ impl<S: Sector> Raid<S> {
                 counts.rebuilt_sectors += sectors(&writes);
                 writes
             }
-            (Purpose::Repair | Purpose::Flush, _) => {
+            _ => {
                 let writes = assembly.repaired();
                 counts.repaired_sectors += sectors(&writes);
                 writes
             }
         };
         self.raid_counts = counts;
-        self.issue(handle, Phase::Writing, IoKind::Write, joined(writes));
+        self.write(handle, writes);
     }
 
     // --- ends ---
@@ -382,14 +389,18 @@ impl<S: Sector> Raid<S> {
             self.writes.flushed(operation.writes_before);
             self.members.flushed(operation.writes_before);
         }
+        operation.completion.status = status;
+        let (number, is_own) = (handle.number().get(), !operation.is_of_host());
+        self.notes.end(number, is_own, &operation.completion, self.now, std::mem::take(&mut operation.steps));
         match operation.purpose {
             Purpose::Host => {
                 self.counts.count(operation.completion.io, status, self.members.unit());
-                operation.completion.status = status;
                 self.completions.push(operation.completion.at(self.now));
             }
             Purpose::Rebuild { .. } | Purpose::Repair => self.window_done(&operation.lost),
             Purpose::Flush => {}
+            Purpose::Checkpoint => self.checkpointed(),
+            Purpose::Replay => self.replayed(),
         }
         next.into_iter().for_each(|handle| self.begin(handle));
     }
@@ -397,7 +408,8 @@ impl<S: Sector> Raid<S> {
     // --- the RAID's own work ---
 
     fn wake_background(&mut self) {
-        if let Some(at) = self.background.next(self.now).filter(|_| self.is_powered) {
+        let may_work = self.is_powered && !self.is_replaying();
+        if let Some(at) = self.background.next(self.now).filter(|_| may_work) {
             self.events.push(at, Event::Background);
         }
     }
@@ -434,44 +446,6 @@ impl<S: Sector> Raid<S> {
         self.wake_background();
     }
 
-    // --- power ---
-
-    /// Cuts the power of all drives. Returns the tags of the requests that will never complete.
-    pub fn cut_power(&mut self) -> Vec<Tag> {
-        let active = self.operations.handles().map(|handle| &self.operations[handle]);
-        let of_host = active.filter(|operation| operation.is_of_host()).map(|operation| operation.completion.tag);
-        let unseen = self.completions.iter().map(|completion| completion.tag);
-        let lost = of_host.chain(unseen).collect();
-        self.members.drives_mut().iter_mut().for_each(|drive| _ = drive.cut_power());
-        self.members.lose_power();
-        let has_one_copy = self.layout.parities() == 0 && self.layout.copies() == 1;
-        let is_clean = self.writes.are_durable() || has_one_copy || self.has_planted(Sabotage::RepairForgotten);
-        self.background.lose_power(is_clean);
-        self.writes.lose_power();
-        self.operations = Order::default();
-        self.completions.clear();
-        self.is_powered = false;
-        lost
-    }
-
-    /// Switches all drives on. The host may submit requests at once. If the power was cut during writes, or before a flush, copies
-    /// and parity are repaired meanwhile.
-    ///
-    /// # Panics
-    /// If the power is on, or `now` is in the past.
-    pub fn power_on(&mut self, now: Time) -> Recovery {
-        assert!(!self.is_powered, "the power is on already");
-        (self.now, self.is_powered) = (now, true);
-        let each = self.members.drives_mut().iter_mut().map(|drive| drive.power_on(now));
-        let recovery = each.reduce(|sum, of| Recovery {
-            time: sum.time.max(of.time),
-            translation_pages: sum.translation_pages + of.translation_pages,
-            units: sum.units.saturating_add(of.units),
-        });
-        self.wake_background();
-        recovery.expect("a RAID has a drive")
-    }
-
     /// Checks the invariants of all drives. Slow: for tests.
     ///
     /// # Panics
@@ -484,14 +458,14 @@ impl<S: Sector> Raid<S> {
 /// Set in the number of an operation's end in the hash.
 const OPERATION: u64 = 1 << 43;
 
-fn note_update(raid: &mut RaidCounters, update: Update, reads_nothing: bool) {
-    *match update {
-        Update::None => return,
-        Update::Modify => &mut raid.modify_updates,
-        Update::Reconstruct if reads_nothing => &mut raid.full_updates,
-        Update::Reconstruct => &mut raid.reconstruct_updates,
-        Update::Recover => &mut raid.recover_updates,
-    } += 1;
+impl<S: Sector> Layer<S> for Raid<S> {
+    fn drives_mut(&mut self) -> &mut [Ssd<S>] {
+        self.members.drives_mut()
+    }
+
+    fn notes(&mut self) -> &mut LayerNotes {
+        &mut self.notes
+    }
 }
 
 impl<S: Sector> Drive<S> for Raid<S> {

@@ -2,6 +2,7 @@
 
 mod content;
 mod failures;
+mod journal;
 mod stops;
 mod timing;
 mod volatile;

@@ -127,6 +127,11 @@ pub fn explained_table(explained: &[Explained]) -> String {
                 }
             }
         }
+        for band in bands.iter().filter(|band| !band.drives_us.is_empty()) {
+            let share = |(drive, us): (usize, &f64)| format!("{drive} {}", percent(us / band.latency_us.max(*us)));
+            let shares: Vec<String> = band.drives_us.iter().enumerate().map(share).collect();
+            let _ = writeln!(text, "{:<13} waited for drive {}", band.band, shares.join(", "));
+        }
         text.push('\n');
     }
     text
@@ -149,6 +154,12 @@ fn shares(times: &Times, of: f64) -> String {
     shares.join(", ")
 }
 
+/// Where a leg passed.
+fn place(leg: &OneLeg) -> String {
+    let drive = leg.drive.map(|drive| format!("drive {drive}"));
+    drive.into_iter().chain(leg.at.clone()).collect::<Vec<_>>().join(", ")
+}
+
 /// The life of one request as text.
 #[must_use]
 pub fn request_table(of: &OneRequest) -> String {
@@ -157,13 +168,7 @@ pub fn request_table(of: &OneRequest) -> String {
     let head = format!("request {request}: {kind} of {sectors} sectors from {start_sector}, {took}\n\n");
     let rows = legs.iter().map(|leg| {
         let share = percent(leg.took_us / latency_us.max(leg.took_us));
-        vec![
-            leg.part.to_owned(),
-            leg.at.clone().unwrap_or_default(),
-            duration(leg.from_us),
-            duration(leg.took_us),
-            share,
-        ]
+        vec![leg.part.to_owned(), place(leg), duration(leg.from_us), duration(leg.took_us), share]
     });
     head + &grid(&["part", "at", "after", "took", "share"], rows, 2)
 }
@@ -174,10 +179,16 @@ pub fn explained_rows(explained: &[Explained]) -> Table {
     let mut rows = Vec::new();
     for Explained { kind, bands } in explained {
         for band in bands {
-            rows.extend(band.parts_us.iter().map(|(part, us)| (*kind, band, "part", *part, *us)));
-            rows.extend(band.behind_us.iter().map(|(cause, us)| (*kind, band, "behind", *cause, *us)));
-            rows.extend(band.ahead_us.iter().map(|(part, us)| (*kind, band, "ahead", *part, *us)));
-            rows.extend(band.meanwhile_us.iter().map(|(cause, us)| (*kind, band, "meanwhile", *cause, *us)));
+            for (of, times) in [
+                ("part", &band.parts_us),
+                ("behind", &band.behind_us),
+                ("ahead", &band.ahead_us),
+                ("meanwhile", &band.meanwhile_us),
+            ] {
+                rows.extend(times.iter().map(|(name, us)| (*kind, band, of, (*name).to_owned(), *us)));
+            }
+            let drives = band.drives_us.iter().enumerate();
+            rows.extend(drives.map(|(drive, us)| (*kind, band, "drive", drive.to_string(), *us)));
         }
     }
     let mut table = Table::default();
@@ -189,9 +200,9 @@ pub fn explained_rows(explained: &[Explained]) -> Table {
     table.number("latency_us", UnitOfMeasure::Microseconds, mean, rows.iter().map(|row| Some(row.1.latency_us)));
     let of = "`part`: a part of the time; `behind`: of the waits for controllers, dies and channels and of suspensions, what these resources did meanwhile; \
               `ahead`: of the time in the queue, the parts of the requests that completed meanwhile; `meanwhile`: of the waits \
-              elsewhere, what the dies worked for";
+              elsewhere, what the dies worked for; `drive`: of a RAID, the waits for each of its drives";
     table.text("of", of, rows.iter().map(|row| row.2));
-    table.text("name", "The part, or the cause of the commands", rows.iter().map(|row| row.3));
+    table.text("name", "The part, the cause of the commands, or the drive", rows.iter().map(|row| row.3.clone()));
     table.number("mean_us", UnitOfMeasure::Microseconds, "Its mean time", rows.iter().map(|row| Some(row.4)));
     table
 }
@@ -209,7 +220,7 @@ pub fn request_rows(legs: &[OneLeg]) -> Table {
     );
     table.number("took_us", UnitOfMeasure::Microseconds, "Length", legs().map(|leg| Some(leg.took_us)));
     table.text("part", "The part of the time", legs().map(|leg| leg.part));
-    table.text("at", "The die or the channel", legs().map(|leg| leg.at.clone().unwrap_or_default()));
+    table.text("at", "The die or the channel", legs().map(place));
     table
 }
 
@@ -231,6 +242,7 @@ mod tests {
             behind_us: behind.to_vec(),
             ahead_us: Vec::new(),
             meanwhile_us: meanwhile.to_vec(),
+            drives_us: Vec::new(),
         }
     }
 

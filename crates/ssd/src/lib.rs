@@ -16,6 +16,7 @@ mod device;
 mod history;
 mod host;
 mod host_counts;
+mod layer;
 mod memory;
 mod no_ftl;
 mod power;
@@ -46,12 +47,13 @@ pub use ftl::{
 pub use history::History;
 pub use host::{Completeness, Completion, Drive, QueueId, Request, Status, Tag};
 pub use host_counts::HostCounts;
+pub use layer::{Layer, LayerNotes, LayerRequest, LayerStep};
 pub use memory::{Memory, Purpose};
 pub use power::Recovery;
 pub use power_draw::PowerDraw;
 pub use power_manager::{PowerCounters, PowerStateSelection, StateCounters};
 pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
-pub use raid_counters::{RaidCounters, RaidDriveCounters};
+pub use raid_counters::{RaidCounters, RaidDriveCounters, RaidJournalCounters};
 pub use spec::{
     ALTERNATIVES, BufferPolicy, BufferSpec, CollectionTurns, ControllerPower, Cost, DriveFailure, Duplex, FlushPolicy,
     HostMemoryChange, HostMemorySpec, HostSpec, LinkSpec, OperationalState, PowerSpec, PowerState, QueueArbitration,

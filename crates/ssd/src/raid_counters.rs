@@ -5,7 +5,7 @@ use base::units::Time;
 /// What a RAID did since it was made.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RaidCounters {
-    /// Each drive, spares included.
+    /// Each drive: those of the stripes, the spares, and that of the journal.
     pub drives: Vec<RaidDriveCounters>,
     /// Pieces of stripes whose parity was computed from new data alone.
     pub full_updates: u64,
@@ -27,6 +27,40 @@ pub struct RaidCounters {
     pub lost_chunks: u64,
     /// When the last rebuild ended, if one has ended.
     pub rebuilt_at: Option<Time>,
+    /// The journal, if there is one.
+    pub journal: Option<RaidJournalCounters>,
+}
+
+/// The journal of a RAID.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RaidJournalCounters {
+    /// Records written.
+    pub records: u64,
+    /// Sectors written: records with their headers, and tails.
+    pub sectors: u64,
+    /// Checkpoints that have ended.
+    pub checkpoints: u64,
+    /// Records that waited for room.
+    pub waits: u64,
+    /// Records that were written to their places after a power cut.
+    pub replayed: u64,
+    /// Records that could not be read then.
+    pub unreadable: u64,
+}
+
+impl RaidJournalCounters {
+    /// What was counted since `from`.
+    #[must_use]
+    pub const fn since(&self, from: &Self) -> Self {
+        Self {
+            records: self.records - from.records,
+            sectors: self.sectors - from.sectors,
+            checkpoints: self.checkpoints - from.checkpoints,
+            waits: self.waits - from.waits,
+            replayed: self.replayed - from.replayed,
+            unreadable: self.unreadable - from.unreadable,
+        }
+    }
 }
 
 /// A drive of a RAID.
@@ -66,6 +100,7 @@ impl RaidCounters {
             repaired_sectors: self.repaired_sectors - from.repaired_sectors,
             lost_chunks: self.lost_chunks - from.lost_chunks,
             rebuilt_at: self.rebuilt_at,
+            journal: self.journal.zip(from.journal).map(|(to, from)| to.since(&from)),
         }
     }
 }

@@ -387,10 +387,10 @@ impl<'a> Session<'a> {
         let granularity = Sectors::new(u64::from(self.device.resolved.geometry.sectors));
         let watch = self.watch.take();
         if let Some(spec) = self.device.resolved.spec.raid.clone() {
-            return self.run_raid(&spec);
+            return self.run_raid(&spec, watch);
         }
         if self.device.resolved.translation.is_some() {
-            return self.run_translation();
+            return self.run_translation(watch);
         }
         if self.settings.verify {
             let zone = self.device.resolved.zones.map_or(0, |shape| u64::from(shape.capacity));

@@ -61,7 +61,7 @@ pub use map::{HmbSummary, MapSummary, Mshrs};
 pub use merges::MergeSummary;
 pub use parity::ParitySummary;
 pub use power::{OperationalStateSummary, PowerStateSummary, PowerSummary};
-pub use raid::{RaidDriveSummary, RaidSummary};
+pub use raid::{RaidDriveSummary, RaidJournalSummary, RaidSummary};
 pub use refresh::RefreshSummary;
 pub use series::{CompletedSummary, FlowIntervalSummary, IntervalSummary, SeriesSummary, busy_dies, percentile};
 pub use shares::{mean, share, shares};

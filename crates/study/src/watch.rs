@@ -9,6 +9,7 @@ pub mod explain;
 mod host_memory;
 pub mod journey;
 mod journeys;
+mod layered;
 mod meanwhile;
 mod recent;
 mod sums;
@@ -22,6 +23,7 @@ use base::units::Time;
 use flash::backend::{AdmissionDelay, Cause, Level, Moment, Observer, Phase, RequestStep, Resource, Stop};
 use ssd::Tag;
 
+pub use layered::Layered;
 pub use sums::Sums;
 
 use explain::{Explained, explain};
@@ -58,6 +60,17 @@ impl Watch {
     pub fn journeys(mut self, one: Option<Tag>) -> Self {
         self.journeys = Some(Journeys::each(one));
         self
+    }
+
+    /// Observes a drive below a layer, which puts the parts of its requests together.
+    fn of_member() -> Self {
+        Self { journeys: Some(Journeys::of_member()), ..Self::default() }
+    }
+
+    /// True if it records a timeline.
+    #[must_use]
+    pub const fn has_timeline(&self) -> bool {
+        self.timeline.is_some()
     }
 
     /// The run begins: forgets earlier events, for example preconditioning, and counts times from here.

@@ -34,7 +34,7 @@ pub fn raid(level: RaidLevel, drives: u32, spares: u32) -> RaidSpec {
 /// The drives of a RAID, each with a seed of its own. Those that are no spares are preconditioned.
 #[must_use]
 pub fn drives<S: Sector>(spec: &RaidSpec, resolved: &Resolved, steps: &[Precondition]) -> Vec<Ssd<S>> {
-    let each = (0..spec.drives + spec.spares).map(|number| {
+    let each = (0..spec.all_drives()).map(|number| {
         let seed = |number: u32| u64::from(number) + 1;
         let mut drive = Ssd::new(resolved, seed(number)).written_as(seed(spec.first_of_mirror(number)));
         let steps = if number < spec.drives { steps } else { &[] };
@@ -113,7 +113,17 @@ pub fn settings() -> Vec<Setting> {
         let steps = if number % 2 == 0 { Vec::new() } else { vec![Precondition::Fill] };
         Setting { raid: raid(level, count, spares), drive: drive("", ["", "size = \"64KiB\""][number / 2 % 2]), steps }
     });
-    each.collect()
+    let journaled = [(RaidLevel::Raid5, 3, ""), (RaidLevel::Raid6, 5, "size = \"64KiB\"")];
+    let journaled = journaled.map(|(level, count, buffer)| {
+        let chunk = Bytes::new(4 << 10);
+        let journal = Some(chunk * u64::from(8 * count));
+        Setting {
+            raid: RaidSpec { chunk, journal, ..raid(level, count, 1) },
+            drive: drive("", buffer),
+            steps: Vec::new(),
+        }
+    });
+    each.chain(journaled).collect()
 }
 
 /// A random RAID.
@@ -132,12 +142,20 @@ pub fn draw(rng: &mut Rng) -> Setting {
     let rebuild_rate = base::units::Rate::new(1_000_000 << rng.below(8));
     let more = ["", "planes = 1", "controllers = \"none\""][rng.below(3) as usize];
     let buffer = ["", "size = \"64KiB\""][rng.below(2) as usize];
+    let has_journal = level.parities() > 0 && rng.chance(0.5) && chunk.get() <= 8 << 10;
+    let journal = has_journal.then(|| chunk * u64::from(8 * count) * (1 + rng.below(2)));
+    // As much as the small drive holds.
+    let journal = journal.map(|journal| journal.min(Bytes::new(384 << 10)));
     let steps = match rng.below(3) {
         0 => Vec::new(),
         1 => vec![Precondition::Fill],
         _ => vec![Precondition::Fill, Precondition::RandomOverwrite(0.3)],
     };
-    Setting { raid: RaidSpec { chunk, rebuild_rate, ..raid(level, count, spares) }, drive: drive(more, buffer), steps }
+    Setting {
+        raid: RaidSpec { chunk, rebuild_rate, journal, ..raid(level, count, spares) },
+        drive: drive(more, buffer),
+        steps,
+    }
 }
 
 /// Runs a RAID through requests, failures of as many drives as it can lose at a time, rebuilds and power cuts, and checks every read.
@@ -153,8 +171,8 @@ pub fn check(setting: &Setting, seed: u64) {
     for _ in 0..8 {
         host.run(40 + rng.below(80), depth);
         match rng.below(4) {
-            // A parity in doubt and a missing drive together lose data: the write hole.
-            0 if missing == 0 => {
+            // Without a journal, a parity in doubt and a missing drive together lose data: the write hole.
+            0 if missing == 0 || spec.journal.is_some() => {
                 host.cut_power();
                 host.run(rng.below(40), depth);
                 host.finish();

@@ -233,7 +233,11 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::PaceObeyed => vec![at(&["pace, never"], "integrity")],
         Sabotage::HostMemoryOutlives => vec![at(&["map Dftl(DftlSpec, host memory"], "integrity")],
         // The suite of RAIDs finds them.
-        Sabotage::ParityKept | Sabotage::RebuildUnordered | Sabotage::RepairForgotten => Vec::new(),
+        Sabotage::ParityKept
+        | Sabotage::RebuildUnordered
+        | Sabotage::RepairForgotten
+        | Sabotage::JournalUnflushed
+        | Sabotage::ReplayForgotten => Vec::new(),
         // The suite of translations finds them.
         Sabotage::CopyOverWrite | Sabotage::ResetUncopied | Sabotage::VersionForgotten => Vec::new(),
         // The suite of zones finds them.

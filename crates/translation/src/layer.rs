@@ -1,6 +1,7 @@
 //! The translation as a drive: leads each request of the user through the map, the log and the drive below.
 
 mod power;
+mod read;
 
 use std::collections::VecDeque;
 use std::num::NonZeroU32;
@@ -9,7 +10,10 @@ use base::engine::{EventHash, Handle, Interval, Order};
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
 use flash::nand::Sector;
-use ssd::{Completion, Counters, Drive, Request, Resolved, Sabotage, Ssd, Status, TranslationSpec};
+use ssd::{
+    Completion, Counters, Drive, Layer, LayerNotes, LayerStep, Request, Resolved, Sabotage, Ssd, Status,
+    TranslationSpec,
+};
 
 use crate::collector::{Collector, Step};
 use crate::counts::Counts;
@@ -39,6 +43,7 @@ pub struct Translation<S> {
     /// Times at which the drive had something to do.
     steps: u64,
     completions: Vec<Completion<S>>,
+    notes: LayerNotes,
     /// Requests to the drive that have not ended.
     under_way: u64,
     /// Completions of the drive; empty between two events.
@@ -90,6 +95,7 @@ impl<S: Sector> Translation<S> {
             hash: EventHash::default(),
             steps: 0,
             completions: Vec::new(),
+            notes: LayerNotes::default(),
             under_way: 0,
             reported: Vec::new(),
             is_powered: true,
@@ -169,58 +175,10 @@ impl<S: Sector> Translation<S> {
             false => Vec::new(),
         };
         let queue = operation.completion.queue;
-        operation.pieces.push(piece);
+        operation.pieces.push((self.now, piece));
         operation.under_way += 1;
         self.under_way += 1;
         self.drive.submit(self.now, Request { tag, queue, io, data });
-    }
-
-    /// Reads `sectors` behind the first `skipped` of a place into an operation's data, from `at` on.
-    fn issue_read(&mut self, handle: OperationId<S>, place: u32, at: usize, (skipped, sectors): (u64, u64)) {
-        let (zone, unit) = self.log.split(place);
-        self.log.zone_mut(zone).reads += 1;
-        let start = self.log.sector(zone, unit) + Sectors::new(skipped);
-        let io = Io::new(IoKind::Read, start, Sectors::new(sectors));
-        self.issue(handle, io, Piece { zone, at, sectors });
-    }
-
-    /// Reads what the user asked for, one request for what lies one behind the other.
-    fn read(&mut self, handle: OperationId<S>) {
-        let io = self.operations[handle].completion.io;
-        self.operations[handle].phase = Phase::Reading;
-        self.operations[handle].completion.data = vec![S::default(); io.sectors.get() as usize];
-        for run in self.log.runs(io.start.get()..io.end().get()) {
-            match run.place {
-                None => self.counts.unmapped += 1,
-                Some(place) if self.log.is_lost(place) => {
-                    self.operations[handle].completion.status = Status::Uncorrectable
-                }
-                Some(place) => self.issue_read(handle, place, run.at, (run.skipped, run.sectors)),
-            }
-        }
-        self.end_phase(handle);
-    }
-
-    /// Reads what a write leaves of its first and its last unit.
-    fn read_rest(&mut self, handle: OperationId<S>) {
-        let unit = self.log.unit();
-        let operation = &mut self.operations[handle];
-        let (start, end) = (operation.completion.io.start.get(), operation.completion.io.end().get());
-        let (first, last) = (start / unit, end.div_ceil(unit));
-        let mut data = vec![S::default(); ((last - first) * unit) as usize];
-        let skipped = (start - first * unit) as usize;
-        data[skipped..skipped + operation.completion.data.len()].copy_from_slice(&operation.completion.data);
-        (operation.completion.data, operation.phase) = (data, Phase::Reading);
-        for (of, skipped, sectors) in self.log.rests(start, end) {
-            let Some(place) = self.log.place_of(of as u32) else { continue };
-            if self.log.is_lost(place) {
-                self.operations[handle].completion.status = Status::Uncorrectable;
-                continue;
-            }
-            self.counts.own.rest_reads += 1;
-            self.issue_read(handle, place, ((of - first) * unit + skipped) as usize, (skipped, sectors));
-        }
-        self.end_phase(handle);
     }
 
     /// Discards the units that are covered wholly.
@@ -378,8 +336,12 @@ impl<S: Sector> Translation<S> {
         let number = NonZeroU32::new((completion.tag >> u32::BITS) as u32).expect("a request of an operation");
         let handle = Handle::from_number(number);
         let operation = &mut self.operations[handle];
-        let piece = operation.pieces[completion.tag as u32 as usize];
+        let (from, piece) = operation.pieces[completion.tag as u32 as usize];
         operation.under_way -= 1;
+        if operation.under_way == 0 && operation.unplaced == 0 {
+            let step = LayerStep { from, until: self.now, drive: 0, tag: completion.tag, is_journal: false };
+            self.notes.step(&mut operation.steps, step);
+        }
         self.under_way -= 1;
         operation.completion.add_costs(&completion);
         match (operation.phase, operation.purpose) {
@@ -453,7 +415,9 @@ impl<S: Sector> Translation<S> {
     }
 
     fn end(&mut self, handle: OperationId<S>) {
-        let (operation, next) = self.operations.leave(handle);
+        let (mut operation, next) = self.operations.leave(handle);
+        let (number, is_own) = (handle.number().get(), !operation.is_of_user());
+        self.notes.end(number, is_own, &operation.completion, self.now, std::mem::take(&mut operation.steps));
         self.hash.add(self.now, OPERATION | u64::from(handle.number().get()));
         match operation.purpose {
             Purpose::User => {
@@ -502,6 +466,16 @@ impl<S: Sector> Translation<S> {
 
 /// Set in the number of an operation's end in the hash.
 const OPERATION: u64 = 1 << 44;
+
+impl<S: Sector> Layer<S> for Translation<S> {
+    fn drives_mut(&mut self) -> &mut [Ssd<S>] {
+        std::slice::from_mut(&mut self.drive)
+    }
+
+    fn notes(&mut self) -> &mut LayerNotes {
+        &mut self.notes
+    }
+}
 
 impl<S: Sector> Drive<S> for Translation<S> {
     fn capacity(&self) -> Sectors {

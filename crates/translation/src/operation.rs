@@ -2,7 +2,7 @@
 
 use base::io::Io;
 use base::units::Time;
-use ssd::{Completion, QueueId, Request, Tag};
+use ssd::{Completion, LayerStep, QueueId, Request, Tag};
 
 use crate::log::Record;
 
@@ -52,7 +52,10 @@ pub(crate) struct Operation<S> {
     /// The units that it writes.
     pub(crate) records: Vec<Record>,
     pub(crate) phase: Phase,
-    pub(crate) pieces: Vec<Piece>,
+    /// Its requests to the drive, each with the time of its submission.
+    pub(crate) pieces: Vec<(Time, Piece)>,
+    /// What it waited for, if somebody asks for it.
+    pub(crate) steps: Vec<LayerStep>,
     /// Pieces that have not ended.
     pub(crate) under_way: u32,
     /// Units that wait for a zone.
@@ -70,6 +73,7 @@ impl<S> Operation<S> {
             records: Vec::new(),
             phase: Phase::Waiting,
             pieces: Vec::new(),
+            steps: Vec::new(),
             under_way: 0,
             unplaced: 0,
             has_stalled: false,

@@ -25,6 +25,9 @@ pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
         ),
         format!("{host} for the host ({} bytes) of {flash} of flash; below, each drive", host.get()),
     ];
+    if let Some(journal) = raid.journal {
+        lines.push(format!("a journal of {journal} on a drive of its own: a power cut leaves no parity in doubt"));
+    }
     if let Some(collection) = raid.collection {
         let turns = match collection.turns {
             CollectionTurns::Each => "in turn",
@@ -51,5 +54,10 @@ mod tests {
         let one = Device::open("demo").expect("built in").resolved.capacity().bytes();
         assert_eq!(device.capacity().bytes().get(), one.get() / (64 << 10) * (64 << 10) * 3);
         assert_eq!(lines[2], "drives collect in turn, for 50ms of 4 windows");
+        let set = ["raid.level=raid6", "raid.drives=4", "raid.chunk=64KiB", "raid.journal=8MiB", "ftl.discard=durable"];
+        let device = Device::open_with("demo", set).unwrap_or_else(|faults| panic!("{faults}"));
+        let lines = super::lines(&device.resolved);
+        assert_eq!(lines[2], "a journal of 8MiB on a drive of its own: a power cut leaves no parity in doubt");
+        assert_eq!(device.resolved.drives(), 5);
     }
 }

@@ -39,6 +39,12 @@ impl<S: Sector> Raid<S> {
         &self.layout
     }
 
+    /// The drive of the journal, if there is one.
+    #[must_use]
+    pub fn journal_drive(&self) -> Option<u32> {
+        self.journal.as_ref().map(|journal| journal.drive)
+    }
+
     /// True if a drive has failed.
     ///
     /// # Panics

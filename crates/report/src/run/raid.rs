@@ -26,6 +26,14 @@ pub(super) fn lines(of: &RaidSummary) -> Vec<String> {
             "  parity: {full} whole stripes, {modify} from old data and parity, {reconstruct} from the rest of the stripe, {recover} after recovery"
         ));
     }
+    if let Some(journal) = &of.journal {
+        let [records, checkpoints, waits] =
+            [journal.records, journal.checkpoints, journal.waits].map(|n| count(n as f64));
+        let size = bytes(journal.bytes);
+        lines.push(format!(
+            "  journal: {records} records, {size} written, {checkpoints} checkpoints; {waits} waited for room"
+        ));
+    }
     let recovered = [
         (of.recovered_bytes, "of reads computed from other drives"),
         (of.rewritten_bytes, "unreadable and written again"),

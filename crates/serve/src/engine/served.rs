@@ -15,8 +15,8 @@ use ssd::{DiscardSpec, Drive, Recovery, Resolved, Ssd, Tag};
 
 /// A drive as the engine serves it.
 pub trait ServedDrive: Drive<Bytes512> + Send {
-    /// The drives of which it consists, by their numbers: itself, those of a RAID with the spares last, or the drive below a
-    /// translation.
+    /// The drives of which it consists, by their numbers: itself, those of a RAID (of the stripes, the spares, and that of the
+    /// journal), or the drive below a translation.
     fn drives(&self) -> &[Ssd<Bytes512>];
 
     /// The same drives, for their faults and their host.

@@ -233,7 +233,7 @@ fn note_drives(before: &RaidStatus, now: &RaidStatus, incidents: &Incidents) {
             (_, DriveState::Failed) => format!("drive {number} has failed"),
             (_, DriveState::Rebuilt) => format!("drive {number}, a spare, is being rebuilt"),
             (_, DriveState::Whole) => format!("drive {number} is rebuilt"),
-            (_, DriveState::Spare) => continue,
+            (_, DriveState::Spare | DriveState::Journal) => continue,
         };
         incidents.note(IncidentKind::Fault, text);
     }

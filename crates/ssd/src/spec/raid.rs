@@ -3,7 +3,7 @@
 use base::fault::Faults;
 use base::units::{Bytes, Rate, SECTOR, Span};
 use flash::nand::Geometry;
-use ftl::{CollectionWindow, FtlKind, PaceSpec};
+use ftl::{CollectionWindow, DiscardSpec, FtlKind, PaceSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +32,11 @@ pub struct RaidSpec {
     #[serde(default = "rebuild_rate")]
     #[schemars(extend("examples" = ["200MB/s"]))]
     pub rebuild_rate: Rate,
+    /// The size of a journal on one more drive: data and parity are there before they are written to their places, so that a power cut
+    /// leaves no parity that contradicts its data. For levels with parity.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("examples" = ["64MiB"]))]
+    pub journal: Option<Bytes>,
     /// Windows of time in which the drives collect garbage; without them drives collect when they like.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<RaidCollection>,
@@ -164,9 +169,21 @@ impl RaidSpec {
             chunk: chunk(),
             spares: 0,
             rebuild_rate: rebuild_rate(),
+            journal: None,
             collection: None,
             failures: Vec::new(),
         }
+    }
+
+    /// All drives: those of the stripes, then the spares, then that of the journal.
+    #[must_use]
+    pub const fn all_drives(&self) -> u32 {
+        self.drives.saturating_add(self.spares).saturating_add(self.journal.is_some() as u32)
+    }
+
+    /// The least size of a journal: it must have room for some records, each of at least a whole stripe. Eight is assumed.
+    const fn least_journal(&self) -> Bytes {
+        Bytes::new(self.chunk.get().saturating_mul(8 * self.drives as u64))
     }
 
     /// The first drive of the mirror to which a drive belongs; a drive without a mirror itself.
@@ -179,10 +196,10 @@ impl RaidSpec {
         }
     }
 
-    /// When a drive collects; `None` if it does when it likes.
+    /// When a drive collects; `None` if it does when it likes, as that of the journal.
     #[must_use]
     pub fn window_of(&self, drive: u32) -> Option<CollectionWindow> {
-        let RaidCollection { window, turns, .. } = self.collection?;
+        let RaidCollection { window, turns, .. } = self.collection.filter(|_| drive < self.drives + self.spares)?;
         let turn = if turns == CollectionTurns::All { 0 } else { drive % self.drives };
         Some(CollectionWindow { length: window, of: self.drives, turn })
     }
@@ -199,9 +216,9 @@ impl Spec {
     pub(super) fn check_raid(&self, faults: &mut Faults) {
         let Some(raid) = &self.raid else { return };
         let (level, drives, least) = (raid.level, raid.drives, raid.level.least_drives());
-        if drives < least || drives.saturating_add(raid.spares) > MOST_DRIVES {
+        if drives < least || raid.all_drives() > MOST_DRIVES {
             let message = format!("{} of {drives} drives and {} spares", level.name(), raid.spares);
-            let remedy = format!("use {least} to {MOST_DRIVES} drives, spares included");
+            let remedy = format!("use {least} to {MOST_DRIVES} drives, with spares and that of a journal");
             faults.add("raid.drives", message, remedy);
         } else if level == RaidLevel::Raid10 && !drives.is_multiple_of(2) {
             faults.add(
@@ -218,6 +235,7 @@ impl Spec {
             faults.add("raid.rebuild-rate", "is zero", "use a rate above zero, e.g. 200MB/s");
         }
         self.check_turns(raid, faults);
+        self.check_journal(raid, faults);
         if self.slc.is_some() {
             // The programs of two arrays of each drive are not added up yet, and a smaller sum would flatter.
             faults.add("raid", "the drives have an SLC array in front of the other one", "use drives with one array");
@@ -228,6 +246,22 @@ impl Spec {
         if let Some(failure) = raid.failures.iter().find(|failure| failure.drive >= drives) {
             let message = format!("there is no drive {}", failure.drive);
             faults.add("raid.failures", message, format!("use 0 to {}", drives.saturating_sub(1)));
+        }
+    }
+
+    fn check_journal(&self, raid: &RaidSpec, faults: &mut Faults) {
+        const PATH: &str = "raid.journal";
+        let Some(size) = raid.journal else { return };
+        if raid.level.parities() == 0 {
+            faults.add(PATH, format!("{} has no parity", raid.level.name()), "leave it out, or use raid5 or raid6");
+        } else if size < raid.least_journal() {
+            let message = format!("{size} has no room for eight stripes of {} chunks", raid.drives);
+            faults.add(PATH, message, format!("use at least {}", raid.least_journal()));
+        }
+        if self.ftl.discard != DiscardSpec::Durable {
+            // The other drives would contradict their parity when one forgets a discard.
+            let message = "drives may forget discards without power, which no journal can order";
+            faults.add(PATH, message, "set ftl.discard = \"durable\", or leave it out");
         }
     }
 
@@ -267,6 +301,9 @@ impl Spec {
         if !raid.chunk.get().is_multiple_of(unit.get()) {
             let message = format!("{} is not a multiple of the mapping unit of {unit}", raid.chunk);
             faults.add("raid.chunk", message, "use a multiple of the mapping unit");
+        } else if raid.journal.is_some_and(|journal| unit * u64::from(units) < journal + unit) {
+            let message = format!("is more than a drive holds, {} with the unit of its tail", unit * u64::from(units));
+            faults.add("raid.journal", message, "use a smaller one");
         } else if (unit * u64::from(units)) < raid.chunk {
             let message = format!("{} is more than a drive holds, {}", raid.chunk, unit * u64::from(units));
             faults.add("raid.chunk", message, "use smaller chunks");
@@ -313,6 +350,17 @@ mod tests {
                 .contains("raid.collection.reads-around")
         );
         assert_eq!(collection("window = \"50ms\", reads-around = true"), "");
+        let journal = |size: &str| five(&format!("chunk = \"64KiB\"\njournal = \"{size}\""));
+        assert!(
+            journal("1MiB").contains("raid.journal: 1MiB has no room for eight stripes of 4 chunks; use at least 2MiB")
+        );
+        assert!(
+            journal("2MiB").contains("raid.journal: drives may forget discards without power"),
+            "{}",
+            journal("2MiB")
+        );
+        let mirror = faults("level = \"raid1\"\ndrives = 2\nchunk = \"64KiB\"\njournal = \"2MiB\"");
+        assert!(mirror.contains("raid.journal: raid1 has no parity"), "{mirror}");
         assert!(faults("level = \"raid0\"\ndrives = 2\nspares = 1\nchunk = \"64KiB\"").contains("raid.spares"));
     }
 }

@@ -78,11 +78,11 @@ impl Resolved {
         }
     }
 
-    /// Drives, the spares of a RAID included. Capacities, cost and memory are those of all together; units, geometry and all other
+    /// Drives, the spares of a RAID and that of its journal included. Capacities, cost and memory are those of all together; units, geometry and all other
     /// tables are those of each.
     #[must_use]
     pub fn drives(&self) -> u32 {
-        self.spec.raid.as_ref().map_or(1, |raid| raid.drives + raid.spares)
+        self.spec.raid.as_ref().map_or(1, super::RaidSpec::all_drives)
     }
 
     /// One drive of a RAID, by its number, or the drive below a translation.

@@ -300,7 +300,7 @@ const TRANSLATION: [Meaning; 16] = [
     ("map-bytes", "Bytes of the map in the host's RAM"),
 ];
 
-const RAID: [Meaning; 14] = [
+const RAID: [Meaning; 18] = [
     ("waf", "Bytes that the RAID wrote to its drives for each byte that the host wrote"),
     ("read-amplification", "Bytes that the RAID read from its drives for each byte that the host read"),
     ("drive-waf", "Mapping units that the drives programmed for each that was written to them"),
@@ -315,6 +315,10 @@ const RAID: [Meaning; 14] = [
     ("rebuild-end", "When the last rebuild ended, from the beginning of the run"),
     ("lost-chunks", "Chunks that a rebuild could not bring back"),
     ("failed-drives", "Drives that have failed"),
+    ("journal-records", "Records in the journal"),
+    ("journal-bytes", "Bytes of the journal: records with their headers, and tails"),
+    ("journal-checkpoints", "Flushes of all drives that made room in the journal"),
+    ("journal-waits", "Records that waited for room in the journal"),
 ];
 
 const FDP: [Meaning; 6] = [

@@ -4,7 +4,7 @@ use super::dimension::Dimension;
 use crate::summary::RaidSummary;
 
 /// The names.
-pub(super) const NAMES: [&str; 14] = [
+pub(super) const NAMES: [&str; 18] = [
     "waf",
     "read-amplification",
     "drive-waf",
@@ -19,6 +19,10 @@ pub(super) const NAMES: [&str; 14] = [
     "rebuild-end",
     "lost-chunks",
     "failed-drives",
+    "journal-records",
+    "journal-bytes",
+    "journal-checkpoints",
+    "journal-waits",
 ];
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +62,11 @@ impl RaidStat {
             "rebuilt-bytes" => of.rebuilt_bytes,
             "repaired-bytes" => of.repaired_bytes,
             "lost-chunks" => of.lost_chunks,
-            _ => of.failed_drives() as u64,
+            "failed-drives" => of.failed_drives() as u64,
+            "journal-records" => of.journal.as_ref()?.records,
+            "journal-bytes" => of.journal.as_ref()?.bytes,
+            "journal-checkpoints" => of.journal.as_ref()?.checkpoints,
+            _ => of.journal.as_ref()?.waits,
         };
         Some(count as f64)
     }

@@ -7,14 +7,15 @@ use ssd::{Drive, Precondition, RaidSpec, Ssd};
 
 use super::{Outcome, Session, SessionError};
 use crate::oracle::{Blank, Oracle};
+use crate::watch::{Layered, Watch};
 
 impl Session<'_> {
     /// Refuses what only a drive without a layer above it can do.
     pub(super) fn refuse_layers(&self) -> Result<(), SessionError> {
         let Some(layer) = self.device.resolved.layer() else { return Ok(()) };
         let settings = &self.settings;
-        let cannot = if self.watch.is_some() {
-            "be observed (explain, --timeline, --report with a timeline)"
+        let cannot = if self.watch.as_ref().is_some_and(Watch::has_timeline) {
+            "be shown in a timeline (--timeline, --report with a timeline)"
         } else if settings.load.is_some() || settings.state.is_some() || self.save.is_some() || self.keep.is_some() {
             "be kept in a snapshot (--save-snapshot, --load-snapshot)"
         } else if self.life_round().is_some() {
@@ -26,13 +27,13 @@ impl Session<'_> {
     }
 
     /// Runs the workloads on a RAID.
-    pub(super) fn run_raid(&mut self, spec: &RaidSpec) -> Result<Outcome, SessionError> {
+    pub(super) fn run_raid(&mut self, spec: &RaidSpec, watch: Option<Watch>) -> Result<Outcome, SessionError> {
         self.refuse_foresight()?;
         if !self.settings.verify {
-            let mut raid = self.raid::<()>(spec)?;
+            let mut raid = Layered::new(self.raid::<()>(spec, watch.is_some())?, watch);
             return self.run_all(&mut raid, &mut Blank);
         }
-        let mut raid = self.raid::<Stamp>(spec)?;
+        let mut raid = Layered::new(self.raid::<Stamp>(spec, watch.is_some())?, watch);
         let granularity = raid.discard_granularity();
         // What preconditioning left carries addresses of drives, not of the RAID: the first read of a sector says what it holds.
         let is_new = self.settings.steps.is_empty();
@@ -51,17 +52,20 @@ impl Session<'_> {
         self.refuse_foresight()?;
         self.check_content::<S>()?;
         let spec = self.device.resolved.spec.raid.clone().expect("a RAID");
-        self.raid(&spec)
+        self.raid(&spec, false)
     }
 
-    /// Makes the drives of a RAID and preconditions each, but the spares.
-    fn raid<S: Sector>(&mut self, spec: &RaidSpec) -> Result<Raid<S>, SessionError> {
+    /// Makes the drives of a RAID and preconditions those of the stripes.
+    fn raid<S: Sector>(&mut self, spec: &RaidSpec, is_observed: bool) -> Result<Raid<S>, SessionError> {
         let mut drives = Vec::new();
-        for number in 0..spec.drives + spec.spares {
+        for number in 0..spec.all_drives() {
             // Far from the seeds of the workloads, which differ in higher bits.
             let seed = |number: u32| self.settings.seed ^ u64::from(number) << 24;
             let (own, first) = (seed(number), seed(spec.first_of_mirror(number)));
             let mut drive: Ssd<S> = Ssd::new(&self.device.resolved.of_drive(number), own).written_as(first);
+            if is_observed {
+                drive = drive.observed_by(Layered::<S, Raid<S>>::member());
+            }
             for step in self.settings.steps.clone() {
                 if number < spec.drives {
                     self.precondition_drive(&mut drive, on_each(step, spec), &mut |_| {})?;

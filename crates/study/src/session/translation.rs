@@ -9,16 +9,17 @@ use translation::{Translation, UsedZones};
 
 use super::{Outcome, Progress, Session, SessionError, WornOut};
 use crate::oracle::{Blank, Oracle};
+use crate::watch::{Layered, Watch};
 
 impl Session<'_> {
     /// Runs the workloads on a translation over zones.
-    pub(super) fn run_translation(&mut self) -> Result<Outcome, SessionError> {
+    pub(super) fn run_translation(&mut self, watch: Option<Watch>) -> Result<Outcome, SessionError> {
         self.refuse_foresight()?;
         if !self.settings.verify {
-            let mut translation = self.translation::<()>()?;
+            let mut translation = Layered::new(self.translation::<()>(watch.is_some())?, watch);
             return self.run_all(&mut translation, &mut Blank);
         }
-        let mut translation = self.translation::<Stamp>()?;
+        let mut translation = Layered::new(self.translation::<Stamp>(watch.is_some())?, watch);
         let granularity = translation.discard_granularity();
         // What preconditioning left carries addresses of the drive: the first read of a sector says what it holds.
         let is_new = self.settings.steps.is_empty();
@@ -36,10 +37,10 @@ impl Session<'_> {
     pub fn prepare_translation<S: Sector>(mut self) -> Result<Translation<S>, SessionError> {
         self.refuse_foresight()?;
         self.check_content::<S>()?;
-        self.translation()
+        self.translation(false)
     }
 
-    fn translation<S: Sector>(&mut self) -> Result<Translation<S>, SessionError> {
+    fn translation<S: Sector>(&mut self, is_observed: bool) -> Result<Translation<S>, SessionError> {
         let (resolved, seed) = (&self.device.resolved, self.settings.seed);
         let mut used = UsedZones::new(resolved, seed);
         let (progress, interrupt) = (&mut self.progress, self.interrupt);
@@ -57,7 +58,10 @@ impl Session<'_> {
             let done = used.precondition(*step, &mut |done, total| tell(*step, done, total));
             last = Some((*step, done.ok_or_else(SessionError::interrupted)?));
         }
-        let drive: Ssd<S> = Ssd::new(&resolved.of_drive(0), seed);
+        let mut drive: Ssd<S> = Ssd::new(&resolved.of_drive(0), seed);
+        if is_observed {
+            drive = drive.observed_by(Layered::<S, Translation<S>>::member());
+        }
         let mut lay_out = |done, total| tell(Precondition::Fill, done, total);
         let (mut translation, refused) =
             Translation::over(resolved, drive, used, &mut lay_out).ok_or_else(SessionError::interrupted)?;

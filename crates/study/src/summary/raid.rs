@@ -17,7 +17,7 @@ pub struct RaidSummary {
     pub read_amplification: Option<f64>,
     /// Mapping units that the drives programmed for each that was written to them and not absorbed.
     pub drive_write_amplification: Option<f64>,
-    /// Each drive, spares last.
+    /// Each drive: those of the stripes, the spares, and that of the journal.
     pub drives: Vec<RaidDriveSummary>,
     /// Parts of stripes that were written as a whole: nothing was read for their parity.
     pub full_updates: u64,
@@ -40,6 +40,22 @@ pub struct RaidSummary {
     /// When the last rebuild ended, in seconds from the beginning of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuilt_s: Option<f64>,
+    /// The journal, if there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub journal: Option<RaidJournalSummary>,
+}
+
+/// The journal of a RAID.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
+pub struct RaidJournalSummary {
+    /// Records written.
+    pub records: u64,
+    /// Bytes written: records with their headers, and tails.
+    pub bytes: u64,
+    /// Checkpoints: flushes of all drives that made room.
+    pub checkpoints: u64,
+    /// Records that waited for room.
+    pub waits: u64,
 }
 
 /// A drive of a RAID.
@@ -93,6 +109,12 @@ impl RaidSummary {
             rebuilt_bytes: bytes(counters.rebuilt_sectors),
             repaired_bytes: bytes(counters.repaired_sectors),
             lost_chunks: counters.lost_chunks,
+            journal: counters.journal.map(|journal| RaidJournalSummary {
+                records: journal.records,
+                bytes: bytes(journal.sectors),
+                checkpoints: journal.checkpoints,
+                waits: journal.waits,
+            }),
             rebuilt_s: counters.rebuilt_at.map(|at| (at - Time::ZERO).as_secs_f64()),
         }
     }

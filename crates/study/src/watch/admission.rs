@@ -32,7 +32,7 @@ impl AdmissionDelays {
     pub(super) fn legs(&self, (arrival, taken): (Time, Time), mut visit: impl FnMut(Leg)) {
         let mut leg = |part, from, until| {
             if from < until {
-                visit(Leg { part, from, until, at: None });
+                visit(Leg { part, from, until, at: None, drive: None });
             }
         };
         let first = self.0.partition_point(|(_, end, _)| *end <= arrival);

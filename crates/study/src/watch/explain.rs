@@ -58,6 +58,9 @@ pub struct Band {
     #[serde(deserialize_with = "name::in_order", serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
     pub meanwhile_us: Times,
+    /// For each drive of a RAID, that of a journal included, how long the requests waited for it, in microseconds; empty for other drives.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drives_us: Vec<f64>,
 }
 
 fn by_name<S: serde::Serializer>(times: &Times, serializer: S) -> Result<S::Ok, S::Error> {
@@ -104,6 +107,7 @@ fn band(name: &'static str, requests: u64, of: &Sum) -> Band {
         behind_us: causes(|cause| mean(of.behind_us[cause as usize])),
         ahead_us: parts(|part| mean(of.ahead_us[part as usize])),
         meanwhile_us: causes(|cause| mean(of.meanwhile_us[cause as usize])),
+        drives_us: of.drives_us.iter().map(|us| mean(*us)).collect(),
     }
 }
 
@@ -122,6 +126,9 @@ impl Band {
             behind_us: causes(|cause| mean(&|band| named(&band.behind_us, cause.name()))),
             ahead_us: parts(|part| mean(&|band| named(&band.ahead_us, part.name()))),
             meanwhile_us: causes(|cause| mean(&|band| named(&band.meanwhile_us, cause.name()))),
+            drives_us: (0..bands.clone().map(|band| band.drives_us.len()).max().unwrap_or(0))
+                .map(|drive| mean(&|band| band.drives_us.get(drive).copied().unwrap_or(0.0)))
+                .collect(),
         })
     }
 
@@ -174,6 +181,9 @@ pub struct OneLeg {
     /// The part of the time.
     #[schemars(extend("enum" = Part::ALL.map(Part::name)))]
     pub part: &'static str,
+    /// The drive of a RAID.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drive: Option<u32>,
     /// The die or the channel.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
@@ -188,6 +198,7 @@ impl OneRequest {
             from_us: since(leg.from),
             took_us: us(leg.until - leg.from),
             part: leg.part.name(),
+            drive: leg.drive,
             at: leg.at.map(|at| match at {
                 Resource::Array(number) => format!("die {number}"),
                 Resource::Plane(number) => format!("plane {number}"),

@@ -16,7 +16,7 @@ pub(super) fn part(legs: &mut Vec<Leg>, reads: &[(Time, Time)]) {
         let (from, until) = ((*from).max(leg.from), (*until).min(leg.until));
         let parts = [(leg.from, from, Part::Ftl), (from, until, Part::HostMemory), (until, leg.until, Part::Ftl)];
         let parts = parts.into_iter().filter(|(from, until, _)| from < until);
-        legs.splice(place..=place, parts.map(|(from, until, part)| Leg { part, from, until, at: None }));
+        legs.splice(place..=place, parts.map(|(from, until, part)| Leg { part, from, until, at: None, drive: None }));
     }
 }
 
@@ -31,7 +31,7 @@ mod tests {
     }
 
     fn leg((from, until): (u64, u64), part: Part) -> Leg {
-        Leg { part, from: at(from), until: at(until), at: None }
+        Leg { part, from: at(from), until: at(until), at: None, drive: None }
     }
 
     #[test]

@@ -45,11 +45,15 @@ pub enum Part {
     Throttle,
     /// Reading the map from the host's memory: waiting for the link, transfer and latency.
     HostMemory,
+    /// In the journal of a RAID: waiting for room, the record, and the flush behind it.
+    Journal,
+    /// In a RAID or a host's translation, between requests to drives: for a translation, until a zone takes the data.
+    Layer,
 }
 
 impl Part {
     /// The number of parts.
-    pub const COUNT: usize = 18;
+    pub const COUNT: usize = 20;
     /// All parts.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Queue,
@@ -70,6 +74,8 @@ impl Part {
         Self::PowerState,
         Self::Throttle,
         Self::HostMemory,
+        Self::Journal,
+        Self::Layer,
     ];
 
     /// True for waits behind the queue for which no resource of the flash is known.
@@ -99,6 +105,8 @@ impl Part {
             Self::PowerState => "power-state",
             Self::Throttle => "throttle",
             Self::HostMemory => "host-memory",
+            Self::Journal => "journal",
+            Self::Layer => "layer",
         }
     }
 }
@@ -114,6 +122,8 @@ pub struct Leg {
     pub until: Time,
     /// The die or the channel, if any.
     pub at: Option<Resource>,
+    /// The drive, if a layer has several.
+    pub drive: Option<u32>,
 }
 
 /// A completed request and the parts of its time.

@@ -95,6 +95,8 @@ pub(super) struct Journeys {
     holds: Vec<Option<(Time, Cause)>>,
     /// All completed requests, if they are kept.
     finished: Option<Vec<Journey>>,
+    /// The legs of each of them, if they are kept, too.
+    courses: Option<Vec<Vec<Leg>>>,
     /// The sums over all requests: those already reported, and those since.
     told: Sums,
     sums: Sums,
@@ -120,10 +122,38 @@ impl Journeys {
         Self { finished: Some(Vec::new()), wanted, ..Self::default() }
     }
 
+    /// Journeys of a drive below a layer, which takes every request with its legs from time to time.
+    pub(super) fn of_member() -> Self {
+        Self { finished: Some(Vec::new()), courses: Some(Vec::new()), ..Self::default() }
+    }
+
+    /// The requests that have completed since the last call, each with its legs, if these are kept.
+    pub(super) fn take(&mut self) -> Vec<(Journey, Vec<Leg>)> {
+        let finished = self.finished.as_mut().map(std::mem::take).unwrap_or_default();
+        finished.into_iter().zip(self.courses.as_mut().map(std::mem::take).unwrap_or_default()).collect()
+    }
+
+    /// Adds a request of a layer that has completed, with its legs, and the time for which each drive was waited for.
+    pub(super) fn add(&mut self, journey: Journey, legs: &[Leg], succeeded: bool, drives: &[Span]) {
+        if succeeded {
+            self.sums.add(&journey, drives);
+        }
+        if let Some(courses) = &mut self.courses {
+            courses.push(legs.to_vec());
+        }
+        if self.wanted == Some(journey.tag) {
+            self.legs = legs.to_vec();
+        }
+        if let Some(finished) = &mut self.finished {
+            finished.push(journey);
+        }
+    }
+
     /// Forgets everything.
     pub(super) fn begin(&mut self) {
-        let (finished, wanted) = (self.finished.is_some().then(Vec::new), self.wanted);
-        *self = Self { finished, wanted, ..Self::default() };
+        let (finished, courses, wanted) =
+            (self.finished.is_some().then(Vec::new), self.courses.is_some().then(Vec::new), self.wanted);
+        *self = Self { finished, courses, wanted, ..Self::default() };
     }
 
     /// Forgets completed requests. Those in flight continue.
@@ -380,15 +410,9 @@ impl Journeys {
                 }
                 self.meanwhile.completed(now, &parts);
                 let journey = Journey { tag, io, arrival, end: now, parts, behind: stops.behind, ahead, meanwhile };
-                if succeeded {
-                    self.sums.add(&journey);
-                }
-                if let Some(finished) = &mut self.finished {
-                    finished.push(journey);
-                }
-                if self.wanted == Some(tag) {
-                    self.legs.clone_from(legs);
-                }
+                let legs = std::mem::take(&mut self.course);
+                self.add(journey, &legs, succeeded, &[]);
+                self.course = legs;
             }
         }
     }
@@ -402,7 +426,7 @@ fn add(to: &mut [Span; Cause::COUNT], more: &[Span; Cause::COUNT]) {
 /// Adds a leg, unless it is empty.
 fn fill(legs: &mut Vec<Leg>, from: Time, until: Time, part: Part, at: Option<Resource>) {
     if from < until {
-        legs.push(Leg { part, from, until, at });
+        legs.push(Leg { part, from, until, at, drive: None });
     }
 }
 

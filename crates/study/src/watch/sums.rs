@@ -14,7 +14,7 @@ use super::journey::{Journey, Part};
 const FINE: u32 = 8;
 
 /// Requests of one kind and nearly equal latency, or a share of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Sum {
     pub(super) requests: f64,
     pub(super) latency_us: f64,
@@ -22,6 +22,8 @@ pub(super) struct Sum {
     pub(super) behind_us: [f64; Cause::COUNT],
     pub(super) ahead_us: [f64; Part::COUNT],
     pub(super) meanwhile_us: [f64; Cause::COUNT],
+    /// The time for which each drive of a layer was waited for; empty if there is one drive.
+    pub(super) drives_us: Vec<f64>,
 }
 
 impl Sum {
@@ -33,6 +35,10 @@ impl Sum {
         self.behind_us.iter_mut().zip(of.behind_us).for_each(|(sum, us)| *sum += us * share);
         self.ahead_us.iter_mut().zip(of.ahead_us).for_each(|(sum, us)| *sum += us * share);
         self.meanwhile_us.iter_mut().zip(of.meanwhile_us).for_each(|(sum, us)| *sum += us * share);
+        if self.drives_us.len() < of.drives_us.len() {
+            self.drives_us.resize(of.drives_us.len(), 0.0);
+        }
+        self.drives_us.iter_mut().zip(&of.drives_us).for_each(|(sum, us)| *sum += us * share);
     }
 }
 
@@ -48,8 +54,8 @@ fn bin(latency: Span) -> usize {
 }
 
 impl Sums {
-    /// Adds a request.
-    pub(super) fn add(&mut self, journey: &Journey) {
+    /// Adds a request, and the time for which it waited for each drive of a layer.
+    pub(super) fn add(&mut self, journey: &Journey, drives: &[Span]) {
         let (bins, at) = (&mut self.0[journey.io.kind as usize], bin(journey.latency()));
         if bins.len() <= at {
             bins.resize(at + 1, Sum::default());
@@ -64,6 +70,10 @@ impl Sums {
         sum.behind_us.iter_mut().zip(journey.behind).filter(is_some).for_each(add);
         sum.ahead_us.iter_mut().zip(journey.ahead).filter(is_some).for_each(add);
         sum.meanwhile_us.iter_mut().zip(journey.meanwhile).filter(is_some).for_each(add);
+        if sum.drives_us.len() < drives.len() {
+            sum.drives_us.resize(drives.len(), 0.0);
+        }
+        sum.drives_us.iter_mut().zip(drives.iter().copied()).for_each(add);
     }
 
     /// Adds the sums of another.

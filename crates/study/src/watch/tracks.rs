@@ -126,7 +126,7 @@ impl Tracks {
         for track in way.drain(..).rev().map(|number| &self[number]) {
             if track.before.is_none() && track.waited {
                 let (from, until) = (track.submitted, track.ready);
-                legs.push(Leg { part: Part::Controller, from, until, at: None });
+                legs.push(Leg { part: Part::Controller, from, until, at: None, drive: None });
             }
             legs.extend_from_slice(&track.legs);
         }
@@ -146,7 +146,7 @@ mod tests {
         let track = &mut tracks[number];
         (track.ready, track.finished) = (US(from), US(until));
         track.behind[Cause::Gc as usize] = Span::from_us(1);
-        track.legs.push(Leg { part: Part::Array, from: US(from), until: US(until), at: None });
+        track.legs.push(Leg { part: Part::Array, from: US(from), until: US(until), at: None, drive: None });
         tracks.finish(number, before);
         number
     }

@@ -97,7 +97,9 @@ impl Culprit {
                 | Part::PowerCap
                 | Part::PowerState
                 | Part::Throttle
-                | Part::HostMemory => &[0.0; Cause::COUNT],
+                | Part::HostMemory
+                | Part::Journal
+                | Part::Layer => &[0.0; Cause::COUNT],
             }),
         };
         let mut largest: Vec<Self> =
@@ -124,7 +126,16 @@ mod tests {
     fn band(requests: u64, latency_us: f64, parts_us: &[(&'static str, f64)]) -> Band {
         let none = Vec::new;
         let parts_us = parts_us.to_vec();
-        Band { band: ALL, requests, latency_us, parts_us, behind_us: none(), ahead_us: none(), meanwhile_us: none() }
+        Band {
+            band: ALL,
+            requests,
+            latency_us,
+            parts_us,
+            behind_us: none(),
+            ahead_us: none(),
+            meanwhile_us: none(),
+            drives_us: Vec::new(),
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use base::units::Time;
 use flash::nand::Bytes512;
 use raid::Raid;
-use ssd::{Recovery, Ssd, Tag};
+use ssd::{Layer, Recovery, Ssd, Tag};
 
 use super::ServedDrive;
 
@@ -13,7 +13,7 @@ impl ServedDrive for Raid<Bytes512> {
     }
 
     fn drives_mut(&mut self) -> &mut [Ssd<Bytes512>] {
-        self.drives_mut()
+        Layer::drives_mut(self)
     }
 
     fn now(&self) -> Time {

@@ -27,14 +27,14 @@ pub struct RaidStatus {
     pub lost_chunks: u64,
     /// Bytes of reads that were computed from other drives.
     pub recovered_bytes: u64,
-    /// The drives, spares last.
+    /// The drives: those of the stripes, the spares, and that of the journal.
     pub drives: Vec<DriveStatus>,
 }
 
 /// A drive of a RAID.
 #[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
 pub struct DriveStatus {
-    /// `whole`, `rebuilt` while it is, `spare` or `failed`.
+    /// `whole`, `rebuilt` while it is, `spare`, `journal` or `failed`.
     pub state: DriveState,
     /// The share of the stripes that are rebuilt on it; missing unless it is being rebuilt.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -64,6 +64,8 @@ pub enum DriveState {
     Rebuilt,
     /// It stands by.
     Spare,
+    /// It holds the journal.
+    Journal,
     /// It has failed.
     Failed,
 }
@@ -76,6 +78,7 @@ impl DriveState {
             Self::Whole => "whole",
             Self::Rebuilt => "rebuilt",
             Self::Spare => "spare",
+            Self::Journal => "journal",
             Self::Failed => "failed",
         }
     }
@@ -96,6 +99,7 @@ impl RaidStatus {
         let share = |stripes: u64| stripes as f64 / raid.stripes() as f64;
         let state = |number: u32| match places.iter().find(|place| place.drive == Some(number)) {
             _ if raid.has_failed(number) => (DriveState::Failed, None),
+            None if raid.journal_drive() == Some(number) => (DriveState::Journal, None),
             None => (DriveState::Spare, None),
             Some(place) if place.stripes < raid.stripes() => (DriveState::Rebuilt, Some(share(place.stripes))),
             Some(_) => (DriveState::Whole, None),

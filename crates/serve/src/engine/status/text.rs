@@ -26,7 +26,7 @@ fn amplification(of: Option<f64>) -> String {
 
 /// The lines on a RAID, each with its name.
 fn raid_lines(raid: &RaidStatus) -> Vec<(&'static str, String)> {
-    let of = format!("{} of {} drives with the spares, {} failed", raid.level, raid.drives.len(), raid.failed);
+    let of = format!("{} of {} drives in all, {} failed", raid.level, raid.drives.len(), raid.failed);
     let mut lines = vec![("raid", of)];
     lines.push((
         "",
@@ -262,7 +262,7 @@ mod tests {
             "mean 81.2 us, p99 1234 us",
             "1.25 % of the answers late",
             "flushes fail",
-            "raid5 of 2 drives with the spares, 1 failed",
+            "raid5 of 2 drives in all, 1 failed",
             "drive 1 is being rebuilt: 25 %",
             "repaired: 50 %",
             "12345 of 12345 free, 123456 collected, 3 failed",

@@ -1,0 +1,59 @@
+//! Reads: what the user asks for, and what a write leaves of its first and its last unit.
+
+use base::io::{Io, IoKind};
+use base::units::Sectors;
+use flash::nand::Sector;
+use ssd::Status;
+
+use super::{OperationId, Translation};
+use crate::operation::{Phase, Piece};
+
+impl<S: Sector> Translation<S> {
+    /// Reads `sectors` behind the first `skipped` of a place into an operation's data, from `at` on.
+    pub(super) fn issue_read(&mut self, handle: OperationId<S>, place: u32, at: usize, (skipped, sectors): (u64, u64)) {
+        let (zone, unit) = self.log.split(place);
+        self.log.zone_mut(zone).reads += 1;
+        let start = self.log.sector(zone, unit) + Sectors::new(skipped);
+        let io = Io::new(IoKind::Read, start, Sectors::new(sectors));
+        self.issue(handle, io, Piece { zone, at, sectors });
+    }
+
+    /// Reads what the user asked for, one request for what lies one behind the other.
+    pub(super) fn read(&mut self, handle: OperationId<S>) {
+        let io = self.operations[handle].completion.io;
+        self.operations[handle].phase = Phase::Reading;
+        self.operations[handle].completion.data = vec![S::default(); io.sectors.get() as usize];
+        for run in self.log.runs(io.start.get()..io.end().get()) {
+            match run.place {
+                None => self.counts.unmapped += 1,
+                Some(place) if self.log.is_lost(place) => {
+                    self.operations[handle].completion.status = Status::Uncorrectable
+                }
+                Some(place) => self.issue_read(handle, place, run.at, (run.skipped, run.sectors)),
+            }
+        }
+        self.end_phase(handle);
+    }
+
+    /// Reads what a write leaves of its first and its last unit.
+    pub(super) fn read_rest(&mut self, handle: OperationId<S>) {
+        let unit = self.log.unit();
+        let operation = &mut self.operations[handle];
+        let (start, end) = (operation.completion.io.start.get(), operation.completion.io.end().get());
+        let (first, last) = (start / unit, end.div_ceil(unit));
+        let mut data = vec![S::default(); ((last - first) * unit) as usize];
+        let skipped = (start - first * unit) as usize;
+        data[skipped..skipped + operation.completion.data.len()].copy_from_slice(&operation.completion.data);
+        (operation.completion.data, operation.phase) = (data, Phase::Reading);
+        for (of, skipped, sectors) in self.log.rests(start, end) {
+            let Some(place) = self.log.place_of(of as u32) else { continue };
+            if self.log.is_lost(place) {
+                self.operations[handle].completion.status = Status::Uncorrectable;
+                continue;
+            }
+            self.counts.own.rest_reads += 1;
+            self.issue_read(handle, place, ((of - first) * unit + skipped) as usize, (skipped, sectors));
+        }
+        self.end_phase(handle);
+    }
+}
