@@ -93,6 +93,8 @@ pub struct Core {
     requests: u64,
     /// The time of the latest of them, and the steps that the drive had taken then.
     submitted: (Time, u64),
+    /// The time of the latest completion, and the steps that the drive had taken when it first reported one of that time.
+    reported: (Time, u64),
     /// Writes answered, and how many of them are known to be durable.
     pub(super) written: u64,
     pub(super) durable: u64,
@@ -122,6 +124,7 @@ impl Core {
             done: Vec::new(),
             requests: 0,
             submitted: (Time::ZERO, 0),
+            reported: (Time::ZERO, 0),
             written: 0,
             durable: 0,
             lost_writes: false,
@@ -326,11 +329,12 @@ impl Core {
     }
 
     /// The earliest time at which a request may be submitted. It is a picosecond after the present if the drive has handled
-    /// an event since another request came at the present: a recording cannot say that the event came between the two.
+    /// an event since another request came at the present, or since a completion was reported: a recording cannot say that
+    /// the event came between the two.
     fn arrival(&self) -> Time {
-        let (last, steps) = self.submitted;
         let now = self.drive.now();
-        if last == now && steps != self.drive.steps() { now + Span::from_ps(1) } else { now }
+        let has_moved = |(at, steps): (Time, u64)| at == now && steps != self.drive.steps();
+        if has_moved(self.submitted) || has_moved(self.reported) { now + Span::from_ps(1) } else { now }
     }
 
     /// Advances to `to`, or to the earliest time at which a request may come. Returns the time reached.
@@ -396,6 +400,9 @@ impl Core {
     /// Handles what the drive has completed.
     fn complete(&mut self, answers: &mut Vec<Answered>) {
         let mut done = std::mem::take(&mut self.done);
+        if !done.is_empty() && self.reported.0 != self.drive.now() {
+            self.reported = (self.drive.now(), self.drive.steps());
+        }
         for completion in done.drain(..) {
             if let Some(answered) = self.completed(completion) {
                 answers.push(answered);

@@ -148,7 +148,11 @@ fn no_layer_is_accused_in_long_lives() {
 }
 
 fn with_journal(resolved: &Resolved) -> Resolved {
-    let raid = resolved.spec.raid.clone().map(|raid| ssd::RaidSpec { journal: Some(Bytes::new(256 << 10)), ..raid });
+    let chunk = Bytes::new(4 << 10);
+    let raid = resolved.spec.raid.clone().map(|raid| {
+        let journal = Some(chunk * u64::from(8 * raid.drives));
+        ssd::RaidSpec { chunk, journal, ..raid }
+    });
     Spec { raid, ..resolved.spec.clone() }.resolve().expect("valid")
 }
 
@@ -292,9 +296,9 @@ fn a_fault_names_its_drive_where_there_are_several() {
     assert!(status.planned_faults == 1 && status.raid.is_some_and(|raid| raid.drives[1].read_bytes > 0));
     let refused = bench.core.fail_drive(5).expect_err("two drives");
     assert_eq!(refused.to_string(), "drive 5 is none of the 2 drives; use 0 to 1");
-    bench.core.fail_drive(0).expect("it works");
-    let refused = bench.core.fail_drive(0).expect_err("it has failed");
-    assert_eq!(refused.to_string(), "drive 0 has failed before; choose another one");
+    bench.core.fail_drive(1).expect("it works");
+    let refused = bench.core.fail_drive(1).expect_err("it has failed");
+    assert_eq!(refused.to_string(), "drive 1 has failed before; choose another one");
     assert_eq!(bench.byte(0), 9);
     let refused = core("", OnCut::End).fail_drive(0).expect_err("one drive");
     assert!(refused.to_string().starts_with("the device is no RAID"), "{refused}");
