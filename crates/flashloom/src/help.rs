@@ -19,7 +19,7 @@ const fn example(of: &'static str, line: &'static str, does: &'static str) -> Ex
 
 /// Every example. `mine.csv` and `msr.csv` are a user's traces, `ssd.xml` and `flows.xml` are MQSim's, `KEY.json` is a key,
 /// `torture.toml` a torture, and `drive.ctl` the socket of a served drive. No other file has to be there before.
-pub(crate) const EXAMPLES: [Example; 58] = [
+pub(crate) const EXAMPLES: [Example; 59] = [
     example("run", "flashloom run demo oltp --limit 2000", "Run a described workload on a drive"),
     example(
         "run",
