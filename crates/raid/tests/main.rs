@@ -3,6 +3,5 @@
 mod content;
 mod failures;
 mod journal;
-mod stops;
 mod timing;
 mod volatile;
