@@ -39,10 +39,11 @@ fn question(command: &CtlCommand) -> Result<Question, Failure> {
         CtlCommand::PowerOff => Question::PowerOff,
         CtlCommand::PowerOn => Question::PowerOn,
         CtlCommand::SetPace { pace } => Question::SetPace { pace: pace.to_string() },
-        CtlCommand::Fault { operation, after, count } => {
-            Question::Fault { operation: (*operation).into(), after: *after, count: *count }
+        CtlCommand::Fault { operation, after, count, drive } => {
+            Question::Fault { operation: (*operation).into(), after: *after, count: *count, drive: *drive }
         }
-        CtlCommand::FailDie { die } => Question::FailDie { die: *die },
+        CtlCommand::FailDie { die, drive } => Question::FailDie { die: *die, drive: *drive },
+        CtlCommand::FailDrive { drive } => Question::FailDrive { drive: *drive },
         CtlCommand::PowerState { state } => Question::PowerState { state: *state },
         CtlCommand::HostMemory { size } => Question::HostMemory { bytes: size.get() },
         CtlCommand::Snapshot { file, force } => {

@@ -19,7 +19,7 @@ const fn example(of: &'static str, line: &'static str, does: &'static str) -> Ex
 
 /// Every example. `mine.csv` and `msr.csv` are a user's traces, `ssd.xml` and `flows.xml` are MQSim's, `KEY.json` is a key,
 /// `torture.toml` a torture, and `drive.ctl` the socket of a served drive. No other file has to be there before.
-pub(crate) const EXAMPLES: [Example; 58] = [
+pub(crate) const EXAMPLES: [Example; 59] = [
     example("run", "flashloom run demo oltp --limit 2000", "Run a described workload on a drive"),
     example(
         "run",
@@ -153,6 +153,7 @@ pub(crate) const EXAMPLES: [Example; 58] = [
     example("ctl set-pace", "flashloom ctl drive.ctl set-pace 0.1", "Slow it down to a tenth"),
     example("ctl fault", "flashloom ctl drive.ctl fault program --after 100", "Let the 101st program from now on fail"),
     example("ctl fail-die", "flashloom ctl drive.ctl fail-die 3", "Let die 3 fail; parity rebuilds its data"),
+    example("ctl fail-drive", "flashloom ctl raid.ctl fail-drive 1", "Let drive 1 of a RAID fail; a spare is rebuilt"),
     example(
         "ctl host-memory",
         "flashloom ctl drive.ctl host-memory 0B",

@@ -37,9 +37,15 @@ const STRIPED: &str = "name = 'striped'\n\
     ftl = { over-provisioning = '70%', superblock-dies = 4, parity = true, map = { kind = 'dftl', hmb = {} } }\n\
     power = { controller = { active = '1W', idle = '1W' }, operational = [{ power = '3W' }, { power = '2W' }, { power = '1.1W' }] }\n";
 
-/// A drive that is served and takes commands at this socket.
-fn served(socket: &std::path::Path) -> serve::Engine {
-    let device = study::catalogue::Device::parse(STRIPED).unwrap_or_else(|faults| panic!("{faults}"));
+/// Drives of which one may fail.
+const MIRRORED: &str = "name = 'mirrored'\n\
+    flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 40, pages = 16 }\n\
+    ftl = { over-provisioning = '40%' }\n\
+    raid = { level = 'raid1', drives = 2, chunk = '64KiB' }\n";
+
+/// A device that is served and takes commands at this socket.
+fn served(socket: &std::path::Path, text: &str) -> serve::Engine {
+    let device = study::catalogue::Device::parse(text).unwrap_or_else(|faults| panic!("{faults}"));
     let options = serve::EngineOptions { control: Some(socket.to_owned()), ..serve::EngineOptions::new(device) };
     serve::Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"))
 }
@@ -68,7 +74,9 @@ fn every_example_of_the_help_runs() {
                 Place::with(&[("mine.csv", "0,W,0,8192\n90,R,0,4096\n"), ("msr.csv", TRACE), ("KEY.json", &key)]);
             here.write("ssd.xml", CONFIG);
             here.write("flows.xml", FLOWS);
-            let served = line.contains("drive.ctl").then(|| served(&here.path("drive.ctl")));
+            let sockets = [("drive.ctl", STRIPED), ("raid.ctl", MIRRORED)];
+            let named = sockets.into_iter().find(|(name, _)| line.contains(name));
+            let served = named.map(|(name, text)| served(&here.path(name), text));
             here.write("torture.toml", TORTURE);
             here.write("d.toml", buffered(""));
             here.write("w.toml", ALL_KINDS);

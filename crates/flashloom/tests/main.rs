@@ -34,6 +34,7 @@ mod run;
 mod schema;
 mod seeds;
 mod serve;
+mod serve_layers;
 mod serve_tls;
 mod serve_verify;
 mod shown;

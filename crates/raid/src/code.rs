@@ -5,9 +5,13 @@ use crate::field::{inverse, power, product};
 /// A shard of a stripe: the bytes at one place of the chunk of one drive. Data come first, then P, then Q.
 pub(crate) type Shard = Vec<u8>;
 
-/// Adds `factor` times the bytes of `from`.
+/// Adds `factor` times the bytes of `from`. A served RAID adds the bytes of whole drives, so the products of a factor are looked up.
 fn add(into: &mut [u8], from: &[u8], factor: u8) {
-    into.iter_mut().zip(from).for_each(|(into, from)| *into ^= product(factor, *from));
+    if factor == 1 {
+        return into.iter_mut().zip(from).for_each(|(into, from)| *into ^= from);
+    }
+    let products: [u8; 256] = std::array::from_fn(|byte| product(factor, byte as u8));
+    into.iter_mut().zip(from).for_each(|(into, from)| *into ^= products[*from as usize]);
 }
 
 /// The factor of a data shard in a parity.
@@ -50,7 +54,9 @@ pub(crate) fn recover(shards: &mut [Option<Shard>], count: usize) {
             let number = number.expect("a parity is left");
             let mut found = left(number).expect("it is there");
             let back = inverse(factor(number, one));
-            found.iter_mut().for_each(|byte| *byte = product(back, *byte));
+            if back != 1 {
+                found.iter_mut().for_each(|byte| *byte = product(back, *byte));
+            }
             shards[one] = Some(found);
         }
         [one, other] => {

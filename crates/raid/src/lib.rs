@@ -19,4 +19,5 @@ mod raid;
 mod writes;
 
 pub use layout::Layout;
+pub use members::Place;
 pub use raid::Raid;

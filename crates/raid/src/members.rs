@@ -12,11 +12,11 @@ use crate::plan::Range;
 
 /// A place in the stripes.
 #[derive(Clone, Debug)]
-struct Place {
+pub struct Place {
     /// The drive that stands there; none if it has failed and no spare is left.
-    drive: Option<u32>,
-    /// Rows that the drive holds: all, unless it is being rebuilt.
-    stripes: u64,
+    pub drive: Option<u32>,
+    /// Stripes that the drive holds: all, unless it is being rebuilt.
+    pub stripes: u64,
     /// Those that it still holds after a power cut.
     durable: u64,
     /// Rows held at the end of each step of the rebuild since, with the number of writes that had ended then.
@@ -73,6 +73,10 @@ impl<S: Sector> Members<S> {
         self.unit
     }
 
+    pub(crate) fn places(&self) -> &[Place] {
+        &self.places
+    }
+
     /// The drive at a place.
     pub(crate) fn drive_at(&self, place: u32) -> Option<u32> {
         self.places[place as usize].drive
@@ -81,6 +85,10 @@ impl<S: Sector> Members<S> {
     /// The place of a drive; none if it has failed or stands by.
     pub(crate) fn place_of(&self, drive: u32) -> Option<u32> {
         self.places.iter().position(|place| place.drive == Some(drive)).map(|place| place as u32)
+    }
+
+    pub(crate) fn has_failed(&self, drive: u32) -> bool {
+        self.asked[drive as usize].has_failed
     }
 
     /// True if the drive at a place holds its chunk of a stripe.
@@ -225,6 +233,14 @@ impl<S: Sector> Members<S> {
             place.stripes = place.durable;
             place.steps.clear();
         }
+    }
+
+    /// Switches all drives off in order. Returns when the last one is off.
+    pub(crate) fn power_off(&mut self) -> Time {
+        // A drive that has failed may end requests that nobody waits for.
+        self.drives.iter_mut().for_each(|drive| _ = drive.power_off());
+        self.load.fill(0);
+        self.drives.iter().map(Ssd::now).fold(Time::ZERO, Ord::max)
     }
 
     /// Switches all drives on. They recover at the same time.

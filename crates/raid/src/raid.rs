@@ -1,5 +1,6 @@
 //! The RAID as a drive: leads each request through its reads, its parity and its writes.
 
+mod condition;
 mod power;
 mod records;
 
@@ -45,6 +46,8 @@ pub struct Raid<S> {
     held: Vec<Handle<Operation<S>>>,
     now: Time,
     events: EventQueue<Event>,
+    /// Times at which a drive, or the RAID itself, had something to do.
+    steps: u64,
     hash: EventHash,
     operations: Order<Operation<S>>,
     writes: Writes,
@@ -91,6 +94,7 @@ impl<S: Sector> Raid<S> {
             layout,
             now: Time::ZERO,
             events,
+            steps: 0,
             hash: EventHash::default(),
             operations: Order::default(),
             writes: Writes::default(),
@@ -107,18 +111,6 @@ impl<S: Sector> Raid<S> {
     #[must_use]
     pub fn drives(&self) -> &[Ssd<S>] {
         self.members.drives()
-    }
-
-    /// Places in the stripes that no drive has.
-    #[must_use]
-    pub fn empty_places(&self) -> u32 {
-        (0..self.layout.drives()).filter(|place| self.members.drive_at(*place).is_none()).count() as u32
-    }
-
-    /// The layout of the data.
-    #[must_use]
-    pub const fn layout(&self) -> &Layout {
-        &self.layout
     }
 
     /// Lets a drive fail as a whole. A spare takes its place, if there is one, and is rebuilt.
@@ -425,6 +417,7 @@ impl<S: Sector> Raid<S> {
     fn begin_window(&mut self) {
         // An earlier window may have come between.
         match self.background.next(self.now) {
+            _ if !self.is_powered => return,
             Some(at) if at == self.now => {}
             Some(at) => return self.events.push(at, Event::Background),
             None => return,
@@ -521,6 +514,7 @@ impl<S: Sector> Drive<S> for Raid<S> {
             // Completions are reported before time goes on.
             let until = if self.completions.is_empty() { to } else { self.now };
             let own = self.events.next_time().unwrap_or(Time::MAX);
+            self.steps += 1;
             match self.members.next() {
                 Some((at, drive, others)) if at <= own && at <= until => {
                     let mut reported = std::mem::take(&mut self.reported);
@@ -532,7 +526,10 @@ impl<S: Sector> Drive<S> for Raid<S> {
                     self.reported = reported;
                 }
                 _ => {
-                    let Some((at, event)) = self.events.pop_due(until) else { break };
+                    let Some((at, event)) = self.events.pop_due(until) else {
+                        self.steps -= 1;
+                        break;
+                    };
                     self.now = at;
                     match event {
                         Event::Failure { drive } => self.fail(drive),

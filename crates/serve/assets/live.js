@@ -29,8 +29,18 @@
     ["write amplification", (f) => numbers.show("plain", f.point.write_amplification), (f) => numbers.show("plain", f.total.write_amplification) + " since the start"],
     ["free blocks", (f) => String(f.point.free_blocks), (f) => `${f.bad_blocks} bad`],
     ["99 % late by up to", (f) => time(f.point.lag, "p99"), (f) => (f.point.late_share === null ? "no answer was due" : numbers.show("share", f.point.late_share) + " late by over 5 %")],
+    ["drives that work", (f) => f.raid && `${f.raid.drives.length - f.raid.failed} of ${f.raid.drives.length}`, (f) => f.raid && rebuilds(f.raid)],
+    ["free zones", (f) => f.translation && `${f.translation.free_zones} of ${f.translation.zones}`, (f) => f.translation && (f.translation.mounting ? "the map is being read" : `${f.translation.collected_zones} collected`)],
     ["health", (f) => faults(f.health)[0] || "no fault", (f) => [...faults(f.health).slice(1), verified(f.health)].join(", ")],
   ];
+  // What a RAID does beside the requests of clients.
+  function rebuilds({ drives, repaired, empty_places }) {
+    const share = (of) => numbers.show("share", of);
+    const works = drives.flatMap(({ rebuilt }, number) => (rebuilt === undefined ? [] : `drive ${number} rebuilt: ${share(rebuilt)}`));
+    if (repaired !== undefined) works.push(`repaired: ${share(repaired)}`);
+    if (empty_places) works.push(`${empty_places} missing`);
+    return works.join(", ") || "nothing to rebuild";
+  }
   const time = (of, which) => numbers.show("time", of ? of[which] : null);
   // What is wrong with the drive, the worst first.
   function faults({ verified, damaged_reads, uncorrectable_requests, read_only }) {
@@ -52,7 +62,10 @@
     tile.append(head, number, rest);
     byId("tiles").append(tile);
     return (frame) => {
-      number.textContent = value(frame);
+      const shown = value(frame);
+      // Only some devices have it.
+      tile.hidden = shown === null || shown === undefined;
+      number.textContent = shown;
       rest.textContent = more(frame);
     };
   });

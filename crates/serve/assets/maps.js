@@ -23,6 +23,8 @@ const maps = (() => {
     let cells = [];
     let shown = [];
 
+    const part = (array) => (array.drive === null ? "" : `drive ${array.drive}, `) + (array.is_slc ? "SLC array, " : "");
+
     function layOut(arrays, width) {
       place.replaceChildren();
       cells = arrays.map((array, number) => {
@@ -33,7 +35,7 @@ const maps = (() => {
         const svg = lines.element("svg", {
           height: array.channels * height + 2,
           role: "img",
-          "aria-label": `${array.channels} channels with ${array.dies} dies each`,
+          "aria-label": `${part(array)}${array.channels} channels with ${array.dies} dies each`,
         });
         if (number > 0) svg.style.marginTop = ".6rem";
         place.append(svg);
@@ -41,7 +43,7 @@ const maps = (() => {
           const [channel, place] = [Math.floor(die / array.dies), die % array.dies];
           if (place === 0) {
             const text = lines.element("text", { x: 0, y: channel * height + height / 2 + 4 }, svg);
-            text.textContent = (number > 0 ? "SLC " : "ch ") + channel;
+            text.textContent = (array.drive === null ? "" : `${array.drive}: `) + (array.is_slc ? "SLC " : "ch ") + channel;
           }
           const gap = size > 8 ? GAP : 1;
           const cell = lines.element("rect", {
@@ -49,7 +51,7 @@ const maps = (() => {
             width: (size - gap).toFixed(1), height: (height - gap).toFixed(1), rx: 2, class: "die",
           }, svg);
           const title = lines.element("title", {}, cell);
-          return { cell, title, name: `channel ${channel}, die ${place}` };
+          return { cell, title, name: `${part(array)}channel ${channel}, die ${place}` };
         });
       });
       shown = arrays.map((array) => array.busy.map(() => 0));

@@ -16,6 +16,7 @@ mod lag;
 mod observation;
 mod pace;
 mod power;
+mod served;
 mod status;
 mod tally;
 mod thread;
@@ -31,7 +32,7 @@ use std::time::Duration;
 
 use base::units::{Bytes, Sectors};
 use flash::nand::Bytes512;
-use ssd::{Precondition, Purpose, Ssd};
+use ssd::{Precondition, Purpose};
 use study::catalogue::Device;
 use study::memory::{self, Limit, Need};
 use study::output::OutputError;
@@ -47,7 +48,11 @@ pub use lag::Lag;
 pub(crate) use observation::{Health, Observation, Shape, Wear};
 pub use pace::{Factor, Pace, ParsePaceError, Timeline};
 pub use power::{Cut, WrongPower};
-pub use status::{KindStatus, LagStatus, Latency, MEDIA_TYPE, Power, SCHEMA, Status};
+pub use served::ServedDrive;
+pub use status::{
+    DriveState, DriveStatus, KindStatus, LagStatus, Latency, MEDIA_TYPE, Power, RaidStatus, SCHEMA, Status,
+    TranslationStatus,
+};
 pub use thread::{OnPower, OnViolation};
 
 use crate::control::{ControlError, ControlSocket};
@@ -163,13 +168,18 @@ impl EngineOptions {
     }
 
     /// Makes a drive in memory and prepares it.
-    fn drive(&self, progress: impl FnMut(Progress)) -> Result<Box<Ssd<Bytes512>>, SessionError> {
+    fn drive(&self, progress: impl FnMut(Progress)) -> Result<Box<dyn ServedDrive>, SessionError> {
         if let Some(limit) = &self.memory_limit {
             let memory = self.device.resolved.memory_of::<Bytes512>(self.purpose());
             let needs = vec![Need { name: self.device.name.clone(), memory }];
             memory::check(needs, 1, limit).map_err(SessionError::TooLarge)?;
         }
-        Ok(Box::new(self.session(progress).prepare::<Bytes512>()?))
+        let session = self.session(progress);
+        Ok(match self.device.resolved.layer() {
+            Some("raid") => Box::new(session.prepare_raid::<Bytes512>()?),
+            Some(_) => Box::new(session.prepare_translation::<Bytes512>()?),
+            None => Box::new(session.prepare::<Bytes512>()?),
+        })
     }
 }
 
@@ -188,6 +198,13 @@ pub enum EngineError {
     Thread(io::Error),
     /// The drive of this name has zones, and the protocol has no commands for them.
     Zones(String),
+    /// The device has a layer above its drives, whose knowledge no directory keeps.
+    KeptLayer {
+        /// The device.
+        device: String,
+        /// The table that describes the layer.
+        layer: &'static str,
+    },
 }
 
 impl fmt::Display for EngineError {
@@ -200,8 +217,33 @@ impl fmt::Display for EngineError {
             Self::Thread(error) => write!(f, "the system gives no thread for the drive: {error}"),
             Self::Zones(device) => write!(
                 f,
-                "{device}: ftl.kind: a drive with zones cannot be served: NBD has no commands for zones; serve a drive of another kind"
+                "{device}: ftl.kind: a drive with zones cannot be served: NBD has no commands for zones; add a [translation] above it, \
+                 or serve a drive of another kind"
             ),
+            Self::KeptLayer { device, layer } => {
+                let known = match *layer {
+                    "raid" => "which of its drives have failed and how far they are rebuilt",
+                    _ => "which unit lies where in its zones",
+                };
+                write!(
+                    f,
+                    "{device}: --state keeps the flash of one drive, and not what [{layer}] knows: {known}; serve it \
+                     without --state, or a device without [{layer}]"
+                )
+            }
+        }
+    }
+}
+
+impl EngineError {
+    /// Refuses to keep a device with a layer above its drives in a directory.
+    ///
+    /// # Errors
+    /// If it has such a layer.
+    pub fn refuse_kept_layer(device: &Device) -> Result<(), Self> {
+        match device.resolved.layer() {
+            Some(layer) => Err(Self::KeptLayer { device: device.name.clone(), layer }),
+            None => Ok(()),
         }
     }
 }
@@ -258,6 +300,9 @@ impl Engine {
         // What the user has to correct comes before the work.
         if options.device.resolved.zones.is_some() {
             return Err(EngineError::Zones(options.device.name.clone()));
+        }
+        if options.keep.is_some() {
+            EngineError::refuse_kept_layer(&options.device)?;
         }
         let record = options.record.as_ref().map(RecordTo::open).transpose().map_err(EngineError::Record)?;
         let socket = options.control.as_deref().map(ControlSocket::bind).transpose().map_err(EngineError::Control)?;

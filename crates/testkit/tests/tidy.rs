@@ -71,7 +71,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("workload", &["base"]),
     ("study", &["base", "flash", "ftl", "ssd", "raid", "translation", "workload"]),
     ("report", &["base", "flash", "ftl", "ssd", "workload", "study"]),
-    ("serve", &["base", "nvme", "flash", "ftl", "ssd", "workload", "study"]),
+    ("serve", &["base", "nvme", "flash", "ftl", "ssd", "raid", "translation", "workload", "study"]),
     ("flashloom", &["base", "flash", "ftl", "ssd", "workload", "study", "report", "serve", "testkit"]),
     (
         "python",

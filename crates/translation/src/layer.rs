@@ -1,5 +1,6 @@
 //! The translation as a drive: leads each request of the user through the map, the log and the drive below.
 
+mod power;
 mod read;
 
 use std::collections::VecDeque;
@@ -10,7 +11,7 @@ use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
 use flash::nand::Sector;
 use ssd::{
-    Completion, Counters, Drive, Layer, LayerNotes, LayerStep, Recovery, Request, Resolved, Sabotage, Ssd, Status, Tag,
+    Completion, Counters, Drive, Layer, LayerNotes, LayerStep, Request, Resolved, Sabotage, Ssd, Status,
     TranslationSpec,
 };
 
@@ -39,6 +40,8 @@ pub struct Translation<S> {
     operations: Order<Operation<S>>,
     now: Time,
     hash: EventHash,
+    /// Times at which the drive had something to do.
+    steps: u64,
     completions: Vec<Completion<S>>,
     notes: LayerNotes,
     /// Requests to the drive that have not ended.
@@ -90,6 +93,7 @@ impl<S: Sector> Translation<S> {
             held: VecDeque::new(),
             operations: Order::default(),
             hash: EventHash::default(),
+            steps: 0,
             completions: Vec::new(),
             notes: LayerNotes::default(),
             under_way: 0,
@@ -450,39 +454,6 @@ impl<S: Sector> Translation<S> {
         }
     }
 
-    /// Cuts the power of the drive, and the host forgets its map. Returns the tags of the requests that will never complete.
-    pub fn cut_power(&mut self) -> Vec<Tag> {
-        let unseen = self.completions.iter().map(|completion| completion.tag);
-        let active = self.operations.handles().map(|handle| &self.operations[handle]);
-        let of_user = active.filter(|operation| operation.is_of_user()).map(|operation| operation.completion.tag);
-        let lost = of_user.chain(unseen).collect();
-        self.drive.cut_power();
-        self.operations = Order::default();
-        self.completions.clear();
-        self.held.clear();
-        self.streams.lose_power();
-        self.collector.lose_power();
-        (self.mount, self.is_powered, self.under_way) = (None, false, 0);
-        lost
-    }
-
-    /// Switches the drive on, and begins to read the map from the zones: the summaries of full ones, and all of the others. The user
-    /// may submit requests at once; they wait until the map is there.
-    ///
-    /// # Panics
-    /// If the power is on, or `now` is in the past.
-    pub fn power_on(&mut self, now: Time) -> Recovery {
-        assert!(!self.is_powered, "the power is on already");
-        (self.now, self.is_powered) = (now, true);
-        let recovery = self.drive.power_on(now);
-        let takes_newest = !self.drive.resolved().has_planted(Sabotage::VersionForgotten);
-        let mount = Mount::new(&mut self.log, &mut self.streams, &self.drive, takes_newest);
-        let reads = self.spec.gc.parallel;
-        self.mount = Some(mount);
-        (0..reads).for_each(|_| self.mount_next());
-        recovery
-    }
-
     /// Checks that the map, the zones and the drive agree. Slow: for tests.
     ///
     /// # Panics
@@ -544,6 +515,7 @@ impl<S: Sector> Drive<S> for Translation<S> {
         assert!(to >= self.now, "time does not go back from {} to {to}", self.now);
         while self.completions.is_empty() && self.drive.next_event().is_some_and(|at| at <= to) {
             let mut reported = std::mem::take(&mut self.reported);
+            self.steps += 1;
             self.now = self.drive.advance(to, &mut reported);
             reported.drain(..).for_each(|completion| self.completed(completion));
             self.reported = reported;

@@ -51,11 +51,22 @@ pub(crate) enum CtlCommand {
         /// Let this many fail, one after another
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, 1_u64 << 16))]
         count: u64,
+        /// The drive of a RAID whose operations fail, from 0 on
+        #[arg(long, value_name = "N")]
+        drive: Option<u32>,
     },
     /// Let a whole die fail, for good: its data is rebuilt from parity
     FailDie {
         /// The number of the die, from 0 on
         die: u32,
+        /// The drive of a RAID whose die fails, from 0 on
+        #[arg(long, value_name = "N")]
+        drive: Option<u32>,
+    },
+    /// Let a whole drive of a RAID fail, for good: a spare is rebuilt in its place while clients go on
+    FailDrive {
+        /// The number of the drive: those of the stripes from 0 on, then the spares, then that of the journal
+        drive: u32,
     },
     /// Select an operational power state until the power goes; the drive takes no request while it changes its state
     PowerState {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use serve::engine::{Finding, KeepIn, OnFinding};
+use serve::engine::{EngineError, Finding, KeepIn, OnFinding};
 use serve::server::Stopper;
 use serve::{Durability, State, StateDir, StateError};
 
@@ -22,6 +22,10 @@ impl From<StateError> for Failure {
 /// Locks the directory of each drive, before any is made.
 pub(super) fn directories(args: &ServeArgs, served: &[Served]) -> Result<Vec<Option<StateDir>>, Failure> {
     let Some(dir) = &args.state.state else { return Ok(served.iter().map(|_| None).collect()) };
+    for of in served {
+        let refused = |error: EngineError| Failure::Input(error.to_string());
+        EngineError::refuse_kept_layer(&of.device).map_err(refused)?;
+    }
     let path = |of: &Served| match args.device {
         Some(_) => Ok(dir.clone()),
         None => below(dir, &of.names[0]),

@@ -1,9 +1,9 @@
-//! Power cuts of a RAID.
+//! The power of a RAID: cut, switched off in order, and back.
 
 use base::engine::Order;
 use base::units::Time;
 use flash::nand::Sector;
-use ssd::{Recovery, Sabotage, Tag};
+use ssd::{Drive, Recovery, Sabotage, Tag};
 
 use super::Raid;
 use crate::journal::Journal;
@@ -40,5 +40,31 @@ impl<S: Sector> Raid<S> {
         self.begin_replay();
         self.wake_background();
         recovery
+    }
+
+    /// Switches all drives off in order: the window of the RAID's own work that is under way ends, and each drive writes its buffer back.
+    /// A rebuild or a repair goes on where it stopped when the power is back, and a journal is replayed. Discards that drives may forget without power leave parity
+    /// and mirrors in doubt, as a power cut does.
+    ///
+    /// # Panics
+    /// If the power is off, or a request of the host is under way.
+    pub fn power_off(&mut self) {
+        assert!(self.is_powered, "the power is off already");
+        let is_of_host = self.operations.handles().any(|handle| self.operations[handle].is_of_host());
+        assert!(!is_of_host, "a request of the host is under way");
+        // No other window begins.
+        self.is_powered = false;
+        while self.operations.handles().next().is_some() {
+            let at = self.next_event().expect("a window that is under way has an event");
+            self.advance(at, &mut Vec::new());
+        }
+        self.now = self.now.max(self.members.power_off());
+        self.members.flushed(self.writes.ended);
+        self.members.pass(self.now);
+        self.journal.iter_mut().for_each(Journal::lose_power);
+        self.writes.flushed(self.writes.ended);
+        let has_one_copy = self.layout.parities() == 0 && self.layout.copies() == 1;
+        let is_clean = self.writes.are_durable() || has_one_copy || self.has_planted(Sabotage::RepairForgotten);
+        self.background.lose_power(is_clean || self.has_journal());
     }
 }

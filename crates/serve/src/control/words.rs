@@ -33,11 +33,22 @@ pub enum Question {
         after: u64,
         /// How many fail.
         count: u64,
+        /// The drive, if there are several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drive: Option<u32>,
     },
     /// Lets a die fail as a whole.
     FailDie {
         /// Its number.
         die: u32,
+        /// The drive, if there are several.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        drive: Option<u32>,
+    },
+    /// Lets a drive of a RAID fail as a whole.
+    FailDrive {
+        /// Its number.
+        drive: u32,
     },
     /// Selects an operational power state.
     PowerState {
@@ -100,15 +111,16 @@ impl TryFrom<Question> for Command {
             Question::PowerOff => Self::PowerOff,
             Question::PowerOn => Self::PowerOn,
             Question::SetPace { pace } => Self::SetPace(pace.parse()?),
-            Question::Fault { operation, after, count } => {
+            Question::Fault { operation, after, count, drive } => {
                 let operation = match operation {
                     Operation::Program => Failing::Program,
                     Operation::Erase => Failing::Erase,
                     Operation::Read => Failing::Read,
                 };
-                Self::Fault(Fault { operation, after, count })
+                Self::Fault(Fault { operation, after, count, drive })
             }
-            Question::FailDie { die } => Self::FailDie(die),
+            Question::FailDie { die, drive } => Self::FailDie { die, drive },
+            Question::FailDrive { drive } => Self::FailDrive(drive),
             Question::PowerState { state } => Self::PowerState(state),
             Question::HostMemory { bytes } => Self::HostMemory(Bytes::new(bytes)),
             Question::Snapshot { path, force } => Self::Snapshot { path, force },
@@ -129,6 +141,10 @@ impl From<Result<Reply, Refused>> for Answer {
             Ok(Reply::Pace(pace)) => done(format!("the pace is {pace}")),
             Ok(Reply::Fault(fault)) => done(fault.to_string()),
             Ok(Reply::DieFailed(die)) => done(format!("die {die} has failed")),
+            Ok(Reply::DriveFailed(drive, spare)) => done(match spare {
+                Some(spare) => format!("drive {drive} has failed; spare {spare} takes its place and is rebuilt"),
+                None => format!("drive {drive} has failed"),
+            }),
             Ok(Reply::PowerState(state, transition)) => {
                 done(format!("the power state is {state}; the drive takes no request for {transition}"))
             }

@@ -28,8 +28,15 @@ pub enum Command {
     SetPace(Pace),
     /// Lets operations of the flash fail.
     Fault(Fault),
-    /// Lets a die fail as a whole.
-    FailDie(u32),
+    /// Lets a die of a drive fail as a whole.
+    FailDie {
+        /// The number of the die.
+        die: u32,
+        /// The drive, which must be named if there are several.
+        drive: Option<u32>,
+    },
+    /// Lets a drive of a RAID fail as a whole.
+    FailDrive(u32),
     /// Selects an operational power state.
     PowerState(u32),
     /// Lets the host give so much memory to the drive; nothing, to take it back.
@@ -60,6 +67,8 @@ pub enum Reply {
     Fault(Fault),
     /// The die has failed.
     DieFailed(u32),
+    /// The drive has failed, and this spare takes its place, if one was left.
+    DriveFailed(u32, Option<u32>),
     /// The operational power state is this one, and the drive takes no request for this long.
     PowerState(u32, Span),
     /// The drive uses so much of the host's memory, and no longer reads what it had before after this long.
@@ -93,6 +102,24 @@ pub enum Refused {
     NoHostMemory,
     /// The drive could not rebuild the data of a die.
     NoParity,
+    /// A single drive cannot lose a drive.
+    NoRaid,
+    /// There are several drives, and none is named.
+    WhichDrive {
+        /// The drives that there are.
+        drives: u32,
+    },
+    /// There is no such drive.
+    NoSuchDrive {
+        /// The number that was asked for.
+        drive: u32,
+        /// The drives that there are.
+        drives: u32,
+    },
+    /// The drive has failed before.
+    HasFailed(u32),
+    /// A snapshot holds one drive and no layer above it.
+    Layer(&'static str),
     /// The files of its flash have failed, and so it has no power.
     State(StateError),
     /// The drive is not served any more.
@@ -116,6 +143,22 @@ impl fmt::Display for Refused {
             }
             Self::NoParity => f.write_str(
                 "without parity nothing would be left of the data in the die; serve a drive with `ftl.parity = true`",
+            ),
+            Self::NoRaid => {
+                f.write_str("the device is no RAID, and nothing would be left of it; serve a device with `[raid]`")
+            }
+            Self::WhichDrive { drives } => {
+                write!(f, "the device has {drives} drives; say which one with --drive, from 0 to {}", drives - 1)
+            }
+            Self::NoSuchDrive { drives: 1, .. } => f.write_str("the device is one drive; leave --drive out"),
+            Self::NoSuchDrive { drive, drives } => {
+                write!(f, "drive {drive} is none of the {drives} drives; use 0 to {}", drives - 1)
+            }
+            Self::HasFailed(drive) => write!(f, "drive {drive} has failed before; choose another one"),
+            Self::Layer(layer) => write!(
+                f,
+                "a snapshot holds one drive, and what [{layer}] knows of its drives is not kept; serve a device without \
+                 [{layer}]"
             ),
             Self::NoHostMemory => {
                 f.write_str("the drive does not ask for the host's memory; serve a drive with `ftl.map.hmb`")

@@ -8,19 +8,20 @@
 //! * A recording replays rows of one time without an event between them. A request that would come at the time of an earlier one, after the
 //!   drive has handled an event, therefore comes a picosecond later.
 //! * What follows a completion, such as the flush behind a write with forced unit access, is a request of the recording.
-//! * A question for allocation is none: [`ssd::Ssd::may_hold`] looks into the buffer and the map at the drive's present time.
+//! * A question for allocation is none: [`ServedDrive::may_hold`] looks into the buffer and the map at the drive's present time.
 
 use std::collections::VecDeque;
 use std::io;
 use std::path::Path;
 
 use base::io::{Io, IoKind};
-use base::units::{Lpn, Sectors, Span, Time};
+use base::units::{Sectors, Span, Time};
 use flash::nand::Bytes512;
-use ssd::{Completion, DiscardSpec, Drive, QueueId, Request, Ssd, Status};
+use ssd::{Completion, QueueId, Request, Status};
 
 use super::jobs::{Extent, Jobs, tag, untag};
 use super::pace::END;
+use super::served::ServedDrive;
 use super::tally::Tally;
 use crate::record::Record;
 use crate::verify::{Promise, Verifier, Violation};
@@ -69,7 +70,7 @@ impl Answered {
 
 /// A drive that takes jobs, and is handed the time.
 pub struct Core {
-    pub(super) drive: Box<Ssd<Bytes512>>,
+    pub(super) drive: Box<dyn ServedDrive>,
     capacity: Sectors,
     granularity: Sectors,
     /// Discards are durable, and read as zeros.
@@ -90,8 +91,10 @@ pub struct Core {
     done: Vec<Completion<Bytes512>>,
     /// Requests submitted to the drive.
     requests: u64,
-    /// The time of the latest of them, and the events that the drive had handled then.
+    /// The time of the latest of them, and the steps that the drive had taken then.
     submitted: (Time, u64),
+    /// The time of the latest completion, and the steps that the drive had taken when it first reported one of that time.
+    reported: (Time, u64),
     /// Writes answered, and how many of them are known to be durable.
     pub(super) written: u64,
     pub(super) durable: u64,
@@ -105,13 +108,12 @@ pub struct Core {
 impl Core {
     /// A drive that is on.
     #[must_use]
-    pub fn new(drive: Box<Ssd<Bytes512>>, on_cut: OnCut) -> Self {
-        let resolved = drive.resolved();
+    pub fn new(drive: Box<dyn ServedDrive>, on_cut: OnCut) -> Self {
         Self {
             capacity: drive.capacity(),
             granularity: drive.discard_granularity(),
-            zeros_by_discard: resolved.spec.ftl.discard == DiscardSpec::Durable,
-            is_volatile: resolved.buffer.is_some(),
+            zeros_by_discard: drive.discards_durably(),
+            is_volatile: drive.description().buffer.is_some(),
             on_cut,
             is_on: true,
             jobs: Jobs::default(),
@@ -122,10 +124,11 @@ impl Core {
             done: Vec::new(),
             requests: 0,
             submitted: (Time::ZERO, 0),
+            reported: (Time::ZERO, 0),
             written: 0,
             durable: 0,
             lost_writes: false,
-            tally: Tally::new(&drive),
+            tally: Tally::new(drive.counters()),
             record: None,
             verifier: None,
             drive,
@@ -168,13 +171,13 @@ impl Core {
     /// The mapping unit.
     #[must_use]
     pub fn unit(&self) -> Sectors {
-        Sectors::new(u64::from(self.drive.resolved().geometry.sectors))
+        self.drive.unit()
     }
 
     /// The drive.
     #[must_use]
-    pub const fn drive(&self) -> &Ssd<Bytes512> {
-        &self.drive
+    pub fn drive(&self) -> &dyn ServedDrive {
+        &*self.drive
     }
 
     /// The simulated time advanced to.
@@ -224,7 +227,7 @@ impl Core {
             return (query.answer)(Err(Failed::OutOfRange));
         }
         match (self.is_on, self.on_cut) {
-            (true, _) => query.answer_by(self.granularity, |unit| match self.drive.may_hold(Lpn::new(unit as u32)) {
+            (true, _) => query.answer_by(self.unit(), |unit| match self.drive.may_hold(unit) {
                 true => Allocation::Mapped,
                 false => Allocation::Deallocated,
             }),
@@ -316,7 +319,7 @@ impl Core {
             record.submitted(number, now, io);
         }
         self.drive.submit(now, Request { tag: tag(number, place), queue: QueueId::default(), io, data });
-        self.submitted = (now, self.drive.events());
+        self.submitted = (now, self.drive.steps());
     }
 
     fn refuse(&mut self, now: Time, job: Job, failed: Failed, answers: &mut Vec<Answered>) {
@@ -326,11 +329,12 @@ impl Core {
     }
 
     /// The earliest time at which a request may be submitted. It is a picosecond after the present if the drive has handled
-    /// an event since another request came at the present: a recording cannot say that the event came between the two.
+    /// an event since another request came at the present, or since a completion was reported: a recording cannot say that
+    /// the event came between the two.
     fn arrival(&self) -> Time {
-        let (last, events) = self.submitted;
         let now = self.drive.now();
-        if last == now && events != self.drive.events() { now + Span::from_ps(1) } else { now }
+        let has_moved = |(at, steps): (Time, u64)| at == now && steps != self.drive.steps();
+        if has_moved(self.submitted) || has_moved(self.reported) { now + Span::from_ps(1) } else { now }
     }
 
     /// Advances to `to`, or to the earliest time at which a request may come. Returns the time reached.
@@ -396,6 +400,9 @@ impl Core {
     /// Handles what the drive has completed.
     fn complete(&mut self, answers: &mut Vec<Answered>) {
         let mut done = std::mem::take(&mut self.done);
+        if !done.is_empty() && self.reported.0 != self.drive.now() {
+            self.reported = (self.drive.now(), self.drive.steps());
+        }
         for completion in done.drain(..) {
             if let Some(answered) = self.completed(completion) {
                 answers.push(answered);
@@ -459,7 +466,7 @@ const fn failure(status: Status) -> Option<Failed> {
         Status::Done => None,
         Status::Uncorrectable => Some(Failed::Uncorrectable),
         Status::ReadOnly => Some(Failed::ReadOnly),
-        // A drive with zones is not served.
+        // No client sees zones.
         _ => Some(Failed::OutOfRange),
     }
 }

@@ -17,38 +17,74 @@ pub struct Fault {
     pub after: u64,
     /// How many fail then, one after another.
     pub count: u64,
+    /// The drive, which must be named if there are several.
+    pub drive: Option<u32>,
 }
 
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { operation, after, count } = self;
+        let Self { operation, after, count, drive } = self;
         let behind = if *after > 0 { format!(" behind the next {after}") } else { String::new() };
         let s = if *count == 1 { "" } else { "s" };
-        write!(f, "{count} {}{s}{behind} will fail", operation.name())
+        let of = drive.map(|drive| format!(" of drive {drive}")).unwrap_or_default();
+        write!(f, "{count} {}{s}{of}{behind} will fail", operation.name())
     }
 }
 
 impl Core {
-    /// Plans a fault of the main array. It outlives a power cut.
-    pub fn plan(&mut self, fault: Fault) {
-        let faults = self.drive.media_mut().faults_mut();
+    /// The number of the drive that a command means.
+    fn chosen(&self, drive: Option<u32>) -> Result<usize, Refused> {
+        let drives = self.drive.drives().len() as u32;
+        match drive {
+            None if drives > 1 => Err(Refused::WhichDrive { drives }),
+            Some(drive) if drive >= drives => Err(Refused::NoSuchDrive { drive, drives }),
+            _ => Ok(drive.unwrap_or(0) as usize),
+        }
+    }
+
+    /// Plans a fault of the main array of a drive. It outlives a power cut.
+    ///
+    /// # Errors
+    /// If there is no such drive, or there are several and none is named.
+    pub fn plan(&mut self, fault: Fault) -> Result<(), Refused> {
+        let drive = self.chosen(fault.drive)?;
+        let faults = self.drive.drives_mut()[drive].media_mut().faults_mut();
         for number in 0..fault.count {
             faults.fail_soon(fault.operation, fault.after + number);
         }
         self.tally.faults += fault.count;
+        Ok(())
     }
 
-    /// Lets a die of the main array fail as a whole, for good. Returns its number.
-    pub(super) fn fail_die(&mut self, die: u32) -> Result<u32, Refused> {
-        let dies = self.drive.geometry().die_count();
+    /// Lets a die of the main array of a drive fail as a whole, for good.
+    pub(super) fn fail_die(&mut self, die: u32, drive: Option<u32>) -> Result<(), Refused> {
+        let drive = self.chosen(drive)?;
+        let drive = &mut self.drive.drives_mut()[drive];
+        let dies = drive.geometry().die_count();
         if die >= dies {
             return Err(Refused::NoSuchDie { die, dies });
         }
-        if !self.drive.resolved().spec.ftl.parity {
+        if !drive.resolved().spec.ftl.parity {
             return Err(Refused::NoParity);
         }
-        self.drive.media_mut().fail_die(DieId::new(die));
+        drive.media_mut().fail_die(DieId::new(die));
         self.tally.faults += 1;
-        Ok(die)
+        Ok(())
+    }
+
+    /// Lets a drive of a RAID fail as a whole, for good. Returns the spare that takes its place, if one does.
+    pub(super) fn fail_drive(&mut self, drive: u32) -> Result<Option<u32>, Refused> {
+        let Some(raid) = self.drive.raid_mut() else { return Err(Refused::NoRaid) };
+        let drives = raid.drives().len() as u32;
+        if drive >= drives {
+            return Err(Refused::NoSuchDrive { drive, drives });
+        }
+        if raid.has_failed(drive) {
+            return Err(Refused::HasFailed(drive));
+        }
+        let place = raid.places().iter().position(|place| place.drive == Some(drive));
+        raid.fail(drive);
+        self.tally.faults += 1;
+        Ok(place.and_then(|place| raid.places()[place].drive))
     }
 }

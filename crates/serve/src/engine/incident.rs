@@ -112,6 +112,10 @@ impl Incidents {
             Reply::Pace(pace) => (IncidentKind::Command, format!("the pace is {pace}")),
             Reply::Fault(fault) => (IncidentKind::Fault, format!("told: {fault}")),
             Reply::DieFailed(die) => (IncidentKind::Fault, format!("told: die {die} has failed")),
+            Reply::DriveFailed(drive, None) => (IncidentKind::Fault, format!("told: drive {drive} has failed")),
+            Reply::DriveFailed(drive, Some(spare)) => {
+                (IncidentKind::Fault, format!("told: drive {drive} has failed; spare {spare} takes its place"))
+            }
             Reply::PowerState(state, transition) => {
                 (IncidentKind::Command, format!("the power state is {state}, after {transition}"))
             }

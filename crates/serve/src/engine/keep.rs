@@ -6,10 +6,10 @@
 //! time of a power-on; one that was just prepared does not.
 
 use flash::nand::Bytes512;
-use ssd::Ssd;
 use study::memory::{self, Need};
 use study::session::{Progress, SessionError};
 
+use super::served::ServedDrive;
 use super::{EngineError, EngineOptions};
 use crate::state::{Durability, State, StateDir, StateError};
 
@@ -41,7 +41,7 @@ pub type OnFinding = Box<dyn FnMut(Finding) + Send>;
 
 /// A drive, its files, and whether it has been served before.
 pub(super) struct Made {
-    pub(super) drive: Box<Ssd<Bytes512>>,
+    pub(super) drive: Box<dyn ServedDrive>,
     pub(super) files: Files,
     pub(super) is_used: bool,
 }

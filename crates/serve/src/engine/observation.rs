@@ -6,13 +6,14 @@
 use std::time::Duration;
 
 use base::units::{Sectors, Time};
-use flash::nand::{Geometry, Media};
+use flash::nand::Bytes512;
+use flash::nand::Geometry;
 use serde::Serialize;
-use ssd::{Counters, Drive};
+use ssd::{Counters, Ssd};
 
 use super::coarse::CoarseHistogram;
 use super::core::Core;
-use super::status::Power;
+use super::status::{Power, RaidStatus, TranslationStatus};
 
 /// Classes of erase counts.
 pub(crate) const CLASSES: usize = 24;
@@ -39,10 +40,14 @@ pub(crate) struct Observation {
     pub(crate) power_cuts: u64,
     pub(crate) lost_writes: bool,
     pub(crate) health: Health,
-    /// The array, and the SLC array of a drive with two.
+    /// The array of each drive, and the SLC array of a single drive with two.
     pub(crate) arrays: Vec<Shape>,
     /// Missing unless it was asked for.
     pub(crate) wear: Option<Wear>,
+    /// Missing unless it is a RAID.
+    pub(crate) raid: Option<RaidStatus>,
+    /// Missing unless it is a translation over zones.
+    pub(crate) translation: Option<TranslationStatus>,
 }
 
 /// What is wrong with a drive, and what was looked at.
@@ -91,14 +96,18 @@ pub(crate) struct RecentLag {
 /// The dies of an array.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Shape {
+    /// The drive, if there are several.
+    pub(crate) drive: Option<u32>,
+    /// True for an SLC array in front of the other one.
+    pub(crate) is_slc: bool,
     pub(crate) channels: u32,
     /// On each channel.
     pub(crate) dies: u32,
 }
 
 impl Shape {
-    const fn of(geometry: &Geometry) -> Self {
-        Self { channels: geometry.channels, dies: geometry.chips * geometry.dies }
+    const fn of(geometry: &Geometry, drive: Option<u32>, is_slc: bool) -> Self {
+        Self { drive, is_slc, channels: geometry.channels, dies: geometry.chips * geometry.dies }
     }
 }
 
@@ -117,9 +126,12 @@ pub(crate) struct Wear {
 }
 
 impl Wear {
-    fn of(media: &Media, rated: u32) -> Self {
+    /// The wear of the arrays of all drives, without SLC arrays.
+    fn of(drives: &[Ssd<Bytes512>]) -> Self {
+        let rated = drives[0].resolved().part.endurance;
+        let all = || drives.iter().flat_map(|drive| drive.media().all_erases());
         let (mut least, mut most, mut sum, mut count) = (u32::MAX, 0, 0_u64, 0_u64);
-        for erases in media.all_erases() {
+        for erases in all() {
             least = least.min(erases);
             most = most.max(erases);
             sum += u64::from(erases);
@@ -127,7 +139,7 @@ impl Wear {
         }
         let width = (most - least) / CLASSES as u32 + 1;
         let mut blocks = [0; CLASSES];
-        for erases in media.all_erases() {
+        for erases in all() {
             blocks[((erases - least) / width) as usize] += 1;
         }
         Self { least, most, mean: sum as f64 / count as f64, rated, blocks, width }
@@ -139,8 +151,11 @@ impl Core {
     /// for the next one.
     pub(super) fn observe(&mut self, wear: bool) -> Observation {
         let kinds = self.tally.kinds.each_ref();
-        let (drive, part) = (&self.drive, &self.drive.resolved().part);
-        let arrays = [Some(drive.media()), drive.slc_media()].into_iter().flatten();
+        let (drive, drives) = (&self.drive, self.drive.drives());
+        let number = |number: u32| (drives.len() > 1).then_some(number);
+        let main = (0..).zip(drives).map(|(i, drive)| Shape::of(drive.media().geometry(), number(i), false));
+        let slc = (0..).zip(drives).filter_map(|(i, drive)| Some((i, drive.slc_media()?)));
+        let slc = slc.map(|(i, media)| Shape::of(media.geometry(), number(i), true));
         Observation {
             uptime: Duration::ZERO,
             now: self.now(),
@@ -162,8 +177,10 @@ impl Core {
                     Verified { sectors: status.sectors, violations: status.violations }
                 }),
             },
-            arrays: arrays.map(|media| Shape::of(media.geometry())).collect(),
-            wear: wear.then(|| Wear::of(drive.media(), part.endurance)),
+            arrays: main.chain(slc).collect(),
+            wear: wear.then(|| Wear::of(drives)),
+            raid: RaidStatus::of(&**drive, &self.tally.start),
+            translation: TranslationStatus::of(&**drive, &self.tally.start),
             recent: self.tally.recent.replace(Recent::default()).unwrap_or_default(),
         }
     }

@@ -109,7 +109,7 @@ impl Core {
             let at = self.next_event().expect("a job under way has an event");
             self.advance(at, &mut late);
         }
-        assert!(self.drive.power_off().is_empty(), "every request was answered before");
+        self.drive.power_off();
         if let Some(verifier) = &mut self.verifier {
             verifier.power_off();
         }
@@ -140,30 +140,38 @@ impl Core {
         Ok(recovery)
     }
 
-    /// Selects an operational power state. It lasts until the power goes. Returns the time for which the drive takes no request.
+    /// Selects an operational power state of each drive. It lasts until the power goes. Returns the time for which the drive takes no request.
     pub(super) fn select_power_state(&mut self, state: u32) -> Result<Span, Refused> {
         if !self.is_on {
             return Err(WrongPower::Off.into());
         }
-        let states = self.drive.resolved().spec.power.as_ref().map_or(0, |power| power.operational.len() as u32);
-        self.drive.select_power_state(state).ok_or(Refused::NoSuchPowerState { state, states })
+        let power = &self.drive.description().spec.power;
+        let states = power.as_ref().map_or(0, |power| power.operational.len() as u32);
+        let each = self.drive.drives_mut().iter_mut().map(|drive| drive.select_power_state(state));
+        // All drives have the same states.
+        each.flatten().max().ok_or(Refused::NoSuchPowerState { state, states })
     }
 
-    /// Lets the host give so much memory to the drive, also after the power has gone; nothing, to take it back. Returns the part that
-    /// the drive uses, and the time after which it no longer reads what it had before.
+    /// Lets the host give so much memory to each drive, also after the power has gone; nothing, to take it back. Returns the part that
+    /// the drives use, and the time after which it no longer reads what it had before.
     pub(super) fn set_host_memory(&mut self, size: Bytes) -> Result<(Bytes, Span), Refused> {
         if !self.is_on {
             return Err(WrongPower::Off.into());
         }
         let now = self.drive.now();
-        let until = self.drive.set_host_memory(now, size).ok_or(Refused::NoHostMemory)?;
-        let used = self.drive.host_memory_used().unwrap_or_default();
-        Ok((used, until - now))
+        let each = self.drive.drives_mut().iter_mut().map(|drive| drive.set_host_memory(now, size));
+        let until = each.flatten().max().ok_or(Refused::NoHostMemory)?;
+        let used = self.drive.drives().iter().filter_map(|drive| drive.host_memory_used()).map(Bytes::get).sum();
+        Ok((Bytes::new(used), until - now))
     }
 
     /// Lets a drive over used flash begin with the recovery that a power cut before asks for. No job has come yet.
+    ///
+    /// # Panics
+    /// If there are several drives: their files are not kept.
     pub fn recover(&mut self) -> Recovery {
-        let recovery = self.drive.start_with_recovery();
+        let [drive] = self.drive.drives_mut() else { panic!("a RAID over used flash") };
+        let recovery = drive.start_with_recovery();
         self.tally.recovery = Some(recovery);
         recovery
     }

@@ -1,11 +1,11 @@
 //! What a served drive says of itself.
 
+mod layers;
 mod prometheus;
 mod text;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use ssd::Drive;
 use study::histogram::Histogram;
 use study::run::write_amplification;
 
@@ -14,6 +14,7 @@ use super::lag::Lag;
 use super::tally::KINDS;
 use crate::verify::VerifyStatus;
 
+pub use layers::{DriveState, DriveStatus, RaidStatus, TranslationStatus};
 pub use prometheus::MEDIA_TYPE;
 
 /// Version of the keys; it is raised when a key changes its meaning or disappears.
@@ -70,6 +71,12 @@ pub struct Status {
     /// What the verification has found; missing without `--verify`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub verify: Option<VerifyStatus>,
+    /// The drives of a RAID; missing for other devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub raid: Option<RaidStatus>,
+    /// The zones of a translation; missing for other devices.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub translation: Option<TranslationStatus>,
     /// Power cuts so far.
     pub power_cuts: u64,
     /// Operations of the flash that were told to fail.
@@ -175,7 +182,7 @@ impl Core {
         });
         Status {
             schema: SCHEMA.to_owned(),
-            device: self.drive.resolved().spec.name.clone(),
+            device: self.drive.description().spec.name.clone(),
             capacity_bytes: self.capacity().bytes().get(),
             power: if self.is_on() { Power::On } else { Power::Off },
             pace: String::new(),
@@ -194,6 +201,8 @@ impl Core {
             read_only: self.tally.is_read_only,
             damaged_reads: None,
             verify: self.verifier.as_ref().map(|verifier| verifier.status()),
+            raid: RaidStatus::of(&*self.drive, &self.tally.start),
+            translation: TranslationStatus::of(&*self.drive, &self.tally.start),
             power_cuts: self.tally.cuts,
             planned_faults: self.tally.faults,
             last_recovery_s: self.tally.recovery.map(|recovery| recovery.time.as_secs_f64()),

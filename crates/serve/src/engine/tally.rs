@@ -1,8 +1,7 @@
 //! What a served drive has done, by kind of job.
 
 use base::units::{Sectors, Span, Time};
-use flash::nand::Bytes512;
-use ssd::{Counters, Drive, Recovery, Ssd};
+use ssd::{Counters, Recovery};
 use study::histogram::Histogram;
 
 use super::observation::Recent;
@@ -60,7 +59,8 @@ pub(super) struct Tally {
 }
 
 impl Tally {
-    pub(super) fn new(drive: &Ssd<Bytes512>) -> Self {
+    /// `start`: the counters of the drive when it is first switched on.
+    pub(super) fn new(start: Counters) -> Self {
         Self {
             kinds: Default::default(),
             uncorrectable: 0,
@@ -69,7 +69,7 @@ impl Tally {
             cuts: 0,
             faults: 0,
             recovery: None,
-            start: drive.counters(),
+            start,
             recent: None,
             second: (0, 0),
             before: (0, 0),

@@ -2,6 +2,7 @@
 
 mod allocation;
 mod keep;
+mod layers;
 mod order;
 mod power;
 mod replay;
@@ -12,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use base::units::{Bytes, Lba, Sectors, Span, Time};
 use flash::nand::Bytes512;
-use ssd::{DiscardSpec, Drive, Spec, Ssd};
+use ssd::{DiscardSpec, Spec, Ssd};
 use study::catalogue::Device;
 
 use super::*;
@@ -178,14 +179,14 @@ fn zeros_are_a_discard_where_a_discard_is_durable() {
     let mut bench = Bench::new(Core::new(drive, OnCut::End));
     bench.write(0, 5, 64, false);
     bench.drain();
-    let before = bench.core.drive().media().bad_blocks();
+    let before = bench.core.drive().drives()[0].media().bad_blocks();
     assert_eq!(bench.alone(Operation::WriteZeroes { fua: false }, 3, 50), Ok(Vec::new()));
     let expected = |sector: u64| if (3..53).contains(&sector) { 0 } else { 5 };
     (0..64).for_each(|sector| assert_eq!(bench.byte(sector), expected(sector), "{sector}"));
     bench.core.cut_power(bench.now, &mut bench.answers).expect("it was on");
     bench.core.power_on(bench.now, &mut bench.answers).expect("it was off");
     (0..64).for_each(|sector| assert_eq!(bench.byte(sector), expected(sector), "{sector}"));
-    assert_eq!(bench.core.drive().media().bad_blocks(), before);
+    assert_eq!(bench.core.drive().drives()[0].media().bad_blocks(), before);
 }
 
 #[test]
@@ -194,11 +195,17 @@ fn a_planned_fault_fails_one_operation() {
     bench.write(0, 1, 4, false);
     bench.write(4, 2, 4, false);
     bench.drain();
-    bench.core.plan(Fault { operation: flash::nand::Failing::Read, after: 1, count: 1 });
+    bench
+        .core
+        .plan(Fault { operation: flash::nand::Failing::Read, after: 1, count: 1, drive: None })
+        .expect("one drive");
     assert_eq!(bench.alone(Operation::Read, 0, 1).map(|data| data[0]), Ok(1));
     assert_eq!(bench.alone(Operation::Read, 4, 1), Err(Failed::Uncorrectable));
     assert_eq!(bench.alone(Operation::Read, 0, 1).map(|data| data[0]), Ok(1));
-    bench.core.plan(Fault { operation: flash::nand::Failing::Program, after: 0, count: 1 });
+    bench
+        .core
+        .plan(Fault { operation: flash::nand::Failing::Program, after: 0, count: 1, drive: None })
+        .expect("one drive");
     bench.write(8, 3, 4, false);
     bench.drain();
     assert_eq!((bench.byte(8), bench.core.status().bad_blocks), (3, 1));
@@ -242,7 +249,11 @@ fn the_host_takes_its_memory_back_and_the_drive_goes_on_without() {
     bench.core.cut_power(bench.core.now(), &mut Vec::new()).expect("it is on");
     assert!(matches!(bench.core.set_host_memory(Bytes::new(0)), Err(Refused::Power(WrongPower::Off))));
     bench.core.power_on(bench.core.now(), &mut Vec::new()).expect("it is off");
-    assert_eq!(bench.core.drive().host_memory_used(), Some(Bytes::new(0)), "the host does not give it again by itself");
+    assert_eq!(
+        bench.core.drive().drives()[0].host_memory_used(),
+        Some(Bytes::new(0)),
+        "the host does not give it again by itself"
+    );
     let refused = core("", OnCut::End).set_host_memory(Bytes::new(0)).expect_err("it asks for none");
     assert!(refused.to_string().contains("serve a drive with `ftl.map.hmb`"), "{refused}");
 }
@@ -257,12 +268,12 @@ fn a_die_fails_and_nothing_is_lost() {
     (0..64).for_each(|n| {
         assert_eq!(bench.alone(Operation::Write { data: vec![n as u8; 2048], fua: false }, 4 * n, 4), Ok(Vec::new()))
     });
-    let refused = bench.core.fail_die(4).expect_err("there are four");
+    let refused = bench.core.fail_die(4, None).expect_err("there are four");
     assert_eq!(refused.to_string(), "die 4 is none of the 4 dies of the drive; use 0 to 3");
-    assert!(matches!(bench.core.fail_die(1), Ok(1)));
+    bench.core.fail_die(1, None).expect("there are four");
     (0..64).for_each(|n| assert_eq!(u64::from(bench.byte(4 * n)), n));
     let parity = bench.core.drive().counters().parity.expect("parity");
     assert!(parity.rebuilt > 0 && parity.lost == 0 && parity.rebuilt_superblocks > 0, "{parity:?}");
-    let refused = core("", OnCut::End).fail_die(0).expect_err("nothing would rebuild the data");
+    let refused = core("", OnCut::End).fail_die(0, None).expect_err("nothing would rebuild the data");
     assert!(refused.to_string().contains("without parity"), "{refused}");
 }

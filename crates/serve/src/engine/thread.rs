@@ -6,7 +6,7 @@ use std::sync::mpsc::Sender;
 use std::time::{Duration, Instant};
 
 use base::units::Time;
-use study::output::{Kind, OutputError, Outputs, publish};
+use study::output::{Kind, Outputs, publish};
 use study::snapshot;
 
 use super::command::{Command, Refused, Reply};
@@ -236,10 +236,14 @@ impl Server {
                 Reply::Pace(pace)
             }
             Command::Fault(fault) => {
-                self.core.plan(fault);
+                self.core.plan(fault)?;
                 Reply::Fault(fault)
             }
-            Command::FailDie(die) => Reply::DieFailed(self.core.fail_die(die)?),
+            Command::FailDie { die, drive } => {
+                self.core.fail_die(die, drive)?;
+                Reply::DieFailed(die)
+            }
+            Command::FailDrive(drive) => Reply::DriveFailed(drive, self.core.fail_drive(drive)?),
             Command::PowerState(state) => Reply::PowerState(state, self.core.select_power_state(state)?),
             Command::HostMemory(size) => {
                 let (used, until) = self.core.set_host_memory(size)?;
@@ -266,10 +270,15 @@ impl Server {
         Ok(reply)
     }
 
-    fn snapshot(&self, path: &Path, force: bool) -> Result<Vec<String>, OutputError> {
+    fn snapshot(&self, path: &Path, force: bool) -> Result<Vec<String>, Refused> {
+        let drive = self.core.drive();
+        let layers = [drive.raid().map(|_| "raid"), drive.translation().map(|_| "translation")];
+        if let Some(layer) = layers.into_iter().flatten().next() {
+            return Err(Refused::Layer(layer));
+        }
         let mut file = Outputs::new([""; 0], force).file("snapshot", path, Kind::Snapshot)?;
-        file.fill(|out| snapshot::save(self.core.drive(), out))?;
-        publish(vec![file], None)
+        file.fill(|out| snapshot::save(&drive.drives()[0], out))?;
+        Ok(publish(vec![file], None)?)
     }
 
     fn status(&self) -> Status {

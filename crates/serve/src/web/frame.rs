@@ -8,7 +8,10 @@ use serde::Serialize;
 use ssd::Counters;
 use study::run::write_amplification;
 
-use crate::engine::{CoarseHistogram, Health, Incident, IncidentKind, Incidents, Observation, Power, Shape, Wear};
+use crate::engine::{
+    CoarseHistogram, DriveState, Health, Incident, IncidentKind, Incidents, Observation, Power, RaidStatus, Shape,
+    TranslationStatus, Wear,
+};
 
 /// The causes for which dies work. Those of the host are two.
 pub(super) const CAUSES: [&str; Cause::COUNT + 1] = [
@@ -83,6 +86,8 @@ pub(super) struct Frame {
     power_cuts: u64,
     lost_writes: bool,
     health: Health,
+    raid: Option<RaidStatus>,
+    translation: Option<TranslationStatus>,
     arrays: Vec<Dies>,
     /// The parts of the drive, each with the share of its time in which it was busy.
     busy: Vec<(&'static str, f64)>,
@@ -106,6 +111,9 @@ struct Total {
 /// The dies of an array, channel by channel, each with the share of its time in which it was busy.
 #[derive(Clone, Debug, Serialize)]
 struct Dies {
+    /// Its drive, if there are several.
+    drive: Option<u32>,
+    is_slc: bool,
     channels: u32,
     dies: u32,
     busy: Vec<f64>,
@@ -174,6 +182,8 @@ impl Frames {
             power_cuts: now.power_cuts,
             lost_writes: now.lost_writes,
             health: now.health,
+            raid: now.raid.clone(),
+            translation: now.translation.clone(),
             arrays: between.arrays(),
             busy: between.busy(),
             incidents: new,
@@ -210,6 +220,23 @@ fn note_failures(before: &Observation, now: &Observation, incidents: &Incidents)
     }
     let retired = now.counters.bad_blocks.saturating_sub(before.counters.bad_blocks);
     note(retired, "block was retired", "blocks were retired");
+    if let (Some(before), Some(now)) = (&before.raid, &now.raid) {
+        note_drives(before, now, incidents);
+    }
+}
+
+/// Notes drives of a RAID that have failed or have been rebuilt.
+fn note_drives(before: &RaidStatus, now: &RaidStatus, incidents: &Incidents) {
+    for (number, (before, now)) in before.drives.iter().zip(&now.drives).enumerate() {
+        let text = match (before.state, now.state) {
+            (before, now) if before == now => continue,
+            (_, DriveState::Failed) => format!("drive {number} has failed"),
+            (_, DriveState::Rebuilt) => format!("drive {number}, a spare, is being rebuilt"),
+            (_, DriveState::Whole) => format!("drive {number} is rebuilt"),
+            (_, DriveState::Spare | DriveState::Journal) => continue,
+        };
+        incidents.note(IncidentKind::Fault, text);
+    }
 }
 
 /// Two observations.
@@ -287,18 +314,18 @@ impl<'a> Between<'a> {
     }
 
     fn arrays(&self) -> Vec<Dies> {
+        // The counters have the dies in the order of the arrays.
         let busy = |of: &Observation| {
-            let slc = slc(&of.counters).map(|slc| slc.1);
-            [Some(of.counters.die_busy.clone()), slc].into_iter().flatten().collect::<Vec<_>>()
+            let slc = slc(&of.counters).map(|slc| slc.1).unwrap_or_default();
+            of.counters.die_busy.iter().copied().chain(slc).collect::<Vec<_>>()
         };
         let (before, now) = (busy(self.before), busy(self.now));
-        let each = self.now.arrays.iter().zip(before.iter().zip(&now));
-        let dies = |(shape, (before, now)): (&Shape, (&Vec<Span>, &Vec<Span>))| Dies {
-            channels: shape.channels,
-            dies: shape.dies,
-            busy: before.iter().zip(now).map(|(from, to)| self.share(*from, *to, 1)).collect(),
+        let mut each = before.iter().zip(&now).map(|(from, to)| self.share(*from, *to, 1));
+        let dies = |&Shape { drive, is_slc, channels, dies }: &Shape| {
+            let busy = each.by_ref().take((channels * dies) as usize).collect();
+            Dies { drive, is_slc, channels, dies, busy }
         };
-        each.map(dies).collect()
+        self.now.arrays.iter().map(dies).collect()
     }
 
     fn busy(&self) -> Vec<(&'static str, f64)> {

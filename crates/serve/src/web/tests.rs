@@ -164,7 +164,7 @@ fn failures_are_incidents() {
     assert_eq!(ask(&drive, Operation::Write { data: vec![7; 4096], fua: true }, 0), Ok(Vec::new()));
     let mut watching = Watching::new(at);
     watching.next("frame");
-    let fault = Fault { operation: flash::nand::Failing::Read, after: 0, count: 1 };
+    let fault = Fault { operation: flash::nand::Failing::Read, after: 0, count: 1, drive: None };
     assert!(drive.command(Command::Fault(fault)).is_ok());
     assert_eq!(ask(&drive, Operation::Read, 0), Err(Failed::Uncorrectable));
     let mut texts = Vec::new();

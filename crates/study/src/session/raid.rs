@@ -30,10 +30,10 @@ impl Session<'_> {
     pub(super) fn run_raid(&mut self, spec: &RaidSpec, watch: Option<Watch>) -> Result<Outcome, SessionError> {
         self.refuse_foresight()?;
         if !self.settings.verify {
-            let mut raid = self.raid::<()>(spec, watch)?;
+            let mut raid = Layered::new(self.raid::<()>(spec, watch.is_some())?, watch);
             return self.run_all(&mut raid, &mut Blank);
         }
-        let mut raid = self.raid::<Stamp>(spec, watch)?;
+        let mut raid = Layered::new(self.raid::<Stamp>(spec, watch.is_some())?, watch);
         let granularity = raid.discard_granularity();
         // What preconditioning left carries addresses of drives, not of the RAID: the first read of a sector says what it holds.
         let is_new = self.settings.steps.is_empty();
@@ -41,15 +41,29 @@ impl Session<'_> {
         self.run_all(&mut raid, &mut oracle)
     }
 
+    /// Makes and prepares a RAID without a run, for callers that drive it themselves.
+    ///
+    /// # Errors
+    /// See [`Session::prepare`].
+    ///
+    /// # Panics
+    /// If the device is no RAID.
+    pub fn prepare_raid<S: Sector>(mut self) -> Result<Raid<S>, SessionError> {
+        self.refuse_foresight()?;
+        self.check_content::<S>()?;
+        let spec = self.device.resolved.spec.raid.clone().expect("a RAID");
+        self.raid(&spec, false)
+    }
+
     /// Makes the drives of a RAID and preconditions those of the stripes.
-    fn raid<S: Sector>(&mut self, spec: &RaidSpec, watch: Option<Watch>) -> Result<Layered<S, Raid<S>>, SessionError> {
+    fn raid<S: Sector>(&mut self, spec: &RaidSpec, is_observed: bool) -> Result<Raid<S>, SessionError> {
         let mut drives = Vec::new();
         for number in 0..spec.all_drives() {
             // Far from the seeds of the workloads, which differ in higher bits.
             let seed = |number: u32| self.settings.seed ^ u64::from(number) << 24;
             let (own, first) = (seed(number), seed(spec.first_of_mirror(number)));
             let mut drive: Ssd<S> = Ssd::new(&self.device.resolved.of_drive(number), own).written_as(first);
-            if watch.is_some() {
+            if is_observed {
                 drive = drive.observed_by(Layered::<S, Raid<S>>::member());
             }
             for step in self.settings.steps.clone() {
@@ -63,7 +77,7 @@ impl Session<'_> {
             }
             drives.push(drive);
         }
-        Ok(Layered::new(Raid::new(spec, drives), watch))
+        Ok(Raid::new(spec, drives))
     }
 }
 

@@ -69,11 +69,15 @@ impl<'a> Session<'a> {
     pub fn prepare<S: Sector>(mut self) -> Result<Ssd<S>, SessionError> {
         self.refuse_foresight()?;
         if let Some(layer) = self.device.resolved.layer() {
-            return Err(SessionError::Layer { layer, cannot: "be served or driven by hand" });
+            return Err(SessionError::Layer { layer, cannot: "be driven by hand" });
         }
-        // The content of the sectors counts; there is no time series.
-        self.check_with(self.device.resolved.memory_of::<S>(self.purpose()))?;
+        self.check_content::<S>()?;
         self.prepared(None)
+    }
+
+    /// Checks a session without a run: the content of the sectors counts as memory, and there is no time series.
+    pub(super) fn check_content<S: Sector>(&self) -> Result<(), SessionError> {
+        self.check_with(self.device.resolved.memory_of::<S>(self.purpose()))
     }
 
     /// Makes and prepares the drive, and returns its state instead of a run.

@@ -16,10 +16,10 @@ impl Session<'_> {
     pub(super) fn run_translation(&mut self, watch: Option<Watch>) -> Result<Outcome, SessionError> {
         self.refuse_foresight()?;
         if !self.settings.verify {
-            let mut translation = self.translation::<()>(watch)?;
+            let mut translation = Layered::new(self.translation::<()>(watch.is_some())?, watch);
             return self.run_all(&mut translation, &mut Blank);
         }
-        let mut translation = self.translation::<Stamp>(watch)?;
+        let mut translation = Layered::new(self.translation::<Stamp>(watch.is_some())?, watch);
         let granularity = translation.discard_granularity();
         // What preconditioning left carries addresses of the drive: the first read of a sector says what it holds.
         let is_new = self.settings.steps.is_empty();
@@ -27,7 +27,20 @@ impl Session<'_> {
         self.run_all(&mut translation, &mut oracle)
     }
 
-    fn translation<S: Sector>(&mut self, watch: Option<Watch>) -> Result<Layered<S, Translation<S>>, SessionError> {
+    /// Makes and prepares a translation over zones without a run, for callers that drive it themselves.
+    ///
+    /// # Errors
+    /// See [`Session::prepare`].
+    ///
+    /// # Panics
+    /// If the device has no translation.
+    pub fn prepare_translation<S: Sector>(mut self) -> Result<Translation<S>, SessionError> {
+        self.refuse_foresight()?;
+        self.check_content::<S>()?;
+        self.translation(false)
+    }
+
+    fn translation<S: Sector>(&mut self, is_observed: bool) -> Result<Translation<S>, SessionError> {
         let (resolved, seed) = (&self.device.resolved, self.settings.seed);
         let mut used = UsedZones::new(resolved, seed);
         let (progress, interrupt) = (&mut self.progress, self.interrupt);
@@ -46,7 +59,7 @@ impl Session<'_> {
             last = Some((*step, done.ok_or_else(SessionError::interrupted)?));
         }
         let mut drive: Ssd<S> = Ssd::new(&resolved.of_drive(0), seed);
-        if watch.is_some() {
+        if is_observed {
             drive = drive.observed_by(Layered::<S, Translation<S>>::member());
         }
         let mut lay_out = |done, total| tell(Precondition::Fill, done, total);
@@ -60,6 +73,6 @@ impl Session<'_> {
             let (age, temperature) = storage.conditions(self.settings.temperature);
             translation.drive_mut().age(age, temperature);
         }
-        Ok(Layered::new(translation, watch))
+        Ok(translation)
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use super::{Latency, Power, Status};
+use super::{DriveState, DriveStatus, Latency, Power, RaidStatus, Status, TranslationStatus};
 
 /// The media type of the text.
 pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
@@ -26,6 +26,50 @@ impl Text {
             self.metric(name, of, help);
             self.sample(name, "", value);
         }
+    }
+
+    fn raid(&mut self, raid: &RaidStatus) {
+        let help = "Bytes written to the drives of the RAID for each that clients wrote.";
+        self.plain("raid_write_amplification", "gauge", help, raid.write_amplification);
+        let help = "Places in the stripes of the RAID that no drive has.";
+        self.plain("raid_empty_places", "gauge", help, Some(f64::from(raid.empty_places)));
+        let help = "Share of the stripes whose parity or mirrors are repaired.";
+        self.plain("raid_repaired_ratio", "gauge", help, Some(raid.repaired.unwrap_or(1.0)));
+        self.metric("raid_drive_failed", "gauge", "1 if the drive of the RAID has failed.");
+        self.each_drive("raid_drive_failed", raid, |drive| {
+            Some(f64::from(u8::from(drive.state == DriveState::Failed)))
+        });
+        self.metric("raid_drive_rebuilt_ratio", "gauge", "Share of the stripes that are rebuilt on a spare.");
+        self.each_drive("raid_drive_rebuilt_ratio", raid, |drive| drive.rebuilt);
+        self.metric("raid_drive_requests_total", "counter", "Requests to the drive.");
+        self.each_drive("raid_drive_requests_total", raid, |drive| Some(drive.requests as f64));
+        self.metric("raid_drive_read_bytes_total", "counter", "Bytes read from the drive.");
+        self.each_drive("raid_drive_read_bytes_total", raid, |drive| Some(drive.read_bytes as f64));
+        self.metric("raid_drive_written_bytes_total", "counter", "Bytes written to the drive.");
+        self.each_drive("raid_drive_written_bytes_total", raid, |drive| Some(drive.written_bytes as f64));
+        self.metric("raid_drive_bad_blocks", "gauge", "Blocks retired on the drive.");
+        self.each_drive("raid_drive_bad_blocks", raid, |drive| Some(drive.bad_blocks as f64));
+    }
+
+    fn each_drive(&mut self, name: &str, raid: &RaidStatus, value: impl Fn(&DriveStatus) -> Option<f64>) {
+        for (number, drive) in raid.drives.iter().enumerate() {
+            if let Some(value) = value(drive) {
+                self.sample(name, &format!("drive=\"{number}\""), value);
+            }
+        }
+    }
+
+    fn translation(&mut self, of: &TranslationStatus) {
+        let help = "Mapping units written to zones for each that clients wrote.";
+        self.plain("translation_write_amplification", "gauge", help, of.write_amplification);
+        let help = "Mapping units programmed for each that was written to zones.";
+        self.plain("translation_drive_write_amplification", "gauge", help, of.drive_write_amplification);
+        self.plain("translation_free_zones", "gauge", "Free zones.", Some(f64::from(of.free_zones)));
+        self.plain("translation_failed_zones", "gauge", "Zones that failed.", Some(of.failed_zones as f64));
+        let help = "Zones emptied and reset.";
+        self.plain("translation_collected_zones_total", "counter", help, Some(of.collected_zones as f64));
+        let help = "Writes that waited for a zone.";
+        self.plain("translation_stalled_writes_total", "counter", help, Some(of.stalled_writes as f64));
     }
 
     /// Quantiles of a time, without the sum and the count that a summary may leave out.
@@ -98,6 +142,8 @@ impl Status {
                 text.plain(name, of, help, Some(value as f64));
             }
         }
+        self.raid.iter().for_each(|raid| text.raid(raid));
+        self.translation.iter().for_each(|of| text.translation(of));
         text.plain("power_cuts_total", "counter", "Power cuts.", Some(self.power_cuts as f64));
         text.plain("events_total", "counter", "Events that the simulation has handled.", Some(self.events as f64));
         text.0
@@ -116,6 +162,16 @@ mod tests {
     fn every_sample_follows_its_type_and_no_metric_comes_twice() {
         let times = Latency { mean_us: 2.0, p50_us: 1.5, p99_us: 3.0, p99_9_us: 4.0, max_us: 5.0 };
         let kind = |kind: &str, latency| KindStatus { kind: kind.to_owned(), done: 3, failed: 1, bytes: 512, latency };
+        let drive = |state, rebuilt| DriveStatus {
+            state,
+            rebuilt,
+            requests: 7,
+            read_bytes: 512,
+            written_bytes: 1024,
+            write_amplification: None,
+            free_blocks: 3,
+            bad_blocks: 1,
+        };
         let status = Status {
             schema: SCHEMA.to_owned(),
             device: "demo".to_owned(),
@@ -137,6 +193,26 @@ mod tests {
             read_only: true,
             damaged_reads: Some(1),
             verify: Some(VerifyStatus { reads: 6, sectors: 48, violations: 3, ..VerifyStatus::default() }),
+            raid: Some(RaidStatus {
+                level: "raid1".to_owned(),
+                write_amplification: Some(2.0),
+                failed: 1,
+                empty_places: 0,
+                repaired: None,
+                lost_chunks: 0,
+                recovered_bytes: 0,
+                drives: vec![drive(DriveState::Failed, None), drive(DriveState::Rebuilt, Some(0.25))],
+            }),
+            translation: Some(TranslationStatus {
+                write_amplification: None,
+                drive_write_amplification: None,
+                zones: 8,
+                free_zones: 5,
+                failed_zones: 0,
+                collected_zones: 2,
+                stalled_writes: 1,
+                mounting: false,
+            }),
             power_cuts: 2,
             planned_faults: 0,
             last_recovery_s: None,
@@ -169,9 +245,14 @@ mod tests {
             "flashloom_damaged_reads_total 1\n",
             "flashloom_verified_sectors_total 48\n",
             "flashloom_violated_sectors_total 3\n",
+            "flashloom_raid_write_amplification 2\n",
+            "flashloom_raid_drive_failed{drive=\"0\"} 1\n",
+            "flashloom_raid_drive_rebuilt_ratio{drive=\"1\"} 0.25\n",
+            "flashloom_raid_drive_written_bytes_total{drive=\"1\"} 1024\n",
+            "flashloom_translation_free_zones 5\n",
         ] {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
-        assert!(!text.contains("write_amplification"), "it is not known");
+        assert!(!text.contains("flashloom_write_amplification"), "it is not known");
     }
 }

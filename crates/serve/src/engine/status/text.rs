@@ -4,7 +4,7 @@ use std::fmt;
 
 use base::units::{Bytes, Span};
 
-use super::{KindStatus, LagStatus, Latency, Power, Status, VerifyStatus};
+use super::{DriveStatus, KindStatus, LagStatus, Latency, Power, RaidStatus, Status, TranslationStatus, VerifyStatus};
 
 /// Microseconds in their natural unit.
 fn time(us: f64) -> String {
@@ -14,6 +14,54 @@ fn time(us: f64) -> String {
 fn seconds(s: f64) -> String {
     let shown = Span::from_secs_f64(s);
     shown.to_string()
+}
+
+fn per_cent(share: f64) -> String {
+    format!("{:.0} %", share * 100.0)
+}
+
+fn amplification(of: Option<f64>) -> String {
+    of.map_or_else(|| "-".to_owned(), |of| format!("{of:.3}"))
+}
+
+/// The lines on a RAID, each with its name.
+fn raid_lines(raid: &RaidStatus) -> Vec<(&'static str, String)> {
+    let of = format!("{} of {} drives in all, {} failed", raid.level, raid.drives.len(), raid.failed);
+    let mut lines = vec![("raid", of)];
+    lines.push((
+        "",
+        format!("bytes of drives per byte of clients: {} written", amplification(raid.write_amplification)),
+    ));
+    for (number, share) in (0..).zip(&raid.drives).filter_map(|(number, drive)| Some((number, drive.rebuilt?))) {
+        lines.push(("", format!("drive {number} is being rebuilt: {}", per_cent(share))));
+    }
+    if let Some(share) = raid.repaired {
+        lines.push(("", format!("parity and mirrors are being repaired: {}", per_cent(share))));
+    }
+    if raid.empty_places > 0 {
+        lines.push(("", format!("{} places in the stripes have no drive", raid.empty_places)));
+    }
+    if raid.lost_chunks > 0 {
+        lines.push(("", format!("{} chunks could not be rebuilt", raid.lost_chunks)));
+    }
+    lines
+}
+
+/// The lines on a translation over zones, each with its name.
+fn translation_lines(of: &TranslationStatus) -> Vec<(&'static str, String)> {
+    let (own, below) = (amplification(of.write_amplification), amplification(of.drive_write_amplification));
+    let failed = if of.failed_zones > 0 { format!(", {} failed", of.failed_zones) } else { String::new() };
+    let mut lines = vec![
+        ("translation", format!("write amplification {own} of the host, {below} of the drive")),
+        ("zones", format!("{} of {} free, {} collected{failed}", of.free_zones, of.zones, of.collected_zones)),
+    ];
+    if of.stalled_writes > 0 {
+        lines.push(("", format!("{} writes have waited for a zone", of.stalled_writes)));
+    }
+    if of.mounting {
+        lines.push(("", "the map is being read from the zones; requests wait".to_owned()));
+    }
+    lines
 }
 
 /// A sentence in lines that leave room for the name of a value.
@@ -57,10 +105,13 @@ impl fmt::Display for Status {
                 line("", format!("{:.2} % of the answers late by over 5 % of their latency", late_share * 100.0))?;
             }
         }
-        let waf = self.write_amplification.map_or_else(|| "-".to_owned(), |waf| format!("{waf:.3}"));
-        line("write amplification", waf)?;
+        line("write amplification", amplification(self.write_amplification))?;
         let read_only = if self.read_only { ", takes no more writes" } else { "" };
         line("blocks", format!("{} free, {} bad{read_only}", self.free_blocks, self.bad_blocks))?;
+        let layers = self.raid.iter().flat_map(raid_lines);
+        for (name, text) in layers.chain(self.translation.iter().flat_map(translation_lines)) {
+            line(name, text)?;
+        }
         if self.uncorrectable_requests > 0 {
             line("uncorrectable", format!("{} requests failed", self.uncorrectable_requests))?;
         }
@@ -98,12 +149,29 @@ impl fmt::Display for Status {
             let (mean, p99, max) = (at(|of| of.mean_us), at(|of| of.p99_us), at(|of| of.max_us));
             writeln!(f, "{kind:<13} {done:>10} {failed:>8} {bytes:>11} {mean:>10} {p99:>10} {max:>10}")?;
         }
+        let Some(raid) = &self.raid else { return Ok(()) };
+        writeln!(
+            f,
+            "\n{:<13} {:>10} {:>12} {:>12} {:>8} {:>11} {:>7}",
+            "", "requests", "read", "written", "waf", "free blocks", "bad"
+        )?;
+        for (number, drive) in raid.drives.iter().enumerate() {
+            let DriveStatus { state, requests, write_amplification, free_blocks, bad_blocks, .. } = drive;
+            let (read, written) =
+                (Bytes::new(drive.read_bytes).to_string(), Bytes::new(drive.written_bytes).to_string());
+            let (name, waf) = (format!("{number} {}", state.name()), amplification(*write_amplification));
+            writeln!(
+                f,
+                "{name:<13} {requests:>10} {read:>12} {written:>12} {waf:>8} {free_blocks:>11} {bad_blocks:>7}"
+            )?;
+        }
         Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::DriveState;
     use super::*;
 
     #[test]
@@ -115,6 +183,16 @@ mod tests {
             failed: 12,
             bytes: 505_678_512_128,
             latency: Some(times),
+        };
+        let drive = |state, rebuilt| DriveStatus {
+            state,
+            rebuilt,
+            requests: 123_456_789,
+            read_bytes: 505_678_512_128,
+            written_bytes: 505_678_512_128,
+            write_amplification: Some(12.345),
+            free_blocks: 123_456,
+            bad_blocks: 1234,
         };
         let status = Status {
             schema: super::super::SCHEMA.to_owned(),
@@ -145,6 +223,26 @@ mod tests {
                 first_violations: vec!["word ".repeat(30)],
                 ..VerifyStatus::default()
             }),
+            raid: Some(RaidStatus {
+                level: "raid5".to_owned(),
+                write_amplification: Some(2.5),
+                failed: 1,
+                empty_places: 0,
+                repaired: Some(0.5),
+                lost_chunks: 2,
+                recovered_bytes: 4096,
+                drives: vec![drive(DriveState::Failed, None), drive(DriveState::Rebuilt, Some(0.25))],
+            }),
+            translation: Some(TranslationStatus {
+                write_amplification: Some(12.345),
+                drive_write_amplification: Some(1.0),
+                zones: 12_345,
+                free_zones: 12_345,
+                failed_zones: 3,
+                collected_zones: 123_456,
+                stalled_writes: 123_456,
+                mounting: true,
+            }),
             power_cuts: 1,
             planned_faults: 3,
             last_recovery_s: Some(0.025),
@@ -164,6 +262,11 @@ mod tests {
             "mean 81.2 us, p99 1234 us",
             "1.25 % of the answers late",
             "flushes fail",
+            "raid5 of 2 drives in all, 1 failed",
+            "drive 1 is being rebuilt: 25 %",
+            "repaired: 50 %",
+            "12345 of 12345 free, 123456 collected, 3 failed",
+            "0 failed       123456789",
         ] {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }

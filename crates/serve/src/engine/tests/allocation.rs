@@ -3,7 +3,6 @@
 use std::sync::mpsc::channel;
 
 use base::engine::Rng;
-use ssd::Drive;
 use study::session::{Session, SessionError};
 use testkit::conformance::settings;
 

@@ -236,7 +236,7 @@ impl Life {
         self.checked
     }
 
-    fn run(&mut self, steps: u32) {
+    pub(super) fn run(&mut self, steps: u32) {
         self.steps(steps);
         let results = self.bench.drain();
         self.answered(results);

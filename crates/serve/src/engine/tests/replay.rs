@@ -3,7 +3,7 @@
 use std::sync::mpsc::channel;
 
 use base::engine::Rng;
-use ssd::{Drive, FtlKind};
+use ssd::FtlKind;
 use study::run::Record as Logged;
 use study::session::Session;
 use testkit::conformance::{Setting, settings};
@@ -91,33 +91,41 @@ fn chosen() -> Vec<Setting> {
     chosen
 }
 
+/// Serves a device, runs the recording, and compares the two.
+fn check(name: &str, resolved: ssd::Resolved, seed: u64) {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("recorded.parquet");
+    let device = || Device { name: name.to_owned(), resolved: resolved.clone(), replaced: Vec::new() };
+    let options = EngineOptions { seed, ..EngineOptions::new(device()) };
+    let drive = options.drive(|_| {}).unwrap_or_else(|error| panic!("{error}"));
+    let (rows, hash) = served(Core::new(drive, OnCut::End), &path, seed);
+    let mut log: Vec<Logged> = Vec::new();
+    let session = Session::new(&options.device).seed(seed).log(&mut log);
+    let file = study::catalogue::workload(&path).unwrap_or_else(|error| panic!("{error}"));
+    let flow = session.open(&file, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = session.flow(flow).run().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
+    let replayed = outcome.first().summary().event_hash;
+    log.sort_by_key(|record| record.tag);
+    assert_eq!(log.len(), rows.len());
+    for (row, record) in rows.iter().zip(&log) {
+        let Ended::At(end, status) = row.ended else { panic!("the power was never cut") };
+        let recorded = (record.arrival, record.io, record.end, record.status);
+        assert_eq!((row.at, row.io, end, status), recorded, "seed {seed}, {name:?}");
+    }
+    assert_eq!(replayed, format!("{hash:016x}"), "seed {seed}, {name:?}");
+}
+
 #[test]
 fn a_recording_run_again_has_the_same_events_and_latencies() {
     for (seed, setting) in (0..).zip(&chosen()) {
-        let dir = tempfile::tempdir().expect("a folder");
-        let path = dir.path().join("recorded.parquet");
-        let resolved = setting.spec.resolve().expect("valid");
-        let device = Device { name: setting.name.clone(), resolved, replaced: Vec::new() };
-        let drive = || Session::new(&device).seed(seed);
-        let core = Core::new(Box::new(drive().prepare().unwrap_or_else(|error| panic!("{error}"))), OnCut::End);
-        let (rows, hash) = served(core, &path, seed);
-        let mut log: Vec<Logged> = Vec::new();
-        let session = drive().log(&mut log);
-        let file = study::catalogue::workload(&path).unwrap_or_else(|error| panic!("{error}"));
-        let flow = session.open(&file, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
-        let outcome = session.flow(flow).run().unwrap_or_else(|error| panic!("seed {seed}: {error}"));
-        let replayed = outcome.first().summary().event_hash;
-        log.sort_by_key(|record| record.tag);
-        assert_eq!(log.len(), rows.len());
-        for (row, record) in rows.iter().zip(&log) {
-            let Ended::At(end, status) = row.ended else { panic!("the power was never cut") };
-            assert_eq!(
-                (row.at, row.io, end, status),
-                (record.arrival, record.io, record.end, record.status),
-                "seed {seed}, {:?}",
-                setting.name
-            );
-        }
-        assert_eq!(replayed, format!("{hash:016x}"), "seed {seed}, {:?}", setting.name);
+        check(&setting.name, setting.spec.resolve().expect("valid"), seed);
+    }
+}
+
+#[test]
+fn so_has_the_recording_of_a_translation() {
+    let devices = super::layers::devices().into_iter().filter(|(_, resolved)| resolved.spec.raid.is_none());
+    for (seed, (name, resolved)) in (0..).zip(devices) {
+        check(&name, resolved, seed);
     }
 }

@@ -16,9 +16,9 @@ use crate::verify::VerifyStatus;
 const DEPTH: usize = 16;
 
 /// Requests of several clients, which may overlap, and power cuts.
-struct Clients {
-    bench: Bench,
-    rng: Rng,
+pub(super) struct Clients {
+    pub(super) bench: Bench,
+    pub(super) rng: Rng,
     /// Sectors that they use.
     sectors: u64,
     byte: u8,
@@ -26,13 +26,17 @@ struct Clients {
 
 impl Clients {
     fn new(setting: &Setting, on_cut: OnCut, seed: u64) -> Self {
-        let mut core = Core::new(Box::new(Ssd::new(&setting.spec.resolve().expect("valid"), seed)), on_cut);
+        Self::of(Core::new(Box::new(Ssd::new(&setting.spec.resolve().expect("valid"), seed)), on_cut), seed)
+    }
+
+    /// Clients of a new drive.
+    pub(super) fn of(mut core: Core, seed: u64) -> Self {
         core.verify(true);
         let sectors = core.capacity().get().min(96);
         Self { bench: Bench::new(core), rng: Rng::stream(seed, "verify"), sectors, byte: 0 }
     }
 
-    fn submit(&mut self) {
+    pub(super) fn submit(&mut self) {
         let start = self.rng.below(self.sectors);
         let sectors = 1 + self.rng.below(12.min(self.sectors - start));
         let fua = self.rng.chance(0.1);
@@ -48,11 +52,11 @@ impl Clients {
         };
     }
 
-    fn read_all(&mut self) {
+    pub(super) fn read_all(&mut self) {
         (0..self.sectors).for_each(|sector| _ = self.bench.alone(Operation::Read, sector, 1));
     }
 
-    fn cut(&mut self) {
+    pub(super) fn cut(&mut self) {
         self.bench.core.cut_power(self.bench.now, &mut self.bench.answers).expect("it is on");
         self.bench.results();
         self.bench.core.power_on(self.bench.now, &mut self.bench.answers).expect("it is off");
@@ -63,7 +67,7 @@ impl Clients {
     }
 
     /// What the verification says after some steps.
-    fn run(mut self, steps: u32) -> (Vec<String>, VerifyStatus) {
+    pub(super) fn run(mut self, steps: u32) -> (Vec<String>, VerifyStatus) {
         for _ in 0..steps {
             match self.rng.below(200) {
                 0 => self.cut(),
@@ -303,8 +307,14 @@ fn what_a_killed_process_had_acknowledged_is_known_to_the_next() {
 fn a_worn_out_drive_says_that_it_takes_no_more_writes() {
     let mut bench = Bench::new(core("", OnCut::End));
     assert!(!bench.core.status().read_only);
-    bench.core.plan(Fault { operation: flash::nand::Failing::Erase, after: 0, count: 1_000_000 });
-    bench.core.plan(Fault { operation: flash::nand::Failing::Program, after: 1000, count: 1_000_000 });
+    bench
+        .core
+        .plan(Fault { operation: flash::nand::Failing::Erase, after: 0, count: 1_000_000, drive: None })
+        .expect("one drive");
+    bench
+        .core
+        .plan(Fault { operation: flash::nand::Failing::Program, after: 1000, count: 1_000_000, drive: None })
+        .expect("one drive");
     let mut written = 0_u64;
     while !bench.core.status().read_only {
         assert!(written < 100_000, "it goes on");

@@ -1,0 +1,95 @@
+//! The condition of a RAID: where its drives stand, what of them is rebuilt or repaired, and what they hold.
+
+use base::units::{Lpn, Time};
+use flash::nand::Sector;
+use ssd::RaidSpec;
+
+use super::Raid;
+use crate::layout::Layout;
+use crate::members::Place;
+
+impl<S: Sector> Raid<S> {
+    /// The description of the RAID.
+    #[must_use]
+    pub const fn spec(&self) -> &RaidSpec {
+        &self.spec
+    }
+
+    /// The simulated time advanced to.
+    #[must_use]
+    pub const fn now(&self) -> Time {
+        self.now
+    }
+
+    /// The places in the stripes, in their order.
+    #[must_use]
+    pub fn places(&self) -> &[Place] {
+        self.members.places()
+    }
+
+    /// Places in the stripes that no drive has.
+    #[must_use]
+    pub fn empty_places(&self) -> u32 {
+        (0..self.layout.drives()).filter(|place| self.members.drive_at(*place).is_none()).count() as u32
+    }
+
+    /// The layout of the data.
+    #[must_use]
+    pub const fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// The drive of the journal, if there is one.
+    #[must_use]
+    pub fn journal_drive(&self) -> Option<u32> {
+        self.journal.as_ref().map(|journal| journal.drive)
+    }
+
+    /// True if a drive has failed.
+    ///
+    /// # Panics
+    /// If there is no such drive.
+    #[must_use]
+    pub fn has_failed(&self, drive: u32) -> bool {
+        self.members.has_failed(drive)
+    }
+
+    /// The stripes of the RAID.
+    #[must_use]
+    pub const fn stripes(&self) -> u64 {
+        self.layout.stripes()
+    }
+
+    /// Stripes whose parity or mirrors are to be repaired since a power cut.
+    #[must_use]
+    pub const fn unrepaired_stripes(&self) -> u64 {
+        self.layout.stripes().saturating_sub(self.background.in_doubt)
+    }
+
+    /// True if a mapping unit of the host may hold data; false if it was never written, or was discarded, and reads as zeros. The answer
+    /// takes no time and changes nothing.
+    ///
+    /// # Panics
+    /// If the RAID has no power, or no such mapping unit.
+    #[must_use]
+    pub fn may_hold(&self, unit: u64) -> bool {
+        let sectors = self.members.unit();
+        let bands = self.layout.bands(unit * sectors, (unit + 1) * sectors);
+        bands.iter().any(|band| {
+            let lpn = Lpn::new(((band.stripe * self.layout.chunk() + band.from) / sectors) as u32);
+            // A chunk is a whole number of mapping units, so the band has one shard.
+            let places = (0..self.layout.copies()).map(|copy| self.layout.place(band.stripe, band.first, copy));
+            let mut held = places.filter(|place| self.members.holds(*place, band.stripe)).peekable();
+            // What no drive holds is computed from the other drives.
+            let is_computed = held.peek().is_none();
+            let drives = held.filter_map(|place| self.members.drive_at(place));
+            is_computed || { drives }.any(|drive| self.members.drives()[drive as usize].may_hold(lpn))
+        })
+    }
+
+    /// Counts the times at which a drive, or the RAID itself, had something to do, whether the event hash has a part of it or not.
+    #[must_use]
+    pub const fn steps(&self) -> u64 {
+        self.steps
+    }
+}

@@ -1,0 +1,178 @@
+//! What a RAID and a translation over zones say of themselves, beside what every drive says.
+
+use base::units::SECTOR;
+use flash::backend::Op;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use ssd::{Counters, Drive, RaidCounters};
+
+use super::super::served::ServedDrive;
+
+/// A RAID.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct RaidStatus {
+    /// The level, e.g. `raid5`.
+    pub level: String,
+    /// Bytes that the RAID wrote to its drives for each byte that clients wrote; missing before the first write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_amplification: Option<f64>,
+    /// Drives that have failed.
+    pub failed: u32,
+    /// Places in the stripes that no drive has.
+    pub empty_places: u32,
+    /// The share of the stripes whose parity or mirrors are repaired; missing unless a repair is under way.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repaired: Option<f64>,
+    /// Chunks that nothing could bring back during a rebuild.
+    pub lost_chunks: u64,
+    /// Bytes of reads that were computed from other drives.
+    pub recovered_bytes: u64,
+    /// The drives: those of the stripes, the spares, and that of the journal.
+    pub drives: Vec<DriveStatus>,
+}
+
+/// A drive of a RAID.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct DriveStatus {
+    /// `whole`, `rebuilt` while it is, `spare`, `journal` or `failed`.
+    pub state: DriveState,
+    /// The share of the stripes that are rebuilt on it; missing unless it is being rebuilt.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rebuilt: Option<f64>,
+    /// Requests of the RAID to it.
+    pub requests: u64,
+    /// Bytes that the RAID read from it.
+    pub read_bytes: u64,
+    /// Bytes that the RAID wrote to it.
+    pub written_bytes: u64,
+    /// Mapping units that it programmed for each that the RAID wrote to it; missing before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_amplification: Option<f64>,
+    /// Free blocks of its FTL.
+    pub free_blocks: u64,
+    /// Its retired blocks, factory-marked ones included.
+    pub bad_blocks: u64,
+}
+
+/// The part that a drive has in its RAID.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum DriveState {
+    /// It holds its chunk of every stripe.
+    Whole,
+    /// It was a spare, and is being rebuilt.
+    Rebuilt,
+    /// It stands by.
+    Spare,
+    /// It holds the journal.
+    Journal,
+    /// It has failed.
+    Failed,
+}
+
+impl DriveState {
+    /// The name of the state.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Whole => "whole",
+            Self::Rebuilt => "rebuilt",
+            Self::Spare => "spare",
+            Self::Journal => "journal",
+            Self::Failed => "failed",
+        }
+    }
+}
+
+fn ratio(part: u64, of: u64) -> Option<f64> {
+    (of > 0).then(|| part as f64 / of as f64)
+}
+
+impl RaidStatus {
+    /// What a RAID says since it had the counters `start`; `None` of other drives.
+    pub(in super::super) fn of(drive: &dyn ServedDrive, start: &Counters) -> Option<Self> {
+        let raid = drive.raid()?;
+        let counters = drive.counters();
+        let counted = counters.raid.as_deref()?.since(start.raid.as_deref()?);
+        let places = raid.places();
+        let bytes = |sectors: u64| (SECTOR * sectors).get();
+        let share = |stripes: u64| stripes as f64 / raid.stripes() as f64;
+        let state = |number: u32| match places.iter().find(|place| place.drive == Some(number)) {
+            _ if raid.has_failed(number) => (DriveState::Failed, None),
+            None if raid.journal_drive() == Some(number) => (DriveState::Journal, None),
+            None => (DriveState::Spare, None),
+            Some(place) if place.stripes < raid.stripes() => (DriveState::Rebuilt, Some(share(place.stripes))),
+            Some(_) => (DriveState::Whole, None),
+        };
+        let each = (0..).zip(&counted.drives).zip(raid.drives()).map(|((number, of), drive)| {
+            let ((state, rebuilt), own) = (state(number), drive.counters());
+            DriveStatus {
+                state,
+                rebuilt,
+                requests: of.requests,
+                read_bytes: bytes(of.read_sectors),
+                written_bytes: bytes(of.written_sectors),
+                write_amplification: ratio(of.programmed_slots, of.host_slots.saturating_sub(of.absorbed_slots)),
+                free_blocks: own.free_blocks,
+                bad_blocks: own.bad_blocks,
+            }
+        });
+        let written = counters.sectors_written() - start.sectors_written();
+        let RaidCounters { drives, lost_chunks, recovered_sectors, .. } = &counted;
+        let unrepaired = raid.unrepaired_stripes();
+        Some(Self {
+            level: raid.spec().level.name().to_owned(),
+            write_amplification: ratio(drives.iter().map(|drive| drive.written_sectors).sum(), written),
+            failed: drives.iter().filter(|drive| drive.has_failed).count() as u32,
+            empty_places: raid.empty_places(),
+            repaired: (unrepaired > 0).then(|| share(raid.stripes() - unrepaired)),
+            lost_chunks: *lost_chunks,
+            recovered_bytes: bytes(*recovered_sectors),
+            drives: each.collect(),
+        })
+    }
+}
+
+/// A translation over zones.
+#[derive(Clone, Debug, Deserialize, JsonSchema, PartialEq, Serialize)]
+pub struct TranslationStatus {
+    /// Mapping units that the translation wrote to zones for each that clients wrote; missing before the first write.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub write_amplification: Option<f64>,
+    /// Mapping units that the drive below programmed for each that the translation wrote; missing before the first.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drive_write_amplification: Option<f64>,
+    /// Zones of the drive below.
+    pub zones: u32,
+    /// Zones that are free.
+    pub free_zones: u32,
+    /// Zones that took no more data before they were full, or could not be reset.
+    pub failed_zones: u64,
+    /// Zones that were emptied and reset.
+    pub collected_zones: u64,
+    /// Writes that waited for a zone.
+    pub stalled_writes: u64,
+    /// The map is being read from the zones, and requests wait for it.
+    pub mounting: bool,
+}
+
+impl TranslationStatus {
+    /// What a translation says since it had the counters `start`; `None` of other drives.
+    pub(in super::super) fn of(drive: &dyn ServedDrive, start: &Counters) -> Option<Self> {
+        let translation = drive.translation()?;
+        let counters = drive.counters();
+        let counted = counters.translation.as_deref()?.since(start.translation.as_deref()?);
+        let to_zones = counted.written + counted.copied + counted.summaries;
+        let programmed = counters.flash.since(&start.flash).op(Op::Program).slots;
+        Some(Self {
+            write_amplification: ratio(to_zones, counted.written),
+            drive_write_amplification: ratio(programmed, to_zones),
+            zones: translation.zones(),
+            free_zones: counted.free_zones,
+            failed_zones: counted.failed_zones,
+            collected_zones: counted.collected_zones + counted.dead_zones,
+            stalled_writes: counted.stalled_writes,
+            mounting: translation.is_mounting(),
+        })
+    }
+}
