@@ -141,7 +141,7 @@ impl<S: Sector> Members<S> {
     pub(crate) fn flushed(&mut self, writes: u64) {
         for place in &mut self.places {
             let flushed = place.steps.partition_point(|(_, after)| *after <= writes);
-            place.durable = place.steps.drain(..flushed).last().map_or(place.durable, |(stripes, _)| stripes);
+            place.durable = place.steps.drain(..flushed).next_back().map_or(place.durable, |(stripes, _)| stripes);
         }
     }
 

@@ -43,8 +43,8 @@ impl<S: Sector> Raid<S> {
     }
 
     /// Switches all drives off in order: the window of the RAID's own work that is under way ends, and each drive writes its buffer back.
-    /// A rebuild or a repair goes on where it stopped when the power is back, and a journal is replayed. Discards that drives may forget without power leave parity
-    /// and mirrors in doubt, as a power cut does.
+    /// A rebuild or a repair goes on where it stopped when the power is back, and a journal is replayed. Discards that drives may forget
+    /// without power leave parity and mirrors in doubt, as a power cut does.
     ///
     /// # Panics
     /// If the power is off, or a request of the host is under way.
