@@ -287,7 +287,7 @@ fn zone_writes(pages: u64) -> (u64, Cost) {
         let io = Io::new(IoKind::Write, place(tag), Sectors::new(UNIT));
         let data = vec![(); UNIT as usize];
         drive.submit(drive.now(), Request { tag, queue: QueueId::default(), io, data });
-        while tag - ended >= 15 {
+        while tag + 1 - ended >= 16 {
             let at = drive.next_event().expect("requests are under way");
             drive.advance(at, &mut completions);
             ended += completions.drain(..).inspect(|done| assert_eq!(done.status, ssd::Status::Done)).count() as u64;

@@ -25,7 +25,13 @@ fn no_raid_loses_data() {
 
 #[test]
 fn planted_bugs_of_raids_are_found() {
-    for bug in [Sabotage::ParityKept, Sabotage::RebuildUnordered, Sabotage::RepairForgotten] {
+    for bug in [
+        Sabotage::ParityKept,
+        Sabotage::RebuildUnordered,
+        Sabotage::RepairForgotten,
+        Sabotage::JournalUnflushed,
+        Sabotage::ReplayForgotten,
+    ] {
         let found = settings().into_iter().any(|setting| {
             let setting = Setting { drive: setting.drive.clone().sabotaged(bug), ..setting };
             (0..6).any(|seed| catch_unwind(AssertUnwindSafe(|| check(&setting, seed))).is_err())

@@ -13,7 +13,7 @@ use super::loads::{Load, Ran};
 
 /// The tables of a RAID.
 pub(super) fn raid_tables() -> String {
-    "[raid]\nlevel = \"raid6\"\ndrives = 4\nchunk = \"8KiB\"\nspares = 1\njournal = \"256KiB\"\nrebuild-rate = \"4MB/s\"\n\
+    "[raid]\nlevel = \"raid6\"\ndrives = 4\nchunk = \"4KiB\"\nspares = 1\njournal = \"256KiB\"\nrebuild-rate = \"4MB/s\"\n\
      collection = { window = \"5ms\" }\nfailures = [{ at = \"30ms\", drive = 1 }]\n\
      [host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\ndiscard = \"durable\"\ngc = { start = 3, stop = 4, parallel = 3 }\n"
         .to_owned()
