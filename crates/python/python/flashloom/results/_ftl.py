@@ -224,15 +224,30 @@ class RaidDriveSummary(Record):
     """Bytes written to the drive."""
 
 
+class RaidJournalSummary(Record):
+    """The journal of a RAID."""
+
+    bytes: int
+    """Bytes written: records with their headers, and tails."""
+    checkpoints: int
+    """Checkpoints: flushes of all drives that made room."""
+    records: int
+    """Records written."""
+    waits: int
+    """Records that waited for room."""
+
+
 class RaidSummary(Record):
     """What a RAID of drives did."""
 
     drive_write_amplification: Optional[float]
     """Mapping units that the drives programmed for each that was written to them and not absorbed."""
     drives: list[RaidDriveSummary]
-    """Each drive, spares last."""
+    """Each drive: those of the stripes, the spares, and that of the journal."""
     full_updates: int
     """Parts of stripes that were written as a whole: nothing was read for their parity."""
+    journal: Optional[RaidJournalSummary]
+    """The journal, if there is one."""
     lost_chunks: int
     """Chunks that a rebuild could not bring back."""
     modify_updates: int

@@ -44,6 +44,9 @@ class Band(Record):
     behind_us: dict[str, float]
     """Of the waits for controllers, dies and channels, and of suspensions: what these resources did meanwhile, in
     microseconds by cause."""
+    drives_us: list[float]
+    """For each drive of a RAID, that of a journal included, how long the requests waited for it, in microseconds;
+    empty for other drives."""
     latency_us: float
     """Their mean latency, in microseconds: the sum of the parts."""
     meanwhile_us: dict[str, float]
