@@ -227,8 +227,8 @@ impl fmt::Display for EngineError {
                 };
                 write!(
                     f,
-                    "{device}: --state keeps the flash of one drive, and not what [{layer}] knows: {known}; serve it \
-                     without --state, or a device without [{layer}]"
+                    "{device}: --state keeps the flash of one drive, and not what [{layer}] knows: {known}; leave \
+                     --state out, or use a device without [{layer}]"
                 )
             }
         }

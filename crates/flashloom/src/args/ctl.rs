@@ -52,7 +52,7 @@ pub(crate) enum CtlCommand {
         #[arg(long, value_name = "N", default_value_t = 1, value_parser = whole(1, 1_u64 << 16))]
         count: u64,
         /// The drive of a RAID whose operations fail, from 0 on
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = whole(0_u32, 31))]
         drive: Option<u32>,
     },
     /// Let a whole die fail, for good: its data is rebuilt from parity
@@ -60,7 +60,7 @@ pub(crate) enum CtlCommand {
         /// The number of the die, from 0 on
         die: u32,
         /// The drive of a RAID whose die fails, from 0 on
-        #[arg(long, value_name = "N")]
+        #[arg(long, value_name = "N", value_parser = whole(0_u32, 31))]
         drive: Option<u32>,
     },
     /// Let a whole drive of a RAID fail, for good: a spare is rebuilt in its place while clients go on
