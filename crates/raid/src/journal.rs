@@ -1,7 +1,7 @@
 //! The journal: a drive of its own holds what a write will change before the write changes its stripes. After a power cut the records
 //! are written to their places again, so no stripe contradicts its parity, whichever drive is missing.
 //!
-//! It works as that of Linux in write-through mode (`Documentation/driver-api/md/raid5-cache.rst`): a record of data and parity is written
+//! The journal works as that of Linux in write-through mode (`Documentation/driver-api/md/raid5-cache.rst`): a record of data and parity is written
 //! and flushed, then the drives are written, and then the host is told. One flush serves all records that have been written when it begins.
 //! The records form a ring. A checkpoint flushes the drives, writes the new tail of the ring to the first unit of the journal, and frees the
 //! records in front that were applied before the flush.
@@ -30,7 +30,7 @@ enum Progress {
     Applied,
 }
 
-/// What one write, or a part of it, changes.
+/// The changes of one write, or of a part of one.
 #[derive(Clone, Debug)]
 struct Record<S> {
     operation: OperationId<S>,
@@ -263,7 +263,7 @@ impl<S> Journal<S> {
     }
 }
 
-/// What one record after the other writes: whole stripes, as many as fit.
+/// Divides writes among records: whole stripes, as many as fit into each.
 pub(crate) fn rounds<S>(writes: Vec<(Range, Vec<S>)>, chunk: u64, most: u64) -> VecDeque<Vec<(Range, Vec<S>)>> {
     let mut stripes: Vec<Vec<(Range, Vec<S>)>> = Vec::new();
     for write in writes {

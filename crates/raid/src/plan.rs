@@ -173,7 +173,7 @@ impl View<'_> {
     }
 }
 
-/// What a discard of the sectors from `start` to `end` discards: chunks of whole stripes if there is parity, all copies otherwise.
+/// The ranges that a discard of the sectors from `start` to `end` discards: chunks of whole stripes if there is parity, all copies otherwise.
 pub(crate) fn discarded(layout: &Layout, start: u64, end: u64) -> Vec<Range> {
     if layout.parities() > 0 {
         let stripes = layout.covered_stripes(start, end);

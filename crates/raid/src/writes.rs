@@ -1,4 +1,4 @@
-//! What a power cut may leave half done: writes, counted.
+//! Counts the writes that a power cut may leave half done.
 
 /// Writes and discards of the host, and the steps of rebuilds and repairs.
 #[derive(Clone, Debug, Default)]
@@ -33,7 +33,7 @@ impl Writes {
         self.under_way == 0 && self.ended == self.durable && !self.has_discarded
     }
 
-    /// What was not durable is in doubt from now on; only later writes count.
+    /// Forgets the writes before the power cut: only later ones count.
     pub(crate) const fn lose_power(&mut self) {
         (self.under_way, self.durable) = (0, self.ended);
     }

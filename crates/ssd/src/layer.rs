@@ -1,4 +1,4 @@
-//! What a layer over drives tells about its requests: which requests to drives each one waited for, one behind the other.
+//! The account that a layer over drives gives of its requests: for which requests to drives each one waited, one after the other.
 //!
 //! A layer is a RAID, or a host's translation over zones. Whoever knows what the drives did with these requests can say what the time of a
 //! request of the layer went to.

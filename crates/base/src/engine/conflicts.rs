@@ -11,7 +11,7 @@ const REGION: u64 = 128;
 /// A request of more regions than this is listed apart.
 const WIDE: u64 = 64;
 
-/// What a request touches: sectors, or any other units that are numbered.
+/// The units that a request touches: sectors, or any others that are numbered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Interval {
     /// The first unit.
@@ -23,7 +23,7 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// What touches nothing.
+    /// The interval of a request that touches nothing.
     pub const NONE: Self = Self { first: 0, end: 0, changes: false };
 
     /// True if it touches nothing.
