@@ -198,19 +198,13 @@ impl<S: Sector> Members<S> {
         self.asked[drive as usize].last += u64::from(is_of_host);
     }
 
-    /// The drive with the next event, its time, and the time of the next event of any other drive.
+    /// The drive with the next event, its time, and the time up to which no other drive goes first. At equal times the drive with the
+    /// lowest number goes first, wherever the caller stops between.
     pub(crate) fn next(&self) -> Option<(Time, u32, Time)> {
-        let (mut first, mut second) = (None, Time::MAX);
-        for (drive, at) in (0..).zip(&self.drives).filter_map(|(i, drive)| Some((i, drive.next_event()?))) {
-            match first {
-                Some((least, _)) if at >= least => second = second.min(at),
-                _ => {
-                    second = first.map_or(second, |(least, _)| second.min(least));
-                    first = Some((at, drive));
-                }
-            }
-        }
-        first.map(|(at, drive)| (at, drive, second))
+        let each = || (0..).zip(&self.drives).filter_map(|(number, drive)| Some((drive.next_event()?, number)));
+        let (at, first) = each().min()?;
+        let bound = |(at, number): (Time, u32)| if number < first { Time::from_ps(at.as_ps() - 1) } else { at };
+        Some((at, first, each().filter(|(_, number)| *number != first).map(bound).min().unwrap_or(Time::MAX)))
     }
 
     /// Lets a drive go on to its next completion, at most up to `to`.

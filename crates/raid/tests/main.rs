@@ -3,5 +3,6 @@
 mod content;
 mod failures;
 mod journal;
+mod stops;
 mod timing;
 mod volatile;

@@ -123,9 +123,8 @@ fn a_recording_run_again_has_the_same_events_and_latencies() {
 }
 
 #[test]
-fn so_has_the_recording_of_a_translation() {
-    let devices = super::layers::devices().into_iter().filter(|(_, resolved)| resolved.spec.raid.is_none());
-    for (seed, (name, resolved)) in (0..).zip(devices) {
+fn so_has_the_recording_of_a_raid_or_a_translation() {
+    for (seed, (name, resolved)) in (0..).zip(super::layers::devices()) {
         check(&name, resolved, seed);
     }
 }
