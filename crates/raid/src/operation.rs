@@ -72,7 +72,9 @@ pub(crate) struct Operation<S> {
     pub(crate) has_record: bool,
     pub(crate) pieces: Vec<Piece<S>>,
     pub(crate) under_way: u32,
-    /// A drive could not read: reads are no longer joined over several bands, so that what is unreadable is known exactly.
+    /// Reads of several bands in one request that drives could not carry out.
+    pub(crate) damaged: Vec<Range>,
+    /// Every band is read with a request of its own, because of damage.
     pub(crate) reads_apart: bool,
     /// What drives could not read.
     pub(crate) unreadable: Vec<Range>,
@@ -99,6 +101,7 @@ impl<S> Operation<S> {
             has_record: false,
             pieces: Vec::new(),
             under_way: 0,
+            damaged: Vec::new(),
             reads_apart: false,
             unreadable: Vec::new(),
             stripes: 0..0,

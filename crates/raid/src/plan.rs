@@ -60,6 +60,8 @@ pub(crate) struct View<'a> {
     pub(crate) holds: &'a dyn Fn(u32, u64) -> bool,
     /// What could not be read. It is written all the same.
     pub(crate) unreadable: &'a [Range],
+    /// Where something could not be read. Each band is read there again, so that what is unreadable is known exactly.
+    pub(crate) damaged: &'a [Range],
     /// Places that are not to be read, as bits.
     pub(crate) avoided: u64,
     /// Requests under way at the drive of a place.
@@ -77,12 +79,17 @@ impl View<'_> {
             && !self.unreadable.iter().any(|unreadable| unreadable.overlaps(&range))
     }
 
-    /// The place from which a data shard is read: of several copies that with the fewest requests under way.
+    /// The place from which a data shard is read: of several copies one that may be damaged, because only what was found unreadable is
+    /// written again, and otherwise that with the fewest requests under way.
     pub(crate) fn source(&self, band: &Band, shard: u32) -> Option<u32> {
         let copies = (0..self.layout.copies()).map(|copy| self.layout.place(band.stripe, shard, copy));
         let mut held = copies.filter(|place| self.can_read(band, *place));
         // Copies that may differ are read from the first one, so that all reads agree.
-        if band.stripe >= self.in_doubt { held.next() } else { held.min_by_key(|place| (self.load)(*place)) }
+        if band.stripe >= self.in_doubt {
+            return held.next();
+        }
+        let is_damaged = |place: u32| self.damaged.iter().any(|damaged| damaged.overlaps(&self.range(band, place)));
+        held.min_by_key(|place| (!is_damaged(*place), (self.load)(*place)))
     }
 
     /// The places of a stripe that hold something, data before parity, as far as they are needed to recover all data; `None` if too
@@ -231,6 +238,7 @@ mod tests {
             layout: &layout,
             holds: &|place, _| !missing.contains(&place),
             unreadable: &[],
+            damaged: &[],
             avoided: 0,
             load: &|_| 0,
             in_doubt: u64::MAX,
@@ -277,6 +285,7 @@ mod tests {
                 layout: &layout,
                 holds: &|_, _| true,
                 unreadable: &unreadable,
+                damaged: &[],
                 avoided: 0,
                 load: &|_| 0,
                 in_doubt: u64::MAX,
@@ -295,8 +304,15 @@ mod tests {
     #[test]
     fn a_parity_in_doubt_is_made_anew() {
         let layout = layout(RaidLevel::Raid5, 5);
-        let view =
-            View { layout: &layout, holds: &|_, _| true, unreadable: &[], avoided: 0, load: &|_| 0, in_doubt: 3 };
+        let view = View {
+            layout: &layout,
+            holds: &|_, _| true,
+            unreadable: &[],
+            damaged: &[],
+            avoided: 0,
+            load: &|_| 0,
+            in_doubt: 3,
+        };
         let way = |stripe| view.write(&Band { stripe, from: 0, to: 8, first: 0, last: 1 }).map(|(update, _)| update);
         assert_eq!([2, 3].map(way), [Some(Update::Modify), Some(Update::Reconstruct)]);
     }
@@ -306,8 +322,15 @@ mod tests {
         let layout = layout(RaidLevel::Raid6, 6);
         let reads = |missing: &'static [u32], last| {
             let holds = move |place: u32, _| !missing.contains(&place);
-            let view =
-                View { layout: &layout, holds: &holds, unreadable: &[], avoided: 0, load: &|_| 0, in_doubt: u64::MAX };
+            let view = View {
+                layout: &layout,
+                holds: &holds,
+                unreadable: &[],
+                damaged: &[],
+                avoided: 0,
+                load: &|_| 0,
+                in_doubt: u64::MAX,
+            };
             let ranges = view.read(&Band { stripe: 0, from: 2, to: 4, first: 0, last })?;
             assert!(ranges.iter().all(|range| (range.from, range.to) == (2, 4)));
             Some(ranges.into_iter().map(|range| range.place).collect::<Vec<_>>())
@@ -323,18 +346,22 @@ mod tests {
     #[test]
     fn a_mirror_reads_from_the_drive_with_less_to_do() {
         let layout = layout(RaidLevel::Raid1, 3);
-        let source = |in_doubt| {
+        let source = |damaged: &[u32], in_doubt| {
+            let damaged: Vec<Range> = damaged.iter().map(|&place| Range { place, from: 0, to: 800 }).collect();
             let view = View {
                 layout: &layout,
                 holds: &|_, _| true,
                 unreadable: &[],
+                damaged: &damaged,
                 avoided: 0,
                 load: &|place| [4, 2, 3][place as usize],
                 in_doubt,
             };
             view.source(&Band { stripe: 5, from: 0, to: 1, first: 0, last: 1 }, 0)
         };
-        assert_eq!((source(u64::MAX), source(5)), (Some(1), Some(0)), "copies in doubt are read from the first");
+        assert_eq!(source(&[], u64::MAX), Some(1));
+        assert_eq!(source(&[0, 2], u64::MAX), Some(2), "a damaged copy is read until what is unreadable is known");
+        assert_eq!(source(&[2], 5), Some(0), "copies in doubt are read from the first");
     }
 
     #[test]

@@ -177,11 +177,13 @@ impl<S: Sector> Raid<S> {
     }
 
     /// A view of the stripes for an operation that could not read from some places.
-    fn with_view<T>(&self, unreadable: &[Range], avoided: u64, with: impl FnOnce(&View<'_>) -> T) -> T {
+    /// What can be read and written, by all that is known or by what an operation has found too.
+    fn with_view<T>(&self, found: Option<&Operation<S>>, avoided: u64, with: impl FnOnce(&View<'_>) -> T) -> T {
+        let (unreadable, damaged) = found.map_or((&[][..], &[][..]), |found| (&found.unreadable, &found.damaged));
         let holds = |place: u32, stripe: u64| self.members.holds(place, stripe);
         let load = |place: u32| self.members.load(place);
         let in_doubt = self.background.in_doubt;
-        with(&View { layout: &self.layout, holds: &holds, unreadable, avoided, load: &load, in_doubt })
+        with(&View { layout: &self.layout, holds: &holds, unreadable, damaged, avoided, load: &load, in_doubt })
     }
 
     /// Plans an operation with data, and issues its reads.
@@ -195,13 +197,13 @@ impl<S: Sector> Raid<S> {
             Purpose::Flush | Purpose::Checkpoint | Purpose::Replay => unreachable!("it is not planned"),
         };
         let (purpose, kind) = (operation.purpose, operation.completion.io.kind);
-        let avoided = if purpose == Purpose::Host && kind == IoKind::Read {
+        let avoided = if purpose == Purpose::Host && kind == IoKind::Read && operation.damaged.is_empty() {
             self.members.collecting(&self.spec, self.now)
         } else {
             0
         };
-        let around = |band: &Band| self.with_view(&operation.unreadable, avoided, |view| view.read(band));
-        let planned: Vec<Option<(Update, Vec<Range>)>> = self.with_view(&operation.unreadable, 0, |view| {
+        let around = |band: &Band| self.with_view(Some(operation), avoided, |view| view.read(band));
+        let planned: Vec<Option<(Update, Vec<Range>)>> = self.with_view(Some(operation), 0, |view| {
             let each = bands.iter().map(|band| match (purpose, kind) {
                 (Purpose::Host, IoKind::Read) => Some((Update::None, around(band).or_else(|| view.read(band))?)),
                 (Purpose::Host, _) => view.write(band),
@@ -212,7 +214,8 @@ impl<S: Sector> Raid<S> {
         });
         let operation = &mut self.operations[handle];
         let mut reads = Vec::new();
-        (operation.bands, operation.lost) = (Vec::new(), Vec::new());
+        (operation.bands, operation.lost, operation.reads_apart) =
+            (Vec::new(), Vec::new(), !operation.damaged.is_empty());
         for (band, planned) in bands.into_iter().zip(planned) {
             match planned {
                 Some((update, ranges)) => {
@@ -302,9 +305,8 @@ impl<S: Sector> Raid<S> {
             }
             (Status::Done, _) => {}
             (_, Phase::Reading) => {
-                if std::mem::replace(&mut operation.reads_apart, true) {
-                    operation.unreadable.push(range);
-                }
+                let found = if operation.reads_apart { &mut operation.unreadable } else { &mut operation.damaged };
+                found.push(range);
                 operation.starts_over = true;
             }
             // A drive that does not take writes any more is of no use to a RAID that has others.
@@ -334,7 +336,8 @@ impl<S: Sector> Raid<S> {
             return;
         }
         let operation = &self.operations[handle];
-        let is_kept = self.with_view(&[], 0, |view| operation.bands.iter().all(|(band, _)| view.write(band).is_some()));
+        let is_kept =
+            self.with_view(None, 0, |view| operation.bands.iter().all(|(band, _)| view.write(band).is_some()));
         let is_read = operation.completion.io.kind == IoKind::Read;
         let status = if is_kept || is_read { operation.completion.status } else { Status::Uncorrectable };
         self.end(handle, status);

@@ -1,9 +1,10 @@
 //! Drives that cannot read, that no longer write, and that fail beyond what a level allows.
 
-use base::units::Span;
-use flash::nand::Stamp;
+use base::io::{Io, IoKind};
+use base::units::{Lba, Sectors, Span, Time};
+use flash::nand::{Failing, Stamp};
 use raid::Raid;
-use ssd::{Drive, DriveFailure, RaidLevel};
+use ssd::{Drive, DriveFailure, Layer, Precondition, QueueId, RaidLevel, Request, Status};
 
 use testkit::raid::{Host, drive, drives, raid};
 
@@ -32,6 +33,26 @@ fn unreadable_sectors_are_read_from_the_other_drives_and_written_again() {
         assert!(recovered > 0 && rewritten > 0, "{level:?}");
         assert!(lost * 2 < alone, "{level:?}: {lost} fail, without redundancy {alone}");
     }
+}
+
+#[test]
+fn a_mirror_learns_what_is_damaged_where_it_could_not_read() {
+    let spec = raid(RaidLevel::Raid1, 2, 0);
+    let mut raid = Raid::<Stamp>::new(&spec, drives(&spec, &drive("", ""), &[Precondition::Fill]));
+    let mut completions = Vec::new();
+    // Two successive reads of the second drive fail; the first drive has nothing to do when the second is to be read again.
+    (0..2).for_each(|nth| raid.drives_mut()[1].media_mut().faults_mut().fail_soon(Failing::Read, nth));
+    for start in [0, 800] {
+        let io = Io::new(IoKind::Read, Lba::new(start), Sectors::new(4));
+        raid.submit(Time::ZERO, Request { tag: start, queue: QueueId::default(), io, data: Vec::new() });
+    }
+    while let Some(at) = raid.next_event() {
+        raid.advance(at, &mut completions);
+    }
+    assert!(completions.iter().all(|completion| completion.status == Status::Done), "{completions:?}");
+    let counted = raid.counters().raid.expect("a RAID");
+    assert_eq!(counted.drives.iter().map(|drive| drive.read_sectors).collect::<Vec<_>>(), [8, 8]);
+    assert_eq!((counted.recovered_sectors, counted.rewritten_sectors, counted.drives[1].written_sectors), (4, 4, 4));
 }
 
 #[test]
