@@ -69,7 +69,8 @@ impl<S: Sector> Raid<S> {
     #[must_use]
     pub fn new(spec: &RaidSpec, drives: Vec<Ssd<S>>) -> Self {
         assert_eq!(drives.len() as u32, spec.all_drives(), "the drives of the RAID");
-        let layout = Layout::new(spec, drives[0].capacity());
+        let of_stripes = drives.iter().take((spec.drives + spec.spares) as usize).map(Ssd::capacity);
+        let layout = Layout::new(spec, of_stripes.min().expect("a RAID has a drive"));
         let unit = drives[0].discard_granularity().get();
         let histories: Vec<Option<History>> =
             drives.iter().take(spec.drives as usize).map(|drive| drive.history().cloned()).collect();

@@ -55,10 +55,10 @@ pub use power_manager::{PowerCounters, PowerStateSelection, StateCounters};
 pub use precondition::{ParsePreconditionError, Precondition, Preconditioned};
 pub use raid_counters::{RaidCounters, RaidDriveCounters, RaidJournalCounters};
 pub use spec::{
-    ALTERNATIVES, BufferPolicy, BufferSpec, CollectionTurns, ControllerPower, Cost, DriveFailure, Duplex, FlushPolicy,
-    HostMemoryChange, HostMemorySpec, HostSpec, LinkSpec, OperationalState, PowerSpec, PowerState, QueueArbitration,
-    QueueSpec, RaidCollection, RaidLevel, RaidSpec, RamSpec, ReadTransfer, Resolved, ResolvedBuffer, ResolvedHost,
-    ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec, ThermalSpec, ThrottleSpec, ThrottleStyle,
+    ALTERNATIVES, BufferPolicy, BufferSpec, CollectionTurns, ControllerPower, Cost, DriveFailure, DriveKind, Duplex,
+    FlushPolicy, HostMemoryChange, HostMemorySpec, HostSpec, LinkSpec, OperationalState, PowerSpec, PowerState,
+    QueueArbitration, QueueSpec, RaidCollection, RaidLevel, RaidSpec, RamSpec, ReadTransfer, Resolved, ResolvedBuffer,
+    ResolvedHost, ResolvedQueue, ResolvedQueues, ResolvedSuperblocks, Spec, ThermalSpec, ThrottleSpec, ThrottleStyle,
     TranslationShape, TranslationSpec, UNSEEN_KEYS, ZoneCommand, ZoneGcSpec, ZoneVictim, builtin,
 };
 pub use storage::{ParseStorageError, Storage};

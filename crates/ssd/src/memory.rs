@@ -29,10 +29,12 @@ pub struct Memory {
 }
 
 impl Memory {
-    /// Adds a part, unless it is empty.
+    /// Adds bytes to a part, unless they are none.
     pub fn add(&mut self, name: &'static str, bytes: u64) {
-        if bytes > 0 {
-            self.parts.push((name, Bytes::new(bytes)));
+        match self.parts.iter_mut().find(|(part, _)| *part == name) {
+            Some((_, part)) => *part = Bytes::new(part.get().saturating_add(bytes)),
+            None if bytes > 0 => self.parts.push((name, Bytes::new(bytes))),
+            None => {}
         }
     }
 
@@ -84,6 +86,15 @@ impl Resolved {
 
     fn memory_with<S: Sector>(&self, purpose: Purpose, has_content: bool) -> Memory {
         let mut memory = Memory::default();
+        for (group, drives) in self.groups() {
+            let of_drive = group.memory_of_drive::<S>(purpose, has_content);
+            of_drive.parts.iter().for_each(|(what, bytes)| memory.add(what, bytes.get().saturating_mul(drives.into())));
+        }
+        memory
+    }
+
+    fn memory_of_drive<S: Sector>(&self, purpose: Purpose, has_content: bool) -> Memory {
+        let mut memory = Memory::default();
         let media = |geometry, blocks: Option<u64>| {
             let [state, payload] = Media::memory(geometry, S::KIND);
             let payload =
@@ -122,8 +133,6 @@ impl Resolved {
         memory.add("submission queues", Queues::<S>::memory(&self.host.queues));
         memory.add("overlapping requests", Overlaps::<Handle<Active<S>>>::memory(self.host.queue_depth));
         memory.add("all else", FIXED);
-        let drives = u64::from(self.drives());
-        memory.parts.iter_mut().for_each(|(_, bytes)| *bytes = *bytes * drives);
         memory
     }
 }

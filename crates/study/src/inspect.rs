@@ -179,7 +179,10 @@ impl<S: Sector> Inspect for Raid<S> {
         if first.resolved().spec.power.is_some() {
             return Vec::new();
         }
-        // All drives have the same electrical figures.
+        // Nor are commands counted by drive: with several parts nobody knows what they took.
+        if self.drives().iter().any(|drive| drive.resolved().part != first.resolved().part) {
+            return Vec::new();
+        }
         Inspect::energy(first, counted)
     }
 }

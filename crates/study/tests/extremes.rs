@@ -440,7 +440,8 @@ fn every_number_of_a_device_is_refused_or_runs() {
                 "",
                 "discard = 'durable'\ngc = { start = 3, stop = 4 }",
                 "[raid]\nlevel = 'raid5'\ndrives = 3\nchunk = '8KiB'\nspares = 1\njournal = '192KiB'\nrebuild-rate = '4MB/s'\n\
-                 collection = { window = '5ms', reads-around = true }\nfailures = [{ at = '1ms', drive = 1 }]",
+                 collection = { window = '5ms', reads-around = true }\nfailures = [{ at = '1ms', drive = 1 }]\n\
+                 kind = [{ drives = [2], set = ['ftl.over-provisioning=60%'] }]",
             ),
         ),
         (

@@ -5,8 +5,8 @@
 
 use std::path::Path;
 
-use study::catalogue::{self, WorkloadFile};
-use study::session::Session;
+use study::catalogue::{self, Device, WorkloadFile};
+use study::session::{Session, Stop};
 use study::store::{Digest, MODEL};
 use study::summary::Summary;
 use workload::trace::TraceOptions;
@@ -14,7 +14,7 @@ use workload::trace::TraceOptions;
 use super::reference::{RUNS, Run};
 
 /// Each version of the model: the digest of the reference table, and that of the results of small runs.
-const VERSIONS: [(u32, &str, &str); 14] = [
+const VERSIONS: [(u32, &str, &str); 15] = [
     (
         1,
         "71e37885e0d285732e2c73cb0b23ab84a15c8eecf6176c3567a373a684d72818",
@@ -98,6 +98,12 @@ const VERSIONS: [(u32, &str, &str); 14] = [
         "69bcb8ab67159eb4eba8fcb711c534aa62e6b547af938523af1de9d156e11b92",
         "1d714645a27e17b57f9d1e6520b7ddad66638e6915c94122218573088e5eb34b",
     ),
+    // Events of the drives of a RAID at one time have an order. A run of a RAID.
+    (
+        15,
+        "69bcb8ab67159eb4eba8fcb711c534aa62e6b547af938523af1de9d156e11b92",
+        "282486931fddcee678d2babf948c112999b01df95c446d999932348b555d3ddb",
+    ),
 ];
 
 /// Requests of a small run.
@@ -111,7 +117,8 @@ fn results() -> Digest {
     let mut devices = std::collections::BTreeSet::new();
     runs.retain(|run| devices.insert((run.device, run.suspends())));
     assert!(runs.len() > 20, "every family");
-    let summaries = runs.iter().map(|run| run.summary(REQUESTS)).chain([overloaded(), replayed(), levelled()]);
+    let summaries =
+        runs.iter().map(|run| run.summary(REQUESTS)).chain([overloaded(), replayed(), levelled(), mirrored()]);
     let texts = summaries.map(|summary| serde_json::to_string(&summary).expect("JSON") + "\n");
     Digest::of(texts.collect::<String>().as_bytes())
 }
@@ -170,6 +177,25 @@ fn levelled() -> Summary {
     let outcome = session.flow(flow).run().unwrap_or_else(|error| panic!("{error}"));
     let summary = outcome.first().summary();
     assert!(summary.flash.iter().any(|row| row.cause == "wear"), "nothing was moved");
+    summary
+}
+
+/// A short run on four drives, of which one fails.
+fn mirrored() -> Summary {
+    let set = [
+        "raid.level=raid10",
+        "raid.drives=4",
+        "raid.chunk=64KiB",
+        "raid.spares=1",
+        "raid.failures=[{at=\"2ms\",drive=1}]",
+    ];
+    let device = Device::open_with("demo", set).unwrap_or_else(|faults| panic!("{faults}"));
+    let session = Session::new(&device).seed(1).precondition(vec![ssd::Precondition::Fill]).stop(Stop::Requests(2_000));
+    let file = catalogue::workload(Path::new("mixed-70-30-4k")).unwrap_or_else(|faults| panic!("{faults}"));
+    let flow = session.open(&file, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let outcome = session.flow(flow).run().unwrap_or_else(|error| panic!("{error}"));
+    let summary = outcome.first().summary();
+    assert!(summary.raid.as_ref().is_some_and(|raid| raid.rebuilt_bytes > 0), "{:?}", summary.raid);
     summary
 }
 

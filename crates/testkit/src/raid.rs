@@ -6,7 +6,7 @@ use base::engine::Rng;
 use base::units::{Bytes, Time};
 use flash::nand::{Sector, Stamp};
 use raid::Raid;
-use ssd::{Drive, Precondition, RaidLevel, RaidSpec, Resolved, Spec, Ssd, Tag};
+use ssd::{Drive, DriveKind, Precondition, RaidLevel, RaidSpec, Resolved, Spec, Ssd, Tag};
 
 use crate::block_host::Layer;
 
@@ -31,12 +31,23 @@ pub fn raid(level: RaidLevel, drives: u32, spares: u32) -> RaidSpec {
     RaidSpec { chunk: Bytes::new(16 << 10), spares, ..RaidSpec::new(level, drives) }
 }
 
+/// Drives with less room than others, and with a buffer.
+#[must_use]
+pub fn small(drives: &[u32]) -> DriveKind {
+    let mut spec = drive("", "size = \"32KiB\"").spec;
+    spec.ftl.over_provisioning = Some("50%".parse().expect("a share"));
+    DriveKind { drives: drives.to_vec(), spec: Some(Box::new(spec)), ..DriveKind::default() }
+}
+
 /// The drives of a RAID, each with a seed of its own. Those that are no spares are preconditioned.
 #[must_use]
 pub fn drives<S: Sector>(spec: &RaidSpec, resolved: &Resolved, steps: &[Precondition]) -> Vec<Ssd<S>> {
     let each = (0..spec.all_drives()).map(|number| {
         let seed = |number: u32| u64::from(number) + 1;
-        let mut drive = Ssd::new(resolved, seed(number)).written_as(seed(spec.first_of_mirror(number)));
+        let kind = spec.kind.iter().find(|kind| kind.drives.contains(&number)).and_then(|kind| kind.spec.as_ref());
+        let kind = kind.map(|spec| spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")));
+        let mut drive =
+            Ssd::new(kind.as_ref().unwrap_or(resolved), seed(number)).written_as(seed(spec.first_of_mirror(number)));
         let steps = if number < spec.drives { steps } else { &[] };
         steps.iter().for_each(|step| _ = drive.precondition(*step, &mut |_, _| {}));
         drive
@@ -52,11 +63,11 @@ impl Layer for Raid<Stamp> {
     const FORGETS_DISCARDS: bool = false;
 
     fn is_volatile(&self) -> bool {
-        self.drives()[0].resolved().buffer.is_some()
+        self.drives().iter().any(|drive| drive.resolved().buffer.is_some())
     }
 
     fn is_used(&self) -> bool {
-        self.drives()[0].history().is_some_and(|history| !history.versions().is_empty())
+        self.drives().iter().any(|drive| drive.history().is_some_and(|history| !history.versions().is_empty()))
     }
 
     fn cut_power(&mut self) -> Vec<Tag> {
@@ -111,7 +122,12 @@ pub fn settings() -> Vec<Setting> {
     let each = LEVELS.into_iter().enumerate().map(|(number, (level, count))| {
         let spares = if redundancy(level, count) > 0 { 1 + number as u32 % 2 } else { 0 };
         let steps = if number % 2 == 0 { Vec::new() } else { vec![Precondition::Fill] };
-        Setting { raid: raid(level, count, spares), drive: drive("", ["", "size = \"64KiB\""][number / 2 % 2]), steps }
+        let kind = if number % 2 == 0 { Vec::new() } else { vec![small(&[number as u32 % count])] };
+        Setting {
+            raid: RaidSpec { kind, ..raid(level, count, spares) },
+            drive: drive("", ["", "size = \"64KiB\""][number / 2 % 2]),
+            steps,
+        }
     });
     let journaled = [(RaidLevel::Raid5, 3, ""), (RaidLevel::Raid6, 5, "size = \"64KiB\"")];
     let journaled = journaled.map(|(level, count, buffer)| {
@@ -146,13 +162,14 @@ pub fn draw(rng: &mut Rng) -> Setting {
     let journal = has_journal.then(|| chunk * u64::from(8 * count) * (1 + rng.below(2)));
     // As much as the small drive holds.
     let journal = journal.map(|journal| journal.min(Bytes::new(384 << 10)));
+    let kind = if rng.chance(0.3) { vec![small(&[rng.below(count.into()) as u32])] } else { Vec::new() };
     let steps = match rng.below(3) {
         0 => Vec::new(),
         1 => vec![Precondition::Fill],
         _ => vec![Precondition::Fill, Precondition::RandomOverwrite(0.3)],
     };
     Setting {
-        raid: RaidSpec { chunk, rebuild_rate, journal, ..raid(level, count, spares) },
+        raid: RaidSpec { chunk, rebuild_rate, journal, kind, ..raid(level, count, spares) },
         drive: drive(more, buffer),
         steps,
     }

@@ -16,6 +16,7 @@ pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
     };
     let spares = if raid.spares > 0 { format!(" and {}", many(raid.spares, "spare")) } else { String::new() };
     let (host, flash) = (resolved.capacity().bytes(), resolved.raw_capacity());
+    let each = if raid.kind.is_empty() { "each drive" } else { "each other drive" };
     let mut lines = vec![
         format!(
             "{} of {}{spares}, chunks of {}; {survives}",
@@ -23,8 +24,20 @@ pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
             many(raid.drives, "drive"),
             raid.chunk
         ),
-        format!("{host} for the host ({} bytes) of {flash} of flash; below, each drive", host.get()),
+        format!("{host} for the host ({} bytes) of {flash} of flash; below, {each}", host.get()),
     ];
+    for kind in &raid.kind {
+        let of = resolved.of_drive(kind.drives[0]);
+        let numbers: Vec<String> = kind.drives.iter().map(ToString::to_string).collect();
+        let (drives, part) = (if kind.drives.len() == 1 { "drive" } else { "drives" }, &of.part.name);
+        let host = of.capacity().bytes();
+        lines.push(format!(
+            "{drives} {}: `{}`, {host} of {}, {part}",
+            numbers.join(", "),
+            of.spec.name,
+            of.raw_capacity()
+        ));
+    }
     if let Some(journal) = raid.journal {
         lines.push(format!("a journal of {journal} on a drive of its own: a power cut leaves no parity in doubt"));
     }
@@ -54,6 +67,13 @@ mod tests {
         let one = Device::open("demo").expect("built in").resolved.capacity().bytes();
         assert_eq!(device.capacity().bytes().get(), one.get() / (64 << 10) * (64 << 10) * 3);
         assert_eq!(lines[2], "drives collect in turn, for 50ms of 4 windows");
+        let kind = "raid.kind=[{drives=[0,2],set=['ftl.over-provisioning=50%']}]";
+        let device = Device::open_with("demo", ["raid.level=raid0", "raid.drives=3", "raid.chunk=64KiB", kind]);
+        let lines = super::lines(&device.unwrap_or_else(|faults| panic!("{faults}")).resolved);
+        assert!(
+            lines[2].starts_with("drives 0, 2: `demo`, ") && lines[1].contains(" of flash; below, each other drive"),
+            "{lines:?}"
+        );
         let set = ["raid.level=raid6", "raid.drives=4", "raid.chunk=64KiB", "raid.journal=8MiB", "ftl.discard=durable"];
         let device = Device::open_with("demo", set).unwrap_or_else(|faults| panic!("{faults}"));
         let lines = super::lines(&device.resolved);

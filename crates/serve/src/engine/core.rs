@@ -113,7 +113,7 @@ impl Core {
             capacity: drive.capacity(),
             granularity: drive.discard_granularity(),
             zeros_by_discard: drive.discards_durably(),
-            is_volatile: drive.description().buffer.is_some(),
+            is_volatile: drive.drives().iter().any(|drive| drive.resolved().buffer.is_some()),
             on_cut,
             is_on: true,
             jobs: Jobs::default(),

@@ -29,13 +29,13 @@ impl Resolved {
     /// The cost of the drive's flash.
     #[must_use]
     pub fn cost(&self) -> Cost {
-        Cost {
-            flash: self.part.cost(self.raw_capacity()),
-            slc_array: self
-                .slc_array
-                .as_ref()
-                .map_or(0.0, |slc_array| slc_array.part.cost(slc_array.capacity()) * f64::from(self.drives())),
+        let mut cost = Cost { flash: 0.0, slc_array: 0.0 };
+        for (group, drives) in self.groups() {
+            cost.flash += group.part.cost(group.flash_of_drive()) * f64::from(drives);
+            let slc_array = group.slc_array.as_ref();
+            cost.slc_array += slc_array.map_or(0.0, |array| array.part.cost(array.capacity())) * f64::from(drives);
         }
+        cost
     }
 }
 

@@ -7,13 +7,13 @@ use ftl::{CollectionWindow, DiscardSpec, FtlKind, PaceSpec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Spec;
+use super::{DriveKind, Spec};
 
 /// The most drives, spares included: a set of drives is a mask of 64 bits, and a published stripe has far fewer.
 const MOST_DRIVES: u32 = 32;
 
-/// Several drives as one. All are of this description, each with random streams of its own. The software RAID of a host is
-/// modelled: each drive has its own link, and the host's processor takes no time.
+/// Several drives as one. All are of this description but those of a `kind` of their own, and each has random streams of its own. The
+/// software RAID of a host is modelled: each drive has its own link, and the host's processor takes no time.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RaidSpec {
@@ -43,6 +43,9 @@ pub struct RaidSpec {
     /// Drives that fail while the RAID runs, as a whole and at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<DriveFailure>,
+    /// Drives that are not of this description. The RAID takes from each drive as much as the smallest one has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kind: Vec<DriveKind>,
 }
 
 /// When the drives of a RAID collect garbage. A pool that can wait waits for the window of its drive (`ftl.gc.pace` with the policy
@@ -172,6 +175,7 @@ impl RaidSpec {
             journal: None,
             collection: None,
             failures: Vec::new(),
+            kind: Vec::new(),
         }
     }
 

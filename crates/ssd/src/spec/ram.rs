@@ -9,6 +9,7 @@ use ftl::MapSpec;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ResolvedBuffer;
 use super::{Resolved, Spec};
 
 /// The speed of the RAM: everything that it moves goes through it first come, first served.
@@ -45,18 +46,22 @@ impl Resolved {
     /// RAM for the maps of the FTL and their caches.
     #[must_use]
     pub fn table_ram(&self) -> Bytes {
-        Bytes::new(self.family.table_ram()) * u64::from(self.drives())
+        let each = self.groups().map(|(group, drives)| group.family.table_ram() * u64::from(drives));
+        Bytes::new(each.sum())
     }
 
     /// RAM for the write buffer.
     #[must_use]
     pub fn buffer_ram(&self) -> Bytes {
         let unit = SECTOR * u64::from(self.geometry.sectors);
-        let of_drive = self.buffer.map_or(Bytes::new(0), |buffer| match buffer.superblocks {
+        let of_drive = |buffer: ResolvedBuffer| match buffer.superblocks {
             Some(superblocks) => SECTOR * superblocks.sectors,
             None => unit * u64::from(buffer.units),
-        });
-        of_drive * u64::from(self.drives())
+        };
+        let each = self
+            .groups()
+            .map(|(group, drives)| group.buffer.map_or(0, |buffer| of_drive(buffer).get()) * u64::from(drives));
+        Bytes::new(each.sum())
     }
 }
 

@@ -40,8 +40,17 @@ pub struct Resolved {
     pub gang: u32,
     /// The configuration of the FTL.
     pub family: Arc<dyn ftl::Config>,
+    /// The drives of a RAID that have a description of their own.
+    pub(super) kinds: Vec<ResolvedKind>,
     /// The bug that a test has planted; none otherwise.
     pub(crate) planted: Planted,
+}
+
+/// A kind of drives that can be built.
+#[derive(Clone, Debug)]
+pub(super) struct ResolvedKind {
+    pub(super) drives: Vec<u32>,
+    pub(super) resolved: Resolved,
 }
 
 /// The host side of a device.
@@ -65,7 +74,11 @@ impl Resolved {
     pub fn capacity(&self) -> Sectors {
         let units = self.translation.map_or(self.units, |shape| shape.units);
         let of_drive = u64::from(units) * u64::from(self.geometry.sectors);
-        Sectors::new(self.spec.raid.as_ref().map_or(of_drive, |raid| raid.capacity(of_drive)))
+        let Some(raid) = &self.spec.raid else { return Sectors::new(of_drive) };
+        // The drive of the journal is none of the stripes.
+        let each = (0..raid.drives + raid.spares).map(|drive| u64::from(self.kind_of(drive).units));
+        let least = each.min().map_or(0, |units| units * u64::from(self.geometry.sectors));
+        Sectors::new(raid.capacity(least))
     }
 
     /// The table that describes a layer between users and drives, if there is one.
@@ -79,10 +92,22 @@ impl Resolved {
     }
 
     /// Drives, the spares of a RAID and that of its journal included. Capacities, cost and memory are those of all together; units, geometry and all other
-    /// tables are those of each.
+    /// tables are those of each that has no description of its own.
     #[must_use]
     pub fn drives(&self) -> u32 {
         self.spec.raid.as_ref().map_or(1, super::RaidSpec::all_drives)
+    }
+
+    /// Groups of equal drives: the description of each group, and how many drives it has.
+    pub fn groups(&self) -> impl Iterator<Item = (&Self, u32)> {
+        let own = self.kinds.iter().map(|kind| (&kind.resolved, kind.drives.len() as u32));
+        let others = self.drives() - own.clone().map(|(_, drives)| drives).sum::<u32>();
+        std::iter::once((self, others)).chain(own)
+    }
+
+    /// The description that the drive of a number has, in a RAID or alone.
+    fn kind_of(&self, number: u32) -> &Self {
+        self.kinds.iter().find(|kind| kind.drives.contains(&number)).map_or(self, |kind| &kind.resolved)
     }
 
     /// One drive of a RAID, by its number, or the drive below a translation.
@@ -91,13 +116,13 @@ impl Resolved {
     /// Never: the description of a drive is checked with that of its RAID.
     #[must_use]
     pub fn of_drive(&self, number: u32) -> Self {
-        let mut one = self.clone();
+        let mut one = Self { planted: self.planted, kinds: Vec::new(), ..self.kind_of(number).clone() };
         if let Some(translation) = one.translation.take() {
             (one.spec.translation, one.zones) = (None, Some(translation.zones));
             return one;
         }
-        let window = one.spec.raid.take().and_then(|raid| raid.window_of(number));
-        let Some(window) = window else { return one };
+        one.spec.raid = None;
+        let Some(window) = self.spec.raid.as_ref().and_then(|raid| raid.window_of(number)) else { return one };
         one.spec.ftl.gc.pace = PaceSpec::Window(window);
         let resolved = one.spec.resolve().expect("the description is checked");
         Self { planted: self.planted, ..resolved }
@@ -156,7 +181,13 @@ impl Resolved {
     /// Data bytes of the flash, all blocks counted.
     #[must_use]
     pub fn raw_capacity(&self) -> Bytes {
-        SECTOR * (u64::from(self.geometry.slot_count()) * u64::from(self.geometry.sectors)) * u64::from(self.drives())
+        let each = self.groups().map(|(group, drives)| group.flash_of_drive() * u64::from(drives));
+        each.fold(Bytes::new(0), |sum, bytes| sum + bytes)
+    }
+
+    /// Data bytes of the flash of one drive.
+    pub(super) fn flash_of_drive(&self) -> Bytes {
+        SECTOR * (u64::from(self.geometry.slot_count()) * u64::from(self.geometry.sectors))
     }
 }
 
@@ -242,10 +273,11 @@ impl Spec {
         let config = self.ftl.kind.config(&site, setup);
         self.check_raid_against(&geometry, units, config.zones().is_some(), &mut faults);
         let translation = self.translation_over(config.zones(), &geometry, &mut faults);
+        let kinds = self.raid.as_ref().map_or_else(Vec::new, |raid| raid.resolved_kinds(&mut faults));
         if !faults.0.is_empty() {
             return Err(faults.0);
         }
-        Ok(Resolved {
+        let resolved = Resolved {
             zones: config.zones().filter(|_| translation.is_none()),
             translation,
             family: config,
@@ -266,7 +298,10 @@ impl Spec {
             backend,
             buffer,
             units,
-        })
+            kinds,
+        };
+        resolved.check_kinds(&mut faults);
+        if faults.0.is_empty() { Ok(resolved) } else { Err(faults.0) }
     }
 
     /// The part of the description that the FTL's family sees.

@@ -4,10 +4,11 @@ use std::path::Path;
 
 use base::units::Sectors;
 use flash::nand::CustomPart;
-use ssd::{Resolved, Spec};
+use ssd::{DriveKind, Resolved, Spec};
+use toml::Value;
 
 use super::named;
-use crate::config::{Document, Faults};
+use crate::config::{Document, Fault, Faults};
 
 /// A device that can be built.
 #[derive(Clone, Debug)]
@@ -95,8 +96,40 @@ pub fn device_from(document: &Document) -> Result<Device, Faults> {
         }
         document = document.with_base(table, "part", "custom-part", "like");
     }
+    write_out_kinds(&mut document)?;
     let (spec, resolved) = document.decode_and(Spec::resolve)?;
     Ok(Device { name: spec.name, resolved, replaced })
+}
+
+/// Puts the descriptions of the drives of a RAID in the place of their names and changes.
+fn write_out_kinds(document: &mut Document) -> Result<(), Faults> {
+    let kinds = document.table().get("raid").and_then(|raid| raid.get("kind")).and_then(Value::as_array);
+    let Some(kinds) = kinds.cloned() else { return Ok(()) };
+    // The faults of the description itself come first, and in the place of its own keys.
+    if document.without("raid").decode_and(Spec::resolve).is_err() {
+        return Ok(());
+    }
+    for (number, kind) in kinds.into_iter().enumerate() {
+        let key = format!("raid.kind[{number}]");
+        // What has another form is a fault of the schema.
+        let Ok(DriveKind { drives, device: name, set, spec: None }) = kind.try_into() else { continue };
+        let mut own = match &name {
+            Some(name) => device(&document.beside(Path::new(name)))?,
+            None => document.without("raid"),
+        };
+        set.iter().try_for_each(|change| own.set(change))?;
+        let spec = device_from(&own).map_err(|faults| match faults.0.into_iter().next() {
+            Some(Fault { key: of, message, remedy, .. }) => {
+                let joint = if of.is_empty() { "" } else { ": " };
+                Faults::from(document.fault(&key, format!("{of}{joint}{message}"), remedy))
+            }
+            None => Faults(Vec::new()),
+        })?;
+        let written = DriveKind { drives, device: None, set: Vec::new(), spec: Some(Box::new(spec.resolved.spec)) };
+        let value = Value::try_from(written).expect("a description can be written");
+        document.put_in_place(&key, value);
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -130,6 +163,30 @@ mod tests {
         assert_eq!(set.part.timing.erase, Span::from_ms(9));
         let demo = Device::open("demo").expect("sound").resolved;
         assert_eq!((set.part.timing.read, set.geometry), (demo.part.timing.read, demo.geometry));
+    }
+
+    #[test]
+    fn drives_of_a_raid_may_be_another_device_or_this_one_with_changes() {
+        let own = FIVE.replace("\"20%\"", "\"20%\", map-unit = \"4KiB\"");
+        let text = format!(
+            "{own}[raid]\nlevel = \"raid0\"\ndrives = 3\nchunk = \"64KiB\"\n[[raid.kind]]\ndrives = [2]\n\
+             set = [\"flash.blocks=50\", \"ftl.gc.start=1\"]\n[[raid.kind]]\ndrives = [0]\ndevice = \"demo\"\n"
+        );
+        let plain = Device::parse(own).expect("sound").resolved;
+        let mixed = Device::parse(text.clone()).unwrap_or_else(|faults| panic!("{faults}"));
+        let of = |number| mixed.resolved.of_drive(number);
+        assert_eq!((of(1).units, of(2).part.geometry.blocks_per_plane), (plain.units, 50));
+        assert_eq!(of(0).spec.name, "demo");
+        let sectors = |units: u32| u64::from(units) * u64::from(plain.geometry.sectors) / 128 * 128;
+        assert_eq!(mixed.capacity(), Sectors::new(3 * sectors(plain.units)));
+        // The written description needs no other file.
+        let again = Device::parse(mixed.config().to_string()).unwrap_or_else(|faults| panic!("{faults}"));
+        assert_eq!(format!("{:?}", again.resolved), format!("{:?}", mixed.resolved));
+        let fault = |from: &str, to: &str| Device::parse(text.replace(from, to)).expect_err(to).to_string();
+        let unknown = fault("\"demo\"", "\"dema\"");
+        assert!(unknown.contains("dema") && unknown.contains("demo"), "{unknown}");
+        let wrong = fault("flash.blocks=50", "flash.blocks=0");
+        assert!(wrong.contains(":13: raid.kind[0]: flash.blocks: is zero"), "{wrong}");
     }
 
     #[test]

@@ -161,6 +161,22 @@ impl Document {
         true
     }
 
+    /// Replaces the value at `key`, which is there, by another notation of it: its faults stay where they are.
+    ///
+    /// # Panics
+    /// If there is none.
+    pub(crate) fn put_in_place(&mut self, key: &str, value: Value) {
+        *make(&mut self.table, &split(key)).expect("a value in tables and lists") = value;
+    }
+
+    /// The document without a table.
+    pub(crate) fn without(&self, key: &str) -> Self {
+        let mut document = self.clone();
+        document.table.remove(key);
+        document.overridden.retain(|set, _| set != key && !within(key, set));
+        document
+    }
+
     /// The change that set the value at `key`, or a table around it.
     fn setter(&self, key: &str) -> Option<(&str, &Setter)> {
         // The innermost of them is the latest.
@@ -199,6 +215,12 @@ impl Document {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The place of a file that the document names: beside the document, or as it is.
+    pub(crate) fn beside(&self, path: &Path) -> PathBuf {
+        let there = self.path.parent().map(|folder| folder.join(path));
+        there.filter(|there| there.exists()).unwrap_or_else(|| path.to_owned())
     }
 
     /// The text of the file.

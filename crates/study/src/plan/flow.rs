@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use workload::trace::TraceOptions;
 use workload::{MOST_DEPTH, Pacing};
 
-use super::part::{Part, beside};
+use super::part::Part;
 use super::point::{Beside, Point};
 use super::{ReadingSpec, RunSpec, StudySpec, UnknownRule};
 use crate::catalogue::{self, Device, WorkloadFile};
@@ -205,7 +205,7 @@ fn one(
     flow: &FlowSpec,
 ) -> Result<Beside, Faults> {
     let key = |key: &str| format!("flows.{name}.{key}");
-    let mut workload = find(&beside(document, &flow.workload), run, &key("workload"))?;
+    let mut workload = find(&document.beside(&flow.workload), run, &key("workload"))?;
     match &mut workload {
         WorkloadFile::Described(of) => {
             let changes = |run: &'_ Table| run.get("flows")?.get(name)?.get("set")?.as_table().cloned();

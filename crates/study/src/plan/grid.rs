@@ -7,7 +7,7 @@ use ssd::Storage;
 use toml::{Table, Value};
 
 use super::flow;
-use super::part::{Part, beside};
+use super::part::Part;
 use super::point::{Beside, Point};
 use super::state;
 use super::{Assignment, AxisSpec, Changes, Label, RunSpec, StudySpec, seeds};
@@ -130,7 +130,7 @@ impl Plan {
         let flows = points.iter().flat_map(|point| point.run.flows.values().map(|flow| &flow.workload));
         let all = [&spec.device, &spec.workload].into_iter().chain(others).chain(flows);
         let snapshots = points.iter().filter_map(|point| point.run.load_snapshot.clone());
-        let files = all.map(|path| beside(document, path)).chain(snapshots).collect();
+        let files = all.map(|path| document.beside(path)).chain(snapshots).collect();
         Ok(Self { spec, axes: named, points, named: files, force: false })
     }
 }
@@ -345,7 +345,7 @@ pub(super) fn check(key: &str, assignment: &Assignment, axes: &[(String, Vec<Lab
 fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&Step]) -> Result<Point, Faults> {
     let last = |of: fn(&Step) -> Option<&PathBuf>, base: &PathBuf| {
         let path = steps.iter().rev().find_map(|step| of(step)).unwrap_or(base);
-        beside(document, path)
+        document.beside(path)
     };
     let device_path = last(|step| step.device.as_ref(), &spec.device);
     let workload_path = last(|step| step.workload.as_ref(), &spec.workload);

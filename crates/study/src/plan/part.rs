@@ -1,7 +1,5 @@
 //! The parts of a study that change keys: its table `set` and the points of its axes.
 
-use std::path::{Path, PathBuf};
-
 use toml::Table;
 
 use super::Changes;
@@ -20,10 +18,4 @@ impl Part<'_> {
         let key = if self.whole { self.key.clone() } else { format!("{}.{kind}", self.key) };
         to.merge(changes, study, &key, self.whole);
     }
-}
-
-/// The place of a file that the study names: beside the study, or in the catalogue.
-pub(super) fn beside(document: &Document, path: &Path) -> PathBuf {
-    let there = document.path().parent().map(|folder| folder.join(path));
-    there.filter(|there| there.exists()).unwrap_or_else(|| path.to_owned())
 }

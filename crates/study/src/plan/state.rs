@@ -4,7 +4,6 @@ use std::path::Path;
 
 use base::fault::Fault;
 
-use super::part::beside;
 use super::point::Point;
 use super::{RunSpec, StudySpec};
 use crate::catalogue::Device;
@@ -24,7 +23,7 @@ pub(super) fn place(
         *path = folder.join(&*path);
     }
     let Some(path) = &mut run.load_snapshot else { return Ok(()) };
-    *path = beside(document, path);
+    *path = document.beside(path);
     let Some(device) = device else { return Ok(()) };
     snapshot::check_device(path, &device.resolved).map_err(|error| {
         let text = error.to_string();

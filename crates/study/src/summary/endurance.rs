@@ -16,9 +16,9 @@ pub struct Array {
     pub bytes: Bytes,
     /// Program/erase cycles that the part is rated for.
     pub rated_cycles: u32,
-    /// False if a second array takes a part of the writes, as on a hybrid SLC/MLC drive, or an SLC cache does: each array and
-    /// each mode of a block then has an endurance of its own.
-    pub takes_all_writes: bool,
+    /// False if blocks differ in their endurance: those of two arrays, as on a hybrid SLC/MLC drive, those in SLC mode, or those of
+    /// different drives of a RAID.
+    pub has_one_endurance: bool,
 }
 
 impl Array {
@@ -29,7 +29,10 @@ impl Array {
             unit: base::units::SECTOR * u64::from(drive.geometry.sectors),
             bytes: drive.raw_capacity(),
             rated_cycles: drive.part.endurance,
-            takes_all_writes: drive.slc_array.is_none() && drive.ftl.slc_cache.is_none(),
+            has_one_endurance: drive.groups().all(|(group, _)| {
+                let is_plain = group.slc_array.is_none() && group.ftl.slc_cache.is_none();
+                is_plain && group.part.endurance == drive.part.endurance
+            }),
         }
     }
 }
@@ -67,7 +70,7 @@ impl EnduranceSummary {
     /// The endurance; `None` if the run erased nothing, which says nothing of its wear, or a second array or an SLC cache wears in
     /// another way.
     pub(super) fn new(report: &Report<'_>, erases: Option<&Erases>) -> Option<Self> {
-        let array = report.about.array.filter(|array| array.takes_all_writes)?;
+        let array = report.about.array.filter(|array| array.has_one_endurance)?;
         let amplification = amplification(report).filter(|amplification| *amplification > 0.0)?;
         let used = erases?.mean / f64::from(array.rated_cycles);
         let wears = report.result.erases() > 0;
@@ -89,7 +92,7 @@ mod tests {
     use crate::testing::settled;
 
     const ARRAY: Array =
-        Array { unit: Bytes::new(4096), bytes: Bytes::new(1 << 20), rated_cycles: 3_000, takes_all_writes: true };
+        Array { unit: Bytes::new(4096), bytes: Bytes::new(1 << 20), rated_cycles: 3_000, has_one_endurance: true };
 
     fn summary(result: &crate::run::RunResult, array: Array) -> Summary {
         let about = About { array: Some(array), ..About::default() };
@@ -123,7 +126,7 @@ mod tests {
         assert!((endurance.used - 2.0 / 3_000.0).abs() < 1e-12, "{endurance:?}");
         assert!((endurance.tbw_bytes * amplification / (3_000.0 * f64::from(1 << 20)) - 1.0).abs() < 1e-12);
         assert_eq!(endurance.written_bytes, found.kinds["write"].bytes, "there was no warm-up");
-        let two_arrays = summary(&result, Array { takes_all_writes: false, ..ARRAY });
+        let two_arrays = summary(&result, Array { has_one_endurance: false, ..ARRAY });
         assert_eq!(two_arrays.endurance, None, "each array has an endurance of its own");
         let unworn = settled(small::mixed());
         if unworn.erases() == 0 {

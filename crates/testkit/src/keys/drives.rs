@@ -235,7 +235,9 @@ pub fn fixtures() -> Vec<Fixture> {
             fixtures.push(fixture(&format!("{name}{suffix}"), FLAT, "channels = 2\nchips = 2\n", &rest));
         }
     }
-    fixtures.push(fixture("raid, page", FLAT, "channels = 2\nchips = 2\n", &super::layers::raid_tables()));
+    let raid = fixture("raid, page", FLAT, "channels = 2\nchips = 2\n", &super::layers::raid_tables());
+    let mixed = super::layers::with_kind(raid.spec.clone());
+    fixtures.extend([raid, Fixture { name: "raid, two kinds".to_owned(), spec: mixed }]);
     fixtures.push(fixture(
         "translation, zns",
         FLAT,

@@ -6,7 +6,7 @@ use base::engine::Rng;
 use base::io::{Io, IoKind, PlacementId};
 use base::units::{Lba, Sectors, Time};
 use raid::Raid;
-use ssd::{Completion, Drive, Precondition, QueueId, RaidSpec, Request, Resolved, Ssd};
+use ssd::{Completion, Drive, DriveKind, Precondition, QueueId, RaidSpec, Request, Resolved, Spec, Ssd};
 use translation::{Translation, UsedZones};
 
 use super::loads::{Load, Ran};
@@ -17,6 +17,15 @@ pub(super) fn raid_tables() -> String {
      collection = { window = \"5ms\" }\nfailures = [{ at = \"30ms\", drive = 1 }]\n\
      [host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\ndiscard = \"durable\"\ngc = { start = 3, stop = 4, parallel = 3 }\n"
         .to_owned()
+}
+
+/// The device with a drive of its RAID that has less room.
+pub(super) fn with_kind(mut spec: Spec) -> Spec {
+    let mut own = Spec { raid: None, ..spec.clone() };
+    own.ftl.over_provisioning = Some("55%".parse().expect("a share"));
+    let raid = spec.raid.as_mut().expect("a RAID");
+    raid.kind = vec![DriveKind { drives: vec![2], spec: Some(Box::new(own)), ..DriveKind::default() }];
+    spec
 }
 
 /// The tables of a translation.

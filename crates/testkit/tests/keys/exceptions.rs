@@ -60,6 +60,9 @@ const WITHOUT_CACHE: [&str; 17] = [
 /// A policy of the program.
 const REGISTERED: &str = "what the program has not registered is refused";
 
+/// A key in which all drives of a RAID agree.
+const KIND: &str = "another value is refused, because drives of another kind have this one";
+
 /// All exceptions.
 pub(crate) const EXCEPTIONS: &[Exception] = &[
     printed("name", "a name"),
@@ -67,6 +70,9 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
     printed("flash.custom-part.name", "a name"),
     printed("flash.custom-part.like", "a description that is resolved has every value of the part"),
     printed("slc.custom-part.like", "a description that is resolved has every value of the part"),
+    printed("raid.kind[].device", "who opens the file writes it out"),
+    printed("raid.kind[].set", "who opens the file writes it out"),
+    printed("raid.kind[].spec", "a description, whose keys are tried on their own"),
     printed("flash.custom-part.source", "says where the numbers come from"),
     printed("flash.custom-part.cell", "the price, and how many times there may be for kinds of pages"),
     printed("flash.custom-part.cost_per_gib", "the price"),
@@ -75,15 +81,18 @@ pub(crate) const EXCEPTIONS: &[Exception] = &[
         "what the maker promises; flash.faults.initial-bad-blocks is what happens",
     ),
     on("ftl.version", &["own, *"], REGISTERED),
+    on("host.queues", &["raid, two kinds"], KIND),
+    on("host.queue", &["raid, two kinds"], KIND),
+    on("ftl.map-unit", &["raid, two kinds"], KIND),
     on("ftl.zns.size", &["translation, zns"], "the addresses of zones, which users of a translation do not see"),
     on(
         "flash.custom-part.endurance",
-        &["raid, page", "translation, zns"],
+        &["raid, *", "translation, zns"],
         "wear, as long as flash.faults.wear-out is off",
     ),
     on(
         "flash.custom-part.features.copy_back",
-        &["raid, page", "translation, zns"],
+        &["raid, *", "translation, zns"],
         "what the part could do: collection copies through the channel",
     ),
     on(
