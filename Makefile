@@ -68,8 +68,8 @@ profiled: ## Build target/profiled/flashloom and target/profiled/bench with prof
 	@.ci/profiled
 
 .PHONY: bench-serve
-bench-serve: ## Measure how fast a served drive answers, and how late, beside nbdkit (Linux; fio, nbdkit)
-	$(CARGO) build --release -p flashloom -p flashloom-bench --bin flashloom --bin nbd-reads
+bench-serve: ## Measure how fast a served drive answers over NBD and NVMe/TCP, and how late, beside nbdkit (Linux; fio, nbdkit)
+	$(CARGO) build --release -p flashloom -p flashloom-bench --bin flashloom --bin nbd-reads --bin nvme-reads
 	@.ci/serve-rate
 
 # Pairs of runs of `make bench-compare`, and the sections and rows of the bench to compare (all with rates, if empty).

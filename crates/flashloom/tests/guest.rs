@@ -86,3 +86,48 @@ fn a_guest_keeps_its_files_and_traces_what_the_drive_records() {
         println!("{name}: {}", counts.join(", "));
     }
 }
+
+/// Lets Linux use a drive over NVMe/TCP with Debian's tools, cuts the power of both, and looks for what was promised. What the first
+/// guest showed of the drive has to contain these texts.
+fn uses_over_nvme(kind: &str, serve: &[&str], shown: &[&str]) {
+    let run = root().join(".ci/guest/nvme/run");
+    let asked = Command::new(&run).arg("--missing").output().expect("it starts");
+    assert!(asked.status.success(), "{asked:?}");
+    let missing = String::from_utf8_lossy(&asked.stdout);
+    if !missing.trim().is_empty() {
+        println!("NOT TESTED: no guest has used a served drive over NVMe/TCP ({kind}); missing:{}", missing.trim_end());
+        return;
+    }
+    let place = Place::with(&[]);
+    let command = format!("FLASHLOOM='{}' '{}' {kind} drive.ctl guest", env!("CARGO_BIN_EXE_flashloom"), run.display());
+    let own = ["--nvme", "127.0.0.1:0", "--pace", "max", "--control", "drive.ctl", "--run", &command];
+    let output = place.flashloom(&[&["serve"], serve, &own].concat());
+    let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
+    assert!(output.status.success(), "{said:?}");
+    assert!(said[0].contains("20 files were acknowledged"), "{said:?}");
+    let (first, second) = (place.read("guest/first.log"), place.read("guest/second.log"));
+    for text in shown {
+        assert!(first.contains(text), "{text}: {first}");
+    }
+    let (cycles, unsafe_shutdowns) = ("power_cycles\t\t\t\t: 2", "unsafe_shutdowns\t\t\t: 1");
+    assert!(second.contains(cycles) && second.contains(unsafe_shutdowns), "{second}");
+}
+
+#[test]
+fn a_guest_uses_a_drive_over_nvme_and_keeps_its_files_over_a_power_cut() {
+    let shown = ["Flashloom demo", "NCQA): 2", "Data Units Written\t\t\t: ", "NVMe Flush: success", "LBA Out of Range"];
+    uses_over_nvme("conventional", &["demo", "--verify"], &shown);
+}
+
+#[test]
+fn a_guest_uses_the_zones_of_a_drive_and_keeps_its_files_over_a_power_cut() {
+    let shown = ["nr_zones: 94", "Success appended data to LBA 0", "State: 0xe0", "Zone Invalid Write", "zcond: 1(em)"];
+    uses_over_nvme("zoned", &["demo-zones"], &shown);
+}
+
+#[test]
+fn a_guest_places_its_data_and_keeps_its_files_over_a_power_cut() {
+    let shown = ["Number of Reclaim Unit Handles: 4", "[3]: Initially Isolated", "(MBMW): "];
+    let drive = ["demo", "--set", "ftl.superblock-dies=4", "--set", "ftl.fdp.handles=4", "--verify"];
+    uses_over_nvme("placement", &drive, &shown);
+}

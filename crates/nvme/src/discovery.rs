@@ -22,7 +22,8 @@ layout! {
         1 family: u8,
         /// SUBTYPE: 2 for an NVM subsystem.
         2 kind: u8,
-        /// TREQ. Bits 1:0: secure channel, 1 required, 2 not required. Bit 2: flow control can be disabled.
+        /// TREQ. Bits 1:0: secure channel, 0 not specified, as Linux's own target says (libnvme 1.3 asks for TLS where it is "not required"),
+        /// 1 required. Bit 2: flow control can be disabled.
         3 requirements: u8,
         4 port: u16,
         /// All ones: controllers are made at a Connect.
@@ -48,7 +49,7 @@ pub(crate) fn page(description: &Description, host: &str, generation: u64) -> Ve
             transport: 3,
             family: if port.ipv6 { 2 } else { 1 },
             kind: 2,
-            requirements: 1 << 2 | if port.tls { 1 } else { 2 },
+            requirements: 1 << 2 | u8::from(port.tls),
             port: i as u16 + 1,
             controller: u16::MAX,
             admin_queue_entries: ADMIN_QUEUE_ENTRIES,

@@ -160,4 +160,22 @@ mod tests {
         let small = gib(4, "map-unit = '4KiB'\ncapacity = '7_681_501_126_656B'");
         assert!(large < 6.0 && small < 24.0, "{large} GiB and {small} GiB");
     }
+
+    #[test]
+    fn content_takes_the_memory_of_what_is_written() {
+        let text = |name: &str| crate::builtin().iter().find(|(of, _)| *of == name).expect("a device").1;
+        for name in ["demo", "demo-zones"] {
+            let resolved = toml::from_str::<Spec>(text(name)).expect("a device").resolve().expect("valid");
+            let content = |units| {
+                let memory = resolved.memory_of::<flash::nand::Bytes512>(Purpose { units, ..Purpose::default() });
+                memory
+                    .parts
+                    .iter()
+                    .find(|(part, _)| *part == "content of the flash")
+                    .map_or(0, |(_, bytes)| bytes.get())
+            };
+            assert!(content(Some(0)) <= content(Some(1)) && content(Some(1)) < content(None) / 2, "{name}");
+            assert_eq!(content(Some(u64::MAX)), content(None), "{name}");
+        }
+    }
 }

@@ -79,7 +79,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ),
     ("web", &["base", "flash", "ftl", "ssd", "workload", "study", "report"]),
     ("testkit", &["base", "flash", "ftl", "ssd", "raid", "translation", "workload", "study"]),
-    ("bench", &["base", "flash", "ftl", "ssd", "workload", "study", "testkit"]),
+    ("bench", &["base", "flash", "ftl", "nvme", "ssd", "workload", "study", "testkit"]),
     ("fuzz", &["base", "nvme", "flash", "ftl", "ssd", "workload", "study", "serve", "testkit"]),
 ];
 

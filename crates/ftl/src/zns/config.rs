@@ -80,6 +80,15 @@ impl Config for ZnsConfig {
             + u64::from(zones)
     }
 
+    /// In the worst case every unit opens a zone, and its row is saved when the power fails.
+    fn blocks_written(&self, units: u64) -> Option<u64> {
+        let geometry = &self.layout.geometry;
+        let all = u64::from(geometry.superblock_count());
+        let saved = if units == 0 { 0 } else { self.reserve * geometry.die_count() };
+        let superblocks = units.saturating_mul(self.layout.members().into()).saturating_add(saved.into()).min(all);
+        Some(superblocks * u64::from(geometry.block_count()) / all.max(1))
+    }
+
     fn format(&self, say: &mut dyn FnMut(&'static str, &dyn Display)) {
         let shape = self.layout.shape;
         say("ftl.zns.dies", &self.dies);

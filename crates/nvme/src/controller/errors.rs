@@ -9,7 +9,7 @@ use crate::status::Status;
 pub(crate) const ENTRIES: usize = 64;
 
 layout! {
-    /// An entry of log page 01h.
+    /// An entry of log page 01h. The transport type, byte 29, stays 0: it is that of errors of the transport, after which no entry is read.
     struct Entry [64] {
         0 count: u64,
         8 queue: u16,
@@ -19,7 +19,6 @@ layout! {
         14 location: u16,
         16 lba: u64,
         24 namespace: u32,
-        29 transport: u8,
         30 command_set: u8,
         31 opcode: u8,
     }
@@ -44,9 +43,6 @@ pub(crate) struct ErrorLog {
     latest: VecDeque<Entry>,
 }
 
-/// The transport type of TCP (byte 29 of an entry).
-const TCP: u8 = 3;
-
 impl ErrorLog {
     pub(crate) fn note(&mut self, failure: Failure) {
         let Failure { queue, command_id, status, lba, namespace, command_set, opcode } = failure;
@@ -60,7 +56,6 @@ impl ErrorLog {
             location: u16::MAX,
             lba,
             namespace,
-            transport: TCP,
             command_set,
             opcode,
         });
@@ -104,7 +99,7 @@ mod tests {
         assert_eq!(page[0], 100);
         assert_eq!(page[8..16], [3, 0, 99, 0, 0, 1, 0xff, 0xff]);
         assert_eq!(page[16..18], [0x34, 0x12]);
-        assert_eq!(page[24..32], [1, 0, 0, 0, 0, 3, 2, 0x7d]);
+        assert_eq!(page[24..32], [1, 0, 0, 0, 0, 0, 2, 0x7d]);
         assert_eq!(page[63 * 64], 37);
     }
 }

@@ -170,7 +170,7 @@ fn nvme_discover_reads_the_page_in_pieces() {
     let alone = &answers["records alone"];
     assert!(alone.data == answers["page"].data[1024..]);
     // TRTYPE, ADRFAM, SUBTYPE, TREQ, PORTID, CNTLID, ASQSZ.
-    assert_eq!(alone.data[..10], [3, 1, 2, 6, 1, 0, 0xff, 0xff, 32, 0]);
+    assert_eq!(alone.data[..10], [3, 1, 2, 4, 1, 0, 0xff, 0xff, 32, 0]);
 }
 
 #[test]
