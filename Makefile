@@ -40,6 +40,12 @@ serve-demo: ## Serve a drive, cut its power under SQLite on ext4, count what com
 	$(CARGO) build -p flashloom -p flashloom-align
 	@.ci/serve-demo
 
+.PHONY: nvme-demo
+nvme-demo: ## Serve a zoned drive over NVMe/TCP to Linux in QEMU: its zones, fio, zoned btrfs, a power cut, SMART, and its live page (Linux; QEMU, nvme-cli, fio, btrfs-progs; Chromium for out/nvme-demo.png)
+	$(CARGO) build -p flashloom -p flashloom-align
+	@.ci/guest/kernel
+	@.ci/nvme-demo
+
 .PHONY: test
 test: ## Run all tests
 	@.ci/chromium
