@@ -6,7 +6,7 @@ use base::units::{Lba, Sectors, Time};
 use ssd::Tag;
 
 use crate::verify::Ticket;
-use crate::{Answer, Failed, Job, Operation};
+use crate::{Answer, Failed, Job, Operation, Returned};
 
 /// Bits of a tag that name the place of its job; the others number the requests of the drive.
 const PLACE: u32 = 24;
@@ -30,6 +30,8 @@ pub(super) struct Open {
     pub(super) failed: Option<Failed>,
     /// The bytes of a read.
     pub(super) data: Vec<u8>,
+    /// Where an append was written.
+    pub(super) address: Option<Lba>,
     /// By which the verifier knows it.
     pub(super) ticket: Ticket,
 }
@@ -71,7 +73,7 @@ impl Extent {
 impl Open {
     /// The operation of the job asks that its data be durable when the answer comes.
     pub(super) const fn is_fua(&self) -> bool {
-        matches!(self.job.operation, Operation::Write { fua: true, .. } | Operation::WriteZeroes { fua: true })
+        self.job.operation.is_fua()
     }
 
     /// Its sectors.
@@ -88,8 +90,14 @@ impl Open {
         self.failed.is_none() && self.requests == 0 && self.rest.is_empty() && self.is_fua() && !self.is_flushing
     }
 
-    pub(super) fn into_answer(self) -> (Answer, Result<Vec<u8>, Failed>) {
-        (self.job.answer, self.failed.map_or(Ok(self.data), Err))
+    /// The zone of an action on all zones has changed its state meanwhile, so that the action does not concern it any more.
+    pub(super) const fn is_overtaken(&self, failed: Failed) -> bool {
+        matches!((&self.job.operation, failed), (Operation::ManageZones(_), Failed::InvalidZoneTransition))
+    }
+
+    pub(super) fn into_answer(self) -> (Answer, Result<Returned, Failed>) {
+        let returned = Returned { data: self.data, address: self.address };
+        (self.job.answer, self.failed.map_or(Ok(returned), Err))
     }
 }
 
@@ -116,6 +124,7 @@ impl Jobs {
             covers: 0,
             failed: None,
             data: Vec::new(),
+            address: None,
             ticket: Ticket::default(),
         };
         if let Some(place) = self.free.pop() {

@@ -30,7 +30,7 @@ pub(crate) struct Observation {
     /// Requests of clients without an answer.
     pub(crate) outstanding: usize,
     /// The jobs by kind, in the order of [`super::tally::KINDS`].
-    pub(crate) kinds: [Done; 5],
+    pub(crate) kinds: [Done; 7],
     pub(crate) counters: Counters,
     /// The counters when the drive was first switched on.
     pub(crate) start: Counters,
@@ -38,6 +38,8 @@ pub(crate) struct Observation {
     /// How late answers were.
     pub(crate) lag: RecentLag,
     pub(crate) power_cuts: u64,
+    /// Times at which the power came on, the first one included.
+    pub(crate) power_ons: u64,
     pub(crate) lost_writes: bool,
     pub(crate) health: Health,
     /// The array of each drive, and the SLC array of a single drive with two.
@@ -167,6 +169,7 @@ impl Core {
             start: self.tally.start.clone(),
             lag: RecentLag::default(),
             power_cuts: self.tally.cuts,
+            power_ons: self.tally.power_ons,
             lost_writes: self.lost_writes,
             health: Health {
                 read_only: self.tally.is_read_only,

@@ -20,15 +20,19 @@ use super::pace::{END, Pace, Timeline};
 use super::status::{LagStatus, Status};
 use crate::state::StateError;
 use crate::verify::Violation;
-use crate::{AllocationQuery, Failed, Job};
+use crate::{AllocationQuery, Failed, Job, ZoneQuery};
+
+/// Takes the reply to a command: on the thread of the drive, and without waiting.
+pub(crate) type TakeReply = Box<dyn FnOnce(Result<Reply, Refused>) + Send>;
 
 /// What the thread is sent.
 pub(super) enum Message {
     Job(Job),
     Allocation(AllocationQuery),
-    Command(Command, Sender<Result<Reply, Refused>>),
+    Zones(ZoneQuery),
+    Command(Command, TakeReply),
     /// Observes the drive, and its wear as well if true.
-    Observe(bool, Sender<Observation>),
+    Observe(bool, Box<dyn FnOnce(Observation) + Send>),
     /// Switches the drive off in order and ends.
     Stop(Sender<(Status, Option<StateError>)>),
 }
@@ -114,15 +118,9 @@ impl Server {
                 match message {
                     Message::Job(job) => self.job(at, job),
                     Message::Allocation(query) => self.core.allocation(query),
-                    Message::Command(command, to) => {
-                        let reply = self.command(at, command);
-                        // Nobody waits for the reply if its connection is gone.
-                        let _ = to.send(reply);
-                    }
-                    Message::Observe(wear, to) => {
-                        let observation = self.observe(wear);
-                        let _ = to.send(observation);
-                    }
+                    Message::Zones(query) => self.core.zones(query),
+                    Message::Command(command, take) => take(self.command(at, command)),
+                    Message::Observe(wear, take) => take(self.observe(wear)),
                     Message::Stop(to) => {
                         let _ = to.send(self.stop());
                         return;

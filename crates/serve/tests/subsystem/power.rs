@@ -1,0 +1,38 @@
+//! A power cut while hosts are connected.
+
+use nvme::HostCommand;
+use serve::engine::{Command, Pace};
+
+use super::host::{Link, Served, Setting};
+
+#[test]
+fn a_cut_drops_every_connection_and_what_was_flushed_is_there_afterwards() {
+    let pace: Pace = "0.02".parse().expect("a pace");
+    let served = Served::new(Setting { pace, ..Setting::default() });
+    let (mut admin, controller) = Link::admin(&served);
+    let mut io = Link::io(&served, controller, 1);
+    let mut other = Link::io(&served, controller, 2);
+    io.done(HostCommand::write(1, 0, 64, vec![1; 64 * 512]));
+    io.done(HostCommand::flush(None));
+    io.done(HostCommand::write(1, 64, 4, vec![2; 4 * 512]).with_fua());
+    // Under way when the power goes: flushes of data in the buffer, which take long at this pace.
+    io.done(HostCommand::write(1, 128, 64, vec![3; 64 * 512]));
+    other.submit(HostCommand::flush(None));
+    io.submit(HostCommand::write(1, 0, 64, vec![4; 64 * 512]).with_fua());
+    served.engine.command(Command::PowerCut).expect("it was on");
+    assert!(admin.is_closed() && io.is_closed() && other.is_closed());
+    assert_eq!(io.completions().count() + other.completions().count(), 0, "a drive without power answers nothing");
+    // Without power nobody is served.
+    let mut early = std::net::TcpStream::connect(served.address).expect("the system takes it");
+    assert_eq!(std::io::Read::read(&mut early, &mut [0; 1]).unwrap_or(0), 0);
+    served.engine.command(Command::PowerOn).expect("it was off");
+    let (mut admin, controller) = Link::admin(&served);
+    let mut io = Link::io(&served, controller, 1);
+    let first = io.done(HostCommand::read(1, 0, 64, 64 * 512)).data;
+    for sector in first.as_chunks::<512>().0 {
+        assert!(*sector == [1; 512] || *sector == [4; 512], "flushed data, or what came over them");
+    }
+    assert_eq!(io.done(HostCommand::read(1, 64, 4, 4 * 512)).data, vec![2; 4 * 512]);
+    let page = admin.done(HostCommand::log_page(2, 0xffff_ffff, 0, 512)).data;
+    assert_eq!((page[112], page[144]), (2, 1), "power cycles and unsafe shutdowns");
+}
