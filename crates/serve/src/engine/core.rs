@@ -327,7 +327,7 @@ impl Core {
         // Only writes have placement identifiers.
         let io = Io { placement: if io.kind == IoKind::Write { open.job.placement } else { io.placement }, ..io };
         if let Some(record) = &mut self.record {
-            record.submitted(number, now, io);
+            record.submitted(number, now, io, queue);
         }
         self.drive.submit(now, Request { tag: tag(number, place), queue, io, data });
         self.submitted = (now, self.drive.steps());

@@ -3,7 +3,7 @@
 use nvme::{DISCOVERY_NQN, HostCommand, HostConfig, Status, discovery_records, opcode};
 use serve::engine::Pace;
 
-use super::host::{ENABLE, HOST_NQN, Link, SMALL, Served, Setting, connect, patient, smart};
+use super::host::{ENABLE, HOST_NQN, Link, SMALL, Served, Setting, connect, group_page, patient, smart};
 
 #[test]
 fn discovery_names_the_subsystem_and_its_port() {
@@ -69,10 +69,7 @@ fn health_follows_what_the_host_writes_and_reads() {
     assert_eq!(smart(&mut admin), [1, 5, 1, 5]);
     // Log page 09h has what the media wrote.
     io.done(HostCommand::flush(None));
-    let mut group = HostCommand::log_page(9, 0, 0, 512);
-    // The endurance group, in bits 31:16 of dword 11.
-    group.entry = group.entry.with_cdw(11, 1 << 16);
-    let group = admin.done(group).data;
+    let group = admin.done(group_page(9, 512)).data;
     assert!(super::host::field(&group, 80) >= 1, "media units written");
 }
 

@@ -324,6 +324,13 @@ pub(super) fn smart(admin: &mut Link) -> [u128; 4] {
     [32, 48, 64, 80].map(|at| field(&page, at))
 }
 
+/// A log page of the endurance group, whose identifier is in bits 31:16 of dword 11.
+pub(super) fn group_page(page: u8, length: u32) -> HostCommand {
+    let mut command = HostCommand::log_page(page, 0, 0, length);
+    command.entry = command.entry.with_cdw(11, 1 << 16);
+    command
+}
+
 pub(super) fn field(page: &[u8], at: usize) -> u128 {
     u128::from_le_bytes(page[at..at + 16].try_into().expect("sixteen bytes"))
 }

@@ -2,7 +2,7 @@
 
 use nvme::{HostCommand, Status};
 
-use super::host::{Link, Served, field};
+use super::host::{Link, Served, field, group_page};
 
 const PLACED: &str = "name = \"placed\"\n\
     flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16, controllers = \"none\" }\n\
@@ -29,7 +29,7 @@ fn writes_by_handle_fill_its_reclaim_unit_and_are_counted() {
     let served = Served::of(PLACED);
     let (mut admin, controller) = Link::admin(&served);
     let mut io = Link::io(&served, controller, 1);
-    let configurations = admin.done(HostCommand::log_page(0x20, 0, 0, 512)).data;
+    let configurations = admin.done(group_page(0x20, 512)).data;
     let unit = u64::from_le_bytes(configurations[16 + 16..16 + 24].try_into().expect("eight bytes"));
     // Four dies with a block of 64 pages, or of as many as the device has, of 2 KiB.
     assert_eq!(unit, 4 * 16 * 2048, "a reclaim unit");
@@ -42,7 +42,7 @@ fn writes_by_handle_fill_its_reclaim_unit_and_are_counted() {
     let after = handles(&mut io);
     let taken: Vec<u64> = before.iter().zip(&after).map(|(before, after)| before.1 - after.1).collect();
     assert_eq!(taken, [0, 128, 0, 64]);
-    let statistics = admin.done(HostCommand::log_page(0x22, 0, 0, 64)).data;
+    let statistics = admin.done(group_page(0x22, 64)).data;
     assert_eq!((field(&statistics, 0), field(&statistics, 16)), (192 * 512, 192 * 512), "host and media bytes");
     assert_eq!(io.fails(HostCommand::handle_update(1, &[1])), Status::INVALID_OPCODE);
 }
@@ -54,7 +54,7 @@ fn an_invalid_identifier_is_an_event_and_no_failure() {
     let mut io = Link::io(&served, controller, 1);
     let events = |admin: &mut Link| {
         // Bit 8 of dword 10: events of the host.
-        let mut command = HostCommand::log_page(0x23, 0, 0, 512);
+        let mut command = group_page(0x23, 512);
         command.entry = command.entry.clone().with_cdw(10, command.entry.cdw(10) | 1 << 8);
         let data = admin.done(command).data;
         (
@@ -64,6 +64,7 @@ fn an_invalid_identifier_is_an_event_and_no_failure() {
         )
     };
     assert_eq!(events(&mut admin).0, 0);
-    io.done(write(0, 9));
+    // One mapping unit: the drive notes an event for each.
+    io.done(HostCommand::write(1, 0, 4, vec![9; 4 * 512]).with_directive(2, 9));
     assert_eq!(events(&mut admin), (1, 3, 9), "one event, an invalid placement identifier");
 }

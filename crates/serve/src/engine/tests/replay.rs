@@ -66,7 +66,7 @@ pub(super) fn write(rows: &[Row], path: &std::path::Path) {
     let started = Writer::start(file.unwrap_or_else(|error| panic!("{error}")));
     let (writer, mut record) = started.unwrap_or_else(|error| panic!("{error}"));
     for (number, row) in (0..).zip(rows) {
-        record.submitted(number, row.at, row.io);
+        record.submitted(number, row.at, row.io, row.queue);
         let Ended::At(end, status) = row.ended else { panic!("the power was never cut") };
         record.completed(number, end, status);
         // Groups of any size are one trace.
