@@ -66,8 +66,10 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let limits = Limits { connections: args.clients.connections, ..Limits::default() };
     let tls = args.clients.tls_certificates.as_ref();
     let serves_nbd = args.nvme.nvme.is_none() || args.clients.socket.is_some() || args.clients.listen.is_some();
+    if !serves_nbd && tls.is_some() {
+        return Err(Failure::Input(NO_TLS.to_owned()));
+    }
     let server = match tls.map(|folder| Tls::load(folder, args.clients.tls_verify_peer)).transpose()? {
-        Some(_) if !serves_nbd => return Err(Failure::Input(NO_TLS.to_owned())),
         None if !serves_nbd => None,
         Some(tls) => Some(Server::bind_tls(&listen(args), limits, tls)?),
         None => Some(Server::bind(&listen(args), limits)?),

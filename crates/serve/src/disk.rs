@@ -64,6 +64,12 @@ impl Operation {
         matches!(self, Self::Write { .. } | Self::WriteZeroes { .. } | Self::Append { .. })
     }
 
+    /// True if only a drive with zones knows the operation.
+    #[must_use]
+    pub const fn is_of_zones(&self) -> bool {
+        matches!(self, Self::Append { .. } | Self::ManageZone(_) | Self::ManageZones(_))
+    }
+
     /// True if the operation has no extent.
     #[must_use]
     pub const fn is_bare(&self) -> bool {

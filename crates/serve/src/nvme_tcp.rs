@@ -65,7 +65,7 @@ impl Default for NvmeLimits {
             controllers: 16,
             io_queues: 64,
             queue_entries: Config::DEFAULT.queue_entries,
-            connections: 256,
+            connections: 128,
             bytes: Bytes::new(LARGEST),
             handshake: Duration::from_secs(10),
             stall: Duration::from_secs(30),

@@ -19,11 +19,10 @@ use base::units::{Sectors, Span, Time};
 use flash::nand::Bytes512;
 use ssd::{Completion, Request};
 
-use super::jobs::{Extent, Jobs, tag, untag};
+use super::jobs::{Extent, Jobs, kind_of, tag, untag};
 use super::pace::END;
 use super::served::ServedDrive;
 use super::tally::Tally;
-use super::zones::kind_of;
 use crate::record::Record;
 use crate::verify::{Promise, Verifier, Violation};
 use crate::{Allocation, AllocationQuery, Answer, Failed, Job, Operation, Returned, ZoneQuery};
@@ -209,6 +208,9 @@ impl Core {
         let end = job.start.get().checked_add(job.sectors.get());
         if end.is_none_or(|end| end > self.capacity.get()) {
             return self.refuse(now, job, Failed::OutOfRange, answers);
+        }
+        if job.operation.is_of_zones() && self.drive.description().zones.is_none() {
+            return self.refuse(now, job, Failed::InvalidOpcode, answers);
         }
         if !self.is_on {
             match self.on_cut {

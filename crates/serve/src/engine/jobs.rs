@@ -2,8 +2,9 @@
 
 use std::ops::Range;
 
+use base::io::IoKind;
 use base::units::{Lba, Sectors, Time};
-use ssd::Tag;
+use ssd::{Tag, ZoneAction};
 
 use crate::verify::Ticket;
 use crate::{Answer, Failed, Job, Operation, Returned};
@@ -156,6 +157,22 @@ impl Jobs {
         self.free.clear();
         all.sort_by_key(|open| open.number);
         all
+    }
+}
+
+/// The kind of a request for an action.
+///
+/// # Panics
+/// If the action is a write: those are operations of their own.
+pub(super) fn kind_of(action: ZoneAction) -> IoKind {
+    match action {
+        ZoneAction::Open => IoKind::ZoneOpen,
+        ZoneAction::Close => IoKind::ZoneClose,
+        ZoneAction::Finish => IoKind::ZoneFinish,
+        ZoneAction::Reset => IoKind::ZoneReset,
+        ZoneAction::OpenZrwa => IoKind::ZoneOpenZrwa,
+        ZoneAction::FlushZrwa => IoKind::ZrwaFlush,
+        ZoneAction::Write | ZoneAction::Append => panic!("a write manages no zone"),
     }
 }
 

@@ -1,27 +1,12 @@
 //! Zones of a served drive: their states, and actions on all of them.
 
-use base::io::{Io, IoKind};
+use base::io::Io;
 use base::units::{Lba, Sectors};
 use ssd::{ZoneAction, ZoneReport, ZoneState};
 
 use super::core::{Answered, Core, OnCut};
+use super::jobs::kind_of;
 use crate::{Failed, ZoneQuery};
-
-/// The kind of a request for an action.
-///
-/// # Panics
-/// If the action is a write: those are operations of their own.
-pub(super) fn kind_of(action: ZoneAction) -> IoKind {
-    match action {
-        ZoneAction::Open => IoKind::ZoneOpen,
-        ZoneAction::Close => IoKind::ZoneClose,
-        ZoneAction::Finish => IoKind::ZoneFinish,
-        ZoneAction::Reset => IoKind::ZoneReset,
-        ZoneAction::OpenZrwa => IoKind::ZoneOpenZrwa,
-        ZoneAction::FlushZrwa => IoKind::ZrwaFlush,
-        ZoneAction::Write | ZoneAction::Append => panic!("a write manages no zone"),
-    }
-}
 
 /// True if an action on all zones concerns a zone in this state (ZNS 1.1, section 3.4.3.1, Select All).
 const fn concerns(action: ZoneAction, state: ZoneState) -> bool {

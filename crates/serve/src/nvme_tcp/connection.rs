@@ -8,6 +8,7 @@ use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use base::units::{Lba, Sectors};
 use nvme::{DriveCommand, End, Request, Response, Session, Status};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -19,7 +20,7 @@ use super::shared::Shared;
 use super::values::Values;
 use crate::engine::{Command, Reply};
 use crate::server::Limits;
-use crate::server::intake::Intake;
+use crate::server::intake::{Admitted, Intake};
 use crate::server::pieces::{First, Input, write_all};
 use crate::server::race;
 use crate::{Disk, Failed, Job, Operation};
@@ -217,7 +218,8 @@ impl<'a> Commands<'a> {
         if taken > 0 && matches!(self.queue, Some((_, 0))) {
             self.shared.note_change();
         }
-        (taken, request, !session.output().is_empty(), session.connection().is_incomplete())
+        let is_incomplete = taken == 0 && session.connection().is_incomplete();
+        (taken, request, !session.output().is_empty(), is_incomplete)
     }
 
     async fn begin(&mut self, request: Request) {
@@ -262,7 +264,7 @@ impl<'a> Commands<'a> {
 
 /// A job on the whole drive, in the first queue.
 fn job(operation: Operation, answer: impl FnOnce(Result<Vec<u8>, Failed>) + Send + 'static) -> Job {
-    Job::new(operation, base::units::Lba::new(0), base::units::Sectors::new(0), answer)
+    Job::new(operation, Lba::new(0), Sectors::new(0), answer)
 }
 
 /// Carries out an admin command for the drive.
@@ -311,7 +313,7 @@ async fn write_output(
     // The room of what is written.
     let mut admitted = Vec::new();
     while let Some(first) = messages.recv().await {
-        let (pieces, last) = ended(session, first, &mut messages, &mut admitted, shared)?;
+        let Batch { pieces, last } = carried_out(session, first, &mut messages, &mut admitted, shared)?;
         for piece in pieces {
             if piece.len() > COPIED {
                 write_all(&mut writer, &out, stall).await?;
@@ -330,22 +332,36 @@ async fn write_output(
         admitted.clear();
         match last {
             None => {}
-            Some(None) => return Ok(()),
-            Some(Some(end)) => return Err(Disconnected::Session(end)),
+            Some(Last::Reader) => return Ok(()),
+            Some(Last::Session(end)) => return Err(Disconnected::Session(end)),
         }
     }
     Ok(())
 }
 
-/// Does what messages ask for, and takes the output. With the last output: why the session has ended, if this is known here.
-#[allow(clippy::type_complexity)] // Its only caller takes it apart.
-fn ended(
+/// Output to write together.
+struct Batch {
+    pieces: Vec<Vec<u8>>,
+    /// Nothing follows.
+    last: Option<Last>,
+}
+
+/// Who has ended the session.
+enum Last {
+    /// The reader, which says why.
+    Reader,
+    /// The subsystem.
+    Session(End),
+}
+
+/// Does what messages ask for, and takes the output.
+fn carried_out(
     session: &Mutex<Session>,
     first: Message,
     messages: &mut UnboundedReceiver<Message>,
-    admitted: &mut Vec<crate::server::intake::Admitted>,
+    admitted: &mut Vec<Admitted>,
     shared: &Shared,
-) -> Result<(Vec<Vec<u8>>, Option<Option<End>>), Disconnected> {
+) -> Result<Batch, Disconnected> {
     let mut subsystem = shared.subsystem();
     let mut session = locked(session);
     let (mut next, mut last) = (Some(first), None);
@@ -359,14 +375,14 @@ fn ended(
             Message::ShutDown { controller } => subsystem.finish_shutdown(controller),
             Message::Changed => {
                 if let Some(end) = session.poll(&mut subsystem) {
-                    last = Some(Some(end));
+                    last = Some(Last::Session(end));
                 }
             }
-            Message::Last => last = Some(None),
+            Message::Last => last = Some(Last::Reader),
             Message::Lost => return Err(Disconnected::NoPower),
         }
         let goes_on = last.is_none() && session.output().len() < BATCH;
         next = if goes_on { messages.try_recv().ok() } else { None };
     }
-    Ok((session.output().take(), last))
+    Ok(Batch { pieces: session.output().take(), last })
 }

@@ -2,7 +2,8 @@
 //!
 //! | command | jobs |
 //! | --- | --- |
-//! | Read, Verify, Compare | one read; with forced unit access and a volatile buffer, a flush before |
+//! | Read, Compare | one read; with forced unit access and a volatile buffer, a flush before |
+//! | Verify | reads of up to 1 MiB, one after the other |
 //! | Write, Zone Append | one job; a flush behind it if the host has switched the write cache off |
 //! | Write Zeroes | one job, which discards where discards are as good as zeros |
 //! | Dataset Management | one discard for each range |
@@ -27,6 +28,9 @@ use super::reply::Pending;
 use crate::engine::Engine;
 use crate::server::intake::Intake;
 use crate::{Disk, Failed, Job, Operation, Returned, ZoneQuery};
+
+/// Sectors that Verify reads at once: 1 MiB.
+const VERIFIED: u64 = 2048;
 
 /// The namespace as the drive behind it has it.
 #[derive(Clone)]
@@ -75,7 +79,8 @@ impl Target {
     pub(super) fn memory(&self, request: &IoRequest) -> u32 {
         let bytes = |blocks: u64| self.sectors(blocks).bytes().get() as u32;
         match &request.command {
-            IoCommand::Read { range, .. } | IoCommand::Verify(range) => bytes(range.count),
+            IoCommand::Read { range, .. } => bytes(range.count),
+            IoCommand::Verify(range) => bytes(range.count.min(self.verified_at_once())),
             IoCommand::Write { range, .. } => bytes(range.count),
             // What it reads, beside what the host brought.
             IoCommand::Compare { range, .. } => 2 * bytes(range.count),
@@ -84,6 +89,11 @@ impl Target {
             IoCommand::ZoneReport(ZoneReport { length, .. }) | IoCommand::HandleStatus { length } => *length as u32,
             _ => 0,
         }
+    }
+
+    /// Blocks that Verify reads at once: a command may name more of them than memory has room for.
+    fn verified_at_once(&self) -> u64 {
+        (VERIFIED >> self.shift).max(1)
     }
 
     fn is_fua(&self, fua: bool) -> bool {
@@ -129,10 +139,15 @@ impl Target {
             IoCommand::Read { range, fua: true } => self.spawn(pending, move |target| async move {
                 target.settled_read(range, plain).await.map(data_of).map_err(status)
             }),
-            IoCommand::Verify(range) => {
-                let answer = move |result: Result<Returned, _>| pending.answer(result.map(done));
-                intake.push(self.job(Operation::Read, range, plain, answer));
-            }
+            IoCommand::Verify(range) => self.spawn(pending, move |target| async move {
+                let mut start = range.start;
+                while start < range.end() {
+                    let count = target.verified_at_once().min(range.end() - start);
+                    target.ask(Operation::Read, BlockRange { start, count }, plain).await.map_err(status)?;
+                    start += count;
+                }
+                Ok(Response::success())
+            }),
             IoCommand::Compare { range, fua } => self.spawn(pending, move |target| async move {
                 let found = match fua {
                     true => target.settled_read(range, plain).await,

@@ -75,20 +75,6 @@ fn random_writes_of_several_queues_are_read_back() {
 }
 
 #[test]
-fn the_drive_sees_the_queues_of_its_hosts() {
-    let served = Served::small();
-    let (_admin, controller) = Link::admin(&served);
-    assert_eq!(served.engine.queues(), 2);
-    // A command in the drive's second queue does not wait behind those in the first: an engine that put all into one queue would
-    // still answer, so the recording is what shows it.
-    for queue in 1..=3 {
-        let mut io = Link::io(&served, controller, queue);
-        io.done(HostCommand::write(1, u64::from(queue), 1, block(queue as u8)));
-        assert_eq!(read(&mut io, u64::from(queue), 1), block(queue as u8));
-    }
-}
-
-#[test]
 fn compare_verify_zeroes_copy_and_deallocate_do_what_they_say() {
     let served = Served::small();
     let (mut admin, controller) = Link::admin(&served);
@@ -142,4 +128,17 @@ fn a_command_that_the_drive_cannot_carry_out_is_an_invalid_opcode() {
     let identify = admin.done(HostCommand::identify(1, 0, 0)).data;
     assert_eq!((identify[520] & 2, identify[328]), (0, 0), "neither is announced");
     assert_eq!(io.fails(HostCommand::append(1, 0, 1, block(1))), Status::INVALID_OPCODE);
+}
+
+#[test]
+fn commands_without_data_may_name_more_blocks_than_a_connection_has_room_for() {
+    let served = Served::of(&super::host::SMALL.replace("blocks = 40", "blocks = 600"));
+    let (_admin, controller) = Link::admin(&served);
+    let mut io = Link::io(&served, controller, 1);
+    assert!(serve::Disk::capacity(&served.engine).get() > 65_536);
+    let all = |opcode| nvme::SubmissionEntry::new(opcode).with_namespace(1).with_cdw(12, 0xffff);
+    io.done(HostCommand::write(1, 65_535, 1, block(8)));
+    io.done(HostCommand::new(all(nvme::opcode::io::VERIFY)));
+    io.done(HostCommand::new(all(nvme::opcode::io::WRITE_ZEROES)));
+    assert_eq!(read(&mut io, 65_535, 1), block(0));
 }

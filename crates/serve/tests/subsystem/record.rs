@@ -8,6 +8,7 @@ use serve::record::RecordTo;
 use study::catalogue::{self, Device};
 use study::session::Session;
 use workload::trace::TraceOptions;
+use workload::{Arrival, Source};
 
 use super::host::{Link, Served, Setting};
 use super::zones::ZONED;
@@ -80,6 +81,14 @@ fn a_recording_keeps_the_queue_of_each_request() {
         under_way.into_iter().for_each(|(queue, id)| _ = queues[queue].wait(id));
     });
     assert_eq!(replayed(WEIGHTED, &path), hash);
+    let mut source = workload::trace::open(&path, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let mut requests = 0;
+    while let Some(Arrival { io, queue, .. }) = source.next().unwrap_or_else(|error| panic!("{error}")) {
+        // Queue 1 of the host writes at even multiples of 64 sectors, and is the drive's first one.
+        assert_eq!(queue.map(u64::from), Some(io.start.get() / 64 % 2));
+        requests += 1;
+    }
+    assert_eq!(requests, 48);
     // A drive with one queue cannot carry it out.
     let device = Device::parse(ZONED.to_owned()).unwrap_or_else(|faults| panic!("{faults}"));
     let session = Session::new(&device);

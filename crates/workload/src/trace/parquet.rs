@@ -26,7 +26,12 @@ use crate::field::{Field, UnitOfMeasure, Values};
 use crate::{Pacing, SourceError};
 
 const AT: Field = Field::new("at_ps", Values::Count, UnitOfMeasure::Picoseconds, "Arrival, from the first request");
-const KIND: Field = Field::new("kind", Values::Text, UnitOfMeasure::None, "`read`, `write`, `flush` or `discard`");
+const KIND: Field = Field::new(
+    "kind",
+    Values::Text,
+    UnitOfMeasure::None,
+    "`read`, `write`, `flush`, `discard`, `append`, or an action on a zone such as `zone_reset`",
+);
 const LBA: Field = Field::new("lba", Values::Count, UnitOfMeasure::Sectors, "First sector of 512 bytes");
 const SECTORS: Field = Field::new("sectors", Values::Count, UnitOfMeasure::Sectors, "Number of sectors");
 const VOLUME: Field = Field::new(
@@ -51,7 +56,7 @@ const STATUS: Field = Field::new(
     "status",
     Values::Text,
     UnitOfMeasure::None,
-    "`done`, `uncorrectable`, `read_only`, or `lost` if the power was cut before it completed",
+    "`done`, `uncorrectable`, `read_only`, a failure of zones such as `zone_full`, or `lost` if the power was cut before it completed",
 );
 
 const QUEUE: Field = Field::new(
