@@ -137,10 +137,12 @@ fn an_action_on_all_zones_concerns_those_in_the_right_state() {
     (1..4).for_each(|zone| assert_eq!(zoned.write(zone * size, zone as u8, 2), Ok(())));
     assert_eq!(zoned.manage(ZoneAction::Finish, 5), Ok(()));
     assert_eq!(zoned.manage_all(ZoneAction::Close), Ok(()));
-    use ZoneState::{Closed, Empty, ExplicitlyOpen, Full};
+    use ZoneState::{Closed, Empty, ExplicitlyOpen, Full, ImplicitlyOpen};
     assert_eq!(zoned.states()[..6], [Empty, Closed, Closed, Closed, Empty, Full]);
+    assert_eq!(zoned.write(2 * size + 2 * UNIT, 2, 1), Ok(()), "a write opens a closed zone");
     assert_eq!(zoned.manage_all(ZoneAction::Open), Ok(()));
-    assert_eq!(zoned.states()[..6], [Empty, ExplicitlyOpen, ExplicitlyOpen, ExplicitlyOpen, Empty, Full]);
+    assert_eq!(zoned.states()[..6], [Empty, ExplicitlyOpen, ImplicitlyOpen, ExplicitlyOpen, Empty, Full]);
+    assert_eq!(zoned.manage(ZoneAction::Close, 3), Ok(()));
     assert_eq!(zoned.manage_all(ZoneAction::Finish), Ok(()));
     assert_eq!(zoned.states()[..6], [Empty, Full, Full, Full, Empty, Full]);
     assert_eq!(zoned.bench.byte(2 * size), 2);
