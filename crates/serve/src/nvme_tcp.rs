@@ -248,7 +248,7 @@ async fn share(limits: NvmeLimits, export: NvmeExport, stop: watch::Receiver<boo
         shift,
         unit: unit >> shift,
         zones,
-        reclaim_unit: reclaim_unit * unit >> shift,
+        reclaim_unit: (reclaim_unit * unit) >> shift,
         is_volatile: description.write_cache,
         writes_through: Arc::new(AtomicBool::new(false)),
     };

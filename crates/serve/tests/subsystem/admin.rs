@@ -75,7 +75,7 @@ fn health_follows_what_the_host_writes_and_reads() {
 
 #[test]
 fn wear_is_counted_and_not_assumed() {
-    let served = Served::of(&SMALL.replace("name = \"small\"\n", "name = \"small\"\n").replace(
+    let served = Served::of(&SMALL.replace(
         "flash = { part = \"dirik-2009\",",
         "flash = { custom-part = { like = \"dirik-2009\", endurance = 4 },",
     ));

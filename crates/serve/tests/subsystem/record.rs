@@ -94,6 +94,6 @@ fn a_recording_keeps_the_queue_of_each_request() {
     let session = Session::new(&device);
     let file = catalogue::workload(&path).unwrap_or_else(|error| panic!("{error}"));
     let flow = session.open(&file, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
-    let refused = session.flow(flow).run().err().expect("refused").to_string();
+    let refused = session.flow(flow).run().expect_err("refused").to_string();
     assert!(refused.contains("is submitted to queue 1, but the device has 1"), "{refused}");
 }
