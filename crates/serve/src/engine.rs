@@ -46,6 +46,7 @@ pub use fault::Fault;
 pub use incident::{Incident, IncidentKind, Incidents};
 pub use keep::{Finding, KeepIn, OnFinding};
 pub use lag::Lag;
+use observation::ObservationScope;
 pub(crate) use observation::{Health, Observation, Shape, Wear};
 pub use pace::{Factor, Pace, ParsePaceError, Timeline};
 pub use power::{Cut, WrongPower};
@@ -401,7 +402,7 @@ impl Engine {
         move |wear| {
             let (to, observation) = channel();
             let take = move |observation| _ = to.send(observation);
-            inbox.put(Message::Observe(wear, Box::new(take))).ok()?;
+            inbox.put(Message::Observe(ObservationScope { wear, recent: true }, Box::new(take))).ok()?;
             observation.recv().ok()
         }
     }
@@ -421,10 +422,10 @@ impl Engine {
         }
     }
 
-    /// Observes the drive, and its wear if asked to; the observation comes on the thread of the drive, and never if the drive is
-    /// not served any more.
+    /// Observes the drive, and its wear if asked to, without the distributions that the page watches. The observation comes on the
+    /// thread of the drive, and never if the drive is not served any more.
     pub(crate) fn observe_then(&self, wear: bool, take: impl FnOnce(Observation) + Send + 'static) {
-        drop(self.inbox.put(Message::Observe(wear, Box::new(take))));
+        drop(self.inbox.put(Message::Observe(ObservationScope { wear, recent: false }, Box::new(take))));
     }
 
     /// Asks for the states of zones. It returns at once, and the answer comes later.

@@ -18,6 +18,15 @@ use super::status::{Power, RaidStatus, TranslationStatus};
 /// Classes of erase counts.
 pub(crate) const CLASSES: usize = 24;
 
+/// What is looked at beside the counters.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ObservationScope {
+    /// The erase counts of all blocks.
+    pub(crate) wear: bool,
+    /// The distributions since the last observation that asked for them: one watcher may.
+    pub(crate) recent: bool,
+}
+
 /// What a drive has done until one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Observation {
@@ -149,9 +158,9 @@ impl Wear {
 }
 
 impl Core {
-    /// Observes the drive; the caller knows the wall clock, the pace, the lag and the files. From the first call on, latencies are kept
-    /// for the next one.
-    pub(super) fn observe(&mut self, wear: bool) -> Observation {
+    /// Observes the drive; the caller knows the wall clock, the pace, the lag and the files. From the first call on that
+    /// asks for recent ones, latencies are kept for the next such call.
+    pub(super) fn observe(&mut self, scope: ObservationScope) -> Observation {
         let kinds = self.tally.kinds.each_ref();
         let (drive, drives) = (&self.drive, self.drive.drives());
         let number = |number: u32| (drives.len() > 1).then_some(number);
@@ -181,10 +190,13 @@ impl Core {
                 }),
             },
             arrays: main.chain(slc).collect(),
-            wear: wear.then(|| Wear::of(drives)),
+            wear: scope.wear.then(|| Wear::of(drives)),
             raid: RaidStatus::of(&**drive, &self.tally.start),
             translation: TranslationStatus::of(&**drive, &self.tally.start),
-            recent: self.tally.recent.replace(Recent::default()).unwrap_or_default(),
+            recent: match scope.recent {
+                true => self.tally.recent.replace(Recent::default()).unwrap_or_default(),
+                false => Recent::default(),
+            },
         }
     }
 }

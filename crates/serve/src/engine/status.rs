@@ -45,7 +45,7 @@ pub struct Status {
     /// Reads and writes carried out in a second of the wall clock, over the whole time.
     pub requests_per_s: f64,
     /// The requests of clients by kind: `read`, `write`, `flush`, `discard`, `write-zeroes`; of a drive with zones also `append` and
-    /// `zone-management`.
+    /// `manage-zone`.
     pub requests: Vec<KindStatus>,
     /// How late answers were. Missing at the pace `max` and before the first answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]

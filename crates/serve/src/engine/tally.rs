@@ -8,7 +8,7 @@ use super::observation::Recent;
 use crate::{Failed, Job, Operation};
 
 /// The kinds of jobs, in the order of [`kind`].
-pub(super) const KINDS: [&str; 7] = ["read", "write", "flush", "discard", "write-zeroes", "append", "zone-management"];
+pub(super) const KINDS: [&str; 7] = ["read", "write", "flush", "discard", "write-zeroes", "append", "manage-zone"];
 
 /// Places of kinds.
 pub(crate) const READ: usize = 0;

@@ -15,7 +15,7 @@ use super::inbox::{Inbox, now};
 use super::incident::{IncidentKind, Incidents};
 use super::keep::{Files, Finding};
 use super::lag::Lag;
-use super::observation::{Health, Observation};
+use super::observation::{Health, Observation, ObservationScope, RecentLag};
 use super::pace::{END, Pace, Timeline};
 use super::status::{LagStatus, Status};
 use crate::state::StateError;
@@ -31,8 +31,8 @@ pub(super) enum Message {
     Allocation(AllocationQuery),
     Zones(ZoneQuery),
     Command(Command, TakeReply),
-    /// Observes the drive, and its wear as well if true.
-    Observe(bool, Box<dyn FnOnce(Observation) + Send>),
+    /// Observes the drive.
+    Observe(ObservationScope, Box<dyn FnOnce(Observation) + Send>),
     /// Switches the drive off in order and ends.
     Stop(Sender<(Status, Option<StateError>)>),
 }
@@ -120,7 +120,7 @@ impl Server {
                     Message::Allocation(query) => self.core.allocation(query),
                     Message::Zones(query) => self.core.zones(query),
                     Message::Command(command, take) => take(self.command(at, command)),
-                    Message::Observe(wear, take) => take(self.observe(wear)),
+                    Message::Observe(scope, take) => take(self.observe(scope)),
                     Message::Stop(to) => {
                         let _ = to.send(self.stop());
                         return;
@@ -291,12 +291,12 @@ impl Server {
         }
     }
 
-    fn observe(&mut self, wear: bool) -> Observation {
-        let seen = self.core.observe(wear);
+    fn observe(&mut self, scope: ObservationScope) -> Observation {
+        let seen = self.core.observe(scope);
         Observation {
             uptime: self.clock.wall(now()),
             pace: self.clock.pace.to_string(),
-            lag: self.lag.take_recent(),
+            lag: if scope.recent { self.lag.take_recent() } else { RecentLag::default() },
             health: Health { damaged_reads: self.files.as_ref().map(Files::damaged), ..seen.health },
             ..seen
         }

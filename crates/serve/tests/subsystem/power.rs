@@ -36,3 +36,26 @@ fn a_cut_drops_every_connection_and_what_was_flushed_is_there_afterwards() {
     let page = admin.done(HostCommand::log_page(2, 0xffff_ffff, 0, 512)).data;
     assert_eq!((page[112], page[144]), (2, 1), "power cycles and unsafe shutdowns");
 }
+
+#[test]
+fn zones_have_what_was_answered_when_the_power_is_back() {
+    let served = Served::of(super::zones::ZONED);
+    let (_admin, controller) = Link::admin(&served);
+    let mut io = Link::io(&served, controller, 1);
+    let addresses = [1, 2, 3].map(|n| io.done(HostCommand::append(1, 64, 2, vec![n; 4096])).result);
+    assert_eq!(addresses, [64, 66, 68]);
+    io.done(HostCommand::zone_management(1, 2, Some(128)));
+    served.engine.command(Command::PowerCut).expect("it was on");
+    assert!(io.is_closed());
+    served.engine.command(Command::PowerOn).expect("it was off");
+    let (_admin, controller) = Link::admin(&served);
+    let mut io = Link::io(&served, controller, 1);
+    for (n, address) in (1..).zip(addresses) {
+        assert_eq!(io.done(HostCommand::read(1, address, 2, 4096)).data, vec![n; 4096]);
+    }
+    let zones = nvme::zone_descriptors(&io.done(HostCommand::zone_report(1, 64, 192)).data);
+    // The next append goes behind the data.
+    assert!(zones[0].write_pointer >= 70, "{:?}", zones[0]);
+    assert_eq!(zones[1].state, nvme::ZoneState::Full);
+    assert_eq!(io.done(HostCommand::append(1, 64, 1, vec![4; 2048])).result, zones[0].write_pointer);
+}
