@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use nvme::{Completion, ConnectRequest, Digests, Host, HostCommand, HostConfig, HostError, HostEvent, Status};
-use serve::engine::{Engine, EngineOptions, Pace, Stopped};
+use serve::engine::{Engine, EngineOptions, OnCut, Pace, Stopped};
 use serve::nvme_tcp::{NvmeExport, NvmeLimits, NvmeObserver, NvmeServer, NvmeStopper, PowerSignal, description};
 use study::catalogue::Device;
 
@@ -38,11 +38,12 @@ pub(super) struct Setting<'a> {
     pub(super) hosts: Option<Vec<String>>,
     pub(super) pace: Pace,
     pub(super) record: Option<serve::record::RecordTo>,
+    pub(super) on_cut: OnCut,
 }
 
 impl Default for Setting<'_> {
     fn default() -> Self {
-        Self { device: SMALL, limits: patient(), hosts: None, pace: Pace::Max, record: None }
+        Self { device: SMALL, limits: patient(), hosts: None, pace: Pace::Max, record: None, on_cut: OnCut::End }
     }
 }
 
@@ -66,12 +67,13 @@ impl Served {
     }
 
     pub(super) fn new(setting: Setting<'_>) -> Self {
-        let Setting { device, limits, hosts, pace, record } = setting;
+        let Setting { device, limits, hosts, pace, record, on_cut } = setting;
         let device = Device::parse(device.to_owned()).unwrap_or_else(|faults| panic!("{faults}"));
         let server = NvmeServer::bind("127.0.0.1:0".parse().expect("an address"), limits).expect("it listens");
         let power = PowerSignal::default();
         let signal = power.clone();
         let mut options = EngineOptions { seed: 1, pace, record, zones: true, ..EngineOptions::new(device.clone()) };
+        options.on_cut = on_cut;
         options.on_power = Some(Box::new(move |on| signal.set(on)));
         let engine = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
         let described = description(&device, 1, server.address(), server.limits(), hosts);
@@ -83,7 +85,8 @@ impl Served {
         });
         let server = server.observed_by(NvmeObserver { on_end, ..NvmeObserver::default() });
         let (address, stopper) = (server.address(), server.stopper());
-        let export = NvmeExport { engine: engine.clone(), device, description, power: Some(power) };
+        let power = (on_cut == OnCut::End).then_some(power);
+        let export = NvmeExport { engine: engine.clone(), device, description, power };
         let run = move || server.run(export).expect("it runs");
         let thread = std::thread::Builder::new().name("subsystem".to_owned()).spawn(run).expect("a thread");
         Self { engine, address, nqn, stopper, thread: Some(thread), ended }

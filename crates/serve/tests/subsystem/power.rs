@@ -1,7 +1,7 @@
 //! A power cut while hosts are connected.
 
-use nvme::HostCommand;
-use serve::engine::{Command, Pace};
+use nvme::{HostCommand, Status};
+use serve::engine::{Command, OnCut, Pace};
 
 use super::host::{Link, Served, Setting};
 
@@ -58,4 +58,23 @@ fn zones_have_what_was_answered_when_the_power_is_back() {
     assert!(zones[0].write_pointer >= 70, "{:?}", zones[0]);
     assert_eq!(zones[1].state, nvme::ZoneState::Full);
     assert_eq!(io.done(HostCommand::append(1, 64, 1, vec![4; 2048])).result, zones[0].write_pointer);
+}
+
+#[test]
+fn held_commands_wait_for_the_power_and_a_flush_says_that_writes_were_lost() {
+    let served = Served::new(Setting { on_cut: OnCut::Hold, ..Setting::default() });
+    let (mut admin, controller) = Link::admin(&served);
+    let mut io = Link::io(&served, controller, 1);
+    io.done(HostCommand::write(1, 0, 4, vec![1; 4 * 512]));
+    io.done(HostCommand::flush(None));
+    io.done(HostCommand::write(1, 0, 4, vec![2; 4 * 512]));
+    served.engine.command(Command::PowerCut).expect("it was on");
+    let held = io.submit(HostCommand::write(1, 4, 4, vec![3; 4 * 512]));
+    // The controller outlives the cut, and its host hears nothing of the write.
+    admin.done(HostCommand::keep_alive());
+    assert_eq!(io.completions().count(), 0);
+    served.engine.command(Command::PowerOn).expect("it was off");
+    assert_eq!(io.wait(held).status, Status::SUCCESS);
+    assert_eq!(io.fails(HostCommand::flush(None)), Status::POWER_LOSS);
+    assert_eq!(served.ended(), Vec::<String>::new());
 }
