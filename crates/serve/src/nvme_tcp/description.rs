@@ -210,3 +210,59 @@ fn temperatures(resolved: &Resolved) -> [u16; 2] {
     let throttle = thermal.and_then(|thermal| thermal.throttle.as_ref());
     throttle.map_or([0; 2], |throttle| [kelvins(throttle.from), kelvins(throttle.to)])
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device(text: &str) -> Device {
+        Device::parse(text.to_owned()).unwrap_or_else(|faults| panic!("{faults}"))
+    }
+
+    fn described(device: &Device, seed: u64) -> Result<Description, DescriptionError> {
+        description(device, seed, "127.0.0.1:4420".parse().expect("an address"), &NvmeLimits::default(), None)
+    }
+
+    const FLASH: &str = "flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }\n";
+
+    #[test]
+    fn names_are_a_function_of_device_and_seed() {
+        let plain = device(&format!(
+            "name = \"an SSD \u{e9}\"\n{FLASH}ftl = {{ map-unit = \"2KiB\", over-provisioning = \"40%\" }}\n"
+        ));
+        let [one, same, other] = [1, 1, 2].map(|seed| described(&plain, seed).expect("describable").identity);
+        assert_eq!(one, same);
+        assert!(one.nqn != other.nqn && one.serial != other.serial);
+        assert_eq!((one.nqn.len(), one.serial.len(), one.model.as_str()), (68, 18, "Flashloom an SSD ?"));
+        // Version and variant of the UUID.
+        assert_eq!((&one.nqn[46..47], "89ab".contains(&one.nqn[51..52])), ("8", true), "{}", one.nqn);
+    }
+
+    #[test]
+    fn zones_want_a_mapping_unit_that_can_be_a_block() {
+        let mut zoned = device(&format!("name = \"z\"\n{FLASH}ftl = {{ kind = \"zns\", map-unit = \"2KiB\" }}\n"));
+        let namespace = described(&zoned, 0).expect("describable").namespaces.remove(0);
+        let zones = namespace.zones.expect("zones");
+        assert_eq!((namespace.block_shift, namespace.granularity, zones.size), (11, 1, 64));
+        for sectors in [3, 256] {
+            zoned.resolved.geometry.sectors = sectors;
+            let refused = described(&zoned, 0).expect_err("refused").to_string();
+            assert!(refused.contains(&format!("one of {sectors} sectors")) && refused.contains("choose"), "{refused}");
+        }
+    }
+
+    #[test]
+    fn power_states_and_temperatures_are_those_of_the_device() {
+        let power = "power = { controller = { active = \"1W\", idle = \"1W\" }, operational = [{ power = \"3W\", entry = \"2ms\" }, \
+                     { power = \"2.5W\", exit = \"5us\" }], thermal = { ambient = \"25C\", resistance = \"8K/W\", time-constant = \"60s\", \
+                     throttle = { style = \"on-off\", from = \"70C\", to = \"80C\", lowest-rate = \"100MB/s\" } } }\n";
+        let hot = device(&format!(
+            "name = \"h\"\n{FLASH}ftl = {{ map-unit = \"2KiB\", over-provisioning = \"40%\" }}\n{power}"
+        ));
+        let described = described(&hot, 0).expect("describable");
+        let states: Vec<_> =
+            described.power_states.iter().map(|state| (state.power, state.entry, state.exit)).collect();
+        assert_eq!(states, [(300, 2000, 0), (250, 0, 5)]);
+        assert_eq!((described.warning_temperature, described.critical_temperature), (343, 353));
+    }
+}
