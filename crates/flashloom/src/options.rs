@@ -151,6 +151,16 @@ pub(crate) fn address(text: &str) -> Result<std::net::SocketAddr, BadValue> {
     text.parse().map_err(|_| BadValue(format!("`{text}` is not an address and a port: write e.g. 127.0.0.1:10809")))
 }
 
+/// The qualified name of a host of NVMe (NVMe base 2.0, section 4.5).
+pub(crate) fn host_nqn(text: &str) -> Result<String, BadValue> {
+    if text.starts_with("nqn.") && (5..=223).contains(&text.len()) {
+        return Ok(text.to_owned());
+    }
+    Err(BadValue(format!(
+        "`{text}` is not the qualified name of a host: write that of /etc/nvme/hostnqn, nqn.2014-08.org.nvmexpress:uuid:..."
+    )))
+}
+
 /// A length of time of at most a second.
 pub(crate) fn brief(text: &str) -> Result<Duration, BadValue> {
     match text.parse::<Span>() {

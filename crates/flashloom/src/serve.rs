@@ -1,5 +1,6 @@
-//! `flashloom serve`: drives as block devices for NBD clients.
+//! `flashloom serve`: drives as block devices for NBD clients, and as subsystems for hosts of NVMe over TCP.
 
+mod front;
 mod kept;
 mod verified;
 
@@ -12,8 +13,9 @@ use std::thread;
 
 use serve::engine::{Engine, EngineError, EngineOptions, Incidents, LagStatus, OnCut, Pace, Stopped};
 use serve::metrics::MetricsServer;
+use serve::nvme_tcp::{NvmeLimits, NvmeServer, PowerSignal};
 use serve::record::{RecordTo, Recording};
-use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Stopper, Tls, TlsError};
+use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Tls, TlsError};
 use serve::web::{WebError, WebServer};
 use study::catalogue::Device;
 use study::session::SessionError;
@@ -23,6 +25,10 @@ use crate::exit::{Failure, note, on_interrupt, print, say};
 use crate::options::ExportArg;
 use crate::progress::{Bars, Tell};
 use crate::{device, machine};
+use front::{Front, Places, Stop};
+
+/// Why there is no TLS.
+const NO_TLS: &str = "--tls-certificates: has no effect here: NVMe over TCP is served without TLS; leave it out, or add --listen or --socket";
 
 impl From<BindError> for Failure {
     fn from(error: BindError) -> Self {
@@ -59,27 +65,38 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let watched = metrics.as_ref().map(MetricsServer::address);
     let limits = Limits { connections: args.clients.connections, ..Limits::default() };
     let tls = args.clients.tls_certificates.as_ref();
+    let serves_nbd = args.nvme.nvme.is_none() || args.clients.socket.is_some() || args.clients.listen.is_some();
+    if !serves_nbd && tls.is_some() {
+        return Err(Failure::Input(NO_TLS.to_owned()));
+    }
     let server = match tls.map(|folder| Tls::load(folder, args.clients.tls_verify_peer)).transpose()? {
-        Some(tls) => Server::bind_tls(&listen(args), limits, tls)?,
-        None => Server::bind(&listen(args), limits)?,
+        None if !serves_nbd => None,
+        Some(tls) => Some(Server::bind_tls(&listen(args), limits, tls)?),
+        None => Some(Server::bind(&listen(args), limits)?),
     };
+    let nvme = args.nvme.nvme.map(|address| NvmeServer::bind(address, NvmeLimits::default())).transpose()?;
     let mut web = args.web.map(WebServer::bind).transpose().map_err(of("--web"))?;
     let url = web.as_ref().map(WebServer::url);
     let incidents = Incidents::default();
-    let server = noting(server, &incidents, tell);
-    let stopper = server.stopper();
+    let mut front = Front::new(server, nvme, &incidents, tell);
+    let stopper = front.stopper();
     let (mut engines, mut exports) = (Vec::new(), Vec::new());
     for (Served { names, device }, dir) in served.into_iter().zip(directories) {
         let hangup = Hangup::default();
         let description = format!("{}, simulated by Flashloom", device.name);
         let lies = verified::ignores_flushes(&device);
-        let mut options = options(args, device, &hangup);
+        let power = front.has_nvme().then(PowerSignal::default);
+        let mut options = options(args, device.clone(), &hangup, power.as_ref());
+        // NBD has no commands for zones.
+        options.zones = !serves_nbd;
         options.verify = args.verify.then(|| verified::on_violation(&description));
         options.metrics = metrics.take();
         options.keep = dir.map(|dir| kept::keep(args, dir, stopper.clone()));
         // There is one drive if there is a page.
         (options.web, options.incidents) = (web.take(), incidents.clone());
         let engine = start(options, tell)?;
+        // There is one drive if there are hosts of NVMe.
+        front.export(args, &engine, device, power)?;
         let export = |name| Export {
             name,
             description: description.clone(),
@@ -89,13 +106,14 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
         exports.extend(names.into_iter().map(export));
         engines.push((description, lies, engine.clone()));
     }
-    let uris: Vec<String> = match &args.device {
-        Some(_) => vec![server.uri("")],
-        None => exports.iter().map(|export| server.uri(&export.name)).collect(),
+    let names: Vec<&str> = match &args.device {
+        Some(_) => vec![""],
+        None => exports.iter().map(|export| export.name.as_str()).collect(),
     };
+    let places = front.places(&names);
     let on_signal = stopper.clone();
     on_interrupt(move || on_signal.stop());
-    print(results, &uris.iter().map(|uri| format!("{uri}\n")).collect::<String>())?;
+    print(results, &places.lines())?;
     if let Some(path) = &args.control {
         say(format_args!("it takes commands: flashloom ctl {} status", path.display()));
     }
@@ -105,8 +123,8 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     if let Some(url) = url {
         say(format_args!("its live page: {url}"));
     }
-    let user = args.run.as_ref().map(|line| User::start(line, &uris[0], server.socket(), stopper)).transpose()?;
-    let ended = server.run(exports);
+    let user = args.run.as_ref().map(|line| User::start(line, &places, stopper)).transpose()?;
+    let ended = front.run(exports);
     // All drives stop before anything is said about one of them.
     let last: Vec<_> = engines.iter().map(|(name, lies, engine)| (name, *lies, engine.stop())).collect();
     let (mut failed, mut lost) = (None, None);
@@ -136,18 +154,6 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     }
     // If both have ended, the drive ended first.
     failed.map_or(user, |failure| Err(failure.into()))
-}
-
-/// Notes connections, and says why they end if it was asked for.
-fn noting(server: Server, incidents: &Incidents, tell: Tell) -> Server {
-    let (come, go) = (incidents.clone(), incidents.clone());
-    let server = server.on_connect(Arc::new(move || come.client_came()));
-    server.observed_by(Arc::new(move |why| {
-        go.client_left(why);
-        if tell.verbose {
-            say(format_args!("a connection has ended: {why}"));
-        }
-    }))
 }
 
 /// The devices of the command line; all of them are read before a drive is made.
@@ -184,7 +190,7 @@ fn listen(args: &ServeArgs) -> Listen {
 }
 
 /// The options of a drive that do not concern its files, its metrics and its page.
-fn options(args: &ServeArgs, device: Device, hangup: &Hangup) -> EngineOptions {
+fn options(args: &ServeArgs, device: Device, hangup: &Hangup, power: Option<&PowerSignal>) -> EngineOptions {
     let mut options = EngineOptions::new(device);
     options.seed = args.state.seed;
     options.precondition.clone_from(&args.state.precondition);
@@ -195,10 +201,13 @@ fn options(args: &ServeArgs, device: Device, hangup: &Hangup) -> EngineOptions {
     let inputs = args.device.iter().chain(&args.state.load_snapshot).cloned().collect();
     options.record = args.record.clone().map(|path| RecordTo { path, force: args.replace.force, inputs });
     if options.on_cut == OnCut::End {
-        let hangup = hangup.clone();
+        let (hangup, power) = (hangup.clone(), power.cloned());
         options.on_power = Some(Box::new(move |on| {
             if !on {
                 hangup.hang_up();
+            }
+            if let Some(power) = &power {
+                power.set(on);
             }
         }));
     }
@@ -224,7 +233,9 @@ fn start(options: EngineOptions, tell: Tell) -> Result<Engine, Failure> {
         EngineError::State(error) => error.into(),
         EngineError::Record(error) => error.into(),
         EngineError::Control(error) => Failure::Input(error.to_string()),
-        error @ (EngineError::Zones(_) | EngineError::KeptLayer { .. }) => Failure::Input(error.to_string()),
+        error @ (EngineError::Zones(_) | EngineError::VerifiedZones(_) | EngineError::KeptLayer { .. }) => {
+            Failure::Input(error.to_string())
+        }
         error @ EngineError::Thread(_) => Failure::Input(format!("{error}; see `ulimit -u`")),
     })
 }
@@ -257,14 +268,11 @@ struct User {
 }
 
 impl User {
-    fn start(line: &str, uri: &str, socket: Option<&Path>, stopper: Stopper) -> Result<Self, Failure> {
+    fn start(line: &str, places: &Places, stopper: Stop) -> Result<Self, Failure> {
         let refused =
             |error| Failure::Input(format!("--run: cannot be started: {error}; write a command of the shell"));
         let mut command = Command::new("sh");
-        command.args(["-c", line]).env("uri", uri);
-        if let Some(socket) = socket {
-            command.env("unixsocket", socket);
-        }
+        command.args(["-c", line]).envs(places.variables());
         let child = command.spawn().map_err(refused)?;
         let id = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
         let has_ended = Arc::new(AtomicBool::new(false));

@@ -30,7 +30,7 @@ fn served(place: &Place, on_cut: OnCut) -> Engine {
 fn ask(drive: &Engine, operation: Operation, start: u64, sectors: u64) -> Result<Vec<u8>, Failed> {
     let (to, result) = channel();
     let answer = Box::new(move |result| to.send(result).expect("somebody waits"));
-    drive.submit(Job { operation, start: Lba::new(start), sectors: Sectors::new(sectors), answer });
+    drive.submit(Job::new(operation, Lba::new(start), Sectors::new(sectors), answer));
     result.recv_timeout(Duration::from_secs(60)).expect("it is answered")
 }
 

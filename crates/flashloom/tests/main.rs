@@ -35,6 +35,7 @@ mod schema;
 mod seeds;
 mod serve;
 mod serve_layers;
+mod serve_nvme;
 mod serve_tls;
 mod serve_verify;
 mod shown;

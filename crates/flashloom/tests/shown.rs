@@ -299,6 +299,8 @@ impl Page {
             "nbdcopy ",
             "fio ",
             "text\nnbdinfo ",
+            "text\nmodprobe ",
+            "text\nnvme ",
             "text\nmkdir disk ",
             "text\nset -e\n",
             "text\nsetpriv ",

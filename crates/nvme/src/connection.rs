@@ -201,6 +201,13 @@ impl Connection {
         self.commands.len()
     }
 
+    /// True if the host has begun what it has not ended: a PDU, or data of a write that were requested. From there on the host is not
+    /// free to be silent.
+    #[must_use]
+    pub fn is_incomplete(&self) -> bool {
+        !self.reader.is_between() || self.commands.await_data()
+    }
+
     /// Bytes of data to the controller that commands hold, or for which they have room.
     #[must_use]
     pub fn memory(&self) -> u64 {

@@ -42,6 +42,8 @@ pub struct Description {
     pub access: Access,
     /// The namespaces, in the order of their identifiers.
     pub namespaces: Vec<Namespace>,
+    /// The optional commands that the drive can carry out.
+    pub commands: OptionalCommands,
     /// Flexible Data Placement, if the drive has it; it is enabled.
     pub placement: Option<Placement>,
     /// Streams of the streams directive; 0 for none.
@@ -56,6 +58,25 @@ pub struct Description {
     pub warning_temperature: u16,
     /// Critical composite temperature threshold in kelvins; 0 for none.
     pub critical_temperature: u16,
+}
+
+/// Commands that not every drive can carry out. One that is missing is not announced, and answered with Invalid Opcode.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct OptionalCommands {
+    /// Write Uncorrectable.
+    pub write_uncorrectable: bool,
+    /// Dataset Management.
+    pub dataset_management: bool,
+    /// I/O Management Send, which gives reclaim unit handles new reclaim units.
+    pub handle_update: bool,
+    /// Sanitize, by erasing all blocks.
+    pub sanitize: bool,
+}
+
+impl OptionalCommands {
+    /// All of them.
+    pub const ALL: Self =
+        Self { write_uncorrectable: true, dataset_management: true, handle_update: true, sanitize: true };
 }
 
 /// A namespace.

@@ -40,8 +40,8 @@ mod subsystem;
 
 pub use connection::{ADMIN_IN_CAPSULE, Config, Connection, End, Event, Queue, Response};
 pub use description::{
-    Access, Description, Drive, Health, Identity, Namespace, Placement, PlacementEvent, PlacementEventKind,
-    PlacementStatistics, Port, PowerState, RandomWriteArea, Zones,
+    Access, Description, Drive, Health, Identity, Namespace, OptionalCommands, Placement, PlacementEvent,
+    PlacementEventKind, PlacementStatistics, Port, PowerState, RandomWriteArea, Zones,
 };
 pub use entry::{CompletionEntry, SubmissionEntry, Transfer, opcode};
 pub use host::{

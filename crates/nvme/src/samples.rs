@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::connection::{Config, End};
 use crate::description::{
-    Access, Description, Identity, Namespace, Placement, Port, PowerState, RandomWriteArea, Zones,
+    Access, Description, Identity, Namespace, OptionalCommands, Placement, Port, PowerState, RandomWriteArea, Zones,
 };
 use crate::host::{Completion, ConnectRequest, Host, HostCommand, HostConfig, HostError, HostEvent};
 use crate::memory::MemoryDrive;
@@ -56,6 +56,7 @@ pub fn sample_description() -> Description {
             shared: true,
         },
         namespaces: vec![namespace(1, 512, None), namespace(2, 1024, Some(zones))],
+        commands: OptionalCommands::ALL,
         placement: Some(Placement { reclaim_groups: 2, handles: vec![false; 4], reclaim_unit: 1 << 20 }),
         streams: 4,
         stream_blocks: 16,

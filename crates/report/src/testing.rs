@@ -51,7 +51,7 @@ pub(crate) fn watched(watch: Watch) -> Ssd<()> {
     let (start, capacity) = (drive.now(), drive.capacity().get());
     drive.observer_mut::<Watch>().expect("it is watched").begin(start);
     let mut rng = Rng::stream(5, "window");
-    let arrivals = (0..2_000).map(|_| Arrival { at: Time::ZERO, io: requests::draw(&mut rng, capacity) }).collect();
+    let arrivals = (0..2_000).map(|_| Arrival::new(Time::ZERO, requests::draw(&mut rng, capacity))).collect();
     let mut source = List::new(arrivals, Pacing::Closed { depth: 4 });
     Runner::new().settle(Span::from_secs(10)).run(&mut drive, &mut source, &mut Blank).expect("it runs");
     drive

@@ -1,6 +1,8 @@
 //! What a connection asks of a drive, and what it answers.
 
+use base::io::PlacementId;
 use base::units::{Lba, Sectors};
+use ssd::{QueueId, ZoneAction};
 
 use crate::{AllocationQuery, Failed};
 
@@ -25,21 +27,101 @@ pub enum Operation {
         /// The answer comes when the zeros are durable.
         fua: bool,
     },
+    /// Writes to the zone that begins at the first sector; the answer has the address that the drive chose.
+    Append {
+        /// The bytes: 512 for each sector.
+        data: Vec<u8>,
+        /// The answer comes when the data is durable.
+        fua: bool,
+    },
+    /// An action on the zone that begins at the first sector; of a random write area that is to be flushed, the first sector is one of
+    /// the last mapping unit. It has no extent.
+    ManageZone(ZoneAction),
+    /// An action on every zone in a state in which the action does something (Select All of Zone Management Send). It has no
+    /// extent.
+    ManageZones(ZoneAction),
 }
 
-/// Takes the result of a request: once, from any thread, and without waiting. Bytes for a read, none otherwise.
-pub type Answer = Box<dyn FnOnce(Result<Vec<u8>, Failed>) + Send>;
+impl Operation {
+    /// The bytes that the client brings, if it brings any.
+    #[must_use]
+    pub const fn data(&self) -> Option<&Vec<u8>> {
+        match self {
+            Self::Write { data, .. } | Self::Append { data, .. } => Some(data),
+            _ => None,
+        }
+    }
+
+    /// True if the answer comes when the data is durable.
+    #[must_use]
+    pub const fn is_fua(&self) -> bool {
+        matches!(self, Self::Write { fua: true, .. } | Self::WriteZeroes { fua: true } | Self::Append { fua: true, .. })
+    }
+
+    /// True if it stores data.
+    #[must_use]
+    pub const fn stores(&self) -> bool {
+        matches!(self, Self::Write { .. } | Self::WriteZeroes { .. } | Self::Append { .. })
+    }
+
+    /// True if only a drive with zones knows the operation.
+    #[must_use]
+    pub const fn is_of_zones(&self) -> bool {
+        matches!(self, Self::Append { .. } | Self::ManageZone(_) | Self::ManageZones(_))
+    }
+
+    /// True if the operation has no extent.
+    #[must_use]
+    pub const fn is_bare(&self) -> bool {
+        matches!(self, Self::Flush | Self::ManageZone(_) | Self::ManageZones(_))
+    }
+}
+
+/// What a drive returns for a job that it has carried out.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Returned {
+    /// The bytes of a read; none otherwise.
+    pub data: Vec<u8>,
+    /// The first sector that an append wrote.
+    pub address: Option<Lba>,
+}
+
+/// Takes the result of a request: once, from any thread, and without waiting.
+pub type Answer = Box<dyn FnOnce(Result<Returned, Failed>) + Send>;
 
 /// One request of a client.
 pub struct Job {
+    /// The submission queue of the drive.
+    pub queue: QueueId,
+    /// The placement identifier of a write.
+    pub placement: PlacementId,
     /// What is asked.
     pub operation: Operation,
     /// The first sector.
     pub start: Lba,
-    /// The number of sectors; zero for a flush.
+    /// The number of sectors; zero for an operation without an extent.
     pub sectors: Sectors,
     /// Where the result goes. A job that is dropped without one was lost with its drive.
     pub answer: Answer,
+}
+
+impl Job {
+    /// A job in the first queue and without a placement identifier, whose answer wants bytes only.
+    pub fn new(
+        operation: Operation,
+        start: Lba,
+        sectors: Sectors,
+        answer: impl FnOnce(Result<Vec<u8>, Failed>) + Send + 'static,
+    ) -> Self {
+        Self {
+            queue: QueueId::default(),
+            placement: PlacementId::default(),
+            operation,
+            start,
+            sectors,
+            answer: Box::new(move |result| answer(result.map(|returned| returned.data))),
+        }
+    }
 }
 
 /// A drive, as its connections see it.

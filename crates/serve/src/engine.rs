@@ -20,6 +20,7 @@ mod served;
 mod status;
 mod tally;
 mod thread;
+mod zones;
 
 use std::fmt;
 use std::io;
@@ -45,6 +46,7 @@ pub use fault::Fault;
 pub use incident::{Incident, IncidentKind, Incidents};
 pub use keep::{Finding, KeepIn, OnFinding};
 pub use lag::Lag;
+use observation::ObservationScope;
 pub(crate) use observation::{Health, Observation, Shape, Wear};
 pub use pace::{Factor, Pace, ParsePaceError, Timeline};
 pub use power::{Cut, WrongPower};
@@ -53,6 +55,7 @@ pub use status::{
     DriveState, DriveStatus, KindStatus, LagStatus, Latency, MEDIA_TYPE, Power, RaidStatus, SCHEMA, Status,
     TranslationStatus,
 };
+pub(crate) use tally::{APPEND, READ, WRITE};
 pub use thread::{OnPower, OnViolation};
 
 use crate::control::{ControlError, ControlSocket};
@@ -61,10 +64,10 @@ use crate::record::{RecordTo, Recording, Writer};
 use crate::state::{Doing, StateError};
 use crate::verify::{self, Verifier};
 use crate::web::{Watched, WebServer};
-use crate::{AllocationQuery, Disk, Failed, Job};
+use crate::{AllocationQuery, Disk, Failed, Job, ZoneQuery};
 use inbox::Inbox;
 use keep::Made;
-use thread::{Message, Server};
+use thread::{Message, Server, TakeReply};
 
 /// The drive to serve, and how.
 pub struct EngineOptions {
@@ -100,8 +103,10 @@ pub struct EngineOptions {
     /// Called on the thread of the drive, after the answers, whenever the power was cut or switched: a server whose
     /// clients must reconnect after a cut ends its connections here.
     pub on_power: Option<OnPower>,
-    /// Verifies the content of every read, and calls this for each violation.
+    /// Verifies the content of every read, and calls this for each violation. A drive with zones cannot be verified.
     pub verify: Option<OnViolation>,
+    /// Clients speak a protocol with commands for zones. Without it a drive with zones is refused.
+    pub zones: bool,
     /// Ends preconditioning early.
     pub interrupt: Option<&'static AtomicBool>,
 }
@@ -127,6 +132,7 @@ impl EngineOptions {
             incidents: Incidents::default(),
             on_power: None,
             verify: None,
+            zones: false,
             interrupt: None,
         }
     }
@@ -198,6 +204,8 @@ pub enum EngineError {
     Thread(io::Error),
     /// The drive of this name has zones, and the protocol has no commands for them.
     Zones(String),
+    /// The drive of this name has zones, whose content is not verified.
+    VerifiedZones(String),
     /// The device has a layer above its drives, whose knowledge no directory keeps.
     KeptLayer {
         /// The device.
@@ -217,8 +225,13 @@ impl fmt::Display for EngineError {
             Self::Thread(error) => write!(f, "the system gives no thread for the drive: {error}"),
             Self::Zones(device) => write!(
                 f,
-                "{device}: ftl.kind: a drive with zones cannot be served: NBD has no commands for zones; add a [translation] above it, \
-                 or serve a drive of another kind"
+                "{device}: ftl.kind: NBD has no commands for zones; serve the drive with --nvme, add a [translation] above it, or \
+                 serve a drive of another kind"
+            ),
+            Self::VerifiedZones(device) => write!(
+                f,
+                "{device}: --verify does not follow zones, whose addresses the drive chooses and whose resets forget data; leave \
+                 --verify out, or serve a drive of another kind"
             ),
             Self::KeptLayer { device, layer } => {
                 let known = match *layer {
@@ -268,6 +281,7 @@ pub struct Engine {
     inbox: Arc<Inbox<Message>>,
     capacity: Sectors,
     unit: Sectors,
+    queues: usize,
     running: Arc<Mutex<Option<Running>>>,
 }
 
@@ -299,7 +313,11 @@ impl Engine {
     pub fn start(mut options: EngineOptions, progress: impl FnMut(Progress)) -> Result<Self, EngineError> {
         // What the user has to correct comes before the work.
         if options.device.resolved.zones.is_some() {
-            return Err(EngineError::Zones(options.device.name.clone()));
+            match (options.zones, &options.verify) {
+                (false, _) => return Err(EngineError::Zones(options.device.name.clone())),
+                (true, Some(_)) => return Err(EngineError::VerifiedZones(options.device.name.clone())),
+                (true, None) => {}
+            }
         }
         if options.keep.is_some() {
             EngineError::refuse_kept_layer(&options.device)?;
@@ -335,7 +353,7 @@ impl Engine {
                 files.say(Finding::Unverified);
             }
         }
-        let (capacity, unit) = (core.capacity(), core.unit());
+        let (capacity, unit, queues) = (core.capacity(), core.unit(), core.drive().queues());
         let record = record.map(Writer::start).transpose().map_err(EngineError::Record)?;
         let record = record.map(|(writer, record)| {
             core.record(record);
@@ -347,7 +365,7 @@ impl Engine {
         (server.incidents, server.on_violation) = (options.incidents.clone(), options.verify);
         let thread = std::thread::Builder::new().name("drive".to_owned()).spawn(move || server.run());
         let thread = thread.map_err(EngineError::Thread)?;
-        let engine = Self { inbox, capacity, unit, running: Arc::default() };
+        let engine = Self { inbox, capacity, unit, queues, running: Arc::default() };
         let control = socket.map(|socket| socket.serve(engine.commands())).transpose().map_err(EngineError::Control)?;
         let commands = engine.commands();
         let status = move || match commands(Command::Status) {
@@ -383,7 +401,8 @@ impl Engine {
         let inbox = Arc::clone(&self.inbox);
         move |wear| {
             let (to, observation) = channel();
-            inbox.put(Message::Observe(wear, to)).ok()?;
+            let take = move |observation| _ = to.send(observation);
+            inbox.put(Message::Observe(ObservationScope { wear, recent: true }, Box::new(take))).ok()?;
             observation.recv().ok()
         }
     }
@@ -394,6 +413,32 @@ impl Engine {
     /// If the drive refuses it, or is not served any more.
     pub fn command(&self, command: Command) -> Result<Reply, Refused> {
         carry_out(&self.inbox, command)
+    }
+
+    /// Carries out a command; the reply comes on the thread of the drive.
+    pub(crate) fn command_then(&self, command: Command, reply: TakeReply) {
+        if let Err(Message::Command(_, reply)) = self.inbox.put(Message::Command(command, reply)) {
+            reply(Err(Refused::Stopped));
+        }
+    }
+
+    /// Observes the drive, and its wear if asked to, without the distributions that the page watches. The observation comes on the
+    /// thread of the drive, and never if the drive is not served any more.
+    pub(crate) fn observe_then(&self, wear: bool, take: impl FnOnce(Observation) + Send + 'static) {
+        drop(self.inbox.put(Message::Observe(ObservationScope { wear, recent: false }, Box::new(take))));
+    }
+
+    /// Asks for the states of zones. It returns at once, and the answer comes later.
+    pub fn zones(&self, query: ZoneQuery) {
+        if let Err(Message::Zones(query)) = self.inbox.put(Message::Zones(query)) {
+            (query.answer)(Err(Failed::NoPower));
+        }
+    }
+
+    /// The submission queues of the drive.
+    #[must_use]
+    pub const fn queues(&self) -> usize {
+        self.queues
     }
 
     /// Switches the drive off in order, which answers every request and writes its buffer back, and ends its thread. `None` if it
@@ -413,7 +458,9 @@ impl Engine {
 
 fn carry_out(inbox: &Inbox<Message>, command: Command) -> Result<Reply, Refused> {
     let (to, reply) = channel();
-    inbox.put(Message::Command(command, to)).map_err(|_| Refused::Stopped)?;
+    // Nobody waits for the reply if its connection is gone.
+    let take = move |reply| _ = to.send(reply);
+    inbox.put(Message::Command(command, Box::new(take))).map_err(|_| Refused::Stopped)?;
     reply.recv().map_err(|_| Refused::Stopped)?
 }
 

@@ -13,9 +13,9 @@
 
 mod connection;
 mod halves;
-mod intake;
+pub(crate) mod intake;
 mod listen;
-mod pieces;
+pub(crate) mod pieces;
 mod tls;
 
 use std::fmt;

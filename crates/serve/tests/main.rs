@@ -10,4 +10,5 @@ mod limits;
 mod memory;
 mod programs;
 mod sparse;
+mod subsystem;
 mod tls;

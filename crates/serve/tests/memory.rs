@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use base::engine::Rng;
 use base::units::Sectors;
-use serve::{Disk, Job, Operation};
+use serve::{Disk, Job, Operation, Returned};
 
 const SECTOR: usize = 512;
 
@@ -142,7 +142,7 @@ fn answer(woken: &Receiver<()>, seed: u64, drive: impl Fn() -> Option<Arc<Memory
     while woken.recv().is_ok() {
         let Some(drive) = drive() else { return };
         while let Some((job, result)) = drive.state().next(&mut rng) {
-            (job.answer)(Ok(result));
+            (job.answer)(Ok(Returned { data: result, address: None }));
         }
     }
 }
@@ -175,6 +175,9 @@ impl State {
             Operation::Discard => {
                 self.bytes[range].fill(0xdd);
                 self.wrote(sectors, false);
+            }
+            Operation::Append { .. } | Operation::ManageZone(_) | Operation::ManageZones(_) => {
+                unreachable!("NBD has no zones")
             }
             Operation::Flush => {
                 self.flushes += 1;

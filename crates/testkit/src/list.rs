@@ -26,7 +26,7 @@ impl List {
             let kind = kinds[i as usize % kinds.len()];
             let start = Lba::new(i * sectors % within);
             let io = if kind == IoKind::Flush { Io::FLUSH } else { Io::new(kind, start, Sectors::new(sectors)) };
-            Arrival { at: Time::from_ps(i * gap_ps), io }
+            Arrival::new(Time::from_ps(i * gap_ps), io)
         };
         Self::new((0..count).map(arrival).collect(), pacing)
     }

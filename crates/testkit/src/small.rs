@@ -64,7 +64,7 @@ fn filled(text: &str) -> Ssd<()> {
 
 /// A closed loop of `count` requests.
 fn closed(depth: u32, count: u64, io: impl Fn(u64) -> Io) -> List {
-    List::new((0..count).map(|i| Arrival { at: Time::ZERO, io: io(i) }).collect(), Pacing::Closed { depth })
+    List::new((0..count).map(|i| Arrival::new(Time::ZERO, io(i))).collect(), Pacing::Closed { depth })
 }
 
 /// A log-block drive with 2,000 random overwrites.

@@ -311,9 +311,11 @@ fn flows(flows: u64, pacing: Pacing) -> Cost {
     let mut rng = Rng::stream(1, "growth.flows");
     let gap = 20_000_000 * flows;
     let mut source = |flow: u64| {
-        let arrival = |i: u64| Arrival {
-            at: Time::from_ps(i * gap + flow * 20_000_000),
-            io: Io::new(IoKind::Read, Lba::new(rng.below(units) * UNIT), Sectors::new(UNIT)),
+        let arrival = |i: u64| {
+            Arrival::new(
+                Time::from_ps(i * gap + flow * 20_000_000),
+                Io::new(IoKind::Read, Lba::new(rng.below(units) * UNIT), Sectors::new(UNIT)),
+            )
         };
         List::new((0..REQUESTS / flows).map(arrival).collect(), pacing)
     };

@@ -32,7 +32,7 @@ fn placed(io: Io, placement: PlacementId) -> Io {
 impl Source for PlacementSource<'_> {
     fn next(&mut self) -> Result<Option<Arrival>, SourceError> {
         let next = self.source.next()?;
-        Ok(next.map(|Arrival { at, io }| Arrival { at, io: placed(io, self.placement) }))
+        Ok(next.map(|next| Arrival { io: placed(next.io, self.placement), ..next }))
     }
 
     fn ahead(&mut self) -> &[Io] {

@@ -191,7 +191,7 @@ impl Script {
                 faults.push(Fault::new(path.clone() + ".at", message, "list the requests in the order of arrival"));
             }
             last = last.max(request.at);
-            requests.push(Arrival { at: Time::ZERO + request.at, io: request.io(&path, capacity, &mut faults) });
+            requests.push(Arrival::new(Time::ZERO + request.at, request.io(&path, capacity, &mut faults)));
         }
         if requests.is_empty() {
             faults.push(Fault::new("request", "the script issues no request", "list a request"));
@@ -232,8 +232,8 @@ impl Source for Script {
             return Ok(None);
         }
         self.next += 1;
-        let Arrival { at, io } = self.requests[index as usize];
-        Ok(Some(Arrival { at: at + self.every * pass, io }))
+        let Arrival { at, io, .. } = self.requests[index as usize];
+        Ok(Some(Arrival::new(at + self.every * pass, io)))
     }
 
     fn pacing(&self) -> Pacing {
@@ -259,7 +259,7 @@ mod tests {
                     [[request]]\nat = \"5us\"\nkind = \"read\"\nstart = \"4KiB\"\nsize = \"4KiB\"\n[[request]]\nat = \"5us\"\nkind = \"flush\"\n";
         let mut script = script(text).expect("sound");
         let mut all = Vec::new();
-        while let Some(Arrival { at, io }) = script.next().expect("no file") {
+        while let Some(Arrival { at, io, .. }) = script.next().expect("no file") {
             all.push((at.as_ps() / 1_000_000, io.kind, io.start.get(), io.sectors.get()));
         }
         let pass = [(0, IoKind::Write, 0, 4), (5, IoKind::Read, 8, 8), (5, IoKind::Flush, 0, 0)];

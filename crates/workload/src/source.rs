@@ -15,6 +15,16 @@ pub struct Arrival {
     pub at: Time,
     /// The request.
     pub io: Io,
+    /// The submission queue of the drive, if the source names one; otherwise that of its flow.
+    pub queue: Option<u16>,
+}
+
+impl Arrival {
+    /// A request whose source names no queue.
+    #[must_use]
+    pub const fn new(at: Time, io: Io) -> Self {
+        Self { at, io, queue: None }
+    }
 }
 
 /// The rule by which the requests of a source are issued.

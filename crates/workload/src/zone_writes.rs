@@ -350,11 +350,11 @@ impl Source for ZoneWrites {
         }
         self.left -= 1;
         if let Some(io) = self.draw_read() {
-            return Ok(Some(Arrival { at: Time::ZERO, io }));
+            return Ok(Some(Arrival::new(Time::ZERO, io)));
         }
         self.choose_zone();
         if let Some(io) = self.draw_overwrite() {
-            return Ok(Some(Arrival { at: Time::ZERO, io }));
+            return Ok(Some(Arrival::new(Time::ZERO, io)));
         }
         let begin = (self.first + self.at as u64) * self.stride;
         let step = self.zones[self.at];
@@ -384,7 +384,7 @@ impl Source for ZoneWrites {
         }
         // A cycle ends before the reset of the next one.
         self.next_zone(next == Step::Reset);
-        Ok(Some(Arrival { at: Time::ZERO, io }))
+        Ok(Some(Arrival::new(Time::ZERO, io)))
     }
 
     fn pacing(&self) -> Pacing {

@@ -11,7 +11,7 @@ use serve::server::Limits;
 use ssd::Precondition;
 
 use super::ReplaceArgs;
-use crate::options::{ExportArg, address, brief, export, whole};
+use crate::options::{ExportArg, address, brief, export, host_nqn, whole};
 use crate::progress::{Show, Tell};
 
 /// The arguments of `serve`.
@@ -28,6 +28,9 @@ pub(crate) struct ServeArgs {
 
     #[command(flatten)]
     pub(crate) clients: ClientArgs,
+
+    #[command(flatten)]
+    pub(crate) nvme: NvmeArgs,
 
     #[command(flatten)]
     pub(crate) time: TimeArgs,
@@ -67,8 +70,8 @@ pub(crate) struct ServeArgs {
     #[command(flatten)]
     pub(crate) replace: ReplaceArgs,
 
-    /// Run this command in a shell, with the URI of the first export in $uri and the Unix socket in $unixsocket; serve until
-    /// it ends
+    /// Run this command in a shell, with the URI of the first export in $uri and the Unix socket in $unixsocket, and with `--nvme`
+    /// the subsystem in $nqn, its address in $traddr and its port in $trsvcid; serve until it ends
     #[arg(long, value_name = "COMMAND")]
     pub(crate) run: Option<String>,
 
@@ -116,6 +119,20 @@ pub(crate) struct ClientArgs {
     /// Connections at a time, each of which may take 32 MiB of memory; further clients wait
     #[arg(long, value_name = "N", default_value_t = Limits::default().connections, value_parser = whole(1_u32, 1024))]
     pub(crate) connections: u32,
+}
+
+/// Hosts of NVMe over TCP.
+#[derive(Args, Clone, Debug)]
+#[command(next_help_heading = "Hosts of NVMe")]
+pub(crate) struct NvmeArgs {
+    /// Serve the drive as a subsystem of NVMe over TCP at this loopback address, with zones, placement and queues; port 0 takes a
+    /// free one, 4420 is the usual one. Clients of NBD are then served only with `--socket` or `--listen`
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, conflicts_with = "export")]
+    pub(crate) nvme: Option<SocketAddr>,
+
+    /// Refuse hosts of NVMe with other qualified names than this one; may be given several times
+    #[arg(long, value_name = "NQN", requires = "nvme", value_parser = host_nqn)]
+    pub(crate) nvme_host: Vec<String>,
 }
 
 /// How simulated time passes.

@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use serve::engine::{EngineError, Finding, KeepIn, OnFinding};
-use serve::server::Stopper;
 use serve::{Durability, State, StateDir, StateError};
 
 use super::Served;
+use super::front::Stop;
 use crate::args::ServeArgs;
 use crate::exit::{Failure, note};
 
@@ -67,13 +67,13 @@ fn below(dir: &Path, name: &str) -> Result<PathBuf, Failure> {
 }
 
 /// The files of a drive: a failure stops the server.
-pub(super) fn keep(args: &ServeArgs, dir: StateDir, stopper: Stopper) -> KeepIn {
+pub(super) fn keep(args: &ServeArgs, dir: StateDir, stopper: Stop) -> KeepIn {
     let durability = if args.state.sync { Durability::Machine } else { Durability::Process };
     let on_finding = Some(hears(dir.path().to_owned(), stopper));
     KeepIn { dir, durability, on_finding }
 }
 
-fn hears(dir: PathBuf, stopper: Stopper) -> OnFinding {
+fn hears(dir: PathBuf, stopper: Stop) -> OnFinding {
     let mut named = Vec::new();
     Box::new(move |finding| match finding {
         Finding::Damage(error) => {

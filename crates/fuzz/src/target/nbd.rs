@@ -58,6 +58,7 @@ impl Server {
                             Vec::new()
                         }
                         Operation::Flush | Operation::Discard | Operation::WriteZeroes { .. } => Vec::new(),
+                        operation => panic!("NBD has no {operation:?}"),
                     };
                     let data = request.ticket.reply(Ok(data), &mut self.sent);
                     self.sent.extend(data);

@@ -127,6 +127,11 @@ impl Commands {
         self.outstanding.len()
     }
 
+    /// True if data were requested that have not come.
+    pub(super) fn await_data(&self) -> bool {
+        self.outstanding.values().any(|command| !command.due.is_empty())
+    }
+
     pub(super) const fn memory(&self) -> u64 {
         self.requested + self.in_capsule
     }

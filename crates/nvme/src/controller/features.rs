@@ -133,9 +133,10 @@ impl Features {
         (self.queues & 0xffff) as u16 + 1
     }
 
-    /// True if the temperature crosses a threshold.
+    /// True if the temperature crosses a threshold; an unknown one, which is 0, crosses none.
     pub(crate) const fn is_temperature_critical(&self, temperature: u16) -> bool {
-        self.over_temperature != 0 && temperature >= self.over_temperature || temperature <= self.under_temperature
+        let is_over = self.over_temperature != 0 && temperature >= self.over_temperature;
+        temperature != 0 && (is_over || temperature <= self.under_temperature)
     }
 
     /// Milliseconds since the start of 1970, as far as the host has said the time.

@@ -149,6 +149,7 @@ impl From<&PowerState> for PowerStateDescriptor {
 /// The data structure of the controller.
 pub(crate) fn controller(context: &Context<'_>, controller: &Controller) -> Vec<u8> {
     let Context { description, config, .. } = *context;
+    let commands = description.commands;
     let common = IdentifyController {
         vid: description.identity.vendor,
         ssvid: description.identity.vendor,
@@ -210,14 +211,14 @@ pub(crate) fn controller(context: &Context<'_>, controller: &Controller) -> Vec<
         tnvmcap: description.capacity(),
         edstt: crate::maintenance::EXTENDED_TEST_MINUTES,
         dsto: 1,
-        sanicap: BLOCK_ERASE,
+        sanicap: if commands.sanitize { BLOCK_ERASE } else { 0 },
         endgidmax: 1,
         sqes: 0x66,
         cqes: 0x44,
         nn: description.namespaces.iter().map(|namespace| namespace.id).max().unwrap_or(1),
         oncs: io_commands::COMPARE
-            | io_commands::WRITE_UNCORRECTABLE
-            | io_commands::DATASET_MANAGEMENT
+            | if commands.write_uncorrectable { io_commands::WRITE_UNCORRECTABLE } else { 0 }
+            | if commands.dataset_management { io_commands::DATASET_MANAGEMENT } else { 0 }
             | io_commands::WRITE_ZEROES
             | io_commands::SELECT
             | io_commands::TIMESTAMP

@@ -76,6 +76,7 @@ impl Decoder<'_> {
         let (opcode, cdw12) = (self.entry.opcode(), self.entry.cdw(12));
         let fua = cdw12 & dword12::FUA != 0;
         let placement = self.scope.description.placement.is_some();
+        let commands = self.scope.description.commands;
         match (opcode, self.namespace.zones) {
             (io::FLUSH, _) => Ok(IoCommand::Flush),
             (io::READ, _) => Ok(IoCommand::Read { range: self.range_with_data()?, fua }),
@@ -85,18 +86,20 @@ impl Decoder<'_> {
                 Ok(IoCommand::Write { range, fua, directive: self.directive()? })
             }
             (io::VERIFY, _) => Ok(IoCommand::Verify(self.range()?)),
-            (io::WRITE_UNCORRECTABLE, _) => Ok(IoCommand::WriteUncorrectable(self.in_one_zone(self.range()?)?)),
+            (io::WRITE_UNCORRECTABLE, _) if commands.write_uncorrectable => {
+                Ok(IoCommand::WriteUncorrectable(self.in_one_zone(self.range()?)?))
+            }
             (io::WRITE_ZEROES, _) => {
                 let deallocate = cdw12 & dword12::DEALLOCATE != 0;
                 Ok(IoCommand::WriteZeroes { range: self.in_one_zone(self.range()?)?, fua, deallocate })
             }
-            (io::DATASET_MANAGEMENT, _) => self.deallocate(),
+            (io::DATASET_MANAGEMENT, _) if commands.dataset_management => self.deallocate(),
             (io::COPY, _) => self.copy(fua),
             (io::ZONE_APPEND, Some(zones)) => self.append(zones, fua),
             (io::ZONE_MANAGEMENT_SEND, Some(zones)) => self.zone_management(zones),
             (io::ZONE_MANAGEMENT_RECEIVE, Some(_)) => self.zone_report(),
             (io::IO_MANAGEMENT_RECEIVE, _) if placement => self.handle_status(),
-            (io::IO_MANAGEMENT_SEND, _) if placement => self.handle_update(),
+            (io::IO_MANAGEMENT_SEND, _) if placement && commands.handle_update => self.handle_update(),
             _ => Err(Status::INVALID_OPCODE.do_not_retry()),
         }
     }

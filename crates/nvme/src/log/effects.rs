@@ -63,8 +63,20 @@ const PLACEMENT: [(u8, u32); 2] = [(io::IO_MANAGEMENT_RECEIVE, SUPPORTED), (io::
 /// The page of an I/O command set: 256 dwords of admin commands, 256 of I/O commands.
 pub(super) fn commands(description: &Description, command_set: u8) -> Result<Vec<u8>, Status> {
     let mut data = vec![0; 4096];
+    let optional = description.commands;
     let mut put = |first: usize, all: &[(u8, u32)]| {
         for (opcode, effect) in all {
+            let is_missing = match (first, *opcode) {
+                (0, admin::SANITIZE) => !optional.sanitize,
+                (0, _) => false,
+                (_, io::WRITE_UNCORRECTABLE) => !optional.write_uncorrectable,
+                (_, io::DATASET_MANAGEMENT) => !optional.dataset_management,
+                (_, io::IO_MANAGEMENT_SEND) => !optional.handle_update,
+                _ => false,
+            };
+            if is_missing {
+                continue;
+            }
             data[first + usize::from(*opcode) * 4..][..4].copy_from_slice(&effect.to_le_bytes());
         }
     };

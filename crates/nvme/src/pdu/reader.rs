@@ -70,6 +70,11 @@ impl Reader {
         (self.digests, self.alignment) = (digests, alignment);
     }
 
+    /// True if the header of a PDU comes next.
+    pub(crate) const fn is_between(&self) -> bool {
+        matches!(self.phase, Phase::Header)
+    }
+
     pub(crate) fn step<'a>(&mut self, input: &'a [u8]) -> Step<'a> {
         match self.phase {
             Phase::Header => self.header(input),

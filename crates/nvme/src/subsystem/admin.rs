@@ -59,7 +59,7 @@ impl Subsystem {
                 }
                 return format(context.description, entry).map(|ids| Answer::Drive(DriveCommand::Format(ids)));
             }
-            admin::SANITIZE => match maintenance.sanitize(entry)? {
+            admin::SANITIZE if context.description.commands.sanitize => match maintenance.sanitize(entry)? {
                 true => return Ok(Answer::Drive(DriveCommand::Sanitize)),
                 false => Response::success(),
             },

@@ -204,3 +204,37 @@ fn a_compare_that_differs_has_the_status_of_the_media() {
     assert_eq!(link.run(&mut target, compare(0)).status, Status::SUCCESS);
     assert_eq!(link.run(&mut target, compare(1)).status.bare(), Status::COMPARE_FAILURE);
 }
+
+#[test]
+fn commands_that_the_drive_does_not_have_are_not_announced_and_refused() {
+    use crate::OptionalCommands;
+    for has in [true, false] {
+        let mut target = Target::new(sample_config());
+        let mut description = target.subsystem.description().clone();
+        if !has {
+            description.commands = OptionalCommands {
+                write_uncorrectable: false,
+                dataset_management: false,
+                handle_update: false,
+                sanitize: false,
+            };
+        }
+        target.subsystem = crate::Subsystem::new(description, sample_config());
+        let mut admin = Link::admin(&mut target, HostConfig::default());
+        let mut io = Link::io(&mut target, HostConfig::default(), 1, 1, true);
+        let identify = admin.run(&mut target, HostCommand::identify(1, 0, 0)).data;
+        assert_eq!(identify[520] & 0b110, if has { 0b110 } else { 0 }, "ONCS");
+        assert_eq!(identify[328], if has { 2 } else { 0 }, "SANICAP");
+        let effects = admin.run(&mut target, HostCommand::log_page(5, 0, 0, 4096)).data;
+        for at in [4 * 0x84, 1024 + 4 * 0x04, 1024 + 4 * 0x09, 1024 + 4 * 0x1d] {
+            assert_eq!(effects[at] & 1, u8::from(has), "effect at {at}");
+        }
+        let wanted = if has { Status::SUCCESS } else { Status::INVALID_OPCODE };
+        let sanitize = HostCommand::new(SubmissionEntry::new(0x84).with_cdw(10, 2));
+        let uncorrectable = HostCommand::new(SubmissionEntry::new(0x04).with_namespace(1));
+        for command in [uncorrectable, HostCommand::deallocate(1, &[(0, 1)]), HostCommand::handle_update(1, &[0])] {
+            assert_eq!(io.run(&mut target, command).status.bare(), wanted);
+        }
+        assert_eq!(admin.run(&mut target, sanitize).status.bare(), wanted);
+    }
+}

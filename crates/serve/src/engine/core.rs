@@ -17,15 +17,15 @@ use std::path::Path;
 use base::io::{Io, IoKind};
 use base::units::{Sectors, Span, Time};
 use flash::nand::Bytes512;
-use ssd::{Completion, QueueId, Request, Status};
+use ssd::{Completion, Request};
 
-use super::jobs::{Extent, Jobs, tag, untag};
+use super::jobs::{Extent, Jobs, kind_of, tag, untag};
 use super::pace::END;
 use super::served::ServedDrive;
 use super::tally::Tally;
 use crate::record::Record;
 use crate::verify::{Promise, Verifier, Violation};
-use crate::{Allocation, AllocationQuery, Answer, Failed, Job, Operation};
+use crate::{Allocation, AllocationQuery, Answer, Failed, Job, Operation, Returned, ZoneQuery};
 
 /// The sectors of a request that writes zeros: a client may ask for gigabytes of them without sending any.
 const ZEROS: u64 = 1024;
@@ -51,7 +51,7 @@ pub struct Answered {
     /// Takes the result.
     pub answer: Answer,
     /// The result.
-    pub result: Result<Vec<u8>, Failed>,
+    pub result: Result<Returned, Failed>,
     /// It was asked to make data durable: a flush, or a write with forced unit access.
     pub is_promise: bool,
 }
@@ -84,6 +84,8 @@ pub struct Core {
     pub(super) held: Vec<Job>,
     /// Questions for allocation that wait for the power.
     pub(super) asked: Vec<AllocationQuery>,
+    /// Questions for zones that wait for the power.
+    pub(super) asked_zones: Vec<ZoneQuery>,
     /// Jobs whose next request follows a completion: the rest of a write of zeros, or the flush behind a write.
     pub(super) next: VecDeque<u32>,
     /// Answers of an orderly power-off, which are not due yet.
@@ -112,13 +114,14 @@ impl Core {
         Self {
             capacity: drive.capacity(),
             granularity: drive.discard_granularity(),
-            zeros_by_discard: drive.discards_durably(),
+            zeros_by_discard: drive.discards_durably() && drive.description().zones.is_none(),
             is_volatile: drive.drives().iter().any(|drive| drive.resolved().buffer.is_some()),
             on_cut,
             is_on: true,
             jobs: Jobs::default(),
             held: Vec::new(),
             asked: Vec::new(),
+            asked_zones: Vec::new(),
             next: VecDeque::new(),
             later: VecDeque::new(),
             done: Vec::new(),
@@ -196,14 +199,18 @@ impl Core {
     /// first.
     ///
     /// # Panics
-    /// If a write does not bring 512 bytes for each of its sectors.
+    /// If a write does not bring 512 bytes for each of its sectors, or if the drive has no such queue.
     pub fn submit(&mut self, now: Time, job: Job, answers: &mut Vec<Answered>) {
-        if let Operation::Write { data, .. } = &job.operation {
+        assert!(job.queue.index() < self.drive.queues(), "the drive has no {}", job.queue);
+        if let Some(data) = job.operation.data() {
             assert_eq!(data.len() as u64, job.sectors.bytes().get(), "a write brings the bytes of its sectors");
         }
         let end = job.start.get().checked_add(job.sectors.get());
         if end.is_none_or(|end| end > self.capacity.get()) {
             return self.refuse(now, job, Failed::OutOfRange, answers);
+        }
+        if job.operation.is_of_zones() && self.drive.description().zones.is_none() {
+            return self.refuse(now, job, Failed::InvalidOpcode, answers);
         }
         if !self.is_on {
             match self.on_cut {
@@ -242,13 +249,13 @@ impl Core {
         if is_flush && self.lost_writes {
             return self.refuse(at, job, Failed::NoPower, answers);
         }
-        if job.sectors.is_zero() && !is_flush {
+        if job.sectors.is_zero() && !job.operation.is_bare() {
             self.tally.ended(&job, at, Span::ZERO, None);
             answers.push(Answered {
                 due: at,
                 latency: Span::ZERO,
                 answer: job.answer,
-                result: Ok(Vec::new()),
+                result: Ok(Returned::default()),
                 is_promise: false,
             });
             return;
@@ -261,14 +268,16 @@ impl Core {
         }
         let whole = |kind| Io::new(kind, extent.lba(), extent.sectors());
         match &mut open.job.operation {
+            &mut Operation::ManageZone(action) => self.request(place, whole(kind_of(action)), Vec::new()),
+            &mut Operation::ManageZones(action) => self.manage_zones(place, action, answers),
             Operation::Read => self.request(place, whole(IoKind::Read), Vec::new()),
             Operation::Write { data, .. } => {
-                let sectors = data.as_chunks::<512>().0.iter().copied().map(Bytes512).collect();
-                // The write may have to begin anew.
-                if !keeps {
-                    *data = Vec::new();
-                }
+                let sectors = sectors_of(data, keeps);
                 self.request(place, whole(IoKind::Write), sectors);
+            }
+            Operation::Append { data, .. } => {
+                let sectors = sectors_of(data, keeps);
+                self.request(place, whole(IoKind::Append), sectors);
             }
             Operation::Flush => {
                 open.covers = self.written;
@@ -311,14 +320,18 @@ impl Core {
     }
 
     /// Submits a request of the job at `place`, now.
-    fn request(&mut self, place: u32, io: Io, data: Vec<Bytes512>) {
+    pub(super) fn request(&mut self, place: u32, io: Io, data: Vec<Bytes512>) {
         let (now, number) = (self.drive.now(), self.requests);
         self.requests += 1;
-        self.jobs.at(place).requests += 1;
+        let open = self.jobs.at(place);
+        open.requests += 1;
+        let queue = open.job.queue;
+        // Only writes have placement identifiers.
+        let io = Io { placement: if io.kind == IoKind::Write { open.job.placement } else { io.placement }, ..io };
         if let Some(record) = &mut self.record {
-            record.submitted(number, now, io);
+            record.submitted(number, now, io, queue);
         }
-        self.drive.submit(now, Request { tag: tag(number, place), queue: QueueId::default(), io, data });
+        self.drive.submit(now, Request { tag: tag(number, place), queue, io, data });
         self.submitted = (now, self.drive.steps());
     }
 
@@ -420,9 +433,11 @@ impl Core {
         let end = completion.end;
         let open = self.jobs.at(place);
         open.requests -= 1;
-        open.failed = open.failed.or(failure(completion.status));
+        let failed = Failed::of(completion.status).filter(|failed| !open.is_overtaken(*failed));
+        open.failed = open.failed.or(failed);
         match completion.io.kind {
             IoKind::Read => open.data = bytes(completion.data),
+            IoKind::Append => open.address = Some(completion.io.start),
             IoKind::Flush if open.failed.is_none() => self.durable = self.durable.max(open.covers),
             _ => {}
         }
@@ -435,7 +450,7 @@ impl Core {
         (open.requests == 0).then(|| self.finish(place, end))
     }
 
-    fn finish(&mut self, place: u32, due: Time) -> Answered {
+    pub(super) fn finish(&mut self, place: u32, due: Time) -> Answered {
         let open = self.jobs.remove(place);
         let latency = due - open.arrival;
         self.tally.ended(&open.job, due, latency, open.failed);
@@ -443,7 +458,7 @@ impl Core {
             let result = open.failed.map_or(Ok(&open.data[..]), Err);
             verifier.end(due, open.ticket, &open.job.operation, open.range(), result);
         }
-        if matches!(open.job.operation, Operation::Write { .. } | Operation::WriteZeroes { .. }) {
+        if open.job.operation.stores() {
             let all_durable = self.durable == self.written;
             self.written += 1;
             if all_durable && open.is_fua() && open.failed.is_none() {
@@ -456,17 +471,16 @@ impl Core {
     }
 }
 
+/// The sectors of a write, whose bytes are kept if the write may have to begin anew.
+fn sectors_of(data: &mut Vec<u8>, keeps: bool) -> Vec<Bytes512> {
+    let sectors = data.as_chunks::<512>().0.iter().copied().map(Bytes512).collect();
+    if !keeps {
+        *data = Vec::new();
+    }
+    sectors
+}
+
 /// The bytes of sectors, in the same memory.
 fn bytes(sectors: Vec<Bytes512>) -> Vec<u8> {
     sectors.into_iter().map(|sector| sector.0).collect::<Vec<_>>().into_flattened()
-}
-
-const fn failure(status: Status) -> Option<Failed> {
-    match status {
-        Status::Done => None,
-        Status::Uncorrectable => Some(Failed::Uncorrectable),
-        Status::ReadOnly => Some(Failed::ReadOnly),
-        // No client sees zones.
-        _ => Some(Failed::OutOfRange),
-    }
 }

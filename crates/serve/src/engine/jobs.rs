@@ -2,11 +2,12 @@
 
 use std::ops::Range;
 
+use base::io::IoKind;
 use base::units::{Lba, Sectors, Time};
-use ssd::Tag;
+use ssd::{Tag, ZoneAction};
 
 use crate::verify::Ticket;
-use crate::{Answer, Failed, Job, Operation};
+use crate::{Answer, Failed, Job, Operation, Returned};
 
 /// Bits of a tag that name the place of its job; the others number the requests of the drive.
 const PLACE: u32 = 24;
@@ -30,6 +31,8 @@ pub(super) struct Open {
     pub(super) failed: Option<Failed>,
     /// The bytes of a read.
     pub(super) data: Vec<u8>,
+    /// Where an append was written.
+    pub(super) address: Option<Lba>,
     /// By which the verifier knows it.
     pub(super) ticket: Ticket,
 }
@@ -71,7 +74,7 @@ impl Extent {
 impl Open {
     /// The operation of the job asks that its data be durable when the answer comes.
     pub(super) const fn is_fua(&self) -> bool {
-        matches!(self.job.operation, Operation::Write { fua: true, .. } | Operation::WriteZeroes { fua: true })
+        self.job.operation.is_fua()
     }
 
     /// Its sectors.
@@ -88,8 +91,14 @@ impl Open {
         self.failed.is_none() && self.requests == 0 && self.rest.is_empty() && self.is_fua() && !self.is_flushing
     }
 
-    pub(super) fn into_answer(self) -> (Answer, Result<Vec<u8>, Failed>) {
-        (self.job.answer, self.failed.map_or(Ok(self.data), Err))
+    /// The zone of an action on all zones has changed its state meanwhile, so that the action does not concern it any more.
+    pub(super) const fn is_overtaken(&self, failed: Failed) -> bool {
+        matches!((&self.job.operation, failed), (Operation::ManageZones(_), Failed::InvalidZoneTransition))
+    }
+
+    pub(super) fn into_answer(self) -> (Answer, Result<Returned, Failed>) {
+        let returned = Returned { data: self.data, address: self.address };
+        (self.job.answer, self.failed.map_or(Ok(returned), Err))
     }
 }
 
@@ -116,6 +125,7 @@ impl Jobs {
             covers: 0,
             failed: None,
             data: Vec::new(),
+            address: None,
             ticket: Ticket::default(),
         };
         if let Some(place) = self.free.pop() {
@@ -147,6 +157,22 @@ impl Jobs {
         self.free.clear();
         all.sort_by_key(|open| open.number);
         all
+    }
+}
+
+/// The kind of a request for an action.
+///
+/// # Panics
+/// If the action is a write: those are operations of their own.
+pub(super) fn kind_of(action: ZoneAction) -> IoKind {
+    match action {
+        ZoneAction::Open => IoKind::ZoneOpen,
+        ZoneAction::Close => IoKind::ZoneClose,
+        ZoneAction::Finish => IoKind::ZoneFinish,
+        ZoneAction::Reset => IoKind::ZoneReset,
+        ZoneAction::OpenZrwa => IoKind::ZoneOpenZrwa,
+        ZoneAction::FlushZrwa => IoKind::ZrwaFlush,
+        ZoneAction::Write | ZoneAction::Append => panic!("a write manages no zone"),
     }
 }
 

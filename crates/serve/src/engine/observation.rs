@@ -18,6 +18,15 @@ use super::status::{Power, RaidStatus, TranslationStatus};
 /// Classes of erase counts.
 pub(crate) const CLASSES: usize = 24;
 
+/// What is looked at beside the counters.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct ObservationScope {
+    /// The erase counts of all blocks.
+    pub(crate) wear: bool,
+    /// The distributions since the last observation that asked for them: one watcher may.
+    pub(crate) recent: bool,
+}
+
 /// What a drive has done until one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Observation {
@@ -30,7 +39,7 @@ pub(crate) struct Observation {
     /// Requests of clients without an answer.
     pub(crate) outstanding: usize,
     /// The jobs by kind, in the order of [`super::tally::KINDS`].
-    pub(crate) kinds: [Done; 5],
+    pub(crate) kinds: [Done; 7],
     pub(crate) counters: Counters,
     /// The counters when the drive was first switched on.
     pub(crate) start: Counters,
@@ -38,6 +47,8 @@ pub(crate) struct Observation {
     /// How late answers were.
     pub(crate) lag: RecentLag,
     pub(crate) power_cuts: u64,
+    /// Times at which the power came on, the first one included.
+    pub(crate) power_ons: u64,
     pub(crate) lost_writes: bool,
     pub(crate) health: Health,
     /// The array of each drive, and the SLC array of a single drive with two.
@@ -147,9 +158,9 @@ impl Wear {
 }
 
 impl Core {
-    /// Observes the drive; the caller knows the wall clock, the pace, the lag and the files. From the first call on, latencies are kept
-    /// for the next one.
-    pub(super) fn observe(&mut self, wear: bool) -> Observation {
+    /// Observes the drive; the caller knows the wall clock, the pace, the lag and the files. From the first call on that
+    /// asks for recent ones, latencies are kept for the next such call.
+    pub(super) fn observe(&mut self, scope: ObservationScope) -> Observation {
         let kinds = self.tally.kinds.each_ref();
         let (drive, drives) = (&self.drive, self.drive.drives());
         let number = |number: u32| (drives.len() > 1).then_some(number);
@@ -167,6 +178,7 @@ impl Core {
             start: self.tally.start.clone(),
             lag: RecentLag::default(),
             power_cuts: self.tally.cuts,
+            power_ons: self.tally.power_ons,
             lost_writes: self.lost_writes,
             health: Health {
                 read_only: self.tally.is_read_only,
@@ -178,10 +190,13 @@ impl Core {
                 }),
             },
             arrays: main.chain(slc).collect(),
-            wear: wear.then(|| Wear::of(drives)),
+            wear: scope.wear.then(|| Wear::of(drives)),
             raid: RaidStatus::of(&**drive, &self.tally.start),
             translation: TranslationStatus::of(&**drive, &self.tally.start),
-            recent: self.tally.recent.replace(Recent::default()).unwrap_or_default(),
+            recent: match scope.recent {
+                true => self.tally.recent.replace(Recent::default()).unwrap_or_default(),
+                false => Recent::default(),
+            },
         }
     }
 }

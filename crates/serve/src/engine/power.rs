@@ -133,10 +133,12 @@ impl Core {
         let recovery = self.drive.power_on(at);
         self.is_on = true;
         self.tally.recovery = Some(recovery);
+        self.tally.power_ons += 1;
         for job in std::mem::take(&mut self.held) {
             self.begin(at, job, answers);
         }
         std::mem::take(&mut self.asked).into_iter().for_each(|query| self.allocation(query));
+        std::mem::take(&mut self.asked_zones).into_iter().for_each(|query| self.zones(query));
         Ok(recovery)
     }
 
@@ -195,6 +197,7 @@ impl Core {
         let held = std::mem::take(&mut self.held).into_iter().map(|job| job.answer);
         answers.extend(held.map(|answer| Answered::failed(due, latency, answer, Failed::NoPower)));
         self.asked.drain(..).for_each(|query| (query.answer)(Err(Failed::NoPower)));
+        self.asked_zones.drain(..).for_each(|query| (query.answer)(Err(Failed::NoPower)));
         if let Some(record) = &mut self.record {
             record.lost();
             record.pass_on();

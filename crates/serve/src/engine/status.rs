@@ -11,7 +11,7 @@ use study::run::write_amplification;
 
 use super::core::Core;
 use super::lag::Lag;
-use super::tally::KINDS;
+use super::tally::{KINDS, UNZONED};
 use crate::verify::VerifyStatus;
 
 pub use layers::{DriveState, DriveStatus, RaidStatus, TranslationStatus};
@@ -44,7 +44,8 @@ pub struct Status {
     pub requests_in_second: u64,
     /// Reads and writes carried out in a second of the wall clock, over the whole time.
     pub requests_per_s: f64,
-    /// The requests of clients by kind: `read`, `write`, `flush`, `discard`, `write-zeroes`.
+    /// The requests of clients by kind: `read`, `write`, `flush`, `discard`, `write-zeroes`; of a drive with zones also `append` and
+    /// `manage-zone`.
     pub requests: Vec<KindStatus>,
     /// How late answers were. Missing at the pace `max` and before the first answer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -173,7 +174,8 @@ impl Core {
     #[must_use]
     pub fn status(&self) -> Status {
         let counters = self.drive.counters();
-        let kinds = KINDS.iter().zip(&self.tally.kinds).map(|(name, kind)| KindStatus {
+        let known = if self.drive.description().zones.is_some() { KINDS.len() } else { UNZONED };
+        let kinds = KINDS.iter().zip(&self.tally.kinds).take(known).map(|(name, kind)| KindStatus {
             kind: (*name).to_owned(),
             done: kind.done,
             failed: kind.failed,

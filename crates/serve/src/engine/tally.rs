@@ -8,10 +8,18 @@ use super::observation::Recent;
 use crate::{Failed, Job, Operation};
 
 /// The kinds of jobs, in the order of [`kind`].
-pub(super) const KINDS: [&str; 5] = ["read", "write", "flush", "discard", "write-zeroes"];
+pub(super) const KINDS: [&str; 7] = ["read", "write", "flush", "discard", "write-zeroes", "append", "manage-zone"];
+
+/// Places of kinds.
+pub(crate) const READ: usize = 0;
+pub(crate) const WRITE: usize = 1;
+pub(crate) const APPEND: usize = 5;
+
+/// The kinds that a drive without zones has: those in front.
+pub(super) const UNZONED: usize = 5;
 
 /// Operations that move data: a rate of all requests counts them alone.
-const MOVE_DATA: [&str; 3] = ["read", "write", "write-zeroes"];
+const MOVE_DATA: [&str; 4] = ["read", "write", "write-zeroes", "append"];
 
 const fn kind(operation: &Operation) -> usize {
     match operation {
@@ -20,6 +28,8 @@ const fn kind(operation: &Operation) -> usize {
         Operation::Flush => 2,
         Operation::Discard => 3,
         Operation::WriteZeroes { .. } => 4,
+        Operation::Append { .. } => 5,
+        Operation::ManageZone(_) | Operation::ManageZones(_) => 6,
     }
 }
 
@@ -38,7 +48,7 @@ pub(super) struct Kind {
 
 /// What a served drive has done.
 pub(super) struct Tally {
-    pub(super) kinds: [Kind; 5],
+    pub(super) kinds: [Kind; 7],
     /// Jobs that failed because a sector could not be read from flash.
     pub(super) uncorrectable: u64,
     /// Jobs that were refused because the drive was read-only.
@@ -46,6 +56,8 @@ pub(super) struct Tally {
     /// The last write was refused, because the drive is worn out.
     pub(super) is_read_only: bool,
     pub(super) cuts: u64,
+    /// Times at which the power came on, the first one included.
+    pub(super) power_ons: u64,
     /// Operations of the flash that were told to fail.
     pub(super) faults: u64,
     pub(super) recovery: Option<Recovery>,
@@ -67,6 +79,7 @@ impl Tally {
             refused: 0,
             is_read_only: false,
             cuts: 0,
+            power_ons: 1,
             faults: 0,
             recovery: None,
             start,
@@ -78,7 +91,7 @@ impl Tally {
 
     pub(super) fn ended(&mut self, job: &Job, at: Time, latency: Span, failed: Option<Failed>) {
         let of = &mut self.kinds[kind(&job.operation)];
-        if matches!(job.operation, Operation::Write { .. } | Operation::WriteZeroes { .. }) && !job.sectors.is_zero() {
+        if job.operation.stores() && !job.sectors.is_zero() {
             self.is_read_only = failed == Some(Failed::ReadOnly);
         }
         if let Some(failed) = failed {
@@ -92,7 +105,7 @@ impl Tally {
         of.latency.record(latency);
         match (&mut self.recent, &job.operation) {
             (Some(recent), Operation::Read) => recent.reads.record(latency),
-            (Some(recent), Operation::Write { .. }) => recent.writes.record(latency),
+            (Some(recent), Operation::Write { .. } | Operation::Append { .. }) => recent.writes.record(latency),
             _ => {}
         }
         if !MOVE_DATA.contains(&KINDS[kind(&job.operation)]) {

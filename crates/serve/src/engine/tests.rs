@@ -8,6 +8,7 @@ mod power;
 mod replay;
 mod thread;
 mod verify;
+mod zones;
 
 use std::sync::{Arc, Mutex};
 
@@ -42,7 +43,7 @@ impl Bench {
         let (given, number) = (Arc::clone(&self.given), self.jobs);
         self.jobs += 1;
         let answer = Box::new(move |result| given.lock().expect("no panic").push((number, result)));
-        let job = Job { operation, start: Lba::new(start), sectors: Sectors::new(sectors), answer };
+        let job = Job::new(operation, Lba::new(start), Sectors::new(sectors), answer);
         self.core.submit(self.now, job, &mut self.answers);
         number
     }

@@ -15,20 +15,24 @@ use super::inbox::{Inbox, now};
 use super::incident::{IncidentKind, Incidents};
 use super::keep::{Files, Finding};
 use super::lag::Lag;
-use super::observation::{Health, Observation};
+use super::observation::{Health, Observation, ObservationScope, RecentLag};
 use super::pace::{END, Pace, Timeline};
 use super::status::{LagStatus, Status};
 use crate::state::StateError;
 use crate::verify::Violation;
-use crate::{AllocationQuery, Failed, Job};
+use crate::{AllocationQuery, Failed, Job, ZoneQuery};
+
+/// Takes the reply to a command: on the thread of the drive, and without waiting.
+pub(crate) type TakeReply = Box<dyn FnOnce(Result<Reply, Refused>) + Send>;
 
 /// What the thread is sent.
 pub(super) enum Message {
     Job(Job),
     Allocation(AllocationQuery),
-    Command(Command, Sender<Result<Reply, Refused>>),
-    /// Observes the drive, and its wear as well if true.
-    Observe(bool, Sender<Observation>),
+    Zones(ZoneQuery),
+    Command(Command, TakeReply),
+    /// Observes the drive.
+    Observe(ObservationScope, Box<dyn FnOnce(Observation) + Send>),
     /// Switches the drive off in order and ends.
     Stop(Sender<(Status, Option<StateError>)>),
 }
@@ -114,15 +118,9 @@ impl Server {
                 match message {
                     Message::Job(job) => self.job(at, job),
                     Message::Allocation(query) => self.core.allocation(query),
-                    Message::Command(command, to) => {
-                        let reply = self.command(at, command);
-                        // Nobody waits for the reply if its connection is gone.
-                        let _ = to.send(reply);
-                    }
-                    Message::Observe(wear, to) => {
-                        let observation = self.observe(wear);
-                        let _ = to.send(observation);
-                    }
+                    Message::Zones(query) => self.core.zones(query),
+                    Message::Command(command, take) => take(self.command(at, command)),
+                    Message::Observe(scope, take) => take(self.observe(scope)),
                     Message::Stop(to) => {
                         let _ = to.send(self.stop());
                         return;
@@ -293,12 +291,12 @@ impl Server {
         }
     }
 
-    fn observe(&mut self, wear: bool) -> Observation {
-        let seen = self.core.observe(wear);
+    fn observe(&mut self, scope: ObservationScope) -> Observation {
+        let seen = self.core.observe(scope);
         Observation {
             uptime: self.clock.wall(now()),
             pace: self.clock.pace.to_string(),
-            lag: self.lag.take_recent(),
+            lag: if scope.recent { self.lag.take_recent() } else { RecentLag::default() },
             health: Health { damaged_reads: self.files.as_ref().map(Files::damaged), ..seen.health },
             ..seen
         }

@@ -108,6 +108,8 @@ impl Ticket {
             Failed::OutOfRange if matches!(self.kind, Kind::Write) => error::ENOSPC,
             Failed::OutOfRange => error::EINVAL,
             Failed::NoPower => error::ESHUTDOWN,
+            // No client of NBD sees zones.
+            _ => error::EINVAL,
         }
     }
 

@@ -225,7 +225,7 @@ impl Request {
     pub fn memory(&self) -> u32 {
         match self.operation {
             Operation::Read | Operation::Write { .. } => self.ticket.length,
-            Operation::Flush | Operation::Discard | Operation::WriteZeroes { .. } => 0,
+            _ => 0,
         }
     }
 }

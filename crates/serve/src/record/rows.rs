@@ -5,7 +5,7 @@ use std::sync::mpsc::Sender;
 
 use base::io::Io;
 use base::units::Time;
-use ssd::Status;
+use ssd::{QueueId, Status};
 
 /// Rows of a group, which is written at once.
 pub(super) const GROUP: usize = 65_536;
@@ -26,14 +26,24 @@ pub struct Row {
     pub at: Time,
     /// The request.
     pub io: Io,
+    /// The submission queue.
+    pub queue: QueueId,
     /// Its end.
     pub ended: Ended,
+}
+
+/// A request that may be under way.
+struct Noted {
+    at: Time,
+    io: Io,
+    queue: QueueId,
+    ended: Option<Ended>,
 }
 
 /// Collects the requests of a drive and passes them on in groups.
 pub struct Record {
     /// The requests that are not passed on, and the number of the first of them.
-    rows: VecDeque<(Time, Io, Option<Ended>)>,
+    rows: VecDeque<Noted>,
     first: u64,
     /// How many of them have ended, from the front on.
     ended: usize,
@@ -48,14 +58,14 @@ impl Record {
     }
 
     /// Notes a request; the numbers count up from zero.
-    pub(crate) fn submitted(&mut self, number: u64, at: Time, io: Io) {
+    pub(crate) fn submitted(&mut self, number: u64, at: Time, io: Io, queue: QueueId) {
         assert_eq!(number, self.first + self.rows.len() as u64, "a request is missing");
-        self.rows.push_back((at, io, None));
+        self.rows.push_back(Noted { at, io, queue, ended: None });
     }
 
     pub(crate) fn completed(&mut self, number: u64, at: Time, status: Status) {
-        self.rows[(number - self.first) as usize].2 = Some(Ended::At(at, status));
-        while self.rows.get(self.ended).is_some_and(|(.., ended)| ended.is_some()) {
+        self.rows[(number - self.first) as usize].ended = Some(Ended::At(at, status));
+        while self.rows.get(self.ended).is_some_and(|row| row.ended.is_some()) {
             self.ended += 1;
         }
         if self.ended >= GROUP {
@@ -65,16 +75,17 @@ impl Record {
 
     /// Notes that all requests under way were lost with the power.
     pub(crate) fn lost(&mut self) {
-        for (.., ended) in &mut self.rows {
-            ended.get_or_insert(Ended::Lost);
+        for row in &mut self.rows {
+            row.ended.get_or_insert(Ended::Lost);
         }
         self.ended = self.rows.len();
     }
 
     /// Passes on all requests that have ended, with those that came before them.
     pub(crate) fn pass_on(&mut self) {
+        let ended = self.rows.drain(..self.ended);
         let rows: Vec<_> =
-            self.rows.drain(..self.ended).filter_map(|(at, io, ended)| Some(Row { at, io, ended: ended? })).collect();
+            ended.filter_map(|Noted { at, io, queue, ended }| Some(Row { at, io, queue, ended: ended? })).collect();
         self.first += rows.len() as u64;
         self.ended = 0;
         if !rows.is_empty() {
@@ -90,6 +101,8 @@ mod tests {
 
     use super::*;
 
+    const QUEUE: QueueId = QueueId::new(3);
+
     fn at(ps: u64) -> Time {
         Time::from_ps(ps)
     }
@@ -98,15 +111,15 @@ mod tests {
     fn requests_stay_in_order_of_arrival_and_leave_when_they_have_ended() {
         let (to, groups) = channel();
         let mut record = Record::new(to);
-        (0..4).for_each(|n| record.submitted(n, at(n), Io::FLUSH));
+        (0..4).for_each(|n| record.submitted(n, at(n), Io::FLUSH, QUEUE));
         record.completed(2, at(10), Status::Done);
         record.completed(0, at(11), Status::ReadOnly);
         record.pass_on();
         let done = |ps, status| Ended::At(at(ps), status);
-        let row = |n, ended| Row { at: at(n), io: Io::FLUSH, ended };
+        let row = |n, ended| Row { at: at(n), io: Io::FLUSH, queue: QUEUE, ended };
         assert_eq!(groups.try_recv().expect("a group"), [row(0, done(11, Status::ReadOnly))]);
         record.lost();
-        record.submitted(4, at(4), Io::FLUSH);
+        record.submitted(4, at(4), Io::FLUSH, QUEUE);
         record.pass_on();
         let wanted = [row(1, Ended::Lost), row(2, done(10, Status::Done)), row(3, Ended::Lost)];
         assert_eq!(groups.try_recv().expect("a group"), wanted);

@@ -86,9 +86,10 @@ fn write(
 }
 
 fn recorded(row: Row) -> Recorded {
-    let Row { at, io, ended } = row;
+    let Row { at, io, queue, ended } = row;
+    let queue = queue.get();
     match ended {
-        Ended::At(end, status) => Recorded { at, io, end, status: status.name() },
-        Ended::Lost => Recorded { at, io, end: at, status: "lost" },
+        Ended::At(end, status) => Recorded { at, io, end, status: status.name(), queue },
+        Ended::Lost => Recorded { at, io, end: at, status: "lost", queue },
     }
 }

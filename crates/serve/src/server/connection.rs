@@ -272,7 +272,7 @@ impl Drop for Pending {
 
 fn job(operation: Operation, (start, sectors): (Lba, Sectors), open: Open) -> Job {
     let pending = Pending(Some(open));
-    Job { operation, start, sectors, answer: Box::new(move |result| pending.answer(result)) }
+    Job::new(operation, start, sectors, move |result| pending.answer(result))
 }
 
 /// Passes requests to the drive until the client ends.

@@ -11,13 +11,13 @@ use super::Limits;
 use crate::{AllocationQuery, Disk, Job};
 
 /// The room that a request takes until its reply is written.
-pub(super) struct Admitted {
+pub(crate) struct Admitted {
     _request: OwnedSemaphorePermit,
     _bytes: Option<OwnedSemaphorePermit>,
 }
 
 /// The room of a connection, and the requests that are not submitted yet.
-pub(super) struct Intake<'a> {
+pub(crate) struct Intake<'a> {
     disk: &'a dyn Disk,
     requests: Arc<Semaphore>,
     bytes: Arc<Semaphore>,
@@ -25,14 +25,14 @@ pub(super) struct Intake<'a> {
 }
 
 impl<'a> Intake<'a> {
-    pub(super) fn new(disk: &'a dyn Disk, limits: &Limits) -> Self {
+    pub(crate) fn new(disk: &'a dyn Disk, limits: &Limits) -> Self {
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
         let (requests, bytes) = (semaphore(limits.requests as usize), semaphore(limits.bytes.get() as usize));
         Self { disk, requests, bytes, jobs: Vec::new() }
     }
 
     /// Takes room for a request. Waits for it if there is none: what would give it back is submitted before.
-    pub(super) async fn admit(&mut self, bytes: u32) -> Admitted {
+    pub(crate) async fn admit(&mut self, bytes: u32) -> Admitted {
         const OPEN: &str = "nobody closes it";
         if let Some(admitted) = self.admit_now(bytes) {
             return admitted;
@@ -57,19 +57,19 @@ impl<'a> Intake<'a> {
     }
 
     /// A request to submit. The caller calls [`Intake::submit`] before it waits for anything.
-    pub(super) fn push(&mut self, job: Job) {
+    pub(crate) fn push(&mut self, job: Job) {
         self.jobs.push(job);
     }
 
     /// Submits what was pushed, in that order.
-    pub(super) fn submit(&mut self) {
+    pub(crate) fn submit(&mut self) {
         if !self.jobs.is_empty() {
             self.disk.submit_all(&mut self.jobs);
         }
     }
 
     /// Asks for an allocation, behind the requests before it.
-    pub(super) fn ask(&mut self, query: AllocationQuery) {
+    pub(crate) fn ask(&mut self, query: AllocationQuery) {
         self.submit();
         self.disk.allocation(query);
     }
@@ -116,7 +116,7 @@ mod tests {
 
     fn job(start: u64) -> Job {
         let (start, sectors) = (Lba::new(start), Sectors::new(1));
-        Job { operation: Operation::Read, start, sectors, answer: Box::new(|_| {}) }
+        Job::new(Operation::Read, start, sectors, |_| {})
     }
 
     #[test]

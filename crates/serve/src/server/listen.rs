@@ -30,6 +30,8 @@ pub enum Listen {
 pub enum BindError {
     /// The address is not this machine's alone, and clients need no certificate.
     NotLoopback(SocketAddr),
+    /// The address is not this machine's alone, and the protocol is served without TLS.
+    NotLoopbackNvme(SocketAddr),
     /// Another server listens there.
     InUse(PathBuf),
     /// The file is not a socket.
@@ -51,6 +53,12 @@ impl fmt::Display for BindError {
                 "{address}: is not a loopback address, and unless TLS verifies clients everyone on the network could \
                  read and write the drive; choose one such as 127.0.0.1:{}, or --tls-certificates and \
                  --tls-verify-peer, or a Unix socket and ssh -L",
+                address.port()
+            ),
+            Self::NotLoopbackNvme(address) => write!(
+                f,
+                "{address}: is not a loopback address, and everyone on the network could read and write the drive, because \
+                 NVMe/TCP is served without TLS; choose one such as 127.0.0.1:{}, and ssh -L from other machines",
                 address.port()
             ),
             Self::InUse(path) => write!(f, "{}: another server listens there; choose another path", path.display()),

@@ -28,29 +28,29 @@ pub(crate) async fn race<A: Future, B: Future>(left: A, right: B) -> First<A::Ou
 }
 
 /// Bytes of a client that are not used yet.
-pub(super) struct Input {
+pub(crate) struct Input {
     buffer: Box<[u8]>,
     start: usize,
     end: usize,
 }
 
 impl Input {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         /// More than the longest option, and the payload of many small writes.
         const LENGTH: usize = 256 << 10;
         Self { buffer: vec![0; LENGTH].into(), start: 0, end: 0 }
     }
 
-    pub(super) fn waiting(&self) -> &[u8] {
+    pub(crate) fn waiting(&self) -> &[u8] {
         &self.buffer[self.start..self.end]
     }
 
-    pub(super) fn take(&mut self, count: usize) {
+    pub(crate) fn take(&mut self, count: usize) {
         self.start += count;
     }
 
     /// Reads more; false at the end of the client's bytes.
-    pub(super) async fn fill<R: AsyncRead + Unpin>(&mut self, reader: &mut R) -> io::Result<bool> {
+    pub(crate) async fn fill<R: AsyncRead + Unpin>(&mut self, reader: &mut R) -> io::Result<bool> {
         // What is left is short: the beginning of an option or of a request's head.
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
@@ -67,7 +67,7 @@ impl Input {
 }
 
 /// Writes all bytes, unless the client takes none for a while.
-pub(super) async fn write_all<W: AsyncWrite + Unpin>(
+pub(crate) async fn write_all<W: AsyncWrite + Unpin>(
     writer: &mut W,
     mut bytes: &[u8],
     stall: Duration,

@@ -18,7 +18,7 @@ use study::catalogue::Device;
 use super::journal::Kind;
 use super::play::{Ended, Play, PlayError};
 use super::stamp::{Origin, origin};
-use crate::{Answer, Disk, Failed, Job, Operation};
+use crate::{Answer, Disk, Failed, Job, Operation, Returned};
 
 /// What the thread of the drive is told.
 enum Message {
@@ -153,7 +153,7 @@ impl Served {
     }
 
     fn begin(&mut self, job: Job) -> io::Result<()> {
-        let Job { operation, start, sectors, answer } = job;
+        let Job { operation, start, sectors, answer, .. } = job;
         let capacity = self.play.drive().capacity().get();
         if start.get().checked_add(sectors.get()).is_none_or(|end| end > capacity) {
             answer(Err(Failed::OutOfRange));
@@ -165,9 +165,14 @@ impl Served {
             Operation::Flush => (Kind::Flush, Vec::new()),
             Operation::Discard => (Kind::Discard, Vec::new()),
             Operation::WriteZeroes { fua } => (Kind::WriteZeroes { fua }, Vec::new()),
+            // Its drive has no zones.
+            Operation::Append { .. } | Operation::ManageZone(_) | Operation::ManageZones(_) => {
+                answer(Err(Failed::InvalidOpcode));
+                return Ok(());
+            }
         };
         if sectors.is_zero() && kind != Kind::Flush {
-            answer(Ok(Vec::new()));
+            answer(Ok(Returned::default()));
             return Ok(());
         }
         self.answers.push(Some(answer));
@@ -181,7 +186,7 @@ impl Served {
         for Ended { of, good, data } in self.play.take_ended() {
             let Some(answer) = self.answers[of as usize].take() else { continue };
             if good {
-                answer(Ok(self.bytes(&data)?));
+                answer(Ok(Returned { data: self.bytes(&data)?, address: None }));
             } else {
                 answer(Err(Failed::Uncorrectable));
             }

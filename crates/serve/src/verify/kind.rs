@@ -30,6 +30,9 @@ impl Kind {
             Operation::Discard => Self::Discard,
             Operation::Write { fua, .. } => Self::Write { fua: *fua },
             Operation::WriteZeroes { fua } => Self::WriteZeroes { fua: *fua },
+            Operation::Append { .. } | Operation::ManageZone(_) | Operation::ManageZones(_) => {
+                panic!("a drive with zones is not verified")
+            }
         }
     }
 

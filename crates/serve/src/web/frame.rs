@@ -279,7 +279,7 @@ impl<'a> Between<'a> {
             t: rounded(now.uptime.as_secs_f64()),
             reads_per_s: jobs(0..1),
             writes_per_s: jobs(1..2),
-            others_per_s: jobs(2..5),
+            others_per_s: jobs(2..now.kinds.len()),
             read_bytes_per_s: bytes(0),
             write_bytes_per_s: bytes(1),
             outstanding: now.outstanding,

@@ -31,7 +31,7 @@ fn served(verify: Option<crate::engine::OnViolation>) -> (Engine, SocketAddr, St
 fn ask(drive: &Engine, operation: Operation, start: u64) -> Result<Vec<u8>, Failed> {
     let (to, result) = channel();
     let answer = Box::new(move |result| to.send(result).expect("somebody waits"));
-    drive.submit(Job { operation, start: Lba::new(start), sectors: Sectors::new(8), answer });
+    drive.submit(Job::new(operation, Lba::new(start), Sectors::new(8), answer));
     result.recv_timeout(Duration::from_secs(60)).expect("it is answered")
 }
 

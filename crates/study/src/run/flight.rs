@@ -308,7 +308,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             if self.left == 0 || issue >= self.stop_at {
                 break;
             }
-            self.submit(next.io, queue)?;
+            self.submit(next.io, self.named(next.queue, queue)?)?;
             if depth.is_none() {
                 self.result.arrived(self.now, self.outstanding);
             }
@@ -337,8 +337,16 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             return Ok(true);
         }
         let Some(next) = source.next()? else { return Ok(false) };
-        self.submit(next.io, queue)?;
+        self.submit(next.io, self.named(next.queue, queue)?)?;
         Ok(true)
+    }
+
+    /// The queue that a source names for a request, or that of its flow.
+    #[inline]
+    pub(super) fn named(&self, queue: Option<u16>, of_flow: QueueId) -> Result<QueueId, RunError> {
+        let Some(queue) = queue.map(QueueId::new) else { return Ok(of_flow) };
+        let queues = self.drive.queues();
+        if queue.index() < queues { Ok(queue) } else { Err(RunError::NoQueue { queue, queues }) }
     }
 
     /// Submits a request.

@@ -43,7 +43,7 @@ struct State<'a> {
     until: Time,
     pause: Pause,
     /// The next request of an open loop or a replay.
-    next: Option<Io>,
+    next: Option<(Io, Option<u16>)>,
     /// True if the next request of a replay is due and waits for a completion.
     held: bool,
     /// True if the source has ended.
@@ -152,7 +152,7 @@ impl<'a> Several<'a> {
                 // A replayed request may be late.
                 state.collected.inversions += u64::from(at < now && state.pacing == Pacing::Open);
                 self.due.push(Reverse((at, i)));
-                Some(next.io)
+                Some((next.io, next.queue))
             }
         };
         Ok(())
@@ -164,7 +164,7 @@ impl<'a> Several<'a> {
     }
 
     /// Removes the request that is due; `None` if a closed loop is due, which pauses no longer.
-    fn take_due(&mut self) -> Option<Io> {
+    fn take_due(&mut self) -> Option<(Io, Option<u16>)> {
         steps::count();
         let Reverse((_, i)) = self.due.pop().expect("it is due");
         let State { next, pause, .. } = &mut self.flows[i];
@@ -271,11 +271,11 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
                 if several.hold_due() {
                     continue;
                 }
-                let Some(io) = several.take_due() else {
+                let Some((io, queue)) = several.take_due() else {
                     while self.refill(several, i)? {}
                     continue;
                 };
-                self.submit(io, several.flows[i].flow.queue)?;
+                self.submit(io, self.named(queue, several.flows[i].flow.queue)?)?;
                 several.submitted(i);
                 self.submitted(i);
                 if several.open {
@@ -304,11 +304,11 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
     fn refill(&mut self, several: &mut Several<'_>, i: usize) -> Result<bool, RunError> {
         steps::count();
         let State { flow, pacing, until, over, outstanding, coming, pause, held, next, .. } = &mut several.flows[i];
-        if let Some(io) = next.take_if(|_| std::mem::take(held)) {
+        if let Some((io, queue)) = next.take_if(|_| std::mem::take(held)) {
             if self.left == 0 || self.now >= self.stop_at {
                 return Ok(false);
             }
-            self.submit(io, flow.queue)?;
+            self.submit(io, self.named(queue, flow.queue)?)?;
             several.submitted(i);
             self.submitted(i);
             several.fetch(i, self.now)?;

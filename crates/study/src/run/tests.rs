@@ -59,10 +59,7 @@ fn an_open_loop_submits_at_the_times_of_arrival() {
 
 #[test]
 fn arrivals_out_of_order_are_counted_and_served() {
-    let at = |us: u64| Arrival {
-        at: Time::from_ps(us * 1_000_000),
-        io: Io::new(IoKind::Read, Lba::new(0), Sectors::new(1)),
-    };
+    let at = |us: u64| Arrival::new(Time::from_ps(us * 1_000_000), Io::new(IoKind::Read, Lba::new(0), Sectors::new(1)));
     let mut source = List::new(vec![at(0), at(500), at(400), at(600)], Pacing::Open);
     let result = Runner::new().run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
     assert_eq!((result.inversions, result.completed), (1, 4));
@@ -71,10 +68,7 @@ fn arrivals_out_of_order_are_counted_and_served() {
 #[test]
 fn a_replayed_request_waits_for_its_time_and_for_a_worker() {
     // Each read takes 100 us. Two arrive together, the third long after.
-    let at = |us: u64| Arrival {
-        at: Time::from_ps(us * 1_000_000),
-        io: Io::new(IoKind::Read, Lba::new(0), Sectors::new(1)),
-    };
+    let at = |us: u64| Arrival::new(Time::from_ps(us * 1_000_000), Io::new(IoKind::Read, Lba::new(0), Sectors::new(1)));
     let arrivals = vec![at(0), at(0), at(1_000)];
     for (pacing, first, span) in [
         (Pacing::Replay { depth: 1 }, 200, 1_100),
@@ -369,7 +363,7 @@ fn progress_is_reported() {
 /// Requests at these picoseconds.
 fn at_times(times: &[u64]) -> List {
     let io = Io::new(IoKind::Read, Lba::new(0), Sectors::new(1));
-    List::new(times.iter().map(|ps| Arrival { at: Time::from_ps(*ps), io }).collect(), Pacing::Open)
+    List::new(times.iter().map(|ps| Arrival::new(Time::from_ps(*ps), io)).collect(), Pacing::Open)
 }
 
 #[test]

@@ -44,7 +44,7 @@ fn mixture(device: &Device, count: u64, pacing: Pacing) -> List {
     let arrival = |i: u64| {
         let kind = if i.is_multiple_of(3) { IoKind::Read } else { IoKind::Write };
         let io = Io::new(kind, Lba::new(i * 37 % units * 8), Sectors::new(8));
-        Arrival { at: Time::from_ps(i * 300_000_000), io }
+        Arrival::new(Time::from_ps(i * 300_000_000), io)
     };
     List::new((0..count).map(arrival).collect(), pacing)
 }
@@ -324,7 +324,7 @@ fn a_drive_ages_before_its_first_request_and_a_snapshot_keeps_its_age() {
     let old = catalogue::device_from(&document).unwrap_or_else(|faults| panic!("{faults}"));
     let reads = || {
         let io = |i: u64| Io::new(IoKind::Read, Lba::new(i * 8), Sectors::new(8));
-        List::new((0..200).map(|i| Arrival { at: Time::ZERO, io: io(i) }).collect(), EIGHT)
+        List::new((0..200).map(|i| Arrival::new(Time::ZERO, io(i))).collect(), EIGHT)
     };
     let session = || Session::new(&old).seed(3).flow(Flow::of("reads", reads()));
     let retries = |session: Session<'_>| {

@@ -16,7 +16,7 @@ fn list(gaps: impl IntoIterator<Item = f64>) -> List {
     let io = Io::new(IoKind::Read, Lba::new(0), Sectors::new(8));
     let at = |now: &mut f64, gap: f64| {
         *now += gap;
-        Some(Arrival { at: Time::from_ps((*now * 1e9) as u64), io })
+        Some(Arrival::new(Time::from_ps((*now * 1e9) as u64), io))
     };
     List::new(gaps.into_iter().scan(0.0, at).collect(), Pacing::Open)
 }

@@ -24,7 +24,7 @@ fn watch_of(drive: &Ssd<()>) -> &Watch {
 
 /// Runs requests with and without an observer, and checks that the results are equal.
 fn run(resolved: &Resolved, ios: &[Io], depth: u32, watch: Watch, log: &mut Vec<Record>) -> (RunResult, Ssd<()>) {
-    let arrivals: Vec<_> = ios.iter().map(|io| Arrival { at: Time::ZERO, io: *io }).collect();
+    let arrivals: Vec<_> = ios.iter().map(|io| Arrival::new(Time::ZERO, *io)).collect();
     let source = || List::new(arrivals.clone(), Pacing::Closed { depth });
     let mut watched = Ssd::<()>::new(resolved, 1).observed_by(watch);
     let mut plain = Ssd::<()>::new(resolved, 1);

@@ -101,7 +101,7 @@ impl Generator {
         if io.kind != IoKind::Flush {
             self.left.sectors = self.left.sectors.map(|n| n.saturating_sub(io.sectors.get()));
         }
-        Arrival { at: self.now, io }
+        Arrival::new(self.now, io)
     }
 }
 
@@ -191,7 +191,7 @@ impl Source for Generator {
         let Ahead { drawn, first, end } = &mut self.ahead;
         if first < end {
             *first += 1;
-            return Ok(Some(Arrival { at: Time::ZERO, io: drawn[*first - 1] }));
+            return Ok(Some(Arrival::new(Time::ZERO, drawn[*first - 1])));
         }
         self.draw()
     }

@@ -55,7 +55,7 @@ fn every_workload_runs_and_repeats() {
         let first = run(1);
         assert_eq!(first.len(), 1000, "{name}");
         let mut before = Time::ZERO;
-        for Arrival { at, io } in &first {
+        for Arrival { at, io, .. } in &first {
             assert!(io.end().get() <= capacity.get() && *at >= before, "{name}: {io:?}");
             assert_eq!(io.sectors.is_zero(), io.kind == IoKind::Flush, "{name}: {io:?}");
             before = *at;
@@ -73,7 +73,7 @@ fn every_workload_runs_and_repeats() {
 fn hash(name: &str) -> u64 {
     let requests = take(&mut Generator::new(&named(name), CAPACITY, 42).unwrap(), 10_000);
     // The state goes into each product, so the order of the requests counts.
-    requests.iter().fold(0x243F_6A88_85A3_08D3, |state, Arrival { at, io }| {
+    requests.iter().fold(0x243F_6A88_85A3_08D3, |state, Arrival { at, io, .. }| {
         let x = (state ^ at.as_ps()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let request = io.start.get() << 24 ^ io.sectors.get() << 4 ^ io.kind as u64;
         (x ^ (x >> 32) ^ request).wrapping_mul(0xD6E8_FEB8_6659_FD93).rotate_left(29)
@@ -265,7 +265,7 @@ fn requests_drawn_ahead_are_the_next_and_change_none() {
             // Sometimes all of them are taken, sometimes not; and sometimes the first are passed.
             let passed = if got.len().is_multiple_of(3) { ahead.len() / 2 } else { 0 };
             read_ahead.pass(passed);
-            got.extend(ahead[..passed].iter().map(|io| Arrival { at: Time::ZERO, io: *io }));
+            got.extend(ahead[..passed].iter().map(|io| Arrival::new(Time::ZERO, *io)));
             let taken = take(&mut read_ahead, 1 + got.len() % 20);
             assert!(ahead[passed..].iter().zip(&taken).all(|(ahead, taken)| *ahead == taken.io), "{name}");
             got.extend(taken);

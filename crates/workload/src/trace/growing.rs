@@ -34,6 +34,8 @@ pub struct Recorded {
     pub end: Time,
     /// How it ended.
     pub status: &'static str,
+    /// The submission queue of the drive.
+    pub queue: u16,
 }
 
 /// Makes the bytes of a recording.
@@ -80,6 +82,7 @@ impl TraceWriter {
         numbers(&mut group, rows.iter().map(|row| row.io.placement.get().into()).collect()).map_err(failed)?;
         numbers(&mut group, rows.iter().map(|row| (row.end - row.at).as_ps()).collect()).map_err(failed)?;
         texts(&mut group, rows.iter().map(|row| ByteArray::from(row.status)).collect()).map_err(failed)?;
+        numbers(&mut group, rows.iter().map(|row| row.queue.into()).collect()).map_err(failed)?;
         group.close().map_err(failed)?;
         self.groups.flush()?;
         self.rows += rows.len() as i64;
@@ -121,7 +124,7 @@ mod tests {
         let io = Io { placement, ..Io::new(kind, Lba::new(start), Sectors::new(sectors)) };
         // Past every power of two that a rounded picosecond would show.
         let at = Time::from_ps((1 << 60) + n * 1_000_003);
-        Recorded { at, io, end: at + Span::from_ps(n), status: "done" }
+        Recorded { at, io, end: at + Span::from_ps(n), status: "done", queue: (n % 5) as u16 }
     }
 
     #[test]
@@ -137,7 +140,8 @@ mod tests {
             assert_eq!(source.format(), Format::Parquet);
             for row in &rows[..written] {
                 let arrival = source.next().expect("sound").expect("a request");
-                assert_eq!((arrival.at, arrival.io), (Time::ZERO + (row.at - rows[0].at), row.io));
+                let wanted = (Time::ZERO + (row.at - rows[0].at), row.io, Some(row.queue));
+                assert_eq!((arrival.at, arrival.io, arrival.queue), wanted);
             }
             assert_eq!(source.next(), Ok(None));
             let info = info(whole.path(), &TraceOptions::default()).expect("sound");

@@ -1,6 +1,7 @@
 //! Flashloom's own Parquet format: one row per request, in order of time.
 //!
-//! [`FIELDS`] are its columns, those of a recording [`RECORDED`]; a file of another tool may leave out `volume` and `placement`.
+//! [`FIELDS`] are its columns, those of a recording [`RECORDED`]; a file of another tool may leave out `volume`, `placement` and
+//! `queue`.
 //!
 //! Columns are found by name and others are ignored, so that any tool may write such a file. The key `flashloom.pacing`
 //! (`open`, `closed:DEPTH` or `replay:DEPTH`) has the pacing of the source. Files written by Flashloom have a [checksum](super::seal),
@@ -25,7 +26,12 @@ use crate::field::{Field, UnitOfMeasure, Values};
 use crate::{Pacing, SourceError};
 
 const AT: Field = Field::new("at_ps", Values::Count, UnitOfMeasure::Picoseconds, "Arrival, from the first request");
-const KIND: Field = Field::new("kind", Values::Text, UnitOfMeasure::None, "`read`, `write`, `flush` or `discard`");
+const KIND: Field = Field::new(
+    "kind",
+    Values::Text,
+    UnitOfMeasure::None,
+    "`read`, `write`, `flush`, `discard`, `append`, or an action on a zone such as `zone_reset`",
+);
 const LBA: Field = Field::new("lba", Values::Count, UnitOfMeasure::Sectors, "First sector of 512 bytes");
 const SECTORS: Field = Field::new("sectors", Values::Count, UnitOfMeasure::Sectors, "Number of sectors");
 const VOLUME: Field = Field::new(
@@ -50,14 +56,21 @@ const STATUS: Field = Field::new(
     "status",
     Values::Text,
     UnitOfMeasure::None,
-    "`done`, `uncorrectable`, `read_only`, or `lost` if the power was cut before it completed",
+    "`done`, `uncorrectable`, `read_only`, a failure of zones such as `zone_full`, or `lost` if the power was cut before it completed",
+);
+
+const QUEUE: Field = Field::new(
+    "queue",
+    Values::Count,
+    UnitOfMeasure::None,
+    "The submission queue of the drive, from 0 on; a reader takes files without it",
 );
 
 /// The columns of the traces that Flashloom converts.
 pub const FIELDS: [Field; 6] = [AT, KIND, LBA, SECTORS, VOLUME, PLACEMENT];
-/// The columns of the traces that Flashloom records: those of the others, and how each request ended, which readers of
-/// traces ignore.
-pub const RECORDED: [Field; 8] = [AT, KIND, LBA, SECTORS, VOLUME, PLACEMENT, LATENCY, STATUS];
+/// The columns of the traces that Flashloom records: those of the others, the queue, and how each request ended, which readers
+/// of traces ignore.
+pub const RECORDED: [Field; 9] = [AT, KIND, LBA, SECTORS, VOLUME, PLACEMENT, LATENCY, STATUS, QUEUE];
 /// The key of the pacing.
 pub(crate) const PACING: &str = "flashloom.pacing";
 pub(crate) const REMEDY: &str = "write or fetch the file again (with another tool: uncompressed or with zstd)";
@@ -98,6 +111,7 @@ struct Columns {
     sectors: usize,
     volume: Option<usize>,
     placement: Option<usize>,
+    queue: Option<usize>,
 }
 
 struct Parquet {
@@ -119,6 +133,7 @@ struct Group {
     sectors: Column<Int64Type>,
     volume: Option<Column<ByteArrayType>>,
     placement: Option<Column<Int64Type>>,
+    queue: Option<Column<Int64Type>>,
     next: usize,
     held: usize,
 }
@@ -199,6 +214,7 @@ pub(crate) fn open(
         volume: find("volume", PhysicalType::BYTE_ARRAY),
         // A column of another type must not pass for a trace without identifiers.
         placement: has("placement").then(|| needed("placement", PhysicalType::INT64)).transpose()?,
+        queue: has("queue").then(|| needed("queue", PhysicalType::INT64)).transpose()?,
     };
     let keys = reader.metadata().file_metadata().key_value_metadata();
     let own = keys.and_then(|keys| keys.iter().find(|key| key.key == PACING));
@@ -229,6 +245,9 @@ impl Parquet {
                     if let Some(placement) = &mut group.placement {
                         placement.fill(rows)?;
                     }
+                    if let Some(queue) = &mut group.queue {
+                        queue.fill(rows)?;
+                    }
                     (group.left, group.next, group.held) = (group.left - rows, 0, rows);
                     return Ok(true);
                 }
@@ -247,6 +266,7 @@ impl Parquet {
                 sectors: Column::new(group.get_column_reader(columns.sectors)?),
                 volume: columns.volume.map(|n| group.get_column_reader(n)).transpose()?.map(Column::new),
                 placement: columns.placement.map(|n| group.get_column_reader(n)).transpose()?.map(Column::new),
+                queue: columns.queue.map(|n| group.get_column_reader(n)).transpose()?.map(Column::new),
                 next: 0,
                 held: 0,
             });
@@ -282,7 +302,8 @@ impl Parquet {
             Some(ids) if kind == IoKind::Write => placement_id(ids.values[n])?,
             _ => 0,
         };
-        Ok(Some(Ok(Record { line: self.row, placement, ..Record::new(at, kind, extent, volume) })))
+        let queue = group.queue.as_ref().map(|queues| queue_number(queues.values[n])).transpose()?;
+        Ok(Some(Ok(Record { line: self.row, placement, queue, ..Record::new(at, kind, extent, volume) })))
     }
 }
 
@@ -292,6 +313,10 @@ fn positive(value: i64, what: &str) -> Result<u64, Fault> {
 
 fn placement_id(value: i64) -> Result<u16, Fault> {
     u16::try_from(value).map_err(|_| Fault::new(format!("the placement identifier is not within 0 to 65535: {value}")))
+}
+
+fn queue_number(value: i64) -> Result<u16, Fault> {
+    u16::try_from(value).map_err(|_| Fault::new(format!("the queue is not within 0 to 65535: {value}")))
 }
 
 fn kind(name: &ByteArray) -> Result<IoKind, Fault> {

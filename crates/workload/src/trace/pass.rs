@@ -18,6 +18,7 @@ use crate::{Pacing, SourceError};
 pub(crate) struct Timed {
     pub(crate) at: Time,
     pub(crate) io: Io,
+    pub(crate) queue: Option<u16>,
     pub(crate) volume: u32,
     pub(crate) part: u16,
     pub(crate) line: u64,
@@ -128,7 +129,7 @@ impl Pass {
             placement: PlacementId::new(record.placement),
             ..Io::new(record.kind, Lba::new(record.start), Sectors::new(u64::from(record.sectors)))
         };
-        Ok(Some(Timed { at, io, volume: record.volume, part: record.part, line: record.line }))
+        Ok(Some(Timed { at, io, queue: record.queue, volume: record.volume, part: record.part, line: record.line }))
     }
 
     #[inline]

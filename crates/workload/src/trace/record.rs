@@ -38,6 +38,8 @@ pub(crate) struct Record {
     pub(crate) part: u16,
     /// The placement identifier of a write; 0 for other requests.
     pub(crate) placement: u16,
+    /// The submission queue, if the file names it.
+    pub(crate) queue: Option<u16>,
     pub(crate) kind: IoKind,
     /// True if the file names bytes that are no whole sectors: see [`Extent`].
     pub(crate) widened: bool,
@@ -48,7 +50,7 @@ impl Record {
     #[inline]
     pub(crate) fn new(at: i128, kind: IoKind, extent: Extent, volume: u32) -> Self {
         let Extent { start, sectors, widened } = extent;
-        Self { at, line: 0, start, sectors, volume, part: 0, placement: 0, kind, widened }
+        Self { at, line: 0, start, sectors, volume, part: 0, placement: 0, queue: None, kind, widened }
     }
 
     /// A flush.

@@ -194,7 +194,7 @@ impl TraceSource {
             }
             self.remaining = Some((timed, Io { start: io.start + piece.sectors, sectors: left, ..io }));
         }
-        Ok(Arrival { at: self.scaled(timed.at)?, io: piece })
+        Ok(Arrival { at: self.scaled(timed.at)?, io: piece, queue: timed.queue })
     }
 
     #[inline]

@@ -39,7 +39,7 @@ fn given(more: &str, durability: Durability, jobs: Vec<(Operation, u64, u64)>) -
                 });
                 to.send(Given { syncs: files.synced.len(), unsynced: files.writes - synced }).expect("somebody waits");
             });
-            let job = Job { operation, start: Lba::new(start), sectors: Sectors::new(sectors), answer };
+            let job = Job::new(operation, Lba::new(start), Sectors::new(sectors), answer);
             assert!(inbox.put(Message::Job(job)).is_ok(), "it is served");
             answered.recv_timeout(Duration::from_secs(60)).expect("it is answered")
         });

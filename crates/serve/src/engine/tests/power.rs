@@ -127,7 +127,7 @@ impl Life {
                 }
                 // The drive has failed so often that it takes no more writes, or was off: nothing is promised.
                 (_, Err(Failed::ReadOnly | Failed::NoPower | Failed::Uncorrectable)) => {}
-                (_, Err(Failed::OutOfRange)) => panic!("an extent inside the drive"),
+                (_, Err(failed)) => panic!("an extent inside a drive without zones: {failed}"),
             }
         }
     }

@@ -3,6 +3,7 @@
 use std::sync::mpsc::channel;
 
 use base::engine::Rng;
+use base::io::{Io, IoKind};
 use ssd::FtlKind;
 use study::run::Record as Logged;
 use study::session::Session;
@@ -55,11 +56,17 @@ fn served(core: Core, path: &std::path::Path, seed: u64) -> (Vec<Row>, u64) {
     }
     bench.core.end(&mut bench.answers);
     let rows: Vec<Row> = groups.try_iter().flatten().collect();
+    write(&rows, path);
+    (rows, hash)
+}
+
+/// Writes the recording.
+pub(super) fn write(rows: &[Row], path: &std::path::Path) {
     let file = RecordTo { path: path.to_owned(), force: false, inputs: Vec::new() }.open();
     let started = Writer::start(file.unwrap_or_else(|error| panic!("{error}")));
     let (writer, mut record) = started.unwrap_or_else(|error| panic!("{error}"));
-    for (number, row) in (0..).zip(&rows) {
-        record.submitted(number, row.at, row.io);
+    for (number, row) in (0..).zip(rows) {
+        record.submitted(number, row.at, row.io, row.queue);
         let Ended::At(end, status) = row.ended else { panic!("the power was never cut") };
         record.completed(number, end, status);
         // Groups of any size are one trace.
@@ -71,7 +78,6 @@ fn served(core: Core, path: &std::path::Path, seed: u64) -> (Vec<Row>, u64) {
     drop(record);
     let recording = writer.finish().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(recording.requests, rows.len() as u64);
-    (rows, hash)
 }
 
 /// Every ninth setting, and at least one of each family and of each map.
@@ -93,6 +99,16 @@ fn chosen() -> Vec<Setting> {
 
 /// Serves a device, runs the recording, and compares the two.
 fn check(name: &str, resolved: ssd::Resolved, seed: u64) {
+    check_with(served, name, resolved, seed);
+}
+
+/// Serves a device to clients, runs the recording, and compares the two.
+pub(super) fn check_with(
+    served: impl FnOnce(Core, &std::path::Path, u64) -> (Vec<Row>, u64),
+    name: &str,
+    resolved: ssd::Resolved,
+    seed: u64,
+) {
     let dir = tempfile::tempdir().expect("a folder");
     let path = dir.path().join("recorded.parquet");
     let device = || Device { name: name.to_owned(), resolved: resolved.clone(), replaced: Vec::new() };
@@ -109,7 +125,9 @@ fn check(name: &str, resolved: ssd::Resolved, seed: u64) {
     assert_eq!(log.len(), rows.len());
     for (row, record) in rows.iter().zip(&log) {
         let Ended::At(end, status) = row.ended else { panic!("the power was never cut") };
-        let recorded = (record.arrival, record.io, record.end, record.status);
+        // The drive chooses the address of an append anew, and its completion names the address.
+        let io = if row.io.kind == IoKind::Append { Io { start: row.io.start, ..record.io } } else { record.io };
+        let recorded = (record.arrival, io, record.end, record.status);
         assert_eq!((row.at, row.io, end, status), recorded, "seed {seed}, {name:?}");
     }
     assert_eq!(replayed, format!("{hash:016x}"), "seed {seed}, {name:?}");

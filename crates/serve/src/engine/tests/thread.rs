@@ -19,7 +19,7 @@ pub(super) fn submit(
 ) -> Receiver<Result<Vec<u8>, Failed>> {
     let (to, result) = channel();
     let answer = Box::new(move |result| to.send(result).expect("somebody waits"));
-    engine.submit(Job { operation, start: Lba::new(start), sectors: Sectors::new(sectors), answer });
+    engine.submit(Job::new(operation, Lba::new(start), Sectors::new(sectors), answer));
     result
 }
 
@@ -85,7 +85,7 @@ fn a_thread_that_spins_has_priority() {
         let (to, priority) = channel();
         // The thread of the drive gives the answer.
         let answer = Box::new(move |_| to.send(getpriority_process(None)).expect("somebody waits"));
-        engine.submit(Job { operation: Operation::Read, start: Lba::new(0), sectors: Sectors::new(1), answer });
+        engine.submit(Job::new(Operation::Read, Lba::new(0), Sectors::new(1), answer));
         let priority = priority.recv_timeout(Duration::from_secs(60)).expect("it is answered");
         assert_eq!(priority, Ok(expected), "with {spin} us");
     }

@@ -125,6 +125,7 @@ impl Conversation {
                 self.disk[range].fill(0);
                 (if *fua { 'Z' } else { 'z' }, Vec::new())
             }
+            other => unreachable!("NBD has no {other:?}"),
         };
         self.asked.push(letter);
         data

@@ -13,8 +13,9 @@ use super::*;
 /// Asks, and waits for the answer.
 fn ask(live: &Live, operation: Operation, start: u64, sectors: u64) -> Result<Vec<u8>, Failed> {
     let (to, answer) = answers();
-    let answer: (Answer, _) = (Box::new(move |result| to.send(result).expect("somebody waits")), answer);
-    live.submit(Job { operation, start: Lba::new(start), sectors: Sectors::new(sectors), answer: answer.0 });
+    let answer: (Box<dyn FnOnce(_) + Send>, _) =
+        (Box::new(move |result| to.send(result).expect("somebody waits")), answer);
+    live.submit(Job::new(operation, Lba::new(start), Sectors::new(sectors), answer.0));
     answer.1.recv().expect("every job is answered")
 }
 

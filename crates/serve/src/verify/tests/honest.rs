@@ -109,6 +109,7 @@ impl Disk {
                     self.flash[range].fill(byte);
                 }
             }
+            Operation::Append { .. } | Operation::ManageZone(_) | Operation::ManageZones(_) => unreachable!("no zones"),
             Operation::WriteZeroes { fua } => {
                 self.older[range.clone()].copy_from_slice(&self.cache[range.clone()]);
                 self.cache[range.clone()].fill(0);

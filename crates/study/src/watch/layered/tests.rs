@@ -16,7 +16,7 @@ use crate::run::{Record, Runner};
 
 fn requests(capacity: u64) -> Vec<Arrival> {
     let mut rng = Rng::stream(3, "layered");
-    let draw = |_| Arrival { at: Time::ZERO, io: testkit::requests::draw(&mut rng, capacity) };
+    let draw = |_| Arrival::new(Time::ZERO, testkit::requests::draw(&mut rng, capacity));
     (0..300).map(draw).collect()
 }
 

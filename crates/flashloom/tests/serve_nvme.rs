@@ -1,0 +1,113 @@
+//! Drives as subsystems of NVMe over TCP: the command, its lines and its refusals.
+
+use std::io::{BufRead, BufReader, Read, Write};
+use std::net::TcpStream;
+use std::process::{Child, Command, Stdio};
+
+use crate::common::{Place, buffered};
+
+const ZONED: &str = "name = 'zoned'\n\
+    flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 40, pages = 16 }\n\
+    ftl = { kind = 'zns', map-unit = '2KiB', zns = { max-open = 4, max-active = 6 } }\n";
+
+fn place() -> Place {
+    Place::with(&[("d.toml", &buffered("")), ("z.toml", ZONED)])
+}
+
+/// A server with the lines that it prints at its start.
+struct Server {
+    child: Child,
+    lines: Vec<String>,
+}
+
+impl Server {
+    fn start(place: &Place, arguments: &[&str], lines: usize) -> Self {
+        let mut command = place.command(&[&["serve"], arguments].concat());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+        let mut said = BufReader::new(child.stdout.take().expect("piped")).lines();
+        let lines = (0..lines).map(|_| said.next().expect("a line").expect("text")).collect();
+        Self { child, lines }
+    }
+
+    /// The address of the subsystem, from its line.
+    fn address(&self) -> String {
+        let line = self.lines.last().expect("a line");
+        let words: Vec<&str> = line.split(' ').collect();
+        let ["nvme", "connect", "-t", "tcp", "-a", address, "-s", port, "-n", nqn] = words[..] else {
+            panic!("{line}")
+        };
+        assert!(nqn.starts_with("nqn.2014-08.org.nvmexpress:uuid:") && nqn.len() == 68, "{nqn}");
+        format!("{address}:{port}")
+    }
+
+    fn end(mut self) -> (Option<i32>, String) {
+        let sent = Command::new("kill").args(["-INT", &self.child.id().to_string()]).status();
+        assert!(sent.expect("kill is there").success());
+        let mut said = String::new();
+        self.child.stderr.take().expect("piped").read_to_string(&mut said).expect("text");
+        (self.child.wait().expect("it ends").code(), said)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // A test that failed leaves no process.
+        let _ = self.child.kill();
+    }
+}
+
+/// Says hello, and hears whether the controller does.
+fn greets(address: &str) -> bool {
+    let mut stream = TcpStream::connect(address).expect("somebody listens");
+    let mut hello = [0; 128];
+    (hello[2], hello[4]) = (128, 128);
+    stream.write_all(&hello).expect("sent");
+    let mut answer = [0; 128];
+    stream.read_exact(&mut answer).expect("an answer");
+    answer[0] == 1
+}
+
+#[test]
+fn a_drive_is_served_to_hosts_alone_or_beside_clients_of_nbd() {
+    let place = place();
+    let server = Server::start(&place, &["z.toml", "--nvme", "127.0.0.1:0"], 1);
+    assert!(greets(&server.address()));
+    let (code, said) = server.end();
+    assert_eq!(code, Some(0), "{said}");
+    let server = Server::start(&place, &["d.toml", "--nvme", "127.0.0.1:0", "--socket", "s", "--verbose"], 2);
+    assert_eq!(server.lines[0], "nbd+unix:///?socket=s");
+    assert!(greets(&server.address()));
+    drop(crate::serve::client(&place, "s", ""));
+    let (code, said) = server.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("a connection of a host of NVMe has ended: "), "{said}");
+}
+
+#[test]
+fn a_command_knows_the_subsystem() {
+    let place = place();
+    let script = "echo \"$traddr $trsvcid $nqn ${uri-none}\"";
+    let said = place.printed(&["serve", "z.toml", "--nvme", "127.0.0.1:0", "--run", script]);
+    let lines: Vec<&str> = said.lines().collect();
+    let [line, variables] = lines[..] else { panic!("{said}") };
+    let words: Vec<&str> = line.split(' ').collect();
+    assert_eq!(variables, format!("{} {} {} none", words[5], words[7], words[9]));
+}
+
+#[test]
+fn what_cannot_be_served_says_why() {
+    let place = place();
+    for (arguments, words) in [
+        (&["z.toml"][..], "NBD has no commands for zones; serve the drive with --nvme"),
+        (&["z.toml", "--nvme", "127.0.0.1:0", "--socket", "s"], "NBD has no commands for zones"),
+        (&["z.toml", "--nvme", "127.0.0.1:0", "--verify"], "--verify does not follow zones"),
+        (&["d.toml", "--nvme", "0.0.0.0:4420"], "NVMe/TCP is served without TLS; choose one such as 127.0.0.1:4420"),
+        (&["d.toml", "--nvme", "127.0.0.1:0", "--tls-certificates", "."], "NVMe over TCP is served without TLS"),
+        (&["d.toml", "--nvme", "here"], "is not an address and a port"),
+        (&["d.toml", "--nvme", "127.0.0.1:0", "--nvme-host", "me"], "is not the qualified name of a host"),
+    ] {
+        let output = place.flashloom(&[&["serve"], arguments].concat());
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!((output.status.code(), said.contains(words)), (Some(2), true), "{arguments:?}: {said}");
+    }
+}

@@ -1,0 +1,70 @@
+//! Zones of a served drive: their states, and actions on all of them.
+
+use base::io::Io;
+use base::units::{Lba, Sectors};
+use ssd::{ZoneAction, ZoneReport, ZoneState};
+
+use super::core::{Answered, Core, OnCut};
+use super::jobs::kind_of;
+use crate::{Failed, ZoneQuery};
+
+/// True if an action on all zones concerns a zone in this state (ZNS 1.1, section 3.4.3.1, Select All).
+const fn concerns(action: ZoneAction, state: ZoneState) -> bool {
+    match action {
+        ZoneAction::Open => matches!(state, ZoneState::Closed),
+        ZoneAction::Close => state.is_open(),
+        ZoneAction::Finish => state.is_active(),
+        ZoneAction::Reset => state.is_active() || matches!(state, ZoneState::Full),
+        _ => false,
+    }
+}
+
+impl Core {
+    /// Answers a question for zones at the present time of the drive, which does not advance.
+    pub fn zones(&mut self, query: ZoneQuery) {
+        match (self.is_on, self.on_cut) {
+            (true, _) => (query.answer)(self.reports(query.from)),
+            (false, OnCut::End) => (query.answer)(Err(Failed::NoPower)),
+            (false, OnCut::Hold) => self.asked_zones.push(query),
+        }
+    }
+
+    /// The zone of a sector and all behind it.
+    fn reports(&self, from: Lba) -> Result<Vec<ZoneReport>, Failed> {
+        let description = self.drive.description();
+        let Some(shape) = description.zones else { return Err(Failed::InvalidOpcode) };
+        let size = u64::from(shape.size) * u64::from(description.geometry.sectors);
+        let first = from.get() / size;
+        if first >= u64::from(shape.zones) {
+            return Err(Failed::OutOfRange);
+        }
+        let drive = &self.drive.drives()[0];
+        let report = |zone| drive.zone_report(Lba::new(zone * size)).expect("a drive with zones reports them");
+        Ok((first..u64::from(shape.zones)).map(report).collect())
+    }
+
+    /// Begins an action on every zone that it concerns now.
+    pub(super) fn manage_zones(&mut self, place: u32, action: ZoneAction, answers: &mut Vec<Answered>) {
+        let reports = match self.reports(Lba::new(0)) {
+            Ok(reports) => reports,
+            Err(failed) => {
+                self.jobs.at(place).failed = Some(failed);
+                Vec::new()
+            }
+        };
+        let description = self.drive.description();
+        let size = description.zones.map_or(0, |shape| shape.size) * description.geometry.sectors;
+        let mut is_idle = true;
+        for (number, report) in reports.iter().enumerate() {
+            if concerns(action, report.state) {
+                let start = Lba::new(number as u64 * u64::from(size));
+                self.request(place, Io::new(kind_of(action), start, Sectors::new(0)), Vec::new());
+                is_idle = false;
+            }
+        }
+        if is_idle {
+            let now = self.now();
+            answers.push(self.finish(place, now));
+        }
+    }
+}

@@ -1,0 +1,388 @@
+//! One TCP connection, which is one queue: commands in, responses out, in any order.
+//!
+//! Two futures of one task share the session: one reads and begins commands, the other ends commands and writes. No lock is held
+//! while either of them waits.
+
+use std::fmt;
+use std::io;
+use std::pin::pin;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use base::units::{Lba, Sectors};
+use nvme::{DriveCommand, End, Request, Response, Session, Status};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::time::{Instant, timeout, timeout_at};
+
+use super::reply::{Message, Pending};
+use super::shared::Shared;
+use super::values::Values;
+use crate::engine::{Command, Reply};
+use crate::server::Limits;
+use crate::server::intake::{Admitted, Intake};
+use crate::server::pieces::{First, Input, write_all};
+use crate::server::race;
+use crate::{Disk, Failed, Job, Operation};
+
+/// Output is written together up to this length.
+const BATCH: usize = 256 << 10;
+
+/// Pieces of the output that are longer are written from where they are.
+const COPIED: usize = 32 << 10;
+
+/// Why a connection of NVMe/TCP ended.
+#[derive(Debug)]
+pub enum Disconnected {
+    /// The host ended it or was at fault, or its controller has ended.
+    Session(End),
+    /// The host has gone.
+    Gone,
+    /// The host connected no queue in time.
+    Handshake,
+    /// The host took no byte of a response for too long.
+    Stalled,
+    /// The host sent no byte of a PDU that it had begun, or of data that were requested, for too long.
+    Unfinished,
+    /// The drive has no power.
+    NoPower,
+    /// The server was stopped.
+    Stopped,
+    /// The operating system reported an error.
+    Failed(io::Error),
+}
+
+impl fmt::Display for Disconnected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Session(end) => end.fmt(f),
+            Self::Gone => f.write_str("the host has gone"),
+            Self::Handshake => f.write_str("the host connected no queue in time"),
+            Self::Stalled => f.write_str("the host does not read its responses"),
+            Self::Unfinished => f.write_str("the host began a PDU and did not send the rest"),
+            Self::NoPower => f.write_str("the drive has no power"),
+            Self::Stopped => f.write_str("the server was stopped"),
+            Self::Failed(error) => write!(f, "the connection failed: {error}"),
+        }
+    }
+}
+
+impl From<io::Error> for Disconnected {
+    fn from(error: io::Error) -> Self {
+        use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut, UnexpectedEof};
+        match error.kind() {
+            TimedOut => Self::Stalled,
+            BrokenPipe | ConnectionReset | UnexpectedEof => Self::Gone,
+            _ => Self::Failed(error),
+        }
+    }
+}
+
+fn locked(session: &Mutex<Session>) -> MutexGuard<'_, Session> {
+    // A panic ends the task, and the session with it.
+    session.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Serves a host until one of the two ends it.
+pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) -> Disconnected {
+    let session = Mutex::new(Session::new(&shared.subsystem()));
+    let ended = {
+        let (reader, writer) = stream.split();
+        transmit(&session, reader, writer, &shared).await
+    };
+    let session = session.into_inner().unwrap_or_else(PoisonError::into_inner);
+    session.close(&mut shared.subsystem());
+    shared.note_change();
+    ended
+}
+
+/// Reads commands and writes responses, until one of the two ends.
+async fn transmit(
+    session: &Mutex<Session>,
+    reader: impl AsyncRead + Unpin,
+    writer: impl AsyncWrite + Unpin,
+    shared: &Arc<Shared>,
+) -> Disconnected {
+    let (sender, messages) = unbounded_channel();
+    let watching = watch_changes(sender.clone(), shared);
+    let mut writing = pin!(write_output(session, writer, messages, shared));
+    let reading = Commands::new(session, sender, shared).read(reader);
+    let interrupted = race(shared.without_power(), shared.stopped());
+    let reading = race(race(reading, watching), interrupted);
+    let read = match race(reading, writing.as_mut()).await {
+        First::Left(First::Left(First::Left(read))) => read,
+        First::Left(First::Left(First::Right(never))) => match never {},
+        // A drive without power says nothing more.
+        First::Left(First::Right(First::Left(()))) => return Disconnected::NoPower,
+        // What is under way is answered. The last answer closes the channel, and that ends the writing.
+        First::Left(First::Right(First::Right(()))) => Disconnected::Stopped,
+        First::Right(written) => return written.err().unwrap_or(Disconnected::Gone),
+    };
+    match (&read, race(writing, shared.without_power()).await) {
+        (_, First::Right(())) => Disconnected::NoPower,
+        (Disconnected::Session(_), _) | (_, First::Left(Ok(()))) => read,
+        (_, First::Left(Err(ended))) => ended,
+    }
+}
+
+/// Tells the writer whenever the subsystem has changed.
+async fn watch_changes(messages: UnboundedSender<Message>, shared: &Shared) -> std::convert::Infallible {
+    let mut changes = shared.changes();
+    loop {
+        if changes.changed().await.is_err() {
+            // The server, which tells of changes, is gone, and ends all connections.
+            std::future::pending::<()>().await;
+        }
+        let _ = messages.send(Message::Changed);
+    }
+}
+
+/// Reads the commands of a connection.
+struct Commands<'a> {
+    session: &'a Mutex<Session>,
+    messages: UnboundedSender<Message>,
+    shared: &'a Arc<Shared>,
+    intake: Intake<'a>,
+    /// The queue, once it is connected: controller and number.
+    queue: Option<(u16, u16)>,
+    /// The drive's values when bytes of an admin queue came last.
+    values: Values,
+}
+
+impl<'a> Commands<'a> {
+    fn new(session: &'a Mutex<Session>, messages: UnboundedSender<Message>, shared: &'a Arc<Shared>) -> Self {
+        let limits = &shared.limits;
+        let room = Limits { requests: limits.queue_entries.into(), bytes: limits.bytes, ..Limits::default() };
+        let intake = Intake::new(&shared.target.engine, &room);
+        Self { session, messages, shared, intake, queue: None, values: Values::default() }
+    }
+
+    /// Passes commands to the drive until the connection ends.
+    async fn read(mut self, mut reader: impl AsyncRead + Unpin) -> Disconnected {
+        let (limits, until) = (self.shared.limits, Instant::now() + self.shared.limits.handshake);
+        let mut input = Input::new();
+        loop {
+            let (taken, request, has_output, is_incomplete) = self.receive(input.waiting());
+            input.take(taken);
+            if has_output {
+                let admitted = self.intake.admit(0).await;
+                // Nobody receives it if the writing has failed, which ends the connection.
+                let _ = self.messages.send(Message::Output(admitted));
+            }
+            match request {
+                None if taken > 0 => {}
+                None => {
+                    self.intake.submit();
+                    let is_within = is_incomplete || !input.waiting().is_empty();
+                    let filled = match (self.queue, is_within) {
+                        (None, _) => match timeout_at(until, input.fill(&mut reader)).await {
+                            Ok(filled) => filled,
+                            Err(_) => return Disconnected::Handshake,
+                        },
+                        (Some(_), true) => match timeout(limits.stall, input.fill(&mut reader)).await {
+                            Ok(filled) => filled,
+                            Err(_) => return Disconnected::Unfinished,
+                        },
+                        // Between commands a host may be silent; its controller has the keep alive timeout.
+                        (Some(_), false) => input.fill(&mut reader).await,
+                    };
+                    match filled {
+                        Ok(true) => {}
+                        Ok(false) => return Disconnected::Gone,
+                        Err(error) => return error.into(),
+                    }
+                    if matches!(self.queue, Some((_, 0))) {
+                        match self.shared.observe().await {
+                            Some(values) => self.values = values,
+                            None => return Disconnected::NoPower,
+                        }
+                    }
+                }
+                Some(Request::End(end)) => {
+                    let _ = self.messages.send(Message::Last);
+                    self.intake.submit();
+                    return Disconnected::Session(end);
+                }
+                Some(request) => self.begin(request).await,
+            }
+        }
+    }
+
+    /// Takes bytes from the front of the input: how many, the request in them, whether the session has output, and whether the host
+    /// owes it more.
+    fn receive(&self, input: &[u8]) -> (usize, Option<Request>, bool, bool) {
+        let mut subsystem = self.shared.subsystem();
+        let mut session = locked(self.session);
+        let (taken, request) = session.receive(input, &mut subsystem, &self.values, self.shared.now());
+        drop(subsystem);
+        if taken > 0 && matches!(self.queue, Some((_, 0))) {
+            self.shared.note_change();
+        }
+        let is_incomplete = taken == 0 && session.connection().is_incomplete();
+        (taken, request, !session.output().is_empty(), is_incomplete)
+    }
+
+    async fn begin(&mut self, request: Request) {
+        let shared = self.shared;
+        match request {
+            Request::Io(request) => {
+                let admitted = self.intake.admit(shared.target.memory(&request)).await;
+                let pending =
+                    Pending::new(self.messages.clone(), request.command_id, admitted, shared.ends_with_power());
+                let queue = self.queue.map_or(1, |(_, queue)| queue);
+                shared.target.begin(request, shared.drive_queue(queue), pending, &mut self.intake);
+            }
+            Request::Drive { command_id, command } => {
+                let admitted = self.intake.admit(0).await;
+                self.intake.submit();
+                let pending = Pending::new(self.messages.clone(), command_id, admitted, shared.ends_with_power());
+                let controller = self.queue.map_or(0, |(controller, _)| controller);
+                tokio::spawn(administrate(Arc::clone(shared), controller, command, pending));
+            }
+            Request::Connected { controller, queue } => {
+                self.queue = Some((controller, queue));
+                if queue == 0 {
+                    shared.set_write_cache(controller, true);
+                }
+                shared.note_change();
+            }
+            Request::Shutdown { controller } => {
+                self.intake.submit();
+                let messages = self.messages.clone();
+                let flush = job(Operation::Flush, move |result| {
+                    // Without it the host goes on waiting, because its data are not safe.
+                    if result.is_ok() {
+                        let _ = messages.send(Message::ShutDown { controller });
+                    }
+                });
+                shared.target.engine.submit(flush);
+            }
+            Request::End(_) => unreachable!("the caller ends the connection"),
+        }
+    }
+}
+
+/// A job on the whole drive, in the first queue.
+fn job(operation: Operation, answer: impl FnOnce(Result<Vec<u8>, Failed>) + Send + 'static) -> Job {
+    Job::new(operation, Lba::new(0), Sectors::new(0), answer)
+}
+
+/// Carries out an admin command for the drive.
+async fn administrate(shared: Arc<Shared>, controller: u16, command: DriveCommand, pending: Pending) {
+    let result = match command {
+        DriveCommand::Format(_) => shared.format().await.map(|()| Response::success()),
+        DriveCommand::WriteCache(enabled) => {
+            shared.set_write_cache(controller, enabled);
+            // What the cache holds is written back before the host relies on it.
+            let flushed = if enabled { Ok(()) } else { shared.flush().await };
+            flushed.map(|()| Response::success())
+        }
+        DriveCommand::PowerState(state) => Ok(select_power_state(&shared, state).await),
+        // The subsystem does not announce it.
+        DriveCommand::Sanitize => Ok(Response::status(Status::INVALID_OPCODE.do_not_retry())),
+    };
+    pending.answer(result);
+}
+
+/// A drive that describes no power states has state 0 alone, and is in it.
+async fn select_power_state(shared: &Shared, state: u8) -> Response {
+    if !shared.has_power_states {
+        return match state {
+            0 => Response::success(),
+            _ => Response::status(Status::INVALID_FIELD.do_not_retry()),
+        };
+    }
+    let (to, reply) = tokio::sync::oneshot::channel();
+    let take = move |reply: Result<Reply, _>| _ = to.send(reply.is_ok());
+    shared.target.engine.command_then(Command::PowerState(state.into()), Box::new(take));
+    match reply.await {
+        Ok(true) => Response::success(),
+        _ => Response::status(Status::INVALID_FIELD.do_not_retry()),
+    }
+}
+
+/// Ends commands and writes output, until nobody can send anything.
+async fn write_output(
+    session: &Mutex<Session>,
+    mut writer: impl AsyncWrite + Unpin,
+    mut messages: UnboundedReceiver<Message>,
+    shared: &Shared,
+) -> Result<(), Disconnected> {
+    let stall = shared.limits.stall;
+    let mut out = Vec::with_capacity(BATCH);
+    // The room of what is written.
+    let mut admitted = Vec::new();
+    while let Some(first) = messages.recv().await {
+        let Batch { pieces, last } = carried_out(session, first, &mut messages, &mut admitted, shared)?;
+        for piece in pieces {
+            if piece.len() > COPIED {
+                write_all(&mut writer, &out, stall).await?;
+                out.clear();
+                write_all(&mut writer, &piece, stall).await?;
+            } else {
+                out.extend_from_slice(&piece);
+            }
+            if out.len() >= BATCH {
+                write_all(&mut writer, &out, stall).await?;
+                out.clear();
+            }
+        }
+        write_all(&mut writer, &out, stall).await?;
+        out.clear();
+        admitted.clear();
+        match last {
+            None => {}
+            Some(Last::Reader) => return Ok(()),
+            Some(Last::Session(end)) => return Err(Disconnected::Session(end)),
+        }
+    }
+    Ok(())
+}
+
+/// Output to write together.
+struct Batch {
+    pieces: Vec<Vec<u8>>,
+    /// Nothing follows.
+    last: Option<Last>,
+}
+
+/// Who has ended the session.
+enum Last {
+    /// The reader, which says why.
+    Reader,
+    /// The subsystem.
+    Session(End),
+}
+
+/// Does what messages ask for, and takes the output.
+fn carried_out(
+    session: &Mutex<Session>,
+    first: Message,
+    messages: &mut UnboundedReceiver<Message>,
+    admitted: &mut Vec<Admitted>,
+    shared: &Shared,
+) -> Result<Batch, Disconnected> {
+    let mut subsystem = shared.subsystem();
+    let mut session = locked(session);
+    let (mut next, mut last) = (Some(first), None);
+    while let Some(message) = next {
+        match message {
+            Message::Output(room) => admitted.push(room),
+            Message::Completed { command_id, response, admitted: room } => {
+                session.complete(command_id, response, &mut subsystem);
+                admitted.push(room);
+            }
+            Message::ShutDown { controller } => subsystem.finish_shutdown(controller),
+            Message::Changed => {
+                if let Some(end) = session.poll(&mut subsystem) {
+                    last = Some(Last::Session(end));
+                }
+            }
+            Message::Last => last = Some(Last::Reader),
+            Message::Lost => return Err(Disconnected::NoPower),
+        }
+        let goes_on = last.is_none() && session.output().len() < BATCH;
+        next = if goes_on { messages.try_recv().ok() } else { None };
+    }
+    Ok(Batch { pieces: session.output().take(), last })
+}

@@ -1,0 +1,336 @@
+//! I/O commands as jobs of the drive.
+//!
+//! | command | jobs |
+//! | --- | --- |
+//! | Read, Compare | one read; with forced unit access and a volatile buffer, a flush before |
+//! | Verify | reads of up to 1 MiB, one after the other |
+//! | Write, Zone Append | one job; a flush behind it if the host has switched the write cache off |
+//! | Write Zeroes | one job, which discards where discards are as good as zeros |
+//! | Dataset Management | one discard for each range |
+//! | Copy | one read for each range, then one write |
+//! | Zone Management Send | one job |
+//! | Zone Management Receive, I/O Management Receive | questions to the engine |
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use base::io::PlacementId;
+use base::units::{Lba, Sectors};
+use nvme::{
+    BlockRange, Directive, HandleStatus, IoCommand, IoRequest, Response, Status, ZoneAttributes, ZoneDescriptor,
+    ZoneReport, ZoneSelection, handle_status, zone_report,
+};
+use ssd::{QueueId, ZoneAction, ZoneState};
+use tokio::sync::oneshot;
+
+use super::failure::{status, status_of_write};
+use super::reply::Pending;
+use crate::engine::Engine;
+use crate::server::intake::Intake;
+use crate::{Disk, Failed, Job, Operation, Returned, ZoneQuery};
+
+/// Sectors that Verify reads at once: 1 MiB.
+const VERIFIED: u64 = 2048;
+
+/// The namespace as the drive behind it has it.
+#[derive(Clone)]
+pub(super) struct Target {
+    pub(super) engine: Engine,
+    /// A block has two to the power of this sectors.
+    pub(super) shift: u8,
+    /// Blocks of a mapping unit, at least one.
+    pub(super) unit: u64,
+    pub(super) zones: Option<nvme::Zones>,
+    /// Blocks of a reclaim unit.
+    pub(super) reclaim_unit: u64,
+    /// The drive has a volatile buffer.
+    pub(super) is_volatile: bool,
+    /// A host has switched the volatile write cache off: every write is durable before it is answered.
+    pub(super) writes_through: Arc<AtomicBool>,
+}
+
+/// What a job needs beside its operation and its extent.
+#[derive(Clone, Copy)]
+struct Route {
+    queue: QueueId,
+    placement: PlacementId,
+}
+
+const fn placement(directive: Directive) -> PlacementId {
+    match directive {
+        Directive::None => PlacementId::new(0),
+        // Flexible Data Placement wants a write with an invalid identifier to go to handle 0 and an event, which the drive sees to.
+        Directive::Stream(number)
+        | Directive::Placement { identifier: number, .. }
+        | Directive::InvalidPlacement(number) => PlacementId::new(number),
+    }
+}
+
+impl Target {
+    const fn lba(&self, block: u64) -> Lba {
+        Lba::new(block << self.shift)
+    }
+
+    const fn sectors(&self, blocks: u64) -> Sectors {
+        Sectors::new(blocks << self.shift)
+    }
+
+    /// Bytes of memory that a command takes until the host has its response.
+    pub(super) fn memory(&self, request: &IoRequest) -> u32 {
+        let bytes = |blocks: u64| self.sectors(blocks).bytes().get() as u32;
+        match &request.command {
+            IoCommand::Read { range, .. } => bytes(range.count),
+            IoCommand::Verify(range) => bytes(range.count.min(self.verified_at_once())),
+            IoCommand::Write { range, .. } => bytes(range.count),
+            // What it reads, beside what the host brought.
+            IoCommand::Compare { range, .. } => 2 * bytes(range.count),
+            IoCommand::Append { blocks, .. } => bytes(*blocks),
+            IoCommand::Copy { ranges, .. } => bytes(ranges.iter().map(|range| range.count).sum()),
+            IoCommand::ZoneReport(ZoneReport { length, .. }) | IoCommand::HandleStatus { length } => *length as u32,
+            _ => 0,
+        }
+    }
+
+    /// Blocks that Verify reads at once: a command may name more of them than memory has room for.
+    fn verified_at_once(&self) -> u64 {
+        (VERIFIED >> self.shift).max(1)
+    }
+
+    fn is_fua(&self, fua: bool) -> bool {
+        fua || self.writes_through.load(Ordering::Relaxed)
+    }
+
+    /// A job on blocks.
+    fn job(
+        &self,
+        operation: Operation,
+        range: BlockRange,
+        route: Route,
+        answer: impl FnOnce(Result<Returned, Failed>) + Send + 'static,
+    ) -> Job {
+        let sectors = if operation.is_bare() { Sectors::new(0) } else { self.sectors(range.count) };
+        let Route { queue, placement } = route;
+        Job { queue, placement, operation, start: self.lba(range.start), sectors, answer: Box::new(answer) }
+    }
+
+    /// Carries out a job, and waits for its result.
+    async fn ask(&self, operation: Operation, range: BlockRange, route: Route) -> Result<Returned, Failed> {
+        let (to, result) = oneshot::channel();
+        self.engine.submit(self.job(operation, range, route, move |result| drop(to.send(result))));
+        // A job that is dropped was lost with its drive.
+        result.await.unwrap_or(Err(Failed::NoPower))
+    }
+
+    /// Begins a command of a queue. `intake` takes the jobs of commands that are one job each.
+    pub(super) fn begin(&self, request: IoRequest, queue: QueueId, pending: Pending, intake: &mut Intake<'_>) {
+        let IoRequest { command, data, .. } = request;
+        let plain = Route { queue, placement: PlacementId::default() };
+        let nothing = BlockRange { start: 0, count: 0 };
+        let done = |_| Response::success();
+        match command {
+            IoCommand::Flush => {
+                let answer = move |result: Result<Returned, _>| pending.answer(result.map(done));
+                intake.push(self.job(Operation::Flush, nothing, plain, answer));
+            }
+            IoCommand::Read { range, fua: false } => {
+                let answer = move |result: Result<Returned, _>| pending.answer(result.map(data_of));
+                intake.push(self.job(Operation::Read, range, plain, answer));
+            }
+            IoCommand::Read { range, fua: true } => self.spawn(pending, move |target| async move {
+                target.settled_read(range, plain).await.map(data_of).map_err(status)
+            }),
+            IoCommand::Verify(range) => self.spawn(pending, move |target| async move {
+                let mut start = range.start;
+                while start < range.end() {
+                    let count = target.verified_at_once().min(range.end() - start);
+                    target.ask(Operation::Read, BlockRange { start, count }, plain).await.map_err(status)?;
+                    start += count;
+                }
+                Ok(Response::success())
+            }),
+            IoCommand::Compare { range, fua } => self.spawn(pending, move |target| async move {
+                let found = match fua {
+                    true => target.settled_read(range, plain).await,
+                    false => target.ask(Operation::Read, range, plain).await,
+                };
+                match found.map_err(status)?.data == data {
+                    true => Ok(Response::success()),
+                    false => Err(Status::COMPARE_FAILURE.do_not_retry()),
+                }
+            }),
+            IoCommand::Write { range, fua, directive } => {
+                let operation = Operation::Write { data, fua: self.is_fua(fua) };
+                let route = Route { queue, placement: placement(directive) };
+                let answer = move |result: Result<Returned, _>| pending.answer_with(result.map(done), status_of_write);
+                intake.push(self.job(operation, range, route, answer));
+            }
+            IoCommand::Append { zone, blocks, fua, .. } => {
+                let (operation, shift) = (Operation::Append { data, fua: self.is_fua(fua) }, self.shift);
+                let answer = move |result: Result<Returned, _>| {
+                    let at = |returned: Returned| returned.address.map_or(0, |address| address.get() >> shift);
+                    pending.answer_with(result.map(|returned| Response::result(at(returned))), status_of_write);
+                };
+                intake.push(self.job(operation, BlockRange { start: zone, count: blocks }, plain, answer));
+            }
+            IoCommand::WriteZeroes { range, fua, .. } => {
+                let operation = Operation::WriteZeroes { fua: self.is_fua(fua) };
+                let answer = move |result: Result<Returned, _>| pending.answer_with(result.map(done), status_of_write);
+                intake.push(self.job(operation, range, plain, answer));
+            }
+            IoCommand::Deallocate(ranges) => self.deallocate(ranges, plain, pending),
+            IoCommand::Copy { ranges, to, fua, directive } => self.spawn(pending, move |target| async move {
+                let mut data = Vec::new();
+                for range in ranges {
+                    data.extend(target.ask(Operation::Read, range, plain).await.map_err(status)?.data);
+                }
+                let range = BlockRange { start: to, count: data.len() as u64 / target.sectors(1).bytes().get() };
+                let operation = Operation::Write { data, fua: target.is_fua(fua) };
+                let route = Route { queue, placement: placement(directive) };
+                target.ask(operation, range, route).await.map(done).map_err(status_of_write)
+            }),
+            IoCommand::ZoneManagement { action, zones } => match zone_action(action) {
+                Some(action) => {
+                    let (operation, start) = match zones {
+                        ZoneSelection::One(block) => (Operation::ManageZone(action), block),
+                        ZoneSelection::All => (Operation::ManageZones(action), 0),
+                    };
+                    let answer = move |result: Result<Returned, _>| pending.answer(result.map(done));
+                    intake.push(self.job(operation, BlockRange { start, count: 0 }, plain, answer));
+                }
+                None => self.set_offline(zones, pending),
+            },
+            IoCommand::ZoneReport(report) => {
+                let target = self.clone();
+                let answer = move |zones: Result<Vec<_>, _>| {
+                    pending.answer(zones.map(|zones| Response::data(target.report(&report, &zones))));
+                };
+                self.engine.zones(ZoneQuery { from: self.lba(report.from), answer: Box::new(answer) });
+            }
+            IoCommand::HandleStatus { length } => {
+                let target = self.clone();
+                self.engine.observe_then(false, move |seen| {
+                    let handles = seen.counters.fdp.map_or_else(Vec::new, |fdp| fdp.handles);
+                    let handles = (0..).zip(&handles).map(|(number, handle)| HandleStatus {
+                        identifier: number,
+                        handle: number,
+                        // The first write of a handle without an open reclaim unit opens an empty one.
+                        remaining_blocks: match handle.available_units * target.unit {
+                            0 => target.reclaim_unit,
+                            blocks => blocks,
+                        },
+                        remaining_seconds: 0,
+                    });
+                    pending.complete(Response::data(handle_status(&handles.collect::<Vec<_>>(), length)));
+                });
+            }
+            // The subsystem announces neither.
+            IoCommand::WriteUncorrectable(_) | IoCommand::HandleUpdate(_) => {
+                pending.complete(Response::status(Status::INVALID_OPCODE.do_not_retry()));
+            }
+        }
+    }
+
+    /// Carries out a command of several jobs.
+    fn spawn<F: Future<Output = Result<Response, Status>> + Send>(
+        &self,
+        pending: Pending,
+        command: impl FnOnce(Self) -> F + Send + 'static,
+    ) {
+        let target = self.clone();
+        tokio::spawn(async move {
+            match command(target).await {
+                Ok(response) => pending.complete(response),
+                Err(status) if status.bare() == Status::POWER_LOSS => pending.answer(Err(Failed::NoPower)),
+                Err(status) => pending.complete(Response::status(status)),
+            }
+        });
+    }
+
+    /// Reads what the media hold: data in a volatile buffer are made durable before.
+    async fn settled_read(&self, range: BlockRange, route: Route) -> Result<Returned, Failed> {
+        if self.is_volatile {
+            self.ask(Operation::Flush, BlockRange { start: 0, count: 0 }, route).await?;
+        }
+        self.ask(Operation::Read, range, route).await
+    }
+
+    /// Discards ranges together. The first failure is the command's.
+    fn deallocate(&self, ranges: Vec<BlockRange>, route: Route, pending: Pending) {
+        self.spawn(pending, move |target| async move {
+            let mut results = Vec::new();
+            for range in ranges {
+                let (to, result) = oneshot::channel();
+                let job = target.job(Operation::Discard, range, route, move |result| drop(to.send(result)));
+                target.engine.submit(job);
+                results.push(result);
+            }
+            let mut ended = Ok(Response::success());
+            for result in results {
+                let result = result.await.unwrap_or(Err(Failed::NoPower));
+                ended = ended.and(result.map(|_| Response::success()).map_err(status));
+            }
+            ended
+        });
+    }
+
+    /// Offline Zone: the only zones that a host can set offline are read only ones, and the drive has no such command for them.
+    fn set_offline(&self, zones: ZoneSelection, pending: Pending) {
+        let refused = Status::INVALID_ZONE_STATE_TRANSITION.do_not_retry();
+        if zones != ZoneSelection::All {
+            return pending.complete(Response::status(refused));
+        }
+        let answer = move |zones: Result<Vec<ssd::ZoneReport>, _>| {
+            let has_any = |zones: Vec<ssd::ZoneReport>| zones.iter().any(|zone| zone.state == ZoneState::ReadOnly);
+            pending.answer(zones.map(|zones| match has_any(zones) {
+                true => Response::status(refused),
+                false => Response::success(),
+            }));
+        };
+        self.engine.zones(ZoneQuery { from: Lba::new(0), answer: Box::new(answer) });
+    }
+
+    /// The data of a report, of the zones from its first one on.
+    fn report(&self, report: &ZoneReport, zones: &[ssd::ZoneReport]) -> Vec<u8> {
+        let shape = self.zones.expect("only namespaces with zones have reports");
+        let first = report.from / shape.size;
+        zone_report(
+            report,
+            (first..).zip(zones).map(|(number, zone)| ZoneDescriptor {
+                state: zone_state(zone.state),
+                attributes: ZoneAttributes::default(),
+                start: number * shape.size,
+                capacity: shape.capacity,
+                write_pointer: u64::from(zone.write_pointer.get()) * self.unit,
+            }),
+        )
+    }
+}
+
+fn data_of(returned: Returned) -> Response {
+    Response::data(returned.data)
+}
+
+/// The action of the drive; `None` for Offline Zone.
+const fn zone_action(action: nvme::ZoneAction) -> Option<ZoneAction> {
+    Some(match action {
+        nvme::ZoneAction::Close => ZoneAction::Close,
+        nvme::ZoneAction::Finish => ZoneAction::Finish,
+        nvme::ZoneAction::Open { random_write_area: false } => ZoneAction::Open,
+        nvme::ZoneAction::Open { random_write_area: true } => ZoneAction::OpenZrwa,
+        nvme::ZoneAction::Reset => ZoneAction::Reset,
+        nvme::ZoneAction::FlushRandomWriteArea => ZoneAction::FlushZrwa,
+        nvme::ZoneAction::Offline => return None,
+    })
+}
+
+const fn zone_state(state: ZoneState) -> nvme::ZoneState {
+    match state {
+        ZoneState::Empty => nvme::ZoneState::Empty,
+        ZoneState::ImplicitlyOpen => nvme::ZoneState::ImplicitlyOpened,
+        ZoneState::ExplicitlyOpen => nvme::ZoneState::ExplicitlyOpened,
+        ZoneState::Closed => nvme::ZoneState::Closed,
+        ZoneState::Full => nvme::ZoneState::Full,
+        ZoneState::ReadOnly => nvme::ZoneState::ReadOnly,
+        ZoneState::Offline => nvme::ZoneState::Offline,
+    }
+}

@@ -1,0 +1,10 @@
+//! A drive as an NVMe subsystem over real sockets of loopback: our own host at the other end.
+
+mod admin;
+mod host;
+mod hostile;
+mod io;
+mod placement;
+mod power;
+mod record;
+mod zones;

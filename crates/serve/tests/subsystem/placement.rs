@@ -1,0 +1,70 @@
+//! Flexible Data Placement.
+
+use nvme::{HostCommand, Status};
+
+use super::host::{Link, Served, field, group_page};
+
+const PLACED: &str = "name = \"placed\"\n\
+    flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16, controllers = \"none\" }\n\
+    ftl = { map-unit = \"2KiB\", over-provisioning = \"40%\", superblock-dies = 4, fdp = { handles = 4 } }\n";
+
+/// A write of 64 blocks by a placement identifier.
+fn write(start: u64, identifier: u16) -> HostCommand {
+    HostCommand::write(1, start, 64, vec![identifier as u8; 64 * 512]).with_directive(2, identifier)
+}
+
+/// Placement identifiers with the blocks that their reclaim units still take.
+fn handles(io: &mut Link) -> Vec<(u16, u64)> {
+    let data = io.done(HostCommand::handle_status(1, 16 + 32 * 4)).data;
+    let count = usize::from(u16::from_le_bytes([data[14], data[15]]));
+    let one = |descriptor: &[u8]| {
+        let blocks = descriptor[8..16].try_into().expect("eight bytes");
+        (u16::from_le_bytes([descriptor[0], descriptor[1]]), u64::from_le_bytes(blocks))
+    };
+    data[16..].chunks_exact(32).take(count).map(one).collect()
+}
+
+#[test]
+fn writes_by_handle_fill_its_reclaim_unit_and_are_counted() {
+    let served = Served::of(PLACED);
+    let (mut admin, controller) = Link::admin(&served);
+    let mut io = Link::io(&served, controller, 1);
+    let configurations = admin.done(group_page(0x20, 512)).data;
+    let unit = u64::from_le_bytes(configurations[16 + 16..16 + 24].try_into().expect("eight bytes"));
+    // Four dies with a block of 64 pages, or of as many as the device has, of 2 KiB.
+    assert_eq!(unit, 4 * 16 * 2048, "a reclaim unit");
+    let before = handles(&mut io);
+    assert_eq!(before, (0..4).map(|handle| (handle, unit / 512)).collect::<Vec<_>>());
+    io.done(write(0, 1));
+    io.done(write(64, 1));
+    io.done(write(128, 3));
+    io.done(HostCommand::flush(None));
+    let after = handles(&mut io);
+    let taken: Vec<u64> = before.iter().zip(&after).map(|(before, after)| before.1 - after.1).collect();
+    assert_eq!(taken, [0, 128, 0, 64]);
+    let statistics = admin.done(group_page(0x22, 64)).data;
+    assert_eq!((field(&statistics, 0), field(&statistics, 16)), (192 * 512, 192 * 512), "host and media bytes");
+    assert_eq!(io.fails(HostCommand::handle_update(1, &[1])), Status::INVALID_OPCODE);
+}
+
+#[test]
+fn an_invalid_identifier_is_an_event_and_no_failure() {
+    let served = Served::of(PLACED);
+    let (mut admin, controller) = Link::admin(&served);
+    let mut io = Link::io(&served, controller, 1);
+    let events = |admin: &mut Link| {
+        // Bit 8 of dword 10: events of the host.
+        let mut command = group_page(0x23, 512);
+        command.entry = command.entry.clone().with_cdw(10, command.entry.cdw(10) | 1 << 8);
+        let data = admin.done(command).data;
+        (
+            u32::from_le_bytes(data[..4].try_into().expect("four bytes")),
+            data[64],
+            u16::from_le_bytes([data[66], data[67]]),
+        )
+    };
+    assert_eq!(events(&mut admin).0, 0);
+    // One mapping unit: the drive notes an event for each.
+    io.done(HostCommand::write(1, 0, 4, vec![9; 4 * 512]).with_directive(2, 9));
+    assert_eq!(events(&mut admin), (1, 3, 9), "one event, an invalid placement identifier");
+}
