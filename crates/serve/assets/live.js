@@ -122,6 +122,10 @@
   over("Free blocks", "Blocks that the FTL can erase or write without copying first", {
     unit: "whole", least: 10, series: [plain("blocks", "free_blocks", "--c2")],
   });
+  const zoned = figure("Zones", "Each zone by its state");
+  // Only some drives have zones.
+  zoned.made.hidden = true;
+  const zones = maps.zones(zoned.made, zoned.text);
   const worn = figure("Wear", "Blocks by their number of erases");
   const wear = maps.wear(worn.made, worn.text);
   over("Lag", "How late answers are on the wall clock; none at the pace max", { unit: "time", scale: "log", series: percentiles("lag") });
@@ -205,6 +209,10 @@
     drawLines();
   });
   events.addEventListener("wear", (event) => wear.draw(JSON.parse(event.data)));
+  events.addEventListener("zones", (event) => {
+    zoned.made.hidden = false;
+    zones.draw(JSON.parse(event.data));
+  });
   events.addEventListener("frame", (event) => {
     frame = { ...JSON.parse(event.data), ...about };
     points.push(frame.point);
@@ -219,6 +227,7 @@
   addEventListener("resize", () => {
     drawAll();
     wear.draw();
+    zones.draw();
   });
 
   function say(text, bad) {

@@ -1,4 +1,4 @@
-// The dies of the arrays, the parts of the drive, and the wear of its blocks.
+// The dies of the arrays, the parts of the drive, its zones, and the wear of its blocks.
 "use strict";
 
 const maps = (() => {
@@ -148,5 +148,65 @@ const maps = (() => {
     return { draw };
   }
 
-  return { dies, bars, wear };
+  // The zones in their order, from left to right and down. The colour is that of the state, the stronger the more of the zone is written.
+  function zones(figure, note) {
+    const STATES = { e: ["empty", "--c7"], o: ["open", "--c0"], c: ["closed", "--c4"], f: ["full", "--c2"], r: ["read only", "--bad"], x: ["offline", "--bad"] };
+    const HEIGHT = 260;
+    const place = document.createElement("div");
+    place.className = "chart";
+    const legend = document.createElement("ul");
+    legend.className = "legend";
+    figure.append(place, legend);
+    const svg = lines.element("svg", { role: "img", "aria-label": "the zones by state and write pointer" });
+    place.append(svg);
+    let cells = [];
+    let key = "";
+    let last = null;
+
+    function layOut(count, width) {
+      svg.replaceChildren();
+      const size = Math.max(3, Math.min(22, Math.floor(Math.sqrt((width * HEIGHT) / count))));
+      const across = Math.floor(width / size);
+      svg.setAttribute("height", Math.ceil(count / across) * size);
+      const gap = size > 6 ? 2 : 0.5;
+      cells = Array.from({ length: count }, (_, zone) => {
+        const [x, y] = [(zone % across) * size, Math.floor(zone / across) * size];
+        const cell = lines.element("rect", { x, y, width: size - gap, height: size - gap, rx: size > 6 ? 2 : 0, class: "die" }, svg);
+        return { cell, title: lines.element("title", {}, cell) };
+      });
+    }
+
+    const colour = (name, written) => `fill: color-mix(in oklab, var(${name}) ${written}%, var(--idle))`;
+
+    function draw(zones) {
+      last = zones || last;
+      if (!last) return;
+      const { states, written, limits } = last;
+      const width = Math.max(place.clientWidth, 200);
+      if (key !== `${width} ${states.length}`) {
+        key = `${width} ${states.length}`;
+        layOut(states.length, width);
+      }
+      const counts = {};
+      cells.forEach(({ cell, title }, zone) => {
+        const state = states[zone];
+        const [name, tint] = STATES[state];
+        counts[state] = (counts[state] || 0) + 1;
+        // An open zone stands out even if little of it is written.
+        cell.setAttribute("style", colour(tint, state === "e" ? 0 : 45 + written[zone] * 0.55));
+        title.textContent = `zone ${zone}: ${name}, ${written[zone]} % written`;
+      });
+      legend.replaceChildren(...Object.entries(STATES).filter(([state]) => counts[state]).map(([state, [name, tint]]) => {
+        const item = document.createElement("li");
+        const mark = lines.element("svg", { viewBox: "0 0 18 10", "aria-hidden": "true" });
+        lines.element("rect", { x: 0, y: 0, width: 18, height: 10, rx: 2, class: "die", style: colour(tint, state === "e" ? 0 : 100) }, mark);
+        item.append(mark, `${counts[state]} ${name}`);
+        return item;
+      }));
+      note.textContent = `Each zone by its state, and how far its write pointer is; at most ${limits[0]} active and ${limits[1]} open`;
+    }
+    return { draw };
+  }
+
+  return { dies, bars, zones, wear };
 })();

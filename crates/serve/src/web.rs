@@ -16,6 +16,7 @@ mod frame;
 mod page;
 mod sampler;
 mod token;
+mod zones;
 
 use std::io;
 use std::net::SocketAddr;

@@ -7,4 +7,5 @@ mod io;
 mod placement;
 mod power;
 mod record;
+mod siege;
 mod zones;

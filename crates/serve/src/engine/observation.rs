@@ -5,11 +5,11 @@
 
 use std::time::Duration;
 
-use base::units::{Sectors, Time};
+use base::units::{Lba, Sectors, Time};
 use flash::nand::Bytes512;
 use flash::nand::Geometry;
 use serde::Serialize;
-use ssd::{Counters, Ssd};
+use ssd::{Counters, Ssd, ZoneReport, ZoneShape};
 
 use super::coarse::CoarseHistogram;
 use super::core::Core;
@@ -55,6 +55,8 @@ pub(crate) struct Observation {
     pub(crate) arrays: Vec<Shape>,
     /// Missing unless it was asked for.
     pub(crate) wear: Option<Wear>,
+    /// The zones of a drive that has them, and their shape; missing unless the wear was asked for.
+    pub(crate) zones: Option<(Vec<ZoneReport>, ZoneShape)>,
     /// Missing unless it is a RAID.
     pub(crate) raid: Option<RaidStatus>,
     /// Missing unless it is a translation over zones.
@@ -157,6 +159,15 @@ impl Wear {
     }
 }
 
+/// The zones of a drive, or of the one below a translation.
+fn zones_of(drives: &[Ssd<Bytes512>]) -> Option<(Vec<ZoneReport>, ZoneShape)> {
+    let resolved = drives[0].resolved();
+    let shape = resolved.zones?;
+    let size = u64::from(shape.size) * u64::from(resolved.geometry.sectors);
+    let report = |zone| drives[0].zone_report(Lba::new(u64::from(zone) * size));
+    Some(((0..shape.zones).filter_map(report).collect(), shape))
+}
+
 impl Core {
     /// Observes the drive; the caller knows the wall clock, the pace, the lag and the files. From the first call on that
     /// asks for recent ones, latencies are kept for the next such call.
@@ -191,6 +202,7 @@ impl Core {
             },
             arrays: main.chain(slc).collect(),
             wear: scope.wear.then(|| Wear::of(drives)),
+            zones: if scope.wear { zones_of(drives) } else { None },
             raid: RaidStatus::of(&**drive, &self.tally.start),
             translation: TranslationStatus::of(&**drive, &self.tally.start),
             recent: match scope.recent {

@@ -8,7 +8,7 @@ mod power;
 mod replay;
 mod thread;
 mod verify;
-mod zones;
+pub(crate) mod zones;
 
 use std::sync::{Arc, Mutex};
 

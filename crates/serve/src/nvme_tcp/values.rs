@@ -65,9 +65,9 @@ fn programmed(counters: &Counters, resolved: &Resolved) -> u128 {
     u128::from(slots) * unit(resolved) + u128::from(slc) * u128::from(SECTOR.get())
 }
 
-/// The percentage of the blocks beyond the capacity that have not gone bad since the drive was served.
+/// The percentage of the blocks beyond what the host can write that have not gone bad since the drive was served.
 fn spare(seen: &Observation, resolved: &Resolved) -> u8 {
-    let extra = resolved.raw_capacity().get().saturating_sub(resolved.capacity().bytes().get());
+    let extra = resolved.raw_capacity().get().saturating_sub(resolved.writable().get());
     let geometry = &resolved.geometry;
     let block = u64::from(geometry.slot_count()) / u64::from(geometry.block_count()).max(1);
     let bad = seen.counters.bad_blocks.saturating_sub(seen.start.bad_blocks);

@@ -31,6 +31,8 @@ struct State {
     past: VecDeque<String>,
     /// The last wear, in JSON.
     wear: Option<String>,
+    /// The last zones, in JSON.
+    zones: Option<String>,
     is_over: bool,
 }
 
@@ -72,6 +74,7 @@ impl Feed {
         let past: Vec<_> = state.past.iter().map(String::as_str).collect();
         first += &event("past", &format!("[{}]", past.join(",")));
         first.extend(state.wear.as_deref().map(|wear| event("wear", wear)));
+        first.extend(state.zones.as_deref().map(|zones| event("zones", zones)));
         to.try_send(Bytes::from(first)).expect("there is room for the first one");
         state.watchers.push(Watcher { to, missed: 0, _keep: keep });
         Some(Events { events, kept })
@@ -89,6 +92,11 @@ impl Feed {
             let wear = json(wear);
             events += &event("wear", &wear);
             state.wear = Some(wear);
+        }
+        if let Some(zones) = &frame.zones {
+            let zones = json(zones);
+            events += &event("zones", &zones);
+            state.zones = Some(zones);
         }
         let events = Bytes::from(events);
         state.watchers.retain_mut(|watcher| match watcher.to.try_send(events.clone()) {

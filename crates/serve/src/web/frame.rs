@@ -8,6 +8,8 @@ use serde::Serialize;
 use ssd::Counters;
 use study::run::write_amplification;
 
+use super::zones::ZonesFrame;
+
 use crate::engine::{
     CoarseHistogram, DriveState, Health, Incident, IncidentKind, Incidents, Observation, Power, RaidStatus, Shape,
     TranslationStatus, Wear,
@@ -94,6 +96,8 @@ pub(super) struct Frame {
     incidents: Vec<Incident>,
     #[serde(skip)]
     pub(super) wear: Option<WearFrame>,
+    #[serde(skip)]
+    pub(super) zones: Option<ZonesFrame>,
 }
 
 /// Since the start.
@@ -188,6 +192,7 @@ impl Frames {
             busy: between.busy(),
             incidents: new,
             wear: now.wear.map(WearFrame::from),
+            zones: now.zones.as_ref().map(|(reports, shape)| ZonesFrame::of(reports, shape)),
         };
         self.before = Some(now);
         Some(frame)

@@ -11,6 +11,7 @@ use serde_json::Value;
 
 use super::*;
 use crate::engine::tests::small;
+use crate::engine::tests::zones::zoned;
 use crate::engine::{Fault, Pace};
 use crate::http::tests::asked;
 use crate::{Disk, Engine, EngineOptions, Failed, Job, Operation};
@@ -20,18 +21,26 @@ fn engine() -> (Engine, SocketAddr, String) {
 }
 
 fn served(verify: Option<crate::engine::OnViolation>) -> (Engine, SocketAddr, String) {
+    of(EngineOptions { verify, ..EngineOptions::new(small("")) })
+}
+
+fn of(options: EngineOptions) -> (Engine, SocketAddr, String) {
     let web = WebServer::bind("127.0.0.1:0".parse().expect("an address")).unwrap_or_else(|error| panic!("{error}"));
     let url = web.url();
     let (at, token) = url.strip_prefix("http://").and_then(|url| url.split_once("/#token=")).expect("both");
     let (at, token) = (at.parse().expect("an address"), token.to_owned());
-    let options = EngineOptions { pace: Pace::Max, web: Some(web), verify, ..EngineOptions::new(small("")) };
+    let options = EngineOptions { pace: Pace::Max, web: Some(web), ..options };
     (Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}")), at, token)
 }
 
 fn ask(drive: &Engine, operation: Operation, start: u64) -> Result<Vec<u8>, Failed> {
+    ask_for(drive, operation, start, 8)
+}
+
+fn ask_for(drive: &Engine, operation: Operation, start: u64, sectors: u64) -> Result<Vec<u8>, Failed> {
     let (to, result) = channel();
     let answer = Box::new(move |result| to.send(result).expect("somebody waits"));
-    drive.submit(Job::new(operation, Lba::new(start), Sectors::new(8), answer));
+    drive.submit(Job::new(operation, Lba::new(start), Sectors::new(sectors), answer));
     result.recv_timeout(Duration::from_secs(60)).expect("it is answered")
 }
 
@@ -206,4 +215,17 @@ fn the_page_and_the_metrics_are_at_one_address() {
     assert!(get("/other").starts_with("HTTP/1.1 404 "));
     assert!(asked(at, "POST / HTTP/1.1\r\nHost: localhost\r\n\r\n").contains("allow: GET\r\n"));
     drop(drive.stop());
+}
+
+#[test]
+fn a_drive_with_zones_shows_their_states_and_write_pointers() {
+    let (drive, at, _) = of(EngineOptions { zones: true, ..EngineOptions::new(zoned("")) });
+    let mut watching = Watching::new(at);
+    // Half of a zone of 128 KiB, whose size and capacity are equal.
+    assert_eq!(ask_for(&drive, Operation::Write { data: vec![1; 64 << 10], fua: false }, 0, 128), Ok(Vec::new()));
+    let zones = (0..20).map(|_| watching.next("zones")).find(|zones| zones["written"][0] == 50).expect("it is shown");
+    let states = zones["states"].as_str().expect("letters");
+    assert!(states.starts_with("oee") && states.len() == zones["written"].as_array().map_or(0, Vec::len), "{zones}");
+    assert_eq!(zones["limits"], serde_json::json!([6, 4]));
+    drive.stop().expect("it was served");
 }
