@@ -157,7 +157,7 @@ pub(crate) fn host_nqn(text: &str) -> Result<String, BadValue> {
         return Ok(text.to_owned());
     }
     Err(BadValue(format!(
-        "`{text}` is not the qualified name of a host: write that of /etc/nvme/hostnqn, nqn.2014-08.org.nvmexpress:uuid:..."
+        "`{text}` is not the qualified name of a host; write that of its /etc/nvme/hostnqn, e.g. nqn.2014-08.org.nvmexpress:uuid:..."
     )))
 }
 

@@ -122,6 +122,10 @@
   over("Free blocks", "Blocks that the FTL can erase or write without copying first", {
     unit: "whole", least: 10, series: [plain("blocks", "free_blocks", "--c2")],
   });
+  const placed = figure("Reclaim unit handles", "How much of its reclaim unit each handle has written");
+  // Only drives with Flexible Data Placement have handles.
+  placed.made.hidden = true;
+  const handles = maps.bars(placed.made);
   const zoned = figure("Zones", "Each zone by its state");
   // Only some drives have zones.
   zoned.made.hidden = true;
@@ -144,6 +148,8 @@
     drawLines();
     dies.draw(frame.arrays);
     bars.draw(frame.busy);
+    placed.made.hidden = !frame.handles.length;
+    handles.draw(frame.handles);
     const many = frame.power_cuts === 1 ? "1 power cut" : `${frame.power_cuts} power cuts`;
     const up = frame.point.t < 90 ? `${frame.point.t.toFixed(0)} s` : `${(frame.point.t / 60).toFixed(0)} min`;
     byId("about").textContent =

@@ -8,7 +8,7 @@ use nvme::{
     Access, Description, Identity, Namespace, OptionalCommands, Placement, Port, PowerState, RandomWriteArea, Zones,
 };
 use sha2::{Digest, Sha256};
-use ssd::Resolved;
+use ssd::{HostStreamsSpec, Resolved};
 use study::catalogue::Device;
 
 use super::NvmeLimits;
@@ -142,7 +142,7 @@ pub fn description(
         },
         namespaces: vec![namespace],
         placement,
-        streams: 0,
+        streams: streams(resolved),
         stream_blocks: 0,
         power_states: power_states(resolved),
         write_cache: resolved.buffer.is_some(),
@@ -185,6 +185,15 @@ fn placement(resolved: &Resolved) -> Option<Placement> {
         handles: vec![fdp.isolation == ssd::Isolation::Persistent; fdp.handles.into()],
         reclaim_unit: 0,
     })
+}
+
+/// Streams of the streams directive, of a drive that places data by the identifiers of its writes. The identifiers begin with 1: stream 0
+/// of the model takes the writes without one.
+fn streams(resolved: &Resolved) -> u16 {
+    match &resolved.spec.ftl.streams.host {
+        HostStreamsSpec::PlacementId { streams } => streams - 1,
+        _ => 0,
+    }
 }
 
 /// The operational power states. The drive enters the non-operational ones by itself when it is idle, and no host can choose them.

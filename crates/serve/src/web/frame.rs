@@ -93,6 +93,8 @@ pub(super) struct Frame {
     arrays: Vec<Dies>,
     /// The parts of the drive, each with the share of its time in which it was busy.
     busy: Vec<(&'static str, f64)>,
+    /// Each reclaim unit handle, with the share of its reclaim unit that is written; none without Flexible Data Placement.
+    handles: Vec<(String, f64)>,
     incidents: Vec<Incident>,
     #[serde(skip)]
     pub(super) wear: Option<WearFrame>,
@@ -190,6 +192,7 @@ impl Frames {
             translation: now.translation.clone(),
             arrays: between.arrays(),
             busy: between.busy(),
+            handles: handles(&now.counters),
             incidents: new,
             wear: now.wear.map(WearFrame::from),
             zones: now.zones.as_ref().map(|(reports, shape)| ZonesFrame::of(reports, shape)),
@@ -197,6 +200,15 @@ impl Frames {
         self.before = Some(now);
         Some(frame)
     }
+}
+
+/// How much of its reclaim unit each handle has written. One without an open reclaim unit has written nothing.
+fn handles(counters: &Counters) -> Vec<(String, f64)> {
+    let Some(fdp) = &counters.fdp else { return Vec::new() };
+    let written = |available: u64| if available == 0 { 0 } else { fdp.unit.saturating_sub(available) };
+    let share = |available| rounded(written(available) as f64 / fdp.unit.max(1) as f64);
+    let each = fdp.handles.iter().enumerate();
+    each.map(|(number, handle)| (format!("handle {number}"), share(handle.available_units))).collect()
 }
 
 fn total(now: &Observation) -> Total {

@@ -6,8 +6,10 @@ use std::net::TcpStream;
 use std::sync::mpsc::channel;
 use std::time::Duration;
 
+use base::io::PlacementId;
 use base::units::Lba;
 use serde_json::Value;
+use study::catalogue::Device;
 
 use super::*;
 use crate::engine::tests::small;
@@ -227,5 +229,20 @@ fn a_drive_with_zones_shows_their_states_and_write_pointers() {
     let states = zones["states"].as_str().expect("letters");
     assert!(states.starts_with("oee") && states.len() == zones["written"].as_array().map_or(0, Vec::len), "{zones}");
     assert_eq!(zones["limits"], serde_json::json!([6, 4]));
+    drive.stop().expect("it was served");
+}
+
+#[test]
+fn a_drive_with_data_placement_shows_its_handles() {
+    let device = Device::open_with("demo", ["ftl.superblock-dies=4", "ftl.fdp.handles=3"]);
+    let (drive, at, _) = of(EngineOptions::new(device.unwrap_or_else(|faults| panic!("{faults}"))));
+    let mut watching = Watching::new(at);
+    let (to, result) = channel();
+    let write = Operation::Write { data: vec![1; 1 << 20], fua: true };
+    let job = Job::new(write, Lba::new(0), Sectors::new(2048), move |result| to.send(result).expect("somebody waits"));
+    drive.submit(Job { placement: PlacementId::new(2), ..job });
+    assert_eq!(result.recv_timeout(Duration::from_secs(60)).expect("it is answered"), Ok(Vec::new()));
+    let frame = watching.until(|frame| frame["handles"][2][1].as_f64().is_some_and(|share| share > 0.0));
+    assert_eq!((&frame["handles"][2][0], &frame["handles"][0][1]), (&Value::from("handle 2"), &Value::from(0.0)));
     drive.stop().expect("it was served");
 }

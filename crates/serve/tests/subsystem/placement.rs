@@ -1,12 +1,19 @@
 //! Flexible Data Placement.
 
-use nvme::{HostCommand, Status};
+use nvme::{HostCommand, Status, SubmissionEntry, opcode};
+use serve::record::RecordTo;
+use workload::trace::TraceOptions;
+use workload::{Arrival, Source};
 
-use super::host::{Link, Served, field, group_page};
+use super::host::{Link, Served, Setting, field, group_page};
 
 const PLACED: &str = "name = \"placed\"\n\
     flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16, controllers = \"none\" }\n\
     ftl = { map-unit = \"2KiB\", over-provisioning = \"40%\", superblock-dies = 4, fdp = { handles = 4 } }\n";
+
+const STREAMS: &str = "name = \"streams\"\n\
+    flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16, controllers = \"none\" }\n\
+    ftl = { map-unit = \"2KiB\", over-provisioning = \"40%\", streams = { host = { policy = \"placement-id\", streams = 4 } } }\n";
 
 /// A write of 64 blocks by a placement identifier.
 fn write(start: u64, identifier: u16) -> HostCommand {
@@ -67,4 +74,30 @@ fn an_invalid_identifier_is_an_event_and_no_failure() {
     // One mapping unit: the drive notes an event for each.
     io.done(HostCommand::write(1, 0, 4, vec![9; 4 * 512]).with_directive(2, 9));
     assert_eq!(events(&mut admin), (1, 3, 9), "one event, an invalid placement identifier");
+}
+
+#[test]
+fn streams_are_those_of_the_drive() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("streams.parquet");
+    let record = Some(RecordTo { path: path.clone(), force: false, inputs: Vec::new() });
+    let served = Served::new(Setting { device: STREAMS, record, ..Setting::default() });
+    let (mut admin, controller) = Link::admin(&served);
+    let mut io = Link::io(&served, controller, 1);
+    let write = |start, stream| HostCommand::write(1, start, 64, vec![1; 64 * 512]).with_directive(1, stream);
+    assert_eq!(io.fails(write(0, 2)), Status::INVALID_FIELD, "the directive is not enabled");
+    // Enables it: operation 1 of the identify directive, with the streams directive in bits 15:8 of dword 12.
+    let enable = SubmissionEntry::new(opcode::admin::DIRECTIVE_SEND).with_namespace(1).with_cdw(11, 1);
+    admin.done(HostCommand::new(enable.with_cdw(12, 1 | 1 << 8)));
+    io.done(write(0, 2));
+    io.done(write(64, 3));
+    io.done(HostCommand::write(1, 128, 64, vec![1; 64 * 512]));
+    assert_eq!(io.fails(write(0, 4)), Status::INVALID_FIELD, "the drive has streams 1 to 3");
+    served.stop().record.expect("it was asked for").unwrap_or_else(|error| panic!("{error}"));
+    let mut source = workload::trace::open(&path, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let mut placements = Vec::new();
+    while let Some(Arrival { io, .. }) = source.next().unwrap_or_else(|error| panic!("{error}")) {
+        placements.push(io.placement.get());
+    }
+    assert_eq!(placements, [2, 3, 0]);
 }
