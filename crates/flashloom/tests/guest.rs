@@ -8,7 +8,7 @@ use base::io::{Io, IoKind};
 use workload::Source;
 use workload::trace::{Event, TraceOptions};
 
-use crate::common::Place;
+use crate::common::{Place, program};
 use crate::shown::root;
 
 /// The reads with which the guest marks the beginning and the end, in sectors. Nothing else reads so many.
@@ -99,7 +99,9 @@ fn uses_over_nvme(kind: &str, serve: &[&str], shown: &[&str]) {
         return;
     }
     let place = Place::with(&[]);
-    let command = format!("FLASHLOOM='{}' '{}' {kind} drive.ctl guest", env!("CARGO_BIN_EXE_flashloom"), run.display());
+    let flashloom = program();
+    let flashloom = flashloom.get_program().display();
+    let command = format!("FLASHLOOM='{flashloom}' '{}' {kind} drive.ctl guest", run.display());
     let own = ["--nvme", "127.0.0.1:0", "--pace", "max", "--control", "drive.ctl", "--run", &command];
     let output = place.flashloom(&[&["serve"], serve, &own].concat());
     let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
