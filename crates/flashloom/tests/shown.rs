@@ -301,6 +301,8 @@ impl Page {
             "text\nnbdinfo ",
             "text\nmodprobe ",
             "text\nnvme ",
+            "text\n# nvme ",
+            "text\nssh ",
             "text\nmkdir disk ",
             "text\nset -e\n",
             "text\nsetpriv ",
