@@ -133,7 +133,7 @@ pub struct NvmeExport {
     pub engine: Engine,
     /// The device that it is.
     pub device: Device,
-    /// What hosts see of it, see [`description`].
+    /// What hosts see of it, see [`description()`].
     pub description: Description,
     /// Ends connections when the power goes; without it they outlive a cut, and commands wait for the power.
     pub power: Option<PowerSignal>,

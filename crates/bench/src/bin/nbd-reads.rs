@@ -1,4 +1,4 @@
-//! Reads 4 KiB at random places of an NBD server over a Unix socket, and prints thousand reads a second and its own part
+//! Reads 4 KiB at random places of an NBD server over a Unix socket or TCP, and prints thousand reads a second and its own part
 //! of a core in percent.
 //!
 //! Requests that become possible together are sent by one call, and replies are taken as many as came: what fio and
@@ -20,8 +20,9 @@ fn main() -> ExitCode {
 #[cfg(unix)]
 mod unix {
     use std::io::{self, Read, Write};
+    use std::net::{SocketAddr, TcpStream};
     use std::os::unix::net::UnixStream;
-    use std::path::PathBuf;
+    use std::path::{Path, PathBuf};
     use std::process::ExitCode;
 
     use clap::Parser;
@@ -40,7 +41,7 @@ mod unix {
 
     #[derive(Parser)]
     struct Args {
-        /// The server's socket
+        /// The server's Unix socket, or its address and port
         socket: PathBuf,
         /// Reads under way
         #[arg(long, default_value_t = 32, value_parser = clap::value_parser!(u32).range(1..=512))]
@@ -64,10 +65,23 @@ mod unix {
         }
     }
 
+    trait Stream: Read + Write {}
+
+    impl<S: Read + Write> Stream for S {}
+
+    fn connect(to: &Path) -> io::Result<Box<dyn Stream>> {
+        let Some(address) = to.to_str().and_then(|to| to.parse::<SocketAddr>().ok()) else {
+            return Ok(Box::new(UnixStream::connect(to)?));
+        };
+        let stream = TcpStream::connect(address)?;
+        stream.set_nodelay(true)?;
+        Ok(Box::new(stream))
+    }
+
     /// Reads a second, and percent of a core.
-    fn run(socket: &PathBuf, depth: u32, seconds: f64) -> io::Result<(f64, f64)> {
+    fn run(socket: &Path, depth: u32, seconds: f64) -> io::Result<(f64, f64)> {
         const SLICE: u64 = 10_000;
-        let mut reads = Reads::new(UnixStream::connect(socket)?, depth)?;
+        let mut reads = Reads::new(connect(socket)?, depth)?;
         let (mut done, mut cpu, mut wall) = (0, 0.0, 0.0);
         while wall < seconds {
             let (result, cost) = timed(|| reads.run(SLICE));
@@ -80,7 +94,7 @@ mod unix {
     }
 
     struct Reads {
-        stream: UnixStream,
+        stream: Box<dyn Stream>,
         depth: u32,
         /// Pieces of [`LENGTH`] that the export has.
         places: u64,
@@ -93,8 +107,8 @@ mod unix {
     }
 
     impl Reads {
-        fn new(mut stream: UnixStream, depth: u32) -> io::Result<Self> {
-            let places = negotiate(&mut stream)? / LENGTH as u64;
+        fn new(mut stream: Box<dyn Stream>, depth: u32) -> io::Result<Self> {
+            let places = negotiate(&mut *stream)? / LENGTH as u64;
             if places == 0 {
                 return Err(io::Error::other("the export is smaller than a read"));
             }
@@ -165,7 +179,7 @@ mod unix {
     }
 
     /// Chooses the default export: its length.
-    fn negotiate(stream: &mut UnixStream) -> io::Result<u64> {
+    fn negotiate(stream: &mut dyn Stream) -> io::Result<u64> {
         const GO: u32 = 7;
         const ACK: u32 = 1;
         const INFO: u32 = 3;
