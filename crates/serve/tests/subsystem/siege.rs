@@ -145,14 +145,9 @@ fn besiege(served: &Served, seed: u64, goes_on: &dyn Fn(u64) -> bool) -> (u64, [
     (rounds, counted.map(AtomicU64::into_inner))
 }
 
-/// A server whose limits hostile hosts reach.
+/// A server whose limits of time the verifying host never reaches, however slow the machine is.
 fn besieged() -> Served {
-    let limits = NvmeLimits {
-        handshake: Duration::from_millis(200),
-        stall: Duration::from_millis(200),
-        controllers: 64,
-        ..patient()
-    };
+    let limits = NvmeLimits { controllers: 64, ..patient() };
     Served::new(Setting { device: SMALL, limits, ..Setting::default() })
 }
 
