@@ -178,7 +178,7 @@ impl<S: Sector> Raid<S> {
     }
 
     /// A view of the stripes for an operation that could not read from some places.
-    /// What can be read and written, by all that is known or by what an operation has found too.
+    /// Shows which chunks can be read and written; an operation adds the damage that it has found.
     fn with_view<T>(&self, found: Option<&Operation<S>>, avoided: u64, with: impl FnOnce(&View<'_>) -> T) -> T {
         let (unreadable, damaged) = found.map_or((&[][..], &[][..]), |found| (&found.unreadable, &found.damaged));
         let holds = |place: u32, stripe: u64| self.members.holds(place, stripe);

@@ -77,7 +77,7 @@ impl Operation {
     }
 }
 
-/// What a drive returns for a job that it has carried out.
+/// The result of a job that the drive has carried out.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Returned {
     /// The bytes of a read; none otherwise.

@@ -38,7 +38,7 @@ use crate::server::{BindError, race};
 use io::Target;
 use shared::Shared;
 
-/// What hosts may take.
+/// The limits of hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NvmeLimits {
     /// Controllers at a time; further hosts are told that the subsystem is busy.
@@ -78,7 +78,7 @@ impl Default for NvmeLimits {
 const LARGEST: u64 = 16 * Config::DEFAULT.transfer() as u64;
 
 impl NvmeLimits {
-    /// What connections offer.
+    /// The limits that the protocol tells to hosts.
     fn config(&self) -> Config {
         Config { queue_entries: self.queue_entries, ..Config::DEFAULT }
     }
@@ -133,7 +133,7 @@ pub struct NvmeExport {
     pub engine: Engine,
     /// The device that it is.
     pub device: Device,
-    /// What hosts see of it, see [`description()`].
+    /// The description that hosts see, made by [`description()`].
     pub description: Description,
     /// Ends connections when the power goes; without it they outlive a cut, and commands wait for the power.
     pub power: Option<PowerSignal>,
@@ -199,7 +199,7 @@ impl NvmeServer {
         &self.limits
     }
 
-    /// What stops the server.
+    /// A handle that stops the server.
     #[must_use]
     pub fn stopper(&self) -> NvmeStopper {
         NvmeStopper(self.stop.clone())
@@ -231,7 +231,7 @@ impl NvmeServer {
     }
 }
 
-/// What connections share; `None` if the drive is not served any more.
+/// The part that all connections share; `None` if the drive is not served any more.
 async fn share(limits: NvmeLimits, export: NvmeExport, stop: watch::Receiver<bool>) -> Option<Shared> {
     let NvmeExport { engine, device, mut description, power } = export;
     let (to, seen) = oneshot::channel();

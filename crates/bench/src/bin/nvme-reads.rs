@@ -85,7 +85,7 @@ fn connect(args: &Args, queue: u16, controller: u16) -> ConnectRequest {
 struct Link {
     stream: TcpStream,
     host: Host,
-    /// What came, up to `filled`.
+    /// Bytes of the controller, up to `filled`.
     input: Vec<u8>,
     filled: usize,
 }

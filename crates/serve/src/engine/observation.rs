@@ -18,7 +18,7 @@ use super::status::{Power, RaidStatus, TranslationStatus};
 /// Classes of erase counts.
 pub(crate) const CLASSES: usize = 24;
 
-/// What is looked at beside the counters.
+/// The parts of an observation beside the counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ObservationScope {
     /// The erase counts of all blocks.

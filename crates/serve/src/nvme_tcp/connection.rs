@@ -301,7 +301,7 @@ async fn select_power_state(shared: &Shared, state: u8) -> Response {
     }
 }
 
-/// Ends commands and writes output, until nobody can send anything.
+/// Ends commands and writes output, until the last sender of messages is gone.
 async fn write_output(
     session: &Mutex<Session>,
     mut writer: impl AsyncWrite + Unpin,

@@ -1,4 +1,4 @@
-//! What the subsystem tells of a device: names made from the device's name and the seed, capacities, zones, data placement, power.
+//! The description of a device as a subsystem: names made from the device's name and the seed, capacities, zones, data placement, power.
 
 use std::fmt;
 use std::net::SocketAddr;
