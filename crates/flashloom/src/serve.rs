@@ -80,13 +80,13 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let incidents = Incidents::default();
     let mut front = Front::new(server, nvme, &incidents, tell);
     let stopper = front.stopper();
-    let (mut engines, mut exports) = (Vec::new(), Vec::new());
-    for (Served { names, device }, dir) in served.into_iter().zip(directories) {
+    let (mut engines, mut exports, mut drives) = (Vec::new(), Vec::new(), Vec::new());
+    let power = PowerSignal::new(served.len());
+    for (number, (Served { names, device }, dir)) in served.into_iter().zip(directories).enumerate() {
         let hangup = Hangup::default();
         let description = format!("{}, simulated by Flashloom", device.name);
         let lies = verified::ignores_flushes(&device);
-        let power = front.has_nvme().then(PowerSignal::default);
-        let mut options = options(args, device.clone(), &hangup, power.as_ref());
+        let mut options = options(args, device.clone(), (&hangup, &power, number));
         // NBD has no commands for zones.
         options.zones = !serves_nbd;
         options.verify = args.verify.then(|| verified::on_violation(&description));
@@ -95,8 +95,7 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
         // There is one drive if there is a page.
         (options.web, options.incidents) = (web.take(), incidents.clone());
         let engine = start(options, tell)?;
-        // There is one drive if there are hosts of NVMe.
-        front.export(args, &engine, device, power)?;
+        drives.push((engine.clone(), device));
         let export = |name| Export {
             name,
             description: description.clone(),
@@ -106,6 +105,7 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
         exports.extend(names.into_iter().map(export));
         engines.push((description, lies, engine.clone()));
     }
+    front.export(args, drives, power)?;
     let names: Vec<&str> = match &args.device {
         Some(_) => vec![""],
         None => exports.iter().map(|export| export.name.as_str()).collect(),
@@ -189,8 +189,9 @@ fn listen(args: &ServeArgs) -> Listen {
     }
 }
 
-/// The options of a drive that do not concern its files, its metrics and its page.
-fn options(args: &ServeArgs, device: Device, hangup: &Hangup, power: Option<&PowerSignal>) -> EngineOptions {
+/// The options of a drive that do not concern its files, its metrics and its page. Clients and hosts of the drive with this number
+/// hear of its power.
+fn options(args: &ServeArgs, device: Device, (hangup, power, number): (&Hangup, &PowerSignal, usize)) -> EngineOptions {
     let mut options = EngineOptions::new(device);
     options.seed = args.state.seed;
     options.precondition.clone_from(&args.state.precondition);
@@ -201,14 +202,12 @@ fn options(args: &ServeArgs, device: Device, hangup: &Hangup, power: Option<&Pow
     let inputs = args.device.iter().chain(&args.state.load_snapshot).cloned().collect();
     options.record = args.record.clone().map(|path| RecordTo { path, force: args.replace.force, inputs });
     if options.on_cut == OnCut::End {
-        let (hangup, power) = (hangup.clone(), power.cloned());
+        let (hangup, power) = (hangup.clone(), power.clone());
         options.on_power = Some(Box::new(move |on| {
             if !on {
                 hangup.hang_up();
             }
-            if let Some(power) = &power {
-                power.set(on);
-            }
+            power.set(number, on);
         }));
     }
     options

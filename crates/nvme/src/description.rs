@@ -33,7 +33,9 @@ pub struct Access {
     pub shared: bool,
 }
 
-/// An NVM subsystem with one endurance group (identifier 1), as hosts see it.
+/// An NVM subsystem of one or several drives, as hosts see it.
+///
+/// A drive is a namespace, and an endurance group with the namespace's identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
     /// Who it is.
@@ -42,14 +44,8 @@ pub struct Description {
     pub access: Access,
     /// The namespaces, in the order of their identifiers.
     pub namespaces: Vec<Namespace>,
-    /// The optional commands that the drive can carry out.
-    pub commands: OptionalCommands,
-    /// Flexible Data Placement, if the drive has it; it is enabled.
-    pub placement: Option<Placement>,
-    /// Streams of the streams directive; 0 for none.
-    pub streams: u16,
-    /// Preferred size of a stream's writes in blocks; 0 for none.
-    pub stream_blocks: u32,
+    /// Sanitize is there, by erasing all blocks.
+    pub sanitize: bool,
     /// Power states, from state 0 on: 1 to 32.
     pub power_states: Vec<PowerState>,
     /// The drive has a volatile write cache.
@@ -60,8 +56,9 @@ pub struct Description {
     pub critical_temperature: u16,
 }
 
-/// Commands that not every drive can carry out. One that is missing is not announced, and answered with Invalid Opcode.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Commands that not every drive can carry out. One that is missing is answered with Invalid Opcode, and announced only if another
+/// namespace has it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OptionalCommands {
     /// Write Uncorrectable.
     pub write_uncorrectable: bool,
@@ -69,14 +66,21 @@ pub struct OptionalCommands {
     pub dataset_management: bool,
     /// I/O Management Send, which gives reclaim unit handles new reclaim units.
     pub handle_update: bool,
-    /// Sanitize, by erasing all blocks.
-    pub sanitize: bool,
 }
 
 impl OptionalCommands {
     /// All of them.
-    pub const ALL: Self =
-        Self { write_uncorrectable: true, dataset_management: true, handle_update: true, sanitize: true };
+    pub const ALL: Self = Self { write_uncorrectable: true, dataset_management: true, handle_update: true };
+
+    /// Those that one of two drives has.
+    #[must_use]
+    pub const fn or(self, other: Self) -> Self {
+        Self {
+            write_uncorrectable: self.write_uncorrectable || other.write_uncorrectable,
+            dataset_management: self.dataset_management || other.dataset_management,
+            handle_update: self.handle_update || other.handle_update,
+        }
+    }
 }
 
 /// A namespace.
@@ -96,6 +100,14 @@ pub struct Namespace {
     pub granularity: u16,
     /// The zones of a zoned namespace.
     pub zones: Option<Zones>,
+    /// The optional commands that the drive can carry out.
+    pub commands: OptionalCommands,
+    /// Streams of the streams directive; 0 for none.
+    pub streams: u16,
+    /// Preferred size of a stream's writes in blocks; 0 for none.
+    pub stream_blocks: u32,
+    /// Flexible Data Placement, if the drive has it; it is enabled.
+    pub placement: Option<Placement>,
     /// The reclaim unit handle of each placement handle; empty without Flexible Data Placement.
     pub placement_handles: Vec<u16>,
 }
@@ -128,7 +140,7 @@ pub struct RandomWriteArea {
     pub resources: u32,
 }
 
-/// Flexible Data Placement: the one configuration, of the only endurance group.
+/// Flexible Data Placement: the one configuration of a drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
     /// Reclaim groups.
@@ -192,7 +204,7 @@ pub struct Port {
     pub tls: bool,
 }
 
-/// The SMART values of a drive, with the units of measure of log page 02h. The subsystem itself adds its controllers'
+/// The SMART values of one drive or of all, with the units of measure of log page 02h. The subsystem itself adds its controllers'
 /// error log entries.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Health {
@@ -280,29 +292,25 @@ pub struct PlacementEvent {
     pub location: Option<(u16, u8)>,
 }
 
-/// The present values of the drive behind a subsystem.
-pub trait Drive {
-    /// The SMART values.
+/// The present values of the drives behind a subsystem. A drive has the identifier of its namespace.
+pub trait Drives {
+    /// The SMART values of all drives together.
     fn health(&self) -> Health;
+
+    /// The SMART values of a drive.
+    fn drive_health(&self, namespace: u32) -> Health;
 
     /// Blocks of a namespace that hold data.
     fn used_blocks(&self, namespace: u32) -> u64;
 
-    /// The counters of Flexible Data Placement.
-    fn placement_statistics(&self) -> PlacementStatistics {
-        PlacementStatistics::default()
-    }
+    /// The counters of Flexible Data Placement of a drive.
+    fn placement_statistics(&self, namespace: u32) -> PlacementStatistics;
 
-    /// For each reclaim unit handle, whether a namespace uses it.
-    fn handles_in_use(&self) -> Vec<bool> {
-        Vec::new()
-    }
+    /// For each reclaim unit handle of a drive, whether a namespace uses it.
+    fn handles_in_use(&self, namespace: u32) -> Vec<bool>;
 
-    /// The events of Flexible Data Placement, the latest first: of the host or of the controller.
-    fn placement_events(&self, of_host: bool) -> Vec<PlacementEvent> {
-        let _ = of_host;
-        Vec::new()
-    }
+    /// The events of Flexible Data Placement of a drive, the latest first: of the host or of the controller.
+    fn placement_events(&self, namespace: u32, of_host: bool) -> Vec<PlacementEvent>;
 }
 
 impl Description {
@@ -318,10 +326,35 @@ impl Description {
         self.namespaces.iter().any(|namespace| namespace.zones.is_some())
     }
 
+    /// True if a drive has Flexible Data Placement.
+    #[must_use]
+    pub fn has_placement(&self) -> bool {
+        self.namespaces.iter().any(|namespace| namespace.placement.is_some())
+    }
+
+    /// True if a drive has streams or Flexible Data Placement, which directives are for.
+    #[must_use]
+    pub fn has_directives(&self) -> bool {
+        self.namespaces.iter().any(|namespace| namespace.streams > 0 || namespace.placement.is_some())
+    }
+
+    /// The optional commands that a namespace of this kind has.
+    #[must_use]
+    pub fn commands_of(&self, is_kind: impl Fn(&Namespace) -> bool) -> OptionalCommands {
+        let taken = self.namespaces.iter().filter(|namespace| is_kind(namespace));
+        taken.fold(OptionalCommands::default(), |all, namespace| all.or(namespace.commands))
+    }
+
+    /// The highest identifier of a namespace.
+    #[must_use]
+    pub fn last_namespace(&self) -> u32 {
+        self.namespaces.iter().map(|namespace| namespace.id).max().unwrap_or(1)
+    }
+
     /// Bytes of all namespaces.
     #[must_use]
     pub fn capacity(&self) -> u128 {
-        self.namespaces.iter().map(|namespace| u128::from(namespace.blocks) << namespace.block_shift).sum()
+        self.namespaces.iter().map(Namespace::capacity).sum()
     }
 
     /// True if the host with this name may connect.
@@ -336,6 +369,12 @@ impl Namespace {
     #[must_use]
     pub const fn block(&self) -> u64 {
         1 << self.block_shift
+    }
+
+    /// Bytes of the namespace.
+    #[must_use]
+    pub fn capacity(&self) -> u128 {
+        u128::from(self.blocks) << self.block_shift
     }
 
     /// Zones of the namespace; 0 for one without.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::connection::Response;
-use crate::description::{ALL_NAMESPACES, Description};
+use crate::description::{ALL_NAMESPACES, Description, Namespace};
 use crate::entry::SubmissionEntry;
 use crate::layout::{bytes_of, layout};
 use crate::status::Status;
@@ -17,7 +17,7 @@ const PLACEMENT: u8 = 2;
 layout! {
     /// The parameters of the streams directive (NVMe base 2.0, section 8.7).
     struct Parameters [32] {
-        /// MSL: streams of the subsystem.
+        /// MSL: streams of the drive.
         0 most: u16,
         /// NSSA: streams that are free.
         2 free: u16,
@@ -64,10 +64,10 @@ impl Streams {
     /// Directive Send.
     pub(crate) fn send(&mut self, description: &Description, entry: &SubmissionEntry) -> Result<Response, Status> {
         let (namespace, cdw11, cdw12) = (entry.namespace(), entry.cdw(11), entry.cdw(12));
-        check(description, namespace)?;
+        let described = described(description, namespace)?;
         match ((cdw11 >> 8) as u8, cdw11 as u8) {
             // Enables or disables a directive: bit 0 which, bits 15:8 the directive.
-            (IDENTIFY, 1) if (cdw12 >> 8) as u8 == STREAMS && description.streams > 0 => {
+            (IDENTIFY, 1) if (cdw12 >> 8) as u8 == STREAMS && described.streams > 0 => {
                 if cdw12 & 1 != 0 {
                     self.enabled.insert(namespace);
                 } else {
@@ -91,19 +91,19 @@ impl Streams {
     /// Directive Receive.
     pub(crate) fn receive(&mut self, description: &Description, entry: &SubmissionEntry) -> Result<Response, Status> {
         let (namespace, cdw11) = (entry.namespace(), entry.cdw(11));
-        check(description, namespace)?;
+        let described = described(description, namespace)?;
         let mut data = match ((cdw11 >> 8) as u8, cdw11 as u8) {
-            (IDENTIFY, 1) => self.directives(description, namespace),
-            (STREAMS, 1) if description.streams > 0 => self.parameters(description, namespace),
-            (STREAMS, 2) if description.streams > 0 => {
+            (IDENTIFY, 1) => self.directives(described),
+            (STREAMS, 1) if described.streams > 0 => self.parameters(described),
+            (STREAMS, 2) if described.streams > 0 => {
                 let open = self.open.get(&namespace).into_iter().flatten();
                 let count = self.open_in(namespace).to_le_bytes();
                 count.into_iter().chain(open.flat_map(|stream| stream.to_le_bytes())).collect()
             }
-            // Allocates streams: as many as are free, at most.
+            // Allocates streams: at most those that the drive has.
             (STREAMS, 3) if self.is_enabled(namespace) => {
                 let wanted = (entry.cdw(12) & 0xffff) as u16;
-                let granted = wanted.min(self.free(description, namespace));
+                let granted = wanted.min(described.streams);
                 self.allocated.insert(namespace, granted);
                 return Ok(Response::result(granted.into()));
             }
@@ -114,38 +114,33 @@ impl Streams {
     }
 
     /// The directives that the namespace has, and those that are enabled: a bit each.
-    fn directives(&self, description: &Description, namespace: u32) -> Vec<u8> {
+    fn directives(&self, namespace: &Namespace) -> Vec<u8> {
         let mut data = vec![0; 4096];
-        let placement = u8::from(description.placement.is_some()) << PLACEMENT;
-        data[0] = 1 << IDENTIFY | u8::from(description.streams > 0) << STREAMS | placement;
-        data[32] = 1 << IDENTIFY | u8::from(self.is_enabled(namespace)) << STREAMS | placement;
+        let placement = u8::from(namespace.placement.is_some()) << PLACEMENT;
+        data[0] = 1 << IDENTIFY | u8::from(namespace.streams > 0) << STREAMS | placement;
+        data[32] = 1 << IDENTIFY | u8::from(self.is_enabled(namespace.id)) << STREAMS | placement;
         data
     }
 
-    /// Streams that no other namespace has.
-    fn free(&self, description: &Description, namespace: u32) -> u16 {
-        let others = self.allocated.iter().filter(|(other, _)| **other != namespace);
-        description.streams.saturating_sub(others.map(|(_, streams)| *streams).sum())
-    }
-
-    fn parameters(&self, description: &Description, namespace: u32) -> Vec<u8> {
-        let allocated = self.allocated.get(&namespace).copied().unwrap_or(0);
+    /// Each drive has streams of its own, so that the host can allocate them all for its namespace.
+    fn parameters(&self, namespace: &Namespace) -> Vec<u8> {
+        let allocated = self.allocated.get(&namespace.id).copied().unwrap_or(0);
         bytes_of(&Parameters {
-            most: description.streams,
-            free: self.free(description, namespace) - allocated,
-            open: self.open.values().map(BTreeSet::len).sum::<usize>() as u16,
-            write_size: description.stream_blocks,
+            most: namespace.streams,
+            free: namespace.streams - allocated,
+            open: self.open_in(namespace.id),
+            write_size: namespace.stream_blocks,
             granularity: 1,
             allocated,
-            open_in_namespace: self.open_in(namespace),
+            open_in_namespace: self.open_in(namespace.id),
         })
     }
 }
 
-fn check(description: &Description, namespace: u32) -> Result<(), Status> {
+fn described(description: &Description, namespace: u32) -> Result<&Namespace, Status> {
     match description.namespace(namespace) {
         None if namespace != ALL_NAMESPACES => Err(Status::INVALID_NAMESPACE.do_not_retry()),
         None => invalid(),
-        Some(_) => Ok(()),
+        Some(namespace) => Ok(namespace),
     }
 }

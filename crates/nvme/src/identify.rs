@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::connection::Config;
 use crate::controller::{Controller, Kind};
-use crate::description::{ALL_NAMESPACES, Description, Drive, Namespace};
+use crate::description::{ALL_NAMESPACES, Description, Drives, Namespace};
 use crate::entry::SubmissionEntry;
 use crate::status::Status;
 use namespace::{NVM, ZONED, command_set};
@@ -20,7 +20,7 @@ pub const DISCOVERY_NQN: &str = "nqn.2014-08.org.nvmexpress.discovery";
 pub(crate) struct Context<'a> {
     pub(crate) description: &'a Description,
     pub(crate) config: &'a Config,
-    pub(crate) drive: &'a dyn Drive,
+    pub(crate) drives: &'a dyn Drives,
     pub(crate) now: Duration,
 }
 
@@ -92,13 +92,15 @@ pub(crate) fn identify(
             _ => Err(Status::INVALID_FIELD.do_not_retry()),
         },
         cns::INDEPENDENT => match find(nsid)? {
-            Some(_) => Ok(namespace::independent(context)),
+            Some(found) => Ok(namespace::independent(context, found)),
             None => Ok(vec![0; SIZE]),
         },
-        cns::CONTROLLERS_OF_NAMESPACE => active(nsid).map(|_| controllers(others, from)),
-        cns::CONTROLLERS => Ok(controllers(others, from)),
-        // The count, and the only group.
-        cns::ENDURANCE_GROUPS => Ok(padded(if entry.cdw(11) & 0xffff <= 1 { vec![1, 0, 1, 0] } else { vec![0, 0] })),
+        cns::CONTROLLERS_OF_NAMESPACE => active(nsid).map(|_| identifiers(others, from)),
+        cns::CONTROLLERS => Ok(identifiers(others, from)),
+        cns::ENDURANCE_GROUPS => {
+            let groups: Vec<u16> = description.namespaces.iter().map(|namespace| namespace.id as u16).collect();
+            Ok(identifiers(&groups, (entry.cdw(11) & 0xffff) as u16))
+        }
         // One combination: the NVM command set, and zones where the drive has some.
         cns::COMMAND_SETS => {
             let vector = 1_u64 << NVM | u64::from(description.has_zones()) << ZONED;
@@ -110,8 +112,7 @@ pub(crate) fn identify(
 
 /// The namespace with this identifier; none if it is valid but not active.
 fn find(description: &Description, id: u32) -> Result<Option<&Namespace>, Status> {
-    let most = description.namespaces.iter().map(|namespace| namespace.id).max().unwrap_or(1);
-    if id == 0 || id > most {
+    if id == 0 || id > description.last_namespace() {
         return Err(Status::INVALID_NAMESPACE.do_not_retry());
     }
     Ok(description.namespace(id))
@@ -130,8 +131,8 @@ fn list(description: &Description, after: u32, takes: impl Fn(&Namespace) -> boo
     Ok(padded(taken.take(SIZE / 4).flat_map(|namespace| namespace.id.to_le_bytes()).collect()))
 }
 
-/// The identifiers of controllers from `from` on: their number first (NVMe base 2.0, section 5.17.2).
-fn controllers(all: &[u16], from: u16) -> Vec<u8> {
+/// A list of controllers or endurance groups, with identifiers from `from` on: their number first (NVMe base 2.0, section 5.17.2).
+fn identifiers(all: &[u16], from: u16) -> Vec<u8> {
     let listed: Vec<u16> = all.iter().copied().filter(|id| *id >= from).take(SIZE / 2 - 1).collect();
     let count = (listed.len() as u16).to_le_bytes();
     padded(count.into_iter().chain(listed.into_iter().flat_map(u16::to_le_bytes)).collect())

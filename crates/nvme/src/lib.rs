@@ -40,7 +40,7 @@ mod subsystem;
 
 pub use connection::{ADMIN_IN_CAPSULE, Config, Connection, End, Event, Queue, Response};
 pub use description::{
-    Access, Description, Drive, Health, Identity, Namespace, OptionalCommands, Placement, PlacementEvent,
+    Access, Description, Drives, Health, Identity, Namespace, OptionalCommands, Placement, PlacementEvent,
     PlacementEventKind, PlacementStatistics, Port, PowerState, RandomWriteArea, Zones,
 };
 pub use entry::{CompletionEntry, SubmissionEntry, Transfer, opcode};
@@ -53,7 +53,7 @@ pub use io::{
     BlockRange, Directive, HandleStatus, IoCommand, IoRequest, ZoneAction, ZoneAttributes, ZoneDescriptor, ZoneFilter,
     ZoneReport, ZoneSelection, ZoneState, handle_status, zone_report,
 };
-pub use memory::MemoryDrive;
+pub use memory::MemoryDrives;
 pub use pdu::{Digests, FatalError, Output};
 pub use samples::{sample_config, sample_description, sample_subsystem, samples};
 pub use session::{Request, Session};

@@ -145,7 +145,7 @@ fn whole(
     generation: u64,
     request: &PageRequest,
 ) -> Result<Vec<u8>, Status> {
-    let Context { description, drive, now, .. } = *context;
+    let Context { description, drives, now, .. } = *context;
     if this.kind == Kind::Discovery {
         return match request.page {
             page::DISCOVERY => Ok(discovery::page(description, &this.host.nqn, generation)),
@@ -154,11 +154,12 @@ fn whole(
         };
     }
     let invalid = Err(Status::INVALID_FIELD.do_not_retry());
-    let placement = description.placement.as_ref();
+    // The drive is an endurance group, whose identifier is that of its namespace.
+    let group = || description.namespace(request.identifier.into());
     match request.page {
         page::SUPPORTED => {
             let mut pages = PAGES.to_vec();
-            pages.extend(placement.into_iter().flat_map(|_| PLACEMENT_PAGES));
+            pages.extend(PLACEMENT_PAGES.iter().filter(|_| description.has_placement()));
             Ok(supported(&pages))
         }
         page::ERRORS => Ok(this.errors.page()),
@@ -169,13 +170,17 @@ fn whole(
         {
             Err(Status::INVALID_NAMESPACE.do_not_retry())
         }
-        page::HEALTH => Ok(health::smart(&drive.health(), this)),
+        page::HEALTH => Ok(health::smart(&drives.health(), this)),
         page::FIRMWARE => Ok(bytes_of(&Firmware { active: 1, slot_1: text(&description.identity.firmware, b' ') })),
         page::CHANGED_NAMESPACES => Ok(this.changes.namespace_page()),
         page::EFFECTS => effects::commands(description, request.command_set),
         page::SELF_TEST => Ok(maintenance.self_test_page(now)),
-        page::ENDURANCE_GROUP if request.identifier != 1 => invalid,
-        page::ENDURANCE_GROUP => Ok(health::endurance_group(&drive.health(), this, description.capacity())),
+        page::ENDURANCE_GROUP => match group() {
+            Some(namespace) => {
+                Ok(health::endurance_group(&drives.drive_health(namespace.id), this, namespace.capacity()))
+            }
+            None => invalid,
+        },
         page::FEATURE_EFFECTS => Ok(effects::features(description)),
         page::MANAGEMENT_EFFECTS => Ok(vec![0; 4096]),
         page::SANITIZE => Ok(maintenance.sanitize_page()),
@@ -184,20 +189,19 @@ fn whole(
             zones.ok_or(Status::INVALID_NAMESPACE.do_not_retry())?;
             Ok(this.changes.zone_page(request.namespace))
         }
-        0x20..=0x23 => match placement {
-            Some(_) if request.identifier != 1 => invalid,
-            Some(placement) if request.page == page::PLACEMENT_CONFIGURATIONS => {
-                Ok(placement::configurations(placement, description))
-            }
-            Some(placement) if request.page == page::PLACEMENT_HANDLES => {
-                Ok(placement::handles(placement, &drive.handles_in_use()))
-            }
-            Some(_) if request.page == page::PLACEMENT_STATISTICS => {
-                Ok(placement::statistics(&drive.placement_statistics()))
-            }
-            Some(_) => Ok(placement::events(&drive.placement_events(request.specific & 1 != 0))),
-            None => Err(Status::LOG_PAGE_INVALID.do_not_retry()),
-        },
+        0x20..=0x23 if !description.has_placement() => Err(Status::LOG_PAGE_INVALID.do_not_retry()),
+        0x20..=0x23 => {
+            let Some(namespace) = group() else { return invalid };
+            let Some(placement) = &namespace.placement else { return invalid };
+            Ok(match request.page {
+                page::PLACEMENT_CONFIGURATIONS => {
+                    placement::configurations(placement, namespace, description.write_cache)
+                }
+                page::PLACEMENT_HANDLES => placement::handles(placement, &drives.handles_in_use(namespace.id)),
+                page::PLACEMENT_STATISTICS => placement::statistics(&drives.placement_statistics(namespace.id)),
+                _ => placement::events(&drives.placement_events(namespace.id, request.specific & 1 != 0)),
+            })
+        }
         _ => Err(Status::LOG_PAGE_INVALID.do_not_retry()),
     }
 }

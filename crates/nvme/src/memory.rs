@@ -1,9 +1,9 @@
-//! A drive in memory that answers at once, for tests, random input and measurements of the protocol alone.
+//! Drives in memory that answer at once, for tests, random input and measurements of the protocol alone.
 
 use std::collections::BTreeMap;
 
 use crate::connection::Response;
-use crate::description::{Description, Drive, Health, Namespace, PlacementStatistics, Zones};
+use crate::description::{Description, Drives, Health, Namespace, PlacementEvent, PlacementStatistics, Zones};
 use crate::io::{
     BlockRange, Directive, HandleStatus, IoCommand, IoRequest, ZoneAction, ZoneAttributes, ZoneDescriptor, ZoneReport,
     ZoneSelection, ZoneState, handle_status, zone_report,
@@ -25,18 +25,17 @@ struct Storage {
     zones: Vec<Zone>,
 }
 
-/// A drive in memory. Zones open and close without limits, and random write areas are not kept apart.
+/// Drives in memory. Zones open and close without limits, and random write areas are not kept apart.
 #[derive(Debug)]
-pub struct MemoryDrive {
+pub struct MemoryDrives {
     storage: BTreeMap<u32, Storage>,
-    placement_identifiers: Vec<(u16, u16)>,
-    /// The SMART values that it reports.
+    /// The SMART values that they report.
     pub health: Health,
-    /// Commands that it carried out.
+    /// Commands that they carried out.
     pub commands: u64,
 }
 
-impl Drive for MemoryDrive {
+impl Drives for MemoryDrives {
     fn health(&self) -> Health {
         self.health
     }
@@ -45,18 +44,26 @@ impl Drive for MemoryDrive {
         self.storage.get(&namespace).map_or(0, |storage| storage.namespace.blocks)
     }
 
-    fn placement_statistics(&self) -> PlacementStatistics {
+    fn drive_health(&self, _: u32) -> Health {
+        self.health
+    }
+
+    fn placement_statistics(&self, _: u32) -> PlacementStatistics {
         let Health { bytes_written, .. } = self.health;
         PlacementStatistics { host_bytes: bytes_written, media_bytes: bytes_written, erased_bytes: 0 }
     }
 
-    fn handles_in_use(&self) -> Vec<bool> {
-        self.placement_identifiers.iter().map(|_| true).collect()
+    fn handles_in_use(&self, namespace: u32) -> Vec<bool> {
+        self.handles(namespace).iter().map(|_| true).collect()
+    }
+
+    fn placement_events(&self, _: u32, _: bool) -> Vec<PlacementEvent> {
+        Vec::new()
     }
 }
 
-impl MemoryDrive {
-    /// A drive full of zeros, with the namespaces of a description.
+impl MemoryDrives {
+    /// Drives full of zeros, with the namespaces of a description.
     #[must_use]
     pub fn new(description: &Description) -> Self {
         let storage = description.namespaces.iter().map(|namespace| {
@@ -64,10 +71,8 @@ impl MemoryDrive {
             let bytes = vec![0; (namespace.blocks << namespace.block_shift) as usize];
             (namespace.id, Storage { namespace: namespace.clone(), bytes, zones })
         });
-        let handles = description.namespaces.iter().flat_map(|namespace| namespace.placement_handles.clone());
         Self {
             storage: storage.collect(),
-            placement_identifiers: handles.enumerate().map(|(i, handle)| (i as u16, handle)).collect(),
             health: Health { temperature: 310, spare: 100, spare_threshold: 10, ..Health::default() },
             commands: 0,
         }
@@ -94,7 +99,7 @@ impl MemoryDrive {
         self.commands += 1;
         let Some(id) = request.namespace else { return Response::success() };
         let handles: Vec<HandleStatus> = match request.command {
-            IoCommand::HandleStatus { .. } => self.handles(),
+            IoCommand::HandleStatus { .. } => self.handles(id),
             _ => Vec::new(),
         };
         let Some(storage) = self.storage.get_mut(&id) else { return Response::status(Status::INVALID_NAMESPACE) };
@@ -105,14 +110,15 @@ impl MemoryDrive {
         storage.run(&request.command, &request.data, &handles).unwrap_or_else(Response::status)
     }
 
-    fn handles(&self) -> Vec<HandleStatus> {
-        let status = |(identifier, handle): &(u16, u16)| HandleStatus {
-            identifier: *identifier,
+    fn handles(&self, namespace: u32) -> Vec<HandleStatus> {
+        let handles = self.storage.get(&namespace).map_or(&[][..], |storage| &storage.namespace.placement_handles);
+        let status = |(identifier, handle): (u16, &u16)| HandleStatus {
+            identifier,
             handle: *handle,
             remaining_blocks: 1024,
             remaining_seconds: 0,
         };
-        self.placement_identifiers.iter().map(status).collect()
+        (0..).zip(handles).map(status).collect()
     }
 }
 

@@ -7,7 +7,7 @@ use crate::description::{
     Access, Description, Identity, Namespace, OptionalCommands, Placement, Port, PowerState, RandomWriteArea, Zones,
 };
 use crate::host::{Completion, ConnectRequest, Host, HostCommand, HostConfig, HostError, HostEvent};
-use crate::memory::MemoryDrive;
+use crate::memory::MemoryDrives;
 use crate::pdu::Digests;
 use crate::session::{Request, Session};
 use crate::subsystem::Subsystem;
@@ -19,7 +19,8 @@ pub(crate) const HOST_NQN: &str = "nqn.2014-08.org.nvmexpress:uuid:0f1e2d3c-4b5a
 /// What Linux writes to CC: enabled, all command sets, entries of 64 and 16 bytes.
 pub(crate) const ENABLE: u32 = 1 | 6 << 4 | 6 << 16 | 4 << 20;
 
-/// Two namespaces of 2 and 4 MiB with blocks of 4 KiB; the second has 16 zones. Data placement with four handles, four streams.
+/// Two namespaces of 2 and 4 MiB with blocks of 4 KiB; the second has 16 zones. The first has data placement with four handles; each has four
+/// streams.
 #[must_use]
 pub fn sample_description() -> Description {
     let namespace = |id: u32, blocks: u64, zones: Option<Zones>| Namespace {
@@ -30,6 +31,14 @@ pub fn sample_description() -> Description {
         nguid: [0x40 | id as u8; 16],
         granularity: 4,
         zones,
+        commands: OptionalCommands::ALL,
+        streams: 4,
+        stream_blocks: 16,
+        placement: zones.is_none().then(|| Placement {
+            reclaim_groups: 2,
+            handles: vec![false; 4],
+            reclaim_unit: 1 << 20,
+        }),
         placement_handles: if zones.is_some() { Vec::new() } else { vec![0, 1, 3] },
     };
     let zones = Zones {
@@ -56,10 +65,7 @@ pub fn sample_description() -> Description {
             shared: true,
         },
         namespaces: vec![namespace(1, 512, None), namespace(2, 1024, Some(zones))],
-        commands: OptionalCommands::ALL,
-        placement: Some(Placement { reclaim_groups: 2, handles: vec![false; 4], reclaim_unit: 1 << 20 }),
-        streams: 4,
-        stream_blocks: 16,
+        sanitize: true,
         power_states: vec![
             PowerState { power: 1200, idle_power: 500, active_power: 900, ..PowerState::default() },
             PowerState { power: 50, non_operational: true, entry: 1000, exit: 5000, ..PowerState::default() },
@@ -88,14 +94,14 @@ pub fn sample_config() -> Config {
 #[derive(Debug)]
 pub(crate) struct Target {
     pub(crate) subsystem: Subsystem,
-    pub(crate) drive: MemoryDrive,
+    pub(crate) drive: MemoryDrives,
     pub(crate) now: Duration,
 }
 
 impl Target {
     pub(crate) fn new(config: Config) -> Self {
         let description = sample_description();
-        let drive = MemoryDrive::new(&description);
+        let drive = MemoryDrives::new(&description);
         Self { subsystem: Subsystem::new(description, config), drive, now: Duration::ZERO }
     }
 }
@@ -254,7 +260,7 @@ pub(crate) fn connect(subsystem: &str) -> ConnectRequest {
 
 /// A subsystem whose controller 1 is enabled and has no I/O queue, the session of its admin queue, and its drive.
 #[must_use]
-pub fn sample_subsystem() -> (Subsystem, Session, MemoryDrive) {
+pub fn sample_subsystem() -> (Subsystem, Session, MemoryDrives) {
     let mut target = Target::new(sample_config());
     let link = Link::admin(&mut target, HostConfig::default());
     (target.subsystem, link.session, target.drive)

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::connection::{Connection, End, Event, Response};
 use crate::controller::errors::Failure;
-use crate::description::Drive;
+use crate::description::Drives;
 use crate::entry::{SubmissionEntry, opcode};
 use crate::identify::namespace::command_set;
 use crate::io::IoRequest;
@@ -73,7 +73,7 @@ impl Session {
         &mut self,
         input: &[u8],
         subsystem: &mut Subsystem,
-        drive: &dyn Drive,
+        drives: &dyn Drives,
         now: Duration,
     ) -> (usize, Option<Request>) {
         if let Some(end) = self.poll(subsystem) {
@@ -83,7 +83,7 @@ impl Session {
         let request = match event {
             None => None,
             Some(Event::End(end)) => Some(Request::End(end)),
-            Some(Event::Command { entry, data }) => self.command(&entry, data, subsystem, drive, now),
+            Some(Event::Command { entry, data }) => self.command(&entry, data, subsystem, drives, now),
         };
         self.send_events(subsystem);
         (taken, request)
@@ -128,7 +128,7 @@ impl Session {
         entry: &SubmissionEntry,
         data: Vec<u8>,
         subsystem: &mut Subsystem,
-        drive: &dyn Drive,
+        drives: &dyn Drives,
         now: Duration,
     ) -> Option<Request> {
         let command_id = entry.command_id();
@@ -158,7 +158,7 @@ impl Session {
                     self.connection.complete(aborted, Response::status(Status::ABORT_REQUESTED));
                     Ok(Answer::Response(Response::success()))
                 } else {
-                    subsystem.admin(&membership, entry, &data, drive, now)
+                    subsystem.admin(&membership, entry, &data, drives, now)
                 }
             }
         };

@@ -10,7 +10,7 @@ use crate::connection::{Config, End, Response};
 use crate::controller::events::AsyncEvent;
 use crate::controller::properties::Change;
 use crate::controller::{Controller, Kind};
-use crate::description::{Description, Drive};
+use crate::description::{Description, Drives};
 use crate::entry::{SubmissionEntry, opcode::fabrics};
 use crate::identify::Context;
 use crate::io::{Directive, IoCommand, IoRequest, Scope, decode};
@@ -75,6 +75,7 @@ impl Subsystem {
         assert!((1..=32).contains(&description.power_states.len()), "a drive has 1 to 32 power states");
         for namespace in &description.namespaces {
             let id = namespace.id;
+            assert!(id < 1 << 16, "an endurance group has the identifier of its namespace");
             assert!(id != 0 && (9..=16).contains(&namespace.block_shift) && namespace.blocks > 0, "namespace {id}");
             if let Some(zones) = namespace.zones {
                 let whole = zones.size > 0 && namespace.blocks.is_multiple_of(zones.size);
@@ -143,9 +144,9 @@ impl Subsystem {
         }
     }
 
-    /// Looks whether the drive's health calls for an event. The owner calls this now and then.
-    pub fn check_health(&mut self, drive: &dyn Drive) {
-        let health = drive.health();
+    /// Looks whether the drives' health calls for an event. The owner calls this now and then.
+    pub fn check_health(&mut self, drives: &dyn Drives) {
+        let health = drives.health();
         for controller in self.io_controllers() {
             let warnings = critical_warning(&health, controller);
             let kinds = [
@@ -265,9 +266,9 @@ impl Subsystem {
     fn context<'a>(
         description: &'a Description,
         config: &'a Config,
-        drive: &'a dyn Drive,
+        drives: &'a dyn Drives,
         now: Duration,
     ) -> Context<'a> {
-        Context { description, config, drive, now }
+        Context { description, config, drives, now }
     }
 }

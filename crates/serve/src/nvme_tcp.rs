@@ -1,7 +1,7 @@
-//! A drive as an NVMe subsystem over TCP: one controller for each association of a host, one namespace.
+//! Drives as an NVMe subsystem over TCP: one controller for each association of a host, one namespace for each drive.
 //!
-//! One thread does all input and output. A connection is one task; the crate [`nvme`] has the protocol as state machines, and the
-//! engine the drive. Queue `n` of a controller is the drive's submission queue `n - 1`, and round again behind the last, so that
+//! One thread does all input and output. A connection is one task; the crate [`nvme`] has the protocol as state machines, and an
+//! engine each drive. Queue `n` of a controller is a drive's submission queue `n - 1`, and round again behind the last, so that
 //! the drive arbitrates between the queues of its hosts.
 //!
 //! # What a host cannot do to the others
@@ -84,24 +84,25 @@ impl NvmeLimits {
     }
 }
 
-/// Says whether a drive has power, from any thread. Connections end when the power goes; hosts that come without power are sent away.
+/// Says which drives have power, from any thread. Connections end when one of them loses it; hosts that come before all have power are
+/// sent away.
 #[derive(Clone, Debug)]
-pub struct PowerSignal(watch::Sender<bool>);
-
-impl Default for PowerSignal {
-    fn default() -> Self {
-        Self(watch::Sender::new(true))
-    }
-}
+pub struct PowerSignal(watch::Sender<Vec<bool>>);
 
 impl PowerSignal {
-    /// The power has gone or come.
-    pub fn set(&self, on: bool) {
-        self.0.send_replace(on);
+    /// A signal of so many drives, which have power.
+    #[must_use]
+    pub fn new(drives: usize) -> Self {
+        Self(watch::Sender::new(vec![true; drives]))
+    }
+
+    /// The power of a drive has gone or come. Drives are numbered from 0.
+    pub fn set(&self, drive: usize, on: bool) {
+        self.0.send_modify(|drives| drives[drive] = on);
     }
 
     fn is_on(&self) -> bool {
-        *self.0.borrow()
+        self.0.borrow().iter().all(|on| *on)
     }
 
     /// Waits until the power has gone once more: it may be back by then.
@@ -127,13 +128,11 @@ impl Default for NvmeObserver {
     }
 }
 
-/// A drive to serve, and how hosts see it.
+/// The drives to serve, and how hosts see them.
 pub struct NvmeExport {
-    /// The drive.
-    pub engine: Engine,
-    /// The device that it is.
-    pub device: Device,
-    /// The description that hosts see, made by [`description()`].
+    /// The drives, in the order of their namespaces, and the devices that they are.
+    pub drives: Vec<(Engine, Device)>,
+    /// The description that hosts see, made by [`description()`] from the same devices.
     pub description: Description,
     /// Ends connections when the power goes; without it they outlive a cut, and commands wait for the power.
     pub power: Option<PowerSignal>,
@@ -205,7 +204,7 @@ impl NvmeServer {
         NvmeStopper(self.stop.clone())
     }
 
-    /// Serves the drive until the server is stopped.
+    /// Serves the drives until the server is stopped.
     ///
     /// # Errors
     /// If the operating system refuses the means for input and output.
@@ -231,29 +230,34 @@ impl NvmeServer {
     }
 }
 
-/// The part that all connections share; `None` if the drive is not served any more.
+/// The part that all connections share; `None` if a drive is not served any more.
 async fn share(limits: NvmeLimits, export: NvmeExport, stop: watch::Receiver<bool>) -> Option<Shared> {
-    let NvmeExport { engine, device, mut description, power } = export;
-    let (to, seen) = oneshot::channel();
-    engine.observe_then(false, move |seen| _ = to.send(seen.counters.fdp.map_or(0, |fdp| fdp.unit)));
-    let reclaim_unit = seen.await.ok()?;
-    let namespace = description.namespaces.first()?;
-    let (shift, zones) = (namespace.block_shift - 9, namespace.zones);
-    let unit = u64::from(device.resolved.geometry.sectors);
-    if let Some(placement) = &mut description.placement {
-        placement.reclaim_unit = reclaim_unit * unit * 512;
+    let NvmeExport { drives, mut description, power } = export;
+    let (mut targets, writes_through) = (Vec::new(), Arc::new(AtomicBool::new(false)));
+    for (place, (namespace, (engine, device))) in description.namespaces.iter_mut().zip(drives).enumerate() {
+        let (to, seen) = oneshot::channel();
+        engine.observe_then(false, move |seen| _ = to.send(seen.counters.fdp.map_or(0, |fdp| fdp.unit)));
+        let reclaim_unit = seen.await.ok()?;
+        let (shift, unit) = (namespace.block_shift - 9, u64::from(device.resolved.geometry.sectors));
+        if let Some(placement) = &mut namespace.placement {
+            placement.reclaim_unit = reclaim_unit * unit * 512;
+        }
+        targets.push(Target {
+            engine,
+            id: namespace.id,
+            place,
+            blocks: namespace.blocks,
+            shift,
+            unit: unit >> shift,
+            zones: namespace.zones,
+            reclaim_unit: (reclaim_unit * unit) >> shift,
+            is_volatile: device.resolved.buffer.is_some(),
+            writes_through: Arc::clone(&writes_through),
+            resolved: Arc::new(device.resolved),
+        });
     }
-    let target = Target {
-        engine,
-        shift,
-        unit: unit >> shift,
-        zones,
-        reclaim_unit: (reclaim_unit * unit) >> shift,
-        is_volatile: description.write_cache,
-        writes_through: Arc::new(AtomicBool::new(false)),
-    };
     let subsystem = Subsystem::new(description, limits.config());
-    Some(Shared::new(limits, target, (subsystem, device.resolved), power, stop))
+    Some(Shared::new(limits, (targets, writes_through), subsystem, power, stop))
 }
 
 /// How long to wait if no connection can be accepted, e.g. because the process has no file descriptor left.

@@ -4,6 +4,7 @@ mod admin;
 mod host;
 mod hostile;
 mod io;
+mod namespaces;
 mod placement;
 mod power;
 mod record;

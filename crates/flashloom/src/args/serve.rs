@@ -125,9 +125,10 @@ pub(crate) struct ClientArgs {
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Hosts of NVMe")]
 pub(crate) struct NvmeArgs {
-    /// Serve the drive as a subsystem of NVMe over TCP at this loopback address, with zones, placement and queues; port 0 takes a
-    /// free one, 4420 is the usual one. Clients of NBD are then served only with `--socket` or `--listen`
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address, conflicts_with = "export")]
+    /// Serve the drive as a subsystem of NVMe over TCP at this loopback address, with zones, placement and queues; drives of
+    /// `--export` are its namespaces, in their order. Port 0 takes a free one, 4420 is the usual one. Clients of NBD are then
+    /// served only with `--socket` or `--listen`
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = address)]
     pub(crate) nvme: Option<SocketAddr>,
 
     /// Refuse hosts of NVMe with other qualified names than this one; may be given several times

@@ -83,25 +83,21 @@ impl Front {
         self.stop.clone()
     }
 
-    pub(super) const fn has_nvme(&self) -> bool {
-        self.nvme.is_some()
-    }
-
-    /// Sets the drive that hosts of NVMe see, if they are served.
+    /// Sets the drives that hosts of NVMe see as namespaces, if they are served.
     pub(super) fn export(
         &mut self,
         args: &ServeArgs,
-        engine: &Engine,
-        device: Device,
-        power: Option<PowerSignal>,
+        drives: Vec<(Engine, Device)>,
+        power: PowerSignal,
     ) -> Result<(), Failure> {
         let Some(server) = &self.nvme else { return Ok(()) };
         let hosts = Some(&args.nvme.nvme_host).filter(|hosts| !hosts.is_empty()).cloned();
-        let described = description(&device, args.state.seed, server.address(), server.limits(), hosts);
+        let devices: Vec<&Device> = drives.iter().map(|(_, device)| device).collect();
+        let described = description(&devices, args.state.seed, server.address(), server.limits(), hosts);
         let description = described.map_err(|error| Failure::Input(error.to_string()))?;
-        // A drive whose connections outlive a cut has none that end with it.
-        let power = power.filter(|_| OnCut::from(args.time.on_cut) == OnCut::End);
-        self.export = Some(NvmeExport { engine: engine.clone(), device, description, power });
+        // Drives whose connections outlive a cut have none that end with it.
+        let power = (OnCut::from(args.time.on_cut) == OnCut::End).then_some(power);
+        self.export = Some(NvmeExport { drives, description, power });
         Ok(())
     }
 

@@ -4,14 +4,14 @@
 use std::time::Duration;
 
 use base::engine::Rng;
-use nvme::{End, MemoryDrive, Request, Session, Subsystem, sample_config, sample_subsystem, samples};
+use nvme::{End, MemoryDrives, Request, Session, Subsystem, sample_config, sample_subsystem, samples};
 
 use crate::{Damage, Target, Verdict};
 
 /// The other end, with a drive in memory. Another connection is the admin queue of controller 1, so that an I/O queue can join.
 struct Server {
     subsystem: Subsystem,
-    drive: MemoryDrive,
+    drive: MemoryDrives,
     session: Session,
     sent: Vec<u8>,
     end: Option<End>,

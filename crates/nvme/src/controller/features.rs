@@ -95,8 +95,8 @@ pub(crate) struct Features {
     /// Milliseconds since the start of 1970, and when the host said so.
     timestamp: Option<(u64, Duration)>,
     host_behavior: [u8; 512],
-    /// Types of events that are enabled, by placement handle.
-    placement_events: std::collections::BTreeMap<u16, Vec<u8>>,
+    /// Types of events that are enabled, by namespace and placement handle.
+    placement_events: std::collections::BTreeMap<(u32, u16), Vec<u8>>,
 }
 
 fn invalid<T>() -> Result<T, Status> {
@@ -175,11 +175,14 @@ impl Features {
             id::HOST_BEHAVIOR => return Ok((0, self.host_behavior.to_vec())),
             id::COMMAND_SET_PROFILE => 0,
             // Enabled (bit 0), with configuration 0 (bits 15:8).
-            id::PLACEMENT if cdw11 & 0xffff == 1 => u32::from(description.placement.is_some()),
-            id::PLACEMENT_EVENTS if description.placement.is_some() => {
+            id::PLACEMENT => match description.namespace(cdw11 & 0xffff) {
+                Some(drive) => u32::from(drive.placement.is_some()),
+                None => return invalid(),
+            },
+            id::PLACEMENT_EVENTS => {
                 let (handle, count) = (cdw11 as u16, (cdw11 >> 16 & 0xff) as usize);
                 check_handle(handle, access.namespace, description)?;
-                let enabled = self.placement_events.get(&handle);
+                let enabled = self.placement_events.get(&(access.namespace, handle));
                 let described = PLACEMENT_EVENTS.iter().take(count);
                 let described = described.map(|kind| [*kind, enabled.is_some_and(|all| all.contains(kind)).into()]);
                 let data: Vec<u8> = described.flatten().collect();
@@ -245,20 +248,24 @@ impl Features {
             },
             id::COMMAND_SET_PROFILE if cdw11 & 0x1ff == 0 => {}
             id::COMMAND_SET_PROFILE => return Err(Status::COMMAND_SET_COMBINATION_REJECTED.do_not_retry()),
-            // Enabled with configuration 0 for good: TP4146 allows a change only while no namespace exists.
-            id::PLACEMENT if cdw11 & 0xffff == 1 && description.placement.is_some() => {
+            // Enabled with configuration 0 for good: TP4146 allows a change only while the endurance group has no namespace.
+            id::PLACEMENT => {
+                let drive = description.namespace(cdw11 & 0xffff);
+                if drive.is_none_or(|drive| drive.placement.is_none()) {
+                    return invalid();
+                }
                 if cdw12 & 0xff01 != 1 {
                     return Err(Status::COMMAND_SEQUENCE_ERROR.do_not_retry());
                 }
             }
-            id::PLACEMENT_EVENTS if description.placement.is_some() => {
+            id::PLACEMENT_EVENTS => {
                 let (handle, count) = (cdw11 as u16, (cdw11 >> 16 & 0xff) as usize);
                 check_handle(handle, access.namespace, description)?;
                 let Some(kinds) = data.get(..count) else { return invalid() };
                 if kinds.iter().any(|kind| !PLACEMENT_EVENTS.contains(kind)) {
                     return invalid();
                 }
-                let enabled = self.placement_events.entry(handle).or_default();
+                let enabled = self.placement_events.entry((access.namespace, handle)).or_default();
                 enabled.retain(|kind| !kinds.contains(kind));
                 if cdw12 & 1 != 0 {
                     enabled.extend_from_slice(kinds);

@@ -149,7 +149,7 @@ impl From<&PowerState> for PowerStateDescriptor {
 /// The data structure of the controller.
 pub(crate) fn controller(context: &Context<'_>, controller: &Controller) -> Vec<u8> {
     let Context { description, config, .. } = *context;
-    let commands = description.commands;
+    let commands = description.commands_of(|_| true);
     let common = IdentifyController {
         vid: description.identity.vendor,
         ssvid: description.identity.vendor,
@@ -186,10 +186,9 @@ pub(crate) fn controller(context: &Context<'_>, controller: &Controller) -> Vec<
     for (descriptor, state) in psd.iter_mut().zip(&description.power_states) {
         *descriptor = state.into();
     }
-    let placement = if description.placement.is_some() { attributes::PLACEMENT } else { 0 };
+    let placement = if description.has_placement() { attributes::PLACEMENT } else { 0 };
     let zones = if description.has_zones() { events::ZONES } else { 0 };
-    let directives =
-        if description.streams > 0 || description.placement.is_some() { admin_commands::DIRECTIVES } else { 0 };
+    let directives = if description.has_directives() { admin_commands::DIRECTIVES } else { 0 };
     bytes_of(&IdentifyController {
         rab: 0,
         // Several controllers; one port.
@@ -211,11 +210,11 @@ pub(crate) fn controller(context: &Context<'_>, controller: &Controller) -> Vec<
         tnvmcap: description.capacity(),
         edstt: crate::maintenance::EXTENDED_TEST_MINUTES,
         dsto: 1,
-        sanicap: if commands.sanitize { BLOCK_ERASE } else { 0 },
-        endgidmax: 1,
+        sanicap: if description.sanitize { BLOCK_ERASE } else { 0 },
+        endgidmax: description.last_namespace() as u16,
         sqes: 0x66,
         cqes: 0x44,
-        nn: description.namespaces.iter().map(|namespace| namespace.id).max().unwrap_or(1),
+        nn: description.last_namespace(),
         oncs: io_commands::COMPARE
             | if commands.write_uncorrectable { io_commands::WRITE_UNCORRECTABLE } else { 0 }
             | if commands.dataset_management { io_commands::DATASET_MANAGEMENT } else { 0 }

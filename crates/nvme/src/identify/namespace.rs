@@ -102,11 +102,11 @@ pub(crate) fn namespace(context: &Context<'_>, namespace: &Namespace) -> Vec<u8>
     bytes_of(&IdentifyNamespace {
         nsze: *blocks,
         ncap,
-        nuse: context.drive.used_blocks(*id).min(ncap),
+        nuse: context.drives.used_blocks(*id).min(ncap),
         nsfeat: FEATURES,
         nmic: context.description.access.shared.into(),
         dlfeat: DEALLOCATED,
-        nvmcap: u128::from(*blocks) << block_shift,
+        nvmcap: namespace.capacity(),
         npwg: preferred,
         npwa: preferred,
         npdg: preferred,
@@ -115,15 +115,16 @@ pub(crate) fn namespace(context: &Context<'_>, namespace: &Namespace) -> Vec<u8>
         mssrl: range,
         mcl: u32::from(range) * COPY_RANGES as u32,
         msrc: COPY_RANGES as u8 - 1,
-        endgid: 1,
+        endgid: *id as u16,
         nguid: *nguid,
         lbaf,
         ..IdentifyNamespace::default()
     })
 }
 
-pub(crate) fn independent(context: &Context<'_>) -> Vec<u8> {
-    bytes_of(&Independent { nsfeat: 1 << 3, nmic: context.description.access.shared.into(), endgid: 1, nstat: 1 })
+pub(crate) fn independent(context: &Context<'_>, namespace: &Namespace) -> Vec<u8> {
+    let nmic = context.description.access.shared.into();
+    bytes_of(&Independent { nsfeat: 1 << 3, nmic, endgid: namespace.id as u16, nstat: 1 })
 }
 
 pub(crate) fn zoned(zones: &Zones) -> Vec<u8> {

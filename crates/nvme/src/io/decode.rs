@@ -75,8 +75,8 @@ impl Decoder<'_> {
     fn command(&self) -> Result<IoCommand, Status> {
         let (opcode, cdw12) = (self.entry.opcode(), self.entry.cdw(12));
         let fua = cdw12 & dword12::FUA != 0;
-        let placement = self.scope.description.placement.is_some();
-        let commands = self.scope.description.commands;
+        let placement = self.namespace.placement.is_some();
+        let commands = self.namespace.commands;
         match (opcode, self.namespace.zones) {
             (io::FLUSH, _) => Ok(IoCommand::Flush),
             (io::READ, _) => Ok(IoCommand::Read { range: self.range_with_data()?, fua }),
@@ -145,9 +145,9 @@ impl Decoder<'_> {
     /// DTYPE and DSPEC (NVMe base 2.0, section 8.7; TP4146).
     fn directive(&self) -> Result<Directive, Status> {
         let specific = (self.entry.cdw(13) >> 16) as u16;
-        match (self.entry.cdw(12) >> 20 & 0xf, &self.scope.description.placement) {
+        match (self.entry.cdw(12) >> 20 & 0xf, &self.namespace.placement) {
             (0, _) => Ok(Directive::None),
-            (1, _) if self.scope.streams && specific <= self.scope.description.streams => {
+            (1, _) if self.scope.streams && specific <= self.namespace.streams => {
                 Ok(if specific == 0 { Directive::None } else { Directive::Stream(specific) })
             }
             (2, Some(placement)) => {
@@ -277,7 +277,7 @@ impl Decoder<'_> {
     }
 
     fn handle_update(&self) -> Result<IoCommand, Status> {
-        let (cdw10, placement) = (self.entry.cdw(10), self.scope.description.placement.as_ref());
+        let (cdw10, placement) = (self.entry.cdw(10), self.namespace.placement.as_ref());
         let (1, Some(placement)) = (cdw10 & 0xff, placement) else { return invalid() };
         let identifiers: Vec<u16> = self.ranges::<u16>((cdw10 >> 16) as usize + 1)?.collect();
         let is_valid = |identifier: &u16| {

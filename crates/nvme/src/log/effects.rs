@@ -2,9 +2,9 @@
 //! section 5.16.1).
 
 use crate::controller::features;
-use crate::description::Description;
+use crate::description::{Description, Namespace};
 use crate::entry::opcode::{admin, io};
-use crate::identify::namespace::{NVM, ZONED};
+use crate::identify::namespace::{NVM, ZONED, command_set as set_of};
 use crate::status::Status;
 
 /// Bits of an effect (NVMe base 2.0, section 5.16.1, log page 05h).
@@ -63,11 +63,12 @@ const PLACEMENT: [(u8, u32); 2] = [(io::IO_MANAGEMENT_RECEIVE, SUPPORTED), (io::
 /// The page of an I/O command set: 256 dwords of admin commands, 256 of I/O commands.
 pub(super) fn commands(description: &Description, command_set: u8) -> Result<Vec<u8>, Status> {
     let mut data = vec![0; 4096];
-    let optional = description.commands;
+    let of_set = |namespace: &Namespace| set_of(namespace) == command_set;
+    let optional = description.commands_of(of_set);
     let mut put = |first: usize, all: &[(u8, u32)]| {
         for (opcode, effect) in all {
             let is_missing = match (first, *opcode) {
-                (0, admin::SANITIZE) => !optional.sanitize,
+                (0, admin::SANITIZE) => !description.sanitize,
                 (0, _) => false,
                 (_, io::WRITE_UNCORRECTABLE) => !optional.write_uncorrectable,
                 (_, io::DATASET_MANAGEMENT) => !optional.dataset_management,
@@ -81,7 +82,7 @@ pub(super) fn commands(description: &Description, command_set: u8) -> Result<Vec
         }
     };
     put(0, &ADMIN);
-    if description.streams > 0 || description.placement.is_some() {
+    if description.has_directives() {
         put(0, &DIRECTIVES);
     }
     match command_set {
@@ -92,7 +93,7 @@ pub(super) fn commands(description: &Description, command_set: u8) -> Result<Vec
         }
         _ => return Err(Status::INVALID_FIELD.do_not_retry()),
     }
-    if description.placement.is_some() {
+    if description.namespaces.iter().any(|namespace| of_set(namespace) && namespace.placement.is_some()) {
         put(1024, &PLACEMENT);
     }
     Ok(data)
@@ -104,7 +105,7 @@ pub(super) fn features(description: &Description) -> Vec<u8> {
     for (id, _, of_namespace) in features::SUPPORTED {
         let missing = match id {
             features::id::VOLATILE_WRITE_CACHE => !description.write_cache,
-            features::id::PLACEMENT | features::id::PLACEMENT_EVENTS => description.placement.is_none(),
+            features::id::PLACEMENT | features::id::PLACEMENT_EVENTS => !description.has_placement(),
             _ => false,
         };
         let scope = if of_namespace { 1_u32 } else { 2 };

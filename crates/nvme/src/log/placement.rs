@@ -1,6 +1,6 @@
 //! Log pages of Flexible Data Placement (TP4146: FDP Configurations, Reclaim Unit Handle Usage, FDP Statistics, FDP Events).
 
-use crate::description::{Description, Placement, PlacementEvent, PlacementEventKind, PlacementStatistics};
+use crate::description::{Namespace, Placement, PlacementEvent, PlacementEventKind, PlacementStatistics};
 use crate::layout::{bytes_of, layout};
 
 layout! {
@@ -36,19 +36,19 @@ layout! {
 const INITIALLY_ISOLATED: u8 = 1;
 const PERSISTENTLY_ISOLATED: u8 = 2;
 
-pub(super) fn configurations(placement: &Placement, description: &Description) -> Vec<u8> {
+/// The only configuration of a drive, which has one namespace.
+pub(super) fn configurations(placement: &Placement, namespace: &Namespace, write_cache: bool) -> Vec<u8> {
     let handles = placement.handles.len();
     let size = 64 + 4 * handles;
-    let cache = u8::from(description.write_cache) << 4;
-    let most = description.namespaces.iter().map(|namespace| namespace.placement_handles.len()).max().unwrap_or(1);
+    let cache = u8::from(write_cache) << 4;
     let mut data = bytes_of(&Configurations { last: 0, version: 0, size: 16 + size as u32 });
     data.extend(bytes_of(&Configuration {
         size: size as u16,
         attributes: 1 << 7 | cache | placement.group_bits() as u8,
         reclaim_groups: placement.reclaim_groups.into(),
         handles: handles as u16,
-        placement_identifiers: most.max(1) as u16 - 1,
-        namespaces: description.namespaces.len() as u32,
+        placement_identifiers: namespace.placement_handles.len().max(1) as u16 - 1,
+        namespaces: 1,
         reclaim_unit: placement.reclaim_unit,
         time_limit: 0,
     }));

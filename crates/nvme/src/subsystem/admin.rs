@@ -6,7 +6,7 @@ use super::{Answer, DriveCommand, Membership, Subsystem};
 use crate::connection::Response;
 use crate::controller::features::{self, Effect, FeatureAccess, Features, data_to_controller};
 use crate::controller::{Controller, Kind};
-use crate::description::Drive;
+use crate::description::Drives;
 use crate::entry::{SubmissionEntry, opcode::admin};
 use crate::identify::Context;
 use crate::maintenance::format;
@@ -26,14 +26,14 @@ impl Subsystem {
         membership: &Membership,
         entry: &SubmissionEntry,
         data: &[u8],
-        drive: &dyn Drive,
+        drives: &dyn Drives,
         now: Duration,
     ) -> Result<Answer, Status> {
         let others: Vec<u16> = match entry.opcode() {
             admin::IDENTIFY => self.io_controllers().map(|controller| controller.id).collect(),
             _ => Vec::new(),
         };
-        let context = Self::context(&self.description, &self.config, drive, now);
+        let context = Self::context(&self.description, &self.config, drives, now);
         let this = self.controllers.get_mut(&membership.controller).ok_or(Status::INTERNAL_ERROR)?;
         if !this.properties.is_ready() {
             return Err(Status::COMMAND_SEQUENCE_ERROR.do_not_retry());
@@ -59,7 +59,7 @@ impl Subsystem {
                 }
                 return format(context.description, entry).map(|ids| Answer::Drive(DriveCommand::Format(ids)));
             }
-            admin::SANITIZE if context.description.commands.sanitize => match maintenance.sanitize(entry)? {
+            admin::SANITIZE if context.description.sanitize => match maintenance.sanitize(entry)? {
                 true => return Ok(Answer::Drive(DriveCommand::Sanitize)),
                 false => Response::success(),
             },
@@ -88,8 +88,7 @@ const fn unknown() -> Status {
 }
 
 fn has_directives(context: &Context<'_>, this: &Controller) -> bool {
-    let description = context.description;
-    this.kind == Kind::Io && (description.streams > 0 || description.placement.is_some())
+    this.kind == Kind::Io && context.description.has_directives()
 }
 
 /// Data that the host must have room for as a whole.
@@ -107,7 +106,7 @@ fn is_supported(context: &Context<'_>, this: &Controller, id: u8) -> Option<(boo
         features::id::KEEP_ALIVE | features::id::ASYNC_EVENTS => true,
         _ if this.kind == Kind::Discovery => false,
         features::id::VOLATILE_WRITE_CACHE => context.description.write_cache,
-        features::id::PLACEMENT | features::id::PLACEMENT_EVENTS => context.description.placement.is_some(),
+        features::id::PLACEMENT | features::id::PLACEMENT_EVENTS => context.description.has_placement(),
         _ => true,
     };
     supported.then_some((changeable, of_namespace))

@@ -53,8 +53,8 @@ fn smart_values_are_where_smart_log_reads_them() {
     let group = link.run(&mut target, log(9, 0, 0, 1, 512)).data;
     assert_eq!(group[..6], [1, 0, 0, 7, 10, 130]);
     assert_eq!((u128_at(&group, 64), u128_at(&group, 80), u128_at(&group, 96)), (1, 4, 3));
-    assert_eq!(u128_at(&group, 160), 6 << 20);
-    assert_eq!(link.run(&mut target, log(9, 0, 0, 2, 512)).status.bare(), Status::INVALID_FIELD);
+    assert_eq!(u128_at(&group, 160), 2 << 20);
+    assert_eq!(link.run(&mut target, log(9, 0, 0, 3, 512)).status.bare(), Status::INVALID_FIELD);
     assert_eq!(link.run(&mut target, HostCommand::log_page(2, 9, 0, 512)).status.bare(), Status::INVALID_NAMESPACE);
 }
 
@@ -322,7 +322,7 @@ fn placement_is_described_and_stays_enabled() {
     assert_eq!(configurations[..8], [0, 0, 0, 0, 96, 0, 0, 0]);
     // Size, attributes (valid, cache, one bit of reclaim group), groups, handles, identifiers less one, namespaces.
     assert_eq!(configurations[16..24], [80, 0, 0x91, 0, 2, 0, 0, 0]);
-    assert_eq!(configurations[24..32], [4, 0, 2, 0, 2, 0, 0, 0]);
+    assert_eq!(configurations[24..32], [4, 0, 2, 0, 1, 0, 0, 0]);
     assert_eq!(configurations[32..40], (1_u64 << 20).to_le_bytes());
     assert_eq!(configurations[80..84], [1, 0, 0, 0], "initially isolated");
     assert_eq!(link.run(&mut target, log(0x21, 0, 0, 1, 16)).data[..9], [4, 0, 0, 0, 0, 0, 0, 0, 1]);

@@ -182,7 +182,7 @@ fn handles_are_asked_for_and_updated() {
 #[test]
 fn without_placement_and_zones_their_commands_are_unknown() {
     let (mut description, config) = (sample_description(), sample_config());
-    description.placement = None;
+    description.namespaces[0].placement = None;
     let scope = Scope { description: &description, config: &config, streams: false };
     let refused = |command: HostCommand| decode(&scope, &command.entry, &command.data).map_err(Status::bare).err();
     assert_eq!(refused(HostCommand::handle_status(1, 64)), Some(Status::INVALID_OPCODE));
@@ -212,12 +212,8 @@ fn commands_that_the_drive_does_not_have_are_not_announced_and_refused() {
         let mut target = Target::new(sample_config());
         let mut description = target.subsystem.description().clone();
         if !has {
-            description.commands = OptionalCommands {
-                write_uncorrectable: false,
-                dataset_management: false,
-                handle_update: false,
-                sanitize: false,
-            };
+            description.sanitize = false;
+            description.namespaces.iter_mut().for_each(|namespace| namespace.commands = OptionalCommands::default());
         }
         target.subsystem = crate::Subsystem::new(description, sample_config());
         let mut admin = Link::admin(&mut target, HostConfig::default());
@@ -237,4 +233,49 @@ fn commands_that_the_drive_does_not_have_are_not_announced_and_refused() {
         }
         assert_eq!(admin.run(&mut target, sanitize).status.bare(), wanted);
     }
+}
+
+#[test]
+fn a_command_that_one_namespace_has_is_refused_by_the_others() {
+    use crate::OptionalCommands;
+    let mut target = Target::new(sample_config());
+    let mut description = target.subsystem.description().clone();
+    description.namespaces[1].commands = OptionalCommands::default();
+    target.subsystem = crate::Subsystem::new(description, sample_config());
+    let mut admin = Link::admin(&mut target, HostConfig::default());
+    let mut io = Link::io(&mut target, HostConfig::default(), 1, 1, true);
+    let identify = admin.run(&mut target, HostCommand::identify(1, 0, 0)).data;
+    assert_eq!(identify[520] & 0b100, 0b100, "ONCS");
+    assert_eq!(io.run(&mut target, HostCommand::deallocate(1, &[(0, 1)])).status, Status::SUCCESS);
+    assert_eq!(io.run(&mut target, HostCommand::deallocate(2, &[(0, 1)])).status.bare(), Status::INVALID_OPCODE);
+    // The zoned command set, of which the second namespace is the only one.
+    let page = HostCommand::log_page(5, 0, 0, 4096);
+    let of_set = |set: u32| HostCommand { entry: page.entry.clone().with_cdw(14, set << 24), ..page.clone() };
+    let [plain, zoned] = [0, 2].map(|set| admin.run(&mut target, of_set(set)).data[1024 + 4 * 0x09] & 1);
+    assert_eq!((plain, zoned), (1, 0), "effects");
+}
+
+#[test]
+fn each_drive_is_an_endurance_group() {
+    let mut target = Target::new(sample_config());
+    let mut admin = Link::admin(&mut target, HostConfig::default());
+    let groups = admin.run(&mut target, HostCommand::identify(0x19, 0, 0)).data;
+    assert_eq!(groups[..6], [2, 0, 1, 0, 2, 0]);
+    let page = |page: u8, group: u32| {
+        let command = HostCommand::log_page(page, 0, 0, 512);
+        let cdw11 = command.entry.cdw(11) | group << 16;
+        HostCommand { entry: command.entry.clone().with_cdw(11, cdw11), ..command }
+    };
+    for (group, capacity) in [(1, 2 << 20), (2, 4_u128 << 20)] {
+        let endurance = admin.run(&mut target, page(0x09, group)).data;
+        assert_eq!(endurance[160..176], capacity.to_le_bytes(), "TEGCAP of group {group}");
+        let namespace = admin.run(&mut target, HostCommand::identify(0, group, 0)).data;
+        assert_eq!(namespace[102..104], (group as u16).to_le_bytes(), "ENDGID");
+    }
+    assert_eq!(admin.run(&mut target, page(0x09, 3)).status.bare(), Status::INVALID_FIELD);
+    // The first has Flexible Data Placement.
+    assert_eq!(admin.run(&mut target, page(0x20, 1)).status, Status::SUCCESS);
+    assert_eq!(admin.run(&mut target, page(0x20, 2)).status.bare(), Status::INVALID_FIELD);
+    let enabled = [1, 2].map(|group| admin.run(&mut target, HostCommand::get_features(0x1d, group)).result);
+    assert_eq!(enabled, [1, 0]);
 }

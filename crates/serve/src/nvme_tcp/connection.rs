@@ -8,7 +8,6 @@ use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use base::units::{Lba, Sectors};
 use nvme::{DriveCommand, End, Request, Response, Session, Status};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
@@ -18,12 +17,11 @@ use tokio::time::{Instant, timeout, timeout_at};
 use super::reply::{Message, Pending};
 use super::shared::Shared;
 use super::values::Values;
-use crate::engine::{Command, Reply};
+use crate::Disk;
 use crate::server::Limits;
 use crate::server::intake::{Admitted, Intake};
 use crate::server::pieces::{First, Input, write_all};
 use crate::server::race;
-use crate::{Disk, Failed, Job, Operation};
 
 /// Output is written together up to this length.
 const BATCH: usize = 256 << 10;
@@ -145,7 +143,7 @@ struct Commands<'a> {
     intake: Intake<'a>,
     /// The queue, once it is connected: controller and number.
     queue: Option<(u16, u16)>,
-    /// The drive's values when bytes of an admin queue came last.
+    /// The drives' values when bytes of an admin queue came last.
     values: Values,
 }
 
@@ -153,11 +151,11 @@ impl<'a> Commands<'a> {
     fn new(session: &'a Mutex<Session>, messages: UnboundedSender<Message>, shared: &'a Arc<Shared>) -> Self {
         let limits = &shared.limits;
         let room = Limits { requests: limits.queue_entries.into(), bytes: limits.bytes, ..Limits::default() };
-        let intake = Intake::new(&shared.target.engine, &room);
+        let intake = Intake::new(shared.targets.iter().map(|target| &target.engine as &dyn Disk), &room);
         Self { session, messages, shared, intake, queue: None, values: Values::default() }
     }
 
-    /// Passes commands to the drive until the connection ends.
+    /// Passes commands to the drives until the connection ends.
     async fn read(mut self, mut reader: impl AsyncRead + Unpin) -> Disconnected {
         let (limits, until) = (self.shared.limits, Instant::now() + self.shared.limits.handshake);
         let mut input = Input::new();
@@ -226,11 +224,23 @@ impl<'a> Commands<'a> {
         let shared = self.shared;
         match request {
             Request::Io(request) => {
-                let admitted = self.intake.admit(shared.target.memory(&request)).await;
+                let target = request.namespace.map(|namespace| shared.target(namespace));
+                let admitted = self.intake.admit(target.map_or(0, |target| target.memory(&request))).await;
                 let pending =
                     Pending::new(self.messages.clone(), request.command_id, admitted, shared.ends_with_power());
                 let queue = self.queue.map_or(1, |(_, queue)| queue);
-                shared.target.begin(request, shared.drive_queue(queue), pending, &mut self.intake);
+                match target {
+                    Some(target) => target.begin(request, queue, pending, &mut self.intake),
+                    // The only command without a namespace is a Flush of all.
+                    None => {
+                        self.intake.submit();
+                        let shared = Arc::clone(shared);
+                        let flush = async move {
+                            pending.answer(shared.flush(queue).await.map(|()| Response::success()));
+                        };
+                        tokio::spawn(flush);
+                    }
+                }
             }
             Request::Drive { command_id, command } => {
                 let admitted = self.intake.admit(0).await;
@@ -248,57 +258,38 @@ impl<'a> Commands<'a> {
             }
             Request::Shutdown { controller } => {
                 self.intake.submit();
-                let messages = self.messages.clone();
-                let flush = job(Operation::Flush, move |result| {
-                    // Without it the host goes on waiting, because its data are not safe.
-                    if result.is_ok() {
+                let (messages, shared) = (self.messages.clone(), Arc::clone(shared));
+                let shutdown = async move {
+                    // Without a flush the host goes on waiting, because its data are not safe.
+                    if shared.flush(0).await.is_ok() {
                         let _ = messages.send(Message::ShutDown { controller });
                     }
-                });
-                shared.target.engine.submit(flush);
+                };
+                tokio::spawn(shutdown);
             }
             Request::End(_) => unreachable!("the caller ends the connection"),
         }
     }
 }
 
-/// A job on the whole drive, in the first queue.
-fn job(operation: Operation, answer: impl FnOnce(Result<Vec<u8>, Failed>) + Send + 'static) -> Job {
-    Job::new(operation, Lba::new(0), Sectors::new(0), answer)
-}
-
-/// Carries out an admin command for the drive.
+/// Carries out an admin command for the drives.
 async fn administrate(shared: Arc<Shared>, controller: u16, command: DriveCommand, pending: Pending) {
     let result = match command {
-        DriveCommand::Format(_) => shared.format().await.map(|()| Response::success()),
+        DriveCommand::Format(namespaces) => shared.format(&namespaces).await.map(|()| Response::success()),
         DriveCommand::WriteCache(enabled) => {
             shared.set_write_cache(controller, enabled);
-            // What the cache holds is written back before the host relies on it.
-            let flushed = if enabled { Ok(()) } else { shared.flush().await };
+            // What the caches hold is written back before the host relies on it.
+            let flushed = if enabled { Ok(()) } else { shared.flush(0).await };
             flushed.map(|()| Response::success())
         }
-        DriveCommand::PowerState(state) => Ok(select_power_state(&shared, state).await),
+        DriveCommand::PowerState(state) => Ok(match shared.set_power_state(state).await {
+            true => Response::success(),
+            false => Response::status(Status::INVALID_FIELD.do_not_retry()),
+        }),
         // The subsystem does not announce it.
         DriveCommand::Sanitize => Ok(Response::status(Status::INVALID_OPCODE.do_not_retry())),
     };
     pending.answer(result);
-}
-
-/// A drive that describes no power states has state 0 alone, and is in it.
-async fn select_power_state(shared: &Shared, state: u8) -> Response {
-    if !shared.has_power_states {
-        return match state {
-            0 => Response::success(),
-            _ => Response::status(Status::INVALID_FIELD.do_not_retry()),
-        };
-    }
-    let (to, reply) = tokio::sync::oneshot::channel();
-    let take = move |reply: Result<Reply, _>| _ = to.send(reply.is_ok());
-    shared.target.engine.command_then(Command::PowerState(state.into()), Box::new(take));
-    match reply.await {
-        Ok(true) => Response::success(),
-        _ => Response::status(Status::INVALID_FIELD.do_not_retry()),
-    }
 }
 
 /// Ends commands and writes output, until the last sender of messages is gone.

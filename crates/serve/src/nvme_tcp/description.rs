@@ -1,4 +1,4 @@
-//! The description of a device as a subsystem: names made from the device's name and the seed, capacities, zones, data placement, power.
+//! The description of devices as a subsystem: names made from the devices' names and the seed, capacities, zones, data placement, power.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -12,9 +12,6 @@ use ssd::{HostStreamsSpec, Resolved};
 use study::catalogue::Device;
 
 use super::NvmeLimits;
-
-/// The identifier of the only namespace.
-pub(super) const NAMESPACE: u32 = 1;
 
 /// A block of a namespace without zones has two to the power of this bytes: a sector of the drive.
 const SECTOR_SHIFT: u8 = 9;
@@ -47,15 +44,27 @@ impl fmt::Display for DescriptionError {
 
 impl std::error::Error for DescriptionError {}
 
-/// Names that are the same whenever the device is served with the same seed.
+/// Names that are the same whenever the devices are served in this order with the same seed.
 struct Names {
     digest: [u8; 32],
 }
 
 impl Names {
-    fn new(device: &Device, seed: u64) -> Self {
-        let digest = Sha256::digest(format!("flashloom\n{}\n{seed}", device.name));
-        Self { digest: digest.into() }
+    /// The names of a subsystem.
+    fn new(devices: &[&Device], seed: u64) -> Self {
+        Self { digest: Sha256::digest(Self::text(devices, seed)).into() }
+    }
+
+    /// The names of a namespace: of the only one, those of the subsystem.
+    fn of_namespace(devices: &[&Device], seed: u64, id: u32) -> Self {
+        let text = Self::text(devices, seed);
+        let text = if devices.len() > 1 { format!("{text}\n{id}") } else { text };
+        Self { digest: Sha256::digest(text).into() }
+    }
+
+    fn text(devices: &[&Device], seed: u64) -> String {
+        let names: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+        format!("flashloom\n{}\n{seed}", names.join("\n"))
     }
 
     /// A UUID of version 8, whose bits the vendor chooses (RFC 9562, section 5.8).
@@ -83,36 +92,27 @@ impl Names {
     }
 }
 
-/// Describes a device that is served at an address.
+/// Describes devices that are served at an address as the namespaces of one subsystem.
 ///
 /// # Errors
-/// If it has zones, and its mapping unit cannot be a block.
+/// If one has zones, and its mapping unit cannot be a block.
 pub fn description(
-    device: &Device,
+    devices: &[&Device],
     seed: u64,
     address: SocketAddr,
     limits: &NvmeLimits,
     hosts: Option<Vec<String>>,
 ) -> Result<Description, DescriptionError> {
-    let (resolved, names) = (&device.resolved, Names::new(device, seed));
-    let unit = u64::from(resolved.geometry.sectors);
-    let block_shift =
-        block_shift(resolved).ok_or(DescriptionError::Unit { device: device.name.clone(), sectors: unit })?;
-    let placement = placement(resolved);
-    let namespace = Namespace {
-        id: NAMESPACE,
-        block_shift,
-        blocks: resolved.capacity().get() >> (block_shift - SECTOR_SHIFT),
-        uuid: names.uuid(),
-        nguid: names.nguid(),
-        granularity: (unit >> (block_shift - SECTOR_SHIFT)).clamp(1, u16::MAX.into()) as u16,
-        zones: zones(resolved),
-        placement_handles: placement.iter().flat_map(|placement| 0..placement.handles.len() as u16).collect(),
-    };
+    let names = Names::new(devices, seed);
+    let namespaces = (1..).zip(devices).map(|(id, device)| {
+        let names = Names::of_namespace(devices, seed, id);
+        namespace(device, id, &names)
+    });
     // The name of a model is printable ASCII.
-    let model = format!("Flashloom {}", device.name);
+    let all: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
+    let model = format!("Flashloom {}", all.join(", "));
     let model = model.chars().map(|c| if c.is_ascii_graphic() || c == ' ' { c } else { '?' }).take(40).collect();
-    let [warning_temperature, critical_temperature] = temperatures(resolved);
+    let [warning_temperature, critical_temperature] = temperatures(devices);
     Ok(Description {
         identity: Identity {
             nqn: names.nqn(),
@@ -133,21 +133,40 @@ pub fn description(
             io_queues: limits.io_queues,
             shared: true,
         },
-        commands: OptionalCommands {
-            // The drive has no command that makes sectors unreadable, gives handles new reclaim units, or erases blocks that hold old data.
-            write_uncorrectable: false,
-            handle_update: false,
-            sanitize: false,
-            dataset_management: resolved.zones.is_none(),
-        },
-        namespaces: vec![namespace],
-        placement,
-        streams: streams(resolved),
-        stream_blocks: 0,
-        power_states: power_states(resolved),
-        write_cache: resolved.buffer.is_some(),
+        // A drive has no command that erases blocks with old data.
+        sanitize: false,
+        namespaces: namespaces.collect::<Result<_, _>>()?,
+        power_states: power_states(devices),
+        write_cache: devices.iter().any(|device| device.resolved.buffer.is_some()),
         warning_temperature,
         critical_temperature,
+    })
+}
+
+fn namespace(device: &Device, id: u32, names: &Names) -> Result<Namespace, DescriptionError> {
+    let resolved = &device.resolved;
+    let unit = u64::from(resolved.geometry.sectors);
+    let block_shift =
+        block_shift(resolved).ok_or(DescriptionError::Unit { device: device.name.clone(), sectors: unit })?;
+    let placement = placement(resolved);
+    Ok(Namespace {
+        id,
+        block_shift,
+        blocks: resolved.capacity().get() >> (block_shift - SECTOR_SHIFT),
+        uuid: names.uuid(),
+        nguid: names.nguid(),
+        granularity: (unit >> (block_shift - SECTOR_SHIFT)).clamp(1, u16::MAX.into()) as u16,
+        zones: zones(resolved),
+        commands: OptionalCommands {
+            // The drive has no command that makes sectors unreadable, or gives handles new reclaim units.
+            write_uncorrectable: false,
+            handle_update: false,
+            dataset_management: resolved.zones.is_none(),
+        },
+        streams: streams(resolved),
+        stream_blocks: 0,
+        placement_handles: placement.iter().flat_map(|placement| 0..placement.handles.len() as u16).collect(),
+        placement,
     })
 }
 
@@ -196,8 +215,15 @@ fn streams(resolved: &Resolved) -> u16 {
     }
 }
 
-/// The operational power states. The drive enters the non-operational ones by itself when it is idle, and no host can choose them.
-fn power_states(resolved: &Resolved) -> Vec<PowerState> {
+/// The operational power states, of drives that have the same ones; otherwise state 0 alone, in which each drive is as it was described.
+fn power_states(devices: &[&Device]) -> Vec<PowerState> {
+    let mut states = devices.iter().map(|device| power_states_of(&device.resolved));
+    let first = states.next().unwrap_or_else(|| vec![PowerState::default()]);
+    if states.all(|other| other == first) { first } else { vec![PowerState::default()] }
+}
+
+/// The operational power states of a drive. It enters the non-operational ones by itself when it is idle, and no host can choose them.
+fn power_states_of(resolved: &Resolved) -> Vec<PowerState> {
     let hundredths = |power: Power| (power.as_uw() / 10_000).min(u16::MAX.into()) as u16;
     let micros = |span: Span| (span.as_ps() / 1_000_000).min(u32::MAX.into()) as u32;
     let Some(power) = &resolved.spec.power else { return vec![PowerState::default()] };
@@ -211,13 +237,14 @@ fn power_states(resolved: &Resolved) -> Vec<PowerState> {
     if states.is_empty() { vec![PowerState::default()] } else { states }
 }
 
-/// The ends of the band in which the drive throttles, in kelvins: the warning and the critical temperature; 0 for a drive without a
-/// throttle.
-fn temperatures(resolved: &Resolved) -> [u16; 2] {
+/// The ends of the band in which a drive throttles, in kelvins: the warning and the critical temperature, of several drives the lowest;
+/// 0 without a throttle.
+fn temperatures(devices: &[&Device]) -> [u16; 2] {
     let kelvins = |temperature: Temperature| temperature.as_kelvin().round() as u16;
-    let thermal = resolved.spec.power.as_ref().and_then(|power| power.thermal.as_ref());
-    let throttle = thermal.and_then(|thermal| thermal.throttle.as_ref());
-    throttle.map_or([0; 2], |throttle| [kelvins(throttle.from), kelvins(throttle.to)])
+    let thermals = devices.iter().filter_map(|device| device.resolved.spec.power.as_ref()?.thermal.as_ref());
+    let throttles = thermals.filter_map(|thermal| thermal.throttle.as_ref());
+    let bands = throttles.map(|throttle| [kelvins(throttle.from), kelvins(throttle.to)]);
+    bands.reduce(|a, b| [a[0].min(b[0]), a[1].min(b[1])]).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -229,7 +256,7 @@ mod tests {
     }
 
     fn described(device: &Device, seed: u64) -> Result<Description, DescriptionError> {
-        description(device, seed, "127.0.0.1:4420".parse().expect("an address"), &NvmeLimits::default(), None)
+        description(&[device], seed, "127.0.0.1:4420".parse().expect("an address"), &NvmeLimits::default(), None)
     }
 
     const FLASH: &str = "flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }\n";

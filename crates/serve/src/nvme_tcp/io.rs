@@ -20,22 +20,29 @@ use nvme::{
     BlockRange, Directive, HandleStatus, IoCommand, IoRequest, Response, Status, ZoneAttributes, ZoneDescriptor,
     ZoneReport, ZoneSelection, handle_status, zone_report,
 };
-use ssd::{QueueId, ZoneAction, ZoneState};
+use ssd::{QueueId, Resolved, ZoneAction, ZoneState};
 use tokio::sync::oneshot;
 
 use super::failure::{status, status_of_write};
 use super::reply::Pending;
-use crate::engine::Engine;
+use super::values::DriveValues;
+use crate::engine::{Command, Engine, Reply};
 use crate::server::intake::Intake;
 use crate::{Disk, Failed, Job, Operation, Returned, ZoneQuery};
 
 /// Sectors that Verify reads at once: 1 MiB.
 const VERIFIED: u64 = 2048;
 
-/// The namespace as the drive behind it has it.
+/// A namespace as the drive behind it has it.
 #[derive(Clone)]
 pub(super) struct Target {
     pub(super) engine: Engine,
+    pub(super) resolved: Arc<Resolved>,
+    /// The identifier of the namespace.
+    pub(super) id: u32,
+    /// The place of the drive in the intakes of connections.
+    pub(super) place: usize,
+    pub(super) blocks: u64,
     /// A block has two to the power of this sectors.
     pub(super) shift: u8,
     /// Blocks of a mapping unit, at least one.
@@ -45,7 +52,7 @@ pub(super) struct Target {
     pub(super) reclaim_unit: u64,
     /// The drive has a volatile buffer.
     pub(super) is_volatile: bool,
-    /// A host has switched the volatile write cache off: every write is durable before it is answered.
+    /// A host has switched the volatile write caches off: every write is durable before it is answered.
     pub(super) writes_through: Arc<AtomicBool>,
 }
 
@@ -96,6 +103,53 @@ impl Target {
         (VERIFIED >> self.shift).max(1)
     }
 
+    /// The drive's submission queue for an I/O queue of a controller: 1 to the first one, and round again behind the last.
+    fn queue(&self, queue: u16) -> QueueId {
+        let number = usize::from(queue.saturating_sub(1)) % self.engine.queues();
+        QueueId::new(number as u16)
+    }
+
+    /// Carries out an operation on the whole drive.
+    async fn ask_drive(&self, operation: Operation, queue: QueueId) -> Result<(), Failed> {
+        let count = if operation.is_bare() { 0 } else { self.blocks };
+        let route = Route { queue, placement: PlacementId::default() };
+        self.ask(operation, BlockRange { start: 0, count }, route).await.map(drop)
+    }
+
+    /// Makes durable what was written.
+    pub(super) async fn flush(&self, queue: u16) -> Result<(), Failed> {
+        self.ask_drive(Operation::Flush, self.queue(queue)).await
+    }
+
+    /// Deallocates all blocks: discards them, or resets all zones.
+    pub(super) async fn format(&self) -> Result<(), Failed> {
+        let deallocate = match self.zones {
+            Some(_) => Operation::ManageZones(ZoneAction::Reset),
+            None => Operation::Discard,
+        };
+        self.ask_drive(deallocate, QueueId::default()).await?;
+        self.ask_drive(Operation::Flush, QueueId::default()).await
+    }
+
+    /// Goes to a power state. A drive that describes none has state 0 alone, and is in it. False if there is no such state.
+    pub(super) async fn set_power_state(&self, state: u8) -> bool {
+        if self.resolved.spec.power.as_ref().is_none_or(|power| power.operational.is_empty()) {
+            return state == 0;
+        }
+        let (to, reply) = oneshot::channel();
+        let take = move |reply: Result<Reply, _>| _ = to.send(reply.is_ok());
+        self.engine.command_then(Command::PowerState(state.into()), Box::new(take));
+        reply.await == Ok(true)
+    }
+
+    /// The drive's values now; `None` if the drive is not served any more.
+    pub(super) async fn observe(&self) -> Option<DriveValues> {
+        let (to, seen) = oneshot::channel();
+        let target = self.clone();
+        self.engine.observe_then(true, move |seen| drop(to.send(DriveValues::of(&seen, &target))));
+        seen.await.ok()
+    }
+
     fn is_fua(&self, fua: bool) -> bool {
         fua || self.writes_through.load(Ordering::Relaxed)
     }
@@ -122,19 +176,19 @@ impl Target {
     }
 
     /// Begins a command of a queue. `intake` takes the jobs of commands that are one job each.
-    pub(super) fn begin(&self, request: IoRequest, queue: QueueId, pending: Pending, intake: &mut Intake<'_>) {
-        let IoRequest { command, data, .. } = request;
+    pub(super) fn begin(&self, request: IoRequest, queue: u16, pending: Pending, intake: &mut Intake<'_>) {
+        let (queue, IoRequest { command, data, .. }) = (self.queue(queue), request);
         let plain = Route { queue, placement: PlacementId::default() };
         let nothing = BlockRange { start: 0, count: 0 };
         let done = |_| Response::success();
         match command {
             IoCommand::Flush => {
                 let answer = move |result: Result<Returned, _>| pending.answer(result.map(done));
-                intake.push(self.job(Operation::Flush, nothing, plain, answer));
+                intake.push(self.place, self.job(Operation::Flush, nothing, plain, answer));
             }
             IoCommand::Read { range, fua: false } => {
                 let answer = move |result: Result<Returned, _>| pending.answer(result.map(data_of));
-                intake.push(self.job(Operation::Read, range, plain, answer));
+                intake.push(self.place, self.job(Operation::Read, range, plain, answer));
             }
             IoCommand::Read { range, fua: true } => self.spawn(pending, move |target| async move {
                 target.settled_read(range, plain).await.map(data_of).map_err(status)
@@ -162,7 +216,7 @@ impl Target {
                 let operation = Operation::Write { data, fua: self.is_fua(fua) };
                 let route = Route { queue, placement: placement(directive) };
                 let answer = move |result: Result<Returned, _>| pending.answer_with(result.map(done), status_of_write);
-                intake.push(self.job(operation, range, route, answer));
+                intake.push(self.place, self.job(operation, range, route, answer));
             }
             IoCommand::Append { zone, blocks, fua, .. } => {
                 let (operation, shift) = (Operation::Append { data, fua: self.is_fua(fua) }, self.shift);
@@ -170,12 +224,12 @@ impl Target {
                     let at = |returned: Returned| returned.address.map_or(0, |address| address.get() >> shift);
                     pending.answer_with(result.map(|returned| Response::result(at(returned))), status_of_write);
                 };
-                intake.push(self.job(operation, BlockRange { start: zone, count: blocks }, plain, answer));
+                intake.push(self.place, self.job(operation, BlockRange { start: zone, count: blocks }, plain, answer));
             }
             IoCommand::WriteZeroes { range, fua, .. } => {
                 let operation = Operation::WriteZeroes { fua: self.is_fua(fua) };
                 let answer = move |result: Result<Returned, _>| pending.answer_with(result.map(done), status_of_write);
-                intake.push(self.job(operation, range, plain, answer));
+                intake.push(self.place, self.job(operation, range, plain, answer));
             }
             IoCommand::Deallocate(ranges) => self.deallocate(ranges, plain, pending),
             IoCommand::Copy { ranges, to, fua, directive } => self.spawn(pending, move |target| async move {
@@ -195,7 +249,7 @@ impl Target {
                         ZoneSelection::All => (Operation::ManageZones(action), 0),
                     };
                     let answer = move |result: Result<Returned, _>| pending.answer(result.map(done));
-                    intake.push(self.job(operation, BlockRange { start, count: 0 }, plain, answer));
+                    intake.push(self.place, self.job(operation, BlockRange { start, count: 0 }, plain, answer));
                 }
                 None => self.set_offline(zones, pending),
             },

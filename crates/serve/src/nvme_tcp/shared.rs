@@ -1,37 +1,35 @@
 //! What all connections of a subsystem have in common.
 
 use std::collections::BTreeSet;
-use std::sync::atomic::Ordering;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use base::units::{Lba, Sectors};
 use nvme::Subsystem;
-use ssd::{QueueId, Resolved, ZoneAction};
-use tokio::sync::{oneshot, watch};
+use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until};
 
 use super::io::Target;
 use super::values::Values;
 use super::{NvmeLimits, PowerSignal};
+use crate::Failed;
 use crate::server::race;
-use crate::{Disk, Failed, Job, Operation};
 
-/// How often the drive's health is looked at for events. Assumed.
+/// How often the drives' health is looked at for events. Assumed.
 const HEALTH: Duration = Duration::from_secs(10);
 
 /// What all connections have in common.
 pub(super) struct Shared {
     pub(super) limits: NvmeLimits,
-    pub(super) target: Target,
-    pub(super) has_power_states: bool,
+    /// The namespaces, in the order of their identifiers, which begin with 1.
+    pub(super) targets: Vec<Target>,
     subsystem: Mutex<Subsystem>,
-    resolved: Resolved,
-    blocks: u64,
     /// Tells connections that the subsystem has changed.
     changed: watch::Sender<u64>,
-    /// The controllers whose hosts have switched the volatile write cache off.
+    /// The controllers whose hosts have switched the volatile write caches off.
     uncached: Mutex<BTreeSet<u16>>,
+    /// True while there is one of them.
+    writes_through: Arc<AtomicBool>,
     /// Connections end when the power goes; without it they outlive a cut.
     power: Option<PowerSignal>,
     /// True when the server is stopped.
@@ -43,22 +41,18 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn new(
         limits: NvmeLimits,
-        target: Target,
-        (subsystem, resolved): (Subsystem, Resolved),
+        (targets, writes_through): (Vec<Target>, Arc<AtomicBool>),
+        subsystem: Subsystem,
         power: Option<PowerSignal>,
         stop: watch::Receiver<bool>,
     ) -> Self {
-        let operational = resolved.spec.power.as_ref().map_or(0, |power| power.operational.len());
-        let blocks = subsystem.description().namespaces.first().map_or(0, |namespace| namespace.blocks);
         Self {
             limits,
-            target,
-            has_power_states: operational > 0,
+            targets,
             subsystem: Mutex::new(subsystem),
-            resolved,
-            blocks,
             changed: watch::Sender::new(0),
             uncached: Mutex::default(),
+            writes_through,
             power,
             stop,
             start: Instant::now(),
@@ -110,54 +104,56 @@ impl Shared {
         self.power.as_ref().is_none_or(PowerSignal::is_on)
     }
 
-    /// The drive's submission queue for an I/O queue of a controller: 1 to the first one, and round again behind the last.
-    pub(super) fn drive_queue(&self, queue: u16) -> QueueId {
-        let number = usize::from(queue.saturating_sub(1)) % self.target.engine.queues();
-        QueueId::new(number as u16)
+    /// The namespace with this identifier, which the subsystem has checked.
+    pub(super) fn target(&self, namespace: u32) -> &Target {
+        &self.targets[namespace as usize - 1]
     }
 
-    /// The drive's values now; `None` if the drive is not served any more.
+    /// The drives' values now; `None` if one of them is not served any more.
     pub(super) async fn observe(&self) -> Option<Values> {
-        let (to, seen) = oneshot::channel();
-        let (resolved, blocks) = (self.resolved.clone(), self.blocks);
-        self.target.engine.observe_then(true, move |seen| drop(to.send(Values::of(&seen, &resolved, blocks))));
-        seen.await.ok()
+        let mut drives = Vec::new();
+        for target in &self.targets {
+            drives.push(target.observe().await?);
+        }
+        Some(Values(drives))
     }
 
-    /// Notes whether the host of a controller wants the volatile write cache.
+    /// Notes whether the host of a controller wants the volatile write caches.
     pub(super) fn set_write_cache(&self, controller: u16, enabled: bool) {
         let mut uncached = self.uncached.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = if enabled { uncached.remove(&controller) } else { uncached.insert(controller) };
         // Controllers whose hosts have gone want nothing.
         let present: BTreeSet<u16> = self.subsystem().controllers().map(|(id, _)| id).collect();
         uncached.retain(|id| present.contains(id));
-        self.target.writes_through.store(!uncached.is_empty(), Ordering::Relaxed);
+        self.writes_through.store(!uncached.is_empty(), Ordering::Relaxed);
     }
 
-    /// Carries out a job on the whole drive.
-    async fn ask(&self, operation: Operation) -> Result<(), Failed> {
-        let (to, result) = oneshot::channel();
-        let sectors = if operation.is_bare() { Sectors::new(0) } else { self.target.engine.capacity() };
-        let job = Job::new(operation, Lba::new(0), sectors, move |result| _ = to.send(result.map(drop)));
-        self.target.engine.submit(job);
-        result.await.unwrap_or(Err(Failed::NoPower))
-    }
-
-    /// Makes durable what was written.
-    pub(super) async fn flush(&self) -> Result<(), Failed> {
-        self.ask(Operation::Flush).await
-    }
-
-    /// Deallocates all blocks: discards them, or resets all zones.
-    pub(super) async fn format(&self) -> Result<(), Failed> {
-        match self.resolved.zones {
-            Some(_) => self.ask(Operation::ManageZones(ZoneAction::Reset)).await?,
-            None => self.ask(Operation::Discard).await?,
+    /// Makes durable what was written on all drives, in their queues for an I/O queue of a controller.
+    pub(super) async fn flush(&self, queue: u16) -> Result<(), Failed> {
+        for target in &self.targets {
+            target.flush(queue).await?;
         }
-        self.flush().await
+        Ok(())
     }
 
-    /// Gives up controllers whose hosts are silent, and looks at the drive's health, until the server ends.
+    /// Deallocates all blocks of namespaces.
+    pub(super) async fn format(&self, namespaces: &[u32]) -> Result<(), Failed> {
+        for namespace in namespaces {
+            self.target(*namespace).format().await?;
+        }
+        Ok(())
+    }
+
+    /// Brings all drives to a power state, which is one of each; false if a drive refuses.
+    pub(super) async fn set_power_state(&self, state: u8) -> bool {
+        let mut accepted = true;
+        for target in &self.targets {
+            accepted &= target.set_power_state(state).await;
+        }
+        accepted
+    }
+
+    /// Gives up controllers whose hosts are silent, and looks at the drives' health, until the server ends.
     pub(super) async fn keep_time(&self) {
         let mut changes = self.changes();
         let mut health = Instant::now() + HEALTH;

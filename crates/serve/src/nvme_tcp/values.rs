@@ -1,4 +1,4 @@
-//! The present values of the drive, as log pages have them. They come from the counters of the engine.
+//! The present values of the drives, as log pages have them. They come from the counters of the engine.
 //!
 //! What the model does not know is 0, which the standard has for "not reported" or for counters that never moved:
 //!
@@ -15,15 +15,19 @@ use flash::backend::Op;
 use nvme::{Health, PlacementEvent, PlacementEventKind, PlacementStatistics};
 use ssd::{Counters, FdpEvent, FdpEventKind, Resolved};
 
-use super::description::NAMESPACE;
+use super::io::Target;
 use crate::engine::{APPEND, Observation, READ, WRITE};
 
 /// Available spare below which the drive warns, in percent. Assumed: what many drives have.
 const SPARE_THRESHOLD: u8 = 10;
 
-/// What the log pages of the drive are made from.
+/// What the log pages of all drives are made from, in the order of the identifiers of their namespaces, which begin with 1.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Values {
+pub(super) struct Values(pub(super) Vec<DriveValues>);
+
+/// What the log pages of a drive are made from.
+#[derive(Clone, Debug, Default)]
+pub(super) struct DriveValues {
     health: Health,
     blocks: u64,
     statistics: PlacementStatistics,
@@ -32,14 +36,16 @@ pub(super) struct Values {
     events: Vec<PlacementEvent>,
 }
 
-impl Values {
-    /// The values of a moment, of a namespace with so many blocks.
-    pub(super) fn of(seen: &Observation, resolved: &Resolved, blocks: u64) -> Self {
+impl DriveValues {
+    /// The values of a moment.
+    pub(super) fn of(seen: &Observation, target: &Target) -> Self {
+        let resolved = &*target.resolved;
         let fdp = seen.counters.fdp.as_deref();
-        let events = fdp.map_or(&[][..], |fdp| &fdp.log).iter().rev().map(|event| placement_event(event, resolved));
+        let events = fdp.map_or(&[][..], |fdp| &fdp.log).iter().rev();
+        let events = events.map(|event| placement_event(event, resolved, target.id));
         Self {
             health: health(seen, resolved),
-            blocks,
+            blocks: target.blocks,
             statistics: fdp.map_or_else(PlacementStatistics::default, |fdp| PlacementStatistics {
                 host_bytes: u128::from(seen.counters.sectors_written()) * u128::from(SECTOR.get()),
                 media_bytes: programmed(&seen.counters, resolved),
@@ -110,7 +116,7 @@ fn hours(at: Time) -> f64 {
     at.as_secs_f64() / 3600.0
 }
 
-fn placement_event(event: &FdpEvent, resolved: &Resolved) -> PlacementEvent {
+fn placement_event(event: &FdpEvent, resolved: &Resolved, namespace: u32) -> PlacementEvent {
     let blocks = u64::from(event.units) * u64::from(resolved.geometry.sectors);
     let kind = match event.kind {
         FdpEventKind::NotFullyWritten => PlacementEventKind::NotFullyWritten,
@@ -124,32 +130,70 @@ fn placement_event(event: &FdpEvent, resolved: &Resolved) -> PlacementEvent {
         kind,
         milliseconds: event.at.as_ps() / 1_000_000_000,
         identifier: event.number.filter(|_| is_identifier),
-        namespace: Some(NAMESPACE),
+        namespace: Some(namespace),
         location: event.number.filter(|_| !is_identifier).map(|handle| (0, handle as u8)),
     }
 }
 
-impl nvme::Drive for Values {
+/// The SMART values of two drives of one subsystem: counters of bytes and commands are sums, times and states those of the drive that is
+/// worse off.
+fn together(a: Health, b: Health) -> Health {
+    Health {
+        degraded: a.degraded || b.degraded,
+        read_only: a.read_only || b.read_only,
+        temperature: a.temperature.max(b.temperature),
+        spare: a.spare.min(b.spare),
+        spare_threshold: SPARE_THRESHOLD,
+        used: a.used.max(b.used),
+        bytes_read: a.bytes_read + b.bytes_read,
+        bytes_written: a.bytes_written + b.bytes_written,
+        media_bytes_written: a.media_bytes_written + b.media_bytes_written,
+        reads: a.reads + b.reads,
+        writes: a.writes + b.writes,
+        busy_minutes: a.busy_minutes.max(b.busy_minutes),
+        power_cycles: a.power_cycles.max(b.power_cycles),
+        power_on_hours: a.power_on_hours.max(b.power_on_hours),
+        unsafe_shutdowns: a.unsafe_shutdowns.max(b.unsafe_shutdowns),
+        media_errors: a.media_errors + b.media_errors,
+        warning_minutes: a.warning_minutes.max(b.warning_minutes),
+        critical_minutes: a.critical_minutes.max(b.critical_minutes),
+        endurance_bytes: a.endurance_bytes + b.endurance_bytes,
+    }
+}
+
+impl Values {
+    /// The drive of a namespace; none for an identifier that no namespace has, and before anything was looked at.
+    fn of(&self, namespace: u32) -> Option<&DriveValues> {
+        self.0.get((namespace as usize).checked_sub(1)?)
+    }
+}
+
+impl nvme::Drives for Values {
     fn health(&self) -> Health {
-        self.health
+        self.0.iter().map(|drive| drive.health).reduce(together).unwrap_or_default()
+    }
+
+    fn drive_health(&self, namespace: u32) -> Health {
+        self.of(namespace).map_or_else(Health::default, |drive| drive.health)
     }
 
     /// All, as a drive may always say that does not promise more blocks than it has (NVM 1.0, figure 97, NUSE).
-    fn used_blocks(&self, _: u32) -> u64 {
-        self.blocks
+    fn used_blocks(&self, namespace: u32) -> u64 {
+        self.of(namespace).map_or(0, |drive| drive.blocks)
     }
 
-    fn placement_statistics(&self) -> PlacementStatistics {
-        self.statistics
+    fn placement_statistics(&self, namespace: u32) -> PlacementStatistics {
+        self.of(namespace).map_or_else(PlacementStatistics::default, |drive| drive.statistics)
     }
 
-    fn handles_in_use(&self) -> Vec<bool> {
-        self.handles.clone()
+    fn handles_in_use(&self, namespace: u32) -> Vec<bool> {
+        self.of(namespace).map_or_else(Vec::new, |drive| drive.handles.clone())
     }
 
-    fn placement_events(&self, of_host: bool) -> Vec<PlacementEvent> {
+    fn placement_events(&self, namespace: u32, of_host: bool) -> Vec<PlacementEvent> {
         let is_of_host =
             |kind| matches!(kind, PlacementEventKind::NotFullyWritten | PlacementEventKind::InvalidPlacementId);
-        self.events.iter().filter(|event| is_of_host(event.kind) == of_host).copied().collect()
+        let events = self.of(namespace).map_or(&[][..], |drive| &drive.events);
+        events.iter().filter(|event| is_of_host(event.kind) == of_host).copied().collect()
     }
 }

@@ -284,7 +284,7 @@ async fn read_requests(
     disk: &dyn Disk,
     limits: &Limits,
 ) -> Ended {
-    let mut intake = Intake::new(disk, limits);
+    let mut intake = Intake::new([disk], limits);
     // The room of the write whose payload is being received.
     let mut payload = None;
     loop {
@@ -320,14 +320,14 @@ async fn read_requests(
                 };
                 let Request { operation, start, sectors, then_flush, ticket } = request;
                 let open = Open { replies: replies.clone(), ticket, admitted, then_flush };
-                intake.push(job(operation, (start, sectors), open));
+                intake.push(0, job(operation, (start, sectors), open));
             }
             Some(Event::BlockStatus(BlockStatus { start, sectors, most, ticket })) => {
                 let admitted = intake.admit(0).await;
                 let open = Open { replies: replies.clone(), ticket, admitted, then_flush: false };
                 let pending = Pending(Some(open));
                 let answer = Box::new(move |result| pending.answer_extents(result));
-                intake.ask(AllocationQuery { start, sectors, most, answer });
+                intake.ask(0, AllocationQuery { start, sectors, most, answer });
             }
             Some(Event::Ready(_) | Event::StartTls) => unreachable!("the export is chosen"),
             Some(Event::End(end)) => {

@@ -1,6 +1,6 @@
-//! Requests on their way from a connection to its drive.
+//! Requests on their way from a connection to its drives.
 //!
-//! A connection has room for some, and submits those that came together at once: the drive's thread then wakes once, not
+//! A connection has room for some, and submits those that came together at once: a drive's thread then wakes once, not
 //! in the middle of the connection's work.
 
 use std::sync::Arc;
@@ -18,17 +18,24 @@ pub(crate) struct Admitted {
 
 /// The room of a connection, and the requests that are not submitted yet.
 pub(crate) struct Intake<'a> {
-    disk: &'a dyn Disk,
     requests: Arc<Semaphore>,
     bytes: Arc<Semaphore>,
+    batches: Vec<Batch<'a>>,
+}
+
+/// The requests for one of the drives of a connection.
+struct Batch<'a> {
+    disk: &'a dyn Disk,
     jobs: Vec<Job>,
 }
 
 impl<'a> Intake<'a> {
-    pub(crate) fn new(disk: &'a dyn Disk, limits: &Limits) -> Self {
+    /// Requests are pushed to the drives by their places in `disks`.
+    pub(crate) fn new(disks: impl IntoIterator<Item = &'a dyn Disk>, limits: &Limits) -> Self {
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
         let (requests, bytes) = (semaphore(limits.requests as usize), semaphore(limits.bytes.get() as usize));
-        Self { disk, requests, bytes, jobs: Vec::new() }
+        let batches = disks.into_iter().map(|disk| Batch { disk, jobs: Vec::new() });
+        Self { requests, bytes, batches: batches.collect() }
     }
 
     /// Takes room for a request. Waits for it if there is none: what would give it back is submitted before.
@@ -56,22 +63,24 @@ impl<'a> Intake<'a> {
         Some(Admitted { _request: request, _bytes: bytes })
     }
 
-    /// A request to submit. The caller calls [`Intake::submit`] before it waits for anything.
-    pub(crate) fn push(&mut self, job: Job) {
-        self.jobs.push(job);
+    /// A request for a drive. The caller calls [`Intake::submit`] before it waits for anything.
+    pub(crate) fn push(&mut self, disk: usize, job: Job) {
+        self.batches[disk].jobs.push(job);
     }
 
-    /// Submits what was pushed, in that order.
+    /// Submits what was pushed, to each drive in that order.
     pub(crate) fn submit(&mut self) {
-        if !self.jobs.is_empty() {
-            self.disk.submit_all(&mut self.jobs);
+        for Batch { disk, jobs } in &mut self.batches {
+            if !jobs.is_empty() {
+                disk.submit_all(jobs);
+            }
         }
     }
 
-    /// Asks for an allocation, behind the requests before it.
-    pub(crate) fn ask(&mut self, query: AllocationQuery) {
+    /// Asks a drive for an allocation, behind the requests before it.
+    pub(crate) fn ask(&mut self, disk: usize, query: AllocationQuery) {
         self.submit();
-        self.disk.allocation(query);
+        self.batches[disk].disk.allocation(query);
     }
 }
 
@@ -121,16 +130,25 @@ mod tests {
 
     #[test]
     fn requests_that_came_together_are_submitted_together_and_in_order() {
-        let disk = Heard::default();
-        let mut intake = Intake::new(&disk, &Limits::default());
-        (0..3).for_each(|start| intake.push(job(start)));
+        let [first, second] = [Heard::default(), Heard::default()];
+        let mut intake = Intake::new([&first as &dyn Disk, &second], &Limits::default());
+        (0..3).for_each(|start| intake.push(0, job(start)));
+        (6..8).for_each(|start| intake.push(1, job(start)));
         intake.submit();
         intake.submit();
-        intake.push(job(3));
-        intake.ask(AllocationQuery { start: Lba::new(4), sectors: Sectors::new(1), most: 1, answer: Box::new(|_| {}) });
-        intake.push(job(5));
+        intake.push(0, job(3));
+        let query = |start| AllocationQuery {
+            start: Lba::new(start),
+            sectors: Sectors::new(1),
+            most: 1,
+            answer: Box::new(|_| {}),
+        };
+        intake.ask(0, query(4));
+        intake.ask(1, query(8));
+        intake.push(0, job(5));
         intake.submit();
-        assert_eq!(*disk.0.lock().expect("no panic"), [vec![0, 1, 2], vec![3], vec![104], vec![5]]);
+        assert_eq!(*first.0.lock().expect("no panic"), [vec![0, 1, 2], vec![3], vec![104], vec![5]]);
+        assert_eq!(*second.0.lock().expect("no panic"), [vec![6, 7], vec![108]]);
     }
 
     #[test]
@@ -140,11 +158,11 @@ mod tests {
             Limits { bytes: base::units::Bytes::new(10), ..Limits::default() },
         ] {
             let disk = Heard::default();
-            let mut intake = Intake::new(&disk, &limits);
+            let mut intake = Intake::new([&disk as &dyn Disk], &limits);
             let mut context = Context::from_waker(Waker::noop());
             let first = pin!(intake.admit(6)).poll(&mut context);
             assert!(first.is_ready(), "there is room");
-            intake.push(job(7));
+            intake.push(0, job(7));
             assert!(disk.0.lock().expect("no panic").is_empty(), "more may come");
             let mut second = pin!(intake.admit(6));
             assert!(second.as_mut().poll(&mut context).is_pending(), "it has no room");

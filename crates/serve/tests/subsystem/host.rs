@@ -31,9 +31,11 @@ pub(super) fn patient() -> NvmeLimits {
     NvmeLimits { handshake: long, stall: long, shutdown: long, ..NvmeLimits::default() }
 }
 
-/// How a drive is served.
+/// How drives are served.
 pub(super) struct Setting<'a> {
     pub(super) device: &'a str,
+    /// The drive of the second namespace.
+    pub(super) second: Option<&'a str>,
     pub(super) limits: NvmeLimits,
     pub(super) hosts: Option<Vec<String>>,
     pub(super) pace: Pace,
@@ -43,13 +45,23 @@ pub(super) struct Setting<'a> {
 
 impl Default for Setting<'_> {
     fn default() -> Self {
-        Self { device: SMALL, limits: patient(), hosts: None, pace: Pace::Max, record: None, on_cut: OnCut::End }
+        Self {
+            device: SMALL,
+            second: None,
+            limits: patient(),
+            hosts: None,
+            pace: Pace::Max,
+            record: None,
+            on_cut: OnCut::End,
+        }
     }
 }
 
-/// A drive that is served until this is dropped.
+/// Drives that are served until this is dropped.
 pub(super) struct Served {
     pub(super) engine: Engine,
+    /// The drive of the second namespace.
+    pub(super) second: Option<Engine>,
     pub(super) address: SocketAddr,
     pub(super) nqn: String,
     stopper: NvmeStopper,
@@ -67,16 +79,22 @@ impl Served {
     }
 
     pub(super) fn new(setting: Setting<'_>) -> Self {
-        let Setting { device, limits, hosts, pace, record, on_cut } = setting;
-        let device = Device::parse(device.to_owned()).unwrap_or_else(|faults| panic!("{faults}"));
+        let Setting { device, second, limits, hosts, pace, record, on_cut } = setting;
+        let parse = |text: &str| Device::parse(text.to_owned()).unwrap_or_else(|faults| panic!("{faults}"));
+        let devices: Vec<Device> = [device].into_iter().chain(second).map(parse).collect();
         let server = NvmeServer::bind("127.0.0.1:0".parse().expect("an address"), limits).expect("it listens");
-        let power = PowerSignal::default();
-        let signal = power.clone();
-        let mut options = EngineOptions { seed: 1, pace, record, zones: true, ..EngineOptions::new(device.clone()) };
-        options.on_cut = on_cut;
-        options.on_power = Some(Box::new(move |on| signal.set(on)));
-        let engine = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
-        let described = description(&device, 1, server.address(), server.limits(), hosts);
+        let power = PowerSignal::new(devices.len());
+        let mut record = record;
+        let engines = devices.iter().enumerate().map(|(number, device)| {
+            let (record, signal) = (record.take(), power.clone());
+            let mut options = EngineOptions { seed: 1, pace, record, ..EngineOptions::new(device.clone()) };
+            (options.zones, options.on_cut) = (true, on_cut);
+            options.on_power = Some(Box::new(move |on| signal.set(number, on)));
+            Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"))
+        });
+        let engines: Vec<Engine> = engines.collect();
+        let described: Vec<&Device> = devices.iter().collect();
+        let described = description(&described, 1, server.address(), server.limits(), hosts);
         let description = described.unwrap_or_else(|error| panic!("{error}"));
         let (ended, nqn) = (Arc::<Mutex<Vec<String>>>::default(), description.identity.nqn.clone());
         let list = Arc::clone(&ended);
@@ -86,10 +104,13 @@ impl Served {
         let server = server.observed_by(NvmeObserver { on_end, ..NvmeObserver::default() });
         let (address, stopper) = (server.address(), server.stopper());
         let power = (on_cut == OnCut::End).then_some(power);
-        let export = NvmeExport { engine: engine.clone(), device, description, power };
+        let drives = engines.iter().cloned().zip(devices).collect();
+        let export = NvmeExport { drives, description, power };
         let run = move || server.run(export).expect("it runs");
         let thread = std::thread::Builder::new().name("subsystem".to_owned()).spawn(run).expect("a thread");
-        Self { engine, address, nqn, stopper, thread: Some(thread), ended }
+        let mut engines = engines.into_iter();
+        let (engine, second) = (engines.next().expect("a drive"), engines.next());
+        Self { engine, second, address, nqn, stopper, thread: Some(thread), ended }
     }
 
     /// Why connections have ended so far.
@@ -129,6 +150,7 @@ impl Drop for Served {
             thread.join().expect("the server ends well");
         }
         let _ = self.engine.stop();
+        self.second.as_ref().map(Engine::stop);
     }
 }
 
