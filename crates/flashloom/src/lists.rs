@@ -23,6 +23,7 @@ use workload::trace::TraceInfo;
 use crate::check::Checked;
 use crate::cluster::ShardResult;
 use crate::exit::{Failure, print};
+use crate::serve::Places;
 use crate::store::Listed;
 use crate::torture::TortureResult;
 
@@ -153,6 +154,8 @@ pub(crate) enum Schema {
     KeysResult,
     /// What `torture --json` prints
     TortureResult,
+    /// What `serve --json` prints
+    ServeResult,
     /// The key of a run: what `store show --key` prints, and `point` reads
     Key,
     /// All files that Flashloom writes: the name, type, unit and meaning of each column
@@ -245,6 +248,7 @@ pub(crate) fn schema(of: Schema, results: &mut dyn Write) -> Result<(), Failure>
         Schema::ShardResult => study::schema::of::<ShardResult>(),
         Schema::KeysResult => study::schema::of::<KeyList>(),
         Schema::TortureResult => study::schema::of::<TortureResult>(),
+        Schema::ServeResult => study::schema::of::<Places>(),
         Schema::Key => study::schema::of::<Key>(),
         Schema::Results => return print(results, &report::catalogue::json(every_file())),
     };

@@ -2,6 +2,7 @@
 
 mod front;
 mod kept;
+mod places;
 mod verified;
 
 use std::io::Write;
@@ -13,7 +14,7 @@ use std::thread;
 
 use serve::engine::{Engine, EngineError, EngineOptions, Incidents, LagStatus, OnCut, Pace, Stopped};
 use serve::metrics::MetricsServer;
-use serve::nvme_tcp::{NvmeLimits, NvmeServer, PowerSignal};
+use serve::nvme_tcp::{NvmeServer, PowerSignal};
 use serve::record::{RecordTo, Recording};
 use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Tls, TlsError};
 use serve::web::{WebError, WebServer};
@@ -25,7 +26,8 @@ use crate::exit::{Failure, note, on_interrupt, print, say};
 use crate::options::ExportArg;
 use crate::progress::{Bars, Tell};
 use crate::{device, machine};
-use front::{Front, Places, Stop};
+use front::{Front, Stop};
+pub(crate) use places::Places;
 
 /// Why there is no TLS.
 const NO_TLS: &str = "--tls-certificates: has no effect here: NVMe over TCP is served without TLS; leave it out, or add --listen or --socket";
@@ -61,6 +63,7 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let of = |option| move |error: WebError| Failure::Input(format!("{option}: {error}"));
     // The places are taken first: a drive may take minutes to prepare.
     let directories = kept::directories(args, &served)?;
+    let controls = controls(args, &served)?;
     let mut metrics = args.metrics.map(MetricsServer::bind).transpose().map_err(of("--metrics"))?;
     let watched = metrics.as_ref().map(MetricsServer::address);
     let limits = Limits { connections: args.clients.connections, ..Limits::default() };
@@ -74,7 +77,7 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
         Some(tls) => Some(Server::bind_tls(&listen(args), limits, tls)?),
         None => Some(Server::bind(&listen(args), limits)?),
     };
-    let nvme = args.nvme.nvme.map(|address| NvmeServer::bind(address, NvmeLimits::default())).transpose()?;
+    let nvme = args.nvme.nvme.map(|address| NvmeServer::bind(address, args.nvme.limits())).transpose()?;
     let mut web = args.web.map(WebServer::bind).transpose().map_err(of("--web"))?;
     let url = web.as_ref().map(WebServer::url);
     let incidents = Incidents::default();
@@ -83,6 +86,7 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let (mut engines, mut exports, mut drives) = (Vec::new(), Vec::new(), Vec::new());
     let power = PowerSignal::new(served.len());
     for (number, (Served { names, device }, dir)) in served.into_iter().zip(directories).enumerate() {
+        let control = controls.get(number).cloned();
         let hangup = Hangup::default();
         let description = format!("{}, simulated by Flashloom", device.name);
         let lies = verified::ignores_flushes(&device);
@@ -91,6 +95,7 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
         options.zones = !serves_nbd;
         options.verify = args.verify.then(|| verified::on_violation(&description));
         options.metrics = metrics.take();
+        options.control = control;
         options.keep = dir.map(|dir| kept::keep(args, dir, stopper.clone()));
         // There is one drive if there is a page.
         (options.web, options.incidents) = (web.take(), incidents.clone());
@@ -113,8 +118,8 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     let places = front.places(&names);
     let on_signal = stopper.clone();
     on_interrupt(move || on_signal.stop());
-    print(results, &places.lines())?;
-    if let Some(path) = &args.control {
+    print(results, &if args.json { places.json() } else { places.lines() })?;
+    for path in &controls {
         say(format_args!("it takes commands: flashloom ctl {} status", path.display()));
     }
     if let Some(address) = watched {
@@ -176,6 +181,21 @@ fn devices(args: &ServeArgs, tell: Tell) -> Result<Vec<Served>, Failure> {
     args.export.iter().map(named).collect()
 }
 
+/// The socket for commands of each drive; none without `--control`.
+fn controls(args: &ServeArgs, served: &[Served]) -> Result<Vec<PathBuf>, Failure> {
+    let Some(path) = &args.control else { return Ok(Vec::new()) };
+    if args.device.is_some() {
+        return Ok(vec![path.clone()]);
+    }
+    let of_drive = |of: &Served| {
+        let mut path = path.clone().into_os_string();
+        path.push(".");
+        path.push(kept::file_name(&of.names[0], "--control")?);
+        Ok(path.into())
+    };
+    served.iter().map(of_drive).collect()
+}
+
 fn listen(args: &ServeArgs) -> Listen {
     match (&args.clients.socket, args.clients.listen) {
         (Some(path), _) => Listen::Unix(path.clone()),
@@ -198,7 +218,6 @@ fn options(args: &ServeArgs, device: Device, (hangup, power, number): (&Hangup, 
     options.load_snapshot.clone_from(&args.state.load_snapshot);
     options.memory_limit = machine::memory(args.memory);
     (options.pace, options.spin, options.on_cut) = (args.time.pace, args.time.spin, args.time.on_cut.into());
-    options.control.clone_from(&args.control);
     let inputs = args.device.iter().chain(&args.state.load_snapshot).cloned().collect();
     options.record = args.record.clone().map(|path| RecordTo { path, force: args.replace.force, inputs });
     if options.on_cut == OnCut::End {

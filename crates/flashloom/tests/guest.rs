@@ -89,7 +89,9 @@ fn a_guest_keeps_its_files_and_traces_what_the_drive_records() {
 
 /// Lets Linux use a drive over NVMe/TCP with Debian's tools, cuts the power of both, and looks for what was promised. What the first
 /// guest showed of the drive has to contain these texts.
-fn uses_over_nvme(kind: &str, serve: &[&str], shown: &[&str]) {
+/// A guest uses a drive, files on it outlive a cut of the power, and another guest looks. After `passing` files the power is cut once more, and
+/// comes back while the first guest goes on.
+fn uses_over_nvme(kind: &str, serve: &[&str], passing: Option<u32>, shown: &[&str]) {
     let run = root().join(".ci/guest/nvme/run");
     let asked = Command::new(&run).arg("--missing").output().expect("it starts");
     assert!(asked.status.success(), "{asked:?}");
@@ -98,10 +100,12 @@ fn uses_over_nvme(kind: &str, serve: &[&str], shown: &[&str]) {
         println!("NOT TESTED: no guest has used a served drive over NVMe/TCP ({kind}); missing:{}", missing.trim_end());
         return;
     }
-    let place = Place::with(&[]);
+    let demo = std::fs::read_to_string(root().join("devices/demo.toml")).expect("the device");
+    let place = Place::with(&[("unbuffered.toml", &demo.replace("[buffer]\nsize = \"8MiB\"\n", ""))]);
     let flashloom = program();
     let flashloom = flashloom.get_program().display();
-    let command = format!("FLASHLOOM='{flashloom}' '{}' {kind} drive.ctl guest", run.display());
+    let files = passing.map_or_else(String::new, |files| files.to_string());
+    let command = format!("FLASHLOOM='{flashloom}' '{}' {kind} drive.ctl guest {files}", run.display());
     let own = ["--nvme", "127.0.0.1:0", "--pace", "max", "--control", "drive.ctl", "--run", &command];
     let output = place.flashloom(&[&["serve"], serve, &own].concat());
     let said = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes).into_owned());
@@ -111,25 +115,34 @@ fn uses_over_nvme(kind: &str, serve: &[&str], shown: &[&str]) {
     for text in shown {
         assert!(first.contains(text), "{text}: {first}");
     }
-    let (cycles, unsafe_shutdowns) = ("power_cycles\t\t\t\t: 2", "unsafe_shutdowns\t\t\t: 1");
-    assert!(second.contains(cycles) && second.contains(unsafe_shutdowns), "{second}");
+    let cuts = 1 + u32::from(passing.is_some());
+    let cycles = format!("power_cycles\t\t\t\t: {}", cuts + 1);
+    let unsafe_shutdowns = format!("unsafe_shutdowns\t\t\t: {cuts}");
+    assert!(second.contains(&cycles) && second.contains(&unsafe_shutdowns), "{second}");
 }
 
 #[test]
 fn a_guest_uses_a_drive_over_nvme_and_keeps_its_files_over_a_power_cut() {
     let shown = ["Flashloom demo", "NCQA): 2", "Data Units Written\t\t\t: ", "NVMe Flush: success", "LBA Out of Range"];
-    uses_over_nvme("conventional", &["demo", "--verify"], &shown);
+    uses_over_nvme("conventional", &["demo", "--verify"], None, &shown);
 }
 
 #[test]
 fn a_guest_uses_the_zones_of_a_drive_and_keeps_its_files_over_a_power_cut() {
     let shown = ["nr_zones: 94", "Success appended data to LBA 0", "State: 0xe0", "Zone Invalid Write", "zcond: 1(em)"];
-    uses_over_nvme("zoned", &["demo-zones"], &shown);
+    uses_over_nvme("zoned", &["demo-zones"], None, &shown);
 }
 
 #[test]
-fn a_guest_places_its_data_and_keeps_its_files_over_a_power_cut() {
+fn a_guest_places_its_data_and_goes_on_after_a_power_cut() {
     let shown = ["Number of Reclaim Unit Handles: 4", "[3]: Initially Isolated", "(MBMW): "];
-    let drive = ["demo", "--set", "ftl.superblock-dies=4", "--set", "ftl.fdp.handles=4", "--verify"];
-    uses_over_nvme("placement", &drive, &shown);
+    let drive = ["unbuffered.toml", "--set", "ftl.superblock-dies=4", "--set", "ftl.fdp.handles=4", "--verify"];
+    uses_over_nvme("placement", &drive, Some(8), &shown);
+}
+
+#[test]
+fn a_guest_has_a_file_system_on_two_namespaces_and_keeps_its_files_over_a_power_cut() {
+    let shown = ["/dev/nvme1n2", "endgidmax : 2", "Success appended data to LBA 0", "WP: 0x10"];
+    let drives = ["--export", "tables=demo", "--export", "logs=demo-zones"];
+    uses_over_nvme("several", &drives, None, &shown);
 }

@@ -6,7 +6,7 @@ use crate::common::{ALL_KINDS, Place, buffered};
 use serde_json::{Value, json};
 
 /// Commands that print JSON, each with the name of its schema and the version in its result.
-const KINDS: [(&str, &str, &[&str]); 11] = [
+const KINDS: [(&str, &str, &[&str]); 12] = [
     ("result", "flashloom-result-3", &["run", "d.toml", "w.toml", "--precondition", "fill", "--verify"]),
     ("seeds-result", "flashloom-seeds-1", &["run", "d.toml", "w.toml", "--seeds", "2"]),
     ("study-result", "flashloom-study-2", &["study", "s.toml"]),
@@ -17,6 +17,23 @@ const KINDS: [(&str, &str, &[&str]); 11] = [
     ("shard-result", "flashloom-shard-1", &["study", "s.toml", "--shard", "2/2", "--store", "store"]),
     ("keys-result", "flashloom-keys-1", &["study", "s.toml", "--keys", "keys"]),
     ("torture-result", "flashloom-torture-1", &["torture", "torture.toml"]),
+    (
+        "serve-result",
+        "flashloom-serve-1",
+        &[
+            "serve",
+            "--export",
+            "a=d.toml",
+            "--export",
+            "b=plain.toml",
+            "--nvme",
+            "127.0.0.1:0",
+            "--socket",
+            "s",
+            "--run",
+            "true",
+        ],
+    ),
     ("trace-info-result", "flashloom-trace-info-1", &["trace", "info", "t.csv"]),
 ];
 

@@ -111,3 +111,32 @@ fn what_cannot_be_served_says_why() {
         assert_eq!((output.status.code(), said.contains(words)), (Some(2), true), "{arguments:?}: {said}");
     }
 }
+
+#[test]
+fn several_drives_are_namespaces_with_a_control_socket_each() {
+    let place = place();
+    let server = Server::start(
+        &place,
+        &["--export", "a=z.toml", "--export", "b=d.toml", "--nvme", "127.0.0.1:0", "--control", "c", "--json"],
+        1,
+    );
+    let places: serde_json::Value = serde_json::from_str(&server.lines[0]).expect("a line of JSON");
+    let subsystem = &places["subsystem"];
+    assert_eq!((&places["exports"], &places["socket"]), (&serde_json::json!([]), &serde_json::Value::Null));
+    let [zoned, plain] = [0, 1].map(|place| &subsystem["namespaces"][place]);
+    assert_eq!((&zoned["id"], &zoned["device"], &zoned["block_bytes"]), (&1.into(), &"zoned".into(), &2048.into()));
+    assert_eq!((&plain["id"], &plain["device"], &plain["zones"]), (&2.into(), &"small".into(), &0.into()));
+    let address = format!("{}:{}", subsystem["address"].as_str().expect("a text"), subsystem["port"]);
+    assert!(greets(&address));
+    for (path, device) in [("c.a", "zoned"), ("c.b", "small")] {
+        assert_eq!(place.json(&["ctl", path, "status", "--json"])["device"], device);
+    }
+    // Without the power of one drive the subsystem answers nobody.
+    place.printed(&["ctl", "c.b", "power-cut"]);
+    let mut early = TcpStream::connect(&address).expect("the system takes it");
+    assert_eq!(early.read(&mut [0; 1]).unwrap_or(0), 0);
+    place.printed(&["ctl", "c.b", "power-on"]);
+    assert!(greets(&address));
+    let (code, said) = server.end();
+    assert_eq!(code, Some(0), "{said}");
+}

@@ -21,7 +21,8 @@ struct Zone {
 #[derive(Debug)]
 struct Storage {
     namespace: Namespace,
-    bytes: Vec<u8>,
+    /// The blocks that were written; the others are zeros.
+    blocks: BTreeMap<u64, Vec<u8>>,
     zones: Vec<Zone>,
 }
 
@@ -68,8 +69,7 @@ impl MemoryDrives {
     pub fn new(description: &Description) -> Self {
         let storage = description.namespaces.iter().map(|namespace| {
             let zones = vec![Zone { state: ZoneState::Empty, written: 0 }; namespace.zone_count() as usize];
-            let bytes = vec![0; (namespace.blocks << namespace.block_shift) as usize];
-            (namespace.id, Storage { namespace: namespace.clone(), bytes, zones })
+            (namespace.id, Storage { namespace: namespace.clone(), blocks: BTreeMap::new(), zones })
         });
         Self {
             storage: storage.collect(),
@@ -87,7 +87,7 @@ impl MemoryDrives {
         };
         for id in erased {
             if let Some(storage) = self.storage.get_mut(&id) {
-                storage.bytes.fill(0);
+                storage.blocks.clear();
                 storage.zones.fill(Zone { state: ZoneState::Empty, written: 0 });
             }
         }
@@ -123,18 +123,26 @@ impl MemoryDrives {
 }
 
 impl Storage {
-    fn bytes(&mut self, range: BlockRange) -> &mut [u8] {
-        let shift = self.namespace.block_shift;
-        &mut self.bytes[(range.start << shift) as usize..(range.end() << shift) as usize]
+    fn read(&self, range: BlockRange) -> Vec<u8> {
+        let block = self.namespace.block() as usize;
+        let mut data = vec![0; range.count as usize * block];
+        for (number, written) in self.blocks.range(range.start..range.end()) {
+            data[(number - range.start) as usize * block..][..block].copy_from_slice(written);
+        }
+        data
+    }
+
+    fn deallocate(&mut self, range: BlockRange) {
+        self.blocks.retain(|block, _| !(range.start..range.end()).contains(block));
     }
 
     fn run(&mut self, command: &IoCommand, data: &[u8], handles: &[HandleStatus]) -> Result<Response, Status> {
         match command {
             IoCommand::Flush | IoCommand::Verify(_) | IoCommand::WriteUncorrectable(_) | IoCommand::HandleUpdate(_) => {
             }
-            IoCommand::Read { range, .. } => return Ok(Response::data(self.bytes(*range).to_vec())),
+            IoCommand::Read { range, .. } => return Ok(Response::data(self.read(*range))),
             IoCommand::Compare { range, .. } => {
-                if self.bytes(*range) != data {
+                if self.read(*range) != data {
                     return Err(Status::COMPARE_FAILURE);
                 }
             }
@@ -151,9 +159,9 @@ impl Storage {
                 self.write(BlockRange { start, count: *blocks }, data)?;
                 return Ok(Response::result(start));
             }
-            IoCommand::Deallocate(ranges) => ranges.iter().for_each(|range| self.bytes(*range).fill(0)),
+            IoCommand::Deallocate(ranges) => ranges.iter().for_each(|range| self.deallocate(*range)),
             IoCommand::Copy { ranges, to, .. } => {
-                let data: Vec<u8> = ranges.iter().flat_map(|range| self.bytes(*range).to_vec()).collect();
+                let data: Vec<u8> = ranges.iter().flat_map(|range| self.read(*range)).collect();
                 self.write(BlockRange { start: *to, count: data.len() as u64 >> self.namespace.block_shift }, &data)?;
             }
             IoCommand::ZoneManagement { action, zones } => self.manage(*action, *zones)?,
@@ -190,13 +198,13 @@ impl Storage {
                 zone.state = ZoneState::Full;
             }
         }
-        self.bytes(range).copy_from_slice(data);
+        let blocks = data.chunks_exact(self.namespace.block() as usize).map(<[u8]>::to_vec);
+        self.blocks.extend((range.start..).zip(blocks));
         Ok(())
     }
 
     fn manage(&mut self, action: ZoneAction, zones: ZoneSelection) -> Result<(), Status> {
         let Some(Zones { size, .. }) = self.zone_layout() else { return Err(Status::INVALID_OPCODE) };
-        let shift = self.namespace.block_shift;
         let (first, count) = match zones {
             ZoneSelection::One(block) => ((block / size) as usize, 1),
             ZoneSelection::All => (0, self.zones.len()),
@@ -223,8 +231,7 @@ impl Storage {
             zone.state = next;
             if action == ZoneAction::Reset {
                 zone.written = 0;
-                let start = (number as u64 * size) << shift;
-                self.bytes[start as usize..(start + (size << shift)) as usize].fill(0);
+                self.deallocate(BlockRange { start: number as u64 * size, count: size });
             }
         }
         Ok(())

@@ -8,4 +8,5 @@ mod commands;
 mod conversation;
 mod host;
 mod linux;
+mod mandatory;
 mod rules;

@@ -7,6 +7,7 @@ use std::time::Duration;
 use base::units::Bytes;
 use clap::{Args, ValueEnum};
 use serve::engine::{OnCut, Pace};
+use serve::nvme_tcp::NvmeLimits;
 use serve::server::Limits;
 use ssd::Precondition;
 
@@ -46,8 +47,9 @@ pub(crate) struct ServeArgs {
     #[arg(long, value_name = "SIZE")]
     pub(crate) memory: Option<Bytes>,
 
-    /// Take commands for the drive on a Unix socket at this path, which only its owner can open; see `flashloom ctl`
-    #[arg(long, value_name = "PATH", conflicts_with = "export")]
+    /// Take commands for the drive on a Unix socket at this path, which only its owner can open; see `flashloom ctl`. Each drive
+    /// of `--export` has one, at PATH.NAME
+    #[arg(long, value_name = "PATH")]
     pub(crate) control: Option<PathBuf>,
 
     /// Serve `/metrics` for Prometheus, and `/healthz`, at this loopback address. Port 0 takes a free one
@@ -74,6 +76,10 @@ pub(crate) struct ServeArgs {
     /// the subsystem in $nqn, its address in $traddr and its port in $trsvcid; serve until it ends
     #[arg(long, value_name = "COMMAND")]
     pub(crate) run: Option<String>,
+
+    /// Print where the drives are in one line of JSON; `flashloom schema serve-result` describes it
+    #[arg(long)]
+    pub(crate) json: bool,
 
     /// Show no progress; the same as `--progress none`
     #[arg(long, conflicts_with = "progress")]
@@ -134,6 +140,30 @@ pub(crate) struct NvmeArgs {
     /// Refuse hosts of NVMe with other qualified names than this one; may be given several times
     #[arg(long, value_name = "NQN", requires = "nvme", value_parser = host_nqn)]
     pub(crate) nvme_host: Vec<String>,
+
+    /// Controllers at a time, which are associations of hosts; further hosts hear that the subsystem is busy
+    #[arg(long, value_name = "N", requires = "nvme", default_value_t = NvmeLimits::default().controllers, value_parser = whole(1_u16, 1024))]
+    pub(crate) nvme_controllers: u16,
+
+    /// I/O queues of a controller
+    #[arg(long, value_name = "N", requires = "nvme", default_value_t = NvmeLimits::default().io_queues, value_parser = whole(1_u16, 1024))]
+    pub(crate) nvme_queues: u16,
+
+    /// Connections of hosts at a time, one for each queue, each of which may take 34 MiB of memory; further ones wait
+    #[arg(long, value_name = "N", requires = "nvme", default_value_t = NvmeLimits::default().connections, value_parser = whole(1_u32, 4096))]
+    pub(crate) nvme_connections: u32,
+}
+
+impl NvmeArgs {
+    /// What hosts may take.
+    pub(crate) fn limits(&self) -> NvmeLimits {
+        NvmeLimits {
+            controllers: self.nvme_controllers,
+            io_queues: self.nvme_queues,
+            connections: self.nvme_connections,
+            ..NvmeLimits::default()
+        }
+    }
 }
 
 /// How simulated time passes.

@@ -1,9 +1,6 @@
 //! The servers in front of the drives: one of NBD, one of NVMe over TCP, or both.
 
-use std::ffi::OsString;
 use std::io;
-use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread;
 
@@ -15,6 +12,7 @@ use study::catalogue::Device;
 use crate::args::ServeArgs;
 use crate::exit::{Failure, say};
 use crate::progress::Tell;
+use crate::serve::places::Places;
 
 /// Stops all servers, from any thread.
 #[derive(Clone, Debug)]
@@ -27,35 +25,6 @@ impl Stop {
     pub(super) fn stop(&self) {
         self.nbd.as_ref().map(Stopper::stop);
         self.nvme.as_ref().map(NvmeStopper::stop);
-    }
-}
-
-/// Where clients and hosts connect.
-pub(super) struct Places {
-    uris: Vec<String>,
-    socket: Option<PathBuf>,
-    /// The address and the qualified name of the subsystem.
-    subsystem: Option<(SocketAddr, String)>,
-}
-
-impl Places {
-    /// The lines that the command prints: URIs of NBD, and the command by which Linux connects the subsystem.
-    pub(super) fn lines(&self) -> String {
-        let connect = |(at, nqn): &(SocketAddr, String)| {
-            format!("nvme connect -t tcp -a {} -s {} -n {nqn}\n", at.ip(), at.port())
-        };
-        let uris = self.uris.iter().map(|uri| format!("{uri}\n"));
-        uris.chain(self.subsystem.iter().map(connect)).collect()
-    }
-
-    /// The variables that the command of `--run` gets.
-    pub(super) fn variables(&self) -> Vec<(&'static str, OsString)> {
-        let uri = self.uris.first().map(|uri| ("uri", uri.into()));
-        let socket = self.socket.as_ref().map(|socket| ("unixsocket", socket.into()));
-        let subsystem = self.subsystem.iter().flat_map(|(at, nqn)| {
-            [("nqn", nqn.into()), ("traddr", at.ip().to_string().into()), ("trsvcid", at.port().to_string().into())]
-        });
-        uri.into_iter().chain(socket).chain(subsystem).collect()
     }
 }
 
@@ -103,13 +72,11 @@ impl Front {
 
     /// Where clients of the exports with these names connect, and hosts.
     pub(super) fn places(&self, names: &[&str]) -> Places {
-        let uris = self.nbd.iter().flat_map(|server| names.iter().map(|name| server.uri(name)));
         let subsystem = self.nvme.as_ref().zip(self.export.as_ref());
-        Places {
-            uris: uris.collect(),
-            socket: self.nbd.as_ref().and_then(Server::socket).map(ToOwned::to_owned),
-            subsystem: subsystem.map(|(server, of)| (server.address(), of.description.identity.nqn.clone())),
-        }
+        Places::new(
+            self.nbd.as_ref().map(|server| (server, names)),
+            subsystem.map(|(server, export)| (server.address(), export)),
+        )
     }
 
     /// Serves until all servers are stopped. One that fails stops the other.

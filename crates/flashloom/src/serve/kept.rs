@@ -55,15 +55,18 @@ fn below(dir: &Path, name: &str) -> Result<PathBuf, Failure> {
              choose another directory"
         )));
     }
-    let is_name = name.chars().all(|c| c.is_alphanumeric() || "._-".contains(c)) && !name.starts_with('.');
-    if !is_name {
+    Ok(dir.join(file_name(name, "--state")?))
+}
+
+/// The name of an export as part of the name of a file, which an option asks for.
+pub(super) fn file_name<'a>(name: &'a str, option: &str) -> Result<&'a str, Failure> {
+    if name.is_empty() || name.starts_with('.') || !name.chars().all(|c| c.is_alphanumeric() || "._-".contains(c)) {
         return Err(Failure::Input(format!(
-            "--export: `{name}` names no directory below {}; write letters, digits, `-`, `_` and `.`, e.g. disk-1, or leave \
-             --state out",
-            dir.display()
+            "--export: `{name}` cannot be in the name of a file, as {option} wants it; write letters, digits, `-`, `_` and `.`, \
+             e.g. disk-1, or leave {option} out"
         )));
     }
-    Ok(dir.join(name))
+    Ok(name)
 }
 
 /// The files of a drive: a failure stops the server.

@@ -1,7 +1,7 @@
-//! Bytes to send: small pieces are put together, data of a read stay where they are.
+//! Bytes to send: small pieces are put together, so that one call sends them; data of large reads stay where they are.
 
 /// Data from so many bytes on stay a piece of their own.
-const OWN_PIECE: usize = 2048;
+const OWN_PIECE: usize = 32 << 10;
 
 /// What one end of a connection has to send.
 #[derive(Debug, Default)]

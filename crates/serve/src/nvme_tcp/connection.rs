@@ -7,6 +7,7 @@ use std::fmt;
 use std::io;
 use std::pin::pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 use nvme::{DriveCommand, End, Request, Response, Session, Status};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -25,9 +26,6 @@ use crate::server::race;
 
 /// Output is written together up to this length.
 const BATCH: usize = 256 << 10;
-
-/// Pieces of the output that are longer are written from where they are.
-const COPIED: usize = 32 << 10;
 
 /// Why a connection of NVMe/TCP ended.
 #[derive(Debug)]
@@ -145,6 +143,8 @@ struct Commands<'a> {
     queue: Option<(u16, u16)>,
     /// The drives' values when bytes of an admin queue came last.
     values: Values,
+    /// When bytes came last.
+    now: Duration,
 }
 
 impl<'a> Commands<'a> {
@@ -152,7 +152,7 @@ impl<'a> Commands<'a> {
         let limits = &shared.limits;
         let room = Limits { requests: limits.queue_entries.into(), bytes: limits.bytes, ..Limits::default() };
         let intake = Intake::new(shared.targets.iter().map(|target| &target.engine as &dyn Disk), &room);
-        Self { session, messages, shared, intake, queue: None, values: Values::default() }
+        Self { session, messages, shared, intake, queue: None, values: Values::default(), now: shared.now() }
     }
 
     /// Passes commands to the drives until the connection ends.
@@ -185,7 +185,7 @@ impl<'a> Commands<'a> {
                         (Some(_), false) => input.fill(&mut reader).await,
                     };
                     match filled {
-                        Ok(true) => {}
+                        Ok(true) => self.now = self.shared.now(),
                         Ok(false) => return Disconnected::Gone,
                         Err(error) => return error.into(),
                     }
@@ -211,7 +211,7 @@ impl<'a> Commands<'a> {
     fn receive(&self, input: &[u8]) -> (usize, Option<Request>, bool, bool) {
         let mut subsystem = self.shared.subsystem();
         let mut session = locked(self.session);
-        let (taken, request) = session.receive(input, &mut subsystem, &self.values, self.shared.now());
+        let (taken, request) = session.receive(input, &mut subsystem, &self.values, self.now);
         drop(subsystem);
         if taken > 0 && matches!(self.queue, Some((_, 0))) {
             self.shared.note_change();
@@ -300,26 +300,13 @@ async fn write_output(
     shared: &Shared,
 ) -> Result<(), Disconnected> {
     let stall = shared.limits.stall;
-    let mut out = Vec::with_capacity(BATCH);
     // The room of what is written.
     let mut admitted = Vec::new();
     while let Some(first) = messages.recv().await {
         let Batch { pieces, last } = carried_out(session, first, &mut messages, &mut admitted, shared)?;
         for piece in pieces {
-            if piece.len() > COPIED {
-                write_all(&mut writer, &out, stall).await?;
-                out.clear();
-                write_all(&mut writer, &piece, stall).await?;
-            } else {
-                out.extend_from_slice(&piece);
-            }
-            if out.len() >= BATCH {
-                write_all(&mut writer, &out, stall).await?;
-                out.clear();
-            }
+            write_all(&mut writer, &piece, stall).await?;
         }
-        write_all(&mut writer, &out, stall).await?;
-        out.clear();
         admitted.clear();
         match last {
             None => {}

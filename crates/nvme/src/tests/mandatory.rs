@@ -1,0 +1,149 @@
+//! What NVMe base 2.0 (section 3.1.2), NVM 1.0, ZNS 1.1 and TP4146 make mandatory for a controller for I/O of NVMe over Fabrics: it is
+//! announced, it is carried out, and the page on NVMe lists it.
+
+use crate::entry::{
+    SubmissionEntry,
+    opcode::{admin, io},
+};
+use crate::host::{HostCommand, HostConfig};
+use crate::samples::{ENABLE, Link, Target, sample_config};
+use crate::status::Status;
+
+/// Each with a name, and a command that a host sends.
+type Named = (&'static str, HostCommand);
+
+fn fabrics() -> Vec<Named> {
+    vec![
+        ("Property Get", HostCommand::property_get(0, true)),
+        ("Property Set", HostCommand::property_set(0x14, ENABLE)),
+    ]
+}
+
+fn admin_commands() -> Vec<Named> {
+    vec![
+        ("Get Log Page", HostCommand::log_page(1, 0, 0, 64)),
+        ("Identify", HostCommand::identify(1, 0, 0)),
+        ("Abort", HostCommand::new(SubmissionEntry::new(admin::ABORT).with_cdw(10, 9 << 16))),
+        ("Set Features", HostCommand::set_features(0x0b, 0)),
+        ("Get Features", HostCommand::get_features(0x07, 0)),
+        ("Keep Alive", HostCommand::keep_alive()),
+    ]
+}
+
+fn nvm_commands() -> Vec<Named> {
+    vec![
+        ("Flush", HostCommand::flush(Some(1))),
+        ("Write", HostCommand::write(1, 0, 1, vec![1; 4096])),
+        ("Read", HostCommand::read(1, 0, 1, 4096)),
+    ]
+}
+
+fn zone_commands() -> Vec<Named> {
+    vec![
+        ("Zone Management Send", HostCommand::zone_management(2, 3, Some(0))),
+        ("Zone Management Receive", HostCommand::zone_report(2, 0, 128)),
+    ]
+}
+
+fn placement_commands() -> Vec<Named> {
+    vec![
+        ("I/O Management Receive", HostCommand::handle_status(1, 64)),
+        ("I/O Management Send", HostCommand::handle_update(1, &[0])),
+    ]
+}
+
+/// Log pages of controllers for I/O, and of those with Flexible Data Placement.
+const LOG_PAGES: [u8; 6] = [0x00, 0x01, 0x02, 0x03, 0x05, 0x12];
+const PLACEMENT_LOG_PAGES: [u8; 4] = [0x20, 0x21, 0x22, 0x23];
+/// Features likewise.
+const FEATURES: [u8; 8] = [0x01, 0x02, 0x04, 0x05, 0x07, 0x0a, 0x0b, 0x0f];
+const PLACEMENT_FEATURES: [u8; 2] = [0x1d, 0x1e];
+
+#[test]
+fn mandatory_commands_are_announced_and_carried_out() {
+    let mut target = Target::new(sample_config());
+    let mut link = Link::admin(&mut target, HostConfig::default());
+    let mut queue = Link::io(&mut target, HostConfig::default(), 1, 1, true);
+    let mut page = |set: u32| {
+        let page = HostCommand::log_page(5, 0, 0, 4096);
+        let entry = page.entry.clone().with_cdw(14, set << 24);
+        link.run(&mut target, HostCommand { entry, ..page }).data
+    };
+    let effects = [page(0), page(2)];
+    let is_announced = |first: usize, set: usize, command: &HostCommand| {
+        effects[set][first + 4 * usize::from(command.entry.opcode())] & 1 != 0
+    };
+    let mut check = |link: &mut Link, all: Vec<Named>, first: Option<usize>, set: usize| {
+        for (name, command) in all {
+            if let Some(first) = first {
+                assert!(is_announced(first, set, &command), "{name}");
+            }
+            let status = link.run(&mut target, command).status;
+            // Nothing waits that Abort could end.
+            assert_eq!(status, Status::SUCCESS, "{name}");
+        }
+    };
+    check(&mut link, fabrics(), None, 0);
+    check(&mut link, admin_commands(), Some(0), 0);
+    check(&mut queue, nvm_commands(), Some(1024), 0);
+    check(&mut queue, zone_commands(), Some(1024), 1);
+    check(&mut queue, placement_commands(), Some(1024), 0);
+    for set in [0, 1] {
+        for opcode in [io::FLUSH, io::WRITE, io::READ] {
+            assert!(is_announced(1024, set, &HostCommand::new(SubmissionEntry::new(opcode))), "{opcode:#x}");
+        }
+    }
+    assert!(is_announced(0, 0, &HostCommand::event_request()), "Asynchronous Event Request");
+}
+
+#[test]
+fn mandatory_log_pages_and_features_are_announced_and_there() {
+    let mut target = Target::new(sample_config());
+    let mut link = Link::admin(&mut target, HostConfig::default());
+    let [pages, features] =
+        [0x00, 0x12].map(|page| link.run(&mut target, HostCommand::log_page(page, 0, 0, 1024)).data);
+    let of_group = |command: HostCommand, bits: u32| {
+        let cdw11 = command.entry.cdw(11) | bits;
+        HostCommand { entry: command.entry.clone().with_cdw(11, cdw11), ..command }
+    };
+    for page in LOG_PAGES.into_iter().chain(PLACEMENT_LOG_PAGES) {
+        assert_eq!(pages[4 * usize::from(page)] & 1, 1, "log page {page:#x}");
+        let group = if page >= 0x20 { 1 << 16 } else { 0 };
+        let read = link.run(&mut target, of_group(HostCommand::log_page(page, 0, 0, 512), group));
+        assert_eq!(read.status, Status::SUCCESS, "log page {page:#x}");
+    }
+    for feature in FEATURES.into_iter().chain(PLACEMENT_FEATURES) {
+        assert_eq!(features[4 * usize::from(feature)] & 1, 1, "feature {feature:#x}");
+        let get = HostCommand::get_features(feature, u32::from(feature == 0x1d));
+        let get = HostCommand { entry: get.entry.clone().with_namespace(1), ..get };
+        assert_eq!(link.run(&mut target, get).status, Status::SUCCESS, "feature {feature:#x}");
+    }
+}
+
+/// The page on NVMe has one row for each kind.
+#[test]
+fn the_page_lists_what_is_mandatory() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/nvme.md");
+    let text = std::fs::read_to_string(path).expect("the page");
+    let row = |kind: &str, of: &str| {
+        let begins = format!("| {kind} | {of} |");
+        let row = text.lines().find(|line| line.starts_with(&begins)).unwrap_or_else(|| panic!("no row `{begins}`"));
+        let listed = row.trim_end_matches('|').rsplit('|').next().expect("three columns").trim();
+        listed.split(", ").map(str::to_owned).collect::<Vec<_>>()
+    };
+    let names = |all: Vec<Named>| all.into_iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
+    let hex = |all: &[u8]| all.iter().map(|id| format!("{id:02X}h")).collect::<Vec<_>>();
+    let mut connected = vec!["Connect".to_owned()];
+    connected.extend(names(fabrics()));
+    let mut all_admin = names(admin_commands());
+    all_admin.insert(5, "Asynchronous Event Request".to_owned());
+    assert_eq!(row("Fabrics commands", "every controller"), connected);
+    assert_eq!(row("admin commands", "every controller"), all_admin);
+    assert_eq!(row("I/O commands", "every namespace"), names(nvm_commands()));
+    assert_eq!(row("I/O commands", "namespaces with zones"), names(zone_commands()));
+    assert_eq!(row("I/O commands", "drives with data placement"), names(placement_commands()));
+    assert_eq!(row("log pages", "every controller"), hex(&LOG_PAGES));
+    assert_eq!(row("log pages", "drives with data placement"), hex(&PLACEMENT_LOG_PAGES));
+    assert_eq!(row("features", "every controller"), hex(&FEATURES));
+    assert_eq!(row("features", "drives with data placement"), hex(&PLACEMENT_FEATURES));
+}
