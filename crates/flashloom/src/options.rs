@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use base::units::Span;
+use base::units::{Bytes, Span};
 use study::config::did_you_mean;
 use study::plan::MOST_SEEDS;
 use workload::trace::{Columns, Event, ExtentRule, Format, SizeUnit, TimeUnit};
@@ -208,6 +208,14 @@ where
     move |text| match text.parse::<T>() {
         Ok(value) if least <= value && value <= most => Ok(value),
         _ => Err(BadValue(format!("`{text}` is not a whole number from {least} to {most}: write e.g. 8"))),
+    }
+}
+
+/// A block of NVM Express.
+pub(crate) fn block(text: &str) -> Result<Bytes, BadValue> {
+    match text.parse::<Bytes>() {
+        Ok(bytes) if bytes.get().is_power_of_two() && (512..=64 << 10).contains(&bytes.get()) => Ok(bytes),
+        _ => Err(BadValue(format!("`{text}` is not a power of two from 512B to 64KiB: write e.g. 4KiB"))),
     }
 }
 

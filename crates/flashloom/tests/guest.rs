@@ -100,8 +100,19 @@ fn uses_over_nvme(kind: &str, serve: &[&str], passing: Option<u32>, shown: &[&st
         println!("NOT TESTED: no guest has used a served drive over NVMe/TCP ({kind}); missing:{}", missing.trim_end());
         return;
     }
-    let demo = std::fs::read_to_string(root().join("devices/demo.toml")).expect("the device");
-    let place = Place::with(&[("unbuffered.toml", &demo.replace("[buffer]\nsize = \"8MiB\"\n", ""))]);
+    let device = |name: &str, changes: &[(&str, &str)]| {
+        let text = std::fs::read_to_string(root().join("devices").join(name)).expect("a device");
+        changes.iter().fold(text, |text, (from, to)| {
+            assert!(text.contains(from), "{name} has no `{from}`");
+            text.replace(from, to)
+        })
+    };
+    // Version 1.15 of fsck.f2fs counts the free segments of zones whose capacity is less than their size in another way than Linux.
+    let whole = [("pages = 96", "pages = 132"), ("\"2256MiB\"", "\"3008MiB\""), ("\"24MiB\"", "\"32MiB\"")];
+    let place = Place::with(&[
+        ("unbuffered.toml", &device("demo.toml", &[("[buffer]\nsize = \"8MiB\"\n", "")])),
+        ("whole-zones.toml", &device("demo-zones.toml", &whole)),
+    ]);
     let flashloom = program();
     let flashloom = flashloom.get_program().display();
     let files = passing.map_or_else(String::new, |files| files.to_string());
@@ -143,6 +154,6 @@ fn a_guest_places_its_data_and_goes_on_after_a_power_cut() {
 #[test]
 fn a_guest_has_a_file_system_on_two_namespaces_and_keeps_its_files_over_a_power_cut() {
     let shown = ["/dev/nvme1n2", "endgidmax : 2", "Success appended data to LBA 0", "WP: 0x10"];
-    let drives = ["--export", "tables=demo", "--export", "logs=demo-zones"];
+    let drives = ["--export", "tables=demo", "--export", "logs=whole-zones.toml", "--nvme-block", "4KiB"];
     uses_over_nvme("several", &drives, None, &shown);
 }

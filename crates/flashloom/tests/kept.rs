@@ -488,7 +488,10 @@ fn several_drives_have_a_directory_each() {
     fs::remove_file(place.path("s")).expect("the socket of the killed program");
     assert_eq!(testkit::names(&place.path("all")), ["a", "b-2"]);
     let said = refused(&place, &["--export", "a/b=d.toml", "--socket", "s", "--state", "all"]);
-    assert!(said.contains("--export: `a/b` cannot be in the name of a file, as --state wants it; write letters"), "{said}");
+    assert!(
+        said.contains("--export: `a/b` cannot be in the name of a file, as --state wants it; write letters"),
+        "{said}"
+    );
     let said = refused(&place, &["--export", "a=d.toml", "--socket", "s", "--state", "all/a"]);
     assert!(said.contains("all/a: holds one drive, and with --export"), "{said}");
     let said = refused(&place, &["d.toml", "--socket", "s", "--state", "all"]);

@@ -31,7 +31,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{Semaphore, oneshot, watch};
 
 pub use connection::Disconnected;
-pub use description::{DescriptionError, description};
+pub use description::{DescriptionError, Presentation, description};
 
 use crate::engine::Engine;
 use crate::server::{BindError, race};

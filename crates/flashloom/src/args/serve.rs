@@ -12,7 +12,7 @@ use serve::server::Limits;
 use ssd::Precondition;
 
 use super::ReplaceArgs;
-use crate::options::{ExportArg, address, brief, export, host_nqn, whole};
+use crate::options::{ExportArg, address, block, brief, export, host_nqn, whole};
 use crate::progress::{Show, Tell};
 
 /// The arguments of `serve`.
@@ -140,6 +140,10 @@ pub(crate) struct NvmeArgs {
     /// Refuse hosts of NVMe with other qualified names than this one; may be given several times
     #[arg(long, value_name = "NQN", requires = "nvme", value_parser = host_nqn)]
     pub(crate) nvme_host: Vec<String>,
+
+    /// The block of drives without zones, e.g. 4KiB: a power of two. Zones are written in blocks of the mapping unit
+    #[arg(long, value_name = "SIZE", requires = "nvme", default_value = "512B", value_parser = block)]
+    pub(crate) nvme_block: Bytes,
 
     /// Controllers at a time, which are associations of hosts; further hosts hear that the subsystem is busy
     #[arg(long, value_name = "N", requires = "nvme", default_value_t = NvmeLimits::default().controllers, value_parser = whole(1_u16, 1024))]

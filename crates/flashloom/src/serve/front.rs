@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::thread;
 
 use serve::engine::{Engine, Incidents, OnCut};
-use serve::nvme_tcp::{NvmeExport, NvmeObserver, NvmeServer, NvmeStopper, PowerSignal, description};
+use serve::nvme_tcp::{NvmeExport, NvmeObserver, NvmeServer, NvmeStopper, PowerSignal, Presentation, description};
 use serve::server::{Export, Server, Stopper};
 use study::catalogue::Device;
 
@@ -62,7 +62,13 @@ impl Front {
         let Some(server) = &self.nvme else { return Ok(()) };
         let hosts = Some(&args.nvme.nvme_host).filter(|hosts| !hosts.is_empty()).cloned();
         let devices: Vec<&Device> = drives.iter().map(|(_, device)| device).collect();
-        let described = description(&devices, args.state.seed, server.address(), server.limits(), hosts);
+        let presentation = Presentation {
+            limits: *server.limits(),
+            hosts,
+            block_shift: args.nvme.nvme_block.get().trailing_zeros() as u8,
+            ..Presentation::at(server.address(), args.state.seed)
+        };
+        let described = description(&devices, &presentation);
         let description = described.map_err(|error| Failure::Input(error.to_string()))?;
         // Drives whose connections outlive a cut have none that end with it.
         let power = (OnCut::from(args.time.on_cut) == OnCut::End).then_some(power);

@@ -13,7 +13,7 @@ use study::catalogue::Device;
 
 use super::NvmeLimits;
 
-/// A block of a namespace without zones has two to the power of this bytes: a sector of the drive.
+/// A sector of a drive has two to the power of this bytes.
 const SECTOR_SHIFT: u8 = 9;
 
 /// The mapping units that can be blocks.
@@ -92,21 +92,40 @@ impl Names {
     }
 }
 
-/// Describes devices that are served at an address as the namespaces of one subsystem.
+/// How devices are served, as far as hosts see it.
+#[derive(Clone, Debug)]
+pub struct Presentation {
+    /// Names are made from it.
+    pub seed: u64,
+    /// Where the subsystem is.
+    pub address: SocketAddr,
+    /// What hosts may take.
+    pub limits: NvmeLimits,
+    /// The hosts that may connect; none for all.
+    pub hosts: Option<Vec<String>>,
+    /// A block of namespaces without zones has two to the power of this bytes: 9 to 16.
+    pub block_shift: u8,
+}
+
+impl Presentation {
+    /// To all hosts, with the default limits and in blocks of 512 bytes.
+    #[must_use]
+    pub fn at(address: SocketAddr, seed: u64) -> Self {
+        Self { seed, address, limits: NvmeLimits::default(), hosts: None, block_shift: SECTOR_SHIFT }
+    }
+}
+
+/// Describes devices that are served as the namespaces of one subsystem.
 ///
 /// # Errors
 /// If one has zones, and its mapping unit cannot be a block.
-pub fn description(
-    devices: &[&Device],
-    seed: u64,
-    address: SocketAddr,
-    limits: &NvmeLimits,
-    hosts: Option<Vec<String>>,
-) -> Result<Description, DescriptionError> {
+pub fn description(devices: &[&Device], presentation: &Presentation) -> Result<Description, DescriptionError> {
+    let Presentation { seed, address, limits, hosts, block_shift } = presentation;
+    let seed = *seed;
     let names = Names::new(devices, seed);
     let namespaces = (1..).zip(devices).map(|(id, device)| {
         let names = Names::of_namespace(devices, seed, id);
-        namespace(device, id, &names)
+        namespace(device, id, &names, *block_shift)
     });
     // The name of a model is printable ASCII.
     let all: Vec<&str> = devices.iter().map(|device| device.name.as_str()).collect();
@@ -128,7 +147,7 @@ pub fn description(
                 service: address.port(),
                 tls: false,
             }],
-            hosts,
+            hosts: hosts.clone(),
             controllers: limits.controllers,
             io_queues: limits.io_queues,
             shared: true,
@@ -143,11 +162,13 @@ pub fn description(
     })
 }
 
-fn namespace(device: &Device, id: u32, names: &Names) -> Result<Namespace, DescriptionError> {
+fn namespace(device: &Device, id: u32, names: &Names, plain_shift: u8) -> Result<Namespace, DescriptionError> {
     let resolved = &device.resolved;
     let unit = u64::from(resolved.geometry.sectors);
-    let block_shift =
-        block_shift(resolved).ok_or(DescriptionError::Unit { device: device.name.clone(), sectors: unit })?;
+    let block_shift = match resolved.zones {
+        Some(_) => unit_shift(resolved).ok_or(DescriptionError::Unit { device: device.name.clone(), sectors: unit })?,
+        None => plain_shift,
+    };
     let placement = placement(resolved);
     Ok(Namespace {
         id,
@@ -170,11 +191,8 @@ fn namespace(device: &Device, id: u32, names: &Names) -> Result<Namespace, Descr
     })
 }
 
-/// The block of a device: of one with zones the mapping unit, because zones are written in whole ones.
-fn block_shift(resolved: &Resolved) -> Option<u8> {
-    if resolved.zones.is_none() {
-        return Some(SECTOR_SHIFT);
-    }
+/// The block of a device with zones: the mapping unit, because zones are written in whole ones.
+fn unit_shift(resolved: &Resolved) -> Option<u8> {
     let sectors = resolved.geometry.sectors;
     let shift = SECTOR_SHIFT + sectors.trailing_zeros() as u8;
     (sectors.is_power_of_two() && BLOCKS.contains(&shift)).then_some(shift)
@@ -256,7 +274,7 @@ mod tests {
     }
 
     fn described(device: &Device, seed: u64) -> Result<Description, DescriptionError> {
-        description(&[device], seed, "127.0.0.1:4420".parse().expect("an address"), &NvmeLimits::default(), None)
+        description(&[device], &Presentation::at("127.0.0.1:4420".parse().expect("an address"), seed))
     }
 
     const FLASH: &str = "flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }\n";

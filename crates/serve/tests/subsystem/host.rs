@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use nvme::{Completion, ConnectRequest, Digests, Host, HostCommand, HostConfig, HostError, HostEvent, Status};
 use serve::engine::{Engine, EngineOptions, OnCut, Pace, Stopped};
-use serve::nvme_tcp::{NvmeExport, NvmeLimits, NvmeObserver, NvmeServer, NvmeStopper, PowerSignal, description};
+use serve::nvme_tcp::{
+    NvmeExport, NvmeLimits, NvmeObserver, NvmeServer, NvmeStopper, PowerSignal, Presentation, description,
+};
 use study::catalogue::Device;
 
 use crate::memory::PATIENCE;
@@ -36,6 +38,8 @@ pub(super) struct Setting<'a> {
     pub(super) device: &'a str,
     /// The drive of the second namespace.
     pub(super) second: Option<&'a str>,
+    /// The blocks of namespaces without zones.
+    pub(super) block_shift: u8,
     pub(super) limits: NvmeLimits,
     pub(super) hosts: Option<Vec<String>>,
     pub(super) pace: Pace,
@@ -48,6 +52,7 @@ impl Default for Setting<'_> {
         Self {
             device: SMALL,
             second: None,
+            block_shift: 9,
             limits: patient(),
             hosts: None,
             pace: Pace::Max,
@@ -79,7 +84,7 @@ impl Served {
     }
 
     pub(super) fn new(setting: Setting<'_>) -> Self {
-        let Setting { device, second, limits, hosts, pace, record, on_cut } = setting;
+        let Setting { device, second, block_shift, limits, hosts, pace, record, on_cut } = setting;
         let parse = |text: &str| Device::parse(text.to_owned()).unwrap_or_else(|faults| panic!("{faults}"));
         let devices: Vec<Device> = [device].into_iter().chain(second).map(parse).collect();
         let server = NvmeServer::bind("127.0.0.1:0".parse().expect("an address"), limits).expect("it listens");
@@ -94,7 +99,8 @@ impl Served {
         });
         let engines: Vec<Engine> = engines.collect();
         let described: Vec<&Device> = devices.iter().collect();
-        let described = description(&described, 1, server.address(), server.limits(), hosts);
+        let presentation = Presentation { limits, hosts, block_shift, ..Presentation::at(server.address(), 1) };
+        let described = description(&described, &presentation);
         let description = described.unwrap_or_else(|error| panic!("{error}"));
         let (ended, nqn) = (Arc::<Mutex<Vec<String>>>::default(), description.identity.nqn.clone());
         let list = Arc::clone(&ended);

@@ -1,6 +1,7 @@
 //! Two drives as namespaces of one subsystem: one without zones, one with zones.
 
 use nvme::{HostCommand, Status};
+use serve::Disk;
 use serve::engine::Command;
 
 use super::host::{Link, Served, Setting};
@@ -75,6 +76,21 @@ fn the_subsystem_is_away_until_all_drives_have_power() {
     assert_eq!(io.done(HostCommand::read(2, 64, 1, 2048)).data, vec![2; 2048]);
     let page = admin.done(HostCommand::log_page(2, 0xffff_ffff, 0, 512)).data;
     assert_eq!((page[112], page[144]), (2, 1), "power cycles and unsafe shutdowns: the subsystem lost its power once");
+}
+
+#[test]
+fn blocks_may_be_larger_than_mapping_units() {
+    let served = Served::new(Setting { block_shift: 12, second: Some(ZONED), ..Setting::default() });
+    let (mut admin, controller) = Link::admin(&served);
+    let mut io = Link::io(&served, controller, 1);
+    // LBADS of the format in use.
+    let [first, second] = [1, 2].map(|id| admin.done(HostCommand::identify(0, id, 0)).data[130]);
+    assert_eq!((first, second), (12, 11), "zones have blocks of a mapping unit");
+    io.done(HostCommand::write(1, 3, 2, vec![1; 8192]));
+    io.done(HostCommand::deallocate(1, &[(4, 1)]));
+    let read = io.done(HostCommand::read(1, 2, 3, 12288)).data;
+    assert_eq!([&read[..4096], &read[4096..8192], &read[8192..]].map(|block| block[0]), [0, 1, 0]);
+    assert_eq!(io.fails(HostCommand::read(1, served.engine.capacity().get() / 8, 1, 4096)), Status::LBA_OUT_OF_RANGE);
 }
 
 #[test]
