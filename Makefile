@@ -77,6 +77,7 @@ profiled: ## Build target/profiled/flashloom and target/profiled/bench with prof
 bench-serve: ## Measure how fast a served drive answers over NBD and NVMe/TCP, and how late, beside nbdkit (Linux; fio, nbdkit)
 	$(CARGO) build --release -p flashloom -p flashloom-bench --bin flashloom --bin nbd-reads --bin nvme-reads
 	@.ci/serve-rate
+	@.ci/guest/nvme/rate
 
 # Pairs of runs of `make bench-compare`, and the sections and rows of the bench to compare (all with rates, if empty).
 PAIRS ?= 5

@@ -5,6 +5,7 @@ mod compare;
 mod convert;
 mod ctl;
 mod foreign;
+mod schema;
 mod serve;
 mod store;
 mod torture;
@@ -24,7 +25,6 @@ use study::watch::timeline::Window;
 use workload::{MOST_DEPTH, Pacing};
 
 use crate::failures::FailuresArgs;
-use crate::lists::Schema;
 use crate::options::{FlowArg, flow, interval, jobs, positive, requests, seeds, whole};
 use crate::progress::{Show, Tell};
 
@@ -33,6 +33,7 @@ pub(crate) use cluster::ClusterArgs;
 pub(crate) use compare::CompareArgs;
 pub(crate) use convert::ConvertArgs;
 pub(crate) use ctl::{CtlArgs, CtlCommand};
+pub(crate) use schema::Schema;
 pub(crate) use store::{GcArgs, MergeArgs, StoreArgs, StoreCommand};
 pub(crate) use torture::TortureArgs;
 pub(crate) use trace::{ExcerptArgs, FitArgs, PartArgs, ReadingArgs, TraceArgs};

@@ -8,6 +8,7 @@ mod flow;
 mod queues;
 mod sheet;
 mod suspend;
+mod toml_text;
 mod xml;
 
 use std::io::Write;

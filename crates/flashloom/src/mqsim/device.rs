@@ -1,11 +1,10 @@
 //! MQSim's description of a drive as a device file. Each value names the parameter that it is from.
 
-use base::units::{Bytes, Exact, Rate, Span};
-
 use super::Likeness;
 use super::array::{array, is_merged};
 use super::queues::Queues;
 use super::sheet::Sheet;
+use super::toml_text::{quoted, rate, size, time};
 use super::xml::{Group, XmlFile};
 
 /// The orders of address dimensions by their letters, in MQSim's words.
@@ -52,25 +51,6 @@ pub(super) fn device(file: &XmlFile<'_>, name: &str, (queues, likeness): (&Queue
             sheet.without(name, "Flashloom does not know this parameter");
         }
     }
-}
-
-/// A text in TOML.
-pub(super) fn quoted(text: &str) -> String {
-    toml::Value::String(text.to_owned()).to_string()
-}
-
-/// A time; one that is too long for a file is found when the file is read.
-pub(super) fn time(ns: u64) -> String {
-    let fits = ns.checked_mul(1000).is_some();
-    if fits { Span::from_ns(ns).exact() } else { format!("{ns}ns") }
-}
-
-fn size(bytes: u64) -> String {
-    Bytes::new(bytes).exact()
-}
-
-fn rate(bytes_per_s: f64) -> String {
-    Rate::new((bytes_per_s.round() as u64).max(1)).exact()
 }
 
 /// The kinds of cells: the name here, the bits, and the page types.

@@ -2,8 +2,8 @@
 
 use base::units::{Bytes, Exact, SECTOR};
 
-use super::device::quoted;
 use super::sheet::Sheet;
+use super::toml_text::{quoted, time};
 use super::xml::{Group, XmlFile};
 
 const SYNTHETIC: &str = "IO_Flow_Parameter_Set_Synthetic";
@@ -212,7 +212,7 @@ fn synthetic(flow: &Group<'_, '_>, name: &str, (number, parts): (usize, &[(f64, 
             flow.fault("Stop_Time", "the flow never ends: give Stop_Time or Total_Requests_To_Generate, e.g. 100000")
         }
         (0, total) => sheet.line(&format!("requests = {total}"), "Total_Requests_To_Generate"),
-        (stop, _) => sheet.line(&format!("duration = \"{}\"", super::device::time(stop)), "Stop_Time"),
+        (stop, _) => sheet.line(&format!("duration = \"{}\"", time(stop)), "Stop_Time"),
     }
     let sectors = flow.count("Average_Request_Size", "8");
     arrivals(flow, sectors, sheet);

@@ -2,8 +2,8 @@
 //! that decides falls through to a refusal (MQSim's pull request 62).
 
 use super::Likeness;
-use super::device::time;
 use super::sheet::Sheet;
+use super::toml_text::time;
 use super::xml::Group;
 
 const SUPPORT: &str = "CMD_Suspension_Support";

@@ -145,8 +145,8 @@ impl Target {
     /// The drive's values now; `None` if the drive is not served any more.
     pub(super) async fn observe(&self) -> Option<DriveValues> {
         let (to, seen) = oneshot::channel();
-        let target = self.clone();
-        self.engine.observe_then(true, move |seen| drop(to.send(DriveValues::of(&seen, &target))));
+        let (resolved, namespace) = (Arc::clone(&self.resolved), (self.id, self.blocks));
+        self.engine.observe_then(true, move |seen| drop(to.send(DriveValues::of(&seen, &resolved, namespace))));
         seen.await.ok()
     }
 

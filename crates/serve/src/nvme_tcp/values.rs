@@ -15,7 +15,6 @@ use flash::backend::Op;
 use nvme::{Health, PlacementEvent, PlacementEventKind, PlacementStatistics};
 use ssd::{Counters, FdpEvent, FdpEventKind, Resolved};
 
-use super::io::Target;
 use crate::engine::{APPEND, Observation, READ, WRITE};
 
 /// Available spare below which the drive warns, in percent. Assumed: what many drives have.
@@ -37,15 +36,14 @@ pub(super) struct DriveValues {
 }
 
 impl DriveValues {
-    /// The values of a moment.
-    pub(super) fn of(seen: &Observation, target: &Target) -> Self {
-        let resolved = &*target.resolved;
+    /// The values of a moment, of the drive of a namespace with so many blocks.
+    pub(super) fn of(seen: &Observation, resolved: &Resolved, (namespace, blocks): (u32, u64)) -> Self {
         let fdp = seen.counters.fdp.as_deref();
         let events = fdp.map_or(&[][..], |fdp| &fdp.log).iter().rev();
-        let events = events.map(|event| placement_event(event, resolved, target.id));
+        let events = events.map(|event| placement_event(event, resolved, namespace));
         Self {
             health: health(seen, resolved),
-            blocks: target.blocks,
+            blocks,
             statistics: fdp.map_or_else(PlacementStatistics::default, |fdp| PlacementStatistics {
                 host_bytes: u128::from(seen.counters.sectors_written()) * u128::from(SECTOR.get()),
                 media_bytes: programmed(&seen.counters, resolved),
