@@ -78,9 +78,9 @@ pub mod ftl {
         AgeUnit, Array, Background, Candidate, Candidates, CollectionPolicy, CollectionPool, Config, Counters, Event,
         Family, Flash, FlushLog, Ftl, FtlKind, FtlSpec, HostEvent, HostWrite, MapImages, Mount, OldPlace, Origin,
         Owner, Owners, PageRead, PageWrite, PlacementPolicy, PlacementPool, PlacementPools, Planted, PowerCycle,
-        Preconditioning, RegisterError, Saved, Service, StreamPolicy, VictimPolicy, WorkingSpace, ZoneAction,
-        ZoneCounters, ZoneError, ZoneReport, ZoneShape, ZoneState, ZoneWrite, Zones, ZrwaCounters, ZrwaShape,
-        full_mask, register_collection_policy, register_ftl, register_placement_policy, register_simple_ftl,
+        Preconditioning, ReclaimUnitHandles, RegisterError, Saved, Service, StreamPolicy, VictimPolicy, WorkingSpace,
+        ZoneAction, ZoneCounters, ZoneError, ZoneReport, ZoneShape, ZoneState, ZoneWrite, Zones, ZrwaCounters,
+        ZrwaShape, full_mask, register_collection_policy, register_ftl, register_placement_policy, register_simple_ftl,
         register_stream_policy, register_victim_policy,
     };
 }

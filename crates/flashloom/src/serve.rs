@@ -251,9 +251,7 @@ fn start(options: EngineOptions, tell: Tell) -> Result<Engine, Failure> {
         EngineError::State(error) => error.into(),
         EngineError::Record(error) => error.into(),
         EngineError::Control(error) => Failure::Input(error.to_string()),
-        error @ (EngineError::Zones(_) | EngineError::VerifiedZones(_) | EngineError::KeptLayer { .. }) => {
-            Failure::Input(error.to_string())
-        }
+        error @ (EngineError::Zones(_) | EngineError::KeptLayer { .. }) => Failure::Input(error.to_string()),
         error @ EngineError::Thread(_) => Failure::Input(format!("{error}; see `ulimit -u`")),
     })
 }

@@ -100,7 +100,6 @@ fn what_cannot_be_served_says_why() {
     for (arguments, words) in [
         (&["z.toml"][..], "NBD has no commands for zones; serve the drive with --nvme"),
         (&["z.toml", "--nvme", "127.0.0.1:0", "--socket", "s"], "NBD has no commands for zones"),
-        (&["z.toml", "--nvme", "127.0.0.1:0", "--verify"], "--verify does not follow zones"),
         (&["d.toml", "--nvme", "0.0.0.0:4420"], "NVMe/TCP is served without TLS; choose one such as 127.0.0.1:4420"),
         (&["d.toml", "--nvme", "127.0.0.1:0", "--tls-certificates", "."], "NVMe over TCP is served without TLS"),
         (&["d.toml", "--nvme", "here"], "is not an address and a port"),

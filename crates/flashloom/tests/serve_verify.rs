@@ -46,11 +46,11 @@ fn a_drive_that_ignores_flushes_is_found() {
         said.contains(wanted) && said.contains("after a power cut; expected data written at 0.000 s (durable)"),
         "{said}"
     );
-    let wanted = "16 sectors were read with a content that they cannot hold: the drive ignores flushes";
+    let wanted = "the drive broke its promises for 16 sectors: it ignores flushes";
     assert!(said.contains(wanted), "{said}");
     assert_eq!(status["verify"]["violations"], 16);
     assert!(
-        table.contains("16 sectors hold what they cannot hold") && table.contains("sectors 16 to 31 read"),
+        table.contains("broken promises for 16 sectors") && table.contains("sectors 16 to 31 read"),
         "{table}"
     );
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");

@@ -58,7 +58,8 @@ pub use page::{
 };
 pub use port::{
     Background, Direction, Flash, FlushLog, Ftl, HostMemoryBuffer, Mount, OldPlace, Origin, Owner, Owners, PageRead,
-    PageWrite, PowerCycle, Preconditioning, Saved, Service, ZoneReport, ZoneWrite, Zones, full_mask,
+    PageWrite, PowerCycle, Preconditioning, ReclaimUnitHandles, Saved, Service, ZoneReport, ZoneWrite, Zones,
+    full_mask,
 };
 pub use registry::RegisterError;
 pub use sabotage::{Planted, Sabotage};

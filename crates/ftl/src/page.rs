@@ -48,6 +48,7 @@ use flash::nand::Media;
 use crate::counters::Counters;
 use crate::port::{
     Background, Flash, Ftl, HostMemoryBuffer, Mount, Owner, Owners, PageRead, PageWrite, PowerCycle, Preconditioning,
+    ReclaimUnitHandles,
 };
 
 use crate::toolkit::DieLists;
@@ -298,6 +299,10 @@ impl Ftl for PageFtl {
     fn host_memory_buffer(&mut self) -> Option<&mut dyn HostMemoryBuffer> {
         self.mapping.host_memory()?;
         Some(self)
+    }
+
+    fn reclaim_unit_handles(&mut self) -> Option<&mut dyn ReclaimUnitHandles> {
+        self.blocks.has_reclaim_units().then_some(self)
     }
 
     fn power_cycle(&mut self) -> Option<&mut dyn PowerCycle> {

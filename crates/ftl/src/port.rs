@@ -21,7 +21,7 @@ use crate::counters::Counters;
 use crate::sabotage::Planted;
 
 pub use device::Flash;
-pub use duties::{Background, FlushLog, HostMemoryBuffer, PowerCycle, Preconditioning, Saved};
+pub use duties::{Background, FlushLog, HostMemoryBuffer, PowerCycle, Preconditioning, ReclaimUnitHandles, Saved};
 pub use owners::{Direction, OldPlace, Origin, Owner, Owners, PageRead, PageWrite, Service, full_mask};
 pub use zones::{ZoneReport, ZoneWrite, Zones};
 
@@ -166,6 +166,11 @@ pub trait Ftl: Any + Debug + Send + Sync {
 
     /// Its use of the host's memory, if it asks for some.
     fn host_memory_buffer(&mut self) -> Option<&mut dyn HostMemoryBuffer> {
+        None
+    }
+
+    /// Its reclaim unit handles, if it has Flexible Data Placement.
+    fn reclaim_unit_handles(&mut self) -> Option<&mut dyn ReclaimUnitHandles> {
         None
     }
 

@@ -103,7 +103,7 @@ pub struct EngineOptions {
     /// Called on the thread of the drive, after the answers, whenever the power was cut or switched: a server whose
     /// clients must reconnect after a cut ends its connections here.
     pub on_power: Option<OnPower>,
-    /// Verifies the content of every read, and calls this for each violation. A drive with zones cannot be verified.
+    /// Verifies the content of every read, and calls this for each violation.
     pub verify: Option<OnViolation>,
     /// Clients speak a protocol with commands for zones. Without it a drive with zones is refused.
     pub zones: bool,
@@ -204,8 +204,6 @@ pub enum EngineError {
     Thread(io::Error),
     /// The drive of this name has zones, and the protocol has no commands for them.
     Zones(String),
-    /// The drive of this name has zones, whose content is not verified.
-    VerifiedZones(String),
     /// The device has a layer above its drives, whose knowledge no directory keeps.
     KeptLayer {
         /// The device.
@@ -227,11 +225,6 @@ impl fmt::Display for EngineError {
                 f,
                 "{device}: ftl.kind: NBD has no commands for zones; serve the drive with --nvme, add a [translation] above it, or \
                  serve a drive of another kind"
-            ),
-            Self::VerifiedZones(device) => write!(
-                f,
-                "{device}: --verify does not follow zones, whose addresses the drive chooses and whose resets forget data; leave \
-                 --verify out, or serve a drive of another kind"
             ),
             Self::KeptLayer { device, layer } => {
                 let known = match *layer {
@@ -312,12 +305,8 @@ impl Engine {
     /// See [`EngineError`].
     pub fn start(mut options: EngineOptions, progress: impl FnMut(Progress)) -> Result<Self, EngineError> {
         // What the user has to correct comes before the work.
-        if options.device.resolved.zones.is_some() {
-            match (options.zones, &options.verify) {
-                (false, _) => return Err(EngineError::Zones(options.device.name.clone())),
-                (true, Some(_)) => return Err(EngineError::VerifiedZones(options.device.name.clone())),
-                (true, None) => {}
-            }
+        if options.device.resolved.zones.is_some() && !options.zones {
+            return Err(EngineError::Zones(options.device.name.clone()));
         }
         if options.keep.is_some() {
             EngineError::refuse_kept_layer(&options.device)?;

@@ -65,6 +65,27 @@ impl Failed {
     }
 }
 
+impl Failed {
+    /// True if the drive refuses what fails so before it changes anything.
+    pub(crate) const fn changes_nothing(self) -> bool {
+        match self {
+            Self::Uncorrectable | Self::ReadOnly | Self::NoPower | Self::ZoneReadOnly => false,
+            Self::OutOfRange
+            | Self::InvalidOpcode
+            | Self::InvalidField
+            | Self::ZoneBoundary
+            | Self::ZoneFull
+            | Self::ZoneOffline
+            | Self::ZoneInvalidWrite
+            | Self::TooManyActiveZones
+            | Self::TooManyOpenZones
+            | Self::InvalidZoneTransition
+            | Self::InvalidZoneOperation
+            | Self::ZrwaUnavailable => true,
+        }
+    }
+}
+
 impl fmt::Display for Failed {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

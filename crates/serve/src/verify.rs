@@ -8,6 +8,8 @@
 //! is not durable a sector may come back with anything that it ever held, at each power cut until it is durably written.
 //! After a failed request each sector has the old content or the new one ([`ssd::Completeness::Partial`]).
 //!
+//! Zones add write pointers, appends and resets ([`zones`]).
+//!
 //! It keeps a digest of each sector and not its content, see `settled` and `runs`. What it knows of a drive whose flash
 //! is in files is in files, too (`kept`).
 
@@ -20,6 +22,7 @@ mod runs;
 mod settled;
 mod status;
 mod violation;
+mod zones;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -32,12 +35,14 @@ use crate::{Failed, Operation};
 use digest::{UNKNOWN, ZEROS, digests};
 pub(crate) use kept::forget;
 use kept::{Kept, Record};
-use kind::Kind;
+use kind::{Kind, Outcome};
 use runs::{Content, Moment, Runs, Write};
 use settled::{Settled, When};
 pub use status::VerifyStatus;
 pub use violation::Violation;
 use violation::{Found, Version};
+pub(crate) use zones::ZoneSectors;
+use zones::Zones;
 
 /// Violations that the status names.
 const NAMED: usize = 16;
@@ -51,6 +56,8 @@ pub(crate) struct Promise {
     pub(crate) discards_durably: bool,
     /// Discards act on whole multiples of it.
     pub(crate) granularity: Sectors,
+    /// Its zones, if it has any.
+    pub(crate) zones: Option<ZoneSectors>,
 }
 
 /// A request under way, as it is known here.
@@ -65,6 +72,7 @@ pub(crate) struct Verifier {
     cut: Moment,
     settled: Settled,
     runs: Runs,
+    zones: Option<Zones>,
     /// Reads under way.
     reads: BTreeSet<Moment>,
     /// Ranges with writes to be forgotten as soon as the reads that began before a moment are over.
@@ -88,6 +96,7 @@ impl Verifier {
             cut: 0,
             settled: Settled::all(if is_known { ZEROS } else { UNKNOWN }),
             runs: Runs::default(),
+            zones: promise.zones.map(Zones::new),
             reads: BTreeSet::new(),
             later: BTreeMap::new(),
             reads_compared: 0,
@@ -119,7 +128,7 @@ impl Verifier {
     pub(crate) fn begin(&mut self, at: Time, operation: &Operation, sectors: Range<u64>) -> Ticket {
         let kind = Kind::of(operation);
         let digests = match operation {
-            Operation::Write { data, .. } => digests(data),
+            Operation::Write { data, .. } | Operation::Append { data, .. } => digests(data),
             _ => Box::default(),
         };
         if self.kept.is_some() && kind != Kind::Read {
@@ -138,6 +147,14 @@ impl Verifier {
                 return number;
             }
             Kind::Flush => return number,
+            Kind::Append { .. } => {
+                self.begin_append(number, When::new(at), range.start, digests);
+                return number;
+            }
+            Kind::Zone(action) => {
+                self.begin_action(number, When::new(at), action, range.start);
+                return number;
+            }
             Kind::Write { .. } => Content::Each(digests),
             Kind::WriteZeroes { .. } => Content::Same(ZEROS),
             Kind::Discard => {
@@ -161,7 +178,7 @@ impl Verifier {
         range.start.next_multiple_of(unit)..range.end / unit * unit
     }
 
-    /// A request is answered, at the simulated time `at`: a read with `data`.
+    /// A request is answered, at the simulated time `at`: a read with `data`, an append that was done with its sectors.
     pub(crate) fn end(
         &mut self,
         at: Time,
@@ -186,19 +203,25 @@ impl Verifier {
             self.reads.remove(&ticket);
             return self.settle_later();
         }
-        let (now, is_done) = (self.now, result.is_ok());
+        let (now, outcome) = (self.now, Outcome::of(kind, &result));
         if self.kept.is_some() {
-            self.keep(&Record::End { now, ticket, kind, range: sectors.clone(), is_done });
+            self.keep(&Record::End { now, ticket, kind, range: sectors.clone(), outcome });
         }
-        self.end_kind(ticket, kind, sectors, is_done);
+        self.end_kind(ticket, kind, sectors, outcome);
         if self.kept.as_ref().is_some_and(|kept| kept.is_long(self.settled.memory())) {
             self.renew(false);
         }
     }
 
-    fn end_kind(&mut self, ticket: Ticket, kind: Kind, sectors: Range<u64>, is_done: bool) {
-        let now = self.tick();
+    fn end_kind(&mut self, ticket: Ticket, kind: Kind, sectors: Range<u64>, outcome: Outcome) {
+        let (now, is_done) = (self.tick(), outcome == Outcome::Done);
         match kind {
+            Kind::Write { .. } if outcome == Outcome::Nothing => self.exclude(ticket, &sectors),
+            Kind::Append { fua } => {
+                let is_durable = fua || !self.promise.is_volatile;
+                self.end_append((ticket, now), sectors, (outcome, is_durable));
+            }
+            Kind::Zone(action) => self.end_action((ticket, now), action, sectors.start, outcome),
             Kind::Flush if is_done => {
                 let covered = self.runs.writes.values_mut().filter(|of| of.is_over(ticket));
                 covered.for_each(|of| of.is_durable = true);
@@ -216,7 +239,15 @@ impl Verifier {
         }
     }
 
+    /// A write of a range is answered, which may be one to a zone.
     fn written(&mut self, now: Moment, ticket: Ticket, range: Range<u64>, (is_certain, is_durable): (bool, bool)) {
+        if is_certain && !range.is_empty() {
+            self.note_written(ticket, &range, is_durable);
+        }
+        self.overwritten(now, ticket, range, (is_certain, is_durable));
+    }
+
+    fn overwritten(&mut self, now: Moment, ticket: Ticket, range: Range<u64>, (is_certain, is_durable): (bool, bool)) {
         // A discard may be too small to act on anything.
         if range.is_empty() {
             return;
@@ -261,6 +292,7 @@ impl Verifier {
         let found = digests(data);
         self.reads_compared += 1;
         self.settled.note_readable(start..end, true);
+        self.tell_resets(start, &found);
         let mut sector = start;
         for first in self.runs.within(&(start..end)) {
             let until = self.runs.runs[&first].end.min(end);
@@ -308,7 +340,7 @@ impl Verifier {
             let (mut is_right, mut is_volatile) = (false, false);
             is_loose |= settled.is_some() && self.settled.is_loose(sector);
             for write in possible.iter().map(|of| &self.runs.writes[of]) {
-                if write.digest(sector) == *found {
+                if write.matches(sector, *found) {
                     is_right = true;
                     is_volatile |= !write.is_durable;
                     is_loose |= write.is_loose;
@@ -360,7 +392,7 @@ impl Verifier {
         let first = self.runs.within(&(sector..sector + 1)).first().copied();
         let write_of = |of: &Moment| &self.runs.writes[of];
         let known = first.map(|first| &self.runs.runs[&first].writes);
-        let older = known.and_then(|all| all.iter().map(write_of).find(|of| of.digest(sector) == found));
+        let older = known.and_then(|all| all.iter().map(write_of).find(|of| of.matches(sector, found)));
         let held = (self.settled.get(sector), self.settled.when(sector));
         let what = match (found, older) {
             (ZEROS, _) => Found::Zeros,
@@ -370,7 +402,7 @@ impl Verifier {
         };
         let version = |of: &Write| {
             let (is_answered, is_durable) = of.state();
-            Version { is_zeros: of.digest(sector) == ZEROS, when: of.when, is_answered, is_durable }
+            Version { is_zeros: of.digest(sector) == Some(ZEROS), when: of.when, is_answered, is_durable }
         };
         let is_zeros = held.0 == ZEROS;
         let settled = Version { is_zeros, when: held.1, is_answered: true, is_durable: true };
@@ -418,6 +450,7 @@ impl Verifier {
         self.settle_all();
         let (began, ended) = (self.tick(), self.tick());
         self.runs.cut(began, ended, &mut self.settled);
+        self.cut_zones();
         self.settled.cut();
         self.cut = ended;
     }
@@ -475,15 +508,16 @@ impl Verifier {
         match record {
             Record::Begin { now, at_ps, kind, range, digests } => {
                 let is_sound = now >= self.now && range.start <= range.end;
-                let is_whole = !matches!(kind, Kind::Write { .. }) || digests.len() as u64 == range.end - range.start;
+                let has_data = matches!(kind, Kind::Write { .. } | Kind::Append { .. });
+                let is_whole = !has_data || digests.len() as u64 == range.end - range.start;
                 (is_sound && is_whole).then_some(())?;
                 self.now = now;
                 self.begin_kind(Time::from_ps(at_ps), kind, range, digests.into());
             }
-            Record::End { now, ticket, kind, range, is_done } => {
+            Record::End { now, ticket, kind, range, outcome } => {
                 (now >= self.now && range.start <= range.end).then_some(())?;
                 self.now = now;
-                self.end_kind(ticket, kind, range, is_done);
+                self.end_kind(ticket, kind, range, outcome);
             }
             Record::Lose { now, range } => {
                 (now >= self.now && range.start <= range.end).then_some(())?;
@@ -516,7 +550,7 @@ impl Verifier {
             unreadable: self.settled.unreadable(),
             violations: self.violations,
             first_violations: self.named.clone(),
-            memory_bytes: self.settled.memory() + self.runs.memory(),
+            memory_bytes: self.settled.memory() + self.runs.memory() + self.zones.as_ref().map_or(0, Zones::memory),
         }
     }
 }

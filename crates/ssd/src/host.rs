@@ -5,6 +5,7 @@ mod allocation;
 mod buffered;
 mod clients;
 mod drive;
+mod handles;
 mod host_memory;
 mod link;
 mod overlap;

@@ -13,6 +13,7 @@ mod paired;
 mod power;
 mod queues;
 mod quiet;
+mod reclaim_units;
 mod refusals;
 mod runs;
 mod slc_mlc;

@@ -42,13 +42,13 @@ pub(super) fn summary(verified: &VerifyStatus) -> String {
 pub(super) fn failure(name: &str, verified: &VerifyStatus, ignores_flushes: bool) -> Option<Failure> {
     let VerifyStatus { violations, unreadable, .. } = verified;
     if *violations > 0 && !ignores_flushes {
-        let message = format!("{name}: {violations} sectors were read with a content that they cannot hold");
+        let message = format!("{name}: the drive broke its promises for {violations} sectors");
         let replay = "that of this server, and what its clients did, which `--record FILE.parquet` keeps".to_owned();
         return Some(Failure::Bug { message, replay });
     }
     if *violations > 0 {
         return Some(Failure::Unexpected(format!(
-            "{name}: {violations} sectors were read with a content that they cannot hold: the drive ignores flushes \
+            "{name}: the drive broke its promises for {violations} sectors: it ignores flushes \
              (buffer.flush)"
         )));
     }

@@ -1,5 +1,6 @@
 //! Work beside requests: the map unit, trim pages, checkpoints, recovery, preconditioning.
 
+use base::io::PlacementId;
 use base::units::{Bytes, Lpn, Time};
 use flash::backend::Cause;
 use flash::nand::{Media, Stream};
@@ -7,7 +8,7 @@ use flash::nand::{Media, Stream};
 use super::PageFtl;
 use super::mapping::Mapping;
 use super::writer::firmware::Firmware;
-use crate::port::{Background, Flash, HostMemoryBuffer, Owners, PowerCycle, Preconditioning};
+use crate::port::{Background, Flash, HostMemoryBuffer, Owners, PowerCycle, Preconditioning, ReclaimUnitHandles};
 
 impl Background for PageFtl {
     fn run_due(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
@@ -49,6 +50,12 @@ impl Background for PageFtl {
 impl HostMemoryBuffer for PageFtl {
     fn give_host_memory(&mut self, now: Time, size: Bytes) -> Time {
         self.mapping.host_memory().map_or(now, |memory| memory.give(now, size))
+    }
+}
+
+impl ReclaimUnitHandles for PageFtl {
+    fn note_identifier(&mut self, now: Time, id: PlacementId) {
+        self.blocks.note_identifier(now, id);
     }
 }
 

@@ -14,7 +14,7 @@ pub struct FdpCounters {
     pub erased: u64,
     /// Each reclaim unit handle.
     pub handles: Vec<HandleCounters>,
-    /// Writes with an identifier that the drive does not have: handle 0 took their mapping units.
+    /// Write commands with an identifier that the drive does not have: handle 0 took their data.
     pub invalid_identifiers: u64,
     /// Mapping units that collection moved out of reclaim units that hold copies of several handles.
     pub moved_copies: u64,
@@ -63,7 +63,7 @@ pub struct FdpEvent {
 pub enum FdpEventKind {
     /// A handle left a reclaim unit before it was fully written.
     NotFullyWritten = 0x00,
-    /// A write had an invalid placement identifier.
+    /// A write command had an invalid placement identifier.
     InvalidIdentifier = 0x03,
     /// Collection moved data out of a reclaim unit.
     MediaReallocated = 0x80,

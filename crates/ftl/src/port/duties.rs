@@ -1,6 +1,7 @@
 //! The duties that only some FTLs have, a trait for each. [`Ftl`](super::Ftl) says which of them an FTL has.
 
 use base::engine::Handle;
+use base::io::PlacementId;
 use base::units::{Bytes, Lpn, Psn, Time};
 use flash::backend::List;
 use flash::nand::{Media, SectorMask};
@@ -50,6 +51,12 @@ pub trait HostMemoryBuffer {
     /// The host gives so much, in place of what it gave before; nothing, to take it back. After a power-on the drive has none.
     /// Returns the time from which on the drive no longer reads what it had before.
     fn give_host_memory(&mut self, now: Time, size: Bytes) -> Time;
+}
+
+/// The reclaim unit handles of Flexible Data Placement, beside the writes that name them.
+pub trait ReclaimUnitHandles {
+    /// A write command names a placement identifier.
+    fn note_identifier(&mut self, now: Time, id: PlacementId);
 }
 
 /// A log of flushes: the data of a flush go to a few pages at once, and to their places later.

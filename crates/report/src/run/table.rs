@@ -422,7 +422,7 @@ fn fdp(of: &FdpSummary) -> Vec<String> {
         lines.push(format!("  copies that share superblocks of another handle: {}", bytes(of.shared_copy_bytes)));
     }
     if of.invalid_identifiers > 0 {
-        lines.push(format!("  mapping units with an invalid placement identifier: {}", of.invalid_identifiers));
+        lines.push(format!("  write commands with an invalid placement identifier: {}", of.invalid_identifiers));
     }
     lines
 }

@@ -146,7 +146,8 @@ impl Core {
     /// Verifies the content of every read from now on. No job has come yet. `is_known`: all sectors read as zeros.
     pub fn verify(&mut self, is_known: bool) {
         let (discards_durably, granularity) = (self.zeros_by_discard, self.granularity);
-        let promise = Promise { is_volatile: self.is_volatile, discards_durably, granularity };
+        let zones = self.zone_sectors();
+        let promise = Promise { is_volatile: self.is_volatile, discards_durably, granularity, zones };
         self.verifier = Some(Box::new(Verifier::new(promise, is_known)));
     }
 
@@ -157,7 +158,9 @@ impl Core {
     /// If the files cannot be written.
     pub fn keep_verification(&mut self, dir: &Path, is_used: bool) -> io::Result<bool> {
         let capacity = self.capacity;
-        self.verifier.as_mut().map_or(Ok(true), |verifier| verifier.keep_in(dir, is_used, capacity))
+        let is_known = self.verifier.as_mut().map_or(Ok(true), |verifier| verifier.keep_in(dir, is_used, capacity));
+        self.check_pointers();
+        is_known
     }
 
     /// The violations that were found since the last call.
@@ -263,7 +266,8 @@ impl Core {
         let extent = Extent { start: job.start.get(), end: job.start.get() + job.sectors.get() };
         let place = self.jobs.insert(job, at);
         let (open, keeps) = (self.jobs.at(place), self.on_cut == OnCut::Hold);
-        if let Some(verifier) = &mut self.verifier {
+        let is_one = !matches!(open.job.operation, Operation::ManageZones(_));
+        if let Some(verifier) = self.verifier.as_mut().filter(|_| is_one) {
             open.ticket = verifier.begin(at, &open.job.operation, open.range());
         }
         let whole = |kind| Io::new(kind, extent.lba(), extent.sectors());
@@ -433,7 +437,13 @@ impl Core {
         let end = completion.end;
         let open = self.jobs.at(place);
         open.requests -= 1;
-        let failed = Failed::of(completion.status).filter(|failed| !open.is_overtaken(*failed));
+        let failed = Failed::of(completion.status);
+        if let (Some(verifier), &Operation::ManageZones(action)) = (&mut self.verifier, &open.job.operation) {
+            let (start, ticket) = (completion.io.start.get(), open.ticket_of(completion.io.start));
+            let result = failed.map_or(Ok(&[][..]), Err);
+            verifier.end(end, ticket, &Operation::ManageZone(action), start..start, result);
+        }
+        let failed = failed.filter(|failed| !open.is_overtaken(*failed));
         open.failed = open.failed.or(failed);
         match completion.io.kind {
             IoKind::Read => open.data = bytes(completion.data),
@@ -454,7 +464,8 @@ impl Core {
         let open = self.jobs.remove(place);
         let latency = due - open.arrival;
         self.tally.ended(&open.job, due, latency, open.failed);
-        if let Some(verifier) = &mut self.verifier {
+        let is_one = !matches!(open.job.operation, Operation::ManageZones(_));
+        if let Some(verifier) = self.verifier.as_mut().filter(|_| is_one) {
             let result = open.failed.map_or(Ok(&open.data[..]), Err);
             verifier.end(due, open.ticket, &open.job.operation, open.range(), result);
         }

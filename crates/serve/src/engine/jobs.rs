@@ -35,6 +35,8 @@ pub(super) struct Open {
     pub(super) address: Option<Lba>,
     /// By which the verifier knows it.
     pub(super) ticket: Ticket,
+    /// The same for each zone of an action on all of them.
+    pub(super) zone_tickets: Vec<(Lba, Ticket)>,
 }
 
 /// Sectors from `start` to `end`.
@@ -77,10 +79,17 @@ impl Open {
         self.job.operation.is_fua()
     }
 
-    /// Its sectors.
-    pub(super) const fn range(&self) -> Range<u64> {
-        let start = self.job.start.get();
+    /// Its sectors: those of an append that was done are where the drive has written it.
+    pub(super) fn range(&self) -> Range<u64> {
+        let address = self.address.filter(|_| self.failed.is_none());
+        let start = address.unwrap_or(self.job.start).get();
         start..start + self.job.sectors.get()
+    }
+
+    /// By which the verifier knows the action on a zone, of an action on all zones.
+    pub(super) fn ticket_of(&self, zone: Lba) -> Ticket {
+        let mut of = self.zone_tickets.iter().filter(|(start, _)| *start == zone);
+        of.next().expect("it was noted as the request began").1
     }
 
     pub(super) const fn wants_zeros(&self) -> bool {
@@ -127,6 +136,7 @@ impl Jobs {
             data: Vec::new(),
             address: None,
             ticket: Ticket::default(),
+            zone_tickets: Vec::new(),
         };
         if let Some(place) = self.free.pop() {
             self.places[place as usize] = Some(open);

@@ -134,6 +134,7 @@ impl Core {
         self.is_on = true;
         self.tally.recovery = Some(recovery);
         self.tally.power_ons += 1;
+        self.check_pointers();
         for job in std::mem::take(&mut self.held) {
             self.begin(at, job, answers);
         }

@@ -8,6 +8,7 @@ mod power;
 mod replay;
 mod thread;
 mod verify;
+mod verify_zones;
 pub(crate) mod zones;
 
 use std::sync::{Arc, Mutex};

@@ -6,7 +6,8 @@ use ssd::{ZoneAction, ZoneReport, ZoneState};
 
 use super::core::{Answered, Core, OnCut};
 use super::jobs::kind_of;
-use crate::{Failed, ZoneQuery};
+use crate::verify::ZoneSectors;
+use crate::{Failed, Operation, ZoneQuery};
 
 /// True if an action on all zones concerns a zone in this state (ZNS 1.1, section 3.4.3.1, Select All).
 const fn concerns(action: ZoneAction, state: ZoneState) -> bool {
@@ -23,7 +24,10 @@ impl Core {
     /// Answers a question for zones at the present time of the drive, which does not advance.
     pub fn zones(&mut self, query: ZoneQuery) {
         match (self.is_on, self.on_cut) {
-            (true, _) => (query.answer)(self.reports(query.from)),
+            (true, _) => {
+                self.check_pointers();
+                (query.answer)(self.reports(query.from));
+            }
             (false, OnCut::End) => (query.answer)(Err(Failed::NoPower)),
             (false, OnCut::Hold) => self.asked_zones.push(query),
         }
@@ -43,6 +47,30 @@ impl Core {
         Ok((first..u64::from(shape.zones)).map(report).collect())
     }
 
+    /// The zones for the verification, if the drive has any.
+    pub(super) fn zone_sectors(&self) -> Option<ZoneSectors> {
+        // What lies above a drive with zones has none.
+        let is_alone = self.drive.translation().is_none() && self.drive.raid().is_none();
+        let description = self.drive.description();
+        let shape = description.zones.filter(|_| is_alone)?;
+        let sectors = |units: u32| u64::from(units) * u64::from(description.geometry.sectors);
+        let area = sectors(shape.zrwa.map_or(0, |zrwa| zrwa.size));
+        Some(ZoneSectors { size: sectors(shape.size), capacity: sectors(shape.capacity), unit: sectors(1), area })
+    }
+
+    /// Lets the verification compare the write pointers that the drive reports now with what it has promised.
+    pub(super) fn check_pointers(&mut self) {
+        let Some(ZoneSectors { size, unit, .. }) = self.zone_sectors().filter(|_| self.verifier.is_some()) else {
+            return;
+        };
+        let (at, reports) = (self.now(), self.reports(Lba::new(0)).unwrap_or_default());
+        let Some(verifier) = &mut self.verifier else { return };
+        for (number, report) in (0..).zip(reports) {
+            let pointer = Lba::new(u64::from(report.write_pointer.get()) * unit);
+            verifier.check_pointer(at, Lba::new(number * size), report.state, pointer);
+        }
+    }
+
     /// Begins an action on every zone that it concerns now.
     pub(super) fn manage_zones(&mut self, place: u32, action: ZoneAction, answers: &mut Vec<Answered>) {
         let reports = match self.reports(Lba::new(0)) {
@@ -58,6 +86,12 @@ impl Core {
         for (number, report) in reports.iter().enumerate() {
             if concerns(action, report.state) {
                 let start = Lba::new(number as u64 * u64::from(size));
+                let now = self.now();
+                if let Some(verifier) = &mut self.verifier {
+                    let sector = start.get();
+                    let ticket = verifier.begin(now, &Operation::ManageZone(action), sector..sector);
+                    self.jobs.at(place).zone_tickets.push((start, ticket));
+                }
                 self.request(place, Io::new(kind_of(action), start, Sectors::new(0)), Vec::new());
                 is_idle = false;
             }

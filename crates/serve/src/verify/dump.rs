@@ -1,11 +1,14 @@
 //! All that is known of a drive as bytes.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::io::{Read, Write as IoWrite};
 
 use super::bytes::{In, Out, damaged};
+use super::digest::UNKNOWN;
 use super::runs::{Content, Moment, Run, Runs, Write};
 use super::settled::{Settled, When};
+use super::zones::Zones;
 use super::{Promise, Verifier};
 
 impl Verifier {
@@ -13,14 +16,16 @@ impl Verifier {
         out.number(self.now)?;
         out.number(self.cut)?;
         self.settled.write_to(out)?;
-        self.runs.write_to(out)
+        self.runs.write_to(out)?;
+        self.zones.as_ref().map_or(Ok(()), |zones| zones.write_to(out))
     }
 
     /// What was known of a drive of this capacity. Nothing is under way.
     pub(super) fn read(promise: Promise, capacity: u64, from: &mut In<impl Read>) -> io::Result<Self> {
         let (now, cut) = (from.number()?, from.number()?);
         let (settled, runs) = (Settled::read_from(from, capacity)?, Runs::read_from(from, capacity)?);
-        Ok(Self { now, cut, settled, runs, ..Self::new(promise, true) })
+        let zones = promise.zones.map(|shape| Zones::read_from(shape, from, capacity)).transpose()?;
+        Ok(Self { now, cut, settled, runs, zones, ..Self::new(promise, true) })
     }
 }
 
@@ -32,6 +37,18 @@ impl Write {
             Content::Same(digest) => {
                 out.numbers(&[])?;
                 out.number(*digest)?;
+            }
+            Content::Anywhere { unit, writes } => {
+                out.numbers(&[])?;
+                // No write has this digest.
+                out.number(UNKNOWN)?;
+                out.number(*unit)?;
+                out.number(writes.len() as u64)?;
+                for (number, (when, digests)) in writes {
+                    out.number(*number)?;
+                    out.number(when.code())?;
+                    out.numbers(digests)?;
+                }
             }
         }
         out.number(self.began)?;
@@ -46,7 +63,10 @@ impl Write {
         let start = from.number()?;
         let digests = from.numbers(capacity)?;
         let content = match digests.is_empty() {
-            true => Content::Same(from.number()?),
+            true => match from.number()? {
+                UNKNOWN => Self::read_anywhere(from, capacity)?,
+                digest => Content::Same(digest),
+            },
             false => Content::Each(digests.into()),
         };
         let (began, ended, when, bits) = (from.number()?, from.maybe()?, from.number()?, from.number()?);
@@ -57,11 +77,20 @@ impl Write {
         Ok(write)
     }
 
+    fn read_anywhere(from: &mut In<impl Read>, capacity: u64) -> io::Result<Content> {
+        let (unit, mut writes) = (from.number()?, BTreeMap::new());
+        for _ in 0..from.number()? {
+            let (number, when) = (from.number()?, When::of_code(from.number()?));
+            writes.insert(number, (when, from.numbers(capacity)?.into()));
+        }
+        if unit == 0 { Err(damaged()) } else { Ok(Content::Anywhere { unit, writes }) }
+    }
+
     /// True if it has a digest for each of these sectors.
     fn covers(&self, start: u64, end: u64) -> bool {
         match &self.content {
             Content::Each(digests) => self.start <= start && end - self.start <= digests.len() as u64,
-            Content::Same(_) => true,
+            Content::Same(_) | Content::Anywhere { .. } => true,
         }
     }
 }

@@ -12,7 +12,8 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use super::bytes::{In, Out, damaged};
-use super::{Kind, Moment, Promise, Verifier};
+use super::kind::{Kind, Outcome};
+use super::{Moment, Promise, Verifier};
 
 const KNOWN: &str = "verify.known";
 const NEW: &str = "verify.known.new";
@@ -43,7 +44,7 @@ pub(super) enum Record {
         ticket: Moment,
         kind: Kind,
         range: Range<u64>,
-        is_done: bool,
+        outcome: Outcome,
     },
     Cut {
         now: Moment,
@@ -61,8 +62,8 @@ impl Record {
             Self::Begin { now, at_ps, kind, range, digests } => {
                 (vec![0, *now, *at_ps, kind.code(), range.start, range.end], digests)
             }
-            Self::End { now, ticket, kind, range, is_done } => {
-                (vec![1, *now, *ticket, kind.code(), range.start, range.end, u64::from(*is_done)], &[])
+            Self::End { now, ticket, kind, range, outcome } => {
+                (vec![1, *now, *ticket, kind.code(), range.start, range.end, outcome.code()], &[])
             }
             Self::Cut { now } => (vec![2, *now], &[]),
             Self::Lose { now, range } => (vec![3, *now, range.start, range.end], &[]),
@@ -79,8 +80,9 @@ impl Record {
             [0, now, at_ps, kind, start, end, ref digests @ ..] => {
                 Self::Begin { now, at_ps, kind: Kind::of_code(kind)?, range: start..end, digests: digests.to_vec() }
             }
-            [1, now, ticket, kind, start, end, is_done] => {
-                Self::End { now, ticket, kind: Kind::of_code(kind)?, range: start..end, is_done: is_done != 0 }
+            [1, now, ticket, kind, start, end, outcome] => {
+                let outcome = Outcome::of_code(outcome)?;
+                Self::End { now, ticket, kind: Kind::of_code(kind)?, range: start..end, outcome }
             }
             [2, now] => Self::Cut { now },
             [3, now, start, end] => Self::Lose { now, range: start..end },

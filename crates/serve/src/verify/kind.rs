@@ -1,6 +1,8 @@
 //! The kind of a request, without its content.
 
-use crate::Operation;
+use ssd::ZoneAction;
+
+use crate::{Failed, Operation};
 
 /// What a request does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -8,12 +10,21 @@ pub(super) enum Kind {
     Read,
     Flush,
     Discard,
-    Write { fua: bool },
-    WriteZeroes { fua: bool },
+    Write {
+        fua: bool,
+    },
+    WriteZeroes {
+        fua: bool,
+    },
+    Append {
+        fua: bool,
+    },
+    /// An action on one zone.
+    Zone(ZoneAction),
 }
 
 impl Kind {
-    const ALL: [Self; 7] = [
+    const ALL: [Self; 15] = [
         Self::Read,
         Self::Flush,
         Self::Discard,
@@ -21,6 +32,14 @@ impl Kind {
         Self::Write { fua: true },
         Self::WriteZeroes { fua: false },
         Self::WriteZeroes { fua: true },
+        Self::Append { fua: false },
+        Self::Append { fua: true },
+        Self::Zone(ZoneAction::Open),
+        Self::Zone(ZoneAction::Close),
+        Self::Zone(ZoneAction::Finish),
+        Self::Zone(ZoneAction::Reset),
+        Self::Zone(ZoneAction::OpenZrwa),
+        Self::Zone(ZoneAction::FlushZrwa),
     ];
 
     pub(super) const fn of(operation: &Operation) -> Self {
@@ -30,15 +49,47 @@ impl Kind {
             Operation::Discard => Self::Discard,
             Operation::Write { fua, .. } => Self::Write { fua: *fua },
             Operation::WriteZeroes { fua } => Self::WriteZeroes { fua: *fua },
-            Operation::Append { .. } | Operation::ManageZone(_) | Operation::ManageZones(_) => {
-                panic!("a drive with zones is not verified")
-            }
+            Operation::Append { fua, .. } => Self::Append { fua: *fua },
+            Operation::ManageZone(action) => Self::Zone(*action),
+            Operation::ManageZones(_) => panic!("an action on all zones is verified zone by zone"),
         }
     }
 
     /// Its number in the log.
     pub(super) fn code(self) -> u64 {
         Self::ALL.iter().position(|of| *of == self).expect("all kinds are listed") as u64
+    }
+
+    pub(super) fn of_code(code: u64) -> Option<Self> {
+        Self::ALL.get(usize::try_from(code).ok()?).copied()
+    }
+}
+
+/// How much of a request was carried out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Outcome {
+    /// Nobody knows how much.
+    Partial,
+    Done,
+    Nothing,
+}
+
+impl Outcome {
+    const ALL: [Self; 3] = [Self::Partial, Self::Done, Self::Nothing];
+
+    pub(super) fn of<T>(kind: Kind, result: &Result<T, Failed>) -> Self {
+        match result {
+            Ok(_) => Self::Done,
+            // It may be several requests of the drive.
+            Err(_) if matches!(kind, Kind::WriteZeroes { .. }) => Self::Partial,
+            Err(failed) if failed.changes_nothing() => Self::Nothing,
+            Err(_) => Self::Partial,
+        }
+    }
+
+    /// Its number in the log.
+    pub(super) const fn code(self) -> u64 {
+        self as u64
     }
 
     pub(super) fn of_code(code: u64) -> Option<Self> {

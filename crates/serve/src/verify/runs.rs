@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::digest::UNKNOWN;
 use super::settled::{Settled, When};
 
 /// A moment. Moments are counted, and no two things happen at one of them.
@@ -21,6 +22,8 @@ pub(super) enum Content {
     Each(Box<[u64]>),
     /// The same digest for all sectors.
     Same(u64),
+    /// Digests for sectors of which nobody knows the place: appends. Each begins with a mapping unit of so many sectors.
+    Anywhere { unit: u64, writes: BTreeMap<Moment, (When, Box<[u64]>)> },
 }
 
 /// A request that gave sectors a content, or a read that found which of several they have.
@@ -60,10 +63,25 @@ impl Write {
         }
     }
 
-    pub(super) fn digest(&self, sector: u64) -> u64 {
+    /// The digest that it gives a sector; none if nobody knows its place.
+    pub(super) fn digest(&self, sector: u64) -> Option<u64> {
         match &self.content {
-            Content::Each(digests) => digests[(sector - self.start) as usize],
-            Content::Same(digest) => *digest,
+            Content::Each(digests) => Some(digests[(sector - self.start) as usize]),
+            Content::Same(digest) => Some(*digest),
+            Content::Anywhere { .. } => None,
+        }
+    }
+
+    /// True if it may have given a sector this digest.
+    pub(super) fn matches(&self, sector: u64, found: u64) -> bool {
+        match &self.content {
+            Content::Anywhere { unit, writes } => {
+                let inside = (sector % unit) as usize;
+                let is_among =
+                    |digests: &[u64]| digests.iter().skip(inside).step_by(*unit as usize).any(|of| *of == found);
+                writes.values().any(|(_, digests)| is_among(digests))
+            }
+            _ => self.digest(sector) == Some(found),
         }
     }
 
@@ -120,22 +138,65 @@ impl Runs {
 
     /// A request begins to write a range, or a read has settled it.
     pub(super) fn add(&mut self, number: Moment, range: Range<u64>, write: Write) {
+        self.writes.insert(number, write);
+        self.cover(number, &range);
+    }
+
+    /// Lets a write concern a range.
+    pub(super) fn cover(&mut self, number: Moment, range: &Range<u64>) {
         self.split(range.start);
         self.split(range.end);
-        let all = self.within(&range);
-        let mut at = range.start;
-        let mut gaps = Vec::new();
-        for start in &all {
-            let run = self.runs.get_mut(start).expect("it is there");
-            run.writes.push(number);
-            gaps.push(at..*start);
+        let (mut at, mut gaps, mut added) = (range.start, Vec::new(), 0);
+        for start in self.within(range) {
+            let run = self.runs.get_mut(&start).expect("it is there");
+            if !run.writes.contains(&number) {
+                run.writes.push(number);
+                added += 1;
+            }
+            gaps.push(at..start);
             at = run.end;
         }
         gaps.push(at..range.end);
-        let gaps: Vec<_> = gaps.into_iter().filter(|gap| !gap.is_empty()).collect();
-        self.writes.insert(number, Write { runs: all.len() + gaps.len(), ..write });
-        for Range { start, end } in gaps {
+        for Range { start, end } in gaps.into_iter().filter(|gap| !gap.is_empty()) {
             self.runs.insert(start, Run { end, writes: vec![number], settled: Some(0), loose: None });
+            added += 1;
+        }
+        self.writes.get_mut(&number).expect("it is remembered").runs += added;
+    }
+
+    /// Lets a write concern a range no more.
+    pub(super) fn exclude(&mut self, number: Moment, range: &Range<u64>, settled: &mut Settled) {
+        if !self.writes.contains_key(&number) {
+            return;
+        }
+        self.split(range.start);
+        self.split(range.end);
+        for start in self.within(range) {
+            let run = self.runs.get_mut(&start).expect("it is there");
+            let Some(place) = run.writes.iter().position(|of| *of == number) else { continue };
+            run.writes.remove(place);
+            let is_over = run.writes.is_empty() && run.settled.is_some();
+            if let (true, Run { end, loose: Some(_), .. }) = (is_over, &*run) {
+                settled.loosen(start..*end);
+            }
+            if is_over {
+                self.runs.remove(&start);
+            }
+            self.release(number);
+        }
+    }
+
+    /// A write is the settled content of the runs of a range that remember it, as old as `at`.
+    pub(super) fn prefer(&mut self, number: Moment, range: &Range<u64>, at: Moment, settled: &mut Settled) {
+        for start in self.within(range) {
+            let run = self.runs.get_mut(&start).expect("it is there");
+            if run.writes.contains(&number) {
+                let write = &self.writes[&number];
+                settled.write(start..run.end, write.when, write.is_loose, |sector| {
+                    write.digest(sector).unwrap_or(UNKNOWN)
+                });
+                run.settled = Some(at);
+            }
         }
     }
 
@@ -167,10 +228,11 @@ impl Runs {
         let first = run.writes.iter().map(|of| (*of, &self.writes[of])).min_by_key(|(_, of)| of.began);
         if let (None, Some((number, first))) = (run.settled, first)
             && let (true, true, Some(ended)) = (first.is_durable, first.is_certain, first.ended)
+            && !matches!(first.content, Content::Anywhere { .. })
             && ended < oldest
             && run.writes.iter().all(|of| *of == number || self.writes[of].began > ended)
         {
-            settled.write(start..run.end, first.when, first.is_loose, |sector| first.digest(sector));
+            settled.write(start..run.end, first.when, first.is_loose, |sector| first.digest(sector).unwrap_or(UNKNOWN));
             run.loose = run.loose.filter(|at| *at > first.began);
             run.writes.retain(|of| *of != number);
             run.settled = Some(ended);
@@ -260,6 +322,11 @@ impl Runs {
         let digests = |of: &Write| match &of.content {
             Content::Each(digests) => digests.len() * size_of::<u64>(),
             Content::Same(_) => 0,
+            Content::Anywhere { writes, .. } => {
+                let of =
+                    |(_, digests): &(When, Box<[u64]>)| size_of::<(Moment, When)>() + digests.len() * size_of::<u64>();
+                writes.values().map(of).sum()
+            }
         };
         let writes: usize = self.writes.values().map(|of| size_of::<(Moment, Write)>() + digests(of)).sum();
         (run + writes) as u64

@@ -124,10 +124,21 @@ impl Settled {
     /// What was written there is the content from now on.
     pub(super) fn write(&mut self, range: Range<u64>, when: When, is_loose: bool, digest: impl Fn(u64) -> u64) {
         let loose = if is_loose { LOOSE } else { 0 };
-        self.each(range, |sector, of, flags| {
-            *of = digest(sector);
-            *flags = *flags & UNREADABLE | loose | when.0;
-        });
+        let mut sector = range.start;
+        while sector < range.end {
+            let (number, begin) = (sector / REGION, sector / REGION * REGION);
+            let until = range.end.min(begin + REGION);
+            // The reset of a zone takes no memory for what was never written there.
+            let is_reset =
+                sector == begin && until == begin + REGION && !is_loose && !self.regions.contains_key(&number);
+            if !(is_reset && (sector..until).all(|at| digest(at) == self.others)) {
+                self.each(sector..until, |sector, of, flags| {
+                    *of = digest(sector);
+                    *flags = *flags & UNREADABLE | loose | when.0;
+                });
+            }
+            sector = until;
+        }
     }
 
     /// A read has found the content of a sector, of which only now is known what it is. It is as old as before.

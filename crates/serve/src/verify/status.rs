@@ -15,7 +15,7 @@ pub struct VerifyStatus {
     /// Sectors whose last read failed, and which were not written since: the drive says that it has lost them. A read of
     /// several sectors fails as a whole.
     pub unreadable: u64,
-    /// Sectors that were read with a content that they cannot hold.
+    /// Sectors that were read with a content that they cannot hold, and durable ones that the write pointer of their zone leaves out.
     pub violations: u64,
     /// The first violations.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

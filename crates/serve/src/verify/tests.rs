@@ -1,10 +1,12 @@
 //! Tests of the verification: what drives may return, and what is found.
 
 mod honest;
+mod zones;
 
 use super::*;
 
-const VOLATILE: Promise = Promise { is_volatile: true, discards_durably: false, granularity: Sectors::new(4) };
+const VOLATILE: Promise =
+    Promise { is_volatile: true, discards_durably: false, granularity: Sectors::new(4), zones: None };
 
 /// A verifier, and requests that are over at once.
 struct Bench(Verifier, u64);

@@ -1,4 +1,4 @@
-//! A read that returned what its sectors cannot hold.
+//! A read that returned what its sectors cannot hold, or a write pointer before what is durable.
 
 use std::fmt;
 
@@ -17,6 +17,8 @@ pub(super) enum Found {
     Other(Lba),
     /// What no write brought that is still known.
     Unknown,
+    /// Nothing was read: the zone's write pointer is here, before what is durable.
+    BehindPointer,
 }
 
 /// A content that a sector may hold.
@@ -32,7 +34,8 @@ pub(super) struct Version {
     pub(super) is_durable: bool,
 }
 
-/// Sectors in a row that a read returned with a content that they cannot hold, for the same reason.
+/// Sectors in a row that a read returned with a content that they cannot hold, for the same reason; or durable sectors that the write
+/// pointer of their zone leaves out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
     /// The first sector.
@@ -108,10 +111,14 @@ impl fmt::Display for Violation {
             },
             Found::Other(sector) => write!(f, " hold{s} the data of sector {}", sector.get())?,
             Found::Unknown => write!(f, " hold{s} data that no known write brought")?,
+            Found::BehindPointer => write!(f, " lie{s} behind the write pointer of the zone")?,
         }
         write!(f, " at {}", Seconds(When::new(self.at).ms().unwrap_or(0)))?;
         if self.is_after_cut {
             f.write_str(", after a power cut")?;
+        }
+        if self.found == Found::BehindPointer {
+            return f.write_str("; expected a write pointer behind all that is durable");
         }
         let (known, more) = self.expected.split_at(self.expected.len().min(4));
         let texts: Vec<_> = known.iter().map(ToString::to_string).collect();

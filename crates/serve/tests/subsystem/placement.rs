@@ -71,8 +71,8 @@ fn an_invalid_identifier_is_an_event_and_no_failure() {
         )
     };
     assert_eq!(events(&mut admin).0, 0);
-    // One mapping unit: the drive notes an event for each.
-    io.done(HostCommand::write(1, 0, 4, vec![9; 4 * 512]).with_directive(2, 9));
+    // Four mapping units.
+    io.done(HostCommand::write(1, 0, 16, vec![9; 16 * 512]).with_directive(2, 9));
     assert_eq!(events(&mut admin), (1, 3, 9), "one event, an invalid placement identifier");
 }
 

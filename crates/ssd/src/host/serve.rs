@@ -1,7 +1,7 @@
 //! The life of a request: queue, order, link, buffer or FTL, link, completion.
 
 use base::engine::Handle;
-use base::io::{Io, IoKind};
+use base::io::{Io, IoKind, PlacementId};
 use base::units::{Bytes, Lpn, Sectors, Span, Time};
 use flash::backend::{CauseSet, Level, RequestStep};
 use flash::nand::{Sector, SectorMask};
@@ -389,6 +389,9 @@ impl<S: Sector> Ssd<S> {
             self.clients.requests[handle].status = Status::ReadOnly;
             self.served(handle);
             return;
+        }
+        if io.placement != PlacementId::default() {
+            self.note_identifier(io.placement);
         }
         if self.clients.buffer.is_some() {
             return self.queue_for_buffer(handle);

@@ -327,7 +327,7 @@ const FDP: [Meaning; 6] = [
     ("erased-bytes", "Bytes erased (MBE)"),
     ("moved-bytes", "Bytes that collection moved out of reclaim units"),
     ("partial-superblocks", "Superblocks that a handle left before they were full"),
-    ("invalid-identifiers", "Writes of mapping units with a placement identifier that the drive does not have"),
+    ("invalid-identifiers", "Write commands with a placement identifier that the drive does not have"),
 ];
 
 const ZONES: [Meaning; 10] = [

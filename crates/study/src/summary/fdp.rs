@@ -19,7 +19,7 @@ pub struct FdpSummary {
     pub media_bytes: u64,
     /// Media bytes erased (MBE).
     pub erased_bytes: u64,
-    /// Writes of mapping units with an identifier that the drive does not have; handle 0 took them.
+    /// Write commands with an identifier that the drive does not have; handle 0 took their data.
     pub invalid_identifiers: u64,
     /// Bytes that were moved again out of superblocks with copies of several handles.
     pub moved_copy_bytes: u64,

@@ -73,13 +73,17 @@ impl ReclaimUnits {
     }
 
     /// The host writes a mapping unit with an identifier.
-    fn note_write(&mut self, at: Time, id: PlacementId) {
-        let handle = self.spec.target(id).map(|target| target.handle);
-        if handle.is_none() {
+    fn note_write(&mut self, id: PlacementId) {
+        let handle = self.spec.target(id).map_or(0, |target| target.handle);
+        self.handles[usize::from(handle)].written_units += 1;
+    }
+
+    /// A write command names an identifier.
+    fn note_identifier(&mut self, at: Time, id: PlacementId) {
+        if self.spec.target(id).is_none() {
             self.invalid_identifiers += 1;
             self.note(FdpEvent { at, kind: FdpEventKind::InvalidIdentifier, number: Some(id.get()), units: 0 });
         }
-        self.handles[usize::from(handle.unwrap_or(0))].written_units += 1;
     }
 
     /// A superblock is full.
@@ -117,8 +121,20 @@ impl BlockManager {
     #[inline]
     pub(in crate::page) fn note_placement(&mut self, id: PlacementId) {
         if let Some(units) = &mut self.reclaim_units {
-            units.note_write(self.now, id);
+            units.note_write(id);
         }
+    }
+
+    /// A write command of the host names an identifier.
+    pub(in crate::page) fn note_identifier(&mut self, now: Time, id: PlacementId) {
+        if let Some(units) = &mut self.reclaim_units {
+            units.note_identifier(now, id);
+        }
+    }
+
+    /// True if the host places its data in reclaim units.
+    pub(in crate::page) const fn has_reclaim_units(&self) -> bool {
+        self.reclaim_units.is_some()
     }
 
     /// A superblock of a pool is full, or its stream leaves it at `next`.
@@ -243,10 +259,11 @@ mod tests {
     #[test]
     fn an_invalid_identifier_is_an_event_and_handle_0_takes_the_data() {
         let mut rig = drive("handles = 3");
+        [2, 3].into_iter().for_each(|id| rig.ftl.blocks.note_identifier(Time::ZERO, PlacementId::new(id)));
         write(&mut rig, 3, [5, 6]);
         let of = counters(&rig);
-        assert_eq!((of.invalid_identifiers, of.events, of.handles[0].written_units), (2, 2, 2));
-        let FdpEvent { kind, number, units, .. } = of.log[1];
+        assert_eq!((of.invalid_identifiers, of.events, of.handles[0].written_units), (1, 1, 2));
+        let FdpEvent { kind, number, units, .. } = of.log[0];
         assert_eq!((kind, number, units), (FdpEventKind::InvalidIdentifier, Some(3), 0));
     }
 

@@ -53,7 +53,7 @@ class FdpSummary(Record):
     host_bytes: int
     """Host bytes with metadata written (HBMW): the bytes of all writes that succeeded."""
     invalid_identifiers: int
-    """Writes of mapping units with an identifier that the drive does not have; handle 0 took them."""
+    """Write commands with an identifier that the drive does not have; handle 0 took their data."""
     log: list[FdpEventSummary]
     """The latest events, the oldest first: at most 64."""
     media_bytes: int

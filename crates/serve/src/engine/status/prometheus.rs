@@ -133,7 +133,7 @@ impl Status {
                 (
                     "violated_sectors_total",
                     "counter",
-                    "Sectors read that cannot hold what was read.",
+                    "Sectors for which the drive broke its promises.",
                     verify.violations,
                 ),
                 ("unreadable_sectors", "gauge", "Sectors whose last read failed.", verify.unreadable),

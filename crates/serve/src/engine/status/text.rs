@@ -129,7 +129,7 @@ impl fmt::Display for Status {
                 line("", format!("{unreadable} sectors cannot be read"))?;
             }
             if *violations > 0 {
-                line("", format!("{violations} sectors hold what they cannot hold"))?;
+                line("", format!("broken promises for {violations} sectors"))?;
                 first_violations.iter().flat_map(|text| wrapped(text)).try_for_each(|text| line("", text))?;
             }
         }

@@ -1,0 +1,387 @@
+//! The zones of a verified drive: promised write pointers, appends without an address, and resets that a power cut left open.
+//!
+//! A reset is a write of zeros to its zone, and all else is verified as on any drive. Three things are different:
+//!
+//! * An append gets its address with its answer. Until then any sector behind the promised write pointer may hold any sector of
+//!   any append that is under way in the zone: one write without places ([`Content::Anywhere`]) stands for all of them, and what
+//!   was under way at a power cut stays in it. With its answer an append becomes a write at its address.
+//! * A reset under way at a power cut happens as a whole or not at all. The first read that tells which, or a write pointer that
+//!   does, settles the zone.
+//! * What is durable lies below the write pointer that the drive reports. What a zone random write area holds may lie behind it. No
+//!   flush moves this promise: a drive with zones has no volatile buffer.
+
+use std::collections::BTreeMap;
+use std::io::{self, Read, Write as IoWrite};
+use std::ops::Range;
+
+use base::units::{Lba, Sectors, Time};
+use ssd::{ZoneAction, ZoneState};
+
+use super::bytes::{In, Out, damaged};
+use super::digest::{UNKNOWN, ZEROS};
+use super::kind::Outcome;
+use super::runs::{Content, Moment, Write};
+use super::settled::When;
+use super::violation::{Found, Violation};
+use super::{Ticket, Verifier};
+
+/// The zones of a drive, in sectors.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ZoneSectors {
+    /// From the beginning of a zone to that of the next.
+    pub(crate) size: u64,
+    /// Those of a zone that can be written.
+    pub(crate) capacity: u64,
+    /// Those of a mapping unit.
+    pub(crate) unit: u64,
+    /// Those of a zone random write area; none if the drive has no such areas.
+    pub(crate) area: u64,
+}
+
+/// A zone, as far as it differs from an empty one.
+#[derive(Clone, Debug, Default)]
+struct Zone {
+    /// The promised write pointer, from the beginning of the zone on: all before it is durable.
+    pointer: u64,
+    /// The write that stands for all appends under way.
+    appends: Option<Moment>,
+    /// Resets under way.
+    resets: Vec<Moment>,
+    /// Resets that were under way at a power cut, and of which nothing has told whether they happened.
+    open_resets: Vec<Moment>,
+    /// When the last reset was answered: what began before may have been carried out before it.
+    reset: Moment,
+    /// The zone has a random write area since an answer at this moment.
+    area: Option<Moment>,
+    /// Commands under way that ask for one.
+    asks_for_area: u64,
+}
+
+impl Zone {
+    /// A command that began at `began` has moved the write pointer at least so far.
+    fn promise(&mut self, began: Moment, pointer: u64) {
+        if began > self.reset {
+            self.pointer = self.pointer.max(pointer);
+        }
+    }
+}
+
+/// The zones of a drive.
+#[derive(Clone, Debug)]
+pub(super) struct Zones {
+    shape: ZoneSectors,
+    /// By their first sectors.
+    zones: BTreeMap<u64, Zone>,
+}
+
+impl Zones {
+    pub(super) const fn new(shape: ZoneSectors) -> Self {
+        Self { shape, zones: BTreeMap::new() }
+    }
+
+    const fn start_of(&self, sector: u64) -> u64 {
+        sector / self.shape.size * self.shape.size
+    }
+
+    /// The sectors of the zone that begins at a sector, as far as they can be written.
+    const fn range(&self, start: u64) -> Range<u64> {
+        start..start + self.shape.capacity
+    }
+
+    /// The zone of a sector, and its sectors.
+    fn at(&mut self, sector: u64) -> (&mut Zone, Range<u64>) {
+        let range = self.range(self.start_of(sector));
+        (self.zones.entry(range.start).or_default(), range)
+    }
+
+    /// Sectors of a zone are durable, of a write that began at `began`.
+    fn note_durable(&mut self, began: Moment, sectors: &Range<u64>) {
+        let area = self.shape.area;
+        let (zone, range) = self.at(sectors.start);
+        let behind = if zone.area.is_some() || zone.asks_for_area > 0 { area } else { 0 };
+        let end = (sectors.end - range.start).saturating_sub(behind);
+        zone.promise(began, end.min(range.end - range.start));
+    }
+
+    /// The power was cut.
+    fn cut(&mut self, now: Moment) {
+        for zone in self.zones.values_mut() {
+            zone.appends = None;
+            zone.open_resets.append(&mut zone.resets);
+            if std::mem::take(&mut zone.asks_for_area) > 0 {
+                zone.area = Some(now);
+            }
+        }
+    }
+
+    /// Bytes of memory, without what the allocator adds.
+    pub(super) fn memory(&self) -> u64 {
+        (self.zones.len() * size_of::<(u64, Zone)>()) as u64
+    }
+
+    pub(super) fn write_to(&self, out: &mut Out<impl IoWrite>) -> io::Result<()> {
+        out.number(self.zones.len() as u64)?;
+        for (start, zone) in &self.zones {
+            let Zone { pointer, appends, resets, open_resets, reset, area, asks_for_area } = zone;
+            out.number(*start)?;
+            out.number(*pointer)?;
+            out.maybe(*appends)?;
+            out.numbers(resets)?;
+            out.numbers(open_resets)?;
+            out.number(*reset)?;
+            out.maybe(*area)?;
+            out.number(*asks_for_area)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn read_from(shape: ZoneSectors, from: &mut In<impl Read>, capacity: u64) -> io::Result<Self> {
+        let mut all = Self::new(shape);
+        for _ in 0..from.number()? {
+            let start = from.number()?;
+            let zone = Zone {
+                pointer: from.number()?,
+                appends: from.maybe()?,
+                resets: from.numbers(capacity)?,
+                open_resets: from.numbers(capacity)?,
+                reset: from.number()?,
+                area: from.maybe()?,
+                asks_for_area: from.number()?,
+            };
+            if start >= capacity || !start.is_multiple_of(shape.size) || zone.pointer > shape.capacity {
+                return Err(damaged());
+            }
+            all.zones.insert(start, zone);
+        }
+        Ok(all)
+    }
+}
+
+impl Verifier {
+    fn zones_mut(&mut self) -> &mut Zones {
+        self.zones.as_mut().expect("only a drive with zones takes commands for zones")
+    }
+
+    /// An append to the zone of a sector begins.
+    pub(super) fn begin_append(&mut self, ticket: Ticket, when: When, sector: u64, digests: Box<[u64]>) {
+        let number = self.tick();
+        let (zone, range) = self.zones_mut().at(sector);
+        let is_reset = !zone.resets.is_empty() || !zone.open_resets.is_empty();
+        let first = range.start + if is_reset { 0 } else { zone.pointer };
+        if first == range.end {
+            return;
+        }
+        let of = *zone.appends.get_or_insert(number);
+        let unit = self.zones_mut().shape.unit;
+        let content = || Content::Anywhere { unit, writes: BTreeMap::new() };
+        let write = self.runs.writes.entry(of).or_insert_with(|| Write::new(first, content(), number, when));
+        if let Content::Anywhere { writes, .. } = &mut write.content {
+            writes.insert(ticket, (when, digests));
+        }
+        self.runs.cover(of, &(first..range.end));
+    }
+
+    /// The first sector of the zone of an append under way, and the write that stands for it. It is the zone of its answer, unless
+    /// that is wrong.
+    fn zone_of_append(&self, ticket: Ticket, answered: u64) -> Option<(u64, Moment)> {
+        let zones = self.zones.as_ref()?;
+        let near = zones.start_of(answered);
+        let all = zones.zones.get_key_value(&near).into_iter().chain(&zones.zones);
+        let mut appends = all.filter_map(|(start, zone)| Some((*start, zone.appends?)));
+        appends.find(|(_, of)| match self.runs.writes.get(of).map(|of| &of.content) {
+            Some(Content::Anywhere { writes, .. }) => writes.contains_key(&ticket),
+            _ => false,
+        })
+    }
+
+    /// An append is answered: with its sectors if it was done, otherwise with the first ones of its zone.
+    pub(super) fn end_append(
+        &mut self,
+        (ticket, now): (Ticket, Moment),
+        sectors: Range<u64>,
+        (outcome, is_durable): (Outcome, bool),
+    ) {
+        let Some((start, of)) = self.zone_of_append(ticket, sectors.start) else { return };
+        let (zone, range) = self.zones_mut().at(start);
+        let pointer = range.start + zone.pointer;
+        let Some(Content::Anywhere { writes, unit }) = self.runs.writes.get_mut(&of).map(|of| &mut of.content) else {
+            return;
+        };
+        let (unit, taken, is_last) = (*unit, writes.remove(&ticket), writes.is_empty());
+        if let Some((when, digests)) = taken {
+            match outcome {
+                Outcome::Done if digests.len() as u64 == sectors.end - sectors.start => {
+                    let write = Write::new(sectors.start, Content::Each(digests), ticket, when);
+                    self.runs.add(ticket, sectors.clone(), write);
+                    self.written(now, ticket, sectors, (true, is_durable));
+                }
+                Outcome::Nothing => {}
+                // Nobody knows where, and how much of it.
+                _ => {
+                    let content = Content::Anywhere { unit, writes: [(ticket, (when, digests))].into() };
+                    let mut write = Write::new(pointer, content, ticket, when);
+                    (write.ended, write.is_certain) = (Some(now), false);
+                    self.runs.add(ticket, pointer..range.end, write);
+                }
+            }
+        }
+        if is_last {
+            self.zones_mut().at(start).0.appends = None;
+            self.exclude(of, &range);
+        }
+    }
+
+    /// A write does not concern a range any more.
+    pub(super) fn exclude(&mut self, of: Moment, range: &Range<u64>) {
+        self.runs.exclude(of, range, &mut self.settled);
+        self.settle(range);
+    }
+
+    /// A write to a zone is answered: no append lies there.
+    pub(super) fn note_written(&mut self, began: Moment, sectors: &Range<u64>, is_durable: bool) {
+        let Some(zones) = &mut self.zones else { return };
+        if is_durable {
+            zones.note_durable(began, sectors);
+        }
+        let zone = zones.at(sectors.start).0;
+        let first_append = |of: &Moment| match self.runs.writes.get(of).map(|of| &of.content) {
+            Some(Content::Anywhere { writes, .. }) => writes.keys().next().copied(),
+            _ => None,
+        };
+        // A reset may lie between the write and an append.
+        let may_be_reset = !zone.resets.is_empty() || !zone.open_resets.is_empty();
+        let began_after = |of: &Moment| first_append(of).is_none_or(|first| began.min(first) > zone.reset);
+        if let Some(of) = zone.appends.filter(|of| !may_be_reset && began_after(of)) {
+            self.runs.exclude(of, sectors, &mut self.settled);
+        }
+    }
+
+    /// An action on the zone of a sector begins.
+    pub(super) fn begin_action(&mut self, ticket: Ticket, when: When, action: ZoneAction, sector: u64) {
+        let (zone, range) = self.zones_mut().at(sector);
+        match action {
+            ZoneAction::Reset => {
+                zone.resets.push(ticket);
+                self.runs.add(ticket, range.clone(), Write::new(range.start, Content::Same(ZEROS), ticket, when));
+            }
+            ZoneAction::OpenZrwa => zone.asks_for_area += 1,
+            _ => {}
+        }
+    }
+
+    /// An action on the zone of a sector is answered.
+    pub(super) fn end_action(
+        &mut self,
+        (ticket, now): (Ticket, Moment),
+        action: ZoneAction,
+        sector: u64,
+        outcome: Outcome,
+    ) {
+        let (zone, range) = self.zones_mut().at(sector);
+        let is_done = outcome == Outcome::Done;
+        match action {
+            ZoneAction::Reset => {
+                zone.resets.retain(|of| *of != ticket);
+                match outcome {
+                    Outcome::Nothing => return self.exclude(ticket, &range),
+                    Outcome::Done => {
+                        (zone.pointer, zone.reset) = (0, now);
+                        zone.area = zone.area.filter(|answered| *answered > ticket);
+                        zone.open_resets.clear();
+                    }
+                    Outcome::Partial => zone.pointer = 0,
+                }
+                self.overwritten(now, ticket, range, (is_done, true));
+            }
+            ZoneAction::Finish if is_done => {
+                zone.promise(ticket, range.end - range.start);
+            }
+            ZoneAction::OpenZrwa => {
+                zone.asks_for_area = zone.asks_for_area.saturating_sub(1);
+                zone.area = if is_done { Some(now) } else { zone.area };
+            }
+            ZoneAction::FlushZrwa if is_done => {
+                let unit = self.zones_mut().shape.unit;
+                let (zone, range) = self.zones_mut().at(sector);
+                zone.promise(ticket, (sector / unit + 1) * unit - range.start);
+            }
+            _ => {}
+        }
+    }
+
+    /// The power was cut.
+    pub(super) fn cut_zones(&mut self) {
+        if let Some(zones) = &mut self.zones {
+            zones.cut(self.now);
+        }
+    }
+
+    /// Lets the content that a read has found tell which resets have happened that were under way at a power cut.
+    pub(super) fn tell_resets(&mut self, start: u64, found: &[u64]) {
+        let Some(zones) = &self.zones else { return };
+        let end = start + found.len() as u64;
+        let first = zones.start_of(start);
+        let open =
+            zones.zones.range(first..end).flat_map(|(zone, of)| of.open_resets.iter().map(|reset| (*zone, *reset)));
+        for (zone, reset) in open.collect::<Vec<_>>() {
+            let within = |sector: &u64| (zone..zone + self.promise.zones.map_or(0, |of| of.size)).contains(sector);
+            let read = (start..).zip(found).filter(|(sector, _)| within(sector));
+            let told = read.into_iter().find_map(|(sector, found)| self.tells(reset, sector, *found));
+            if let Some(has_happened) = told {
+                self.settle_reset(zone, reset, has_happened);
+            }
+        }
+    }
+
+    /// Whether a reset has happened, if the content of a sector tells.
+    fn tells(&self, reset: Moment, sector: u64, found: u64) -> Option<bool> {
+        let first = *self.runs.within(&(sector..sector + 1)).first()?;
+        let run = &self.runs.runs[&first];
+        let is_other = |of: &&Moment| **of != reset && self.runs.writes[*of].matches(sector, found);
+        if !run.writes.contains(&reset) || run.writes.iter().any(|of| is_other(&of)) {
+            return None;
+        }
+        let held = run.settled.map(|_| self.settled.get(sector));
+        match (held, found) {
+            (Some(UNKNOWN), _) => None,
+            (Some(held), _) if held == found => (held != ZEROS).then_some(false),
+            (_, ZEROS) => Some(true),
+            _ => None,
+        }
+    }
+
+    fn settle_reset(&mut self, start: u64, reset: Moment, has_happened: bool) {
+        let (zone, range) = self.zones_mut().at(start);
+        zone.open_resets.retain(|of| *of != reset);
+        if has_happened {
+            zone.pointer = 0;
+            self.runs.prefer(reset, &range, self.cut, &mut self.settled);
+        }
+        self.exclude(reset, &range);
+    }
+
+    /// Compares the write pointer that the drive reports for the zone that begins at a sector with what is durable there.
+    pub(crate) fn check_pointer(&mut self, at: Time, start: Lba, state: ZoneState, pointer: Lba) {
+        let Some(Zones { zones, .. }) = &mut self.zones else { return };
+        let Some(zone) = zones.get_mut(&start.get()) else { return };
+        let (promised, pointer) = (start.get() + zone.pointer, pointer.get());
+        // A reset under way may have moved it.
+        if pointer >= promised || !zone.resets.is_empty() || state == ZoneState::Offline {
+            return;
+        }
+        if let Some(reset) = zone.open_resets.last().copied() {
+            return self.settle_reset(start.get(), reset, true);
+        }
+        // It is said once.
+        zone.pointer = pointer - start.get();
+        self.violations += promised - pointer;
+        self.found.push(Violation {
+            start: Lba::new(pointer),
+            sectors: Sectors::new(promised - pointer),
+            at,
+            found: Found::BehindPointer,
+            expected: Vec::new(),
+            is_after_cut: self.cut > 0,
+        });
+    }
+}
