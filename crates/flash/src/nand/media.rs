@@ -118,7 +118,7 @@ pub struct Media {
     /// The state on which the bit errors of pages depend; none if reads have no errors.
     cells: Option<Box<CellState>>,
     births: u64,
-    /// The number of bad blocks. A counter, because every point of a time series reads this number.
+    /// The number of bad blocks: a counter, because every point of a time series reads this number.
     bad: u64,
     /// The number of blocks in which a program has failed since their last erase: mostly zero.
     failing: u32,
@@ -217,8 +217,7 @@ impl Media {
         self.unreadable.is_empty() && self.dead_dies.is_empty()
     }
 
-    /// True if any block of the superblock is bad. Its blocks are linked for good, so the whole superblock is out of
-    /// use (Dirik & Jacob, Sec. 3.2).
+    /// True if any block of the superblock is bad: the whole superblock is then out of use (Dirik & Jacob, Sec. 3.2).
     #[must_use]
     pub fn is_bad(&self, superblock: SuperblockId) -> bool {
         self.planes(superblock).iter().any(|block| block.bad)

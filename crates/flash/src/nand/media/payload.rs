@@ -145,7 +145,7 @@ pub(crate) struct Contents<'a> {
 }
 
 impl<'a> Contents<'a> {
-    /// The content of slots; `all` is without meaning where `runs` has the first sector.
+    /// The content of slots. For a slot with a first sector in `runs`, its bytes in `all` have no meaning.
     #[inline]
     pub(crate) const fn new(kind: SectorKind, all: &'a [u8], runs: &'a [Option<Stamp>]) -> Self {
         Self { kind, all, runs }
