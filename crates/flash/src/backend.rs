@@ -1,8 +1,8 @@
-//! The backend times command lists on controllers, dies and channels.
+//! The backend: times command lists on controllers, dies and channels.
 //!
 //! The FTL builds a [`List`] of commands with dependencies, submits it, and gets it back when it is finished. In
 //! between, the list waits for a controller, its commands wait for their dies, and their data waits for the channel.
-//! [`Arbitration`] decides which goes first.
+//! [`Arbitration`] decides which of the waiting ones goes first.
 
 mod account;
 mod build;
@@ -78,70 +78,71 @@ use rules::Rules;
 pub enum Event {
     /// The array of a die ends a phase.
     Array {
-        /// The die.
+        /// The number of the die, or of a plane that reads by itself.
         die: u32,
         /// The number of the phase that ends. The backend drops the event of an aborted phase.
         generation: u16,
     },
     /// The status of a die is to be read.
     Poll {
-        /// The die.
+        /// The number of the die.
         die: u32,
-        /// The number of the work that is watched.
+        /// The number of the array work whose status is polled.
         watch: u16,
     },
     /// A channel ends a transfer.
     Bus {
-        /// The channel.
+        /// The number of the channel.
         channel: u32,
-        /// The number of the phase that ends.
+        /// The number of the phase that ends. The backend drops the event of an aborted phase.
         generation: u16,
     },
     /// A codeword that is not the last of its command has crossed a channel.
     Codeword {
-        /// The channel.
+        /// The number of the channel.
         channel: u32,
-        /// The number of the channel's phase.
+        /// The number of the channel's phase. The backend drops the event of an aborted phase.
         generation: u16,
     },
     /// A decoder has taken a codeword in.
     Decoder {
-        /// The decoder.
+        /// The number of the decoder.
         decoder: u32,
-        /// The number of the phase that ends.
+        /// The number of the phase that ends. The backend drops the event of an aborted phase.
         generation: u16,
     },
     /// The last codeword of a command comes out of its decoder.
     Decoded {
-        /// The number of power cuts before it went in.
+        /// The number of power cuts before the codeword went in. The backend drops the event of a codeword that a power
+        /// cut has lost.
         cuts: u16,
     },
     /// A phase of page copies ends.
     Copies {
-        /// The set of copies.
+        /// The number of the set of copies.
         set: u32,
-        /// The number of the set's event. The backend drops one that another has replaced.
+        /// The number of the set's event. The backend drops an event that a later one has replaced.
         generation: u16,
     },
-    /// A window of the power cap begins, and an operation waits for it.
+    /// A window of the power cap begins, and some operation waits for it.
     PowerWindow,
     /// The processor ends a job.
     Processor {
-        /// The number of the phase that ends.
+        /// The number of the phase that ends. The backend drops the event of an aborted phase.
         generation: u16,
     },
 }
 
 /// The flash array with its controllers, channels and processor.
 ///
-/// Each machine has its own rules, and knows no other. The backend leads a command from one machine to the next:
+/// Each machine has its own rules, and depends on no other. The backend leads a command from one machine to the next:
 /// `submit` from the FTL to the die, `operate` through the die and the channel, `effect` to the media.
 #[derive(Clone, Debug)]
 pub struct Backend {
     rules: Rules,
     media: Media,
     table: CommandTable,
-    /// The content of `table.slots`, one mapping unit each; empty without a payload.
+    /// The content of each slot in `table.slots`, one mapping unit each; empty if sectors have no content.
     payload: Payload,
     controllers: ControllerPool,
     processor: Processor,
@@ -149,7 +150,7 @@ pub struct Backend {
     /// Commands submitted and not finished, of all dies.
     unfinished: u64,
     channels: Vec<Channel>,
-    /// Error correction behind the channels; `None` takes no time.
+    /// Error correction behind the channels; with `None` it takes no time.
     decoders: Option<Box<DecoderPool>>,
     /// The cap on the power of the arrays, if there is one.
     cap: Option<Box<PowerCap>>,
@@ -191,24 +192,24 @@ impl Backend {
         }
     }
 
-    /// Plants a bug.
+    /// Plants a bug for tests of the conformance suite.
     #[cfg(feature = "sabotage")]
     pub const fn plant(&mut self, bug: Option<Bug>) {
         self.rules.planted.bug = bug;
     }
 
-    /// Bytes that a backend over such an array takes, without its media.
+    /// Bytes of the simulator's memory for a backend over such an array, without its media.
     #[must_use]
     pub fn memory(geometry: &Geometry, kind: SectorKind, config: &Config) -> u64 {
         let dies = u64::from(geometry.die_count());
         let links = config.links(geometry);
         let slots = u64::from(geometry.row_slots()) * u64::from(config.timing.one_shot);
         let slot = size_of::<Slot>() as u64 + Payload::memory(kind, geometry.sectors);
-        // Assumes one command per die under way, or those of a few requests.
+        // Assumes one command under way for each die, or the commands of a few requests.
         let commands = dies.max(64)
             * (size_of::<Command>() as u64 + size_of::<List>() as u64 + slots * slot + ReadAttempts::memory(config));
         let units = dies * u64::from(config.units_of_die(geometry));
-        // The description holds a second copy of the timing tables.
+        // The description has a second copy of the timing tables.
         units * Die::memory(config)
             + u64::from(links) * size_of::<Channel>() as u64
             + ControllerPool::memory(config.controllers, geometry)
@@ -233,12 +234,12 @@ impl Backend {
         &self.media
     }
 
-    /// The media, to retire blocks and plan faults.
+    /// The media, e.g. to retire blocks and plan faults.
     pub const fn media_mut(&mut self) -> &mut Media {
         &mut self.media
     }
 
-    /// True if collection goes before the commands of the host at the dies.
+    /// True if commands of collection go before those of the host at the dies.
     #[must_use]
     #[inline]
     pub const fn collects_first(&self) -> bool {
@@ -251,9 +252,10 @@ impl Backend {
         &self.rules.timing
     }
 
-    /// Lets an observer see everything from now on.
+    /// Notifies an observer of all commands from now on.
     ///
     /// # Panics
+    ///
     /// If a list exists.
     pub fn observe(&mut self, observer: Box<dyn Observer>) {
         assert!(self.table.lists.is_empty(), "an observer comes while a list is under way");
@@ -261,7 +263,7 @@ impl Backend {
         self.observer = Some(observer);
     }
 
-    /// The observer.
+    /// The observer that [`Backend::observe`] has installed, if any.
     #[must_use]
     #[inline]
     pub fn observer(&self) -> Option<&dyn Observer> {
@@ -283,11 +285,12 @@ impl Backend {
         }
     }
 
-    /// Switches time on or off. With time off a list finishes as soon as it is submitted, so that the same FTL can
-    /// fill a drive without simulating time.
+    /// Switches time on or off. With time off a list finishes as soon as it is submitted, so that the same FTL can fill
+    /// a drive without simulating time.
     ///
     /// # Panics
-    /// If anything is under way.
+    ///
+    /// If any command or job is under way.
     pub fn set_timed(&mut self, timed: bool) {
         assert!(self.is_at_rest(), "time is switched while commands are under way");
         self.rules.timed = timed;
@@ -306,29 +309,29 @@ impl Backend {
         self.table.slots_per_command
     }
 
-    /// Commands submitted to a die and not finished.
+    /// The number of commands submitted to a die and not finished.
     #[must_use]
     #[inline]
     pub fn load(&self, die: DieId) -> u32 {
         self.dies[die.index()].unfinished
     }
 
-    /// A list.
+    /// The list of a handle, which must not be released yet.
     #[must_use]
     #[inline]
     pub fn list(&self, list: Handle<List>) -> &List {
         &self.table.lists[list]
     }
 
-    /// A command.
+    /// The command of a handle, whose list must not be released yet.
     #[must_use]
     #[inline]
     pub fn command(&self, command: Handle<Command>) -> &Command {
         &self.table.commands[command]
     }
 
-    /// The next finished list, in the order of finishing. With it the FTL learns which of its programs failed; from
-    /// then on the media judge what new lists program into the failed blocks.
+    /// The next finished list, in the order of finishing. The FTL learns from it which of its programs failed. Lists
+    /// opened after this call must not program the failed blocks: the media refuse such programs.
     #[inline]
     pub fn take_finished(&mut self) -> Option<Handle<List>> {
         let list = self.table.finished.pop_front()?;
@@ -344,12 +347,12 @@ impl Backend {
     }
 
     /// Occupies the processor for `span`, behind its earlier jobs; then [`Backend::take_cpu_done`] returns `token`.
-    /// With time off that is at once.
+    /// With time off the token is ready at once.
     pub fn use_cpu<E: From<Event> + Copy>(&mut self, now: Time, span: Span, token: u32, events: &mut EventQueue<E>) {
         self.processor.add_job((now, self.rules.timed), (span, token), events);
     }
 
-    /// The token of the next finished FTL job, in the order of finishing.
+    /// The token of the next finished job of the FTL, in the order of finishing.
     pub fn take_cpu_done(&mut self) -> Option<u32> {
         self.processor.take_cpu_done()
     }
@@ -364,8 +367,8 @@ impl Backend {
         self.table.release(list);
     }
 
-    /// True if no command and no processor job works, and no finished list waits for [`Backend::take_finished`]. The
-    /// FTL may still keep finished lists whose buffers it needs.
+    /// True if no command and no processor job is in progress, and no finished list waits for
+    /// [`Backend::take_finished`]. The FTL may still keep finished lists whose buffers it needs.
     fn is_at_rest(&self) -> bool {
         let works = self.dies.iter().any(|die| die.unfinished > 0) || self.fast.serial.is_under_way();
         !works && self.table.finished.is_empty() && self.processor.is_idle()

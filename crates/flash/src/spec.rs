@@ -1,4 +1,4 @@
-//! The flash array of a device file. If it cannot be built, the faults name the keys.
+//! The flash array of a device file. If the array cannot be built, the faults name the keys.
 
 mod controllers;
 mod ecc;
@@ -26,7 +26,8 @@ pub struct FlashSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["dirik-2009", "K9WAG08U1A", "K9XXG08"]))]
     pub part: Option<String>,
-    /// The NAND part, written out, instead of `part`; or its difference to `part`, or to the preset that `like` names.
+    /// The NAND part, written out, instead of `part`; or its difference from `part`, or from the preset that `like`
+    /// names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub custom_part: Option<CustomPart>,
     /// Channels: separately arbitrated buses.
@@ -40,8 +41,8 @@ pub struct FlashSpec {
     /// Width of a channel in bits, a multiple of 8.
     #[serde(default = "eight")]
     pub width: u32,
-    /// Data rate of one 8-bit lane; the part's if missing. `1200MT/s` is `1200MB/s`:
-    /// a lane of 8 bits moves one byte a transfer, and a wider channel has several lanes.
+    /// Data rate of one 8-bit lane; that of the part if missing. `1200MT/s` is `1200MB/s`: a lane of 8 bits moves one
+    /// byte a transfer, and a wider channel has several lanes.
     #[serde(default, deserialize_with = "LaneRate::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<LaneRate>")]
     pub lane_rate: Option<Rate>,
@@ -61,23 +62,23 @@ pub struct FlashSpec {
     /// Dies in a chip; the part's if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub dies: Option<u32>,
-    /// Whether one command works on all planes of a die; if missing, it does where the part supports it.
+    /// Whether one command works on all planes of a die; if missing, it does so if the part supports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub multi_plane: Option<bool>,
-    /// Whether consecutive pages of one list are read and programmed in cache mode, where the part supports it.
+    /// Whether consecutive pages of one list are read and programmed in cache mode, if the part supports it.
     #[serde(default = "yes")]
     pub cache_mode: bool,
-    /// Whether cache mode joins commands of different lists and blocks, too: a die takes the data of its next program
-    /// while it programs, whoever wrote it (ONFI: Page Cache Program), and reads any page while it sends another (Read
-    /// Cache Random). Every program then spends its copy to the data register. A controller that executes one list at
-    /// a time has few such commands; `controllers = "none"` has all.
+    /// Whether cache mode joins commands of different lists and blocks, too. A die then takes the data of any next
+    /// program while it programs (ONFI: Page Cache Program), and reads any page while it sends another (Read Cache
+    /// Random). Every program takes the additional time of its copy to the data register. A controller that executes
+    /// one list at a time has few such commands; `controllers = "none"` has all.
     #[serde(default, skip_serializing_if = "is_default")]
     pub cache_across_lists: bool,
-    /// Whether a program that a power cut tears also damages the pages before it that share its word line: where a
-    /// part with several bits per cell programs page by page, a later page changes cells that hold earlier ones. The
-    /// page-mapped FTL then writes each word line at once (fills it with copies or with the data of one request or
-    /// buffer write, and leaves the rest erased), so that nothing acknowledged shares a word line with a program in
-    /// progress; every other FTL refuses the key.
+    /// Whether a program that a power cut tears also damages the earlier pages of its word line. In a part with several
+    /// bits per cell that programs page by page, a later page changes cells that hold earlier pages. The page-mapped
+    /// FTL then writes each word line at once (fills it with copies or with the data of one request or buffer write,
+    /// and leaves the rest erased), so that no acknowledged data shares a word line with a program in progress; every
+    /// other FTL refuses the key.
     #[serde(default, skip_serializing_if = "is_default")]
     pub paired_pages: bool,
     /// Controllers, which execute one command list at a time.
@@ -87,13 +88,13 @@ pub struct FlashSpec {
     #[serde(default, skip_serializing_if = "is_default")]
     pub transfer: Transfer,
     /// Software controllers (Seong et al., Sec. 4.2.3): the time that each command takes on the one processor, except
-    /// commands of host reads. If missing, the controllers are hardware and take none.
+    /// commands of host reads. If missing, the controllers are hardware and take no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub software_controllers: Option<Span>,
-    /// How a controller learns that an array is done.
+    /// The way in which a controller learns that an array is done.
     #[serde(default, skip_serializing_if = "is_default")]
     pub completion: Completion,
-    /// Error correction of what is read; if missing, it takes no time.
+    /// Error correction of data that is read; if missing, it takes no time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ecc: Option<EccSpec>,
     /// Arbitration: the order of waiting lists, commands and transfers.
@@ -102,8 +103,8 @@ pub struct FlashSpec {
     /// Suspension of programs and erases for reads; if missing, every operation of an array works to its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub suspend: Option<SuspendSpec>,
-    /// Reads of single planes, each at its own time; if missing, a die has one operation at a time. Reads of several planes
-    /// at once stay one operation.
+    /// Reads of single planes, each at its own time; if missing, a die has one operation at a time. A read of several
+    /// planes stays one operation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plane_reads: Option<PlaneReadSpec>,
     /// Differences of array times between blocks, and with wear; if missing, all blocks of the part take its times.

@@ -141,7 +141,7 @@ fn a_guest_uses_a_drive_over_nvme_and_keeps_its_files_over_a_power_cut() {
 #[test]
 fn a_guest_uses_the_zones_of_a_drive_and_keeps_its_files_over_a_power_cut() {
     let shown = ["nr_zones: 94", "Success appended data to LBA 0", "State: 0xe0", "Zone Invalid Write", "zcond: 1(em)"];
-    uses_over_nvme("zoned", &["demo-zones"], None, &shown);
+    uses_over_nvme("zoned", &["demo-zones", "--verify"], None, &shown);
 }
 
 #[test]
@@ -154,6 +154,6 @@ fn a_guest_places_its_data_and_goes_on_after_a_power_cut() {
 #[test]
 fn a_guest_has_a_file_system_on_two_namespaces_and_keeps_its_files_over_a_power_cut() {
     let shown = ["/dev/nvme1n2", "endgidmax : 2", "Success appended data to LBA 0", "WP: 0x10"];
-    let drives = ["--export", "tables=demo", "--export", "logs=whole-zones.toml", "--nvme-block", "4KiB"];
+    let drives = ["--export", "tables=demo", "--export", "logs=whole-zones.toml", "--nvme-block", "4KiB", "--verify"];
     uses_over_nvme("several", &drives, None, &shown);
 }

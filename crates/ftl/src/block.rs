@@ -72,7 +72,7 @@ impl Kind {
     }
 }
 
-/// A block-mapped FTL.
+/// A block-mapped FTL: the map has one entry for each logical block, and replacement blocks take the overwrites.
 #[derive(Clone, Debug)]
 pub struct BlockFtl {
     blocks: BlockManager,
@@ -90,7 +90,7 @@ pub struct BlockFtl {
 }
 
 impl BlockFtl {
-    /// Bytes of memory of a drive.
+    /// Bytes of the simulator's memory that the FTL of a drive with this configuration takes.
     fn memory(config: &BlockConfig) -> u64 {
         BlockManager::memory(&config.geometry)
             + Mapping::memory(config)

@@ -2,15 +2,15 @@
 
 use std::num::NonZeroU32;
 
-/// An event of a device. The device's queue holds the FTL's own events, those of the backend, and [`HostEvent`]s, which
+/// An event of a device. The device's queue holds the events of the FTL and of the backend, and [`HostEvent`]s, which
 /// no FTL makes or sees.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// An event of the flash.
+    /// An event of the backend: a transfer, an array operation or a controller is done.
     Flash(flash::backend::Event),
     /// The FTL has asked to be woken: [`Background::wake`](crate::Background::wake).
     Ftl,
-    /// A serial list has ended.
+    /// A serial list of the main array has ended.
     SerialEnd,
     /// A serial list of the SLC array has ended.
     SlcSerialEnd,
@@ -24,17 +24,17 @@ impl From<flash::backend::Event> for Event {
     }
 }
 
-/// An event of the device's host side.
+/// An event of the device's host side. The FTL passes none of them on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostEvent {
     /// A request's command or data has arrived over the link.
     DataIn(NonZeroU32),
     /// A request's data has left over the link.
     DataOut(NonZeroU32),
-    /// The RAM has moved the data of a request, or looked it up.
+    /// The controller's RAM has moved the data of a request, or has looked the data up.
     Ram(NonZeroU32),
-    /// The scan of recovery has ended.
+    /// The scan of the media after a power-on has ended: the drive is ready.
     Ready,
-    /// The drive takes requests again, after a power state or a throttle's delay.
+    /// The drive takes requests again, after a change of its power state or a delay by its throttle.
     Admission,
 }

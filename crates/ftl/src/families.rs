@@ -19,11 +19,11 @@ use crate::slc_mlc::SlcMlcFamily;
 use crate::spec::FtlSpec;
 use crate::zns::ZnsFamily;
 
-/// The families of the program, by name.
+/// The families that the program has registered, by name.
 static OWN: RwLock<BTreeMap<String, &'static dyn Family>> = RwLock::new(BTreeMap::new());
 
 impl FtlKind {
-    /// The family's checks and resolution of descriptions.
+    /// The checks and resolution of descriptions for this kind of FTL.
     #[must_use]
     pub fn family(self) -> &'static dyn Family {
         match self {
@@ -46,14 +46,14 @@ impl FtlKind {
         self.family().samples()
     }
 
-    /// The configuration of its FTL, for a description without faults.
+    /// The configuration of this kind's FTL, for a description without faults.
     #[must_use]
     pub fn config(self, site: &Site<'_>, setup: Setup) -> Arc<dyn Config> {
         self.family().config(site, setup)
     }
 }
 
-/// The family of a name that the program has not registered: the check of `ftl.kind` says so.
+/// Stands for a family whose name the program has not registered: the check of `ftl.kind` reports the name.
 struct Unregistered;
 
 impl Family for Unregistered {
@@ -72,11 +72,12 @@ impl Family for Unregistered {
 
 /// Registers a family of FTLs under a name, which descriptions of drives then use: `kind = "own:NAME"`.
 ///
-/// The version is a part of the key of each result, so change it whenever the FTL changes: a store of results then does not mix
-/// the two. A family of the same name and version stays the one that was registered first. The name is for the whole program
-/// and for good.
+/// The version is a part of the key of each result: change it whenever the FTL changes, so that a store of results does
+/// not mix results of the two. A registration lasts as long as the program. A second family with a registered name and
+/// version is ignored.
 ///
 /// # Errors
+///
 /// If a family of another version has the name.
 pub fn register_ftl(
     name: impl Into<String>,

@@ -1,4 +1,4 @@
-//! The part of a family of FTLs that runs before any drive does: it checks descriptions and resolves them.
+//! The checks and the resolution of descriptions, which a family of FTLs does before a drive exists.
 
 use std::any::Any;
 use std::fmt::{Debug, Display};
@@ -29,11 +29,11 @@ pub struct Site<'a> {
     pub slc: Option<&'a SlcSpec>,
     /// The NAND part with the description's changes.
     pub part: &'a Part,
-    /// True if a queue may write to some dies only.
+    /// True if a host queue may write to some dies only.
     pub confines: bool,
-    /// True if there is a write buffer.
+    /// True if the drive has a write buffer.
     pub buffered: bool,
-    /// The size of a write buffer whose flushes are logged; none if there is no such buffer.
+    /// The size of a write buffer whose flushes are logged; none if the drive has no such buffer.
     pub flush_log: Option<Bytes>,
 }
 
@@ -58,29 +58,29 @@ impl Site<'_> {
     }
 }
 
-/// A flash array that can be built.
+/// A flash array whose description has no faults.
 #[derive(Clone, Debug)]
 pub struct Array {
-    /// Its shape.
+    /// The numbers of dies, planes, blocks, pages and slots.
     pub geometry: Geometry,
-    /// Its times, controllers and command order.
+    /// The array's times, controllers and command order.
     pub backend: flash::backend::Config,
     /// Chips of a gang, which act as one.
     pub gang: u32,
-    /// Erases that a block endures.
+    /// Erases that a block endures before it may fail.
     pub endurance: u32,
-    /// True if its part copies pages inside a plane.
+    /// True if the NAND part copies pages inside a plane.
     pub copy_back: bool,
     /// Channel time of a page's spare bytes.
     pub spare_transfer: Span,
 }
 
-/// All parts of an FTL's configuration beside its own keys.
+/// The parts of an FTL's configuration that do not come from its own keys.
 #[derive(Clone, Debug)]
 pub struct Setup {
-    /// The flash array.
+    /// The array that holds the host's data.
     pub array: Array,
-    /// The SLC array beside it, if the device has one.
+    /// The SLC array beside `array`, if the device has one.
     pub slc_array: Option<Array>,
     /// The NVM sets: the dies that writes may be confined to, in ascending order. The first set is the whole array.
     pub sets: Vec<Vec<DieId>>,
@@ -88,39 +88,40 @@ pub struct Setup {
     pub units: u32,
 }
 
-/// Images in the media beside the data: the pages in which an FTL stores tables.
+/// Pages of tables that an FTL stores in the media beside the host's data.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MapImages {
-    /// The number of pages.
+    /// The number of table pages.
     pub count: u32,
-    /// Entries of four bytes in each.
+    /// Entries in a table page, of four bytes each.
     pub entries: u32,
-    /// How many of them the map unit may have changed and not stored yet.
+    /// Table pages that the map unit may have changed and not stored yet, at most.
     pub copies: u32,
 }
 
-/// The space that garbage collection has to work with, once the drive holds all its units.
+/// The space in which garbage collection works once the host has written all mapping units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct WorkingSpace {
-    /// Pools of superblocks: garbage collection works in each by itself.
+    /// Pools of superblocks: garbage collection works in each pool separately.
     pub pools: u32,
     /// Superblocks of the smallest pool.
     pub superblocks: u32,
-    /// Those that it never fills with the host's units: open ones, one to copy into, and those of tables.
+    /// Superblocks of the smallest pool that never fill with the host's units: the open superblocks, one to copy into,
+    /// and those of tables.
     pub reserved: u32,
-    /// Mapping units of all pools that hold neither what the host sees nor what is reserved.
+    /// Room for mapping units in all pools beyond the host's units and the reserved superblocks.
     pub units: u64,
 }
 
-/// The configuration of an FTL.
+/// The configuration of an FTL: everything that the FTL of a drive needs before it is mounted.
 pub trait Config: Any + Debug + Send + Sync {
     /// Builds the FTL of a device and reads its state from the media. On a new drive the media are empty.
     fn mount(&self, from: &Mount<'_>) -> Box<dyn Ftl>;
 
-    /// The time that this reading takes.
+    /// Simulated time for which a mount reads the media.
     fn scan_time(&self, media: &Media, slc_array: Option<&Media>) -> Span;
 
-    /// The same configuration with a foresight; `None` if the FTL makes nothing of it.
+    /// This configuration with a foresight; `None` if the FTL cannot use a foresight.
     fn with_foresight(&self, _: &Foresight) -> Option<Arc<dyn Config>> {
         None
     }
@@ -128,12 +129,12 @@ pub trait Config: Any + Debug + Send + Sync {
     /// Mapping units the host can address.
     fn units(&self) -> u32;
 
-    /// The shape of its zones; `None` if the host may write anywhere.
+    /// The shape of the drive's zones; `None` if the host may write anywhere.
     fn zones(&self) -> Option<ZoneShape> {
         None
     }
 
-    /// Bytes of RAM that a real drive would need for its tables and their caches: four for each entry.
+    /// Bytes of RAM that a real drive would need for the FTL's tables and their caches: four for each entry.
     fn table_ram(&self) -> u64;
 
     /// Bytes of the simulator's memory for the FTL of a full drive.
@@ -142,8 +143,8 @@ pub trait Config: Any + Debug + Send + Sync {
     /// Further bytes of memory that a mount of a full drive takes.
     fn memory_of_mount(&self) -> u64;
 
-    /// The most blocks that are programmed on a new drive when requests write so many mapping units; `None` if that may be
-    /// all.
+    /// The most blocks that are programmed on a new drive when requests write `units` mapping units; `None` if all
+    /// blocks may be programmed.
     fn blocks_written(&self, _units: u64) -> Option<u64> {
         None
     }
@@ -154,31 +155,33 @@ pub trait Config: Any + Debug + Send + Sync {
     }
 
     /// Calls `say` with each key that decides the layout on flash, and its value. A drive takes over the flash of
-    /// another only if these agree.
+    /// another drive only if these keys and values agree.
     fn format(&self, say: &mut dyn FnMut(&'static str, &dyn Display));
 
-    /// The same for the layout on an SLC array, if it holds anything.
+    /// Calls `say` as [`Config::format`] does, for the layout on an SLC array. A family that keeps nothing there says
+    /// nothing.
     fn slc_format(&self, _say: &mut dyn FnMut(&'static str, &dyn Display)) {}
 
-    /// Keys and tables of a device that decide nothing of what preconditioning leaves on a new drive of this family whose
-    /// flash does not fail. `only_fills` tells that it writes each mapping unit once, in the order of addresses, and no more.
+    /// Keys and tables of a device that do not change the state in which preconditioning leaves a new drive of this
+    /// family whose flash does not fail. `only_fills` is true if the preconditioning writes each mapping unit once, in
+    /// the order of addresses, and nothing else.
     fn unseen_by_preconditioning(&self, _only_fills: bool) -> &'static [&'static str] {
         &[]
     }
 
-    /// The most mapping units that a set of dies holds while garbage collection still has room; `None` if the family
+    /// The most mapping units that a set of dies can hold while garbage collection still has room; `None` if the family
     /// confines no writes to dies.
     fn room(&self, _dies: &[DieId]) -> Option<u64> {
         None
     }
 
-    /// The space that garbage collection has to work with; `None` if the family has no such pools.
+    /// The space in which garbage collection works; `None` if the family has no pools of superblocks.
     fn working_space(&self) -> Option<WorkingSpace> {
         None
     }
 
     /// Write amplification in the steady state under uniform random writes of whole mapping units, from a closed form;
-    /// `None` if none is [known](Config::no_closed_form).
+    /// `None` if no closed form is [known](Config::no_closed_form).
     fn expected_write_amplification(&self) -> Option<f64> {
         None
     }
@@ -210,7 +213,7 @@ pub trait Config: Any + Debug + Send + Sync {
         unreachable!("an FTL without a model of its steady state")
     }
 
-    /// True if its lists run one after another, so that no controller has a choice.
+    /// True if the FTL's command lists run one after another, so that no controller has a choice.
     fn is_serial(&self) -> bool {
         false
     }
@@ -222,7 +225,7 @@ pub trait Config: Any + Debug + Send + Sync {
 }
 
 impl dyn Config {
-    /// The configuration, if it is a `C`.
+    /// The configuration as a `C`; `None` if it has another type.
     #[must_use]
     pub fn downcast_ref<C: Config>(&self) -> Option<&C> {
         (self as &dyn Any).downcast_ref()
@@ -238,7 +241,7 @@ pub trait Family: Send + Sync {
         Vec::new()
     }
 
-    /// Adds the faults of its own keys in the description of another family.
+    /// Adds the faults of this family's keys in the description of another family, where they have no effect.
     fn check_absent(&self, _site: &Site<'_>, _faults: &mut Faults) {}
 
     /// Adds the faults of keys that need no array.
@@ -249,19 +252,19 @@ pub trait Family: Send + Sync {
         Vec::new()
     }
 
-    /// True if it can record discards on flash.
+    /// True if the family can record discards on flash.
     fn records_discards(&self) -> bool {
         false
     }
 
-    /// True if it writes the pages of a word line at once, so that none that it has acknowledged shares cells with a
+    /// True if the family writes the pages of a word line at once, so that no acknowledged page shares cells with a
     /// program in progress.
     fn writes_word_lines(&self) -> bool {
         false
     }
 
-    /// True if copies never share a block with host data, but for `ftl.gc.shared-log`. Then copies may go before host writes at the
-    /// dies.
+    /// True if copies share no block with host data, unless `ftl.gc.shared-log` is set. Copies may then go before host
+    /// writes at the dies.
     fn separates_copies(&self) -> bool {
         false
     }
@@ -277,13 +280,14 @@ pub trait Family: Send + Sync {
     /// Mapping units that the host sees.
     fn units(&self, site: &Site<'_>, geometry: &Geometry, faults: &mut Faults) -> Option<u32>;
 
-    /// The most mapping units that some dies hold while garbage collection still has room, if the host sees `units`;
+    /// The most mapping units that `dies` can hold while garbage collection still has room, if the host sees `units`;
     /// `None` if the family confines no writes to dies.
     fn room(&self, _site: &Site<'_>, _geometry: &Geometry, _units: u32, _dies: &[DieId]) -> Option<u64> {
         None
     }
 
-    /// The dies of each reclaim group that a placement identifier can name, in ascending order; empty if it names none.
+    /// The dies of each reclaim group that a placement identifier can name, in ascending order; empty if placement
+    /// identifiers name no reclaim groups.
     fn reclaim_groups(&self, _site: &Site<'_>, _geometry: &Geometry) -> Vec<Vec<DieId>> {
         Vec::new()
     }
@@ -299,12 +303,13 @@ pub trait Family: Send + Sync {
     ) {
     }
 
-    /// Mapping units that leave a write buffer together, if the FTL decides this. Such an FTL can log flushes.
+    /// Mapping units that leave a write buffer together; `None` if the FTL does not decide this. An FTL that decides it
+    /// can log flushes.
     fn superblock(&self, _site: &Site<'_>, _geometry: &Geometry) -> Option<u32> {
         None
     }
 
-    /// The configuration of its FTL, for a description without faults.
+    /// The configuration of the family's FTL, for a description without faults.
     fn config(&self, site: &Site<'_>, setup: Setup) -> Arc<dyn Config>;
 
     /// Processor time for each command of a software controller, if the FTL's keys give it.
@@ -312,7 +317,7 @@ pub trait Family: Send + Sync {
         None
     }
 
-    /// SLC mode, if the family uses it.
+    /// The times of SLC mode, if the family programs blocks in SLC mode.
     fn slc_mode(&self, _site: &Site<'_>) -> Option<SlcTiming> {
         None
     }

@@ -1,8 +1,9 @@
-//! What an FTL may know of the writes to come: for bounds, which no drive can reach.
+//! Knowledge of the writes to come, for bounds that no real drive can reach.
 //!
-//! A run is made twice. In the first the FTL notes the mapping units that the host writes ([`WriteLog`]); in the second it
-//! knows for each write when the next one of its mapping unit comes ([`NextWrites`]). The order of two units may change between
-//! the runs, because the times of writes do. The order of one unit's writes does not, so the `n`-th write of a unit is looked up.
+//! A run is made twice. In the first run the FTL notes the mapping units that the host writes ([`WriteLog`]). In the
+//! second run the FTL knows for each write when the next write of the same mapping unit comes ([`NextWrites`]). Writes
+//! are looked up by their number among the writes of one unit: the times of the two runs differ, so the order of writes
+//! to different units may change, but the order of one unit's writes does not.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -11,12 +12,12 @@ use base::units::Lpn;
 /// What an FTL knows of the writes to come.
 #[derive(Clone, Debug, Default)]
 pub enum Foresight {
-    /// Nothing.
+    /// The FTL knows nothing of the writes to come.
     #[default]
     None,
-    /// Nothing yet: the FTL notes its writes for the next run.
+    /// The first of two runs: the FTL notes its writes.
     Log(Arc<WriteLog>),
-    /// When each mapping unit is written next.
+    /// The second run: the FTL knows when each mapping unit is written next.
     NextWrites(Arc<NextWrites>),
 }
 
@@ -31,20 +32,20 @@ impl WriteLog {
     }
 }
 
-/// How many mapping units the host writes between each write of a unit and the next.
+/// For each write, the number of mapping units that the host writes before it writes the same unit again.
 #[derive(Debug, PartialEq, Eq)]
 pub struct NextWrites {
-    /// The place of each unit's first distance, and behind all units the end.
+    /// The index of each unit's first entry in `distances`; the last element is the length of `distances`.
     first: Vec<u32>,
-    /// The distances of each unit's writes but the last, whose entry is [`NEVER`].
+    /// The distances of each unit's writes, in their order; a unit's last entry is [`NEVER`].
     distances: Vec<u32>,
 }
 
-/// Marks a write that no other follows.
+/// The distance of a unit's last write.
 const NEVER: u32 = u32::MAX;
 
 impl NextWrites {
-    /// The distances of a log of a drive with so many mapping units.
+    /// Counts the distances in a log of a drive with `units` mapping units.
     #[must_use]
     pub fn of(log: &WriteLog, units: u32) -> Self {
         let log = log.0.lock().unwrap_or_else(PoisonError::into_inner);
@@ -52,7 +53,7 @@ impl NextWrites {
         log.iter().for_each(|lpn| first[*lpn as usize + 1] += 1);
         (1..first.len()).for_each(|i| first[i] += first[i - 1]);
         let mut distances = vec![NEVER; log.len()];
-        // The place of the next write of each unit, and the number of the latest one.
+        // The index and the number of each unit's latest write, for the write that follows it.
         let mut next: Vec<(u32, Option<usize>)> = first.iter().map(|place| (*place, None)).collect();
         for (number, lpn) in log.iter().enumerate() {
             let (place, latest) = &mut next[*lpn as usize];
@@ -64,8 +65,8 @@ impl NextWrites {
         Self { first, distances }
     }
 
-    /// Mapping units that the host writes between the `nth` write of a unit, from 0, and the next; `None` if there is no next, or
-    /// no such write.
+    /// Mapping units that the host writes after a unit's write number `nth`, counted from 0, and before the unit's next
+    /// write; `None` if the unit has no such write or no next one.
     pub(crate) fn distance(&self, lpn: Lpn, nth: u32) -> Option<u64> {
         let (first, end) = (self.first[lpn.index()], self.first[lpn.index() + 1]);
         let place = first.checked_add(nth).filter(|place| *place < end)?;

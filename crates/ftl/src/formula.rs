@@ -10,18 +10,18 @@ mod parse;
 
 use std::fmt;
 
-/// The most numbers that wait on the stack.
+/// The most numbers that wait on the stack at once.
 const DEPTH: usize = 32;
 
 /// A function of one value, and of two.
 type Unary = fn(f64) -> f64;
 type Binary = fn(f64, f64) -> f64;
 
-/// A step of an evaluation: it takes its arguments from the stack and leaves its value there.
+/// A step of an evaluation: a step takes its arguments from the stack and leaves its value there.
 #[derive(Clone, Copy, Debug)]
 enum Step {
     Number(f64),
-    /// A name, by its place in the list of names.
+    /// A name, by its index in the list of names.
     Name(usize),
     Unary(Unary),
     Binary(Binary),
@@ -29,12 +29,12 @@ enum Step {
     If,
 }
 
-/// An error in the text of a formula, and its place.
+/// An error in the text of a formula, and its position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FormulaError {
-    /// The character, from 1, at which the reading stopped.
+    /// The character at which the reading stopped, counted from 1.
     pub at: usize,
-    /// The error.
+    /// The reason why the text is no formula, for the user.
     pub message: String,
 }
 
@@ -44,30 +44,32 @@ impl fmt::Display for FormulaError {
     }
 }
 
-/// A formula over given names.
+/// A formula over a list of names, ready to be evaluated.
 #[derive(Clone, Debug)]
 pub struct Formula {
     steps: Vec<Step>,
 }
 
 impl Formula {
-    /// Reads a formula over these names.
+    /// Reads a formula over `names`.
     ///
     /// # Errors
-    /// If the text is no formula, or has another name.
+    ///
+    /// If the text is no formula, or has a name that is not in `names`.
     pub fn parse(text: &str, names: &[&str]) -> Result<Self, FormulaError> {
         parse::parse(text, names).map(|steps| Self { steps })
     }
 
-    /// True if the formula has the name at this place of the list.
+    /// True if the formula has the name at index `name` of the list.
     #[must_use]
     pub fn uses(&self, name: usize) -> bool {
         self.steps.iter().any(|step| matches!(step, Step::Name(used) if *used == name))
     }
 
-    /// The value, where `value_of` has the value of each name by its place in the list.
+    /// The value of the formula. `value_of` gives the value of a name by its index in the list.
     ///
     /// # Panics
+    ///
     /// Never: [`Self::parse`] counts the arguments of every step.
     #[must_use]
     pub fn value(&self, value_of: impl Fn(usize) -> f64) -> f64 {
@@ -180,7 +182,7 @@ mod tests {
         #[test]
         fn any_text_is_a_formula_or_has_an_error_inside_it(text in "[-u1.e+*/^(),<>=! agifmn\u{a7}]{0,40}") {
             match Formula::parse(&text, &NAMES) {
-                // It has a value, whatever it is.
+                // A formula has a value for any inputs: the evaluation must not panic.
                 Ok(formula) => drop(formula.value(|name| name as f64)),
                 Err(error) => prop_assert!((1..=text.chars().count() + 1).contains(&error.at), "{error}"),
             }

@@ -55,7 +55,7 @@ pub(crate) use family::HydraFamily;
 pub(crate) use journal::Areas;
 pub use spec::{HydraSpec, ProcessorSpec};
 
-/// The purpose of a command list; with a number it makes the list's tag in the backend.
+/// The purpose of a command list. Together with a number it makes the tag of the list in the backend.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Read,
@@ -77,7 +77,7 @@ impl Kind {
     }
 }
 
-/// Processor work: indices into `cpu_time`.
+/// Indices into `cpu_time`: the processor works for a read request or for a merge.
 const READ: usize = 0;
 const MERGE: usize = 1;
 
@@ -89,7 +89,7 @@ struct Reader {
     last: Vec<Option<Handle<Command>>>,
 }
 
-/// The block-mapped FTL of Hydra.
+/// The block-mapped FTL of Hydra (Seong et al., 2010).
 #[derive(Clone, Debug)]
 pub struct HydraFtl {
     superblocks: Superblocks,
@@ -101,7 +101,7 @@ pub struct HydraFtl {
     /// The mapping units of the host write that is being collected.
     gathering: Vec<PageWrite>,
     reader: Reader,
-    /// Records that have just become durable.
+    /// Log records that have become durable, before the FTL commits their merges.
     logged: Vec<Record>,
     /// Processor time of a read request and of a merge (Sec. 4.2.3, Figs. 17 and 18).
     cpu_time: [Span; 2],
@@ -273,7 +273,7 @@ impl Ftl for HydraFtl {
         self.start(flash, owners);
     }
 
-    /// The row reads as zeros, and merges no longer copy it. After a power cut the row may be back.
+    /// A discarded row reads as zeros, and merges no longer copy it. A power cut may undo the discard.
     fn discard(&mut self, _: Time, _: Owner, lpn: Lpn) -> bool {
         if let Some(log) = &mut self.flush_log {
             log.forget(lpn);
@@ -320,12 +320,12 @@ impl Ftl for HydraFtl {
         self.mapping.layout.rows()
     }
 
-    /// A merge that waits may begin without a word to the buffer.
+    /// False: a merge that waits may begin without telling the buffer that there is room.
     fn announces_room(&self) -> bool {
         false
     }
 
-    /// True if a write would begin at once. Until then the buffer keeps the write and absorbs newer ones.
+    /// True if a write would begin at once. Until then the buffer keeps the data and absorbs newer writes.
     fn takes_writes(&self, _: u32, _: u32) -> bool {
         !self.merges.is_any_waiting() && self.merges.has_controller()
     }
@@ -399,7 +399,7 @@ impl Background for HydraFtl {
         begun
     }
 
-    /// The processor has prepared a list: submits the list.
+    /// The processor has prepared a list: submits that list.
     fn on_cpu_done(&self, flash: &mut Flash<'_>, token: u32) {
         let number = std::num::NonZeroU32::new(token).expect("the number of a list");
         flash.submit(Handle::from_number(number));

@@ -1,4 +1,4 @@
-//! The families by name.
+//! The kinds of FTLs, by which descriptions name a family.
 
 use std::fmt;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::own::OwnFtl;
 
-/// The families of flash translation layers.
+/// The kinds of FTLs: the values of `ftl.kind`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(try_from = "String", into = "String")]
 #[schemars(!try_from, !into, rename_all = "kebab-case")]
@@ -35,7 +35,7 @@ pub enum FtlKind {
 }
 
 impl FtlKind {
-    /// All families of this library, for the conformance suite and the swarm.
+    /// All kinds of this library, for the conformance suite and the swarm.
     pub const EVERY: [Self; 7] = {
         // A new family does not compile here until its author has read the line above.
         match Self::Page {
@@ -50,10 +50,10 @@ impl FtlKind {
         }
     };
 
-    /// The families whose drives take writes in any order: all but zones.
+    /// The kinds whose drives take writes in any order: all but zones.
     pub const UNZONED: [Self; 6] = [Self::Page, Self::Hydra, Self::Bast, Self::Fast, Self::Chang, Self::Block];
 
-    /// The family's name in a description.
+    /// The value of `ftl.kind` for this kind; an FTL of the program has its registered name behind `own:`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -68,13 +68,13 @@ impl FtlKind {
         }
     }
 
-    /// The name and the registered version of an FTL of the program, if it is one.
+    /// The name and the registered version of an FTL of the program; `None` for the kinds of this library.
     #[must_use]
     pub fn own(self) -> Option<(&'static str, Option<String>)> {
         if let Self::Own(own) = self { Some((own.name(), own.version())) } else { None }
     }
 
-    /// True if it has log blocks instead of a map of all pages.
+    /// True for BAST and FAST, which have log blocks instead of a map of all pages.
     #[must_use]
     pub const fn has_log_blocks(self) -> bool {
         matches!(self, Self::Bast | Self::Fast)

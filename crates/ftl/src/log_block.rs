@@ -93,7 +93,7 @@ impl Kind {
     }
 }
 
-/// A log-block FTL.
+/// The FTL of BAST and FAST: a map of blocks, and log blocks with a map of pages.
 #[derive(Clone, Debug)]
 pub struct LogBlockFtl {
     blocks: BlockManager,
@@ -104,7 +104,7 @@ pub struct LogBlockFtl {
 }
 
 impl LogBlockFtl {
-    /// Bytes of memory of a drive.
+    /// Bytes of the simulator's memory that the FTL of a drive with this configuration takes.
     fn memory(config: &LogBlockConfig) -> u64 {
         let geometry = &config.geometry;
         BlockManager::memory(geometry)
@@ -126,7 +126,7 @@ impl LogBlockFtl {
         }
     }
 
-    /// The merges, with the parts that they work on.
+    /// Lends the parts of the FTL that merges work on.
     fn merger(&mut self) -> Merger<'_> {
         let Self { merges, blocks, mapping, writer, .. } = self;
         Merger { merges, blocks, mapping, waiting: &mut writer.waiting }
@@ -202,7 +202,7 @@ impl Ftl for LogBlockFtl {
         let (lbn, offset) = self.mapping.address.split(lpn);
         self.mapping.with_orphans(lbn, |mapping| mapping.logs.unlink(lbn, offset));
         let there = self.mapping.data[lbn as usize].is_some_and(|block| offset < self.blocks[block].next);
-        // A merge under way may have copied the page from any block.
+        // A merge under way may have copied the page already.
         if there || self.merges.is_folding(lbn) {
             self.mapping.holes.insert(lbn, offset);
         }

@@ -10,13 +10,13 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::registry::Registry;
 
-/// The names and their versions.
+/// The names of the program's FTLs, each with its version.
 pub(crate) static NAMES: Registry<()> = Registry::new("FTL", "register_ftl or register_simple_ftl");
 
 /// The prefix of the name of an FTL of the program in a description.
 const OWN: &str = "own:";
 
-/// A text of which there is one for as long as the program runs: it can be copied.
+/// A name that lives as long as the program, so that it can be copied. Equal names share their text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(transparent)]
 pub struct Name(&'static str);
@@ -28,7 +28,7 @@ impl<'de> Deserialize<'de> for Name {
 }
 
 impl Name {
-    /// The text.
+    /// The text of the name.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         self.0
@@ -68,31 +68,31 @@ impl JsonSchema for Name {
     }
 }
 
-/// An FTL of the program that a description names: `own:` and the name.
+/// An FTL of the program that a description names, as `own:` and the name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OwnFtl(Name);
 
 impl OwnFtl {
-    /// The FTL that a text such as `own:log` names; `None` if it is another text.
+    /// The FTL that a text such as `own:log` names; `None` if the text does not begin with `own:`.
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         text.strip_prefix(OWN).filter(|name| !name.is_empty())?;
         Some(Self(Name::from(text)))
     }
 
-    /// The text in a description.
+    /// The text in a description, with `own:`.
     #[must_use]
     pub const fn text(self) -> &'static str {
         self.0.as_str()
     }
 
-    /// The name.
+    /// The name without `own:`.
     #[must_use]
     pub fn name(self) -> &'static str {
         self.text().strip_prefix(OWN).unwrap_or_default()
     }
 
-    /// The version that is registered.
+    /// The version that is registered under the name; `None` if the name is not registered.
     #[must_use]
     pub fn version(self) -> Option<String> {
         NAMES.version(self.name())

@@ -115,9 +115,9 @@ pub struct PageFtl {
     writer: Writer,
     collector: CollectorState,
     unmapped_reads: UnmappedReads,
-    /// The program that will probably end next: what its end needs has been prefetched.
+    /// The program that will probably end next: the data that its end needs has been prefetched.
     expected: Option<Handle<Command>>,
-    /// Pools that answers of the map unit have changed.
+    /// Pools that have changed because of the map unit's answers.
     changed_pools: Vec<u32>,
     /// Finished reads that wait for slots to be rebuilt.
     rebuilding: Vec<Rebuild>,
@@ -142,9 +142,9 @@ impl PageFtl {
         }
     }
 
-    /// Notes that a request has reached the FTL.
+    /// Notes that a request has reached the FTL, for the pace of collection and the idle timer.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Nearly no drive has a pace or a timer, and each request asks.
+    #[allow(clippy::inline_always)] // Each request calls it, and nearly no drive has a pace or a timer.
     fn note_request(&mut self, flash: &mut Flash<'_>) {
         if self.collector.pace.is_some() || self.blocks.has_timers() {
             self.note_request_in_timers(flash);
@@ -157,7 +157,7 @@ impl PageFtl {
         self.blocks.note_request(flash);
     }
 
-    /// The collector, with the parts that it works on.
+    /// Lends the parts of the FTL that collection works on.
     fn collector(&mut self) -> Collector<'_> {
         let Self { collector: state, blocks, mapping, writer, .. } = self;
         Collector { state, blocks, mapping, writer }
@@ -170,7 +170,7 @@ impl PageFtl {
         mapping::memory(config) + pages + BlockManager::memory(config) + Writer::memory(config) + reading
     }
 
-    /// The time that a mount reads: checkpoints, or all spare areas.
+    /// Simulated time for which a mount reads checkpoints, or all spare areas.
     pub(crate) fn time_of_mount(config: &PageConfig, media: &Media) -> Span {
         match config.checkpoint_pages.count() {
             0 => crate::toolkit::scan_time(&config.timing, config.spare_transfer, media),
@@ -241,12 +241,12 @@ impl Ftl for PageFtl {
         self.writer.takes_writes(set)
     }
 
-    /// A discard that waits for its record must not come after a newer write.
+    /// True if discards have records: a discard that waits for its record must not take effect after a newer write.
     fn discards_in_order(&self) -> bool {
         self.mapping.trims.is_some()
     }
 
-    /// A discard with a record on flash needs space for it.
+    /// True if discards have records, because a record needs space on flash.
     fn may_refuse_discards(&self) -> bool {
         self.mapping.trims.is_some()
     }

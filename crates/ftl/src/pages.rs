@@ -1,4 +1,4 @@
-//! The array as all families but Hydra's see it: mapping units are pages or parts of pages.
+//! The geometry of the array for all families except Hydra's: mapping units are pages or parts of pages.
 
 use base::fault::Faults;
 use base::units::Bytes;
@@ -6,16 +6,17 @@ use flash::nand::Geometry;
 
 use crate::family::Site;
 
-/// The largest mapping unit.
+/// The largest mapping unit that a family takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum LargestUnit {
-    /// A page.
+    /// A page of one plane.
     Page,
     /// The pages of all planes of a die.
     Row,
 }
 
-/// An array whose mapping units are pages, even parts of them or pages of several planes, and whose planes work together if they can.
+/// The array of a description. Its mapping units are pages, equal parts of pages, or pages of several planes; its
+/// planes work together if they can.
 pub(crate) fn geometry(site: &Site<'_>, largest: LargestUnit, faults: &mut Faults) -> Option<Geometry> {
     let Site { ftl, flash, part, .. } = *site;
     let page = part.geometry.page;
@@ -54,7 +55,7 @@ pub(crate) fn geometry(site: &Site<'_>, largest: LargestUnit, faults: &mut Fault
         let message = "there are no translation pages: the map is in RAM";
         faults.add("ftl.map-gather", message, "leave it out, or choose another ftl.map");
     }
-    // Ganged chips always work together; planes do if the part can and the description allows it.
+    // Ganged chips always work together. Planes work together if the part can and the description allows it.
     let stripe = if multi_plane { planes / planes_per_unit } else { gang };
     let geometry = Geometry::new(
         flash.channels,

@@ -1,7 +1,8 @@
-//! Policies and FTLs of the program that uses this library, by name.
+//! Registries of the policies and FTLs of the program that uses this library, by name.
 //!
-//! The names are the process's, as those of its functions are: a description that is read anywhere in it (by a run, a study on
-//! many threads, a comparison, a what-if) finds the same policy, and nothing between the file and the FTL hands it on.
+//! A registry is global to the process: every description that the process reads (for a run, a study on many threads, a
+//! comparison, a what-if) finds the same policy under a name, and nothing between the file and the FTL has to pass the
+//! policy on.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,15 +13,15 @@ use base::suggest::nearest;
 
 /// The registered policies of one kind.
 pub(crate) struct Registry<T> {
-    /// The kind, such as `victim policy`.
+    /// The kind of policy for messages, such as `victim policy`.
     kind: &'static str,
-    /// The function that registers one.
+    /// The function with which the program registers a policy, for messages.
     function: &'static str,
     /// Version and policy by name.
     policies: RwLock<BTreeMap<String, (String, T)>>,
 }
 
-/// The reason that a policy is not registered: its name belongs to another version.
+/// The error of a registration: the name belongs to another version.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RegisterError {
     kind: &'static str,
@@ -41,7 +42,7 @@ impl<T: Clone> Registry<T> {
         Self { kind, function, policies: RwLock::new(BTreeMap::new()) }
     }
 
-    /// Registers a policy. One of the same name and version stays.
+    /// Registers a policy. If a policy of the same name and version is registered, that one stays.
     pub(crate) fn register(&self, name: String, version: String, policy: T) -> Result<(), RegisterError> {
         let mut policies = self.policies.write().unwrap_or_else(PoisonError::into_inner);
         let (known, _) = policies.entry(name.clone()).or_insert_with(|| (version.clone(), policy));
@@ -52,17 +53,17 @@ impl<T: Clone> Registry<T> {
         self.policies.read().unwrap_or_else(PoisonError::into_inner).get(name).cloned()
     }
 
-    /// The policy of a name.
+    /// The policy registered under a name.
     pub(crate) fn policy(&self, name: &str) -> Option<T> {
         self.get(name).map(|(_, policy)| policy)
     }
 
-    /// The version of the policy of a name.
+    /// The version of the policy registered under a name.
     pub(crate) fn version(&self, name: &str) -> Option<String> {
         self.get(name).map(|(version, _)| version)
     }
 
-    /// Adds the faults of a name and of a version that keys of a description give.
+    /// Adds the faults of a description's name and version of a policy.
     pub(crate) fn check(
         &self,
         (name_key, version_key): (&str, &str),

@@ -83,7 +83,7 @@ pub(crate) fn describe(text: &str) -> (Arc<dyn Config>, Array, Option<Array>) {
     (described.ftl.kind.config(&site, setup), array, slc_array)
 }
 
-/// The owners of all requests: they write stamps, and keep the data that they read.
+/// The owners of all requests of a test: they write stamps, and keep the data that they read.
 #[derive(Debug, Default)]
 pub(crate) struct Host {
     /// The stamp of each mapping unit that is being written.
@@ -94,7 +94,7 @@ pub(crate) struct Host {
     pub(crate) placement: PlacementId,
     pub(crate) written: u32,
     pub(crate) refused: u32,
-    /// Actions on zones that have ended.
+    /// The number of actions on zones that have ended.
     pub(crate) zones_done: u32,
     pub(crate) read: Vec<Option<Stamp>>,
 }
@@ -161,10 +161,10 @@ impl Owners for Host {
     }
 }
 
-/// What makes an FTL from the flash.
+/// Makes an FTL from the flash.
 type Mounting<F> = Box<dyn Fn(&Mount<'_>) -> Box<F>>;
 
-/// An FTL, its flash and its host.
+/// An FTL, its flash and its host, for tests.
 pub(crate) struct Rig<F: Ftl + ?Sized = dyn Ftl> {
     pub(crate) config: Arc<dyn Config>,
     mount: Mounting<F>,
@@ -178,7 +178,7 @@ pub(crate) struct Rig<F: Ftl + ?Sized = dyn Ftl> {
 }
 
 impl Rig {
-    /// Builds a new array from a description.
+    /// A new array and its FTL, from a description.
     pub(crate) fn new(text: &str) -> Self {
         let (config, array, slc_array) = describe(text);
         let mount = {
@@ -200,7 +200,7 @@ impl Rig<PageFtl> {
 }
 
 impl<F: Ftl + ?Sized> Rig<F> {
-    #[allow(clippy::type_complexity)] // A configuration, and how it mounts.
+    #[allow(clippy::type_complexity)] // A configuration, and its way to mount.
     fn of((config, mount): (Arc<dyn Config>, Mounting<F>), array: &Array, slc_array: Option<&Array>) -> Self {
         let new = |array: &Array| {
             let faults = flash::nand::Faults::new(&flash::nand::FaultSpec::default(), 1);
@@ -244,7 +244,7 @@ impl<F: Ftl + ?Sized> Rig<F> {
         self.config.units()
     }
 
-    /// Calls the FTL, then runs all work that is due at once.
+    /// Calls the FTL, and then runs all work that is due at once.
     pub(crate) fn with_ftl<T>(&mut self, run: impl FnOnce(&mut F, &mut Flash<'_>, &mut Host) -> T) -> T {
         let Self { ftl, host, backend, slc_array, events, now, .. } = self;
         let mut flash = Flash { now: *now, backend, slc_array: slc_array.as_mut(), events };
@@ -280,7 +280,7 @@ impl<F: Ftl + ?Sized> Rig<F> {
         }
     }
 
-    /// Runs one event. Returns false if there is none.
+    /// Runs the next event. Returns false if no event is left.
     pub(crate) fn step(&mut self) -> bool {
         let Some((at, event)) = self.events.pop_due(Time::MAX) else { return false };
         self.now = at;
@@ -301,7 +301,7 @@ impl<F: Ftl + ?Sized> Rig<F> {
         self.ftl.check(self.backend.media(), self.slc_array.as_ref().map(Backend::media));
     }
 
-    /// Writes whole mapping units as one write, with a stamp if a test will read it back.
+    /// Writes whole mapping units with one request. The stamp is for tests that read the data back.
     pub(crate) fn write(&mut self, lpns: &[u32], stamp: Option<Stamp>) {
         let version = self.ftl.next_version();
         let mask = full_mask(self.backend.geometry().sectors);
@@ -322,7 +322,7 @@ impl<F: Ftl + ?Sized> Rig<F> {
         self.with_ftl(|ftl, flash, host| ftl.end_write(flash, host));
     }
 
-    /// The stamp that the first sector of a mapping unit reads as; none if it is lost.
+    /// The stamp in the first sector of a mapping unit; none if its data is lost.
     pub(crate) fn read(&mut self, lpn: u32) -> Option<Stamp> {
         let mask = full_mask(self.backend.geometry().sectors);
         let wanted = PageRead { owner: NonZeroU32::new(1), at: 0, mask };
@@ -342,7 +342,7 @@ mod tests {
     use super::*;
     use crate::FtlKind;
 
-    /// A small array that every family takes.
+    /// A description of a small array that every family takes.
     fn text(kind: FtlKind) -> String {
         let (gang, width, more) = match kind {
             FtlKind::Hydra => (2, 16, "hydra = { chips = 2 }"),
@@ -372,7 +372,7 @@ mod tests {
             let units = rig.units();
             assert!(units > 100, "{kind:?}: {units}");
             for round in 1..4 {
-                // Writes neighbours together, and rewrites those of the last round.
+                // Neighbours are written together, and some mapping units of the previous round again.
                 for first in (0..units).step_by(7) {
                     let lpns: Vec<u32> = (first..(first + 4).min(units)).collect();
                     rig.write(&lpns, Some(Stamp(u64::from(round * units + first))));

@@ -1,14 +1,15 @@
 //! Planted bugs, with which the conformance suite proves that it would find real ones.
 //!
-//! A test double would prove little, because the suite has to catch a slip in the code that ships. So each bug sits in
-//! the very line it breaks, as `planted.is(Sabotage::...)`. That is a constant `false` unless the feature `sabotage` is
-//! on: no release contains a bug or pays for one. Only the tests of `testkit` switch the feature on. The bug is a value
-//! that a test passes to a device, not global state, so tests with different bugs run side by side.
+//! The suite has to catch a slip in the code that ships, so a bug in a test double would prove little. Each bug
+//! therefore sits in the very line that it breaks, as `planted.is(Sabotage::...)`. That call is a constant `false`
+//! unless the feature `sabotage` is on: no release contains a bug or pays for one. Only the tests of `testkit` switch
+//! the feature on. The bug is a value that a test passes to a device, not global state, so tests with different bugs
+//! run side by side.
 
-/// One planted bug.
+/// A planted bug: the error that the code then makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sabotage {
-    /// Now and then a completed program's mapping is not entered.
+    /// The mapping of some completed programs is not entered.
     LostUpdate,
     /// Collection moves a mapping unit, and the map still points to the old place.
     StaleMapping,
@@ -66,7 +67,7 @@ pub enum Sabotage {
     LogUnread,
     /// Recovery ignores data that were flushed without a merge.
     SavedForgotten,
-    /// With time off, now and then a write is acknowledged and dropped: the old data stay.
+    /// With time off, some writes are acknowledged and dropped: the old data stay.
     UntimedDropped,
     /// A computed steady state gives some old copies the newest version.
     LaidOutStale,
@@ -116,7 +117,7 @@ pub enum Sabotage {
     WriteOvertakes,
     /// A flush waits only for the writes that the flush before it covered.
     FlushOneBehind,
-    /// A mapping unit that is discarded on its way from the buffer stays in flash.
+    /// A mapping unit that is discarded on its way from the buffer to flash stays in flash.
     DroppedStays,
     /// A power cut does not reach the SLC array.
     SecondStaysOn,
@@ -150,7 +151,7 @@ pub enum Sabotage {
     OpenVouched,
     /// A checkpoint vouches for superblocks that a power cut has closed early, although a rescue may continue them.
     EndVouched,
-    /// Pages of a word line are written one after another, although a torn one damages those before it.
+    /// Pages of a word line are written one after another, although a torn page damages those before it.
     PairingIgnored,
     /// The data of a program enters the cache register while a page waits there for the array.
     CacheOverwritten,
@@ -158,15 +159,15 @@ pub enum Sabotage {
     PageSkipped,
     /// Where collection goes first, a program of the FTL's own overtakes host data that goes to the same block before it.
     BlockReordered,
-    /// Codewords in a decoder's pipeline come out although the power has failed meanwhile.
+    /// Codewords in a decoder's pipeline still come out after the power has failed.
     CodewordsOutlivePower,
     /// A suspended program or erase does not go on while no other command waits for its die.
     SuspendedForever,
-    /// A read that waits for its plane while the whole die works is not begun behind that.
+    /// A read that waits for its plane while the whole die works does not begin after that work.
     PlaneForgotten,
     /// A power cut tears a program or an erase that was suspended once, although the operation is done.
     TornAfterResume,
-    /// A read that its decoder cannot correct is not read again, and counts as if it were.
+    /// A read that its decoder cannot correct is not read again, and is handled as if it had been.
     RetryAtTheDecoder,
     /// A mount forgets the superblocks that were open in streams other than the first.
     StreamForgotten,
@@ -174,17 +175,17 @@ pub enum Sabotage {
     HandleShared,
     /// A copy joins the superblock that is open for host data.
     CopyJoinsHost,
-    /// Programs that wait for more data go on only in the stream that was written last.
+    /// Programs that wait for more data continue only in the stream that was written last.
     ParkedForgotten,
     /// Collection keeps to its pace although a write waits for it.
     PaceObeyed,
-    /// A write waits for collection to pay for it although nothing is in progress.
+    /// A write waits until collection has copied for it although no work is in progress.
     ThrottleWaits,
-    /// Superblocks that are due for refresh stay where they are.
+    /// The data of superblocks that are due for refresh is not moved.
     RefreshForgotten,
-    /// Of a superblock in several dies, programs of the first stripe run in any order.
+    /// In a superblock in several dies, programs of the first stripe run in any order.
     OpenedAtOnce,
-    /// A mount believes the rest of a superblock that was being erased.
+    /// A mount uses the remaining data of a superblock that was being erased.
     HalfErasedBelieved,
     /// Parity does not cover copies.
     CopiesUncovered,
@@ -200,7 +201,7 @@ pub enum Sabotage {
     CacheOverfilled,
     /// A superblock that has been folded and erased still counts as one of the SLC cache.
     CacheNeverEmpties,
-    /// An SLC cache that was full takes host data again before as much is free as it should be.
+    /// An SLC cache that was full takes host data again before `reuse` of it is free.
     CacheReusedEarly,
     /// A superblock that is set aside for the SLC cache is free for any data once it has been erased.
     StaticPartLent,
@@ -212,11 +213,11 @@ pub enum Sabotage {
     CapExceeded,
     /// An operation that waits for the power cap does not begin when another one ends.
     CapForgotten,
-    /// Nothing marks the end of the time in which a power state or the throttle delays requests.
+    /// No event ends the delay of requests by a power state or the throttle.
     AdmissionForgotten,
     /// An append is acknowledged at the address before its own.
     AppendMisplaced,
-    /// A zone that becomes full stays among the open ones.
+    /// A zone that becomes full still counts as open.
     OpenCountLeaks,
     /// A reset leaves the data of the first row readable.
     ResetKeepsData,
@@ -224,12 +225,12 @@ pub enum Sabotage {
     ImplicitFlushTooFar,
     /// A write that replaces data in a random write area is acknowledged and not stored.
     ZrwaOverwriteLost,
-    /// Another source than the seed decides.
+    /// A source other than the seed decides.
     Undetermined,
 }
 
 impl Sabotage {
-    /// All planted bugs.
+    /// All planted bugs, for the tests of the suite.
     pub const EVERY: [Self; 109] = [
         Self::LostUpdate,
         Self::StaleMapping,
@@ -343,7 +344,7 @@ impl Sabotage {
     ];
 }
 
-/// The planted bug of a device: none, and without the feature there cannot be one.
+/// The planted bug of a device, or none. Without the feature `sabotage` there cannot be one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Planted {
     #[cfg(feature = "sabotage")]
@@ -352,20 +353,20 @@ pub struct Planted {
 
 #[cfg(feature = "sabotage")]
 impl Planted {
-    /// The bug.
+    /// A device with this bug.
     #[must_use]
     pub const fn bug(bug: Sabotage) -> Self {
         Self { bug: Some(bug) }
     }
 
     #[inline]
-    /// True if it is this bug.
+    /// True if the device has this bug.
     #[must_use]
     pub fn is(self, bug: Sabotage) -> bool {
         self.bug == Some(bug)
     }
 
-    /// The same bug in the backend, if it is one of the backend's.
+    /// The planted bug in the terms of the backend, if it is one of the backend's.
     #[must_use]
     pub const fn in_backend(self) -> Option<flash::backend::Bug> {
         match self.bug {
@@ -383,7 +384,7 @@ impl Planted {
         }
     }
 
-    /// A number that no seed decides: the count of earlier calls.
+    /// A number that does not depend on the seed: the count of earlier calls.
     #[must_use]
     pub fn whim(self) -> u64 {
         use std::sync::atomic::{AtomicU64, Ordering};
@@ -393,16 +394,16 @@ impl Planted {
 }
 
 #[cfg(not(feature = "sabotage"))]
-#[allow(clippy::unused_self)] // It stands in for the one above.
+#[allow(clippy::unused_self)] // It has the signature of the method above.
 impl Planted {
     #[inline]
-    /// Always false.
+    /// Always false, because the feature `sabotage` is off.
     #[must_use]
     pub const fn is(self, _: Sabotage) -> bool {
         false
     }
 
-    /// Zero: only the seed decides.
+    /// Zero, because the feature `sabotage` is off: only the seed decides.
     #[must_use]
     pub const fn whim(self) -> u64 {
         0

@@ -1,12 +1,12 @@
-//! A small layer over the port, for an FTL of one's own.
+//! A small layer over the port, for a user's own FTL.
 //!
-//! A [`SimpleFtl`] decides where data goes: it has a map, chooses pages and blocks, and hears when they are programmed, copied
-//! and erased. The layer does the rest: it reads, merges partial writes with the sectors that they leave out, keeps the order of
-//! the pages of a block, erases a block only when nobody reads it any more, counts versions, writes again what a failed program
-//! has lost, and retires broken blocks.
+//! A [`SimpleFtl`] decides where data goes: it has a map, chooses pages and blocks, and is told when they are
+//! programmed, copied and erased. The layer does everything else: it reads, merges partial writes with the sectors that
+//! they leave out, keeps the order of the pages of a block, erases a block only when no read of it is under way, counts
+//! versions, writes again the data of failed programs, and retires broken blocks.
 //!
-//! [`register_simple_ftl`](crate::register_simple_ftl) gives it a name, and `kind = "own:NAME"` in a description is it.
-//! `examples/own_ftl.rs` of the library is one of 148 lines.
+//! [`register_simple_ftl`](crate::register_simple_ftl) gives the FTL a name, and `kind = "own:NAME"` in a description
+//! selects it. `examples/own_ftl.rs` of the library is an FTL of 148 lines.
 
 mod commands;
 mod family;
@@ -24,46 +24,46 @@ use crate::port::PageWrite;
 pub use commands::SimpleCommands;
 pub(crate) use family::SimpleFamily;
 
-/// A flash translation layer of one's own: where the data goes.
+/// A user's own flash translation layer, which decides where data goes.
 ///
 /// Mapping units are pages. A superblock is a block of one plane, and its pages are programmed in order.
 pub trait SimpleFtl: Clone + Debug + Send + Sync + 'static {
-    /// Makes the FTL of a drive and reads its state from the flash: on a new drive all pages are empty.
+    /// Makes the FTL of a drive and reads its state from the flash. On a new drive all pages are empty.
     fn mount(drive: &SimpleDrive<'_>) -> Self;
 
-    /// The page that holds a mapping unit; `None` if it reads as zeros.
+    /// The page that holds a mapping unit; `None` if the mapping unit reads as zeros.
     fn place(&self, lpn: Lpn) -> Option<Psn>;
 
-    /// The host writes a mapping unit: [program](SimpleCommands::program) it, keep it until there is room, or
-    /// [refuse](SimpleCommands::refuse) it. Its old place counts until [`Done::Written`].
+    /// Takes a write of the host: [program](SimpleCommands::program) it, keep it until there is room, or
+    /// [refuse](SimpleCommands::refuse) it. The old place of the mapping unit counts until [`Done::Written`].
     fn write(&mut self, flash: &mut SimpleCommands<'_, '_>, write: SimpleWrite);
 
-    /// The host discards a mapping unit: it reads as zeros from now on.
+    /// Discards a mapping unit for the host: it reads as zeros from now on.
     fn discard(&mut self, lpn: Lpn);
 
-    /// A command has ended.
+    /// Tells that a command has ended.
     fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: Done);
 
-    /// Blocks that the FTL needs beside those that the data of a full drive fill. By default one that is open in each die, one
-    /// for copies and two free ones.
+    /// Blocks that the FTL needs in addition to those that the data of a full drive fill. The default is one open block
+    /// in each die, one for copies and two free ones.
     #[must_use]
     fn spare_blocks(site: &SimpleSite<'_>) -> u32 {
         site.geometry.die_count() + 3
     }
 }
 
-/// What a description says of a drive that a simple FTL may get.
+/// The part of a description that decides the spare blocks of a simple FTL.
 #[derive(Clone, Copy, Debug)]
 pub struct SimpleSite<'a> {
     /// The name under which the FTL was registered. One type may have several names.
     pub name: &'a str,
-    /// The shape of the flash.
+    /// The shape of the flash array.
     pub geometry: &'a Geometry,
     /// The numbers of `ftl.options` in the description.
     pub options: &'a BTreeMap<String, f64>,
 }
 
-/// A mapping unit that the host writes, or sectors of it. It is used once.
+/// A mapping unit, or some of its sectors, that the host writes. It can be programmed or refused once.
 #[derive(Clone, Debug)]
 #[must_use]
 pub struct SimpleWrite(pub(crate) PageWrite);
@@ -82,47 +82,47 @@ impl SimpleWrite {
     }
 }
 
-/// The end of a command.
+/// The end of a command, and its result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Done {
     /// A write of the host is on flash.
     Written {
         /// The mapping unit.
         lpn: Lpn,
-        /// Its place.
+        /// The page that holds it now.
         to: Psn,
     },
-    /// A copy is on flash. The host may have written the mapping unit meanwhile: then the copy is old.
+    /// A copy is on flash. If the host has written the mapping unit meanwhile, the copy is old.
     Copied {
         /// The mapping unit.
         lpn: Lpn,
-        /// The source.
+        /// The page that was copied.
         from: Psn,
-        /// The copy.
+        /// The page that holds the copy.
         to: Psn,
     },
-    /// A program has failed: its block takes no more, and what it holds must be copied before it is erased. A write of the host
-    /// comes again.
+    /// A program has failed: its block takes no more pages, and its data must be copied before it is erased. A write of
+    /// the host is offered again.
     Failed {
-        /// The block.
+        /// The block in which the program failed.
         superblock: SuperblockId,
-        /// The source, if it was a copy: it is not copied yet.
+        /// The source if the program was a copy, which has not been made then.
         copy: Option<Psn>,
     },
     /// A block is erased.
     Erased(SuperblockId),
-    /// A block that was to be erased is broken, and out of use for good.
+    /// A block that was to be erased is broken, and will not be used again.
     Retired(SuperblockId),
 }
 
-/// A drive that an FTL mounts.
+/// The drive that an FTL mounts, and the content of its flash.
 #[derive(Clone, Copy, Debug)]
 pub struct SimpleDrive<'a> {
     /// Mapping units that the host can address.
     pub units: u32,
     /// The name under which the FTL was registered. One type may have several names.
     pub name: &'a str,
-    /// The shape of the flash.
+    /// The shape of the flash array.
     pub geometry: &'a Geometry,
     /// The numbers of `ftl.options` in the description.
     pub options: &'a BTreeMap<String, f64>,
@@ -130,7 +130,7 @@ pub struct SimpleDrive<'a> {
 }
 
 impl SimpleDrive<'_> {
-    /// A number of `ftl.options`, or a default.
+    /// The number of `ftl.options` with this name, or `default` if the description does not set it.
     #[must_use]
     pub fn option(&self, name: &str, default: f64) -> f64 {
         self.options.get(name).copied().unwrap_or(default)
@@ -147,7 +147,7 @@ impl SimpleDrive<'_> {
         self.media.is_erased(block)
     }
 
-    /// The first page behind all programmed ones of a block; `None` if the block takes no more.
+    /// The first page behind all programmed pages of a block; `None` if the block takes no more pages.
     #[must_use]
     pub fn next_page(&self, block: SuperblockId) -> Option<u32> {
         self.media.unwritten_from(block)
@@ -165,14 +165,14 @@ impl SimpleDrive<'_> {
         self.media.erases(block)
     }
 
-    /// What the spare area of a page says.
+    /// The spare area of a page: its mapping unit and version, empty or torn.
     #[must_use]
     pub fn spare(&self, psn: Psn) -> Spare {
         self.media.spare(psn)
     }
 
-    /// The newest copy of each mapping unit on flash: a map as it was before the power went. Of equal ones it is one that can
-    /// be read. Blocks that are broken hold nothing that is needed.
+    /// The newest copy of each mapping unit on flash: the map as it was before the power went off. Of equal copies one
+    /// that is readable. Broken blocks hold no data that is needed.
     #[must_use]
     pub fn newest(&self) -> Vec<Option<Psn>> {
         let mut newest: Vec<Option<(u32, bool, Psn)>> = vec![None; self.units as usize];

@@ -92,14 +92,14 @@ pub use table::Probing;
 /// The FTL of Chang's disk: MLC flash, with or without SLC flash in front.
 #[derive(Clone, Debug)]
 pub struct SlcMlcFtl {
-    /// Both arrays.
+    /// The MLC flash, the SLC flash, and the counters.
     disk: Disk,
-    /// Waiting requests.
+    /// Requests that have not begun a task.
     requests: Requests,
-    /// The work under way.
+    /// The stack of tasks under way.
     tasks: Tasks,
     versions: Versions,
-    /// Mapping units found at mount.
+    /// Mapping units for which the mount found data.
     found: u32,
 }
 
@@ -120,8 +120,8 @@ impl SlcMlcFtl {
         }
     }
 
-    /// The next task: first the rest of the recovery, then the oldest request. A discard takes effect at once and needs
-    /// no task.
+    /// The next task: first those that the recovery has left, then the oldest request. A discard takes effect at once
+    /// and needs no task.
     fn next_task(&mut self, now: Time, owners: &mut dyn Owners) -> Option<Task> {
         let disk = &mut self.disk;
         if !disk.mlc.useless.is_empty() {
@@ -235,7 +235,7 @@ impl Ftl for SlcMlcFtl {
         self.disk.mlc.pages
     }
 
-    /// One write is worked on, and one is behind it.
+    /// Takes two writes from a buffer: one under way, and one behind it.
     fn takes_writes(&self, _: u32, under_way: u32) -> bool {
         under_way < 2
     }

@@ -22,22 +22,22 @@ use crate::slc_mlc::SlcMlcSpec;
 use crate::toolkit::WearSpec;
 use crate::zns::ZnsSpec;
 
-/// The flash translation layer.
+/// The keys of the flash translation layer.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct FtlSpec {
-    /// Its family.
+    /// The kind of FTL, which names its family.
     pub kind: FtlKind,
-    /// The version under which an FTL of the program is registered. Results have it, so that those of two versions are never
-    /// mixed; in a description it can be left out.
+    /// The version under which an FTL of the program is registered. Results have it, so that results of two versions
+    /// are never mixed; a description can leave it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
-    /// Numbers for an FTL or a map unit of the program, which gives them a meaning.
+    /// Numbers for an FTL or a map unit of the program, which defines their meaning.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub options: BTreeMap<String, f64>,
-    /// The size of a mapping unit, which one map entry points to: a page, an even part of one, or the pages of several planes of
-    /// a die (page-mapped FTL, parts with multi-plane commands), at most 64KiB. A page if missing, but no more than 32KiB. A write
-    /// of a part of a unit reads the others first.
+    /// The size of a mapping unit, which one map entry points to: a page, an even part of one, or the pages of several
+    /// planes of a die (page-mapped FTL, parts with multi-plane commands), at most 64KiB. A page if missing, but no
+    /// more than 32KiB. A write of a part of a unit reads the other sectors first.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub map_unit: Option<Bytes>,
     /// Share of the flash that the host does not see; 7% if neither this key nor `capacity` is given.
@@ -59,17 +59,19 @@ pub struct FtlSpec {
     pub firmware: Option<FirmwareSpec>,
     /// The distribution of writes over the dies.
     pub placement: PlacementSpec,
-    /// The dies that a superblock of a page-mapped FTL lies in: its programs go over them in turn, and it is collected and erased
-    /// as a whole. The dies of the array form groups of so many, each on as many channels as possible. A superblock with one bad block
-    /// goes on without it, and with a second one is out of use. Needs `flash.controllers = "none"`.
+    /// The number of dies in which a superblock of a page-mapped FTL lies. Its programs go over these dies in turn, and
+    /// it is collected and erased as a whole. The dies of the array form groups of this size, each on as many channels
+    /// as possible. A superblock with one bad block goes on without that block, and with a second one is out of use.
+    /// Needs `flash.controllers = "none"`.
     #[serde(skip_serializing_if = "is_one")]
     pub superblock_dies: u32,
-    /// Parity over the dies of a superblock (RAIN): of the programs of a word line, one on each die, the last is the parity of the
-    /// others, on another die each time. A page that cannot be read is rebuilt from the others.
+    /// Parity over the dies of a superblock (RAIN): of the programs of a word line, one on each die, the last is the
+    /// parity of the others, on another die each time. A page that cannot be read is rebuilt from the pages of the
+    /// other dies.
     #[serde(skip_serializing_if = "is_default")]
     pub parity: bool,
-    /// The rate at which superblocks are moved after the failure of a die, in bytes of their data; if missing, they are moved as fast as
-    /// collection moves them. Needs `ftl.parity`.
+    /// The rate at which superblocks are moved after the failure of a die, in bytes of their data; if missing, as fast
+    /// as collection moves them. Needs `ftl.parity`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["200MB/s"]))]
     pub rebuild_rate: Option<Rate>,
@@ -84,7 +86,7 @@ pub struct FtlSpec {
     /// Write streams.
     #[serde(skip_serializing_if = "is_default")]
     pub streams: StreamsSpec,
-    /// Flexible Data Placement; if missing, the drive makes nothing of placement identifiers unless `streams` does.
+    /// Flexible Data Placement; if missing, placement identifiers have no effect, except in `streams`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fdp: Option<FdpSpec>,
     /// Wear levelling.
@@ -149,7 +151,7 @@ impl Default for FtlSpec {
     }
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // As serde asks for it.
+#[allow(clippy::trivially_copy_pass_by_ref)] // Serde asks for this signature.
 const fn is_one(dies: &u32) -> bool {
     *dies == 1
 }
@@ -158,13 +160,13 @@ const fn is_one(dies: &u32) -> bool {
 const PARALLEL_MAX: u32 = 1 << 16;
 
 impl FtlSpec {
-    /// Share of the flash that the host does not see, if no capacity is given.
+    /// Share of the flash that the host does not see, in a description without a capacity.
     #[must_use]
     pub fn over_provisioning(&self) -> Ratio {
         self.over_provisioning.unwrap_or(Ratio::new(0.07))
     }
 
-    /// The write streams: those of `streams`, or those that the handles of `fdp` are.
+    /// The write streams: those of `streams`, or those that the handles of `fdp` stand for.
     #[must_use]
     pub fn write_streams(&self) -> Cow<'_, StreamsSpec> {
         let Some(fdp) = self.fdp else { return Cow::Borrowed(&self.streams) };
@@ -175,14 +177,14 @@ impl FtlSpec {
         Cow::Owned(StreamsSpec { host: HostStreamsSpec::PlacementId { streams: fdp.handles }, copies })
     }
 
-    /// True if an SLC cache is folded inside the planes, where it can.
+    /// True if an SLC cache is folded inside the planes, where that is possible.
     #[must_use]
     pub fn folds_in_planes(&self) -> bool {
         self.slc_cache.as_ref().is_some_and(|cache| cache.fold == FoldPath::CopyBack)
     }
 
-    /// Returns the description with its default over-provisioning written out, unless it gives a capacity, and with the versions
-    /// of an FTL and of policies of the program.
+    /// The description with its defaults written out: the over-provisioning, unless it gives a capacity, and the
+    /// versions of an FTL and of policies of the program.
     #[must_use]
     pub fn written_out(mut self) -> Self {
         self.over_provisioning = self.capacity.is_none().then(|| self.over_provisioning());
@@ -203,7 +205,7 @@ impl FtlSpec {
         self.fdp.is_some() || self.streams.asks_for_requests() || self.placement.asks_for_requests()
     }
 
-    /// Adds the faults of numbers that are wrong on any array.
+    /// Adds the faults of numbers that no array allows.
     pub fn check(&self, faults: &mut Faults) {
         if self.over_provisioning.is_some() && self.capacity.is_some() {
             faults.add("ftl.over-provisioning", "conflicts with ftl.capacity", "keep one of the two");
@@ -282,7 +284,7 @@ impl FtlSpec {
 
     /// Adds the faults of numbers that are too large for pools of `blocks` superblocks.
     pub fn check_pools(&self, blocks: u32, faults: &mut Faults) {
-        // A pool always has one superblock that is not free: the open one.
+        // The open superblock of a pool is never free, so `start` and `stop` must be smaller.
         let most = blocks.saturating_sub(1).max(1);
         let idle = self.gc.idle.map_or(0, |idle| idle.free);
         for (path, value) in
@@ -295,7 +297,7 @@ impl FtlSpec {
         }
     }
 
-    /// Keys that other keys make ineffective in every family.
+    /// Keys that other keys make ineffective, whatever the family.
     #[must_use]
     pub fn idle(&self) -> Vec<Idle> {
         let wear = &self.wear;

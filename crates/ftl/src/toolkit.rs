@@ -1,4 +1,4 @@
-//! Parts that several families share.
+//! Mechanisms that several families share.
 
 mod die_lists;
 mod every;

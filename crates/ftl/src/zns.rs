@@ -1,25 +1,27 @@
-//! Zones (NVM Express Zoned Namespace Command Set Specification 1.1): the host decides where data goes and when flash is erased.
+//! Zones (NVM Express Zoned Namespace Command Set Specification 1.1): the host decides where data goes and when flash
+//! is erased.
 //!
-//! The address space consists of zones. A zone is written from its beginning to its capacity, at its write pointer, and given back
-//! as a whole by a reset. So the FTL has no map beyond the superblocks of each zone ([`layout`]), and no garbage collection.
+//! The address space consists of zones. A zone is written from its beginning to its capacity, at its write pointer, and
+//! given back as a whole by a reset. So the FTL has no map beyond the superblocks of each zone ([`layout`]), and no
+//! garbage collection.
 //!
 //! The life of a write:
 //!
-//! 1. [`Zones::admit`] checks it against the state and the write pointer of its zone ([`zone`](crate::zone), [`states`]), and moves the write
-//!    pointer. An append gets its address there.
-//! 2. Its mapping units go into *rows* in RAM, and are acknowledged. A row is what one program writes.
-//! 3. A complete row is programmed. A die works on so many programs at most; if the next row of a zone waits for its die, the writes
-//!    behind it wait.
+//! 1. [`Zones::admit`] checks the write against the state and the write pointer of its zone ([`zone`](crate::zone),
+//!    [`states`]), and moves the write pointer. An append gets its address there.
+//! 2. Its mapping units go into *rows* in RAM, and are acknowledged. A row is the data of one program.
+//! 3. A complete row is programmed. The number of programs that a die works on is limited; if the next row of a zone
+//!    waits for its die, the writes behind it wait.
 //!
-//! The RAM is protected (assumed, as of data-centre drives): when the power fails, capacitors carry programs and erases through, and
-//! write the rows that are not complete to superblocks of no zone ([`power`]). A mount reads them back. So an acknowledged write is
-//! durable, and a flush has nothing to do.
+//! The RAM is protected (assumed, as of data-centre drives): when the power fails, capacitors carry programs and erases
+//! through, and write the rows that are not complete to superblocks of no zone ([`power`]). A mount reads them back. So
+//! an acknowledged write is durable, and a flush has nothing to do.
 //!
-//! A zone with a *random write area* ([`zrwa`]) has a window in RAM behind its write pointer, in which units come in any order and
-//! are overwritten. Those that the write pointer passes go into rows.
+//! A zone with a *random write area* ([`zrwa`]) has a window in RAM behind its write pointer, in which units come in
+//! any order and are overwritten. Units that the write pointer passes go into rows.
 //!
-//! No superblock is pinned while the host reads it: only a reset erases, and the device lets no request to a zone overlap its
-//! reset.
+//! No superblock is pinned while the host reads it: only a reset erases, and the device lets no request to a zone
+//! overlap its reset.
 
 mod blocks;
 mod check;
@@ -71,13 +73,13 @@ pub use spec::{ZnsSpec, ZrwaSpec};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Read,
-    /// The program of a zone's row.
+    /// The program of a row of this zone.
     Row(u32),
-    /// The erase of a superblock of a zone.
+    /// The erase of a superblock of this zone.
     Erase(u32),
     /// The program of a row that capacitors would write if the power failed.
     Save,
-    /// The erase of a superblock with such rows.
+    /// The erase of a superblock with rows that were saved in this way.
     Unsave,
 }
 
@@ -104,10 +106,10 @@ impl Kind {
     }
 }
 
-/// The programs of zones on a die.
+/// The programs of zones on one die.
 #[derive(Clone, Debug, Default)]
 struct Die {
-    /// Programs submitted that have not ended.
+    /// Programs submitted to the die that have not ended.
     under_way: u32,
     /// Zones with a complete row that waits for the die.
     ready: VecDeque<u32>,
@@ -121,27 +123,27 @@ pub struct ZnsFtl {
     zones: Vec<Zone>,
     blocks: Blocks,
     dies: Vec<Die>,
-    /// Programs that a die works on at once, at most.
+    /// The most programs that a die works on at once.
     programs: u32,
-    /// Superblocks of each die that no zone takes.
+    /// Superblocks of each die that no zone may take.
     reserve: u32,
     versions: Versions,
-    /// The open list of each die that the present read touches, and the last read of it.
+    /// For each die that the present read touches, its open list and the last read of that list.
     reading: DieLists<(Handle<List>, Handle<Command>)>,
-    /// Reads of rows in RAM that the owners have not heard of.
+    /// Reads of rows in RAM that have not been reported to their owners.
     ram_reads: Vec<(Slot, SlotRef)>,
     /// Erases of resets under way.
     erasing: Vec<Handle<List>>,
     saved: Saved,
     windows: Windows,
     counters: ZoneCounters,
-    /// Mapping units that the mount has found.
+    /// Mapping units for which the mount found data.
     found: u32,
     planted: Planted,
 }
 
 impl ZnsFtl {
-    /// Bytes of memory of a drive.
+    /// Bytes of the simulator's memory that the FTL of a drive with this configuration takes.
     fn memory(config: &ZnsConfig) -> u64 {
         let layout = &config.layout;
         let (zones, dies) = (u64::from(layout.shape.zones), u64::from(layout.geometry.die_count()));
@@ -154,7 +156,7 @@ impl ZnsFtl {
             + DieLists::<(Handle<List>, Handle<Command>)>::memory(dies)
     }
 
-    /// Reports the reads of rows in RAM. It comes before all that may take a row out of RAM.
+    /// Reports the reads of rows in RAM. It is called before anything that may take a row out of RAM.
     fn report_ram_reads(&mut self, flash: &Flash<'_>, owners: &mut dyn Owners) {
         for (slot, place) in self.ram_reads.drain(..) {
             owners.read_done(&slot, flash.backend.content_of(place), Service::NONE);
@@ -200,7 +202,7 @@ impl Ftl for ZnsFtl {
         self.write_unit(flash, owners, unit);
     }
 
-    /// A drive with zones refuses discards before its FTL hears of them.
+    /// Never called: a drive with zones refuses discards before they reach its FTL.
     fn discard(&mut self, _: Time, _: Owner, _: Lpn) -> bool {
         false
     }

@@ -13,15 +13,15 @@ use std::fmt;
 /// The shape of the zones, in mapping units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneShape {
-    /// Zones of the drive.
+    /// The number of zones of the drive.
     pub zones: u32,
     /// Mapping units from the beginning of a zone to that of the next.
     pub size: u32,
     /// Mapping units of a zone that can be written.
     pub capacity: u32,
-    /// Active zones, at most.
+    /// The most zones that may be active at the same time.
     pub max_active: u32,
-    /// Open zones, at most.
+    /// The most zones that may be open at the same time.
     pub max_open: u32,
     /// The zone random write areas; `None` if the drive has none.
     pub zrwa: Option<ZrwaShape>,
@@ -33,15 +33,15 @@ pub struct ZoneShape {
 pub struct ZrwaShape {
     /// The window of a zone (ZRWASZ).
     pub size: u32,
-    /// The write pointer moves by multiples of this (ZRWAFG).
+    /// The granule by whose multiples the write pointer moves (ZRWAFG).
     pub granularity: u32,
-    /// Zones that have a window at the same time, at most (NUMZRWA).
+    /// The most zones that may have a window at the same time (NUMZRWA).
     pub zones: u32,
 }
 
 impl ZrwaShape {
-    /// The write pointer after a write that ends at `end`: what ends behind the window flushes as many units as lie behind it, in
-    /// whole granules (implicit flush).
+    /// The write pointer after a write that ends at `end`. A write that ends behind the window flushes as many units as
+    /// lie behind it, in whole granules (implicit flush).
     #[must_use]
     #[inline]
     pub const fn pointer_after(&self, pointer: u32, end: u32) -> u32 {
@@ -70,7 +70,7 @@ pub enum ZoneState {
     Offline,
 }
 
-/// A command to a zone, as far as its state is concerned.
+/// A command to a zone, reduced to its effect on the zone's state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ZoneAction {
     /// Zone Management Send, Open Zone.
@@ -94,7 +94,8 @@ pub enum ZoneAction {
 /// The reason for which a drive refuses a command to a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum ZoneError {
-    /// A field of the command is wrong, e.g. an address that is not that of a zone (status 02h of the generic ones).
+    /// A field of the command is wrong, e.g. an address that is not the beginning of a zone (status 02h of the generic
+    /// ones).
     InvalidField,
     /// The command ends behind the zone's capacity (B8h of the command-specific statuses, as are those below).
     Boundary,
@@ -112,15 +113,15 @@ pub enum ZoneError {
     TooManyOpen,
     /// The zone's state does not allow the action (BFh).
     InvalidTransition,
-    /// A random write area for a zone that is not empty, a flush of a range that is none of its area, or an append to a zone with
-    /// such an area (B6h).
+    /// A random write area is asked for a zone that is not empty, a flush names a range outside the zone's area, or an
+    /// append goes to a zone with such an area (B6h).
     InvalidOperation,
     /// As many zones have random write areas as can have one (B7h).
     ZrwaUnavailable,
 }
 
 impl ZoneState {
-    /// All states.
+    /// All states, for checks of the whole table.
     pub const ALL: [Self; 7] = [
         Self::Empty,
         Self::ImplicitlyOpen,
@@ -131,10 +132,12 @@ impl ZoneState {
         Self::Offline,
     ];
 
-    /// The state after an action, where the limits on open and active zones allow it. A write, an append or a flush that moves the
-    /// write pointer to the zone's capacity makes the zone full afterwards. A flush needs a zone with a random write area.
+    /// The state after an action, if the limits on open and active zones allow the action. A write, an append or a
+    /// flush that moves the write pointer to the zone's capacity makes the zone full afterwards. A flush needs a zone
+    /// with a random write area.
     ///
     /// # Errors
+    ///
     /// The status of a command that this state refuses.
     pub const fn after(self, action: ZoneAction) -> Result<Self, ZoneError> {
         use ZoneAction::{Append, Close, Finish, FlushZrwa, Open, OpenZrwa, Reset, Write};
@@ -157,13 +160,13 @@ impl ZoneState {
         }
     }
 
-    /// True if the zone counts as an open one.
+    /// True if the zone counts towards the limit of open zones.
     #[must_use]
     pub const fn is_open(self) -> bool {
         matches!(self, Self::ImplicitlyOpen | Self::ExplicitlyOpen)
     }
 
-    /// True if the zone counts as an active one: it is open or closed.
+    /// True if the zone counts towards the limit of active zones: it is open or closed.
     #[must_use]
     pub const fn is_active(self) -> bool {
         self.is_open() || matches!(self, Self::Closed)
@@ -185,7 +188,7 @@ impl ZoneState {
 }
 
 impl ZoneAction {
-    /// All actions.
+    /// All actions, for checks of the whole table.
     pub const ALL: [Self; 8] = [
         Self::Open,
         Self::Close,
@@ -197,7 +200,7 @@ impl ZoneAction {
         Self::FlushZrwa,
     ];
 
-    /// The name in lower case.
+    /// The action's name for messages, in lower case.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -214,7 +217,7 @@ impl ZoneAction {
 }
 
 impl ZoneError {
-    /// All reasons.
+    /// All statuses, for checks of their codes.
     pub const ALL: [Self; 11] = [
         Self::InvalidField,
         Self::Boundary,

@@ -36,7 +36,7 @@ use index::Index;
 pub(crate) use memory::memory;
 use superblocks::Superblocks;
 
-/// The buffer's part of a unit that is read.
+/// The sectors of a unit that the buffer can give to a read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Found {
     pub(crate) entry: Handle<Entry>,
@@ -48,14 +48,15 @@ pub(crate) struct Found {
 /// The dirty units of one NVM set.
 #[derive(Clone, Debug, Default)]
 struct Queue {
-    /// Dirty entries, oldest first. Stale ones (discarded, moved to another set, or not dirty any more) are skipped.
+    /// Dirty entries, oldest first, each with its epoch and its number of moves. Stale references (to entries that were
+    /// discarded, moved to another set, or are not dirty any more) are skipped.
     entries: VecDeque<(Handle<Entry>, u64, u32)>,
     dirty: u32,
     /// Units on their way to flash.
     flushing: u32,
 }
 
-/// A batch on its way to the log.
+/// A batch of units that the log is writing.
 #[derive(Clone, Copy, Debug)]
 struct Batch {
     number: u64,
@@ -63,14 +64,14 @@ struct Batch {
     epoch: u64,
 }
 
-/// The buffer.
+/// The volatile write buffer of a device.
 #[derive(Clone, Debug)]
 pub(crate) struct Buffer {
     size: ResolvedBuffer,
-    /// Sectors of a unit, and the mask of all of them.
+    /// The number of sectors of a unit, and the mask of all of them.
     sectors: usize,
     full: SectorMask,
-    /// Sectors in the buffer.
+    /// The number of sectors in the buffer.
     held: u64,
     entries: Slab<Entry>,
     data: Payload,
@@ -80,11 +81,11 @@ pub(crate) struct Buffer {
     queues: Vec<Queue>,
     /// The superblock policy's lists, instead of the queues.
     superblocks: Option<Superblocks>,
-    /// Units that are dirty.
+    /// The number of dirty units.
     dirty: u32,
-    /// Units on their way to flash.
+    /// The number of units on their way to flash.
     flushing: u32,
-    /// Units that are held ([`hold`]).
+    /// The number of units that are held ([`hold`]).
     holds: u32,
     draining: bool,
     /// The epoch of new entries, and the number of unwritten entries of each open epoch.
@@ -121,7 +122,7 @@ impl Buffer {
         }
     }
 
-    /// Plants the bug of its device.
+    /// Makes the buffer of a device with a planted bug, for tests of the checkers.
     pub(crate) const fn with(mut self, planted: Planted) -> Self {
         self.planted = planted;
         self
@@ -155,7 +156,8 @@ impl Buffer {
         self.index.fetch(lpn);
     }
 
-    /// Takes sectors of a unit for a set, from the data of a request in which the unit begins at `at`.
+    /// Takes sectors of a unit for a set. `at` is the position of the unit's first sector in the data of the request;
+    /// negative if the request begins inside the unit.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller.
     pub(crate) fn take<S: Sector>(
@@ -208,7 +210,7 @@ impl Buffer {
         self.origins.get(entry.index()).copied().unwrap_or_default()
     }
 
-    /// Sectors in a mask. Nearly all masks are whole or empty.
+    /// The number of sectors in a mask. Nearly all masks are whole or empty.
     #[inline]
     fn count_sectors(&self, mask: SectorMask) -> u64 {
         match mask & self.full {
@@ -238,8 +240,8 @@ impl Buffer {
         handle
     }
 
-    /// Puts a dirty entry into the queue of its set, behind all entries of its epoch: a later flush may have let
-    /// newer entries in.
+    /// Puts a dirty entry into the queue of its set, behind all entries of its epoch. Entries of newer epochs may be in
+    /// the queue already, so the place need not be the end.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Two callers: a new unit, and a unit that becomes dirty again.
     fn enqueue(&mut self, handle: Handle<Entry>) {
@@ -301,16 +303,16 @@ impl Buffer {
         taken
     }
 
-    /// The buffer's part of a unit.
+    /// The sectors that the buffer has of a unit; `None` if the unit is not in the buffer.
     pub(crate) fn find(&self, lpn: Lpn) -> Option<Found> {
         let entry = self.index.get(&self.entries, lpn)?;
         let (mask, zeros) = (self.entries[entry].mask, self.entries[entry].is_discarded());
         Some(Found { entry, mask: if zeros { SectorMask::MAX } else { mask }, zeros })
     }
 
-    /// Discards a unit. If flushes were to wait for its content, returns their epoch: they go on waiting until the caller
-    /// says with [`Self::written`] that the discard is durable. Before that a power cut would bring back what flash has,
-    /// which may be older than what a flush has promised.
+    /// Discards a unit. If flushes were to wait for its content, returns their epoch: they go on waiting until the
+    /// caller says with [`Self::written`] that the discard is durable. Without that wait, a power cut could bring back
+    /// the content on flash, which may be older than a flush has promised.
     #[must_use]
     pub(crate) fn discard(&mut self, lpn: Lpn) -> Option<u64> {
         let handle = self.index.get(&self.entries, lpn)?;
@@ -358,7 +360,7 @@ impl Buffer {
         }
         match arrived {
             Arrived::Dirty if self.entries[handle].is_dirty() => self.enqueue(handle),
-            // It is held.
+            // The unit is held: it stays until the FTL has answered the discard.
             Arrived::Dirty => {}
             Arrived::Clean | Arrived::Discarded => self.free(handle),
         }
@@ -368,7 +370,7 @@ impl Buffer {
         (arrived == Arrived::Discarded && !self.planted.is(Sabotage::DroppedStays)).then_some(lpn)
     }
 
-    /// Units in the buffer.
+    /// The number of units in the buffer.
     pub(crate) fn len(&self) -> usize {
         self.entries.len()
     }

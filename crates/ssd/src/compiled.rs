@@ -1,15 +1,15 @@
-//! The most common drive types, compiled in this crate: without a payload and with stamps, unobserved.
+//! The most common drive types, compiled in this crate: without a payload and with stamps, without an observer.
 //!
-//! A drive is generic, so each crate, test program and binary that creates one would compile it again, 20 seconds
-//! each. With shared generics (`opt-level` 1 and below) they take it from this crate. Optimised builds do not share
-//! generics and would compile it once more, so they leave it out.
+//! A drive is generic, so each crate, test program and binary that creates one would compile it again, 20 seconds each.
+//! With shared generics (`opt-level` 1 and below) they take it from this crate. Optimised builds do not share generics
+//! and would compile it once more, so they leave this module out.
 
 use base::units::Time;
 use flash::nand::{Sector, Stamp};
 
 use crate::{Completion, Drive, Precondition, Request, Resolved, Ssd};
 
-/// A life that uses every function of a drive.
+/// Runs a drive through a life that uses every function of a drive, so that all of them are compiled here.
 fn life<S: Sector>(resolved: &Resolved, seed: u64, requests: Vec<Request<S>>) -> (Ssd<S>, Vec<Completion<S>>) {
     let mut drive = Ssd::<S>::new(resolved, seed).noting(None);
     drive.precondition(Precondition::Fill, &mut |_, _| {});
@@ -26,14 +26,14 @@ fn life<S: Sector>(resolved: &Resolved, seed: u64, requests: Vec<Request<S>>) ->
     (drive, completions)
 }
 
-/// A life without a payload.
+/// Runs a drive without a payload.
 #[doc(hidden)]
 #[must_use]
 pub fn bare_life(resolved: &Resolved, seed: u64, requests: Vec<Request<()>>) -> (Ssd<()>, Vec<Completion<()>>) {
     life(resolved, seed, requests)
 }
 
-/// A life with stamps.
+/// Runs a drive with stamps.
 #[doc(hidden)]
 #[must_use]
 pub fn stamped_life(

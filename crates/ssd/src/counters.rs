@@ -16,7 +16,7 @@ use crate::{PowerCounters, RaidCounters, Status, TranslationCounters};
 /// A snapshot of all counters of a device.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Counters {
-    /// When the snapshot was taken.
+    /// The time of the snapshot.
     pub at: Time,
     /// Host requests that succeeded, by `IoKind`.
     pub requests: [u64; IoKind::COUNT],
@@ -43,21 +43,23 @@ pub struct Counters {
     pub flash: Account,
     /// Reads of an array with bit errors; `None` without errors.
     pub errors: Option<Box<ErrorCounters>>,
-    /// Time each channel was held.
+    /// The time for which each channel was held.
     pub channel_busy: Vec<Span>,
-    /// Time each die's array worked. While one of `P` planes reads by itself, its die works by `1 / P`.
+    /// The time for which each die's array worked. While one of `P` planes reads by itself, its die counts `1 / P` of
+    /// the time.
     pub die_busy: Vec<Span>,
-    /// Time each plane that reads by itself worked; empty if there are none.
+    /// The time for which each plane that reads by itself worked; empty if no planes do.
     pub plane_busy: Vec<Span>,
-    /// Time each controller held a command list; empty if there are none.
+    /// The time for which each controller held a command list; empty if there are no controllers.
     pub controller_busy: Vec<Span>,
-    /// Time each decoder of the error correction worked; empty if there are none.
+    /// The time for which each decoder of the error correction worked; empty if there are no decoders.
     pub decoder_busy: Vec<Span>,
-    /// Time the processor worked for software controllers and for the FTL.
+    /// The time for which the processor worked for software controllers and for the FTL.
     pub processor_busy: Span,
-    /// Time the host link carried data or overhead, both directions together.
+    /// The time for which the host link carried data or overhead, both directions together.
     pub link_busy: Span,
-    /// Time the RAM moved data of the write buffer or looked mapping units up; zero if it takes no time.
+    /// The time for which the RAM moved data of the write buffer or looked mapping units up; zero if the RAM takes no
+    /// time.
     pub ram_busy: Span,
     /// Counters of the map unit since power-on; `None` if there is none.
     pub map: Option<map_unit::Counters>,
@@ -71,27 +73,27 @@ pub struct Counters {
     pub slc_mlc: Option<Box<SlcMlcCounters>>,
     /// Mapping units programmed in each write stream since power-on, if there are several.
     pub streams: Option<Box<StreamCounters>>,
-    /// What Flexible Data Placement counted since power-on; `None` without it.
+    /// Counters of Flexible Data Placement since power-on; `None` without it.
     pub fdp: Option<Box<FdpCounters>>,
-    /// What the SLC cache did since power-on, and its level; `None` without one.
+    /// Counters of the SLC cache since power-on, and its level; `None` without one.
     pub slc_cache: Option<SlcCacheCounters>,
-    /// What refresh did since power-on; `None` without it.
+    /// Counters of refresh since power-on; `None` without it.
     pub refresh: Option<RefreshCounters>,
     /// Counters of parity since power-on; `None` without it.
     pub parity: Option<ParityCounters>,
-    /// What the zones did since power-on, and how many are open; `None` without zones.
+    /// Counters of the zones since power-on, and the number of open ones; `None` without zones.
     pub zones: Option<ZoneCounters>,
-    /// Power states, temperature and what the controller spent; `None` without `[power]`.
+    /// Power states, temperature and the energy that the controller spent; `None` without `[power]`.
     pub power: Option<Box<PowerCounters>>,
-    /// What a RAID of drives did; `None` of a single drive.
+    /// Counters of a RAID of drives; `None` for a single drive.
     pub raid: Option<Box<RaidCounters>>,
-    /// What a translation over zones did; `None` without one.
+    /// Counters of a translation over zones; `None` without one.
     pub translation: Option<Box<TranslationCounters>>,
-    /// Free blocks of the FTL.
+    /// The number of free blocks of the FTL.
     pub free_blocks: u64,
-    /// Blocks retired, factory-marked ones included.
+    /// The number of retired blocks, factory-marked ones included.
     pub bad_blocks: u64,
-    /// The hash of all events.
+    /// The hash of all events: equal for two runs with the same events in the same order.
     pub event_hash: u64,
     /// The number of events.
     pub events: u64,
@@ -100,15 +102,15 @@ pub struct Counters {
 /// Counters of the SLC array.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlcArrayCounters {
-    /// Its commands by operation and cause.
+    /// The array's commands by operation and cause.
     pub flash: Account,
-    /// Time each of its channels was held.
+    /// The time for which each of the array's channels was held.
     pub channel_busy: Vec<Span>,
-    /// Time each of its dies worked.
+    /// The time for which each of the array's dies worked.
     pub die_busy: Vec<Span>,
-    /// The least and the most erases of one of its blocks.
+    /// The least and the most erases of a block of the array.
     pub erases: [u32; 2],
-    /// Its bad blocks.
+    /// The number of bad blocks of the array.
     pub bad_blocks: u64,
 }
 
@@ -118,7 +120,7 @@ impl SlcArrayCounters {
             flash: slc_array.account(now),
             channel_busy: slc_array.channel_busy(now).collect(),
             die_busy: slc_array.die_busy(now).collect(),
-            // Two passes: one that keeps both takes longer.
+            // Two passes, because a single pass for both bounds takes longer.
             erases: [
                 slc_array.media().all_erases().fold(u32::MAX, u32::min),
                 slc_array.media().all_erases().fold(0, u32::max),
@@ -129,14 +131,14 @@ impl SlcArrayCounters {
 }
 
 impl Counters {
-    /// Sectors of the writes and appends that succeeded.
+    /// The number of sectors of writes and appends that succeeded.
     #[must_use]
     pub const fn sectors_written(&self) -> u64 {
         self.sectors[IoKind::Write as usize] + self.sectors[IoKind::Append as usize]
     }
 
-    /// The time for which dies worked for reads between two snapshots, as a share of the array time of these reads: less than 1
-    /// where planes read by themselves.
+    /// The time for which dies worked for reads between two snapshots, divided by the array time of these reads: less
+    /// than 1 where planes read by themselves.
     #[must_use]
     pub fn time_of_reads(from: &Self, to: &Self) -> f64 {
         let total = |busy: &[Span]| busy.iter().copied().sum::<Span>();
@@ -149,7 +151,7 @@ impl Counters {
         1.0 - planes.as_us_f64() / reads.as_us_f64() * (1.0 - 1.0 / of_die)
     }
 
-    /// Data programmed on the SLC array, whose slots are sectors, in mapping units.
+    /// Data programmed on the SLC array, in mapping units; the slots of that array are sectors.
     #[must_use]
     pub fn slc_controllers(&self) -> f64 {
         let (Some(slc_array), Some(slc_mlc)) = (&self.slc_array, &self.slc_mlc) else { return 0.0 };
@@ -157,7 +159,7 @@ impl Counters {
     }
 }
 
-/// Counters of the host side.
+/// Counters of the host side of a device.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) requests: [u64; IoKind::COUNT],

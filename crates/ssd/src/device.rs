@@ -23,7 +23,8 @@ use crate::{Completion, Counters, Drive, History, Request, Resolved, SlcArrayCou
 pub struct Ssd<S> {
     pub(crate) resolved: Resolved,
     pub(crate) seed: u64,
-    /// The seed of the random writes of preconditioning.
+    /// The seed of the random writes of preconditioning. It differs from the drive's own seed in the drives of a
+    /// mirror.
     pub(crate) history_seed: u64,
     pub(crate) now: Time,
     pub(crate) events: EventQueue<Event>,
@@ -36,43 +37,45 @@ pub struct Ssd<S> {
     /// Power states, temperature and throttle, if the device has them.
     pub(crate) power: Option<Box<PowerManager>>,
     pub(crate) clients: Clients<S>,
-    /// Requests under way, in no order.
+    /// Requests under way, in no particular order.
     pub(crate) active: Vec<Handle<Active<S>>>,
-    /// Requests that continue next; empty between two events.
+    /// Requests that were blocked and continue next, each with the time at which it was unblocked; empty between two
+    /// events.
     pub(crate) unblocked: Vec<(Time, Handle<Active<S>>)>,
-    /// Requests that the device has not taken yet.
+    /// Requests in the submission queues.
     pub(crate) queues: Queues<S>,
-    /// Writes that wait for a place in the buffer.
+    /// Writes that wait for a place in the buffer, in the order of their arrival.
     pub(crate) buffer_queue: VecDeque<Handle<Active<S>>>,
-    /// The buffer was filled as far as there was room, nothing in it was due, and no write has come in since.
+    /// True if the buffer was filled as far as there was room, nothing in it was due, and no write has come in since.
     pub(crate) buffer_is_filled: bool,
     /// Flushes that wait for the buffer, each with its epoch.
     pub(crate) flushes: VecDeque<(u64, Handle<Active<S>>)>,
     /// Buffer entries that a flush is about to log; a scratch list.
     pub(crate) logging: Vec<Handle<Entry>>,
     pub(crate) completions: Vec<Completion<S>>,
-    /// The next requests that were announced: their map entries are prefetched already.
+    /// The number of announced requests whose map entries are prefetched already.
     announced: usize,
     /// False while recovery is under way.
     pub(crate) ready: bool,
-    /// False until the scan is over; then recovery writes translation pages.
+    /// False until the scan of recovery is over; from then on recovery writes translation pages.
     pub(crate) scanned: bool,
     pub(crate) powered: bool,
-    /// An orderly power-off waits for its flush: all data goes to its place, none to the log.
+    /// True if an orderly power-off waits for its flush: all data goes to its place on flash, none to the log.
     pub(crate) powering_off: bool,
     pub(crate) counts: Counts,
     /// The history of preconditioning; `None` if the device does not note it.
     pub(crate) history: Option<History>,
-    /// True if the FTL is as a mount of the media makes it: the recovery that ended preconditioning wrote nothing.
+    /// True if the FTL is in the state that a mount of the media gives: the recovery that ended preconditioning wrote
+    /// nothing.
     pub(crate) as_mounted: bool,
     /// The time of the next failure of a whole die, or of the next change of the host's memory.
     pub(crate) next_change: Option<Time>,
-    /// The host's memory, if it was changed from outside.
+    /// The size of the host's memory, if a caller has set it in place of the description's.
     pub(crate) host_memory: Option<Bytes>,
 }
 
 impl<S: Sector> Ssd<S> {
-    /// A new device. All its randomness comes from `seed`.
+    /// Creates a new device. All its randomness comes from `seed`.
     #[must_use]
     pub fn new(resolved: &Resolved, seed: u64) -> Self {
         let (media, slc_array) = Self::new_media(resolved, seed);
@@ -93,10 +96,11 @@ impl<S: Sector> Ssd<S> {
         (timing.of_media(media).with_content(S::KIND), slc_array)
     }
 
-    /// A device over new or used flash. Its SLC array, if it has one, is new if none is given.
+    /// Creates a device over new or used flash. Its SLC array, if the device has one, is new if none is given.
     ///
     /// # Panics
-    /// If the sectors of the flash are of another kind.
+    ///
+    /// If the sectors of the flash have another kind of content than `S`.
     #[must_use]
     pub fn with_media(resolved: &Resolved, seed: u64, media: Media, slc_array: Option<Media>) -> Self {
         let slc_array = resolved.slc_array.as_ref().map(|part| {
@@ -168,7 +172,7 @@ impl<S: Sector> Ssd<S> {
         device
     }
 
-    /// Lets the device note the history of preconditioning: four bytes per mapping unit. A device with a payload
+    /// Makes the device note the history of preconditioning: four bytes per mapping unit. A device with a payload
     /// always does. `history` is the history of the flash that it was given.
     #[must_use]
     pub fn noting(mut self, history: Option<History>) -> Self {
@@ -177,8 +181,8 @@ impl<S: Sector> Ssd<S> {
         self
     }
 
-    /// Lets preconditioning write what it writes to a drive with another seed: the drives of a mirror have been written alike, and fail
-    /// and choose each for itself.
+    /// Makes preconditioning use another seed for its random writes. The drives of a mirror get the same writes in this
+    /// way, while the faults and choices of each drive follow its own seed.
     #[must_use]
     pub const fn written_as(mut self, seed: u64) -> Self {
         self.history_seed = seed;
@@ -197,13 +201,13 @@ impl<S: Sector> Ssd<S> {
         &self.resolved
     }
 
-    /// The seed of its randomness.
+    /// The seed of the device's randomness.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.seed
     }
 
-    /// The time advanced to.
+    /// The present time of the device: the time up to which it was advanced.
     #[must_use]
     pub const fn now(&self) -> Time {
         self.now
@@ -221,7 +225,8 @@ impl<S: Sector> Ssd<S> {
         self.backend.media_mut()
     }
 
-    /// Lets the dies fail whose time has come, and gives the drive the host's memory of this time.
+    /// Makes the dies fail whose time has come, and gives the drive the host memory that the description names for this
+    /// time.
     #[cold]
     #[inline(never)]
     fn make_changes(&mut self) {
@@ -235,7 +240,7 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Lets time pass without power: the data ages as far as bit errors are concerned.
+    /// Lets time pass without power: the data ages, which raises the bit errors of later reads.
     pub fn age(&mut self, age: Age, temperature: Temperature) {
         self.backend.media_mut().set_clock(self.now);
         self.backend.media_mut().age(age, temperature);
@@ -252,9 +257,10 @@ impl<S: Sector> Ssd<S> {
         self.slc_array.as_mut().map(|slc_array| slc_array.media_mut())
     }
 
-    /// Lets an observer see everything from now on. The results stay the same.
+    /// Makes an observer see every step from now on. Results do not change.
     ///
     /// # Panics
+    ///
     /// If work is in progress.
     #[must_use]
     pub fn observed_by(mut self, observer: impl Observer) -> Self {
@@ -262,18 +268,18 @@ impl<S: Sector> Ssd<S> {
         self
     }
 
-    /// The observer, if it is an `O`.
+    /// The observer, if its type is `O`.
     #[must_use]
     pub fn observer<O: Observer>(&self) -> Option<&O> {
         self.backend.observer()?.downcast_ref()
     }
 
-    /// The observer, if it is an `O`, to take its findings.
+    /// The observer, if its type is `O`, to take its findings.
     pub fn observer_mut<O: Observer>(&mut self) -> Option<&mut O> {
         self.backend.observer_mut()?.downcast_mut()
     }
 
-    /// Requests submitted and not yet completed.
+    /// The number of requests submitted and not yet completed.
     #[must_use]
     pub fn outstanding(&self) -> usize {
         self.queues.waiting() + self.active.len()
@@ -319,9 +325,10 @@ impl<S: Sector> Ssd<S> {
         &self.resolved.geometry
     }
 
-    /// Checks all invariants that hold between two events. Slow: for tests.
+    /// Checks all invariants that hold between two events. Slow: only tests call this function.
     ///
     /// # Panics
+    ///
     /// If an invariant is broken.
     pub fn check(&self) {
         self.ftl.check(self.backend.media(), self.slc_media());
@@ -337,7 +344,7 @@ impl<S: Sector> Ssd<S> {
         Flash { now, backend, slc_array: slc_array.as_deref_mut(), events }
     }
 
-    /// Lets the FTL write the pages that its recovery has to write.
+    /// Runs the FTL's recovery up to the pages that it has to write.
     pub(crate) fn recover(&mut self) {
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
         if let Some(ftl) = self.ftl.power_cycle() {
@@ -345,14 +352,15 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// True if the map is asked for a request soon after its submission. A buffered write asks when it leaves the buffer.
+    /// True if the map is asked for a request soon after its submission. A buffered write asks the map only when it
+    /// leaves the buffer.
     #[inline]
     fn is_looked_up(&self, kind: IoKind) -> bool {
         kind == IoKind::Read || self.clients.buffer.is_none()
     }
 
-    /// Handles an event. Returns false if nothing else can follow now: most phases of the flash lead to another
-    /// phase, and only the last one finishes a list. Work of the FTL that concerns nobody else may let time pass up to
+    /// Handles an event. Returns false if nothing else can follow now: most phases of the flash lead to another phase,
+    /// and only the last one finishes a list. Steps of the FTL on which nothing else depends may advance the time up to
     /// `until`.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller.
@@ -400,7 +408,7 @@ impl<S: Sector> Ssd<S> {
                 self.hash.add(self.now, u64::MAX);
                 let background = self.ftl.background().expect("it asked for the event");
                 background.wake(self.now);
-                // Without a request under way the FTL may begin work of its own, so the device looks.
+                // Without a request under way the FTL may begin work of its own, so idleness is checked.
                 if !self.active.is_empty() {
                     let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
                     let hash = &mut self.hash;
@@ -414,10 +422,10 @@ impl<S: Sector> Ssd<S> {
     }
 }
 
-/// Set in the number of an event of the RAM in the hash.
+/// Set in the hashed number of an event of the RAM.
 const RAM: u64 = 1 << 41;
 
-/// The number of an end of a delay of admission in the hash.
+/// The hashed number of the event that ends a delay of admission.
 const ADMISSION: u64 = 1 << 42;
 
 /// The seed of the SLC array's faults.
@@ -503,7 +511,7 @@ impl<S: Sector> Drive<S> for Ssd<S> {
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion<S>>) -> Time {
         assert!(to >= self.now, "time does not go back from {} to {to}", self.now);
         loop {
-            // Completions are reported before time goes on.
+            // Completions are reported before time advances.
             let until = if self.completions.is_empty() { to } else { self.now };
             let Some((at, event)) = self.events.pop_due(until) else { break };
             self.now = at;
@@ -515,7 +523,7 @@ impl<S: Sector> Drive<S> for Ssd<S> {
             self.now = to;
         } else {
             match completions.is_empty() {
-                // Nothing is copied: the caller's vector is used next.
+                // Swapped, not copied: the caller's vector is used next.
                 true => std::mem::swap(completions, &mut self.completions),
                 false => completions.append(&mut self.completions),
             }

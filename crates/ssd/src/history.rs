@@ -16,7 +16,8 @@ pub struct History {
     versions: Arc<Vec<u32>>,
 }
 
-/// A unit whose last write was refused: it may hold that write or the one before. No write has this version.
+/// The version of a unit whose last write was refused: flash may hold that write or the one before. No write has this
+/// version.
 const UNKNOWN: u32 = u32::MAX;
 
 impl History {
@@ -33,7 +34,7 @@ impl History {
         Sectors::new(self.sectors as u64)
     }
 
-    /// The content that a sector must have; `None` if that is not known.
+    /// The content that a sector must have after preconditioning; `None` if the content is not known.
     #[must_use]
     #[inline]
     pub fn content<S: Sector>(&self, sector: Lba) -> Option<S> {
@@ -44,7 +45,7 @@ impl History {
         }
     }
 
-    /// The content of a sector will be asked for: prefetches its version.
+    /// Prefetches the version of a sector, for [`Self::content`].
     #[inline]
     pub fn fetch(&self, sector: Lba) {
         prefetch(self.versions.get((sector.get() / u64::from(self.sectors)) as usize));
@@ -60,13 +61,13 @@ impl History {
     pub(crate) fn note(&mut self, units: u32, batch: &[Lpn], version: u32) {
         let versions = Arc::make_mut(&mut self.versions);
         if versions.is_empty() {
-            // Memory that the system has not touched yet.
+            // Fresh zero pages: the system provides their memory at the first write.
             *versions = vec![0; units as usize];
         }
         batch.iter().for_each(|lpn| versions[lpn.index()] = version);
     }
 
-    /// Notes that some units of a batch have been refused.
+    /// Notes that some units of a batch have been refused: their content is not known any more.
     pub(crate) fn doubt(&mut self, units: u32, batch: &[Lpn]) {
         self.note(units, batch, UNKNOWN);
     }

@@ -4,7 +4,7 @@ use base::io::{Io, IoKind};
 
 use crate::{Counters, Status};
 
-/// What a layer above drives counts of its host. The drives below count the requests of the layer.
+/// The host's requests that a layer above drives counts. The drives below count the requests of the layer.
 #[derive(Clone, Debug, Default)]
 pub struct HostCounts {
     requests: [u64; IoKind::COUNT],
@@ -16,7 +16,7 @@ pub struct HostCounts {
 }
 
 impl HostCounts {
-    /// Counts a request that has ended. A mapping unit has `unit` sectors.
+    /// Counts a request that has ended. `unit` is the number of sectors of a mapping unit.
     pub fn count(&mut self, io: Io, status: Status, unit: u64) {
         let slots = io.end().get().div_ceil(unit) - io.start.get() / unit;
         if status == Status::Done {
@@ -35,7 +35,7 @@ impl HostCounts {
         }
     }
 
-    /// Counters of drives, with these instead of their own counters of requests.
+    /// Copies the counters of the drives, with the host's requests in place of the layer's.
     #[must_use]
     pub fn above(&self, drives: Counters) -> Counters {
         Counters {

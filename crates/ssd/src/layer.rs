@@ -1,52 +1,54 @@
-//! The account that a layer over drives gives of its requests: for which requests to drives each one waited, one after the other.
+//! The account that a layer over drives gives of its requests: the requests to drives for which each of them waited, in
+//! order.
 //!
-//! A layer is a RAID, or a host's translation over zones. Whoever knows what the drives did with these requests can say what the time of a
-//! request of the layer went to.
+//! A layer is a RAID, or a host's translation over zones. With an account of the drives for their own requests, this
+//! account tells how the time of a request of the layer was spent.
 
 use base::io::Io;
 use base::units::Time;
 
 use crate::{Completion, Drive, Ssd, Status, Tag};
 
-/// A time in which a request waited for a drive.
+/// A span of time in which a request waited for a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LayerStep {
-    /// When the request to the drive was submitted; of a journal, when the record was ready.
+    /// The time at which the request to the drive was submitted; for a journal, the time at which the record was ready.
     pub from: Time,
-    /// When it ended, as the last of those that were under way; of a journal, when the record was durable.
+    /// The time at which the last of the requests under way ended; for a journal, the time at which the record was
+    /// durable.
     pub until: Time,
-    /// The drive.
+    /// The number of the drive.
     pub drive: u32,
     /// The tag of the request to the drive.
     pub tag: Tag,
-    /// The drive is that of a journal.
+    /// True if the drive is that of a journal.
     pub is_journal: bool,
 }
 
 /// A request of a layer that has ended, or a step of its own work.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LayerRequest {
-    /// The upper half of the tags of all its requests to drives. It may be used again.
+    /// The upper half of the tags of all requests to drives that this one made. Later requests may use it again.
     pub number: u32,
-    /// True if it is the layer's own work.
+    /// True if the request is the layer's own work.
     pub is_own: bool,
-    /// The host's number for it.
+    /// The host's number for the request.
     pub tag: Tag,
     /// The operation and the extent.
     pub io: Io,
-    /// When it came.
+    /// The time at which the request arrived.
     pub arrival: Time,
-    /// When no earlier request that overlaps was left.
+    /// The time at which no earlier overlapping request was left.
     pub start: Time,
-    /// When it ended.
+    /// The time at which the request ended.
     pub end: Time,
-    /// Whether it succeeded.
+    /// True if the request succeeded.
     pub succeeded: bool,
-    /// What it waited for, in order.
+    /// The drives' requests that this request waited for, in order.
     pub steps: Vec<LayerStep>,
 }
 
-/// The requests of a layer that have ended, if somebody asks for them.
+/// The requests of a layer that have ended; kept only after [`Self::keep`].
 #[derive(Clone, Debug, Default)]
 pub struct LayerNotes {
     is_kept: bool,

@@ -1,10 +1,10 @@
 //! Estimates the memory that the simulator takes for a drive, before it allocates any.
 //!
 //! Each structure that grows with a description computes its bytes in a `memory` function, and this module adds them
-//! up. The estimate assumes that every cache and buffer is full, and that every mapping unit is written, unless the purpose
-//! says how many are: tables take their room at once, content only where something is written.
-//! `crates/testkit/tests/memory.rs` compares it with the real allocations. [`FIXED`] covers the memory that does not
-//! depend on the description.
+//! up. The estimate assumes that every cache and buffer is full. It also assumes that every mapping unit is written,
+//! unless [`Purpose::units`] limits them: tables take their room at once, content only for written units.
+//! `crates/testkit/tests/memory.rs` compares the estimate with the real allocations. [`FIXED`] covers the memory that
+//! does not depend on the description.
 
 use base::engine::Handle;
 use base::units::Bytes;
@@ -18,18 +18,18 @@ use crate::host::{Active, Overlaps, Queues};
 /// Memory that does not depend on the description: above all the commands and requests under way.
 const FIXED: u64 = 40 << 10;
 
-/// Memory of a zone of a translation, beside its log.
+/// Bytes for a zone of a translation, without its log.
 const ZONE: u64 = 96;
 
 /// Memory by part.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Memory {
-    /// The parts and their bytes. No part is empty.
+    /// The parts and their bytes. Every part has more than zero bytes.
     pub parts: Vec<(&'static str, Bytes)>,
 }
 
 impl Memory {
-    /// Adds bytes to a part, unless they are none.
+    /// Adds a part, unless it has zero bytes.
     pub fn add(&mut self, name: &'static str, bytes: u64) {
         match self.parts.iter_mut().find(|(part, _)| *part == name) {
             Some((_, part)) => *part = Bytes::new(part.get().saturating_add(bytes)),
@@ -54,12 +54,13 @@ impl Memory {
     }
 }
 
-/// The purpose of a drive.
+/// The use of a drive, as far as its memory depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Purpose {
-    /// Every sector carries a stamp.
+    /// True if every sector carries a stamp.
     pub verify: bool,
-    /// The drive is preconditioned. That ends with a power cycle, and its mount takes memory of its own.
+    /// True if the drive is preconditioned. Preconditioning ends with a power cycle, and its mount takes memory of its
+    /// own.
     pub precondition: bool,
     /// The most mapping units that requests touch; `None` if they may touch all.
     pub units: Option<u64>,
@@ -78,7 +79,7 @@ impl Resolved {
         self.memory_with::<S>(purpose, true)
     }
 
-    /// The same of a drive whose flash is kept in a backing store, which has the content.
+    /// The memory that the simulator takes for the drive if a backing store has the content of its flash.
     #[must_use]
     pub fn memory_of_backed<S: Sector>(&self, purpose: Purpose) -> Memory {
         self.memory_with::<S>(purpose, false)
@@ -101,7 +102,7 @@ impl Resolved {
                 blocks.map_or(payload, |blocks| Media::memory_of_content(geometry, S::KIND, blocks).min(payload));
             [state, if has_content { payload } else { 0 }]
         };
-        // A translation writes elsewhere than its users do.
+        // A translation writes to other places than its users do, so their number of units says nothing.
         let units = purpose.units.filter(|_| self.translation.is_none());
         let blocks = units.and_then(|units| self.family.blocks_written(units));
         let [state, payload] = media(&self.geometry, blocks);
@@ -125,7 +126,7 @@ impl Resolved {
             memory.add("write buffer", buffer::memory(buffer, S::KIND, self.geometry.sectors));
         }
         if let Some(shape) = self.translation {
-            // A place for each unit that users address, and an address and a version for each unit of data.
+            // Four bytes for each unit that users address; an address and a version for each unit of data.
             let zones = u64::from(shape.zones.zones);
             let bytes = 4 * u64::from(shape.units) + zones * (8 * u64::from(shape.data) + ZONE);
             memory.add("map and log of the translation", bytes);
@@ -142,7 +143,7 @@ mod tests {
     use super::*;
     use crate::Spec;
 
-    /// GiB to simulate a preconditioned drive of a 4-plane QLC part with this many dies.
+    /// The GiB that the simulator takes for a preconditioned drive of a 4-plane QLC part with this many dies.
     fn gib(chips: u32, ftl: &str) -> f64 {
         let text = format!(
             "name = 'large'\n[flash]\nchannels = 16\nchips = {chips}\ncontrollers = 'none'\n\

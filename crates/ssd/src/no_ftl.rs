@@ -1,13 +1,13 @@
-//! Holds the place of an FTL between two mounts.
+//! Stands in for the FTL of a device between two mounts.
 //!
-//! The old FTL goes before the new one is built: the tables of a large drive are a third of its memory.
+//! The old FTL is dropped before the new one is built, because the tables of a large drive are a third of its memory.
 
 use base::engine::Handle;
 use base::units::{Lpn, Time};
 use flash::backend::List;
 use ftl::{Flash, Ftl, Owner, Owners, PageRead, PageWrite};
 
-/// No FTL. Nothing may be asked of it.
+/// An FTL that panics at every call.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NoFtl;
 

@@ -12,17 +12,17 @@ use crate::{Completion, Drive, QueueId, Request, Ssd, Tag};
 /// The result of a recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recovery {
-    /// Simulated time of the scan of all spare areas. After it the device takes requests, unless it must first write
-    /// translation pages: requests wait for these as well.
+    /// Simulated time of the scan of all spare areas. The device takes requests after the scan or, if there are stale
+    /// translation pages, after it has written these.
     pub time: Span,
-    /// Stale translation pages, which the device writes before it takes requests.
+    /// The number of stale translation pages, which the device writes before it takes requests.
     pub translation_pages: u32,
-    /// Mapping units that the recovery found.
+    /// The number of mapping units that the recovery found.
     pub units: u32,
 }
 
 impl<S: Sector> Ssd<S> {
-    /// Cuts the power at this moment. Data that had not reached the flash is lost, and flash operations under way are
+    /// Cuts the power at this moment. Data that has not reached the flash is lost, and flash operations under way are
     /// torn. Returns the tags of the requests that will never complete.
     pub fn cut_power(&mut self) -> Vec<Tag> {
         let waiting = self.queues.tags();
@@ -105,7 +105,7 @@ impl<S: Sector> Ssd<S> {
         self.ftl = self.resolved.family.mount(&from);
         self.powered = true;
         if self.resolved.spec.ftl.map.hmb().is_some() {
-            // The host gives its memory again.
+            // The host gives its memory again, at once.
             self.next_change = Some(now);
         }
         self.note_power_on();
@@ -115,18 +115,19 @@ impl<S: Sector> Ssd<S> {
         recovery
     }
 
-    /// Lets a device that was just made over used flash take the time of a power-on: made, it is ready as soon as it has
-    /// written its stale translation pages.
+    /// Makes a device that was just created over used flash take the time of a power-on. Without this call it is ready
+    /// as soon as it has written its stale translation pages.
     ///
     /// # Panics
-    /// If its time has begun.
+    ///
+    /// If the time of the device has begun.
     pub fn start_with_recovery(&mut self) -> Recovery {
         assert!(self.now == Time::ZERO && self.active.is_empty(), "the device is in use");
         self.events.clear();
         self.begin_recovery(Time::ZERO)
     }
 
-    /// Requests wait from now on until the scan of the spare areas is over.
+    /// Begins recovery: requests wait until the scan of the spare areas is over.
     fn begin_recovery(&mut self, now: Time) -> Recovery {
         let time = self.recovery_time();
         let (units, translation_pages) = self.ftl.power_cycle().map_or((0, 0), |ftl| (ftl.found(), ftl.stale_pages()));
@@ -138,7 +139,7 @@ impl<S: Sector> Ssd<S> {
         Recovery { time, translation_pages, units }
     }
 
-    /// The time that recovery's reads would take after a power loss now.
+    /// The time that recovery's reads would take if the power failed now.
     #[must_use]
     pub fn recovery_time(&self) -> Span {
         self.resolved.family.scan_time(self.backend.media(), self.slc_media())

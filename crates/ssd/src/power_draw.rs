@@ -9,7 +9,7 @@ use crate::counters::Counters;
 use crate::power_manager::PowerCounters;
 use crate::spec::{PowerSpec, Resolved};
 
-/// The electrical figures of a drive, which turn counters into energy. They outlive the drive.
+/// The electrical figures of a drive, which turn counters into energy. They can be used after the drive is dropped.
 #[derive(Clone, Debug)]
 pub struct PowerDraw {
     part: Part,
@@ -40,14 +40,16 @@ impl PowerDraw {
         first + second + rest.unwrap_or(Energy::ZERO)
     }
 
-    /// The mean power in watts between two snapshots of the counters; `None` if no time passed or the figures are no numbers.
+    /// The mean power in watts between two snapshots of the counters; `None` if no time passed or the result is not a
+    /// finite number.
     #[must_use]
     pub fn mean_power(&self, from: &Counters, to: &Counters) -> Option<f64> {
         let seconds = (to.at - from.at).as_secs_f64();
         Some(self.between(from, to).as_joules() / seconds).filter(|watts| watts.is_finite())
     }
 
-    /// The energy that the drive spent in the counted time beside the commands of its flash, by name. Nothing without `[power]`.
+    /// The energy that the drive spent in the counted time beside the commands of its flash, by name. Empty without
+    /// `[power]`.
     #[must_use]
     pub fn beside_arrays(&self, counted: &PowerCounters) -> Vec<(&'static str, Energy)> {
         let Some(power) = &self.power else { return Vec::new() };
@@ -62,8 +64,8 @@ impl PowerDraw {
     }
 }
 
-/// The energy of the commands of an array: volts x amperes x array time, plus the bus energy of each byte. Further planes of
-/// multi-plane operations draw their share of the current for the same time.
+/// The energy of the commands of an array: volts x amperes x array time, plus the bus energy of each byte. In a
+/// multi-plane operation, each plane beyond the first draws its share of the current for the time of the operation.
 pub(crate) fn array_energy(part: &Part, gang: u32, account: &Account) -> Energy {
     let electrical = &part.electrical;
     let ops = Op::ALL.into_iter().map(|op| {
@@ -75,7 +77,7 @@ pub(crate) fn array_energy(part: &Part, gang: u32, account: &Account) -> Energy 
     ops.sum()
 }
 
-/// The energy of dies that do not work, over the time of all of them together.
+/// The energy of idle dies. `idle_dies` is the sum of the idle times of all dies.
 pub(crate) fn idle_energy(part: &Part, gang: u32, idle_dies: Span) -> Energy {
     let electrical = &part.electrical;
     Energy::of(electrical.voltage, electrical.idle_current, idle_dies) * f64::from(gang)

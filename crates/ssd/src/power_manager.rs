@@ -20,55 +20,56 @@ use crate::spec::PowerSpec;
 use states::{IdlePhase, visit_phases};
 use thermal::Thermal;
 
-/// Transitions and residency of one power state.
+/// Counters of one power state.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateCounters {
-    /// Entries, those that a request broke off included.
+    /// The number of entries, interrupted ones included.
     pub entries: u64,
-    /// Time in the state, without the entry and the exit.
+    /// The time in the state, without the entry and the exit.
     pub residency: Span,
 }
 
-/// The operational power state that a host has selected, among those that a drive describes.
+/// The operational power state that the host has selected.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PowerStateSelection {
-    /// The number of the state.
+    /// The number of the state, from 0.
     pub state: u32,
-    /// The number of operational states.
+    /// The number of operational states that the drive describes.
     pub states: u32,
 }
 
 /// Counters of the power management of a drive.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct PowerCounters {
-    /// Time for which requests or flash commands were under way.
+    /// The time for which requests or flash commands were under way.
     pub active: Span,
-    /// Time without work, in no power state.
+    /// The time without work, in no power state.
     pub idle: Span,
-    /// Time in which the drive entered and left power states.
+    /// The time in which the drive entered and left power states.
     pub transition: Span,
     /// The operational power state; `None` if the drive describes none.
     pub operational: Option<PowerStateSelection>,
-    /// Of each non-operational power state, in the order of the device file.
+    /// Counters of each non-operational power state, in the order of the device file.
     pub states: Vec<StateCounters>,
-    /// Requests that found the drive in a power state or on its way there.
+    /// The number of requests that found the drive in a power state or on its way there.
     pub wakes: u64,
-    /// Sum of the waits of these requests for the drive.
+    /// The sum of the waits of these requests for the drive.
     pub wake_time: Span,
-    /// Requests that the throttle delayed.
+    /// The number of requests that the throttle delayed.
     pub throttled: u64,
-    /// Time for which the throttle kept the next request waiting.
+    /// The time for which the throttle kept the next request waiting.
     pub throttle_time: Span,
     /// Counters of the power cap; `None` without a cap.
     pub cap: Option<PowerCapCounters>,
-    /// Sum over the dies of the time that a die was idle while the drive was in no power state.
+    /// The sum, over the dies, of the time that a die was idle while the drive was in no power state.
     pub idle_dies: Span,
     /// The present and the highest temperature in degrees Celsius; `None` without a thermal model.
     pub celsius: Option<[f64; 2]>,
 }
 
 impl PowerCounters {
-    /// The counts since `earlier`. The operational power state, the temperatures, and the highest power below the cap, are those of `self`.
+    /// The counts since `earlier`. The operational power state, the temperatures, and the highest power below the cap
+    /// have no difference: they are those of `self`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let state = |(to, from): (&StateCounters, &StateCounters)| StateCounters {
@@ -96,7 +97,7 @@ impl PowerCounters {
     }
 }
 
-/// The condition of the drive, and since when.
+/// The condition of the drive, and the time of its begin.
 #[derive(Clone, Copy, Debug)]
 enum Condition {
     /// The drive leaves a power state from `woken` to `from`, and is active from then on.
@@ -113,11 +114,11 @@ pub(crate) struct PowerManager {
     spec: PowerSpec,
     condition: Condition,
     counters: PowerCounters,
-    /// The operational power state that the host has selected, and the end of the transition to it.
+    /// The operational power state that the host has selected.
     state: u32,
     transition_until: Time,
     thermal: Option<Thermal>,
-    /// The throttle delays the next request until then.
+    /// The time until which the throttle delays the next request.
     throttled_until: Time,
     /// The latest time for which an event was queued that admits requests.
     admission_event: Option<Time>,
@@ -140,8 +141,8 @@ impl PowerManager {
         }
     }
 
-    /// Work is under way that needs no admission: the FTL's own, or that of a request which the drive has taken. An idle drive
-    /// becomes active at once.
+    /// Makes an idle drive active at once, for work that needs no admission: the FTL's own, or that of a request which
+    /// the drive has taken.
     #[inline]
     pub(crate) fn note_busy(&mut self, now: Time) {
         if let Condition::Idle { .. } = self.condition {
@@ -149,7 +150,7 @@ impl PowerManager {
         }
     }
 
-    /// A request has arrived: an idle drive leaves its power state.
+    /// Takes an idle drive out of its power state when a request arrives.
     #[inline]
     pub(crate) fn wake_for_request(&mut self, now: Time) {
         if let Condition::Idle { since } = self.condition {
@@ -166,7 +167,7 @@ impl PowerManager {
         self.condition = Condition::Active { woken: now, from: now + delay };
     }
 
-    /// The last work under way has ended.
+    /// Makes the drive idle when the last work under way has ended.
     #[inline]
     pub(crate) fn note_idle(&mut self, now: Time) {
         if let Condition::Active { .. } = self.condition {
@@ -175,7 +176,7 @@ impl PowerManager {
         }
     }
 
-    /// The power fails or is switched off. The flash has spent `flash` so far.
+    /// Notes that the power fails or is switched off. The flash has spent `flash` so far.
     pub(crate) fn power_off(&mut self, now: Time, flash: Energy) {
         self.read_sensor(now, flash);
         self.count_condition(now);
@@ -184,8 +185,8 @@ impl PowerManager {
         (self.state, self.transition_until) = (self.spec.select, now);
     }
 
-    /// The host selects an operational power state. Returns what the flash arrays may draw in it, and the time for which the drive
-    /// takes no request; `None` if there is no such state.
+    /// Selects an operational power state for the host. Returns the power that the flash arrays may draw in it, and the
+    /// time for which the drive takes no request; `None` if there is no such state.
     pub(crate) fn select_state(&mut self, now: Time, state: u32) -> Option<(Power, Span)> {
         let spec = &self.spec;
         let (before, after) = (spec.operational.get(self.state as usize)?, spec.operational.get(state as usize)?);
@@ -195,18 +196,19 @@ impl PowerManager {
         Some((spec.array_power(after), self.transition_until - now))
     }
 
-    /// What the flash arrays may draw in the selected operational power state; `None` if the drive describes none.
+    /// The power that the flash arrays may draw in the selected operational power state; `None` if the drive describes
+    /// none.
     pub(crate) fn array_power(&self) -> Option<Power> {
         self.spec.operational.get(self.state as usize).map(|state| self.spec.array_power(state))
     }
 
-    /// The power is back, and the drive is idle. The flash has spent `flash` so far.
+    /// Notes that the power is back, and the drive idle. The flash has spent `flash` so far.
     pub(crate) fn power_on(&mut self, now: Time, flash: Energy) {
         self.read_sensor(now, flash);
         self.condition = Condition::Idle { since: now };
     }
 
-    /// The time until which the drive takes no request, and why; `None` if it takes requests now.
+    /// The time until which the drive takes no request, and the reason; `None` if it takes requests now.
     #[inline]
     pub(crate) fn admission_delay(&self, now: Time) -> Option<(Time, AdmissionDelay)> {
         match self.condition {
@@ -217,7 +219,8 @@ impl PowerManager {
         }
     }
 
-    /// A request waits until the end of a delay. True if the caller has to queue an event for that time.
+    /// Notes that a request waits until the end of a delay. Returns true if the caller has to queue an event for that
+    /// time.
     pub(crate) fn needs_admission_event(&mut self, now: Time, (until, why): (Time, AdmissionDelay)) -> bool {
         if self.admission_event == Some(until) {
             return false;
@@ -230,7 +233,7 @@ impl PowerManager {
         true
     }
 
-    /// True if the sensor is to be read before the drive takes a request.
+    /// True if the sensor must be read before the drive takes a request.
     #[inline]
     pub(crate) fn is_sensor_due(&self, now: Time) -> bool {
         self.thermal.as_ref().is_some_and(|thermal| thermal.is_due(now))
@@ -244,7 +247,7 @@ impl PowerManager {
         }
     }
 
-    /// The drive takes a request of this size: a throttle delays the next one.
+    /// Makes the throttle delay the request after one of this size.
     #[inline]
     pub(crate) fn throttle_after(&mut self, now: Time, bytes: Bytes) {
         if let Some(thermal) = &self.thermal {
@@ -301,7 +304,7 @@ impl PowerManager {
         all.into_iter().sum::<Energy>() + in_condition
     }
 
-    /// Time with power but in no power state, until `now`.
+    /// The time with power but in no power state, until `now`.
     pub(crate) fn operational_time(&self, now: Time) -> Span {
         let PowerCounters { active, idle, transition, .. } = self.counters;
         let in_condition = match self.condition {
@@ -318,7 +321,7 @@ impl PowerManager {
         active + idle + transition + in_condition
     }
 
-    /// The counters at `now`. The flash has spent `flash` so far, and its dies were idle for `idle_dies` in all.
+    /// The counters at `now`. The flash has spent `flash` so far, and the idle times of its dies add up to `idle_dies`.
     pub(crate) fn counters(&self, now: Time, flash: Energy, idle_dies: Span) -> PowerCounters {
         let mut copy = Self { thermal: None, ..self.clone() };
         copy.count_condition(now);

@@ -1,4 +1,4 @@
-//! Preconditioning: brings a drive into a used state, with the same FTL and with time switched off.
+//! Preconditioning: brings a drive into a used state, by writes through its own FTL that take no simulated time.
 
 mod model;
 mod text;
@@ -22,11 +22,11 @@ pub use text::ParsePreconditionError;
 
 use upcoming::Upcoming;
 
-/// The most capacities that a step overwrites: a drive reaches its steady state after a few.
+/// The most capacities that a step overwrites: enough, because a drive reaches its steady state after a few.
 const MOST_TIMES: f64 = 1000.0;
 
-/// Progress is reported every 2^12 mapping units: a user who breaks off waits some hundredths of a second, also where a
-/// write costs a merge of 256 pages.
+/// Progress is reported every 2^12 mapping units. A user who cancels then waits for some hundredths of a second at
+/// most, even if every write costs a merge of 256 pages.
 const PROGRESS_BITS: u32 = 12;
 
 /// One step of preconditioning.
@@ -34,8 +34,8 @@ const PROGRESS_BITS: u32 = 12;
 pub enum Precondition {
     /// Writes every mapping unit once, in the order of addresses.
     Fill,
-    /// Writes the beginning of the drive once, in the order of addresses, as requests of one size: the data that a
-    /// workload reads without having written it.
+    /// Writes the beginning of the drive once, in the order of addresses, as requests of one size. A workload that
+    /// reads before it writes needs this data.
     Preload {
         /// The size of a request; rounded up to mapping units.
         piece: Bytes,
@@ -44,19 +44,19 @@ pub enum Precondition {
     },
     /// Overwrites random units: this many times the capacity.
     RandomOverwrite(f64),
-    /// Overwrites random units until write amplification has settled: until three successive tenths of the capacity
-    /// agree within 2 %, at most ten times the capacity.
+    /// Overwrites random units until write amplification has settled: until its values in three successive tenths of
+    /// the capacity agree within 2 %. Ends after ten times the capacity in any case.
     Steady,
-    /// Lays out a new drive in the steady state of such overwrites, as a model of garbage collection predicts it, and
-    /// overwrites random units from there until write amplification has settled: until three successive windows of a
-    /// fortieth of the capacity, or of four superblocks for each pool if that is more, agree within 2 %. For the
-    /// page-mapped FTL with its map in RAM. No superblock has been erased before. MODEL.md compares it with
-    /// [`Precondition::Steady`].
+    /// Lays out a new drive in the steady state of random overwrites that a model of garbage collection predicts, and
+    /// overwrites random units from there until write amplification has settled: until its values in three successive
+    /// windows agree within 2 %. A window is a fortieth of the capacity, or four superblocks for each pool if that is
+    /// more. For the page-mapped FTL with its map in RAM. The erase counts begin at zero. MODEL.md compares the result
+    /// with that of [`Precondition::Steady`].
     SteadyModel,
 }
 
 impl Precondition {
-    /// The fault of this step on such a drive, if any.
+    /// The reason for which this step is impossible on such a drive; `None` if it is possible.
     #[must_use]
     pub fn fault(&self, drive: &Resolved) -> Option<Fault> {
         let fault = |message: String, remedy: &str| Some(Fault::new("precondition", message, remedy));
@@ -85,10 +85,11 @@ impl Precondition {
         }
     }
 
-    /// The first fault of these steps on such a drive, and the step that has it. `is_new` tells whether the drive is
-    /// empty before them.
+    /// The first of these steps that is impossible on such a drive, with the reason. `is_new` tells whether the drive
+    /// is empty before the steps.
     ///
-    /// An empty drive copies nothing while it fills up: its write amplification settles long before its steady state.
+    /// The state before a step matters: an empty drive copies nothing while it fills up, so its write amplification
+    /// settles long before its steady state.
     #[must_use]
     pub fn first_fault(steps: &[Self], drive: &Resolved, is_new: bool) -> Option<(Self, Fault)> {
         let (mut is_full, mut is_used) = (!is_new, !is_new);
@@ -112,12 +113,12 @@ impl Precondition {
 /// The result of preconditioning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Preconditioned {
-    /// Mapping units written; those that a computed state begins with are not counted.
+    /// The number of mapping units written, without those that a computed state begins with.
     pub units: u64,
     /// Mapping units programmed per mapping unit written.
     pub write_amplification: f64,
-    /// Units of the last write that the drive refused: it has lost too many blocks, is read-only, and the step ended
-    /// there. 0 if the step completed.
+    /// The number of units of the last write that the drive refused, because it has lost too many blocks and is
+    /// read-only; the step ended there. 0 if the step completed.
     pub refused: u64,
 }
 
@@ -136,10 +137,11 @@ impl<S: Sector> Ssd<S> {
         self.precondition_while(step, &mut go_on).expect("nobody breaks off")
     }
 
-    /// As [`Ssd::precondition`], until `progress` breaks off. Then nothing is returned, and the drive is between two writes
-    /// with time switched off: it is of no further use.
+    /// Runs a step as [`Ssd::precondition`] does, until `progress` asks to stop. Returns `None` in that case, and the
+    /// drive is of no further use: it is between two writes, with time switched off.
     ///
     /// # Panics
+    ///
     /// As [`Ssd::precondition`].
     pub fn precondition_while(
         &mut self,
@@ -149,11 +151,13 @@ impl<S: Sector> Ssd<S> {
         self.precondition_to_rest(step, progress, &mut |_| ())
     }
 
-    /// As [`Ssd::precondition_while`]. If no write was refused, `at_rest` sees the drive while it is off at the end, before
-    /// its recovery writes anything. What it [saves](Ssd::save) then becomes this drive again, even if that is not [as
-    /// mounted](Ssd::is_as_mounted), unless the flash [may fail](Ssd::cannot_fail).
+    /// Runs a step as [`Ssd::precondition_while`] does. If no write was refused, `at_rest` gets the drive while it is
+    /// off at the end, before its recovery writes anything. A drive [saved](Ssd::save) in that state and loaded becomes
+    /// this drive again, even if this drive is not [as mounted](Ssd::is_as_mounted), unless the flash [may
+    /// fail](Ssd::cannot_fail).
     ///
     /// # Panics
+    ///
     /// As [`Ssd::precondition`].
     pub fn precondition_to_rest(
         &mut self,
@@ -213,8 +217,8 @@ impl<S: Sector> Ssd<S> {
         Some(Preconditioned { units: done, write_amplification: programmed as f64 / done.max(1) as f64, refused })
     }
 
-    /// Switches the drive off and on, so that its media alone define its state. Time was off, and was `before` earlier:
-    /// it is so again, whatever the host link takes for the flush before power goes off.
+    /// Switches the drive off and on, so that its media alone define its state. Time is switched off meanwhile and then
+    /// set back to `before`: the host link may have taken time for the flush before power-off.
     fn restart(&mut self, before: Time, at_rest: &mut dyn FnMut(&Self)) {
         self.power_off();
         self.set_timed(true);
@@ -237,7 +241,7 @@ impl<S: Sector> Ssd<S> {
         self.as_mounted = self.changes_of_media() == before;
     }
 
-    /// The commands so far that have changed the media.
+    /// The number of commands so far that have changed the media.
     fn changes_of_media(&self) -> u64 {
         let changes = |account: &Account| {
             Op::ALL.iter().filter(|op| **op != Op::Read).map(|op| account.op(*op).commands).sum::<u64>()
@@ -253,15 +257,16 @@ impl<S: Sector> Ssd<S> {
         self.backend.media().cannot_fail() && slc_array.is_none_or(|slc_array| slc_array.media().cannot_fail())
     }
 
-    /// True if a drive that loads this one's state is the same: the recovery that ended preconditioning has written nothing.
-    /// What it writes (stale translation pages, copies of a collection) leaves open superblocks, and a mount closes them.
+    /// True if a drive that loads this one's state is equal to it, because the recovery that ended preconditioning
+    /// wrote nothing. Writes of recovery (stale translation pages, copies of a collection) leave open superblocks, and
+    /// a mount would close them.
     #[must_use]
     pub const fn is_as_mounted(&self) -> bool {
         self.as_mounted
     }
 
-    /// Turns a drive that was just loaded into the one that was saved after its preconditioning: a run has the same events
-    /// on both, at the same times. Without it the first requests of the loaded drive wait until it has recovered.
+    /// Makes a loaded drive equal to the one that was saved after its preconditioning: a run has the same events on
+    /// both, at the same times. Without this call the first requests of the loaded drive wait until it has recovered.
     #[must_use]
     pub fn as_preconditioned(mut self) -> Self {
         self.recover_untimed();
@@ -290,8 +295,8 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// A random stream for each step, so that two successive steps do not overwrite the same units. Its name is the
-    /// latest version on the media, so that a step does the same on a drive and on a snapshot of it.
+    /// The random stream of a step, named after the latest version on the media: two successive steps overwrite
+    /// different units, and a step does the same on a drive and on a snapshot of it.
     fn precondition_stream(&self) -> Rng {
         Rng::stream(self.history_seed, &format!("precondition.{}", self.ftl.latest_version()))
     }
@@ -307,8 +312,8 @@ impl<S: Sector> Ssd<S> {
         self.write_untimed((count, request), &mut Upcoming::in_order(), done, &mut |done| progress(done, count))
     }
 
-    /// Overwrites random units until three successive windows of so many units agree. `progress` receives an estimate of
-    /// the units to do.
+    /// Overwrites random units until three successive windows of `window` units agree. `progress` receives an estimate
+    /// of the units to do.
     fn overwrite_until_steady(
         &mut self,
         window: u64,
@@ -339,7 +344,7 @@ impl<S: Sector> Ssd<S> {
     }
 
     /// Writes the next `count` units, as requests of `request` units. One-shot programs gather requests until they are
-    /// full, as those of a host with many requests under way do; the last ones are closed at the end.
+    /// full, as under a host with many requests under way; the last programs are closed at the end.
     fn write_untimed(
         &mut self,
         (count, request): (u64, usize),
@@ -350,13 +355,13 @@ impl<S: Sector> Ssd<S> {
         let mask = full_mask(self.resolved.geometry.sectors);
         let request = request.min(count as usize);
         let mut batch: Vec<Lpn> = Vec::with_capacity(request);
-        // Units of programs that wait for more data.
+        // The units of programs that wait for more data.
         let mut held: Vec<Lpn> = Vec::new();
         let mut left = count;
         while left > 0 && self.clients.before.refused == 0 {
             batch.clear();
-            // A unit occurs once in a batch, because all of a batch has one version; and only one program of it is under
-            // way, because two may end in either order.
+            // A unit occurs once in a batch, because all units of a batch have one version; and only one program of it
+            // is under way, because two may end in either order.
             while batch.len() < request && left > 0 {
                 let lpn = upcoming.next(|lpn| self.ftl.prefetch(lpn.index(), self.backend.media()));
                 left -= 1;
@@ -392,7 +397,7 @@ impl<S: Sector> Ssd<S> {
             if self.unfinished(*done) > 0 {
                 self.list_gathered(&mut held);
                 if self.unfinished(*done) > held.len() as u64 {
-                    // A write waits for space, which the ends of those programs may make.
+                    // The write waits for space, which the ends of the gathered programs may make.
                     self.close_programs(*done);
                     held.clear();
                 }
@@ -418,13 +423,13 @@ impl<S: Sector> Ssd<S> {
         ControlFlow::Continue(())
     }
 
-    /// Of `done` units handed to the FTL, those that it has neither written nor refused.
+    /// The number of units, of `done` units handed to the FTL, that it has neither written nor refused.
     const fn unfinished(&self, done: u64) -> u64 {
         let Before { written, refused } = self.clients.before;
         done - written - refused
     }
 
-    /// Adds the units of programs that wait for the data of later writes.
+    /// Adds the units of programs that wait for the data of later writes to `held`.
     fn list_gathered(&mut self, held: &mut Vec<Lpn>) {
         if let Some(ftl) = self.ftl.preconditioning() {
             let flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
@@ -432,7 +437,7 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Lets the FTL finish all of `done` units.
+    /// Makes the FTL finish all of `done` units, with padding where a program waits for more data.
     fn close_programs(&mut self, done: u64) {
         // Units of a program that fails are written again, and may wait for more data again.
         let mut held = Vec::new();

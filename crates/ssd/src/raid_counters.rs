@@ -2,54 +2,54 @@
 
 use base::units::Time;
 
-/// What a RAID did since it was made.
+/// Counters of a RAID since it was created.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RaidCounters {
-    /// Each drive: those of the stripes, the spares, and that of the journal.
+    /// Counters of each drive: the drives of the stripes, the spares, and the drive of the journal.
     pub drives: Vec<RaidDriveCounters>,
-    /// Pieces of stripes whose parity was computed from new data alone.
+    /// The number of pieces of stripes whose parity was computed from new data alone.
     pub full_updates: u64,
-    /// Pieces whose parity was computed from the old data and the old parity (read-modify-write).
+    /// The number of pieces whose parity was computed from the old data and the old parity (read-modify-write).
     pub modify_updates: u64,
-    /// Pieces whose parity was computed from new data and the rest of the stripe (reconstruct-write).
+    /// The number of pieces whose parity was computed from new data and the rest of the stripe (reconstruct-write).
     pub reconstruct_updates: u64,
-    /// Pieces of which old data had to be recovered from parity first.
+    /// The number of pieces with old data that had to be recovered from parity first.
     pub recover_updates: u64,
-    /// Sectors of host reads that were computed from the other drives.
+    /// The number of sectors of host reads that were computed from the other drives.
     pub recovered_sectors: u64,
-    /// Sectors that a drive could not read, and that were written again with what the other drives hold.
+    /// The number of sectors that a drive could not read, and that were written again with data from the other drives.
     pub rewritten_sectors: u64,
-    /// Sectors that rebuilds wrote to spares.
+    /// The number of sectors that rebuilds wrote to spares.
     pub rebuilt_sectors: u64,
-    /// Sectors of each drive whose parity or mirrors were repaired after a power cut.
+    /// The number of sectors of each drive whose parity or mirrors were repaired after a power cut.
     pub repaired_sectors: u64,
-    /// Chunks that nothing could bring back during a rebuild.
+    /// The number of chunks that a rebuild lost, because too many drives could not read their part.
     pub lost_chunks: u64,
-    /// When the last rebuild ended, if one has ended.
+    /// The end of the last rebuild; `None` if none has ended.
     pub rebuilt_at: Option<Time>,
-    /// The journal, if there is one.
+    /// Counters of the journal, if there is one.
     pub journal: Option<RaidJournalCounters>,
 }
 
-/// The journal of a RAID.
+/// Counters of the journal of a RAID.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RaidJournalCounters {
-    /// Records written.
+    /// The number of records written.
     pub records: u64,
-    /// Sectors written: records with their headers, and tails.
+    /// The number of sectors written: records with their headers, and tails.
     pub sectors: u64,
-    /// Checkpoints that have ended.
+    /// The number of checkpoints that have ended.
     pub checkpoints: u64,
-    /// Records that waited for room.
+    /// The number of records that waited for room.
     pub waits: u64,
-    /// Records that were written to their places after a power cut.
+    /// The number of records that were written to their places after a power cut.
     pub replayed: u64,
-    /// Records that could not be read then.
+    /// The number of records that could not be read after a power cut.
     pub unreadable: u64,
 }
 
 impl RaidJournalCounters {
-    /// What was counted since `from`.
+    /// The counts since `from`.
     #[must_use]
     pub const fn since(&self, from: &Self) -> Self {
         Self {
@@ -63,29 +63,29 @@ impl RaidJournalCounters {
     }
 }
 
-/// A drive of a RAID.
+/// Counters of a drive of a RAID.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RaidDriveCounters {
     /// True if the drive has failed.
     pub has_failed: bool,
-    /// Requests of reads, writes, discards and flushes to the drive.
+    /// The number of reads, writes, discards and flushes sent to the drive.
     pub requests: u64,
-    /// Sectors read from the drive.
+    /// The number of sectors read from the drive.
     pub read_sectors: u64,
-    /// Sectors written to the drive.
+    /// The number of sectors written to the drive.
     pub written_sectors: u64,
-    /// Mapping units that the writes asked for.
+    /// The number of mapping units of these writes.
     pub host_slots: u64,
-    /// Of these, the number that the drive's buffer absorbed.
+    /// The number of these units that the drive's buffer absorbed.
     pub absorbed_slots: u64,
-    /// Mapping units that the drive programmed.
+    /// The number of mapping units that the drive programmed.
     pub programmed_slots: u64,
-    /// Host requests that ended with this drive: it was the last one that they waited for.
+    /// The number of host requests that waited for this drive last.
     pub last: u64,
 }
 
 impl RaidCounters {
-    /// What was counted since `from`.
+    /// The counts since `from`.
     #[must_use]
     pub fn since(&self, from: &Self) -> Self {
         Self {

@@ -8,10 +8,11 @@ use crate::device::slc_seed;
 use crate::{History, Resolved, Ssd};
 
 impl<S: Sector> Ssd<S> {
-    /// Writes the state that the drive keeps without power. Planned faults are not part of it, nor is a
+    /// Writes the state that the drive keeps without power. Planned faults are not part of it; neither is a
     /// [new](Ssd::is_slc_array_new) SLC array.
     ///
     /// # Errors
+    ///
     /// If `to` cannot be written.
     pub fn save(&self, to: &mut impl Write) -> io::Result<()> {
         let versions = self.history.as_ref().map_or(&[][..], History::versions);
@@ -25,8 +26,8 @@ impl<S: Sector> Ssd<S> {
 }
 
 impl<S: Sector> Ssd<S> {
-    /// True if there is no SLC array, or nothing has happened to it. A drive with any other SLC array, or none, can take
-    /// over the rest.
+    /// True if there is no SLC array, or nothing has been written to it or erased. A drive with any other SLC array, or
+    /// with none, can then load the snapshot.
     #[must_use]
     pub fn is_slc_array_new(&self) -> bool {
         self.slc_media().is_none_or(Media::is_new)
@@ -63,7 +64,7 @@ impl<S: Sector> Ssd<S> {
                 Some(if kept == 1 {
                     Media::load(S::KIND, geometry, endurance, 1, faults, None, from)?
                 } else {
-                    // No block of the one that was saved was bad, whatever these faults say of a new one.
+                    // The faults would mark blocks as bad in a new array; the saved one says itself which are bad.
                     let new = Media::new(geometry, endurance, 1, Faults::new(&FaultSpec::default(), seed));
                     let mut media = new.with_content(S::KIND);
                     *media.faults_mut() = faults;
@@ -79,7 +80,7 @@ impl<S: Sector> Ssd<S> {
 
 /// Reads the history of `units` mapping units.
 fn versions(units: usize, from: &mut impl Read) -> Result<Vec<u32>, SnapshotError> {
-    // Units without a version are memory that the system has not touched yet, and stay it.
+    // Units without a version stay fresh zero pages, which take no memory until they are written.
     let (mut versions, mut begin) = (vec![0; units], 0);
     let mut get = |bytes: &mut [u8]| from.read_exact(bytes).map_err(SnapshotError::from);
     read_numbers(units as u64, &mut get, &mut |run| {

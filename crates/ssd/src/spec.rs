@@ -39,7 +39,7 @@ pub use ram::RamSpec;
 pub use resolve::{Resolved, ResolvedHost};
 pub use translation::{TranslationShape, TranslationSpec, ZoneCommand, ZoneGcSpec, ZoneVictim};
 
-/// Keys that stand for one another: a file gives one of each group.
+/// Groups of alternative keys: a file gives one key of each group.
 pub const ALTERNATIVES: [&[&str]; 12] = [
     &["ftl.over-provisioning", "ftl.capacity"],
     &["flash.part", "flash.custom-part.like"],
@@ -61,7 +61,7 @@ pub const ALTERNATIVES: [&[&str]; 12] = [
 pub struct Spec {
     /// The name of the device in results.
     pub name: String,
-    /// What the device models, and the sources of its numbers.
+    /// The device that the file models, and the sources of its numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
     /// The flash array.
@@ -99,21 +99,21 @@ pub struct HostSpec {
     /// The host link: a name (`ata-133`, `sata-300`, `sata-600`, `pcie-3-x4`...), `none` for a link that takes no
     /// time, or its rate, overhead and duplex written out.
     pub link: LinkSpec,
-    /// Requests that the device works on at once; the others wait in their submission queues.
+    /// The most requests that the device works on at once; others wait in their submission queues.
     pub queue_depth: u32,
     /// The number of submission queues, all alike; one if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queues: Option<u32>,
     /// Arbitration: the queue that has the turn if requests wait in several queues.
     pub arbitration: QueueArbitration,
-    /// Requests taken from a queue per turn (the arbitration burst of NVM Express).
+    /// The number of requests taken from a queue per turn (the arbitration burst of NVM Express).
     pub burst: u32,
     /// Cuts requests into pieces of at most this size, aligned to it (the request chopper of Woo and Min, FMMU, Sec.
     /// 4.1). Each piece asks the map, is read, written or taken into the write buffer on its own, and the request
     /// completes with its last piece. Requests stay whole if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub chop: Option<Bytes>,
-    /// When the data of a read crosses the link to the host.
+    /// The time at which the data of a read crosses the link to the host.
     #[serde(skip_serializing_if = "is_complete")]
     pub read_transfer: ReadTransfer,
     /// The memory that the host gives to a drive with `ftl.map.hmb`; as much as the drive prefers if missing.
@@ -124,15 +124,15 @@ pub struct HostSpec {
     pub queue: Vec<QueueSpec>,
 }
 
-/// When the data of a read crosses the link.
+/// The time at which the data of a read crosses the link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadTransfer {
-    /// When all of it is there.
+    /// The data goes when all of it is in the drive.
     #[default]
     Complete,
-    /// As it comes: what a command list has read goes at once, in any order, and the overhead of the command with the
-    /// last of it.
+    /// The data goes as it comes from flash: when a command list has read its part, this part goes at once, in any
+    /// order. The overhead of the command goes with the last part.
     CutThrough,
 }
 

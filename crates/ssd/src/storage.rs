@@ -1,4 +1,4 @@
-//! Time without power: a drive lies somewhere between its preconditioning, or a snapshot, and the run.
+//! Time without power, between the preconditioning of a drive, or its snapshot, and the run.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,14 +17,14 @@ const STORED_AT: Temperature = Temperature::from_celsius(30);
 /// The oldest age, at the temperature for which the part's errors are known.
 const OLDEST: Age = Age::from_days(100 * 365);
 
-/// How long a drive is without power before a run.
+/// The time for which a drive is without power before a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Storage {
-    /// As a client drive in JESD218: a year at 30 C.
+    /// A client drive in JESD218: a year at 30 C.
     Client,
-    /// As an enterprise drive in JESD218: three months at 40 C.
+    /// An enterprise drive in JESD218: three months at 40 C.
     Enterprise,
-    /// This long.
+    /// A time of the user's choice.
     Time(Age),
 }
 
@@ -69,7 +69,7 @@ impl Storage {
     }
 }
 
-/// A text that is no time without power.
+/// The error for a text that is not a time without power.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseStorageError(String);
 

@@ -2,43 +2,43 @@
 
 use base::units::Span;
 
-/// What a translation over zones did since it was made. Units are mapping units.
+/// Counters of a translation over zones since it was created. Units are mapping units.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TranslationCounters {
-    /// Units of the host that were written to zones, with the rest of partly written units.
+    /// The number of units of the host that were written to zones; a partly written unit counts once.
     pub written: u64,
-    /// Units that collection copied.
+    /// The number of units that collection copied.
     pub copied: u64,
-    /// Units of summaries.
+    /// The number of units of summaries.
     pub summaries: u64,
-    /// Copies that were in vain: the host wrote or discarded the unit before they ended.
+    /// The number of copied units that the host wrote or discarded before the copy ended.
     pub vain_copies: u64,
-    /// Units that the rest of a partial write was read from.
+    /// The number of units that were read for the rest of a partial write.
     pub rest_reads: u64,
-    /// Zones that collection has emptied and reset.
+    /// The number of zones that collection has emptied and reset.
     pub collected_zones: u64,
-    /// Zones that nothing valid was left in: they were reset without a copy.
+    /// The number of zones without valid data, which were reset without a copy.
     pub dead_zones: u64,
-    /// Zones that took no more data before they were full, or could not be reset.
+    /// The number of zones that took no more data before they were full, or could not be reset.
     pub failed_zones: u64,
-    /// Units that could not be read when they were to be copied.
+    /// The number of units that could not be read when they were to be copied.
     pub lost_units: u64,
-    /// Units that the mounts after power cuts read.
+    /// The number of units that the mounts after power cuts read.
     pub mount_reads: u64,
-    /// Writes that waited for a zone.
+    /// The number of writes that waited for a zone.
     pub stalled_writes: u64,
-    /// How long they waited, added up.
+    /// The sum of these waits.
     pub stalled: Span,
-    /// Zones that are free now.
+    /// The number of free zones at the time of the snapshot.
     pub free_zones: u32,
     /// Units that users can address.
     pub units: u64,
-    /// Units that are mapped now.
+    /// The number of mapped units at the time of the snapshot.
     pub mapped: u64,
 }
 
 impl TranslationCounters {
-    /// What was counted since `from`; numbers of the moment stay.
+    /// The counts since `from`; free zones and mapped units are those of `self`.
     #[must_use]
     pub fn since(&self, from: &Self) -> Self {
         Self {

@@ -1,11 +1,11 @@
-//! The share of writes that a write buffer absorbs, against closed forms.
+//! Compares the share of writes that a write buffer absorbs with closed forms.
 //!
 //! The buffer's replacement is FIFO: a mapping unit leaves in the order in which it became dirty, however often it is
-//! written meanwhile. Under independent writes, a unit that the host writes at rate `p` is dirty for a time `T`, then
-//! under way to flash for a time `W`, and then absent until it is written again, unless it was written meanwhile: then it
-//! is dirty at once. So it is programmed once in `T + W + exp(-pW) / p`. `T` and `W` follow from Little's law, because a
-//! full buffer holds as many units as fit, of which so many are under way as the dies take. For equal rates, the share
-//! absorbed is that of the dirty units in the region.
+//! written meanwhile. Under independent writes, a unit that the host writes at rate `p` passes three states: dirty for
+//! a time `T`; under way to flash for a time `W`; absent until it is written again (skipped if it was written while
+//! under way: it is then dirty at once). So the unit is programmed once in `T + W + exp(-pW) / p`. `T` and `W` follow
+//! from Little's law: the units in a full buffer are as many as fit, and the units under way are as many as the dies
+//! take. For equal rates, the share absorbed is that of the dirty units in the region.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -49,16 +49,16 @@ fn write(tag: u64, unit: u64) -> Request<()> {
     Request { tag, queue: QueueId::default(), io, data: vec![(); sectors as usize] }
 }
 
-/// The time at which the host submits its next write.
+/// The times at which the host submits writes.
 #[derive(Clone, Copy)]
 enum Pace {
-    /// So many writes are always under way.
+    /// This many writes are always under way.
     Depth(u64),
-    /// One write after another, so long after the one before.
+    /// Each write follows this long after the one before.
     Gap(Span),
 }
 
-/// Writes single units by chance, and returns the share that was absorbed. The first part is not counted.
+/// Writes single units at random, and returns the share that was absorbed. The first part of the run is not counted.
 fn absorbed(mut drive: Ssd<()>, pace: Pace, unit: impl Fn(&mut Rng) -> u64) -> f64 {
     let (warm_up, writes) = (20_000, 100_000);
     assert_eq!(u64::from(drive.resolved().geometry.sectors) * 512, UNIT);
@@ -140,7 +140,7 @@ fn a_full_buffer_absorbs_the_share_of_uniform_writes_that_it_holds() {
     }
 }
 
-/// A host that is slower than the dies leaves as much in the buffer as the watermark says.
+/// A host that is slower than the dies leaves the buffer at its watermark.
 #[test]
 fn a_buffer_at_its_watermark_absorbs_the_share_of_uniform_writes_that_it_holds() {
     for (high, share) in [("30%", 0.3), ("80%", 0.8)] {
@@ -152,7 +152,7 @@ fn a_buffer_at_its_watermark_absorbs_the_share_of_uniform_writes_that_it_holds()
     }
 }
 
-/// Dies that collect garbage for long keep the others neither idle nor waiting. A program's data take 98 of 1,658 us, in
+/// Dies with a long collection make the other dies neither idle nor waiting. A program's data take 98 of 1,658 us, in
 /// which its die's array does nothing.
 #[test]
 fn a_full_buffer_keeps_all_dies_busy_while_some_collect_garbage() {

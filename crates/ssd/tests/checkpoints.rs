@@ -1,4 +1,4 @@
-//! Checkpoints: the time of a mount from one, what they cost, and which drives refuse them.
+//! Checkpoints: the time of a mount from one, their cost, and the drives that refuse them.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span, SuperblockId};
@@ -27,8 +27,8 @@ fn a_mount_after_an_orderly_power_off_takes_the_time_of_its_closed_form() {
     for blocks in [48, 96, 192] {
         let mut drive = filled(blocks, EVERY);
         // Preconditioning ended with a power cycle, so all superblocks are closed, and the checkpoint of this power-off
-        // opens one for itself. The last that preconditioning wrote has an unwritten end, which a rescue might continue: the
-        // checkpoint does not vouch for it.
+        // opens a superblock for itself. The last superblock that preconditioning wrote has an unwritten end, which a
+        // rescue might continue, so the checkpoint does not cover it.
         let media = drive.media();
         let all = (0..media.geometry().superblock_count()).map(SuperblockId::new);
         let ends = all.filter(|superblock| !media.is_erased(*superblock)).filter_map(|sb| media.unwritten_from(sb));

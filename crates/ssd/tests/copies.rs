@@ -1,5 +1,5 @@
-//! Page copies in bulk against the same copies as commands: an observer of the flash makes every drive use commands, so
-//! a drive with one and a drive without must agree at every moment.
+//! Compares page copies in bulk with the same copies as commands. An observer of the flash makes every drive use
+//! commands, so a drive with one and a drive without must agree at every moment.
 
 use base::engine::Rng;
 use base::io::IoKind;
@@ -27,7 +27,7 @@ fn draw(rng: &mut Rng, pages: u64, with_faults: bool) -> Event {
         2..45 => Event::Submit(IoKind::Write, start * PAGE, PAGE * (1 + rng.below((pages - start).min(3)))),
         45..50 => Event::Submit(IoKind::Read, start * PAGE, PAGE),
         50..52 => Event::Submit(IoKind::Discard, start * PAGE, PAGE),
-        // Most steps end inside of a phase, and some at its end.
+        // Most steps end within a phase, and some at its end.
         _ => Event::Pass(Span::from_us(rng.below(40) * 25 + 7 * rng.below(2))),
     }
 }

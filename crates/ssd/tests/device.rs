@@ -33,7 +33,7 @@ fn finish(drive: &mut Ssd<Stamp>) -> Vec<Completion<Stamp>> {
     completions
 }
 
-/// Submits one request and waits for it.
+/// Submits one request and waits for its completion.
 fn one(drive: &mut Ssd<Stamp>, tag: u64, what: Io) -> Completion<Stamp> {
     submit(drive, tag, what);
     let mut completions = finish(drive);
@@ -43,8 +43,8 @@ fn one(drive: &mut Ssd<Stamp>, tag: u64, what: Io) -> Completion<Stamp> {
 
 #[test]
 fn a_single_request_takes_the_time_of_its_flash_commands() {
-    // dirik.md, section D, at 25 MB/s: 1-page read 106.9 us, 1-page write 281.9 us, 8 KB read 355.7 us in cache
-    // mode, 8 KB write 881.9 us.
+    // dirik.md, section D, at 25 MB/s: 1-page read 106.9 us, 1-page write 281.9 us, 8 KB read 355.7 us in cache mode, 8
+    // KB write 881.9 us.
     let mut d = drive("[ftl]\nplacement = { policy = \"request-round-robin\" }\n");
     let us = |completion: Completion<Stamp>| completion.latency().as_us_f64();
     assert!((us(one(&mut d, 1, io(IoKind::Write, 0, 4))) - 281.92).abs() < 1e-3);
@@ -310,8 +310,8 @@ fn preconditioning_reports_progress_and_ends_at_the_steady_state() {
 
 #[test]
 fn a_failed_program_in_the_last_free_superblock_refuses_no_write() {
-    // For any failed program, also that of the superblock kept for collection: collection goes on, and no write is
-    // refused.
+    // The failed program may be any, even one in the superblock kept for collection: collection goes on, and no write
+    // is refused.
     let run = |fail: &dyn Fn(&mut Ssd<Stamp>)| {
         let mut spec = spec(
             "[ftl]\nover-provisioning = \"55%\"\ngc = { start = 1, stop = 2, victim = { policy = \"random\" } }\n",

@@ -1,4 +1,4 @@
-//! The host memory buffer: what a look-up there takes, what it shares with requests, and what becomes of it.
+//! The host memory buffer: the time of a look-up there, its share of the link, and the effect of changes of the memory.
 
 use base::io::{Io, IoKind};
 use base::units::{Bytes, Lba, Sectors, Span, Time};
@@ -49,7 +49,7 @@ fn counted(drive: &Ssd<()>) -> HmbCounters {
     drive.counters().map.and_then(|map| map.hmb).expect("a host memory buffer")
 }
 
-/// Reads other translation pages, until the drive's own RAM has forgotten those before.
+/// Reads other translation pages, until the drive's own RAM no longer holds the earlier ones.
 fn forget(drive: &mut Ssd<()>, from: u64) {
     (from..from + 4).for_each(|page| _ = read(drive, page * 128));
 }

@@ -1,4 +1,4 @@
-//! Drives from outside, by family and by subject: one program of all tests, because each would be linked anew.
+//! Tests of whole drives, by family and by subject: one program, because each would link all crates again.
 
 mod absorption;
 mod checkpoints;

@@ -91,8 +91,9 @@ fn each_piece_of_a_chopped_request_asks_the_map_unit() {
     }
 }
 
-/// Random requests of up to four sectors, sixteen at once, on a drive that has been overwritten. Between two completions
-/// time passes at once, or from event to event. Returns the times of the completions and the event hash.
+/// Runs random requests of up to four sectors, sixteen at once, on a drive that has been overwritten. Between two
+/// completions time advances in one step, or from event to event. Returns the times of the completions and the event
+/// hash.
 fn mixed(map: &str, by_event: bool) -> (Vec<(u64, Time)>, u64, u64) {
     let mut d = drive(map);
     d.precondition(Precondition::Fill, &mut |_, _| {});
@@ -209,7 +210,7 @@ fn preconditioning_leaves_the_same_flash_whatever_the_map_unit() {
             drive.check();
             assert!(!state.is_empty());
             if step != Precondition::Fill {
-                // From here on it is the drive's own map unit that answers.
+                // From here on the drive's own map unit answers.
                 let before = commands(&drive, Op::Read, Cause::Map);
                 assert_eq!(one(&mut drive, 1, IoKind::Read, 700, 8).data.len(), 8);
                 assert!(commands(&drive, Op::Read, Cause::Map) > before, "{map}: its caches start cold");
@@ -300,7 +301,7 @@ fn a_gather_beyond_the_room_of_a_program_is_refused() {
     }
 }
 
-/// A map unit that any crate could define: a plain array that answers after a time.
+/// A map unit as any crate could define one: a plain array that answers after a fixed time.
 struct Own {
     places: Vec<Option<Psn>>,
     waiting: VecDeque<(Time, Ticket, Ask)>,

@@ -46,7 +46,7 @@ fn merges(drive: &Ssd<Stamp>) -> LogMerges {
     drive.counters().log_merges.expect("it has log blocks")
 }
 
-/// The time until all work is done that a write of one page causes, without the program of that page, and the
+/// The time from the write of one page to the end of all work that it causes, without the program of that page, and the
 /// counters of that time.
 fn merge_by(drive: &mut Ssd<Stamp>, page: u64) -> (f64, Counters) {
     let before = drive.counters();
@@ -62,12 +62,12 @@ fn near(got: f64, expected: f64) {
     assert!((got - expected).abs() < US, "{got} us, and not {expected} us");
 }
 
-/// Without and with the method, as in the thesis.
+/// All log blocks in the same chip as the data block, as in the thesis.
 const SAME: &str = "log = { blocks = 1, allocation = \"same\", erase = \"read\" }\n";
 const APART: &str = "log = { blocks = 1, allocation = \"apart\", erase = \"read\" }\n";
 
-/// A partial merge that copies `n` of eight pages: the log block takes the first 8 - n, then another data block needs
-/// the only log block.
+/// The time of a partial merge that copies `n` of eight pages: the log block takes the first 8 - n, then another data
+/// block needs the only log block.
 fn partial(changes: &str, n: u64) -> (f64, LogMerges) {
     let mut drive = drive("bast", changes);
     let pages = u64::from(drive.media().geometry().pages);
@@ -92,7 +92,7 @@ fn a_partial_merge_takes_the_time_of_the_thesis() {
     }
 }
 
-/// Fig. 12: two pages are valid in the data block, and two in the log block.
+/// The time of the full merge of Fig. 12: two pages are valid in the data block, and two in the log block.
 fn full(changes: &str) -> (f64, Counters) {
     let mut drive = drive("bast", changes);
     let pages = u64::from(drive.media().geometry().pages);

@@ -1,4 +1,4 @@
-//! Paired pages: where the page FTL puts data, and which descriptions refuse the key.
+//! Paired pages: the places where the page FTL puts data, and the descriptions that refuse the key.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, SuperblockId};
@@ -15,8 +15,8 @@ fn spec(text: &str) -> Spec {
     toml::from_str(&text).unwrap_or_else(|error| panic!("{text}: {error}"))
 }
 
-/// The mapping units of each word line that holds any, after writes of so many units each; each write begins when those
-/// before it have ended, or all begin at once.
+/// The mapping units of each non-empty word line after writes of these numbers of units. Each write begins when the
+/// ones before it have ended, or all begin at once.
 fn word_lines(writes: &[u64], at_once: bool) -> Vec<Vec<u32>> {
     let spec = spec("paired-pages = true }\nftl = { over-provisioning = \"40%\" }\n");
     let mut drive: Ssd<Stamp> = Ssd::new(&spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}")), 7);

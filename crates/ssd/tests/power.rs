@@ -35,7 +35,8 @@ fn the_exit_of_a_power_state_adds_to_the_first_request_and_to_no_other() {
     for (pause, extra) in [(0, 0), (9, 0), (11, 2), (500, 1), (1001, 79), (5000, 65), (0, 0)] {
         let pause = Span::from_ms(pause);
         let [without, with] = [&mut plain, &mut drive].map(|drive| after(drive, pause, IoKind::Write).latency());
-        // Entries that a request interrupts have a rest: the drive is idle since its last completion.
+        // A request that comes during an entry waits for the rest of the entry: the drive has been idle since its last
+        // completion.
         assert_eq!(with - without, Span::from_ms(extra), "after {pause}");
     }
     let power = drive.counters().power.expect("counters");
@@ -106,7 +107,7 @@ fn a_hot_drive_keeps_to_its_rate_until_it_is_cool() {
         }
     }
     let at = throttled.expect("it gets hot") - Time::ZERO;
-    // What the flash draws beside the controller makes the drive a little hotter.
+    // The flash draws power beside the controller, so the drive becomes a little hotter.
     let early = begin.as_secs_f64() - at.as_secs_f64();
     assert!((-0.002..0.006).contains(&early), "{at}, expected {begin}");
     // 2 KiB at 1 MB/s, from the start of one request to that of the next.
@@ -115,7 +116,7 @@ fn a_hot_drive_keeps_to_its_rate_until_it_is_cool() {
     let power = drive.counters().power.expect("counters");
     let [celsius, hottest] = power.celsius.expect("a thermal model");
     assert!(hottest >= 65.0 && celsius <= hottest, "{celsius} of {hottest}");
-    // Cool again: no delay.
+    // The drive is cool again: no delay.
     let cool = after(&mut drive, Span::from_secs(1), IoKind::Read);
     assert_eq!(cool.queue_wait(), Span::ZERO);
 }
@@ -204,7 +205,7 @@ fn a_host_changes_the_power_state_under_load() {
     for (from, to, at_once) in [(2, 0, 200.0 / 81.92), (0, 2, 1.0), (2, 1, 2.0), (1, 2, 1.0)] {
         let power = OPERATIONAL.replace("SELECT", &from.to_string());
         let (_, ends) = overwrites_with(&power, |drive| assert_eq!(drive.select_power_state(to), Some(Span::ZERO)));
-        // The programs that were under way or waited at the change are at the beginning.
+        // Skips the programs that were under way or waited at the change.
         let ends = &ends[50..];
         let rate = (ends.len() - 1) as f64 / (ends[ends.len() - 1] - ends[0]).as_secs_f64();
         let expected = at_once / 200e-6;

@@ -23,7 +23,7 @@ struct Tenant {
     queue: u16,
     depth: u64,
     kind: IoKind,
-    /// Pages from and to.
+    /// The first page of the tenant's part, and the end of the part.
     region: (u64, u64),
 }
 
@@ -81,7 +81,7 @@ fn saturated_queues_share_the_device_by_their_weights() {
             for kind in [IoKind::Read, IoKind::Write] {
                 let mut drive = drive(&changes.replace("queue-depth", &format!("burst = {burst}\nqueue-depth")));
                 drive.precondition(Precondition::Fill, &mut |_, _| {});
-                // The queue with the least weight has the most outstanding requests: that must not help it.
+                // The queue with the least weight has the most outstanding requests, which must not raise its share.
                 let tenants = [(0, 32), (1, 40), (2, 64)].map(|(q, d)| Tenant { kind, ..Tenant::reader(q, d) });
                 let done = run(&mut drive, &tenants, 16_000);
                 for (queue, weight) in (0..).zip(weights) {
@@ -110,11 +110,11 @@ fn an_idle_queue_leaves_its_share_to_the_others() {
 
 #[test]
 fn arbitration_takes_a_burst_from_each_queue_in_order() {
-    // One at a time: the order of completion is that of arbitration.
+    // With one request at a time the order of completion is that of arbitration.
     let mut d = drive("[host]\nqueue-depth = 1\nqueues = 2\nburst = 3\n");
     d.precondition(Precondition::Fill, &mut |_, _| {});
     let mut rng = Rng::stream(1, "burst");
-    // The first command is taken before any other exists: a burst of one.
+    // The first command is taken before any other exists, so its burst has one command.
     for (tag, queue) in [0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 1].into_iter().enumerate() {
         d.submit(d.now(), Tenant::reader(queue, 1).next(tag as u64, &mut rng));
     }
@@ -132,7 +132,7 @@ fn an_urgent_queue_takes_all_that_it_can_and_the_others_the_rest() {
         d.precondition(Precondition::Fill, &mut |_, _| {});
         run(&mut d, &[Tenant::reader(0, 16), Tenant::reader(1, 16)], 4_000)
     });
-    // Before the urgent queue has its requests, the drive takes the first of the other one.
+    // The drive takes the first request of the other queue before the urgent queue has requests.
     assert!(count(&served[0], 1) <= 4.0, "the weighted queue starves: {}", count(&served[0], 1));
     let share = count(&served[1], 1) / served[1].len() as f64;
     assert!((share - 0.25).abs() < 0.02, "one request of four at once is left: {share}");

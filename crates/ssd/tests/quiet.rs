@@ -1,5 +1,5 @@
-//! Quiet ends of reads against events for all of them: an observer of the flash makes every end an event, so a drive with one
-//! and a drive without must agree at every moment.
+//! Compares quiet ends of reads with events for all of them. An observer of the flash makes every end an event, so a
+//! drive with one and a drive without must agree at every moment.
 
 use base::engine::Rng;
 use base::io::IoKind;
@@ -38,12 +38,13 @@ fn draw(rng: &mut Rng, sectors: u64, with_faults: bool) -> Event {
     }
 }
 
-/// Runs both drives and compares them at each step. Returns by how many steps the quiet one has gone without an event.
+/// Runs both drives and compares them at each step. Returns the number of steps that the quiet drive took without an
+/// event.
 fn compare(resolved: &Resolved, seed: u64, steps: u64, with_faults: bool) -> u64 {
     let mut rng = Rng::stream(seed, "quiet");
     let mut quiet = Ssd::<Stamp>::new(resolved, seed);
     let mut loud = Ssd::<Stamp>::new(resolved, seed).observed_by(Sees);
-    // Full and overwritten, so that writes set off collection, whose reads are not the host's.
+    // The drive is full and overwritten, so that writes start collection, whose reads are not the host's.
     for step in [Precondition::Fill, Precondition::RandomOverwrite(3.0)] {
         quiet.precondition(step, &mut |_, _| {});
         loud.precondition(step, &mut |_, _| {});
@@ -78,7 +79,7 @@ fn suspending(stop: &str, more: &str) -> Resolved {
     drive(FMMU, &format!("{SLOW}\ncontrollers = \"none\"\n{suspend}"), "")
 }
 
-/// Parts and arrays whose reads may end quietly, one for each thing that the ends meet.
+/// Parts and arrays whose reads may end quietly, one for each mechanism that such an end interacts with.
 fn drives() -> Vec<Resolved> {
     let two = "custom-part = { like = \"FMMU-V2\", timing = { read = [\"30us\", \"61us\"] } }";
     let no_cycles = "custom-part = { like = \"FMMU-V2\", bus = { command = \"0us\" } }";

@@ -1,5 +1,5 @@
-//! A drive that has become read-only refuses discards, writes and flushes. Its reads go on returning what it has
-//! acknowledged, from the buffer and from flash.
+//! A drive that has become read-only refuses discards, writes and flushes. Its reads still return the acknowledged
+//! data, from the buffer and from flash.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use ssd::{Completion, Drive, QueueId, Request, Spec, Ssd, Status};
 
 const UNIT: u64 = 8;
 
-/// A drive, and for each mapping unit what it may hold: one content, until a request on it is refused.
+/// A drive, and the possible contents of each mapping unit: a single one, until a request on the unit is refused.
 struct Checked {
     drive: Ssd<Stamp>,
     holds: BTreeMap<u64, Vec<u64>>,
@@ -127,7 +127,7 @@ fn a_refused_discard_does_not_bring_older_data_back() {
             let status = checked.discard(unit);
             let after = checked.read(unit);
             kept += u64::from(status == Status::ReadOnly && after == before);
-            // A second discard of the unit is not taken for a recorded one.
+            // A second discard of the unit must not pass as recorded.
             let again = checked.discard(unit);
             assert!(status == Status::Done || again == Status::ReadOnly, "{name}: unit {unit} is discarded unrecorded");
             checked.read(unit);

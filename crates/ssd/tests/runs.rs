@@ -1,5 +1,5 @@
-//! Runs of copy-backs, whose boundaries are no events, against copy-backs that are commands: an observer of the flash makes
-//! every drive use commands, so a drive with one and a drive without must agree at every moment.
+//! Compares runs of copy-backs, whose boundaries are no events, with copy-backs that are commands. An observer of the
+//! flash makes every drive use commands, so a drive with one and a drive without must agree at every moment.
 
 use base::engine::Rng;
 use base::io::IoKind;
@@ -19,7 +19,7 @@ fn drive(flash: &str, rest: &str) -> Resolved {
     ))
 }
 
-/// Reads and small writes, which merges copy a block for, and pauses of which some end at a boundary.
+/// Draws reads, small writes for which merges copy a block, and pauses of which some end at a boundary.
 fn draw(rng: &mut Rng, units: u64, with_faults: bool) -> Event {
     // Most requests are for a few superblocks, so that wear has to be levelled.
     let start = if rng.chance(0.7) { rng.below(units / 8) } else { rng.below(units) };
@@ -31,14 +31,15 @@ fn draw(rng: &mut Rng, units: u64, with_faults: bool) -> Event {
         36..56 => Event::Submit(IoKind::Read, start * UNIT, UNIT * (1 + rng.below((units - start).min(3)))),
         56..58 => Event::Submit(IoKind::Discard, start * UNIT, UNIT),
         58..60 => Event::Submit(IoKind::Flush, 0, 0),
-        // The drive is idle and levels the wear, and the next requests come meanwhile.
+        // The drive is idle and levels the wear; the next requests arrive meanwhile.
         60..63 => Event::Pass(Span::from_us(50_000 + rng.below(1000) * 20)),
-        // Without a link much happens at multiples of the time of a read.
+        // Without a link many events fall on multiples of the time of a read.
         _ => Event::Pass(Span::from_us(rng.below(75) * 20 + 7 * rng.below(2))),
     }
 }
 
-/// Runs both drives and compares them at each step. Returns by how many steps the one with runs has gone without an event.
+/// Runs both drives and compares them at each step. Returns the number of steps that the drive with runs took without
+/// an event.
 fn compare<S: Sector>(
     resolved: &Resolved,
     seed: u64,
@@ -64,7 +65,7 @@ fn compare<S: Sector>(
     without
 }
 
-/// Drives that merge by copy-back, one for each thing that a run meets.
+/// Drives that merge by copy-back, one for each mechanism that a run interacts with.
 fn drives() -> Vec<Resolved> {
     let part = "part = \"K9K8G08U0M\"";
     // Pages of one word line that take different times.

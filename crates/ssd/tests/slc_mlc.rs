@@ -43,7 +43,7 @@ fn close(got: f64, expected: f64) {
 #[test]
 fn small_writes_go_to_the_slc_flash_and_reads_find_them_there() {
     let mut ssd = drive(SLC);
-    // The throttle is active as long as neither flash has been erased: the second write is taken.
+    // The throttle is active as long as neither flash has been erased, so only the second write of a page is taken.
     close(one(&mut ssd, IoKind::Write, 3, 1), 800.0);
     close(one(&mut ssd, IoKind::Write, 3, 1), 400.0);
     close(one(&mut ssd, IoKind::Read, 3, 1), 50.0);
@@ -69,8 +69,8 @@ fn table_bytes_are_those_of_the_paper() {
     assert_eq!((without.k, with.k), (0, 3), "the log may have all blocks but the one before its head");
 }
 
-/// Sec. 3.4: the FTL notes a write that the throttle turns away, and takes the next write of the page; a discarded
-/// page is not noted.
+/// Sec. 3.4: the FTL notes a write that the throttle rejects, and takes the next write of the page; a discard clears
+/// the note.
 #[test]
 fn the_throttle_rejects_a_discarded_page_again() {
     let mut ssd = drive(SLC);

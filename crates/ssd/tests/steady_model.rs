@@ -1,4 +1,4 @@
-//! The computed steady state against the long way: overwriting a filled drive many times.
+//! Compares the computed steady state with that of many overwrites of a filled drive.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -25,7 +25,7 @@ fn run<S: Sector>(drive: &mut Ssd<S>, step: Precondition) -> f64 {
     drive.precondition(step, &mut |_, _| {}).write_amplification
 }
 
-/// For each programmed superblock, its valid units in ascending order, if each unit has this version.
+/// The sorted numbers of valid units of all programmed superblocks, if each unit has this version.
 fn valid(media: &Media, versions: &[u32]) -> Vec<u32> {
     let geometry = media.geometry();
     let is_valid = |psn: Psn| match media.spare(psn) {
@@ -50,7 +50,7 @@ fn now<S: Sector>(drive: &Ssd<S>) -> Vec<u32> {
     valid(drive.media(), drive.history().expect("noted").versions())
 }
 
-/// The distribution that the layout alone has.
+/// The distribution right after the layout, before any overwrite.
 fn laid(resolved: &Resolved, seed: u64) -> Vec<u32> {
     let faults = Faults::new(&FaultSpec::default(), seed);
     let (one_shot, endurance) = (resolved.backend.timing.one_shot, resolved.part.endurance);
@@ -114,7 +114,7 @@ fn a_computed_steady_state_is_that_of_a_long_run() {
     }
 }
 
-/// What `flashloom check` prints as the write amplification to expect.
+/// Compares the write amplification that `flashloom check` predicts with that of a long run.
 #[test]
 fn the_expected_write_amplification_is_that_of_a_long_run() {
     let small = |blocks: u32, spare: u32, ftl: &str| {
@@ -141,7 +141,7 @@ fn the_expected_write_amplification_is_that_of_a_long_run() {
         println!("{name}: measured {measured:.3}, expected {expected:.3}, {:+.1} %", off * 100.0);
         assert!(off.abs() < 0.1, "{name}: measured {measured}, expected {expected}");
     }
-    // 59.5 of 64 superblocks hold units, and with those that are free, open or being emptied there are more than 64.
+    // Units fill 59.5 of 64 superblocks; with the free, the open and the collected ones more than 64 are needed.
     let tight = small(64, 7, "");
     let why = tight.family.no_closed_form().expect("no closed form");
     assert!(why.contains("expect tens") && long(&tight) > 15.0, "{why}");

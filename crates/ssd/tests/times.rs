@@ -1,5 +1,4 @@
-//! Times that a drive has none of by default, against closed forms: firmware, reads that are sent as they come, and the
-//! RAM.
+//! Compares times that are zero by default with closed forms: firmware, reads that are sent as they come, and the RAM.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span, Time};
@@ -43,7 +42,7 @@ fn one(drive: &mut Ssd<Stamp>, kind: IoKind, start: u64, sectors: u64) -> f64 {
         drive.advance(at, &mut completions);
     }
     let latency = completions[0].latency().as_us_f64();
-    // What goes on behind it ends before the next request.
+    // Work that continues after the completion ends before the next request.
     finish(drive);
     latency
 }
@@ -70,7 +69,7 @@ fn firmware_takes_its_time_for_each_request_and_each_mapping_unit() {
             close(one(&mut drive, IoKind::Write, 0, sectors), firmware + n * (PAGE + PROGRAM));
             close(one(&mut drive, IoKind::Read, 0, sectors), firmware + n * (READ + PAGE));
         }
-        // What no flash holds takes no firmware time.
+        // Units that no flash holds take no firmware time.
         close(one(&mut drive, IoKind::Read, 400, 4), 0.0);
     }
 }
@@ -109,7 +108,7 @@ fn a_copy_takes_firmware_time_for_each_mapping_unit_once() {
 }
 
 const LINK: &str = "[host]\nlink = { rate = \"100MB/s\", overhead = \"6us\", duplex = \"full\" }\n";
-/// A page on that link.
+/// The time of a page on that link, in microseconds.
 const SENT: f64 = 20.48;
 
 #[test]
@@ -178,7 +177,7 @@ fn writes_into_the_buffer_and_reads_from_it_take_the_rams_time() {
     close(one(&mut drive, IoKind::Write, 0, 4), MOVED);
     close(one(&mut drive, IoKind::Read, 0, 4), MOVED);
     close(one(&mut drive, IoKind::Read, 0, 1), MOVED / 4.0);
-    // A page that the buffer has not: flash and RAM work at the same time.
+    // The buffer does not have this page: flash and RAM work at the same time.
     close(one(&mut drive, IoKind::Read, 200, 4), 0.0);
     close(drive.counters().ram_busy.as_us_f64(), 2.25 * MOVED);
 }
@@ -193,7 +192,7 @@ fn what_is_written_crosses_the_ram_twice() {
     let took = span(&mut drive, begin);
     let moved = writes as f64 + drive.counters().flash.op(flash::backend::Op::Program).slots as f64;
     assert!(moved > 1.9 * writes as f64, "{moved}");
-    // All of the run, but for the last write-backs, which nobody waits for.
+    // The RAM is busy for the whole run except the last write-backs, after the last completion.
     let busy = drive.counters().ram_busy.as_us_f64();
     close(busy, moved * MOVED);
     assert!((took - busy).abs() < 0.02 * busy, "{took} us, and the RAM worked for {busy} us");

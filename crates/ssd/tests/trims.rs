@@ -1,4 +1,4 @@
-//! Durable discards: what they cost, and which FTLs refuse them.
+//! Durable discards: their cost, and the FTLs that refuse them.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
@@ -49,7 +49,7 @@ fn a_discard_of_any_length_costs_one_program_of_its_trim_page() {
             let program = drive.resolved().backend.timing.program[0];
             assert!(done[0].end - done[0].start >= program, "acknowledged before it is durable");
             assert_eq!(programs(&drive) - before, 1, "{units} mapping units, {map}");
-            // What is recorded already costs nothing.
+            // A discard that is recorded already costs nothing.
             submit(&mut drive, IoKind::Discard, 3, units);
             finish(&mut drive);
             assert_eq!(programs(&drive) - before, 1, "{units} mapping units once more, {map}");

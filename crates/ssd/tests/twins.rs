@@ -1,5 +1,5 @@
-//! Two drives of one description that must agree at every moment: an observed one, whose flash has every command and every
-//! event, and one that carries several out together.
+//! Two drives of one description that must agree at every moment: an observed one, whose flash runs every command and
+//! every event, and one that runs several together.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span};
@@ -7,7 +7,7 @@ use flash::backend::{Observer, Phase};
 use flash::nand::{Failing, Sector};
 use ssd::{Completion, Drive, QueueId, Request, Resolved, Spec, Ssd};
 
-/// Has each command reported, and notes nothing.
+/// An observer that asks for every command and records nothing.
 #[derive(Clone, Debug)]
 pub(crate) struct Sees;
 
@@ -25,18 +25,18 @@ pub(crate) fn resolve(text: &str) -> Resolved {
     spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}: {text}"))
 }
 
-/// What a test does with both drives.
+/// A step of a test, done with both drives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Event {
-    /// A request for sectors from the first on.
+    /// A request of this kind; the first sector and the number of sectors follow.
     Submit(IoKind, u64, u64),
     Pass(Span),
-    /// The power goes and comes back; time passes until the drive takes requests again.
+    /// The power fails and comes back; time passes until the drive takes requests again.
     CutPower,
     Fail(Failing, u64),
 }
 
-/// Lets an event happen to a drive. Each sector of a write has this content.
+/// Carries out a step on a drive. Each sector of a write gets this content.
 pub(crate) fn happens<S: Sector>(drive: &mut Ssd<S>, event: Event, tag: u64, content: S) -> Vec<Completion<S>> {
     let mut completions = Vec::new();
     let mut pass = |drive: &mut Ssd<S>, span: Span| {
@@ -60,7 +60,7 @@ pub(crate) fn happens<S: Sector>(drive: &mut Ssd<S>, event: Event, tag: u64, con
     completions
 }
 
-/// Lets both drives end what is under way, and compares all that is left.
+/// Finishes the work under way of both drives, and compares their final states.
 pub(crate) fn end_alike<S: Sector>(together: &mut Ssd<S>, observed: &mut Ssd<S>, seed: u64) {
     let (mut left, mut right) = (Vec::new(), Vec::new());
     together.drain(&mut left);

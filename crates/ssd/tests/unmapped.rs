@@ -45,7 +45,7 @@ fn an_unmapped_read_takes_the_time_of_a_mapped_one_and_returns_zeros() {
         one(&mut drive, IoKind::Write, 0, UNIT);
         for (sectors, pages) in [(1, 1), (UNIT, 1), (2 * UNIT, 2)] {
             let start = 40 * UNIT;
-            // What the first look-up loads is in the caches of the map unit for the next.
+            // The first look-up leaves its translation page in the caches of the map unit, where the next finds it.
             one(&mut drive, IoKind::Read, start, 2 * UNIT);
             let before = drive.counters();
             let unmapped = one(&mut drive, IoKind::Read, start, sectors);
@@ -79,7 +79,7 @@ fn by_default_an_unmapped_read_takes_no_flash_time() {
 
 #[test]
 fn one_request_reads_mapped_and_unmapped_units_side_by_side() {
-    // In the order of a static placement a write and the place of its neighbour are in one row of two planes.
+    // By static placement, the write and the place of its neighbour are in one row of two planes.
     let mut drive = drive(&format!("{FLASH}placement = {{ policy = \"address-striping\" }}\n"));
     one(&mut drive, IoKind::Write, 2 * UNIT, UNIT);
     one(&mut drive, IoKind::Write, 5 * UNIT, UNIT);

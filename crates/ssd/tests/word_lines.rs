@@ -37,7 +37,7 @@ fn finish(drive: &mut Ssd<Stamp>) -> Vec<Completion<Stamp>> {
     completions
 }
 
-/// Slots that hold nothing in programs that hold anything.
+/// The number of empty slots in programs that hold any data.
 fn padded(drive: &Ssd<Stamp>) -> u64 {
     let (media, geometry) = (drive.media(), drive.media().geometry());
     let programs = (0..geometry.superblock_count()).map(SuperblockId::new).flat_map(|superblock| {
@@ -93,7 +93,7 @@ fn random_overwrites_by_address_fill_programs_too() {
     assert!(padded < 4 * PROGRAM, "{padded} slots of 4 pools");
 }
 
-/// The end of each of these writes, sorted, on an idle drive with one die, and the number of programs.
+/// The sorted end times of these writes on an idle drive with one die, and the number of programs.
 fn ends(writes: &[u64]) -> (Vec<Time>, u64) {
     let mut drive = drive(1, &PlacementSpec::default());
     let mut at = 0;
@@ -121,7 +121,7 @@ fn unbuffered_writes_that_wait_for_a_die_share_a_program() {
         // A full program is sent before its die is idle, so a part may take its data meanwhile.
         assert!(ends[1] == last || (others == PROGRAM && ends[1] < last), "{others}: {ends:?}, not {last:?}");
     }
-    // One more than fit: a full program leaves at once, and the last waits for it.
+    // One write more than fits: a full program leaves at once, and the last write waits for it.
     let (ends, programs) = ends(&vec![1; 2 + PROGRAM as usize]);
     assert_eq!(programs, 3);
     assert!(ends[PROGRAM as usize] < ends[PROGRAM as usize + 1]);

@@ -32,7 +32,7 @@ fn audit(drive: &mut Ssd<Stamp>) {
     }
 }
 
-/// Fills and overwrites drives with many seeds, and returns how many wore out.
+/// Fills and overwrites drives with many seeds, and returns the number of worn-out drives.
 fn precondition(ftl: &str, failures: &str) -> u32 {
     let mut worn = 0;
     for seed in 0..8 {

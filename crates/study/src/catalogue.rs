@@ -12,10 +12,11 @@ pub use device::{Device, device, device_from};
 pub use study::study;
 pub use workload::{ConcurrentJobs, Stage, Workload, WorkloadError, WorkloadFile, workload};
 
-/// The text of the built-in one with this name; `None` for a file.
+/// The text of the built-in thing with this name; `None` if the path is a file.
 ///
 /// # Errors
-/// If it is neither. The message names the `kind` of thing, and the `command` that lists the built-in ones.
+///
+/// If the path is neither. The message names the `kind` of thing, and the `command` that lists the built-in ones.
 fn named<'a>(path: &Path, kind: &str, command: &str, all: &[(&str, &'a str)]) -> Result<Option<&'a str>, Faults> {
     // A dangling link or an unreadable folder is no name; the later read reports its fault.
     if path.symlink_metadata().is_ok() || path.try_exists().is_err() {
@@ -43,7 +44,7 @@ fn named<'a>(path: &Path, kind: &str, command: &str, all: &[(&str, &'a str)]) ->
     Err(fault.into())
 }
 
-/// The file that a name without an extension stands for, if there is one.
+/// The file `NAME.toml` beside a name without an extension, if there is one.
 fn beside(path: &Path) -> Option<PathBuf> {
     let written = path.with_extension("toml");
     (path.extension().is_none() && written.is_file()).then_some(written)

@@ -1,4 +1,4 @@
-//! Cautions: the warnings and notes of several runs, each said once.
+//! Cautions: the warnings and notes of several runs, each text listed once.
 
 use crate::summary::Summary;
 
@@ -9,11 +9,12 @@ pub struct Caution<'a> {
     pub text: &'a str,
     /// True for a warning; a note says what was assumed or left out.
     pub is_warning: bool,
-    /// The numbers of the runs, or of the groups of runs, that have it, in their order.
+    /// The numbers of the runs, or of the groups of runs, that have the caution, in ascending order.
     pub of: Vec<usize>,
 }
 
-/// Words that tell one warning from another. The numbers in a warning differ from run to run; its first words do not.
+/// The number of first words that distinguish warnings. Numbers in a warning differ from run to run; its first words do
+/// not.
 const WORDS: usize = 4;
 
 /// The first words of a text that have no digits.
@@ -21,7 +22,7 @@ fn opening(text: &str) -> Vec<&str> {
     text.split_whitespace().filter(|word| !word.contains(|c: char| c.is_ascii_digit())).take(WORDS).collect()
 }
 
-/// The cautions of these runs, warnings first. Each run comes with the number of its group: of its seed, its drive or its
+/// The cautions of these runs, warnings first. Each run comes with the number of its group: the seed, the drive or the
 /// point.
 pub fn cautions<'a>(runs: impl IntoIterator<Item = (usize, &'a Summary)>) -> Vec<Caution<'a>> {
     let mut all: Vec<Caution<'a>> = Vec::new();

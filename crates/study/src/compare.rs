@@ -30,25 +30,27 @@ pub use columns::{COST, Column, FLASH, LATENCIES};
 pub use explained::{SLOWEST, explained};
 pub use flows::{FAIRNESS, FLOW, FlowColumn, FlowRow, FlowTable, MEANING};
 
-/// The drives of the five papers on equal flash arrays: the same number of chips of one kind on the same number of
-/// buses, the same capacity and host link. Chang's SLC flash is additional.
+/// The drives of the five papers on equal flash arrays: equal numbers of chips of one kind on equal numbers of buses,
+/// with equal capacity and host link. Chang's SLC flash is additional.
 pub const NORMALISED: [&str; 5] = ["compare-dirik", "compare-hydra", "compare-chang", "compare-sung", "compare-fmmu"];
 
-/// The same drives as their papers describe them.
+/// The five drives as their papers describe them.
 pub const PUBLISHED: [&str; 5] = ["dirik-4x4", "hydra-prototype", "chang-c3", "sung-pmcd", "fmmu-16x8"];
 
-/// Version of the keys, raised when a key changes its meaning or disappears.
+/// Version of the keys; higher after a key has changed its meaning or disappeared.
 const SCHEMA: &str = "flashloom-compare-2";
 
-/// The axis of a comparison.
+/// The name of the only axis of a comparison.
 pub const AXIS: &str = "device";
 
-/// The study to run: the workload on each drive.
+/// The study that runs the workload on each drive.
 ///
 /// # Errors
+///
 /// All faults of the devices and of the workload.
 ///
 /// # Panics
+///
 /// Never: every study has a form in TOML.
 pub fn plan(workload: &Path, devices: &[PathBuf], seeds: &[u64], run: &RunSpec) -> Result<Plan, Faults> {
     let spec = StudySpec {
@@ -102,7 +104,8 @@ fn twin(devices: &[PathBuf]) -> Option<&Path> {
     devices.iter().enumerate().find(alike).map(|(_, device)| &**device)
 }
 
-/// The folders of built-in drives that are one design each on a common array: their names add nothing in a comparison.
+/// The prefixes of built-in drives that are one design each on a common array; in a comparison the prefixes carry no
+/// information.
 const COMMON: [&str; 2] = ["compare-", "small-"];
 
 /// The drive's name in the comparison: its file's name or its built-in name, without a prefix of [`COMMON`].
@@ -128,7 +131,7 @@ const METRICS: [&str; 10] = [
     "energy",
 ];
 
-/// One drive: its values under the keys of the columns.
+/// One drive of a comparison: its value for each column.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
     /// The drive's name.
@@ -144,17 +147,17 @@ pub struct Row {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
     pub latency_curves: BTreeMap<&'static str, CurveSpread>,
-    /// The keys of the columns in which the drive may be the best: it has the best mean, or the seeds cannot tell it from
-    /// the drive that has (paired t-tests; with 95 % confidence the best drive of a column is among those that name it).
-    /// With one seed only columns that no run changes are named. A drive that failed more than one request in a thousand is
-    /// best in none, unless failures were allowed.
+    /// The keys of the columns in which the drive may be the best: it has the best mean, or the seeds cannot tell it
+    /// from the drive with the best mean. The test is a paired t-test for each other drive; with 95 % confidence the
+    /// best drive of a column is among those that name it. With one seed, only columns that no run changes are named. A
+    /// drive of which more than one request in a thousand failed is best in no column, unless failures were allowed.
     pub best: Vec<&'static str>,
     /// False if more than one request in a thousand failed, and failures were not allowed: the drive is best in no column.
     pub is_comparable: bool,
-    /// The parts of its requests' time over all runs, if an observer attributed it.
+    /// The parts of the time of the drive's requests over all runs, if an observer attributed it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub explained: Vec<Explained>,
-    /// The summaries of its runs, one for each seed.
+    /// The summaries of the drive's runs, one for each seed.
     pub runs: Vec<Summary>,
 }
 
@@ -162,20 +165,20 @@ pub struct Row {
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(title = SCHEMA)]
 pub struct Comparison {
-    /// Version of these keys.
+    /// Version of the keys of this document.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
     /// The workload of all drives.
     pub workload: String,
     /// The drives in the order of the user.
     pub rows: Vec<Row>,
-    /// The flows, if several workloads ran at once; the rows are about all of them together.
+    /// The flows, if several workloads ran at once; the rows then have the values of all flows together.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowTable>,
 }
 
 impl Comparison {
-    /// The comparison of the outcome of [`plan`]: means over the seeds.
+    /// Compares the drives by the outcome of the study from [`plan`], as means over the seeds.
     #[must_use]
     pub fn new(outcome: &Outcome) -> Self {
         let points = || outcome.plan.points.iter().zip(&outcome.runs);
@@ -230,7 +233,8 @@ impl Comparison {
         cautions(runs)
     }
 
-    /// Reads and sectors that the oracle compared, over all drives; `None` unless it checked every run.
+    /// The numbers of reads and of sectors that the oracle compared, over all drives; `None` unless it checked every
+    /// run.
     #[must_use]
     pub fn verified(&self) -> Option<[u64; 2]> {
         let runs = self.rows.iter().flat_map(|row| &row.runs);
@@ -238,9 +242,10 @@ impl Comparison {
             .try_fold([0, 0], |sum, of| of.map(|of| [sum[0] + of[0], sum[1] + of[1]]))
     }
 
-    /// As JSON, indented, with a newline at its end.
+    /// Writes the comparison as JSON, indented, with a newline at its end.
     ///
     /// # Panics
+    ///
     /// Never: every value can be written as JSON.
     #[must_use]
     pub fn json(&self) -> String {

@@ -10,8 +10,8 @@ use serde::Serialize;
 use crate::spread::Interval;
 use crate::summary::{Curve, Summary};
 
-/// Points of a curve are at least this far apart on an axis of nines, on which p90 and p99 are 1 apart: more than a chart
-/// shows.
+/// The least distance of two points of a curve, on an axis on which p90 and p99 are 1 apart: a chart shows no finer
+/// detail.
 const APART: f64 = 0.01;
 
 /// The latencies of one kind of request by percentile, over the seeds.
@@ -19,14 +19,15 @@ const APART: f64 = 0.01;
 pub struct CurveSpread {
     /// Shares of the requests, ascending: 0.99 is p99.
     pub share: Vec<f64>,
-    /// The latency in microseconds that this share of the requests did not exceed, mean over the seeds.
+    /// The latency in microseconds that this share of the requests did not exceed; mean over the seeds.
     pub mean_us: Vec<f64>,
     /// Half the width of the 95 % confidence interval of the mean, by Student's t-distribution.
     pub half_width_us: Vec<f64>,
 }
 
 impl CurveSpread {
-    /// The curve of several runs, at the points of all of them; `None` if there are fewer than two, or one had no request.
+    /// The curve of several runs, at the points of all of them; `None` if there are fewer than two runs, or one had no
+    /// request.
     fn of(runs: &[&Curve]) -> Option<Self> {
         let mut curve = Self::default();
         for share in shares(runs) {
@@ -49,14 +50,14 @@ impl CurveSpread {
         IoKind::ALL.into_iter().filter_map(of).collect()
     }
 
-    /// Share, mean, and the ends of the interval of each point.
+    /// For each point: the share, the mean, and the ends of the interval.
     pub fn points(&self) -> impl Iterator<Item = (f64, f64, [f64; 2])> + '_ {
         let all = self.share.iter().zip(&self.mean_us).zip(&self.half_width_us);
         all.map(|((share, mean), half)| (*share, *mean, [mean - half, mean + half]))
     }
 }
 
-/// Zero and the shares at which some run has a point, up to the last that all have.
+/// Zero, and the shares at which any run has a point, up to the last share that all runs have.
 fn shares(runs: &[&Curve]) -> Vec<f64> {
     let last = |run: &&Curve| run.points().last().map_or(0.0, |[share, _]| share);
     let end = runs.iter().map(last).fold(1.0, f64::min);
@@ -64,7 +65,7 @@ fn shares(runs: &[&Curve]) -> Vec<f64> {
     all.retain(|share| *share < end);
     all.sort_by(f64::total_cmp);
     let nines = |share: f64| -(1.0 - share).log10();
-    // The fastest requests are a share of all, too: each curve begins at zero.
+    // Each curve begins at zero, with the latency of the fastest request.
     let mut kept: Vec<f64> = (end > 0.0).then_some(0.0).into_iter().collect();
     for share in all {
         if kept.last().is_none_or(|before| nines(share) >= nines(*before) + APART) {

@@ -64,11 +64,11 @@ pub enum ExecuteError {
     Output(OutputError, Place),
     /// A workload has several stages, and thus several results.
     Stages(Place),
-    /// A point saves a snapshot, and its run is to be done by another process.
+    /// A point saves a snapshot, but another process would do its run, which cannot write the snapshot here.
     SavesElsewhere(Place),
-    /// Results of a shard are not in the store.
+    /// Results of a shard could not be written to the store.
     NotKept {
-        /// How many.
+        /// The number of results.
         lost: usize,
         /// The folder of the store.
         store: PathBuf,
@@ -114,7 +114,7 @@ impl fmt::Display for ExecuteError {
 
 impl std::error::Error for ExecuteError {}
 
-/// The number of parallel runs; by default one per core.
+/// The number of runs at once: `threads`, or one for each core.
 #[must_use]
 pub fn at_once(threads: Option<NonZeroUsize>) -> usize {
     threads.or_else(|| thread::available_parallelism().ok()).map_or(1, NonZeroUsize::get)
@@ -128,7 +128,7 @@ pub fn needs(plan: &Plan) -> Vec<Need> {
         let name = format!("study {}, {}", plan.spec.name, labels.join(", "));
         Need { name, memory: Session::new(&point.device).spec(&point.run).memory_under(point.workloads()) }
     };
-    // Each seed is a separate run.
+    // Each seed is a run of its own.
     let seeds = plan.spec.seeds.len().max(1);
     plan.points.iter().flat_map(|point| std::iter::repeat_n(point, seeds)).map(need).collect()
 }
@@ -144,6 +144,7 @@ struct Job {
 /// and of all runs. The outcome does not depend on the number of threads.
 ///
 /// # Errors
+///
 /// The error of the first point that cannot run.
 pub fn run(
     plan: Plan,
@@ -154,10 +155,11 @@ pub fn run(
     run_in(plan, program, threads, None, progress)
 }
 
-/// As [`run`], with a store: runs whose results are there are not done again, and each result is kept there as soon as
-/// its run ends.
+/// Runs a study as [`run`] does, with a store: runs with a result in the store are skipped, and each new result is
+/// written to the store as soon as its run ends.
 ///
 /// # Errors
+///
 /// The error of the first point that cannot run.
 pub fn run_in(
     plan: Plan,
@@ -169,18 +171,21 @@ pub fn run_in(
     run_followed(plan, program, threads, storing, Follow { progress, ..Follow::default() })
 }
 
-/// What follows a study while it runs.
+/// The callbacks of a caller that follows a study while it runs.
 #[derive(Clone, Copy)]
 pub struct Follow<'a> {
-    /// Takes the number of finished runs and of all runs.
+    /// Called with the number of finished runs and of all runs.
     pub progress: &'a (dyn Fn(u64, u64) + Sync),
-    /// Takes each result as it is there: the number of its point, and the run. Those that a store had come first.
+    /// Called with each result as soon as it is known: the number of its point, and the run. Results from a store come
+    /// first.
     pub finished: &'a (dyn Fn(usize, &Summary) + Sync),
-    /// Takes the digest of each run that was done, as soon as its result is in the store.
+    /// Called with the digest of each run that was done here, as soon as its result is in the store.
     pub kept: &'a (dyn Fn(Digest) + Sync),
-    /// Ends all runs soon after it becomes true, see [`Session::interrupt`]. Results that are in a store stay.
+    /// All runs end soon after this flag becomes true, see [`Session::interrupt`]. Results that are in a store are
+    /// kept.
     pub interrupt: Option<&'a AtomicBool>,
-    /// Calls its argument, which does one run, in the thread of the run: for a caller whose policies need a prepared thread.
+    /// Called in the thread of each run with a function that does the run. A caller whose policies need a prepared
+    /// thread prepares it here.
     pub wrapper: &'a (dyn Fn(&mut (dyn FnMut() + Send)) + Sync),
 }
 
@@ -191,9 +196,10 @@ impl Default for Follow<'_> {
     }
 }
 
-/// As [`run_in`], followed by a caller who takes each result at once and may end the study.
+/// Runs a study as [`run_in`] does, for a caller that takes each result at once and may end the study.
 ///
 /// # Errors
+///
 /// The error of the first point that cannot run.
 pub fn run_followed(
     mut plan: Plan,
@@ -211,21 +217,21 @@ pub fn run_followed(
     Ok(Outcome { plan, runs, stored })
 }
 
-/// All runs of a study: each point with all seeds.
+/// All runs of a study: each point with each seed.
 fn jobs(plan: &Plan) -> Vec<Job> {
     let with_seeds = |point: usize| plan.spec.seeds.iter().map(move |seed| Job { point, seed: *seed });
     (0..plan.points.len()).flat_map(with_seeds).collect()
 }
 
-/// A run that was done, or whose result was in the store.
+/// A run whose result is known, from here or from the store.
 struct JobRun {
     summary: Summary,
-    /// The digest of its key, with a store.
+    /// The digest of the run's key, if there is a store.
     digest: Option<Digest>,
     was_stored: bool,
 }
 
-/// Does some runs of a study. The results are in the order of the jobs.
+/// Does these runs of a study. The results are in the order of the jobs.
 fn run_jobs(
     plan: &mut Plan,
     jobs: &[Job],
@@ -272,7 +278,7 @@ fn run_jobs(
     let mut made: Vec<_> = left.into_iter().zip(made).collect();
     made.sort_by_key(|(job, _)| *job);
     for (job, result) in made {
-        // Runs that never started stand beside the error that stopped them.
+        // Runs that never started have no result; the error that stopped them is returned first.
         results[job] = result.transpose()?;
     }
     let run = |(number, (summary, was_stored)): (usize, (Summary, bool))| JobRun {
@@ -283,8 +289,9 @@ fn run_jobs(
     Ok(results.into_iter().flatten().zip(was_stored).enumerate().map(run).collect())
 }
 
-/// The results of a job for each number below `count`, on at most this many threads. After an error no further job
-/// begins: the results of those that never began are `None`. `progress` receives the number of jobs that ended.
+/// Calls a job for each number below `count`, on at most this many threads, and returns the results in the order of the
+/// numbers. After an error no further job begins; the results of jobs that never began are `None`. `progress` receives
+/// the number of jobs that ended.
 pub(crate) fn each_until_error<T: Send, E: Send>(
     count: usize,
     threads: usize,
@@ -303,7 +310,8 @@ pub(crate) fn each_until_error<T: Send, E: Send>(
     })
 }
 
-/// The results of a job for each number below `count`, on at most this many threads.
+/// Calls a job for each number below `count`, on at most this many threads, and returns the results in the order of the
+/// numbers.
 pub(crate) fn each<T: Send>(count: usize, threads: usize, job: impl Fn(usize) -> T + Sync) -> Vec<T> {
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<T>>> = (0..count).map(|_| Mutex::new(None)).collect();
@@ -343,10 +351,11 @@ pub fn keep_pipes(plan: &mut Plan) -> Result<(), ExecuteError> {
     Ok(())
 }
 
-/// Notes for a reader of the results, known before the run: keys of devices that the study replaces, and facts that traces
-/// do not state. Each note appears once.
+/// Notes for a reader of the results, known before the run: keys of devices that the study replaces, and properties
+/// that traces do not state. Each note appears once.
 ///
 /// # Errors
+///
 /// If a trace cannot be read.
 pub fn doubts(plan: &Plan) -> Result<Vec<String>, ExecuteError> {
     let mut seen: Vec<(&Path, TraceOptions)> = Vec::new();
@@ -375,21 +384,21 @@ pub fn doubts(plan: &Plan) -> Result<Vec<String>, ExecuteError> {
     Ok(notes)
 }
 
-/// The place of a run, for messages.
+/// The names of the study, point and seed of a run, for messages.
 fn place(plan: &Plan, job: Job) -> Place {
     let labels = crate::plan::describe(&plan.axes, &plan.points[job.point].labels);
     let labels = if labels.is_empty() { labels } else { format!(", {labels}") };
     Place(format!("study {}{labels}, seed {}", plan.spec.name, job.seed))
 }
 
-/// What runs a point, and what ends it early.
+/// The program that runs a point, and the flag that ends it early.
 #[derive(Clone, Copy)]
 struct By<'a> {
     program: &'a Program,
     interrupt: Option<&'a AtomicBool>,
 }
 
-/// Runs a point with a seed; `prepare` may give the session a state, or keep its state.
+/// Runs a point with a seed. `prepare` may load a state into the session, or keep the session's state.
 fn one<'a>(
     point: &'a Point,
     seed: u64,
@@ -410,7 +419,7 @@ fn one<'a>(
     Ok(outcome.first().summary())
 }
 
-/// Runs a point with a seed as it stands in the study.
+/// Runs a point with a seed, without a shared state.
 fn plain(plan: &Plan, job: Job, by: By<'_>) -> Result<Summary, ExecuteError> {
     let (point, place) = (&plan.points[job.point], || place(plan, job));
     one(point, job.seed, by, place, |session| save::saving(session, plan, point, place))
@@ -448,14 +457,15 @@ impl Outcome {
         Values::new(&self.plan.axes, metric.dimension(), self.plan.points.iter().enumerate().map(at))
     }
 
-    /// True if the point with this number may be compared with others, and may support a claim: in no run did more requests
-    /// fail than [`MOST_FAILED`](crate::validity::MOST_FAILED), or the study expects failures.
+    /// True if the point with this number may be compared with others, and may support a claim: the study expects
+    /// failures, or the share of failed requests was at most [`MOST_FAILED`](crate::validity::MOST_FAILED) in every
+    /// run.
     #[must_use]
     pub fn is_sound(&self, point: usize) -> bool {
         self.plan.spec.failures == Failures::Expected || !self.runs[point].iter().any(Summary::fails_too_often)
     }
 
-    /// The points that are not [sound](Self::is_sound): 1 for these, 0 for the others.
+    /// An indicator of the points that are not [sound](Self::is_sound): 1 for these, 0 for the others.
     pub(crate) fn unsound(&self) -> Values<'_> {
         let at = |(i, point): (usize, &Point)| (point.labels.clone(), Some(f64::from(u8::from(!self.is_sound(i)))));
         Values::new(&self.plan.axes, Dimension::Count, self.plan.points.iter().enumerate().map(at))

@@ -26,32 +26,33 @@ pub use values::Values;
 pub struct ExpectSpec {
     /// The metric.
     pub metric: Metric,
-    /// Only these points; default: all.
+    /// The points to judge; all if missing.
     #[serde(default, rename = "where", skip_serializing_if = "Assignment::is_empty")]
     pub filter: Assignment,
-    /// Divide each number by the one at the same point with these labels.
+    /// Divides each number by the number at the same point with these labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<Assignment>,
-    /// Judge the geometric mean along this axis instead of its points: PCMark05's HDD score is 300 times that of the
-    /// rates of its five components (Seong et al., Sec. 4.2).
+    /// Judges the geometric mean along this axis instead of its points. PCMark05's HDD score, for example, is 300 times
+    /// the geometric mean of the rates of its five components (Seong et al., Sec. 4.2).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub geomean: Option<String>,
-    /// The paper's statement for the table, in short.
+    /// The paper's statement, shortened for the table.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub paper: String,
-    /// The known reason why it does not hold. It is judged nevertheless, and an error of the study if it holds.
+    /// The known reason why the expectation does not hold. It is judged nevertheless, and if it holds, that is an error
+    /// of the study.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known: Option<String>,
-    /// The paper's words that ask for no more than a bound on one side, or than an order without a margin. Without them
-    /// such an expectation is printed as loose.
+    /// The paper's words, if they ask for no more than a bound on one side, or than an order without a margin. Without
+    /// these words such an expectation is printed as loose.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub asks_no_more: Option<String>,
-    /// What the inputs were fitted to, if it is not what the claim says.
+    /// The numbers to which the inputs were fitted, if the expectation differs from its claim in this.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibrated: Option<Calibrated>,
-    /// The difference must also be larger than the spread over the seeds: the 95 % interval of the mean difference between runs
-    /// with the same seed (paired-t) must not contain zero. For `ratio`, `difference`, each step of `order`, and the ends of
-    /// `monotonic`; needs at least two seeds.
+    /// True if the difference must also be larger than the spread over the seeds: the 95 % interval of the mean
+    /// difference between runs with the same seed (paired t-test) must not contain zero. For `ratio`, `difference`,
+    /// each step of `order`, and the ends of `monotonic`; needs at least two seeds.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub beyond_spread: bool,
     /// Points of the paper's range that `where` leaves out, because the paper itself makes an exception of them.
@@ -86,22 +87,22 @@ pub struct ExpectSpec {
     pub order: Option<Ascending>,
 }
 
-/// What the inputs of a measurement were fitted to.
+/// The numbers to which the inputs of a measurement were fitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Calibrated {
-    /// To no number of the paper: every input is stated there, or assumed before anything was measured.
+    /// To none: every input is stated in the paper, or assumed before anything was measured.
     No,
-    /// To other numbers of the paper, which this claim is not about.
+    /// To numbers of the paper that the claim is not about.
     Other,
-    /// To the numbers of this claim, or chosen with its outcome known.
+    /// To the numbers of the claim, or chosen with its outcome known.
     This,
     /// The expectation restates an input. It is judged, but says nothing about the model.
     Input,
 }
 
 impl Calibrated {
-    /// The kind's name, as in a file.
+    /// The name of the kind of fitting, as in a file.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -113,17 +114,17 @@ impl Calibrated {
     }
 }
 
-/// Points that an expectation leaves out. The expectation is judged there as well, and it is an error of the study if
-/// another value comes out, or if it holds.
+/// Points that an expectation leaves out. The expectation is judged there as well: if it holds, or its value is not the
+/// stated one, that is an error of the study.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LeftOutSpec {
-    /// The points: these labels take the place of those in the expectation's `where`.
+    /// The points: these labels replace those in the expectation's `where`.
     #[serde(rename = "where")]
     pub filter: Assignment,
-    /// The value that the study prints as measured there.
+    /// The measured value at these points, as the study prints it.
     pub measured: String,
-    /// The reason: what the paper says about these points.
+    /// The reason for the exception: the paper's own statement about these points.
     pub reason: String,
 }
 
@@ -131,9 +132,9 @@ pub struct LeftOutSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum Bound {
-    /// Without a unit of measure.
+    /// A number without a unit of measure.
     Number(f64),
-    /// With a unit of measure.
+    /// A number with a unit of measure.
     Text(String),
 }
 
@@ -141,18 +142,18 @@ pub enum Bound {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Within {
-    /// The bounds, both included.
+    /// The two bounds, both included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<[Bound; 2]>,
-    /// The value.
+    /// The value that the number should have.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Bound>,
-    /// The largest deviation from it.
+    /// The largest deviation from the value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<Ratio>,
 }
 
-/// `ratio`: the number at `at` divided by that at `to`.
+/// `ratio`: the number at `at` divided by the number at `to`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RatioOf {
@@ -164,7 +165,7 @@ pub struct RatioOf {
     pub between: [f64; 2],
 }
 
-/// `difference`: the number at `at` minus that at `to`.
+/// `difference`: the number at `at` minus the number at `to`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DifferenceOf {
@@ -180,21 +181,21 @@ pub struct DifferenceOf {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Direction {
-    /// Up.
+    /// From smaller to larger numbers.
     Rises,
-    /// Down.
+    /// From larger to smaller numbers.
     Falls,
 }
 
-/// `monotonic`: every step along an axis has one direction.
+/// `monotonic`: the numbers change in one direction with each step along an axis.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Monotonic {
-    /// The axis.
+    /// The axis that is followed.
     pub along: String,
     /// The direction.
     pub direction: Direction,
-    /// The largest step in the other direction.
+    /// The largest step in the other direction that is accepted.
     #[serde(default)]
     pub slack: Ratio,
     /// The least change from the first number to the last.
@@ -206,7 +207,7 @@ pub struct Monotonic {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Linear {
-    /// The axis.
+    /// The axis that is followed.
     pub along: String,
     /// The direction.
     pub direction: Direction,
@@ -218,18 +219,18 @@ pub struct Linear {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Saturates {
-    /// The axis.
+    /// The axis that is followed.
     pub along: String,
-    /// The point.
+    /// The point from which on the number is constant.
     pub from: Label,
-    /// The largest deviation of the numbers beyond the point from the number at it.
+    /// The largest deviation of later numbers from the number at the point.
     pub within: Ratio,
     /// The least deviation of the number at the point from the first number.
     #[serde(default)]
     pub before: Ratio,
 }
 
-/// `bounded`: at least, at most, or both.
+/// `bounded`: the number is at least `least`, at most `most`, or both.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bounded {
@@ -245,10 +246,10 @@ pub struct Bounded {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Equal {
-    /// Compare the points of this axis with each other; default: all points.
+    /// The axis whose points are compared with each other; if missing, all points are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub along: Option<String>,
-    /// The share.
+    /// The largest excess, as a share of the smallest number.
     pub within: Ratio,
 }
 
@@ -281,7 +282,7 @@ impl Bound {
     /// The bound's value in this dimension.
     pub(crate) fn number(&self, unit: Dimension) -> Option<f64> {
         match self {
-            // A bare number would be ambiguous in a dimension with units of measure.
+            // In a dimension with units of measure, a bare number would be ambiguous.
             Self::Number(_) if matches!(unit, Dimension::Time | Dimension::Rate | Dimension::PerSecond) => None,
             Self::Number(number) => Some(*number),
             Self::Text(text) => unit.parse(text),
@@ -313,7 +314,7 @@ impl Within {
 }
 
 impl ExpectSpec {
-    /// The condition; `None` if there is none or more than one.
+    /// The condition of the expectation; `None` if it has none or more than one.
     pub(crate) fn condition(&self) -> Option<Condition<'_>> {
         let all = [
             self.within.as_ref().map(Condition::Within),
@@ -353,7 +354,7 @@ impl ExpectSpec {
         all
     }
 
-    /// The axis that the condition follows.
+    /// The axis that the condition follows, if it follows one.
     fn along(&self) -> Option<&str> {
         match self.condition()? {
             Condition::Monotonic(Monotonic { along, .. })
@@ -364,13 +365,13 @@ impl ExpectSpec {
         }
     }
 
-    /// The fault of the axis along which the mean is taken.
+    /// Checks the axis along which the mean is taken. Returns the fault, if any.
     fn mean_fault(&self, axes: &[(String, Vec<Label>)]) -> Option<Fault> {
         let mean = self.geomean.as_ref()?;
         if axes.iter().all(|(name, _)| name != mean) {
             return Some(Fault::new("geomean", format!("there is no axis `{mean}`"), "name one of the study's axes"));
         }
-        // `where` and `per` apply before the mean.
+        // `where` and `per` select points before the mean is taken, so they may name the axis.
         let assignments = self.assignments();
         let mut behind = assignments.iter().filter(|(key, _)| key.starts_with("ratio") || key.starts_with("order"));
         let named = self.along() == Some(mean) || behind.any(|(_, assignment)| assignment.contains_key(mean));
@@ -378,7 +379,7 @@ impl ExpectSpec {
         named.then(|| Fault::new("geomean", message, "choose them in `where`"))
     }
 
-    /// The same expectation at points that it leaves out.
+    /// The expectation at the points that it leaves out.
     #[must_use]
     pub(crate) fn at(&self, out: &LeftOutSpec) -> Self {
         let mut moved = Self { left_out: Vec::new(), ..self.clone() };
@@ -386,7 +387,7 @@ impl ExpectSpec {
         moved
     }
 
-    /// The name of a key that has a meaning in an expectation, but none in a measurement that isolates a reason.
+    /// The first given key that has a meaning only in an expectation, and not in a measurement that isolates a reason.
     pub(crate) fn only_expected(&self) -> Option<&'static str> {
         let keys = [
             (self.known.is_some(), "known"),
@@ -396,7 +397,7 @@ impl ExpectSpec {
         keys.into_iter().find_map(|(is_given, name)| is_given.then_some(name))
     }
 
-    /// The faults of what is said about the expectation.
+    /// Checks the texts of the expectation: reasons and the paper's words. Returns the fault, if any.
     fn words_fault(&self) -> Option<Fault> {
         let is_empty = |text: &Option<String>| text.as_ref().is_some_and(|text| text.trim().is_empty());
         if is_empty(&self.asks_no_more) {
@@ -407,7 +408,7 @@ impl ExpectSpec {
         is_idle.then(|| Fault::new("asks-no-more", message, "leave it out"))
     }
 
-    /// All faults of the expectation but unknown labels.
+    /// All faults of the expectation except unknown labels.
     pub(crate) fn faults(&self, axes: &[(String, Vec<Label>)]) -> Vec<Fault> {
         let mut faults = self.condition_faults(axes);
         if faults.is_empty() {

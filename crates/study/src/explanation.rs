@@ -8,21 +8,21 @@ use crate::summary::Summary;
 use crate::watch::explain::{Explained, OneRequest};
 use crate::what_if::{Culprit, Trial};
 
-/// Version of the keys, raised when a key changes its meaning or disappears.
+/// Version of the keys; higher after a key has changed its meaning or disappeared.
 const SCHEMA: &str = "flashloom-explain-3";
 
-/// The parts of the time of a run's requests, and what would change them.
+/// The parts of the time of a run's requests, and the settings that would change them.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 #[schemars(title = SCHEMA)]
 pub struct Explanation {
-    /// Version of these keys.
+    /// Version of the keys of this document.
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
-    /// By kind and band of percentiles. Requests that failed are in none.
+    /// The parts of the time, for each kind of request and band of percentiles. Requests that failed are left out.
     pub explained: Vec<Explained>,
     /// The share of the requests that failed.
     pub failed: f64,
-    /// The share of the mapping units that reads asked for and that held no data: they took no flash time.
+    /// The share of mapping units without data among those that reads asked for. Such units took no flash time.
     pub unmapped_reads: f64,
     /// Reasons to doubt the numbers, one sentence each.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -31,15 +31,15 @@ pub struct Explanation {
     pub request: Option<OneRequest>,
     /// The parts with the most time over all requests, the largest first.
     pub culprits: Vec<Culprit>,
-    /// Settings of the device that act on them, as `--set` takes them.
+    /// Settings of the device that act on these parts, as `--set` takes them.
     pub levers: Vec<String>,
-    /// Runs with each of these settings, after one with the device as it is; empty unless the user asks for them.
+    /// Runs with each of these settings, after one with the unchanged device; empty unless the user asks for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub what_if: Vec<Trial>,
 }
 
 impl Explanation {
-    /// An explanation of all requests of these stages of a run, and perhaps of one request.
+    /// Explains all requests of these stages of a run and, if `request` is given, a single request.
     #[must_use]
     pub fn new(explained: Vec<Explained>, request: Option<OneRequest>, stages: &[Summary]) -> Self {
         let culprits = Culprit::largest(&explained, 2);
@@ -58,9 +58,10 @@ impl Explanation {
         }
     }
 
-    /// As JSON, indented, with a newline at its end.
+    /// Writes the explanation as JSON, indented, with a newline at its end.
     ///
     /// # Panics
+    ///
     /// Never: every value can be written as JSON.
     #[must_use]
     pub fn json(&self) -> String {

@@ -10,8 +10,8 @@ use base::units::Span;
 /// Significant decimal digits of a bin.
 const DIGITS: u8 = 3;
 
-/// A distribution of spans. Recording does not fail, and allocates memory only for a span more than twice as long as all
-/// before: 16 kB cover 2 us, and 8 kB more each doubling.
+/// A distribution of spans. Recording never fails. It allocates memory only for a span more than twice as long as all
+/// before: 16 kB hold spans up to 2 us, and each doubling takes 8 kB more.
 #[derive(Clone)]
 pub struct Histogram {
     bins: hdrhistogram::Histogram<u64>,
@@ -26,11 +26,11 @@ pub struct Histogram {
 pub struct Bin {
     /// The longest span of the bin.
     pub up_to: Span,
-    /// The number of spans in it.
+    /// The number of spans in the bin.
     pub count: u64,
 }
 
-/// The percentiles of reports, each with its key and heading.
+/// The percentiles of reports: the share, the key and the heading.
 pub const PERCENTILES: [(f64, &str, &str); 7] = [
     (0.50, "p50", "p50"),
     (0.90, "p90", "p90"),
@@ -41,14 +41,14 @@ pub const PERCENTILES: [(f64, &str, &str); 7] = [
     (0.99999, "p99_999", "p99.999"),
 ];
 
-/// The upper edge of a bin; that of the last bin lies beyond the end of time.
+/// The upper edge of a bin; for the last bin the longest possible span.
 fn from_ns(ns: u64) -> Span {
     Span::from_ps(ns.saturating_mul(1_000))
 }
 
 impl fmt::Debug for Histogram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Without the thousands of bins.
+        // Debug texts leave out the thousands of bins.
         f.debug_struct("Histogram")
             .field("count", &self.count)
             .field("min", &self.min())
@@ -60,7 +60,8 @@ impl fmt::Debug for Histogram {
 
 impl Default for Histogram {
     fn default() -> Self {
-        // Bins up to the end of time are 380 kB, and a run has dozens of histograms, most of them for short spans.
+        // Bins for all possible spans would take 380 kB, and a run has dozens of histograms, most of them for short
+        // spans.
         let bins = hdrhistogram::Histogram::new(DIGITS).expect("a valid number of digits");
         Self { bins, count: 0, sum_ps: 0, min: Span::MAX, max: Span::ZERO }
     }
@@ -69,7 +70,7 @@ impl Default for Histogram {
 impl Histogram {
     /// Records one span.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Every request passes it.
+    #[allow(clippy::inline_always)] // #[allow(clippy::inline_always)] // Every request passes here.
     pub fn record(&mut self, span: Span) {
         self.bins.record(span.as_ns()).expect("the bins grow to cover every span");
         self.count += 1;

@@ -1,4 +1,4 @@
-//! State of a drive, besides its counters, before and after a run.
+//! The state of a drive that is no counter, read before and after a run.
 
 use base::units::{Energy, Span, Time};
 use flash::backend::{Account, Op};
@@ -13,7 +13,7 @@ use crate::watch::timeline::Timeline;
 
 /// A drive whose state can be inspected.
 pub trait Inspect {
-    /// The writes of preconditioning, if the drive noted them.
+    /// The history of preconditioning, if the drive noted it.
     fn history(&self) -> Option<&History> {
         None
     }
@@ -32,7 +32,8 @@ pub trait Inspect {
     /// Checks all invariants of the drive.
     ///
     /// # Panics
-    /// If one is broken.
+    ///
+    /// If an invariant is broken.
     fn check(&self) {}
 
     /// The timeline of a window of the run, if an observer recorded it.
@@ -48,7 +49,7 @@ pub trait Inspect {
     /// The erase count of every block.
     fn erase_counts(&self) -> Vec<u32>;
 
-    /// The number of bad blocks, without those of an SLC array.
+    /// The number of bad blocks, without those of the SLC array.
     fn bad_blocks(&self) -> u64 {
         0
     }
@@ -58,7 +59,7 @@ pub trait Inspect {
         Vec::new()
     }
 
-    /// The shape of the flash array, without an SLC array, if the drive has one.
+    /// The shape of the main flash array, if the drive has one.
     fn geometry(&self) -> Option<Geometry> {
         None
     }
@@ -68,12 +69,12 @@ pub trait Inspect {
         None
     }
 
-    /// The time that a mount would take after a power cut now, if the drive has one.
+    /// The time that a mount would take if the power failed now, if the drive needs a mount.
     fn mount_time(&self) -> Option<Span> {
         None
     }
 
-    /// The energy of the counted commands, by operation and array; without zeros.
+    /// The energy of the counted commands, by operation and array, without zeros.
     fn energy(&self, counted: &Counters) -> Vec<(String, Energy)>;
 }
 
@@ -175,11 +176,11 @@ impl<S: Sector> Inspect for Raid<S> {
 
     fn energy(&self, counted: &Counters) -> Vec<(String, Energy)> {
         let first = &self.drives()[0];
-        // The power of the controllers is not added up, and the energy of the arrays alone would flatter.
+        // The power of several controllers is not added up, and the energy of the arrays alone would be too small.
         if first.resolved().spec.power.is_some() {
             return Vec::new();
         }
-        // Nor are commands counted by drive: with several parts nobody knows what they took.
+        // Commands are not counted by drive, so with several kinds of parts their energy is unknown.
         if self.drives().iter().any(|drive| drive.resolved().part != first.resolved().part) {
             return Vec::new();
         }

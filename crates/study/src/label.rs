@@ -75,13 +75,13 @@ impl JsonSchema for Label {
     }
 }
 
-/// One label or several.
+/// One label, or several of which any may match.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum OneOrMany {
-    /// One.
+    /// A single label.
     One(Label),
-    /// Any of these.
+    /// Any of these labels.
     Many(Vec<Label>),
 }
 
@@ -96,5 +96,5 @@ impl OneOrMany {
     }
 }
 
-/// Points of some axes, by the name of the axis: `{ banks = 4, bandwidth = ["50MB/s", "100MB/s"] }`.
+/// Labels that select points, by the name of their axis: `{ banks = 4, bandwidth = ["50MB/s", "100MB/s"] }`.
 pub type Assignment = BTreeMap<String, OneOrMany>;

@@ -1,9 +1,9 @@
-//! A drive's life: what it takes from its first write until it refuses one, and how its blocks fail meanwhile.
+//! The life of a drive: the writes from its first until it refuses one, and the failures of its blocks.
 //!
-//! A life is a chain of rounds. Each round is a run; at its end the drive is switched off in order, and the next round begins on
-//! a drive that was loaded from that state, with its clock at zero. So simulated time, which ends after 213 days, bounds a round
-//! and not the life. [`Life`] has the sums of all rounds and the curve. A snapshot carries it, so that another session can
-//! continue the life.
+//! A life is a chain of rounds. Each round is a run. At its end the drive is switched off in order, and the next round
+//! begins on a drive that was loaded from that state, with its clock at zero. So simulated time, which overflows after
+//! 213 days, bounds a round and not the life. [`Life`] has the sums of all rounds and the curve. A snapshot includes
+//! it, so that another session can continue the life.
 
 mod error;
 
@@ -16,16 +16,17 @@ use crate::run::programmed_units;
 
 pub use error::LifeError;
 
-/// Points of a curve at most. A curve with more loses every second one.
+/// The most points of a curve. A curve with more drops every second point.
 const MOST_POINTS: usize = 256;
 
-/// Looks at the erase counts and the busy times for each capacity that the host writes.
+/// The number of times that erase counts and busy times are read while the host writes one capacity.
 const LOOKS: u64 = 4;
 
-/// Days after which a round ends, of simulated time or of array time of one operation: half of what 64 bits hold.
+/// The longest round, in simulated time or in array time of one operation: half of the range of 64 bits.
 pub(crate) const LONGEST_ROUND: base::units::Span = base::units::Span::from_secs(100 * 86_400);
 
-/// Writes to mapping units after which a drive is read-only because its versions run out, less a round's.
+/// The number of writes to mapping units after which a drive is read-only because its versions run out, less those of a
+/// round.
 const MOST_VERSIONS: u64 = (1 << 32) - (1 << 25);
 
 /// Sums over a life.
@@ -41,7 +42,7 @@ pub struct Totals {
     pub seconds: f64,
 }
 
-/// How much the host had written, and when.
+/// A moment of the life, with the bytes written by then.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Milestone {
     /// Bytes of the writes that the drive had taken.
@@ -63,56 +64,56 @@ pub struct LifePoint {
     pub max_erases: u32,
 }
 
-/// The state at the start of a round.
+/// The state of the counters at the start of a round.
 #[derive(Clone, Debug, Default, PartialEq)]
 struct RoundStart {
     counters: Option<Box<Counters>>,
     totals: Totals,
     next_look: u64,
-    /// The run ended before this time because its next request comes later.
+    /// The time until which the drive is idle after the run, because its next request comes later.
     idle_until: Option<Time>,
 }
 
 /// A drive's life so far.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Life {
-    /// The seed, from which the endurance of blocks follows. Signed, because TOML has no other numbers.
+    /// The seed, which determines the endurance of blocks. Signed, because TOML has no unsigned numbers.
     seed: i64,
     capacity: u64,
     unit: u64,
-    /// Rounds that have ended.
+    /// The number of rounds that have ended.
     pub rounds: u32,
     /// True if the drive has refused a write.
     pub worn: bool,
-    /// Blocks of the drive.
+    /// The number of blocks of the drive.
     pub blocks: u64,
-    /// Blocks that were bad when the life began.
+    /// The number of blocks that were bad when the life began.
     pub bad_at_start: u64,
-    /// Blocks beyond those that the capacity fills, when the life began.
+    /// The number of blocks beyond those that the capacity fills, when the life began.
     pub spare: u64,
-    /// Bytes from a point of the curve to the next.
+    /// The bytes written between two points of the curve.
     step: u64,
     failed: u64,
     /// The sums at the end of the last round.
     pub totals: Totals,
-    /// The first block has failed.
+    /// The failure of the first block.
     pub first_failure: Option<Milestone>,
-    /// A hundredth of all blocks have failed.
+    /// The moment at which a hundredth of all blocks had failed.
     pub percent_failed: Option<Milestone>,
-    /// Blocks as many as half of the spare have failed.
+    /// The moment at which half as many blocks had failed as were spare at the start.
     pub half_spare_failed: Option<Milestone>,
     curve: Vec<LifePoint>,
-    /// The end of the last round.
+    /// The point of the curve at the end of the last round.
     end: LifePoint,
     #[serde(skip)]
     round: RoundStart,
 }
 
-/// The progress of a round when a request completes.
+/// The progress of a round, given at each completion of a request.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct RoundProgress {
     pub(crate) now: Time,
-    /// Sectors of the writes that succeeded.
+    /// The number of sectors of the writes that succeeded.
     pub(crate) written: Sectors,
     /// True if the drive has refused a write.
     pub(crate) refused: bool,
@@ -120,7 +121,7 @@ pub(crate) struct RoundProgress {
 }
 
 impl Life {
-    /// The life of a drive that begins now, with so many bad blocks.
+    /// Creates the life of a drive that begins now. `bad_blocks` blocks are bad already.
     #[must_use]
     pub fn new(drive: &Resolved, seed: u64, bad_blocks: u64) -> Self {
         let geometry = &drive.geometry;
@@ -160,7 +161,7 @@ impl Life {
         Bytes::new(self.capacity)
     }
 
-    /// Blocks that have failed since the life began.
+    /// The number of blocks that have failed since the life began.
     #[must_use]
     pub const fn failed(&self) -> u64 {
         self.failed
@@ -179,7 +180,7 @@ impl Life {
         (written > 0).then(|| (to.programmed - from.programmed) as f64 / written as f64)
     }
 
-    /// Lets time pass without power between two rounds.
+    /// Adds a time without power between two rounds.
     pub(crate) fn age(&mut self, seconds: u64) {
         self.totals.seconds += seconds as f64;
     }
@@ -195,7 +196,8 @@ impl Life {
             RoundStart { counters: Some(Box::new(counters)), totals: self.totals, next_look, idle_until: None };
     }
 
-    /// Notes completed requests. `look` gives the drive's counters and the erases of its blocks. Returns true if the round is over.
+    /// Counts completed requests. `look` returns the drive's counters and the erases of its blocks; it is called
+    /// [`LOOKS`] times while the host writes one capacity. Returns true if the round is over.
     pub(crate) fn complete(&mut self, done: RoundProgress, look: impl FnOnce() -> (Counters, Vec<u32>)) -> bool {
         let written = self.round.totals.written + done.written.bytes().get();
         if done.bad_blocks > self.bad_at_start + self.failed {
@@ -216,7 +218,7 @@ impl Life {
         is_busy(&counters)
     }
 
-    /// Lets the drive be idle until `at` after the run, because its next request comes later.
+    /// Notes that the drive is idle until `at` after the run, because its next request comes later.
     pub(crate) fn idle_until(&mut self, at: Time) {
         self.round.idle_until = Some(at);
     }
@@ -253,7 +255,7 @@ impl Life {
         self.round.totals.seconds + now.saturating_since(start).as_secs_f64()
     }
 
-    /// Brings the sums up to these counters.
+    /// Adds the counts since the start of the round to the sums.
     fn sum_up(&mut self, now: &Counters) {
         let Some(start) = &self.round.counters else { return };
         let before = self.round.totals;
@@ -265,7 +267,7 @@ impl Life {
         };
     }
 
-    /// Notes when as many blocks had failed as each milestone asks for.
+    /// Notes the moment for each milestone that the number of failed blocks has reached.
     fn fail(&mut self, failed: u64, at: Milestone) {
         self.failed = failed;
         let percent = self.blocks.div_ceil(100);
@@ -300,7 +302,7 @@ fn is_busy(counters: &Counters) -> bool {
     })
 }
 
-/// A point with these erases of the blocks.
+/// The point of the curve with these erases of the blocks.
 fn with_erases(erases: &[u32]) -> LifePoint {
     let sum: u64 = erases.iter().map(|count| u64::from(*count)).sum();
     let max_erases = erases.iter().copied().max().unwrap_or(0);

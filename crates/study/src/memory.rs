@@ -1,20 +1,20 @@
 //! Checks that runs fit into the available memory.
 //!
-//! A drive too large for the memory would be killed or aborted during its construction. Flashloom therefore refuses it
-//! before any allocation. The device's description yields its need ([`ssd::Memory`]).
+//! The system would kill or abort a program that constructs a drive too large for the memory. Flashloom therefore
+//! refuses such a drive before any allocation. The need follows from the device's description ([`ssd::Memory`]).
 
 use std::fmt;
 
 use base::units::Bytes;
 use ssd::Memory;
 
-/// Memory besides drives: Flashloom itself, its reports and its inputs.
+/// Bytes of memory besides drives: Flashloom itself, its reports and its inputs.
 const BESIDE: u64 = 96 << 20;
 
 /// The available memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
-    /// The amount.
+    /// The amount of available memory.
     pub bytes: Bytes,
     /// The origin of the limit.
     pub name: String,
@@ -25,7 +25,7 @@ pub struct Limit {
 pub struct Need {
     /// The run's name.
     pub name: String,
-    /// The need, by purpose.
+    /// The memory by purpose.
     pub memory: Memory,
 }
 
@@ -36,7 +36,7 @@ pub struct TooLarge {
     first: Need,
     /// The number of parallel runs.
     count: usize,
-    /// The bytes of all of them.
+    /// The sum of their needs in bytes.
     all: u64,
     limit: Limit,
 }
@@ -107,7 +107,7 @@ mod tests {
                 ),
             "{message}"
         );
-        // The largest needs count, as many as run at once.
+        // Only the largest needs count, as many as run at once.
         let needs = || vec![need("a", 100), need("b", 300), need("c", 200)];
         assert!(check(needs(), 1, &given(396)).is_ok());
         let message = check(needs(), 2, &given(595)).expect_err("too much").to_string();

@@ -53,7 +53,7 @@ pub use dimension::Dimension;
 pub(crate) use dimension::digits;
 pub use help::HELP;
 
-/// A number of a run, or the quotient of two: `read.mean`, `write.service / read.service`.
+/// A number of a run, or the quotient of two numbers: `read.mean`, `write.service / read.service`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Metric {
     text: String,
@@ -68,7 +68,7 @@ pub struct ParseMetricError(String);
 impl fmt::Display for ParseMetricError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut names = names();
-        // A flow has any name, so only the number behind it can be misspelt.
+        // A flow may have any name, so only the name of the number after it is checked.
         if let ["flow", flow, ..] = self.0.split('.').collect::<Vec<_>>()[..] {
             names.extend(fairness::names(flow));
         }
@@ -83,7 +83,7 @@ impl fmt::Display for ParseMetricError {
 
 impl std::error::Error for ParseMetricError {}
 
-/// All names from which an error message suggests the closest one.
+/// All names of metrics, from which an error message suggests the closest one.
 fn names() -> Vec<String> {
     let of = |group: &'static str, all: &'static [&'static str]| all.iter().map(move |stat| format!("{group}.{stat}"));
     let plain = "mean accumulated requests-per-s rate simulated failed unmapped unreadable-copies mount verified waf waf-bytes tbw cost energy \
@@ -138,17 +138,17 @@ enum Name {
     Log(LogStat),
     Slc(SlcStat),
     SlcCache(SlcCacheStat),
-    /// `refresh.*`: what refresh did.
+    /// `refresh.*`: counters of refresh.
     Refresh(RefreshStat),
-    /// `parity.*`: what parity did.
+    /// `parity.*`: counters of parity.
     Parity(ParityStat),
-    /// `raid.*`: what a RAID did.
+    /// `raid.*`: counters of a RAID.
     Raid(RaidStat),
-    /// `translation.*`: what a translation over zones did.
+    /// `translation.*`: counters of a translation over zones.
     Translation(TranslationStat),
-    /// `fdp.*`: what Flexible Data Placement counted.
+    /// `fdp.*`: counters of Flexible Data Placement.
     Fdp(FdpStat),
-    /// `zones.*`: what the zones did.
+    /// `zones.*`: counters of zones.
     Zones(ZonesStat),
     /// `life.*`: the drive's life.
     Life(LifeStat),
@@ -529,7 +529,7 @@ mod tests {
         assert_eq!(of("read.p50"), summary.kinds["read"].latency_us.get("p50").copied());
         assert_eq!(of("erases.mean"), Some(2.0));
         assert_eq!((of("energy"), of("energy-per-sector")), (None, None));
-        // Flushes and discards move no data, and are in no number of all requests.
+        // Flushes and discards move no data, so they are left out of the numbers over all requests.
         let requests: u64 = ["read", "write"].iter().map(|kind| summary.kinds[kind].requests).sum();
         let accumulated = of("accumulated").expect("requests");
         assert!((accumulated / requests as f64 - of("mean").expect("requests")).abs() < 1e-9);

@@ -1,5 +1,5 @@
-//! Names that the program gives to the numbers of a result, such as `read`, `gc` or `p99`, and how a result that is
-//! read back gets them again.
+//! Names that the program gives to the numbers of a result, such as `read`, `gc` or `p99`. A result that is read back
+//! gets the same static names again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -7,19 +7,20 @@ use std::sync::{Mutex, PoisonError};
 
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 
-/// A name of the program.
+/// A name of the program, as a static text.
 ///
 /// Derived code takes an alias for an owned type, so a result borrows nothing from the text it is read from.
 pub(crate) type Name = &'static str;
 
-/// Bytes of the longest name, and the most names: many times as many as there are. Another file would need more.
+/// The most bytes of a name, and the most names: many times those of the program. Only a file of another program has
+/// longer or more names.
 const LONGEST: usize = 64;
 const MOST: usize = 1000;
 
-/// The names read so far. Each is kept for good, because results refer to it.
+/// The names read so far. None is ever freed, because results refer to them.
 static NAMES: Mutex<BTreeSet<Name>> = Mutex::new(BTreeSet::new());
 
-/// The name with this text; `None` if that is no name of a result.
+/// The static name with this text; `None` if the text cannot be a name of a result.
 fn find(text: &str) -> Option<Name> {
     // A panic elsewhere leaves the set valid.
     let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
@@ -34,7 +35,7 @@ fn find(text: &str) -> Option<Name> {
     Some(new)
 }
 
-/// A name as it is read.
+/// A name on its way from the text of a result.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Read(Name);
 
@@ -70,7 +71,7 @@ where
     Ok(plain(BTreeMap::deserialize(from)?))
 }
 
-/// Reads values by name, if there are any.
+/// Reads values by name; `None` if there are none.
 pub(crate) fn values_if_any<'de, D, T>(from: D) -> Result<Option<BTreeMap<Name, T>>, D::Error>
 where
     D: Deserializer<'de>,

@@ -1,9 +1,9 @@
-//! Checks that a drive keeps its data, against a flat array.
+//! Checks that a drive keeps its data, by comparison with a flat array.
 //!
-//! Every write carries a new stamp for every sector. A read must return for every sector the stamp of the newest write
-//! that completed before it, or the stamp of preconditioning if there was none. The device handles overlapping requests
-//! in order of submission; writes and discards therefore count from their completion, and reads are checked at theirs.
-//! [`Completeness`] says what a request that was not carried out leaves.
+//! Every write has a new stamp for every sector. A read must return for every sector the stamp of the newest write that
+//! completed before it, or the stamp of preconditioning if there was none. The device handles overlapping requests in
+//! order of submission; so writes and discards count from their completion, and reads are checked at theirs.
+//! [`Completeness`] defines the content after a request that was not carried out completely.
 
 mod array;
 
@@ -19,10 +19,10 @@ use array::{Array, Content, UNKNOWN};
 
 /// The content of a run's writes, and the check of its reads.
 pub trait Payload<S> {
-    /// Begins a run on a preconditioned device; `past` is its history, if known.
+    /// Begins a run on a preconditioned device. `past` is the history of preconditioning, if known.
     fn begin(&mut self, _past: Option<&History>) {}
 
-    /// The next requests are these, in this order.
+    /// Announces the next requests, in their order, so that memory can be prefetched.
     fn announce(&mut self, _coming: &[Io]) {}
 
     /// The content of a request: one entry per sector for a write, empty otherwise.
@@ -40,7 +40,7 @@ pub trait Payload<S> {
     }
 }
 
-/// No content and no check, for runs that only measure time.
+/// A payload without content and check, for runs that only measure time.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Blank;
 
@@ -59,10 +59,10 @@ impl Payload<()> for Blank {
 
 /// The content of a sector, which can carry a stamp.
 pub trait StampSector: Copy + Eq {
-    /// The content that carries `stamp`; zero stands for an unwritten or discarded sector.
+    /// The content with this stamp; zero stands for an unwritten or discarded sector.
     fn stamp(stamp: u64) -> Self;
 
-    /// The stamp.
+    /// The stamp in the content.
     fn value(self) -> u64;
 }
 
@@ -86,11 +86,12 @@ impl StampSector for flash::nand::Stamp {
     }
 }
 
-/// Bits of a stamp that number the sectors of a request. The others hold its tag plus one, except for the highest,
-/// which only stamps of preconditioning set.
+/// The number of low bits of a stamp that count the sectors of a request. The bits above have its tag plus one, except
+/// the highest bit, which only stamps of preconditioning set.
 const OFFSET_BITS: u32 = 24;
 
-/// The stamp of the first sector of a request. Those of the others follow it: the last bits number the sectors.
+/// The stamp of the first sector of a request. The stamps of its other sectors follow, because the low bits count the
+/// sectors.
 fn first_stamp(tag: Tag, sectors: Sectors) -> u64 {
     let sectors = sectors.get();
     assert!(sectors <= 1 << OFFSET_BITS, "a request of more than {} sectors cannot be verified", 1u64 << OFFSET_BITS);
@@ -98,7 +99,7 @@ fn first_stamp(tag: Tag, sectors: Sectors) -> u64 {
     (tag + 1) << OFFSET_BITS
 }
 
-/// The origin that a stamp encodes.
+/// A stamp, printed as the request and sector that it encodes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Origin(u64);
 
@@ -128,13 +129,13 @@ impl fmt::Display for Origin {
 pub struct Mismatch {
     /// The sector.
     pub sector: Lba,
-    /// The content that the newest completed write, or the discard after it, left.
+    /// The content after the newest completed write, or after the discard that followed it.
     pub expected: Origin,
     /// The content that the device returned; `None` if it returned no data for the sector.
     pub got: Option<Origin>,
     /// The read.
     pub tag: Tag,
-    /// The time of its completion.
+    /// The time at which the read completed.
     pub at: Time,
 }
 
@@ -155,42 +156,43 @@ impl std::error::Error for Mismatch {}
 /// The comparisons of an [`Oracle`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Verified {
-    /// Reads compared.
+    /// The number of reads compared.
     pub reads: u64,
-    /// Sectors compared.
+    /// The number of sectors compared.
     pub sectors: u64,
-    /// Sectors of unknown content, whose first read was accepted.
+    /// The number of sectors of unknown content, whose first read was accepted.
     pub adopted: u64,
-    /// Reads that the device reported as uncorrectable; they are not compared.
+    /// The number of reads that the device reported as uncorrectable; they are not compared.
     pub uncorrectable: u64,
 }
 
-/// The newest completed write of every sector, and what else a read may return.
+/// The newest completed write of every sector, and any other content that a read may return.
 #[derive(Clone, Debug)]
 pub struct Oracle {
     array: Array,
-    /// Other possible content of a sector: that of writes and discards that may have been carried out in part.
+    /// Other possible contents of a sector: those of writes and discards that may have been carried out in part.
     refused: HashMap<u64, Vec<u64>>,
     granularity: u64,
-    /// Sectors of a zone that can be written: a reset changes them.
+    /// The number of sectors of a zone that can be written; a reset of the zone changes them.
     zone: Sectors,
     verified: Verified,
-    /// Requests that were announced and have not come yet. What they look at has been prefetched.
+    /// The number of announced requests that have not come yet. The memory that they need has been prefetched.
     announced: usize,
 }
 
 impl Oracle {
-    /// For a new device: every sector reads as zeros. `granularity` is that of its discards.
+    /// Creates the oracle of a new device: every sector reads as zeros. `granularity` is that of the device's discards.
     ///
     /// # Panics
+    ///
     /// If the granularity is zero.
     #[must_use]
     pub fn blank(granularity: Sectors) -> Self {
         Self::with(granularity, 0)
     }
 
-    /// For a device with an unknown history. The first read of a sector that this run has not written determines its
-    /// content, which must stay the same until the next write.
+    /// Creates the oracle of a device with an unknown history. The first read of a sector that this run has not written
+    /// determines its content, which must stay the same until the next write.
     #[must_use]
     pub fn adopting(granularity: Sectors) -> Self {
         Self::with(granularity, UNKNOWN)
@@ -208,21 +210,22 @@ impl Oracle {
         }
     }
 
-    /// The same for a drive with zones in which so many sectors can be written.
+    /// Makes this the oracle of a drive with zones. `zone` is the number of sectors of a zone that can be written.
     #[must_use]
     pub const fn with_zones(mut self, zone: Sectors) -> Self {
         self.zone = zone;
         self
     }
 
-    /// The most bytes of an oracle for a drive with this capacity and this granularity of discards, if requests touch at
-    /// most so many mapping units; all if `None`.
+    /// The most bytes of an oracle for a drive with this capacity and this granularity of discards, if requests touch
+    /// at most `units` mapping units, or all if `None`.
     #[must_use]
     pub fn memory(capacity: Sectors, granularity: Sectors, units: Option<u64>) -> u64 {
         Array::memory(capacity, granularity, units, false)
     }
 
-    /// The same for a drive with zones, which takes only writes of whole mapping units. Of each zone so many sectors can be written.
+    /// The most bytes of an oracle for a drive with zones, which takes only writes of whole mapping units. `writable`
+    /// is the number of sectors of each zone that can be written.
     #[must_use]
     pub fn memory_with_zones(zones: u32, writable: Sectors, granularity: Sectors, units: Option<u64>) -> u64 {
         Array::memory(Sectors::new(u64::from(zones) * writable.get()), granularity, units, true)
@@ -241,7 +244,7 @@ impl Oracle {
         }
     }
 
-    /// Notes a request that gives the sectors of `io` this content, as far as it was carried out.
+    /// Stores the content that a request gives to the sectors of `io`, as far as the request was carried out.
     fn change(&mut self, io: &Io, content: Content, completeness: Completeness) {
         match completeness {
             Completeness::Whole => self.set(io, content),
@@ -255,12 +258,13 @@ impl Oracle {
         }
     }
 
-    /// True if `got` is the content of a refused request. The read settles the content of the sector.
+    /// True if `got` is a possible content after a refused request. The sector then has this content from now on.
     fn decide(&mut self, sector: u64, got: u64) -> bool {
         !self.refused.is_empty() && self.refused.remove(&sector).is_some_and(|stamps| stamps.contains(&got))
     }
 
-    /// The part of a discard that the device carries out; `None` if there is none.
+    /// The part of a discard that the device carries out: the whole multiples of its granularity; `None` if there are
+    /// none.
     fn inward(&self, io: &Io) -> Option<Io> {
         let start = io.start.get().next_multiple_of(self.granularity);
         let end = io.end().get() / self.granularity * self.granularity;

@@ -2,8 +2,8 @@
 //!
 //! A command never overwrites one of its inputs under any name ([`Outputs`] compares files, not names), and no two
 //! outputs go to one file. It replaces an existing file if Flashloom wrote that file and it is of the same kind
-//! ([`Kind`]: every file states its origin), or if the user gives `--force`; it reports each replacement. A link stays,
-//! and its target is replaced. Devices and pipes are written through.
+//! ([`Kind`]: every file states its origin), or if the user gives `--force`; it reports each replacement. A link is
+//! kept, and its target is replaced. Devices and pipes are written through.
 //!
 //! A file gets its name only when it is complete: [`OutFile`] and [`OutFolder`] are prepared before a run, filled after
 //! it and named by [`publish`].
@@ -43,7 +43,7 @@ enum Target {
     New(PathBuf),
 }
 
-/// The outputs of a command. All are declared before the first is written.
+/// The outputs of a command. All are declared before the first is written, so that conflicts are found before a run.
 #[derive(Debug)]
 pub struct Outputs {
     inputs: Inputs,
@@ -53,8 +53,8 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// The outputs of a command with these inputs; inputs that are not files are skipped. With `force`, the command
-    /// also replaces files that Flashloom did not write.
+    /// Creates the set of outputs of a command with these inputs; inputs that are not files are skipped. With `force`,
+    /// the command also replaces files that Flashloom did not write.
     pub fn new<P: AsRef<Path>>(inputs: impl IntoIterator<Item = P>, force: bool) -> Self {
         let inputs = Inputs::new(inputs);
         let streams = [
@@ -134,7 +134,7 @@ impl Outputs {
             let reason = format!("{option} writes a directory, and no .{extension} file");
             return Err(OutputError::new(path, reason, "give the name of a directory"));
         }
-        // Before the open, which would wait forever for the reader of a pipe.
+        // Checked before the open, which would wait forever for the reader of a pipe.
         if path.metadata().is_ok_and(|there| !there.is_dir() && !there.is_file()) {
             return Err(OutputError::new(path, "is a device or a pipe", "choose another name"));
         }
@@ -191,7 +191,7 @@ impl OutFile {
         self.file().try_clone().map_err(|error| self.failed(&error))
     }
 
-    /// An error of the file, with its name.
+    /// The error of a failed operation on the file, with the file's name.
     #[must_use]
     pub fn failed(&self, error: &io::Error) -> OutputError {
         unwritable(&self.path, error)

@@ -40,7 +40,7 @@ pub use workload::measure::Until;
 use crate::metric::Metric;
 use crate::run::{Amount, Stop, Window};
 
-/// A study.
+/// The description of a study, as in its file.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StudySpec {
@@ -52,41 +52,41 @@ pub struct StudySpec {
     /// The source of the question.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub source: String,
-    /// True if it takes many minutes: `flashloom reproduce` runs it only with `--long`.
+    /// True if the study takes many minutes: `flashloom reproduce` runs it only with `--long`.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub long: bool,
-    /// The device: a file beside the study, or the name of one that comes with Flashloom.
+    /// The device: a file (its path is relative to the study), or the name of one that comes with Flashloom.
     #[schemars(extend("examples" = ["demo", "fmmu-16x8"]))]
     pub device: PathBuf,
-    /// The workload: a file beside the study, or the name of one that comes with Flashloom.
+    /// The workload: a file (its path is relative to the study), or the name of one that comes with Flashloom.
     #[schemars(extend("examples" = ["oltp", "random-read-4k"]))]
     pub workload: PathBuf,
-    /// Seeds: how many, from zero on, or a list. Every point runs with each of them; a metric is the mean over them, with the
-    /// 95 % interval of the mean.
+    /// Seeds: their number, counted from zero on, or a list of them. Every point runs with each seed; a metric is the
+    /// mean over the seeds, with the 95 % interval of the mean.
     #[serde(default = "zero", deserialize_with = "seeds::read")]
     #[schemars(with = "seeds::Seeds")]
     pub seeds: Vec<u64>,
-    /// How the study runs the workload.
+    /// The preparation, the pacing, the length and the checks of each run.
     #[serde(default)]
     #[schemars(with = "RunSpec")]
     pub run: toml::Table,
     /// Changes of keys for all points: tables `device` and `workload`.
     #[serde(default, skip_serializing_if = "Changes::is_empty")]
     pub set: Changes,
-    /// What a point is worth of whose requests more than one in a thousand failed.
+    /// The treatment of points of whose requests more than one in a thousand failed.
     #[serde(default, skip_serializing_if = "Failures::are_unexpected")]
     pub failures: Failures,
-    /// The axes. The study's points are all their combinations.
+    /// The axes. Each combination of their points is a point of the study.
     #[serde(default, rename = "axis")]
     pub axes: Vec<AxisSpec>,
-    /// If given, only combinations that match one of these run.
+    /// If given, only the combinations that match at least one of these assignments run.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub only: Vec<Assignment>,
     /// The metrics that the report shows for each point.
     #[serde(default)]
     pub metrics: Vec<Metric>,
-    /// The labels of the baseline. The report shows how far the first metric of each point lies below that of the same
-    /// point with these labels, absolutely and as a share.
+    /// The labels of the baseline. For each point, the report shows the difference between the first metric at the
+    /// baseline's labels and at the point, absolutely and as a share.
     #[serde(default, skip_serializing_if = "Assignment::is_empty")]
     pub baseline: Assignment,
     /// The claims.
@@ -97,11 +97,11 @@ pub struct StudySpec {
     pub figures: Vec<FigureSpec>,
 }
 
-/// What a point is worth of whose requests more than one in a thousand failed.
+/// The treatment of points of whose requests more than one in a thousand failed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Failures {
-    /// No claim holds that looks at the point, and the study ends with exit code 1.
+    /// No claim about the point holds, and the study ends with exit code 1.
     #[default]
     Unexpected,
     /// The study is about failures, and the point counts like any other.
@@ -138,25 +138,25 @@ impl Changes {
     }
 }
 
-/// How the workload of a study is run: the table `run`.
+/// The preparation, the pacing, the length and the checks of a study's runs: the table `run`.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct RunSpec {
-    /// Precondition the drive first: `fill`, `preload:PIECE:EXTENT`, `random:xN`, `steady`, `steady:model`.
+    /// Steps that precondition the drive first: `fill`, `preload:PIECE:EXTENT`, `random:xN`, `steady`, `steady:model`.
     pub precondition: Vec<Precondition>,
-    /// Leave the drive without power for this time before the run, behind preconditioning: `90d`, or `client` (a year at
-    /// 30 C) or `enterprise` (three months at 40 C) as JESD218 has them. For drives with `flash.errors`.
+    /// The time for which the drive is without power between preconditioning and run: `90d`, or `client` (a year at 30
+    /// C) or `enterprise` (three months at 40 C) as in JESD218. For drives with `flash.errors`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub age: Option<Storage>,
-    /// The temperature meanwhile; 30 C if missing.
+    /// The temperature of the drive without power; 30 C if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub temperature: Option<Temperature>,
-    /// Start from the drive state in this file, which `save-snapshot` wrote; its path is relative to the study.
+    /// The file with the drive state to start from, written by `save-snapshot`; its path is relative to the study.
     /// Preconditioning follows.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub load_snapshot: Option<PathBuf>,
-    /// Save the drive's state after preconditioning in this file; its path is relative to the study. Each run needs a
-    /// file of its own.
+    /// The file to which the drive's state after preconditioning is saved; its path is relative to the study. Each run
+    /// needs a file of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub save_snapshot: Option<PathBuf>,
     /// Keep this many requests outstanding, instead of the workload's pacing.
@@ -165,79 +165,80 @@ pub struct RunSpec {
     /// Issue requests at their arrival times, instead of the workload's pacing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
-    /// Submit the requests to this submission queue of the drive; see `host.queue` in device files.
+    /// The submission queue of the drive for the requests; see `host.queue` in device files.
     #[serde(skip_serializing_if = "flow::is_zero")]
     pub queue: u16,
     /// The placement identifier of the writes that have none of their own; see the policy `placement-id` of
     /// `ftl.streams.host` in device files.
     #[serde(skip_serializing_if = "flow::is_zero")]
     pub placement_id: u16,
-    /// The weight of that queue, instead of the drive's own.
+    /// The weight of that queue, in place of the drive's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,
-    /// The workload's name in results, instead of its own.
+    /// The workload's name in results, in place of its own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
     /// Workloads that run at the same time, by name. Each has a queue, a pacing and results of its own; the metrics
-    /// `flow.NAME...` are about one of them.
+    /// `flow.NAME...` are the numbers of a single flow.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub flows: BTreeMap<String, FlowSpec>,
-    /// Run each of several workloads alone, too, and compare. A metric that asks for it does the same.
+    /// True to run each of several workloads also alone, and compare. Metrics that need such runs cause them, too.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub fairness: bool,
-    /// Multiply all times of arrival.
+    /// The factor by which all times of arrival are multiplied.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_scale: Option<f64>,
-    /// Check that every read returns the newest completed write of each sector.
+    /// True to check that every read returns the newest completed write of each sector.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub verify: bool,
-    /// Attribute the time of every request. Results are the same; the run takes longer.
+    /// True to attribute the time of every request. Results do not change; the run takes longer.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub explain: bool,
-    /// Record the course of the run in intervals of this length: percentiles, queue depth and busy dies, by flow if there
-    /// are several. Results are otherwise the same.
+    /// The length of intervals for which the course of the run is recorded: percentiles, queue depth and busy dies, by
+    /// flow if there are several. Results do not change otherwise.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<Span>,
-    /// Stop after this many requests. A described workload with fewer `requests` goes on up to this number; a trace ends
-    /// where it ends, and a note of the result says so.
+    /// The number of requests after which the run stops. A described workload with fewer `requests` goes on up to this
+    /// number; a trace ends with its last request, and a note of the result says so.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// Run this part of the workload first and measure what follows.
+    /// The part of the workload that runs before the measurement.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<Amount>,
-    /// Measure this part of the workload, instead of all of it.
+    /// The part of the workload that is measured; all of it if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub measure: Option<Amount>,
-    /// Warm up until the drive is in steady state: `steady`, or `steady:METRIC` with `rate`, `waf` or `latency`. The
-    /// measurement is then as long as the five rounds in which the drive was steady, unless `measure` or `limit` is given.
-    /// With `worn` the run lasts until the drive refuses a write because too many of its blocks have failed.
+    /// The condition up to which the drive is warmed up. `steady`, or `steady:METRIC` with `rate`, `waf` or `latency`,
+    /// is the steady state; the measurement is then as long as the five rounds in which the drive was steady, unless
+    /// `measure` or `limit` is given. With `worn` the run lasts until the drive refuses a write because too many of its
+    /// blocks have failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub until: Option<Until>,
-    /// The length of a round of `until`. The default writes a tenth of the capacity; of `worn`, a hundred capacities, or all of a
-    /// trace, a script or a job file.
+    /// The length of a round of `until`. The default writes a tenth of the capacity; for `worn`, a hundred capacities,
+    /// or all of a trace, a script or a job file.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub round: Option<Amount>,
-    /// End after this many rounds of until = `worn`, even if the drive is not worn.
+    /// The number of rounds after which a run with until = `worn` ends, even if the drive is not worn.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1))]
     pub rounds: Option<u32>,
-    /// The time over which `life.dwpd` spreads what the drive took until it was worn; five years if missing.
+    /// The time over which `life.dwpd` spreads the writes until the drive was worn; five years if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub warranty: Option<Age>,
-    /// Run every point with this many seeds, from zero on: the same as `seeds` at the top of the study.
+    /// The number of seeds, from zero on, with which every point runs: equal to `seeds` at the top of the study.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 10_000))]
     pub seeds: Option<u32>,
-    /// How traces are read.
+    /// The options for reading traces.
     #[serde(flatten)]
     pub reading: ReadingSpec,
 }
 
 impl RunSpec {
-    /// Keys that stand for one another: a study gives one of each group.
+    /// Groups of alternative keys: a study gives one key of each group.
     const ALTERNATIVES: [&[&str]; 3] = [&["depth", "open"], &["limit", "measure"], &["warm-up", "until"]];
 
-    /// Removes the keys that say how to read a trace, because the run reads none.
+    /// Removes the options for reading traces, because the run reads none.
     pub(crate) fn forget_traces(&mut self) {
         self.reading = ReadingSpec::default();
         self.flows.values_mut().for_each(FlowSpec::forget_traces);
@@ -256,7 +257,7 @@ impl RunSpec {
         Measured { warm_up: self.warm_up, until: self.until, round: self.round, measure: self.measure }
     }
 
-    /// The faults of keys that exclude each other.
+    /// The faults of keys that exclude each other, or need one another.
     pub fn conflicts(&self) -> Vec<Fault> {
         let mut faults = self.measured().conflicts();
         if self.measure.is_some() && self.limit.is_some() {
@@ -288,7 +289,7 @@ impl RunSpec {
     }
 }
 
-/// One axis.
+/// An axis of a study.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AxisSpec {
@@ -301,7 +302,7 @@ pub struct AxisSpec {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(with = "Vec<Label>")]
     pub values: Vec<toml::Value>,
-    /// Points that change several keys; instead of `key` and `values`.
+    /// Points that change several keys each; in place of `key` and `values`.
     #[serde(default, rename = "point", skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<PointSpec>,
 }
@@ -312,10 +313,10 @@ pub struct AxisSpec {
 pub struct PointSpec {
     /// The point's label.
     pub at: Label,
-    /// Another device.
+    /// The device of the point, in place of the study's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub device: Option<PathBuf>,
-    /// Another workload.
+    /// The workload of the point, in place of the study's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub workload: Option<PathBuf>,
     /// Changes of keys.

@@ -1,7 +1,7 @@
 //! Checks that the counters of a run agree.
 //!
 //! Numbers that are counted at two places must be equal; a run with a contradiction has no result. Every check has a
-//! name and shows both numbers.
+//! name and prints both numbers.
 
 use std::fmt;
 
@@ -70,8 +70,8 @@ impl fmt::Display for Unreconciled {
 
 impl std::error::Error for Unreconciled {}
 
-/// All checks of a run. Those that need an idle device run only if the runner waited for the end of background work and
-/// it ended.
+/// All checks of a run. Checks that need an idle device run only if the runner waited for the end of background work
+/// and it ended.
 #[must_use]
 pub fn checks(result: &RunResult) -> Vec<Check> {
     let mut book = Book(Vec::new());
@@ -80,7 +80,7 @@ pub fn checks(result: &RunResult) -> Vec<Check> {
     book.flows(result);
     book.times(result, &counted);
     if let Some(settled) = &result.settled {
-        // Only from idle to idle: commands in flight are counted only in part.
+        // Checked only from idle to idle, because commands in flight are counted in part.
         book.at_rest(&since(settled, &result.at_rest));
     }
     book.0
@@ -182,7 +182,7 @@ impl Book {
         }
     }
 
-    /// No part is busy for longer than the run.
+    /// Checks that no part is busy for longer than the run.
     fn times(&mut self, result: &RunResult, counted: &Counters) {
         let span = (result.after.at - result.before.at).as_ps();
         let longest = |busy: &[Span]| busy.iter().map(|busy| busy.as_ps()).max().unwrap_or(0);
@@ -203,7 +203,7 @@ impl Book {
         self.at_most("processor and the span of the run, in ps", counted.processor_busy.as_ps(), span);
     }
 
-    /// In an idle device every command that started has been counted.
+    /// Checks an idle device, in which every command that started has been counted.
     fn at_rest(&mut self, counted: &Counters) {
         let all = Op::ALL.into_iter().fold(Tally::default(), |mut sum, op| {
             sum += counted.flash.op(op);
@@ -215,7 +215,7 @@ impl Book {
         if counted.plane_busy.is_empty() {
             self.equal("time of all dies and array time of all commands, in ps", dies, array);
         } else {
-            // The dies' time has a share of that of their planes, rounded for each die.
+            // The time of a die is a share of that of its planes, rounded for each die.
             let of_die = (counted.plane_busy.len() / counted.die_busy.len()) as u128;
             let apart = (dies + planes).abs_diff(array + planes / of_die);
             let name = "time of all dies and planes beside array time of all commands, in ps";
@@ -259,7 +259,7 @@ impl Book {
             self.at_most("sectors taken by the SLC flash, and programmed there", slc_mlc.slc_sectors, programmed);
         }
         if let Some(map) = &counted.map {
-            // A page that was never written has no flash to read.
+            // A translation page that was never written is loaded without a flash read.
             let read = counted.flash.of(Op::Read, Cause::Map).commands;
             self.at_most("translation pages read from flash and loaded by the map unit", read, map.loads);
         }

@@ -1,4 +1,4 @@
-//! One run with several seeds.
+//! Runs a workload with several seeds.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -15,13 +15,13 @@ use crate::schema;
 use crate::spread::Spread;
 use crate::summary::Summary;
 
-/// Version of the keys, raised when a key changes its meaning or disappears.
+/// Version of the keys; higher after a key has changed its meaning or disappeared.
 pub const SCHEMA: &str = "flashloom-seeds-1";
 
 /// The runs of one workload, or of one stage of it, with several seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Repeated {
-    /// Version of these keys.
+    /// Version of the keys of this document.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
     /// Version of the program.
@@ -34,20 +34,21 @@ pub struct Repeated {
     pub workload: String,
     /// The seeds.
     pub seeds: Vec<u64>,
-    /// Every metric that all runs have, over the seeds.
+    /// Every metric that all runs have, with its mean and spread over the seeds.
     pub metrics: BTreeMap<String, Spread>,
     /// The latencies by percentile over the seeds, by kind of request.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
     pub latency_curves: BTreeMap<&'static str, CurveSpread>,
-    /// One run for each seed.
+    /// The runs, one for each seed.
     pub runs: Vec<Summary>,
 }
 
 impl Repeated {
-    /// The runs with each seed together, for each stage of the workload.
+    /// Groups the runs by stage of the workload. `runs` has, for each seed, the results of all stages.
     ///
     /// # Panics
+    ///
     /// If there is no run, or the runs have different numbers of stages.
     #[must_use]
     pub fn stages(runs: Vec<Vec<Summary>>) -> Vec<Self> {
@@ -83,9 +84,10 @@ impl Repeated {
         cautions(self.runs.iter().enumerate())
     }
 
-    /// As JSON, indented, with a newline at its end: one object, or an array of several.
+    /// Writes these as JSON, indented, with a newline at the end: one object, or an array of several.
     ///
     /// # Panics
+    ///
     /// Never: every value can be written as JSON.
     #[must_use]
     pub fn json(all: &[Self]) -> String {
@@ -108,14 +110,16 @@ pub enum Repeats<'a> {
     Several(&'a [Repeated]),
 }
 
-/// Runs `one` with each seed on at most this many threads; on all cores if `None`. The results are in the order of the
+/// Calls `one` with each seed on at most this many threads; on all cores if `None`. The results are in the order of the
 /// seeds and do not depend on the number of threads. `progress` receives the number of finished runs and of all runs.
 ///
 /// # Errors
+///
 /// The error of the first seed that has one.
 ///
 /// # Panics
-/// If `one` does.
+///
+/// If `one` panics.
 pub fn with_each<T: Send, E: Send>(
     seeds: &[u64],
     threads: Option<NonZeroUsize>,

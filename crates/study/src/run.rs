@@ -90,13 +90,13 @@ pub struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    /// A runner with all defaults.
+    /// Creates a runner with all defaults.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Issues the requests with this pacing instead of the workload's.
+    /// Issues the requests with this pacing in place of the workload's.
     #[must_use]
     pub fn pacing(mut self, pacing: Pacing) -> Self {
         self.pacing = Some(pacing);
@@ -156,7 +156,7 @@ impl<'a> Runner<'a> {
         self
     }
 
-    /// Records a detailed time series. The results are otherwise the same.
+    /// Records a detailed time series. Results do not change otherwise.
     #[must_use]
     pub fn course(mut self, course: Course) -> Self {
         self.rules.course = Some(course);
@@ -171,7 +171,7 @@ impl<'a> Runner<'a> {
         self
     }
 
-    /// Notes the drive's wear in a life.
+    /// Makes the run a round of a life, which records the drive's wear.
     #[must_use]
     pub(crate) fn life(mut self, life: Option<&'a mut Life>) -> Self {
         self.rules.life = life;
@@ -185,7 +185,7 @@ impl<'a> Runner<'a> {
         self
     }
 
-    /// Calls `progress` now and then.
+    /// Calls `progress` after every few thousand requests.
     #[must_use]
     pub fn progress(mut self, progress: &'a mut dyn FnMut(Progress)) -> Self {
         self.rules.progress = Some(progress);
@@ -208,7 +208,8 @@ impl<'a> Runner<'a> {
         self.run_observed(drive, source, payload, Hooks::none())
     }
 
-    /// As [`Runner::run`]; tells the owner of the drive what happens.
+    /// Runs as [`Runner::run`] does, and calls hooks of the owner of the drive at the begin of the run and of the
+    /// measurement.
     pub(crate) fn run_observed<S, D, W, P>(
         self,
         drive: &mut D,
@@ -236,7 +237,7 @@ impl<'a> Runner<'a> {
         flight.finish(pacing, settle, Vec::new())
     }
 
-    /// Runs a closed loop that begins late or pauses, which is that of several flows with only one.
+    /// Runs a closed loop that begins late or pauses, as the only one of several flows, because only flows can pause.
     fn run_pausing<S, D, W, P>(
         self,
         pacing: Pacing,
@@ -274,7 +275,8 @@ impl<'a> Runner<'a> {
         self.run_flows_observed(drive, flows, payload, Hooks::none())
     }
 
-    /// As [`Runner::run_flows`]; tells the owner of the drive what happens.
+    /// Runs as [`Runner::run_flows`] does, and calls hooks of the owner of the drive at the begin of the run and of the
+    /// measurement.
     pub(crate) fn run_flows_observed<S, D, P>(
         self,
         drive: &mut D,
@@ -300,7 +302,7 @@ impl<'a> Runner<'a> {
     }
 }
 
-/// The pacing, if it has a depth and the drive has the queue.
+/// Returns the pacing, if it has a depth above zero and the drive has the queue.
 fn checked(pacing: Pacing, queue: QueueId, queues: usize) -> Result<Pacing, RunError> {
     if matches!(pacing, Pacing::Closed { depth: 0 } | Pacing::Replay { depth: 0 }) {
         return Err(RunError::NoDepth);

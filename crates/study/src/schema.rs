@@ -1,14 +1,14 @@
 //! JSON schemas of results.
 //!
 //! A schema is derived from the types that are written and therefore cannot disagree with them. It describes one
-//! version of Flashloom: it names every optional key and allows no others.
+//! version of Flashloom: every optional key is listed, and other keys are refused.
 
 use schemars::generate::SchemaSettings;
 use schemars::transform::RecursiveTransform;
 use schemars::{JsonSchema, Schema};
 use serde_json::{Value, json};
 
-/// The schema of results of this type.
+/// The schema of a result of type `T`.
 #[must_use]
 pub fn of<T: JsonSchema>() -> Value {
     let closed = RecursiveTransform(|schema: &mut Schema| {

@@ -18,11 +18,11 @@ pub use detail::{Depth, Detail, FlowDetail, Latencies};
 /// Latencies of one kind of request within one interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Window {
-    /// Requests that succeeded.
+    /// The number of requests that succeeded.
     pub count: u64,
-    /// The sum of their latencies in picoseconds.
+    /// The sum of the requests' latencies in picoseconds.
     pub sum_ps: u128,
-    /// The longest of them.
+    /// The longest latency of the requests.
     pub max: Span,
 }
 
@@ -62,10 +62,10 @@ pub struct Series {
     interval: Span,
     capacity: usize,
     points: Vec<Point>,
-    /// The time of the next point; `None` beyond the end of time.
+    /// The time of the next point; `None` after the end of time.
     due: Option<Time>,
     open: [Window; IoKind::ALL.len()],
-    /// Only of a detailed series.
+    /// The details of the open interval; `None` unless the series is detailed.
     detail: Option<Box<Open>>,
 }
 
@@ -79,18 +79,18 @@ impl fmt::Debug for Series {
 /// One interval of a [`Series`].
 #[derive(Clone, Copy, Debug)]
 pub struct Interval<'a> {
-    /// The counters at its start.
+    /// The counters at the start of the interval.
     pub from: &'a Counters,
-    /// The counters at its end.
+    /// The counters at the end of the interval.
     pub to: &'a Counters,
-    /// Latencies of the requests that succeeded in it, by `IoKind`.
+    /// Latencies of the requests that succeeded in the interval, by `IoKind`.
     pub windows: &'a [Window; IoKind::ALL.len()],
-    /// Distributions, flows and the queue depth, of a detailed series.
+    /// Distributions, flows and the queue depth; `None` unless the series is detailed.
     pub detail: Option<&'a Detail>,
 }
 
 impl Interval<'_> {
-    /// Its length.
+    /// The length of the interval.
     #[must_use]
     pub fn span(&self) -> Span {
         self.to.at - self.from.at
@@ -98,9 +98,10 @@ impl Interval<'_> {
 }
 
 impl Series {
-    /// A series from `start`, with points `interval` apart at first and at most `capacity` of them.
+    /// Creates a series from `start`, with points `interval` apart at first and at most `capacity` of them.
     ///
     /// # Panics
+    ///
     /// If `interval` is zero or `capacity` is below two.
     #[must_use]
     pub fn new(start: Counters, interval: Span, capacity: usize) -> Self {
@@ -112,23 +113,24 @@ impl Series {
         series
     }
 
-    /// A series that also has distributions of latencies and queue depths, by flow if there are several. The flows have
-    /// these requests outstanding.
+    /// Creates a series that also has distributions of latencies and queue depths, by flow if there are several.
+    /// `outstanding` is the number of outstanding requests of each flow.
     ///
     /// # Panics
+    ///
     /// As [`Series::new`].
     #[must_use]
     pub fn detailed(start: Counters, interval: Span, capacity: usize, outstanding: &[u64]) -> Self {
         Self { detail: Some(Box::new(Open::new(outstanding))), ..Self::new(start, interval, capacity) }
     }
 
-    /// The length of its intervals.
+    /// The present length of the intervals.
     #[must_use]
     pub const fn interval(&self) -> Span {
         self.interval
     }
 
-    /// The requests that each flow of a detailed series has outstanding.
+    /// The number of outstanding requests of each flow of a detailed series.
     pub(crate) fn outstanding(&self) -> Vec<u64> {
         self.detail.as_ref().map_or_else(Vec::new, |detail| detail.outstanding())
     }
@@ -166,7 +168,7 @@ impl Series {
         }
     }
 
-    /// The details of the interval that ends.
+    /// Ends the details of the open interval and returns them; `None` unless the series is detailed.
     fn end_detail(&mut self) -> Option<Box<Detail>> {
         self.detail.as_mut().map(|detail| Box::new(detail.close()))
     }
@@ -177,7 +179,7 @@ impl Series {
         self.open[kind as usize].record(latency);
     }
 
-    /// The time of the next point; `None` beyond the end of time.
+    /// The time of the next point; `None` after the end of time.
     #[must_use]
     #[inline]
     pub const fn due(&self) -> Option<Time> {
@@ -230,7 +232,7 @@ impl Series {
             self.points.swap(kept, i);
             kept += 1;
         }
-        // An odd last point has no partner: its interval is reopened.
+        // An odd last point has no partner, so its interval is opened again.
         if self.points.len() % 2 == 1 {
             let last = self.points.pop().expect("an odd number is not zero");
             self.open.iter_mut().zip(&last.windows).for_each(|(open, window)| open.merge(window));
@@ -262,7 +264,7 @@ mod tests {
         let mut series = Series::new(counters_at(Time::ZERO), Span::from_ps(10), capacity);
         for _ in 0..points {
             let due = series.due().expect("not the end of time");
-            // One request per 10 ps at any distance of the points.
+            // One request for each 10 ps, at any distance of the points.
             let since = series.points.last().map_or(Time::ZERO, |point| point.counters.at);
             for i in 0..(due - since).as_ps() / 10 {
                 series.record(IoKind::Read, Span::from_ps(i + 1));
@@ -301,7 +303,7 @@ mod tests {
         let ps = Span::from_ps;
         let mut series = Series::detailed(counters_at(Time::ZERO), ps(10), 9, &[1, 0]);
         for i in 0..1_234 {
-            // Two requests outstanding, then one, then two: the other flow's goes and comes.
+            // Two requests are outstanding, then one, then two: a request of the other flow ends, and another begins.
             series.submitted(1);
             series.pass(2, ps(4));
             series.completed(1, IoKind::Write, Sectors::new(8), Span::from_us(i + 1));

@@ -96,20 +96,21 @@ pub struct Session<'a> {
     save: Option<Keep<'a>>,
     keep: Option<Keep<'a>>,
     watch: Option<Watch>,
-    // Boxes keep `Session<'a>` covariant, so that it can shrink to the lifetime of a log or callback that it takes.
+    // Boxes keep `Session<'a>` covariant in `'a`, so that a session can take a log or a callback with a shorter
+    // lifetime.
     log: Option<Box<dyn RequestLog + 'a>>,
     progress: Option<Box<dyn FnMut(Progress) + 'a>>,
     memory: Option<Limit>,
     interrupt: Option<&'a AtomicBool>,
-    /// The number of the flow, from one, if it runs alone to be compared with the run beside others.
+    /// The number of the flow, from one, if it runs alone for the comparison with the run beside others.
     alone: Option<usize>,
-    /// The life of which the run is a round.
+    /// The life in which the run is a round.
     life: Option<Life>,
 }
 
 impl<'a> Session<'a> {
-    /// A session on a new drive without a workload: seed 0, no verification, measured from the first request to the
-    /// last.
+    /// Creates a session on a new drive without a workload: seed 0, no verification, measured from the first request to
+    /// the last.
     #[must_use]
     pub fn new(device: &'a Device) -> Self {
         Self {
@@ -166,7 +167,8 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Leaves the drive without power behind preconditioning: its data ages, as far as bit errors are concerned.
+    /// Leaves the drive without power between preconditioning and run: its data ages, which raises the bit errors of
+    /// reads.
     #[must_use]
     pub fn age(mut self, storage: Storage, temperature: Option<Temperature>) -> Self {
         (self.settings.storage, self.settings.temperature) = (Some(storage), temperature);
@@ -174,7 +176,7 @@ impl<'a> Session<'a> {
     }
 
     /// Adds a workload. The outcome's measurements are those of the first workload; the others run at the same time,
-    /// each with its own pacing, queue and results. If a name is taken, the later workload gets a number.
+    /// each with its own pacing, queue and results. A workload whose name is taken gets a number after its name.
     #[must_use]
     pub fn flow(mut self, mut flow: Flow<'a>) -> Self {
         let taken = |name: &str| self.flows.iter().any(|other| other.name == name);
@@ -182,14 +184,15 @@ impl<'a> Session<'a> {
             let numbered = (2..).map(|n: u32| format!("{}-{n}", flow.name)).find(|name| !taken(name));
             flow.name = numbered.unwrap_or_default();
         }
-        // A workload that asks for a check of its data gets one.
+        // A workload may ask for a check of its data.
         self.settings.verify |= flow.verifies;
         self.flows.push(flow);
         self
     }
 
-    /// Runs each of several flows alone, too, after all of them together: the same requests on a new drive with the
-    /// same seed and preconditioning. The results then have each flow's slowdown. Call it before [`Session::open`].
+    /// Runs each of several flows also alone, after all of them together: the same requests on a new drive with the
+    /// same seed and preconditioning. The results then have each flow's slowdown. Must be called before
+    /// [`Session::open`].
     #[must_use]
     pub fn fairness(mut self, compare: bool) -> Self {
         self.settings.fairness = compare;
@@ -232,8 +235,8 @@ impl<'a> Session<'a> {
     }
 
     /// Lets the device finish its background work after the last completion, for at most this long: 60 s by default.
-    /// The time of each die and channel can be reconciled only if all background work ends in that time. None of it is
-    /// measured.
+    /// The time of each die and channel can be reconciled only if all background work ends in that time. This time is
+    /// not measured.
     #[must_use]
     pub fn settle(mut self, at_most: Span) -> Self {
         self.settings.settle = at_most;
@@ -254,8 +257,8 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Attaches an observer to the flash, for a timeline or to attribute the time of the requests. Results stay the
-    /// same.
+    /// Attaches an observer to the flash, for a timeline or to attribute the time of the requests. Results do not
+    /// change.
     #[must_use]
     pub fn watch(mut self, watch: Watch) -> Self {
         self.watch = Some(watch);
@@ -269,7 +272,7 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Calls `progress` now and then.
+    /// Calls `progress` after every few thousand requests or mapping units of preconditioning.
     #[must_use]
     pub fn progress(mut self, progress: impl FnMut(Progress) + 'a) -> Self {
         self.progress = Some(Box::new(progress));
@@ -283,8 +286,8 @@ impl<'a> Session<'a> {
         self
     }
 
-    /// Ends the session with [`RunError::Interrupted`](crate::run::RunError::Interrupted) soon after this becomes true: within
-    /// some thousand requests or mapping units of preconditioning. A Ctrl-C handler may set it.
+    /// Ends the session with [`RunError::Interrupted`](crate::run::RunError::Interrupted) soon after this becomes true:
+    /// within some thousand requests or mapping units of preconditioning. A handler of Ctrl-C may set it.
     #[must_use]
     pub fn interrupt(mut self, interrupt: &'a AtomicBool) -> Self {
         self.interrupt = Some(interrupt);
@@ -292,12 +295,17 @@ impl<'a> Session<'a> {
     }
 
     /// Opens a workload for this device as the next flow. The flow's index enters its seed, so that two flows of one
-    /// description draw different requests. If the session or the first workload's description has a warm-up and a stop
-    /// rule, or a stop rule other than a number of requests, a described workload goes on until that ends it: its own
-    /// `requests`, `total` and `duration` do not. A number of requests alone extends the first workload, if that has fewer
-    /// `requests`; what else ends it does so.
+    /// description draw different requests.
+    ///
+    /// The end of a described workload depends on the stop rule:
+    ///
+    /// - If the session or the first workload's description has a warm-up and a stop rule, or a stop rule other than a
+    ///   number of requests, this rule ends the workload; its own `requests`, `total` and `duration` do not.
+    /// - A number of requests alone extends the first workload, if that has fewer `requests`; its other limits still
+    ///   end it.
     ///
     /// # Errors
+    ///
     /// All faults of a description, or the fault of a trace.
     pub fn open(&self, file: &WorkloadFile, options: &TraceOptions) -> Result<Flow<'a>, WorkloadError> {
         let seed = self.settings.seed.wrapping_add((self.flows.len() as u64) << 32);
@@ -314,10 +322,10 @@ impl<'a> Session<'a> {
         })
     }
 
-    /// The part of the run that is measured, as far as session and first workload say.
+    /// The part of the run that is measured, from the settings of the session and of the first workload.
     fn window(&self) -> Window {
         let own = self.settings.window;
-        // What a workload beside the first says of its measurement does not count.
+        // Settings of workloads beside the first are ignored.
         self.flows.first().map_or(own, |first| first.window(own).fixed())
     }
 
@@ -334,9 +342,10 @@ impl<'a> Session<'a> {
     }
 
     /// Checks in advance for reasons not to run: too little memory, or preconditioning steps that the device does not
-    /// allow. [`Session::run`] calls it first.
+    /// allow. [`Session::run`] begins with this check.
     ///
     /// # Errors
+    ///
     /// The first reason found.
     pub fn check(&self) -> Result<(), SessionError> {
         self.check_with(self.memory())
@@ -359,12 +368,14 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Makes the drive, prepares it, and runs the workloads to their end.
+    /// Creates the drive, prepares it, and runs the workloads to their end.
     ///
     /// # Errors
+    ///
     /// See [`SessionError`].
     ///
     /// # Panics
+    ///
     /// If the drive breaks an invariant, for example loses a request.
     pub fn run(mut self) -> Result<Outcome, SessionError> {
         self.check()?;
@@ -382,7 +393,7 @@ impl<'a> Session<'a> {
         Ok(outcome)
     }
 
-    /// Makes a drive with the payload and the observer that the settings ask for, and runs the workloads on it.
+    /// Creates a drive with the payload and the observer of the settings, and runs the workloads on it.
     fn run_once(&mut self) -> Result<Outcome, SessionError> {
         let granularity = Sectors::new(u64::from(self.device.resolved.geometry.sectors));
         let watch = self.watch.take();
@@ -401,13 +412,15 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs the workloads on a drive that the caller made, prepared and perhaps used before. The session's
-    /// preconditioning, snapshots and observers are ignored, and no flow runs alone.
+    /// Runs the workloads on a drive that the caller has created and prepared. It may have been used before. The
+    /// session's preconditioning, snapshots and observers are ignored, and no flow runs alone.
     ///
     /// # Errors
+    ///
     /// See [`SessionError`].
     ///
     /// # Panics
+    ///
     /// If the drive breaks an invariant, for example loses a request.
     pub fn run_on<S, D, P>(mut self, drive: &mut D, payload: &mut P) -> Result<Outcome, SessionError>
     where
@@ -440,13 +453,13 @@ impl<'a> Session<'a> {
         let several = first.parts.len() > 1;
         let asked = self.settings.window;
         self.settings.window = first.window(asked);
-        // Stages share the end that the session has; one stage may have an end of its own.
+        // Several stages share the end of the session; a single stage may have an end of its own.
         let stop = if several { asked.stop } else { self.settings.window.stop };
         let mut measurements: Vec<Measurement> = Vec::new();
         let (mut load, mut next_tag) = (Load { pacing: first.pacing, queue: first.queue, others: flows }, 0);
         for mut part in first.parts {
             if !measurements.is_empty() {
-                // A stage behind the first has a warm-up of its own, and an end of its own unless the session has one.
+                // A stage after the first has a warm-up of its own, and an end of its own unless the session has one.
                 self.settings.window = asked.next(self.settings.window.stop, &part.measured);
                 if self.is_over() {
                     break;
@@ -564,7 +577,7 @@ impl<'a> Session<'a> {
     }
 }
 
-/// How the stages of the first workload are issued, and the flows beside them.
+/// The pacings, queues and seeds with which the stages of the first workload and the flows beside them are issued.
 struct Load<'a> {
     pacing: Option<workload::Pacing>,
     queue: ssd::QueueId,

@@ -1,8 +1,11 @@
 //! The state of a drive in a file: the content of its flash and a description of the drive, compressed, with a checksum
 //! over all bytes.
 //!
-//! A snapshot begins with the magic and the version. Compressed follow the header as TOML, preceded by its length, and
-//! the output of [`Ssd::save`]. The checksum of all previous bytes ends the file.
+//! The parts of a snapshot, in order:
+//!
+//! - the magic and the version;
+//! - compressed: the length of the header, the header as TOML, and the output of [`Ssd::save`];
+//! - the checksum of all previous bytes.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -19,15 +22,17 @@ use crate::life::Life;
 
 /// The first bytes of every snapshot.
 pub(crate) const MAGIC: [u8; 16] = *b"flashloom state\n";
-/// Raised whenever a byte changes its meaning. Files of version 1 and 2 had neither magic nor header.
+/// Version of the format; higher after a byte has changed its meaning. Files of version 1 and 2 had neither magic nor
+/// header.
 const VERSION: u32 = 5;
 /// The first bytes of every zstd file, and thus of every snapshot of version 1 and 2.
 const ZSTD: [u8; 4] = [0x28, 0xB5, 0x2F, 0xFD];
-/// The fastest level: the data that compress well do so at any level.
+/// The fastest level: data that compresses well does so at any level.
 const LEVEL: i32 = 1;
 /// Bytes of the longest plausible header.
 const HEADER_MAX: u32 = 1 << 20;
-/// Bytes that a call of the compressing stream takes or gives: most numbers are smaller than the call.
+/// Bytes that the compressing stream reads or writes at once. Most numbers are shorter, and a call for each would take
+/// longer than its work.
 const BUFFER: usize = 1 << 16;
 /// Bytes of the magic and the version, and of the checksum.
 const FRONT: usize = MAGIC.len() + 4;
@@ -35,7 +40,7 @@ const SUM: u64 = 8;
 /// The maximum number of differing keys in a message.
 const LISTED: usize = 6;
 
-/// A snapshot that cannot be loaded.
+/// The error for a snapshot that cannot be loaded.
 #[derive(Debug)]
 pub struct LoadError {
     /// The file.
@@ -47,9 +52,9 @@ pub struct LoadError {
 /// The reason that a snapshot cannot be loaded.
 #[derive(Debug)]
 pub enum LoadReason {
-    /// A fault of its bytes.
+    /// The bytes of the file are faulty.
     File(SnapshotError),
-    /// The drive it was taken of keeps its data in another way.
+    /// The snapshot is of a drive with another format of its data.
     Other {
         /// The name of that drive.
         device: String,
@@ -82,7 +87,7 @@ impl fmt::Display for LoadError {
     }
 }
 
-/// What is wrong with the file, without its name.
+/// Writes the reason without the name of the file.
 impl fmt::Display for LoadReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -126,9 +131,9 @@ struct Header {
     device: String,
     /// The keys that decide where on flash the drive keeps its data.
     format: BTreeMap<String, String>,
-    /// Those of its SLC array; `None` if that is new.
+    /// The keys of the SLC array's format; `None` if that array is new.
     slc_format: Option<BTreeMap<String, String>>,
-    /// The drive's life, if it is in the middle or at the end of one.
+    /// The drive's life, if it has begun one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     life: Option<Life>,
 }
@@ -141,7 +146,7 @@ impl Header {
         Self { device: resolved.spec.name.clone(), format: all(resolved.format()), slc_format, life: life.cloned() }
     }
 
-    /// Refuses another device.
+    /// Returns an error if the snapshot is of a drive with another format.
     fn check(self, resolved: &Resolved) -> Result<(), LoadReason> {
         match self.differences(resolved) {
             keys if keys.is_empty() => Ok(()),
@@ -156,7 +161,7 @@ impl Header {
     }
 }
 
-/// The keys that differ, each with its value there and here.
+/// The keys that differ, each with its value in the snapshot and in this device.
 fn differences(there: &BTreeMap<String, String>, here: &[(&'static str, String)]) -> Vec<(String, String, String)> {
     let nothing = || "not there".to_owned();
     let known = here.iter().filter_map(|(key, value)| {
@@ -209,7 +214,7 @@ impl Checksum {
     }
 }
 
-/// A writer that adds the bytes it passes on to the checksum.
+/// A writer that adds all bytes to the checksum and passes them on.
 struct Summed<W> {
     to: W,
     checksum: Checksum,
@@ -235,9 +240,10 @@ pub fn save<S: Sector>(drive: &Ssd<S>, to: impl Write) -> io::Result<()> {
     save_life(drive, None, to)
 }
 
-/// Writes the state of a drive, and its life if it is in one.
+/// Writes the state of a drive, and its life if it has begun one.
 ///
 /// # Errors
+///
 /// If the writer fails.
 pub(crate) fn save_life<S: Sector>(drive: &Ssd<S>, life: Option<&Life>, to: impl Write) -> io::Result<()> {
     let mut file = Summed { to, checksum: Checksum::default() };
@@ -260,7 +266,7 @@ pub(crate) fn save_life<S: Sector>(drive: &Ssd<S>, life: Option<&Life>, to: impl
 pub struct State(Arc<[u8]>);
 
 impl State {
-    /// The snapshot of these bytes.
+    /// Takes these bytes as a snapshot.
     pub(crate) fn new(bytes: Vec<u8>) -> Self {
         Self(bytes.into())
     }
@@ -268,7 +274,8 @@ impl State {
     /// Loads a drive, see [`load`].
     ///
     /// # Errors
-    /// If it is of a drive that keeps its data in another way.
+    ///
+    /// If the state is of a drive with another format of its data.
     pub(crate) fn load<S: Sector>(&self, resolved: &Resolved, seed: u64) -> Result<Ssd<S>, LoadError> {
         let drive = read(&mut io::Cursor::new(&self.0[..]), resolved, seed);
         drive.map_err(|reason| LoadError { path: PathBuf::from("the state"), reason })
@@ -281,11 +288,12 @@ impl State {
     }
 }
 
-/// Loads a drive from a snapshot. It starts as after a power cycle: its
-/// FTL recovers its tables from the flash. It remembers the history of its preconditioning.
+/// Loads a drive from a snapshot. The drive starts as after a power cycle: its FTL recovers its tables from the flash.
+/// It remembers the history of its preconditioning.
 ///
 /// # Errors
-/// If the file cannot be read, is not a complete snapshot, or is of a drive that keeps its data in another way.
+///
+/// If the file cannot be read, is not a complete snapshot, or is of a drive with another format of its data.
 pub fn load<S: Sector>(path: &Path, resolved: &Resolved, seed: u64) -> Result<Ssd<S>, LoadError> {
     let read = || {
         let mut file = BufReader::new(File::open(path).map_err(SnapshotError::Io)?);
@@ -294,19 +302,21 @@ pub fn load<S: Sector>(path: &Path, resolved: &Resolved, seed: u64) -> Result<Ss
     read().map_err(|reason| LoadError { path: path.to_owned(), reason })
 }
 
-/// Loads the drive that was saved after preconditioning: a run on it has the same events as on that
-/// drive.
+/// Loads the drive that was saved after preconditioning: a run on it has the same events as on the saved drive.
 ///
 /// # Errors
+///
 /// As [`load`].
 pub(crate) fn load_preconditioned<S: Sector>(path: &Path, resolved: &Resolved, seed: u64) -> Result<Ssd<S>, LoadError> {
     load(path, resolved, seed).map(Ssd::as_preconditioned)
 }
 
-/// Checks that the snapshot in a file is of a drive that keeps its data as this one does. The rest of the file is not read.
+/// Checks that the snapshot in a file is of a drive with this drive's format of data. Only the header of the file is
+/// read.
 ///
 /// # Errors
-/// If the file cannot be read, is no snapshot of this version, or is of another drive.
+///
+/// If the file cannot be read, is not a snapshot of this version, or is of another drive.
 pub(crate) fn check_device(path: &Path, resolved: &Resolved) -> Result<(), LoadError> {
     let read = || -> Result<(), LoadReason> {
         let mut file = BufReader::new(File::open(path).map_err(SnapshotError::Io)?);
@@ -316,10 +326,11 @@ pub(crate) fn check_device(path: &Path, resolved: &Resolved) -> Result<(), LoadE
     read().map_err(|reason| LoadError { path: path.to_owned(), reason })
 }
 
-/// The life in a snapshot, if it has one. The rest of the file is not read.
+/// The life in a snapshot, if it has one. Only the header of the file is read.
 ///
 /// # Errors
-/// If the file cannot be read, or is no snapshot of this version.
+///
+/// If the file cannot be read, or is not a snapshot of this version.
 pub(crate) fn life(path: &Path) -> Result<Option<Life>, LoadError> {
     let read = || -> Result<Option<Life>, LoadReason> {
         let mut file = BufReader::new(File::open(path).map_err(SnapshotError::Io)?);
@@ -355,7 +366,7 @@ fn read<S: Sector>(from: &mut (impl Read + Seek), resolved: &Resolved, seed: u64
 /// Checks a snapshot and reads its header. The rest is the state of the drive.
 fn header<R: Read + Seek>(from: &mut R) -> Result<(Header, impl Read + use<'_, R>), LoadReason> {
     let len = check(from)?;
-    // The checksum vouches for these bytes: the decoder trusts them.
+    // The checksum has been verified, because the decoder trusts the bytes.
     from.seek(SeekFrom::Start(FRONT as u64)).map_err(SnapshotError::Io)?;
     let plain = Plain(zstd::Decoder::new(from.take(len - FRONT as u64)).map_err(SnapshotError::Io)?);
     let mut plain = BufReader::with_capacity(BUFFER, plain);
@@ -366,7 +377,7 @@ fn header<R: Read + Seek>(from: &mut R) -> Result<(Header, impl Read + use<'_, R
 fn check(from: &mut impl Read) -> Result<u64, SnapshotError> {
     let mut bytes = check_version(from)?;
     let mut checksum = Checksum::default();
-    // The last bytes read so far may be the checksum.
+    // The last bytes read so far may be the checksum, so they are not hashed yet.
     let mut chunk = vec![0; 1 << 16];
     loop {
         let read = match from.read(&mut chunk) {
@@ -385,7 +396,7 @@ fn check(from: &mut impl Read) -> Result<u64, SnapshotError> {
     if u64::from_le_bytes(sum) == checksum.value() { Ok(checksum.len) } else { Err(SnapshotError::Damaged) }
 }
 
-/// Reads the first bytes of a file and checks that they are those of a snapshot of this version.
+/// Reads the first bytes of a file and checks that it is a snapshot of this version.
 fn check_version(from: &mut impl Read) -> Result<Vec<u8>, SnapshotError> {
     let mut bytes = Vec::new();
     from.by_ref().take(FRONT as u64).read_to_end(&mut bytes).map_err(SnapshotError::Io)?;

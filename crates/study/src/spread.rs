@@ -21,7 +21,8 @@ use crate::metric::{Dimension, digits};
 /// The share of all intervals that contain the true mean.
 pub const CONFIDENCE: f64 = 0.95;
 
-/// From here on the quantile is that of the normal distribution to four digits, and no table goes further.
+/// The degrees of freedom from which on the quantile is that of the normal distribution, to four digits. No table goes
+/// further.
 const MOST_FREEDOM: usize = 10_000;
 
 /// The number that a t-distributed quantity with `freedom` degrees of freedom exceeds in absolute value in 5 % of all cases.
@@ -38,7 +39,7 @@ pub fn student_t(freedom: usize) -> f64 {
 fn student_t_beyond(freedom: usize, error: f64) -> f64 {
     assert!(freedom > 0, "one value has no spread");
     let t = StudentsT::new(0.0, 1.0, freedom.min(MOST_FREEDOM) as f64).expect("the parameters are positive");
-    // To six decimals: what platforms' logarithms differ in does not reach a result.
+    // Rounded to six decimals, so that differences between the logarithms of platforms do not reach a result.
     (t.inverse_cdf(1.0 - error / 2.0) * 1e6).round() * 1e-6
 }
 
@@ -54,8 +55,8 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The interval of the mean of independent values; `None` if there are fewer than two, because one value says nothing
-    /// of its spread.
+    /// The interval of the mean of independent values; `None` if there are fewer than two, because a single value has
+    /// no spread.
     #[must_use]
     pub fn of(values: &[f64]) -> Option<Self> {
         Self::with_error(values, 1.0 - CONFIDENCE)
@@ -100,8 +101,8 @@ impl fmt::Display for Interval {
     }
 }
 
-/// Mean and half-width with as many decimals as the half-width deserves: two significant digits of it up to 3.5, one
-/// beyond (the rule of the Particle Data Group), and at most six significant digits of the mean.
+/// Mean and half-width, rounded: two significant digits of the half-width up to 3.5, one above (the rule of the
+/// Particle Data Group), and at most six significant digits of the mean.
 fn rounded(mean: f64, half_width: f64) -> (String, String) {
     if half_width <= 0.0 {
         return (digits(mean), "0".into());
@@ -113,13 +114,13 @@ fn rounded(mean: f64, half_width: f64) -> (String, String) {
     (format!("{mean:.decimals$}"), format!("{half_width:.decimals$}"))
 }
 
-/// A number over the runs with each seed.
+/// A number over the runs with all seeds.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Spread {
     /// The mean over the seeds.
     pub mean: f64,
     /// Half the width of the 95 % confidence interval of the mean, by Student's t-distribution; missing with one seed,
-    /// which says nothing of the spread.
+    /// which has no spread.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub half_width: Option<f64>,
     /// The number of seeds.
@@ -136,7 +137,8 @@ impl Spread {
         Some(Self { mean: mean(&values)?, half_width, n: values.len() as u32, values })
     }
 
-    /// The mean as text, with its interval if it has one that is not empty: a number that no seed changes has no spread to show.
+    /// The mean as text, with its interval if the interval has a width. A number that no seed changes is written
+    /// without one.
     #[must_use]
     pub fn show(&self, dimension: Dimension) -> String {
         let interval = self.interval().filter(|interval| interval.half_width > 0.0);
@@ -151,7 +153,7 @@ impl Spread {
     }
 }
 
-/// The arithmetic mean; `None` of nothing.
+/// The arithmetic mean; `None` if there are no values.
 #[must_use]
 pub fn mean(values: &[f64]) -> Option<f64> {
     (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
@@ -162,7 +164,7 @@ pub fn mean(values: &[f64]) -> Option<f64> {
 #[must_use]
 pub fn deviation(values: &[f64]) -> Option<f64> {
     let freedom = values.len().checked_sub(1).filter(|freedom| *freedom > 0)?;
-    // Equal values have no spread, though the mean of three 0.1 is not 0.1.
+    // Equal values have no spread, although the computed mean of three times 0.1 is not 0.1.
     if values.iter().all(|value| value.total_cmp(&values[0]).is_eq()) {
         return Some(0.0);
     }
@@ -170,14 +172,14 @@ pub fn deviation(values: &[f64]) -> Option<f64> {
     Some((values.iter().map(|value| (value - mean).powi(2)).sum::<f64>() / freedom as f64).sqrt())
 }
 
-/// The interval of the mean difference `b - a` of values measured with the same seeds, in the same order (the paired-t
-/// interval); `None` with fewer than two seeds, or different numbers of them.
+/// The interval of the mean difference `b - a` of values measured with the same seeds, in one order (the paired-t
+/// interval); `None` with fewer than two seeds, or if the numbers of values differ.
 #[must_use]
 pub fn difference(a: &[f64], b: &[f64]) -> Option<Interval> {
     Interval::of(&differences(a, b)?)
 }
 
-/// The differences `b - a` of values measured with the same seeds; `None` if there are different numbers of them.
+/// The differences `b - a` of values measured with the same seeds; `None` if the numbers of values differ.
 fn differences(a: &[f64], b: &[f64]) -> Option<Vec<f64>> {
     (a.len() == b.len()).then(|| a.iter().zip(b).map(|(a, b)| b - a).collect())
 }
@@ -189,7 +191,7 @@ pub fn differs(a: &[f64], b: &[f64]) -> Option<bool> {
     differs_with_error(a, b, 1.0 - CONFIDENCE)
 }
 
-/// As [`differs`], but the interval misses the mean difference with the probability `error`.
+/// Decides as [`differs`] does, with an interval that misses the mean difference with the probability `error`.
 #[must_use]
 pub fn differs_with_error(a: &[f64], b: &[f64], error: f64) -> Option<bool> {
     Interval::with_error(&differences(a, b)?, error).map(|difference| !difference.contains(0.0))

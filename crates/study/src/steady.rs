@@ -1,16 +1,18 @@
-//! The field's rule for steady state: the definition in SNIA's *Solid State Storage Performance Test Specification* (PTS,
+//! The usual rule for steady state: the definition in SNIA's *Solid State Storage Performance Test Specification* (PTS,
 //! version 2.0.2 of October 2020).
 //!
-//! A drive is in steady state if a metric was steady over the last five rounds: its values lie within 20 % of their mean,
-//! from the lowest to the highest, and the straight line fitted to them by least squares rises or falls by at most 10 %
-//! of the mean from the first round to the last.
+//! A drive is in steady state if a metric was steady over the last five rounds:
 //!
-//! The rule alone would accept a new drive, whose free blocks have not run out. So a window in which the drive programmed
-//! pages and erased nothing is not steady, whatever its values.
+//! - its values lie within 20 % of their mean, from the lowest to the highest;
+//! - the straight line fitted to them by least squares rises or falls by at most 10 % of the mean from the first round
+//!   to the last.
+//!
+//! The rule alone would accept a new drive that still has free blocks. So a window in which the drive programmed pages
+//! and erased nothing is not steady, whatever its values.
 
 pub use workload::measure::Metric;
 
-/// The rounds of a window.
+/// The number of rounds in a window.
 pub const WINDOW: usize = 5;
 
 /// The largest excursion of a steady window: the distance of the lowest value from the highest, as a share of the mean.
@@ -19,7 +21,7 @@ pub const EXCURSION: f64 = 0.20;
 /// The largest slope of a steady window: the rise of the fitted line over the window, as a share of the mean.
 pub const SLOPE: f64 = 0.10;
 
-/// How steady a window is.
+/// The excursion and the slope of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
     /// The mean of the values.
@@ -40,7 +42,7 @@ impl Window {
             return None;
         }
         let (low, high) = values.iter().fold((f64::MAX, f64::MIN), |(low, high), y| (low.min(*y), high.max(*y)));
-        // Least squares with x from -2 to 2, whose squares add up to 10.
+        // Least squares for x from -2 to 2. The squares of x add up to 10.
         let middle = (WINDOW / 2) as f64;
         let squares: f64 = (0..WINDOW).map(|x| (x as f64 - middle).powi(2)).sum();
         let products: f64 = values.iter().zip(0..).map(|(y, x)| (f64::from(x) - middle) * y).sum();
@@ -55,22 +57,22 @@ impl Window {
     }
 }
 
-/// The values of a round, or of any other part of a run.
+/// The numbers of a round, or of any other part of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Round {
-    /// Reads and writes that succeeded.
+    /// The number of reads and writes that succeeded.
     pub requests: u64,
-    /// Simulated seconds.
+    /// The length of the round in simulated seconds.
     pub span_s: f64,
-    /// These requests per simulated second.
+    /// Reads and writes that succeeded, per simulated second.
     pub rate: f64,
     /// Write amplification; `None` if the host wrote nothing.
     pub waf: Option<f64>,
-    /// Their mean latency, in microseconds.
+    /// The mean latency of the reads and writes that succeeded, in microseconds.
     pub latency_us: f64,
-    /// Commands that programmed pages.
+    /// The number of commands that programmed pages.
     pub programs: u64,
-    /// Commands that erased blocks.
+    /// The number of commands that erased blocks.
     pub erases: u64,
 }
 
@@ -91,7 +93,7 @@ impl Round {
 pub enum Verdict {
     /// There are too few rounds, or the metric has no value in one of them.
     Unknown,
-    /// The drive programmed pages in the window and erased nothing, so it lives on free blocks.
+    /// The drive programmed pages in the window and erased nothing, so it still uses up free blocks.
     Filling,
     /// The window is within both limits.
     Steady(Window),
@@ -123,14 +125,14 @@ impl Verdict {
     }
 }
 
-/// The end of a warm-up that waited for steady state.
+/// The result of a warm-up that waited for steady state.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Settled {
     /// The metric that had to be steady.
     pub metric: Metric,
     /// All rounds.
     pub rounds: Vec<Round>,
-    /// The verdict on the last of them.
+    /// The verdict on the last [`WINDOW`] rounds.
     pub verdict: Verdict,
 }
 

@@ -46,7 +46,8 @@ pub use states::DEFAULT_LIMIT;
 pub use studies::{PointOf, StudyOf};
 pub use timings::{Basis, Predicted, Timing, Timings};
 
-/// The mark of a folder whose content can be made again (bford.info/cachedir): programs that make backups skip it.
+/// The file that marks a cache (bford.info/cachedir), whose content can be computed again: programs that make backups
+/// skip the folder.
 const TAG: (&str, &str) = (
     "CACHEDIR.TAG",
     "Signature: 8a477f597d28d172789f06886806bc55\n# Results of runs, made by Flashloom; `flashloom store gc` removes some.\n",
@@ -55,34 +56,36 @@ const POINTS: &str = "points";
 const STATES: &str = "states";
 const STUDIES: &str = "studies";
 
-/// A folder with results.
+/// A folder with results of runs.
 #[derive(Clone, Debug)]
 pub struct Store {
     folder: PathBuf,
-    /// Bytes of all states.
+    /// The most bytes of all states together.
     limit: Bytes,
 }
 
 impl Store {
-    /// The store in this folder, which is made if it is not there.
+    /// Opens the store in this folder, and creates the folder if it does not exist.
     ///
     /// # Errors
-    /// If nothing can be written there.
+    ///
+    /// If no file can be written in the folder.
     pub fn open(folder: &Path) -> Result<Self, StoreError> {
         let fail = |error| StoreError::new(folder, error);
         let store = Self { folder: std::path::absolute(folder).map_err(fail)?, limit: DEFAULT_LIMIT };
         for part in [POINTS, STATES, STUDIES] {
             fs::create_dir_all(store.folder.join(part)).map_err(fail)?;
         }
-        // Only a file that was written shows that the folder can be written.
+        // Only a written file shows that the folder can be written.
         write_whole(&store.folder.join(TAG.0), |mut file| file.write_all(TAG.1.as_bytes())).map_err(fail)?;
         Ok(store)
     }
 
-    /// The store in this folder, to be looked at only.
+    /// Opens the store in this folder for reading.
     ///
     /// # Errors
-    /// If it is not there.
+    ///
+    /// If the folder does not exist.
     pub fn find(folder: &Path) -> Result<Self, StoreError> {
         let fail = |error| StoreError::missing(folder, error);
         let folder = std::path::absolute(folder).map_err(fail)?;
@@ -90,30 +93,31 @@ impl Store {
         Ok(Self { folder, limit: DEFAULT_LIMIT })
     }
 
-    /// Keeps states of at most this many bytes.
+    /// Limits the states to this many bytes together.
     #[must_use]
     pub const fn limit(mut self, limit: Bytes) -> Self {
         self.limit = limit;
         self
     }
 
-    /// Its folder.
+    /// The folder of the store.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
     }
 
-    /// The file of a result.
+    /// The path of a result, whether it exists or not.
     #[must_use]
     pub fn path(&self, digest: Digest) -> PathBuf {
         let name = digest.to_string();
         self.folder.join(POINTS).join(&name[..2]).join(name + ".parquet")
     }
 
-    /// The result with this digest, if there is one.
+    /// The result with this digest, undecoded; `None` if there is no such file.
     ///
     /// # Errors
-    /// If there is a file in its place that cannot be used.
+    ///
+    /// If the file of the result cannot be used.
     pub fn row(&self, digest: Digest) -> Result<Option<Row>, Unused> {
         let path = self.path(digest);
         let file = match File::open(&path) {
@@ -124,26 +128,29 @@ impl Store {
         if found.key.digest() == digest { Ok(Some(found)) } else { Err(Unused::misplaced(&path)) }
     }
 
-    /// The result of a run, if it is there.
+    /// The result of a run; `None` if the store does not have it.
     ///
     /// # Errors
-    /// If there is a file in its place that cannot be used: the run has to be done, and replaces it.
+    ///
+    /// If the file of the result cannot be used: the run must be done, and its new result replaces the file.
     pub fn get(&self, digest: Digest) -> Result<Option<Summary>, Unused> {
         Ok(self.row(digest)?.map(|row| row.summary))
     }
 
-    /// Keeps the result of a run.
+    /// Writes the result of a run.
     ///
     /// # Errors
+    ///
     /// If it cannot be written.
     pub fn put(&self, key: &Key, summary: &Summary) -> Result<(), StoreError> {
         self.keep(&self.path(key.digest()), &row::write(key, summary))
     }
 
-    /// Keeps the bytes of the file of a result that another program did.
+    /// Writes the bytes of a result's file, from another program that did the run.
     ///
     /// # Errors
-    /// If it cannot be written.
+    ///
+    /// If they cannot be written.
     pub fn put_bytes(&self, digest: Digest, bytes: &[u8]) -> Result<(), StoreError> {
         self.keep(&self.path(digest), bytes)
     }

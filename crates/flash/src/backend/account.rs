@@ -14,28 +14,29 @@ pub struct Tally {
     pub commands: u64,
     /// Physical pages read, programmed or copied, or blocks erased.
     pub pages: u64,
-    /// Mapping units of data carried (nothing for an erase).
+    /// Mapping units of data carried; 0 for an erase.
     pub slots: u64,
-    /// Bytes that crossed the channel, spare bytes included.
+    /// Bytes that crossed the channel, including spare bytes.
     pub bytes: Bytes,
     /// Time the array worked, counted once per command for all its planes.
     pub array: Span,
-    /// Time the further planes of multi-plane operations worked, counted once for each; zero unless the part's `further_plane`
-    /// makes a difference.
+    /// Time that the further planes of multi-plane operations worked, counted once for each plane; zero unless the
+    /// part's `further_plane` makes their power different.
     pub further_planes: Span,
     /// Time the channel was held.
     pub bus: Span,
-    /// Time decoders took its codewords in.
+    /// Time in which decoders took the commands' codewords in.
     pub decode: Span,
-    /// Attempts to read behind the first of each command.
+    /// Attempts to read after the first of each command.
     pub retries: u64,
-    /// Suspensions of its operations.
+    /// Suspensions of the commands' operations.
     pub suspensions: u64,
-    /// Time for which its operations stood still.
+    /// Time for which suspended operations stood still.
     pub suspended: Span,
-    /// Time the array took to stop and to go on; part of `array`.
+    /// Time that the array took to stop and to resume; part of `array`.
     pub suspend_overhead: Span,
-    /// How much longer the reads for which operations were suspended would have waited for the ends of these.
+    /// Additional time that the reads would have waited for the ends of operations, had these not been suspended for
+    /// them.
     pub suspend_gain: Span,
 }
 
@@ -85,7 +86,7 @@ pub struct Account {
 }
 
 impl Account {
-    /// The tally of one operation and cause.
+    /// The tally of one operation and cause, to read.
     #[must_use]
     pub const fn of(&self, op: Op, cause: Cause) -> Tally {
         self.tallies[op as usize][cause as usize]
@@ -115,7 +116,7 @@ impl Account {
             .filter(|(_, _, tally)| *tally != Tally::default())
     }
 
-    /// The difference to `earlier`.
+    /// The counts and times since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let mut difference = *self;
@@ -167,7 +168,8 @@ impl Backend {
     /// Resets all counters, e.g. after preconditioning.
     ///
     /// # Panics
-    /// If anything is under way.
+    ///
+    /// If any command or job is under way.
     pub fn reset_account(&mut self) {
         assert!(self.is_at_rest(), "counters are reset while commands are under way");
         self.account = Account::default();
@@ -185,7 +187,8 @@ impl Backend {
         }
     }
 
-    /// Time each die's array worked until `now`. While one of `P` planes reads by itself, its die works by `1 / P`.
+    /// Time that each die's array worked until `now`. While one of `P` planes reads by itself, its die works by `1 /
+    /// P`.
     pub fn die_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
         let geometry = self.media.geometry();
         let (dies, planes) = self.dies.split_at(geometry.die_count() as usize);
@@ -197,23 +200,23 @@ impl Backend {
         })
     }
 
-    /// Time each channel was held until `now`.
+    /// Time for which each channel was held until `now`.
     pub fn channel_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
         self.channels.iter().map(move |channel| channel.meter.busy(now))
     }
 
-    /// Time each controller held a list until `now`; a foreground controller is the first.
+    /// Time for which each controller held a list until `now`; a foreground controller is the first.
     pub fn controller_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
         self.controllers.busy(now)
     }
 
-    /// Time the processor worked until `now`.
+    /// Time that the processor worked until `now`.
     #[must_use]
     pub fn processor_busy(&self, now: Time) -> Span {
         self.processor.busy(now)
     }
 
-    /// Time each decoder worked until `now`; none without error correction.
+    /// Time that each decoder worked until `now`; empty without error correction.
     pub fn decoder_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
         self.decoders.iter().flat_map(move |decoders| decoders.busy(now))
     }

@@ -1,8 +1,8 @@
-//! Cache mode: the array works on one page while another one crosses the channel.
+//! Cache mode: the array works on one page while another page crosses the channel.
 //!
-//! By default only neighbours of one list and one superblock do so. With [`super::Timing::cache_across`] any two reads
-//! and any two programs of a die do, whoever wants them and wherever they are (ONFI: Read Cache Random, Page Cache
-//! Program).
+//! By default only neighbouring commands of one list and one superblock use cache mode. With
+//! [`super::Timing::cache_across`] any two reads and any two programs of a die do, of any lists and places (ONFI: Read
+//! Cache Random, Page Cache Program).
 
 use crate::nand::SectorMask;
 use base::engine::{EventQueue, Handle};
@@ -18,9 +18,9 @@ impl Backend {
         with(die.register) || with(die.queue.peek())
     }
 
-    /// True if cache mode can run two commands back to back: neighbours of one list in one superblock, whose pages
-    /// were or are being written in order, or any two of one kind on one die. A software controller issues the second
-    /// when the first is done.
+    /// True if cache mode can run two commands back to back. That holds for neighbours of one list in one superblock,
+    /// whose pages were or are being written in order; with `cache_across`, for any two reads or programs of one die. A
+    /// software controller issues the second command only when the first is done.
     pub(super) fn follows(&self, first: Handle<Command>, second: Handle<Command>) -> bool {
         let (a, b) = (&self.table.commands[first], &self.table.commands[second]);
         let neighbours = a.list == b.list && a.target.superblock == b.target.superblock;
@@ -44,8 +44,9 @@ impl Backend {
         self.begin(now, head, events);
     }
 
-    /// Called for an occupied die: if its array programs and its cache register is free, the first program that
-    /// waits takes its data in. A read does not join this way: it would overwrite the page that is being sent.
+    /// For an occupied die: lets the first program that waits take its data into the cache register, if the array
+    /// programs and the register is free. A read does not begin in this way, because it would overwrite the page that
+    /// is being sent.
     #[inline(never)]
     pub(super) fn load_cache<E: From<Event> + Copy>(&mut self, now: Time, die: u32, events: &mut EventQueue<E>) {
         let state = &self.dies[die as usize];
@@ -69,8 +70,8 @@ impl Backend {
         }
     }
 
-    /// True if a page that has been read goes to the cache register only now, because the read behind it came while
-    /// the array worked. The array spends the copy before it takes that read.
+    /// True if a page that has been read goes to the cache register only now, because the next read came while the
+    /// array worked. The array takes the time of the copy before it begins that read.
     pub(super) fn copies_late<E: From<Event> + Copy>(
         &mut self,
         now: Time,

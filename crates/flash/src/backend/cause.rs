@@ -17,12 +17,12 @@ pub enum Op {
 }
 
 impl Op {
-    /// Number of operations.
+    /// The number of operations, for tables with an entry for each.
     pub const COUNT: usize = 4;
     /// All operations in the order of their discriminants.
     pub const ALL: [Self; Self::COUNT] = [Self::Read, Self::Program, Self::Erase, Self::CopyBack];
 
-    /// The name in reports and files.
+    /// The operation's name in reports and files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,13 +34,13 @@ impl Op {
     }
 }
 
-/// Why a flash command exists. Reports sum times, counts, energy and write amplification by cause.
+/// The reason for a flash command. Reports sum times, counts, energy and write amplification by cause.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Cause {
     /// Data of the host.
     Host,
-    /// Garbage collection.
+    /// Copies and erases of garbage collection.
     Gc,
     /// A merge of log blocks.
     Merge,
@@ -63,7 +63,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Number of causes.
+    /// The number of causes, for tables with an entry for each.
     pub const COUNT: usize = 11;
     /// All causes in the order of their discriminants.
     pub const ALL: [Self; Self::COUNT] = [
@@ -80,14 +80,14 @@ impl Cause {
         Self::Parity,
     ];
 
-    /// True for the data of the host and its padding. All other commands are the FTL's own.
+    /// True for data of the host and its padding. Commands of all other causes are the FTL's own.
     #[must_use]
     #[inline]
     pub const fn is_of_host(self) -> bool {
         matches!(self, Self::Host | Self::Flush | Self::Pad)
     }
 
-    /// The name in reports and files.
+    /// The cause's name in reports and files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -124,7 +124,7 @@ impl CauseSet {
         self.0 |= Self::bit(cause);
     }
 
-    /// Adds all of `other`.
+    /// Adds all causes of `other`.
     #[inline]
     pub fn extend(&mut self, other: Self) {
         self.0 |= other.0;
@@ -136,7 +136,8 @@ impl CauseSet {
         self.0 & Self::bit(cause) != 0
     }
 
-    /// The causes of the set, in order. The sets of requests are asked for each of them, and hold a cause or none.
+    /// The causes of the set, in order. It visits only the causes in the set: it is called for each request, and most
+    /// sets have one cause or none.
     #[inline]
     pub fn iter(self) -> impl Iterator<Item = Cause> {
         let mut left = self.0;
@@ -149,7 +150,7 @@ impl CauseSet {
 }
 
 impl fmt::Display for CauseSet {
-    /// The names, joined by `+`; `-` for none.
+    /// Writes the names, joined by `+`, or `-` for no cause.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names: Vec<_> = self.iter().map(Cause::name).collect();
         f.write_str(if names.is_empty() { "-".into() } else { names.join("+") }.as_str())

@@ -1,10 +1,10 @@
-//! A channel carries one transfer at a time, and may be kept by a command between its transfers.
+//! A channel carries one transfer at a time; a command may also keep the channel between its transfers.
 //!
 //! The data of a program of several pages crosses page by page, and a host read may go between two of the pages
-//! ([`super::Arbitration::between_pages`]). While no host read waits, all remaining pages cross as one transfer with one
-//! event at its end. A host read that arrives meanwhile shortens the transfer to the end of the page under way. The times
-//! are those of one transfer for each page. A program that let a read pass keeps its place at the head of its queue, so
-//! that the order of the channel ([`BusOrder`]) decides what else goes before its next page.
+//! ([`super::Arbitration::between_pages`]). While no host read waits, all remaining pages cross as one transfer with
+//! one event at its end. A host read that arrives meanwhile shortens the transfer to the end of the page under way. The
+//! times are the same as with one transfer for each page. A program that let a read pass keeps its place at the head of
+//! its queue, so that the order of the channel ([`BusOrder`]) decides which other transfers go before its next page.
 
 use base::engine::{Handle, Slab};
 use base::units::{Bytes, Span, Time};
@@ -16,7 +16,7 @@ use super::rules::Rules;
 use super::{BusOrder, Cause, Command, List, State};
 
 impl State {
-    /// The queue of a command in this state. [`BusOrder::ReadFirst`] also asks for the class.
+    /// The queue in which a command waits in this state. [`BusOrder::ReadFirst`] also takes the class into account.
     #[inline]
     pub(super) const fn queue(self, order: BusOrder) -> usize {
         match (order, self) {
@@ -47,24 +47,24 @@ impl Command {
 #[derive(Clone, Debug)]
 pub(super) struct Channel {
     pub(super) current: Option<Handle<Command>>,
-    /// A transfer has ended, and the channel has not yet chosen the next: a command that asks for the channel meanwhile
-    /// waits with the others.
+    /// True between the end of a transfer and the choice of the next one. A command that asks for the channel in this
+    /// time waits with the others.
     pub(super) chooses: bool,
     pub(super) queue: Queue<Command>,
     /// The cause of the command whose transfer began last.
     pub(super) last: Option<Cause>,
     pub(super) meter: Meter,
-    /// Bytes that the transfer under way moves.
+    /// The number of bytes of the transfer under way.
     pub(super) bytes: Bytes,
-    /// The slot behind those that cross in the transfer under way, if these are pages of a program.
+    /// For pages of a program: the number of the slot behind those that cross in the transfer under way.
     pub(super) crosses: u32,
-    /// Host reads that wait. Counted only where they go between the pages of a program.
+    /// The number of waiting host reads. Counted only if they go between the pages of a program.
     host_reads: u32,
-    /// Reads whose arrays end without an event.
+    /// Reads whose array phases end without an event.
     pub(super) quiet: QuietReads,
 }
 
-/// A transfer: how long it takes, and what it moves.
+/// The time and the bytes of a transfer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Load {
     pub(super) time: Span,
@@ -86,14 +86,14 @@ impl Channel {
         }
     }
 
-    /// True if a command may begin a transfer: no other command has the channel.
+    /// True if `handle` may begin a transfer: no other command has the channel.
     #[inline]
     pub(super) fn is_free_for(&self, handle: Handle<Command>) -> bool {
         !self.chooses && self.current.is_none_or(|current| current == handle)
     }
 
-    /// Takes the channel from its command. The channel chooses the next transfer when the end of this one has had all its
-    /// effects, so that the next command of a die that has become free is among those to choose from.
+    /// Takes the channel from its command. The channel chooses the next transfer after all effects of the end of this
+    /// one, so that the next command of a die that has become free is among those to choose from.
     #[inline]
     pub(super) const fn free(&mut self) {
         (self.current, self.chooses) = (None, true);
@@ -107,7 +107,7 @@ impl Channel {
         }
     }
 
-    /// Chooses the command that goes next.
+    /// Chooses the next of the waiting commands.
     #[inline]
     pub(super) fn choose(&mut self, rules: &Rules, commands: &Slab<Command>) -> Option<Handle<Command>> {
         self.chooses = false;
@@ -118,7 +118,7 @@ impl Channel {
         Some(next)
     }
 
-    /// Takes the host read that goes first, if host reads wait. Counted only where they go between pages.
+    /// Takes the host read that goes first, if host reads wait. They are counted only if they go between pages.
     fn take_host_read(&mut self, commands: &mut Slab<Command>) -> Option<Handle<Command>> {
         if self.host_reads == 0 {
             return None;
@@ -129,7 +129,8 @@ impl Channel {
         Some(read)
     }
 
-    /// Begins a transfer, and notes what its command has waited for. Returns the number of its phase.
+    /// Begins a transfer, and notes the time and the causes that its command has waited for. Returns the number of the
+    /// transfer's phase.
     #[inline]
     pub(super) fn begin(
         &mut self,
@@ -150,29 +151,30 @@ impl Channel {
         self.meter.begin(now, now + load.time)
     }
 
-    /// Ends a transfer, or the time for which a command keeps the channel. The command still has the channel.
+    /// Ends a transfer, or the time for which a command keeps the channel. The command still has the channel
+    /// afterwards.
     #[inline]
     pub(super) fn end(&mut self, now: Time) -> (Handle<Command>, Load) {
         let handle = self.current.expect("a channel that works has a command");
         (handle, Load { time: self.meter.end(now), bytes: std::mem::take(&mut self.bytes) })
     }
 
-    /// The slot behind those that cross in the next transfer of a program: one page if a host read waits, all that are
-    /// left otherwise. `None` if the transfer is not one of pages.
+    /// The number of the slot behind those that cross in the next transfer of a program: one page if a host read waits,
+    /// otherwise all remaining pages. `None` if the data does not cross page by page.
     #[inline]
     pub(super) fn pages_to_cross(&self, rules: &Rules, command: &Command) -> Option<u32> {
         let until = || if self.host_reads > 0 { command.next_page(rules.page_slots) } else { command.count };
         command.crosses_by_pages(rules).then(until)
     }
 
-    /// True if a transfer of pages of a program is under way, between which a host read may go.
+    /// True if pages of a program are crossing, between which a host read may go.
     #[inline]
     pub(super) fn is_crossed_by_pages(&self, rules: &Rules, commands: &Slab<Command>) -> bool {
         rules.by_pages && self.current.is_some_and(|handle| commands[handle].crosses_by_pages(rules))
     }
 
-    /// The slot behind the page that crosses at `now`, and the time at which that page has crossed. A page that ends at
-    /// `now` counts as crossing.
+    /// The number of the slot behind the page that crosses at `now`, and the time at which that page has crossed. A
+    /// page that ends at `now` counts as crossing.
     fn page_under_way(&self, now: Time, rules: &Rules, command: &Command) -> (u32, Time) {
         let mut until = command.crossed;
         let mut at = self.meter.since();
@@ -184,8 +186,8 @@ impl Channel {
         (until, at)
     }
 
-    /// Shortens a transfer of pages to the page under way, because a host read has begun to wait. Returns the new end and
-    /// its number, if there is a transfer to shorten.
+    /// Shortens a transfer of several pages to the page under way, because a host read has begun to wait. Returns the
+    /// new end and its number, or none if the transfer cannot be shortened.
     pub(super) fn shorten(&mut self, now: Time, rules: &Rules, command: &Command) -> Option<(Time, Generation)> {
         let (until, at) = self.page_under_way(now, rules, command);
         if until == self.crosses {
@@ -205,7 +207,7 @@ impl Channel {
         false
     }
 
-    /// Takes a host read that goes before the next page of a program. The program waits at the head of its class.
+    /// Takes a host read that goes before the next page of a program. The program waits at the head of its queue.
     pub(super) fn let_read_pass(
         &mut self,
         commands: &mut Slab<Command>,
@@ -217,7 +219,7 @@ impl Channel {
         Some(read)
     }
 
-    /// Bytes of the transfer under way: of pages of a program, those of the pages that have begun.
+    /// The number of bytes of the transfer under way. For pages of a program, only pages that have begun count.
     pub(super) fn begun_bytes(&self, now: Time, rules: &Rules, commands: &Slab<Command>) -> Bytes {
         match self.current.map(|handle| &commands[handle]).filter(|command| command.crosses_by_pages(rules)) {
             Some(command) => {
@@ -261,7 +263,7 @@ mod tests {
         handle
     }
 
-    /// Two planes, so that a program has two pages, between which host reads go.
+    /// The rules of an array with two planes: a program has two pages, between which host reads go.
     fn rules() -> Rules {
         let part = Part::preset("dirik-2009").expect("a preset");
         let geometry = Geometry::new(1, 1, 1, 2, 2, 4, 4, 1, 4).expect("a small array");
@@ -282,8 +284,8 @@ mod tests {
         assert_eq!(first(BusOrder::ReadFirst), [false; 4], "the class decides");
     }
 
-    /// The end of a transfer has all its effects before the channel chooses: a command that comes meanwhile waits, and may
-    /// be chosen before one that came earlier.
+    /// All effects of the end of a transfer come before the channel's choice. So a command that comes meanwhile waits,
+    /// and may be chosen before one that came earlier.
     #[test]
     fn a_channel_chooses_among_all_that_have_come_by_then() {
         let (rules, mut table) = (rules(), CommandTable::new(2));

@@ -34,7 +34,8 @@ impl Class {
 /// The wait of a list none of whose commands has started.
 const NOT_STARTED: Span = Span::MAX;
 
-/// Whether commands of other lists depend on commands of a list, or the other way round. One byte: a list has no room for two.
+/// Whether commands of other lists depend on commands of this list, or the other way round. One byte for both, because
+/// a list has no room for two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Relation(u8);
 
@@ -42,12 +43,12 @@ impl Relation {
     const LEADS: u8 = 1;
     const FOLLOWS: u8 = 2;
 
-    /// Commands of another list depend on its commands.
+    /// Notes that commands of another list depend on this list.
     pub(super) const fn lead(&mut self) {
         self.0 |= Self::LEADS;
     }
 
-    /// Its commands depend on those of another list.
+    /// Notes that this list depends on another one.
     pub(super) const fn follow(&mut self) {
         self.0 |= Self::FOLLOWS;
     }
@@ -63,18 +64,18 @@ impl Relation {
     }
 }
 
-/// A list of commands with dependencies. The FTL builds it once; the backend executes it without the FTL.
+/// A list of commands with dependencies. The FTL builds the list once; the backend executes it without the FTL.
 ///
-/// Every phase of a command looks into its list, so a list takes no more than a line of the caches.
+/// Every phase of a command reads its list, so a list must fit into one cache line.
 #[derive(Clone, Debug)]
 #[repr(align(64))]
 pub struct List {
     pub(super) class: Class,
     pub(super) first: Option<Handle<Command>>,
     pub(super) last: Option<Handle<Command>>,
-    /// It consists of page copies of this set, and has no commands.
+    /// The set of page copies that the list belongs to, if it has no commands.
     copies: Option<CopySet>,
-    /// Its place in the set.
+    /// The index of the list among those of the set.
     part: u16,
     pub(super) remaining: u32,
     controller: Option<NonMaxU32>,
@@ -82,13 +83,13 @@ pub struct List {
     pub(super) submitted: Time,
     pub(super) dispatched: bool,
     pub(super) relation: Relation,
-    /// Its commands are for more than one die.
+    /// True if the commands are for more than one die.
     pub(super) spreads: bool,
     tag: u32,
-    /// How many reports of failed programs the FTL had received when it opened the list.
+    /// The number of reports of failed programs that the FTL had received when it opened the list.
     pub(super) known: u32,
     pub(super) wait: Span,
-    /// From its submission to the start of its first command; [`NOT_STARTED`] before.
+    /// The time from the list's submission to the start of its first command; [`NOT_STARTED`] before that.
     start_wait: Span,
     pub(super) waited_for: CauseSet,
 }
@@ -116,23 +117,23 @@ impl List {
         }
     }
 
-    /// The copies that it consists of, if it has no commands.
+    /// The copies of the list, if it has no commands.
     #[inline]
     pub(super) fn copies(&self) -> Option<ListPart> {
         self.copies.map(|set| ListPart { set, part: self.part })
     }
 
-    /// Makes it a list of copies.
+    /// Makes the list one of page copies.
     pub(super) const fn join(&mut self, ListPart { set, part }: ListPart) {
         (self.copies, self.part) = (Some(set), part);
     }
 
-    /// Makes it a list of commands.
+    /// Makes the list one of commands again.
     pub(super) const fn leave_copies(&mut self) {
         self.copies = None;
     }
 
-    /// The controller that executes it.
+    /// The number of the controller that executes the list.
     #[inline]
     pub(super) fn controller(&self) -> Option<u32> {
         self.controller.map(NonMaxU32::get)
@@ -143,7 +144,7 @@ impl List {
         self.controller = Some(NonMaxU32::new(controller));
     }
 
-    /// One of its commands starts.
+    /// Notes that a command of the list starts.
     #[inline]
     pub(super) fn start(&mut self, now: Time) {
         if self.start_wait == NOT_STARTED {
@@ -151,32 +152,32 @@ impl List {
         }
     }
 
-    /// The FTL's own number for the list.
+    /// The number that the FTL gave when it opened the list.
     #[must_use]
     pub const fn tag(&self) -> u32 {
         self.tag
     }
 
-    /// The class of its commands.
+    /// The class of all commands of the list, for arbitration.
     #[must_use]
     pub const fn class(&self) -> Class {
         self.class
     }
 
-    /// Its first command; the others follow by [`Command::sibling`].
+    /// The first command; the others follow by [`Command::sibling`].
     #[must_use]
     pub const fn first(&self) -> Option<Handle<Command>> {
         self.first
     }
 
-    /// The longest time that the list waited for a controller, or one of its commands for a die and a channel, where the
-    /// list's own commands may have been in its way.
+    /// The longest time that the list waited for a controller, or that one of its commands waited for a die and a
+    /// channel. The list's own commands may have caused a part of the wait.
     #[must_use]
     pub const fn wait(&self) -> Span {
         self.wait
     }
 
-    /// The time from its submission to the start of its first command.
+    /// The time from the list's submission to the start of its first command.
     #[must_use]
     pub fn start_wait(&self) -> Span {
         if self.start_wait == NOT_STARTED { Span::ZERO } else { self.start_wait }
@@ -202,7 +203,7 @@ impl Links for List {
 /// The state of a command on its way through its die (ARCHITECTURE.md has a picture).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// The command waits for commands that it depends on, for its controller or, in the queue of its die, for the die.
+    /// The command waits for commands that it depends on, for its controller, or for its die in the die's queue.
     Queued,
     /// Command and address cycles of an operation that sends no data cross the channel, or wait for it.
     CommandCycles,
@@ -210,9 +211,9 @@ pub(super) enum State {
     DataIn,
     /// The array works, or is done and waits for the register.
     Array,
-    /// The array has stopped, and goes on later.
+    /// The array has stopped, and will resume later.
     Suspended,
-    /// Command cycles and data cross the channel into a register that holds a page already: the second phase of a
+    /// Command cycles and data cross the channel into a register that already holds a page: the second phase of a
     /// copy-back.
     Patch,
     /// The status of the die crosses the channel, or waits for it.
@@ -224,7 +225,7 @@ pub(super) enum State {
 }
 
 impl State {
-    /// The part of the command that crosses the channel in this state.
+    /// The kind of transfer that crosses the channel in this state.
     pub(super) const fn primitive(self) -> Primitive {
         match self {
             Self::Status => Primitive::Status,
@@ -235,14 +236,15 @@ impl State {
     }
 }
 
-/// How far the processor has issued a command, if the controllers are software (see [`super::Config::software`]).
+/// The progress of the processor in issuing a command, if the controllers are software (see
+/// [`super::Config::software`]).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Preparation {
-    /// Not requested.
+    /// The processor has not been asked.
     None,
-    /// Requested, because the die is free.
+    /// The processor has been asked, because the die is free.
     Asked,
-    /// Issued: the die may begin the command.
+    /// The command is issued: the die may begin it.
     Done,
 }
 
@@ -253,14 +255,14 @@ pub struct Command {
     pub op: Op,
     /// The cause.
     pub cause: Cause,
-    /// The die.
+    /// The die of the superblock; for superblocks in several dies, that of the member.
     pub die: DieId,
-    /// The superblock, and for programs the first slot.
+    /// The superblock and, for programs, the first slot.
     pub target: Target,
-    /// True if a program or an erase failed, or if the backend did not begin a program because an earlier one of its
+    /// True if a program or an erase failed, or if the backend refused a program because an earlier program of its
     /// block failed. The slots of a failed program may still hold data: see [`crate::nand::Media::holds_data`].
     pub failed: bool,
-    /// The backend did not begin it.
+    /// True if the backend did not begin the program, because an earlier one of its block failed.
     pub(super) refused: bool,
     pub(super) stream: Stream,
     /// The mode of a program.
@@ -268,32 +270,34 @@ pub struct Command {
     pub(super) class: Class,
     pub(super) state: State,
     pub(super) preparation: Preparation,
-    /// The command, a read in cache mode, has been given the time of its copy to the cache register.
+    /// True if the time of the copy to the cache register has been charged, for a read in cache mode.
     pub(super) copied: bool,
-    /// The command, a copy-back with data in, has taken effect.
+    /// True if a copy-back with data in has taken effect.
     pub(super) begun: bool,
-    /// Its data has come in.
+    /// True if the data in of a copy-back has crossed.
     pub(super) patched: bool,
     pub(super) count: u32,
-    /// Sectors that cross the channel; zero stands for all slots or, for a copy-back, for none.
+    /// The number of sectors that cross the channel; zero stands for all slots or, for a copy-back, for none.
     pub(super) sectors: u32,
     pub(super) padding: u32,
-    /// Slots of a program whose data has crossed the channel, while it crosses page by page.
+    /// The number of a program's slots whose data has crossed the channel, while the data crosses page by page.
     pub(super) crossed: u32,
-    /// Codewords of a read that no decoder has taken in, and those that have yet to cross the channel.
+    /// The number of a read's codewords that no decoder has taken in, including those that have yet to cross the
+    /// channel.
     pub(super) undecoded: u32,
     pub(super) coming: u32,
-    /// Pages of a scan, whose spare areas the command reads; zero for any other command.
+    /// The number of pages of a scan, whose spare areas the command reads; zero for any other command.
     pub(super) scanned: u32,
-    /// A read that leaves the media alone: its slots are cleared.
+    /// True for a blank read, which does not read the media: its slots are cleared.
     pub(super) blank: bool,
-    /// Pages that a copy-back copies behind its present one, and the distance of their mapping units.
+    /// The number of pages that a copy-back still has to copy after the present one, and the distance of their mapping
+    /// units.
     pub(super) behind: u32,
     pub(super) stride: u32,
     pub(super) waits: u16,
-    /// The command has been applied to the media.
+    /// True if the command has been applied to the media.
     pub(super) effected: bool,
-    /// The unit of its die whose array and register it uses (see [`super::planes`]).
+    /// The unit of the die whose array and register the command uses (see [`super::planes`]).
     pub(super) unit: u32,
     pub(super) list: Handle<List>,
     pub(super) next: Option<Handle<Command>>,
@@ -351,21 +355,21 @@ impl Command {
         }
     }
 
-    /// The next command of its list.
+    /// The next command of the list; none behind the last.
     #[must_use]
     #[inline]
     pub const fn sibling(&self) -> Option<Handle<Self>> {
         self.sibling
     }
 
-    /// Slots it carries.
+    /// The number of slots that the command carries.
     #[must_use]
     #[inline]
     pub const fn count(&self) -> u32 {
         self.count
     }
 
-    /// True for a read that takes its time and leaves the media alone, see [`super::Backend::set_blank`].
+    /// True for a read that takes its time and does not read the media, see [`super::Backend::set_blank`].
     #[must_use]
     #[inline]
     pub const fn is_blank(&self) -> bool {
@@ -377,18 +381,18 @@ impl Command {
         self.state == State::Done
     }
 
-    /// True for a copy-back in its first phase that still expects data.
+    /// True for a copy-back in its first phase that still waits for data in.
     pub(super) const fn wants_data(&self) -> bool {
         self.begun && !self.patched
     }
 
-    /// Sectors that cross the channel, if set. Otherwise all slots cross it or, for a copy-back, none.
+    /// The number of sectors that cross the channel, if it is set. Otherwise all slots cross or, for a copy-back, none.
     #[must_use]
     pub const fn sectors(&self) -> Option<u32> {
         if self.sectors > 0 { Some(self.sectors) } else { None }
     }
 
-    /// The stream of a program.
+    /// The stream for which a program opens its block.
     #[must_use]
     pub const fn stream(&self) -> Stream {
         self.stream
@@ -405,7 +409,7 @@ impl Links for Command {
     }
 }
 
-/// The place of a slot among all slots of all commands.
+/// A reference to a slot: its index among all slots of all commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlotRef(pub(super) u32);
 
@@ -413,12 +417,12 @@ pub struct SlotRef(pub(super) u32);
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(Rust, packed(8))] // With the alignment of its mask, a slot would take a third more memory.
 pub struct Slot {
-    /// The mapping unit. A read with `expected` is checked against the spare area; any other read takes it from
-    /// there.
+    /// The mapping unit. A read with `expected` is checked against the spare area; any other read takes the mapping
+    /// unit from there.
     pub lpn: Lpn,
-    /// Its version, see [`crate::nand::Spare`].
+    /// The version of the mapping unit, see [`crate::nand::Spare`].
     pub version: u32,
-    /// The source of a read or a copy. A program has its place from its target.
+    /// The source of a read or a copy. The slots of a program get their places from its target.
     pub psn: Psn,
     /// The owner of the data, in the FTL's own terms.
     pub owner: Option<NonZeroU32>,
@@ -427,12 +431,12 @@ pub struct Slot {
     /// The sectors that the owner writes or reads, one bit each. For a copy-back that moves sectors: those that come
     /// from the payload and not from the source page.
     pub mask: SectorMask,
-    /// True if the FTL knows `lpn` beforehand.
+    /// True if the FTL knows `lpn` before the read.
     pub expected: bool,
     /// True if the data is unreadable.
     pub lost: bool,
-    /// The slot of the program that takes the data; the program must wait for the read. [`super::Backend::forward`] sees
-    /// to both.
+    /// The slot of the program that takes the data. [`super::Backend::forward`] sets it, and makes the program wait for
+    /// the read.
     pub forward: Option<SlotRef>,
 }
 

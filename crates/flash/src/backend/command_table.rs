@@ -1,6 +1,6 @@
-//! The command lists of an array, from the FTL's first call to the moment at which the FTL takes a list back.
+//! The command lists of an array, from the FTL's first call until the FTL takes a list back.
 //!
-//! Lists, commands and slots refer to each other by handle. Nothing here knows a time, a die or a channel.
+//! Lists, commands and slots refer to each other by handle. This module depends on no time, die or channel.
 
 use std::collections::VecDeque;
 
@@ -17,13 +17,13 @@ use crate::nand::{Stream, Target};
 pub(super) struct CommandTable {
     pub(super) commands: Slab<Command>,
     pub(super) lists: Slab<List>,
-    /// `slots_per_command` entries for each place in `commands`.
+    /// The slots of all commands: `slots_per_command` entries for each index in `commands`.
     pub(super) slots: Vec<Slot>,
     pub(super) slots_per_command: u32,
-    /// Lists that are done, in this order, until the FTL takes them back.
+    /// Finished lists, in the order of finishing, until the FTL takes them back.
     pub(super) finished: VecDeque<Handle<List>>,
     pub(super) failures: Failures,
-    /// The attempts of reads with errors.
+    /// The attempts of reads with bit errors.
     pub(super) attempts: ReadAttempts,
 }
 
@@ -40,7 +40,7 @@ impl CommandTable {
         }
     }
 
-    /// Forgets everything, at a power cut.
+    /// Removes all lists and commands, at a power cut.
     pub(super) fn clear(&mut self) {
         self.lists.clear();
         self.commands.clear();
@@ -81,7 +81,7 @@ impl CommandTable {
         handle
     }
 
-    /// Lets each place of the slab of commands have its slots.
+    /// Grows the slots, so that each index of the slab of commands has its slots.
     #[inline]
     pub(super) fn make_room(&mut self) {
         let needed = self.commands.places() * self.slots_per_command as usize;
@@ -90,7 +90,7 @@ impl CommandTable {
         }
     }
 
-    /// The place of a command's first slot.
+    /// The index of a command's first slot.
     #[inline]
     pub(super) const fn first_slot(&self, command: Handle<Command>) -> usize {
         command.index() * self.slots_per_command as usize
@@ -103,9 +103,9 @@ impl CommandTable {
         &self.slots[first..first + self.commands[command].count as usize]
     }
 
-    /// Adds a slot to a command. Returns its place.
+    /// Adds a slot to a command. Returns the slot's index.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // A slot is put together where it stays: a call would copy it.
+    #[allow(clippy::inline_always)] // A slot is built in its final place: a call would copy it.
     pub(super) fn push_slot(&mut self, command: Handle<Command>, slot: Slot) -> usize {
         let count = &mut self.commands[command].count;
         assert!(*count < self.slots_per_command, "more slots than one command carries");
@@ -115,7 +115,7 @@ impl CommandTable {
         place
     }
 
-    /// Lets `second` start only after `first` has finished.
+    /// Makes `second` wait until `first` has finished.
     pub(super) fn depend(&mut self, first: Handle<Command>, second: Handle<Command>) {
         if self.commands[first].is_done() {
             return;
@@ -134,13 +134,13 @@ impl CommandTable {
         self.commands[second].waits += 1;
     }
 
-    /// Forwards data from `read` to `program`, which waits for it.
+    /// Forwards data from `read` to `program`, which waits for the read.
     pub(super) fn forward(&mut self, read: Handle<Command>, from: SlotRef, program: Handle<Command>, to: SlotRef) {
         self.slots[from.0 as usize].forward = Some(to);
         self.depend(read, program);
     }
 
-    /// Ends a command in its list. Returns the controller of the list if this was its last command.
+    /// Ends a command in its list. Returns the controller of the list if that was the list's last command.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Every command ends here.
     pub(super) fn end_in_list(&mut self, handle: Handle<Command>) -> Option<u32> {
@@ -155,7 +155,7 @@ impl CommandTable {
         entry.controller()
     }
 
-    /// Removes the commands of a list, and the list.
+    /// Removes a list and its commands.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller in each family.
     pub(super) fn release(&mut self, list: Handle<List>) {

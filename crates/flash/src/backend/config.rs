@@ -11,7 +11,7 @@ use base::units::{Bytes, Rate, SECTOR, Span};
 
 use super::{Ecc, PlaneReadSpec, Supply, SuspendSpec, VariationSpec};
 
-/// Controllers: each executes one command list at a time.
+/// The controllers of the array, each of which executes one command list at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Controllers {
@@ -30,7 +30,7 @@ pub enum Controllers {
 }
 
 impl Controllers {
-    /// One of every kind, for the conformance suite and the swarm.
+    /// One value of every kind, for the conformance suite and the swarm.
     pub const EVERY: [Self; 5] = [Self::None, Self::PerDie, Self::PerChannel, Self::Shared(2), Self::Background(2)];
 }
 
@@ -48,17 +48,17 @@ pub enum Transfer {
 }
 
 impl Transfer {
-    /// All of them.
+    /// All paths, for the conformance suite and the swarm.
     pub const EVERY: [Self; 2] = [Self::Bus, Self::Controller];
 }
 
 impl Order {
-    /// All of them.
+    /// All orders, for the conformance suite and the swarm.
     pub const EVERY: [Self; 3] = [Self::Fifo, Self::ReadFirst, Self::CollectionFirst];
 }
 
 impl BusOrder {
-    /// All of them.
+    /// All orders, for the conformance suite and the swarm.
     pub const EVERY: [Self; 4] = [Self::Fifo, Self::CommandFirst, Self::DataFirst, Self::ReadFirst];
 }
 
@@ -69,13 +69,14 @@ pub enum Order {
     /// First come, first served.
     #[default]
     Fifo,
-    /// Host reads before everything else; nothing is interrupted (Dirik & Jacob, "Queueing and Read Priority").
+    /// Host reads before everything else. Operations in progress are not interrupted (Dirik & Jacob, "Queueing and Read
+    /// Priority").
     ReadFirst,
-    /// Commands of the FTL before those of the host: copies and erases of collection, wear levelling and rescue, and reads of
-    /// translation pages. Then host reads, then host writes. A host command begins only when no such command waits for the die.
-    /// With `ftl.gc.parallel` at the pages of a block a host request waits for nearly a whole victim: garbage collection that is
-    /// not preemptible. Collection keeps up with the free space that `ftl.gc.start` asks for. Only the page-mapped FTL takes this
-    /// order, and not with a shared log.
+    /// Commands of the FTL before those of the host: copies and erases of collection, wear levelling and rescue, and
+    /// reads of translation pages. Then host reads, then host writes. A host command begins only when no command of the
+    /// FTL waits for the die. With `ftl.gc.parallel` at the number of pages of a block a host request waits for nearly
+    /// a whole victim: garbage collection that is not preemptible. Collection keeps up with the free space that
+    /// `ftl.gc.start` asks for. Only the page-mapped FTL takes this order, and not with a shared log.
     CollectionFirst,
 }
 
@@ -83,31 +84,32 @@ pub enum Order {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BusOrder {
-    /// First come, first served. A command of a fraction of a microsecond waits behind the pages that others send, so
-    /// chips stand still that would have worked meanwhile, and then all want the channel at once (a convoy).
+    /// First come, first served. A command of a fraction of a microsecond then waits behind the pages of other chips.
+    /// So chips stand still that could have worked meanwhile, and afterwards all want the channel at once (a convoy).
     Fifo,
-    /// New commands, with the data they bring, before data that waits in a chip. This keeps the chips busy, and is
-    /// what controllers do: the firmware of the Cosmos+ OpenSSD starts reads, erases and programs before it fetches
-    /// what has been read.
+    /// New commands, with the data they bring, before data that waits in a chip. This keeps the chips busy, and real
+    /// controllers do it: the firmware of the Cosmos+ OpenSSD starts reads, erases and programs before it fetches data
+    /// that has been read.
     #[default]
     CommandFirst,
-    /// Data that waits in a chip before new commands, as several simulators have it. The worst convoys.
+    /// Data that waits in a chip before new commands, as in several simulators. This order causes the worst convoys.
     DataFirst,
     /// Commands and data of host reads before everything else. If host reads go first at the dies too, a host read
-    /// passes between the primitives of other dies, and on its own die between whole operations (Seong et al., Sec.
+    /// passes between the primitives of other dies, and between whole operations on its own die (Seong et al., Sec.
     /// 3.4).
     ReadFirst,
 }
 
-/// How a controller learns that an array is done.
+/// The way in which a controller learns that an array is done.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Completion {
-    /// From the pin R/B# of the chip, at once. It then reads the status of a program, an erase or a copy-back.
+    /// By the pin R/B# of the chip, at once. The controller then reads the status of a program, an erase or a
+    /// copy-back.
     #[default]
     ReadyBusy,
-    /// By reading the status over the channel: for the first time this long after the array has begun, and again as
-    /// long after each status that was busy.
+    /// By reading the status over the channel: for the first time this long after the array has begun, and again after
+    /// the same time as long as the status is busy.
     Polling(Span),
 }
 
@@ -115,18 +117,18 @@ pub enum Completion {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct Arbitration {
-    /// The order at the controllers and the dies.
+    /// The order in which lists wait for controllers, and commands for dies.
     pub commands: Order,
-    /// The order on the channels.
+    /// The order in which transfers wait for a channel.
     pub bus: BusOrder,
-    /// Whether a command keeps its channel from its first cycle until its array is done and its data is out, as in
-    /// the coarse-grained interleaving of Seong et al., Fig. 7a. Meanwhile nothing else crosses the channel, host
-    /// reads included.
+    /// Whether a command keeps its channel from its first cycle until its array is done and its data is out, as in the
+    /// coarse-grained interleaving of Seong et al., Fig. 7a. In that time nothing else crosses the channel, not even
+    /// host reads.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub hold: bool,
     /// Whether a host read that waits for the channel goes between two pages of a program's data. Each page of the
     /// planes and the word line of a program has an address cycle of its own (ONFI: multi-plane program), so a
-    /// controller can turn to another chip there. If not, all data of a program crosses in one piece. No page is
+    /// controller can address another chip between them. If not, all data of a program crosses in one piece. No page is
     /// interrupted, nor the pages of ganged chips, which are one page here.
     pub between_pages: bool,
 }
@@ -137,29 +139,29 @@ impl Default for Arbitration {
     }
 }
 
-/// Times on the channel besides command, address and data cycles.
+/// Times on the channel in addition to command, address and data cycles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Cycles {
-    /// Before the data of a page that comes in: tADL.
+    /// Time before the data of each page that comes in: tADL.
     pub page_in: Span,
-    /// Before the data of a page that goes out: Change Read Column and tCCS.
+    /// Time before the data of each page that goes out: Change Read Column and tCCS.
     pub page_out: Span,
-    /// After data that went out: tRHW.
+    /// Time after data that went out: tRHW.
     pub turnaround: Span,
-    /// Before the array works: tWB.
+    /// Time before the array works: tWB.
     pub busy: Span,
-    /// To read the status of a die.
+    /// Time to read the status of a die.
     pub status: Span,
 }
 
-/// SLC mode of an array.
+/// The times and the density of SLC mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SlcTiming {
-    /// Page read.
+    /// Array time of a page read in SLC mode.
     pub read: Span,
-    /// Page program.
+    /// Array time of a page program in SLC mode.
     pub program: Span,
-    /// Bits per cell in the other mode.
+    /// Bits that a cell stores in full mode.
     pub bits: u32,
     /// The rated cycles of a block that is always in SLC mode; those of the part if missing.
     pub endurance: Option<u32>,
@@ -168,30 +170,30 @@ pub struct SlcTiming {
 /// The times of commands and transfers, resolved for one geometry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Timing {
-    /// Array read, by page type.
+    /// Array time of a read, by page type.
     pub read: Vec<Span>,
-    /// Array program, by page type.
+    /// Array time of a program, by page type.
     pub program: Vec<Span>,
-    /// Block erase.
+    /// Array time of a block erase.
     pub erase: Span,
     /// Register copy of a cache-mode read; `None` if cache mode is off.
     pub cache_read: Option<Span>,
     /// Register copy of a cache-mode program; `None` if cache mode is off.
     pub cache_program: Option<Span>,
-    /// Cache mode joins commands of different lists and superblocks, too.
+    /// True if cache mode joins commands of different lists and superblocks, too.
     pub cache_across: bool,
-    /// Rows programmed by one array operation.
+    /// The number of rows that one array operation programs.
     pub one_shot: u32,
-    /// Pages of a word line that are programmed one by one, of which a torn one damages those before it; 1 if none
-    /// does.
+    /// The number of pages of a word line that are programmed one by one, where a torn page damages those before it; 1
+    /// if no page is damaged in this way.
     pub paired: u32,
-    /// Chips of a gang, which share command and data lines.
+    /// The number of chips of a gang, which share command and data lines.
     pub gang: u32,
-    /// Command and address cycles of one plane.
+    /// Time of the command and address cycles of one plane.
     pub command: Span,
-    /// The other times on the channel and before the array.
+    /// Further times on the channel and before the array.
     pub cycles: Cycles,
-    /// Bytes of a slot on the channel.
+    /// Bytes of a slot on the channel, with its share of the spare bytes.
     pub slot_bytes: Bytes,
     /// Channel time of n slots, at index n.
     pub transfer: Vec<Span>,
@@ -202,12 +204,12 @@ pub struct Timing {
     slot_sectors: u32,
 }
 
-/// Why a timing cannot be resolved.
+/// The reason why a timing cannot be resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ConfigError {
     /// The part's block is not a whole number of one-shot groups.
     OneShot {
-        /// Rows of one operation.
+        /// Rows that one operation programs.
         rows: u32,
         /// Pages of a block.
         pages: u32,
@@ -229,13 +231,14 @@ impl Timing {
     /// part supports it.
     ///
     /// # Errors
+    ///
     /// If the block is not a whole number of word lines.
     pub fn new(part: &Part, geometry: &Geometry, rate: Rate, cache_mode: bool) -> Result<Self, ConfigError> {
         let one_shot = part.timing.one_shot;
         if !geometry.pages.is_multiple_of(one_shot) {
             return Err(ConfigError::OneShot { rows: one_shot, pages: geometry.pages });
         }
-        // Spare bytes go with their page; a slot takes its share of them (fmmu.md A1: 4,096 + 384 B).
+        // Spare bytes cross with their page; a slot takes its share of them (fmmu.md A1: 4,096 + 384 B).
         let unit = SECTOR * u64::from(geometry.sectors);
         let page = unit * u64::from(geometry.slots);
         let spare = part.geometry.spare.get() * page.get() / part.geometry.page.get();
@@ -270,13 +273,13 @@ impl Timing {
         })
     }
 
-    /// Bytes that the tables take.
+    /// Bytes of the simulator's memory that the tables take.
     #[must_use]
     pub fn memory(&self) -> u64 {
         (self.transfer.len() + self.sectors.len()) as u64 * size_of::<Span>() as u64
     }
 
-    /// The array that has these times, with their SLC mode and word lines.
+    /// Configures media with the SLC mode and the word lines of these times.
     #[must_use]
     pub fn of_media(&self, media: Media) -> Media {
         let media = media.with_paired_pages(self.paired);
@@ -286,7 +289,7 @@ impl Timing {
         }
     }
 
-    /// True if nothing but data takes time on the channel.
+    /// True if only data takes time on the channel.
     pub(super) fn is_data_only(&self) -> bool {
         let Cycles { page_in, page_out, turnaround, status, .. } = self.cycles;
         self.command + page_in + page_out + turnaround + status == Span::ZERO
@@ -307,35 +310,35 @@ impl Timing {
     }
 }
 
-/// Bytes of `n` sectors, if a slot of `of` sectors has `slot` bytes.
+/// The share of `n` sectors in a slot of `of` sectors with `slot` bytes, rounded down.
 fn part_of(slot: Bytes, n: u32, of: u32) -> Bytes {
     Bytes::new(slot.get() * u64::from(n) / u64::from(of))
 }
 
-/// The configuration of a backend.
+/// The configuration of a backend, resolved for one geometry.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The times of commands and transfers.
     pub timing: Timing,
-    /// The controllers.
+    /// The controllers that execute command lists.
     pub controllers: Controllers,
-    /// The path of data; [`Transfer::Controller`] requires controllers.
+    /// The path of data between chips and controllers; [`Transfer::Controller`] requires controllers.
     pub transfer: Transfer,
     /// How controllers learn that an array is done; a channel that is held carries no polls.
     pub completion: Completion,
-    /// The error correction of reads; none takes no time.
+    /// The error correction of reads; with none it takes no time.
     pub ecc: Option<Ecc>,
-    /// The arbitration.
+    /// The order of waiting lists, commands and transfers.
     pub arbitration: Arbitration,
-    /// Suspension of programs and erases, if there is any.
+    /// Suspension of programs and erases; none if operations are never suspended.
     pub suspend: Option<SuspendSpec>,
-    /// Planes of a die read by themselves, if they do.
+    /// Reads by single planes of a die; none if all planes of a die read together.
     pub plane_reads: Option<PlaneReadSpec>,
-    /// Differences of array times between blocks, if there are any.
+    /// Differences of array times between blocks; none if all blocks have the same times.
     pub variation: Option<VariationSpec>,
-    /// The bit errors of reads, if there are any; they require error correction.
+    /// The bit errors of reads; none if reads have no errors. They require error correction.
     pub errors: Option<Arc<ErrorModel>>,
-    /// What the arrays draw, if their number of planes makes a difference.
+    /// The currents of the arrays, if the power of an operation depends on its number of planes or a cap limits it.
     pub supply: Option<Supply>,
     /// The processor time for each command of a background list, if the controllers are software; hardware
     /// controllers take none (Seong et al., Sec. 4.2.3).
@@ -343,7 +346,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// These times, and nothing besides: no controllers, R/B#, requests in their order.
+    /// A configuration with these times and no further features: no controllers, completion by R/B#, first come first
+    /// served.
     #[must_use]
     pub fn new(timing: Timing) -> Self {
         Self {
@@ -375,7 +379,7 @@ impl Config {
 mod tests {
     use super::*;
 
-    /// A new variant does not compile here until it has a number, and the test fails until it is in `EVERY`.
+    /// A new variant does not compile here until it has a number, and the test fails until the variant is in `EVERY`.
     #[test]
     fn every_variant_is_in_its_list() {
         let controllers = |controllers: &Controllers| match controllers {

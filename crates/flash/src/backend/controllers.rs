@@ -1,9 +1,9 @@
 //! Controllers execute one command list at a time; a list waits until its controller is free.
 //!
 //! Controllers that move the data of their lists over links of their own hold the chips of their lists: no other
-//! controller may use such a chip (Sung, Sec. 4.1). There a free controller takes the first list whose chips are free.
-//! Lists for one chip keep their order, and a list whose commands depend on another list is not taken before that list:
-//! the dependent list would occupy a controller, perhaps the last one.
+//! controller may use such a chip (Sung, Sec. 4.1). A free controller then takes the first list whose chips are free.
+//! Lists for one chip keep their order. A list whose commands depend on another list is not taken before that list,
+//! because it would occupy a controller, perhaps the last free one, and wait there.
 
 use base::engine::{Handle, Slab};
 use base::units::{Span, Time};
@@ -12,7 +12,7 @@ use super::queue::Queue;
 use super::{Cause, Controllers, List, Transfer};
 use crate::nand::Geometry;
 
-/// The controller of host reads, if there are foreground and background controllers.
+/// The number of the controller of host reads, if there are foreground and background controllers.
 const FOREGROUND: u32 = 0;
 
 /// A controller.
@@ -31,16 +31,17 @@ impl Controller {
     }
 }
 
-/// Where a submitted list goes.
+/// The next station of a submitted list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// To its dies: there are no controllers.
+    /// Its dies, because there are no controllers.
     Dies,
     /// To this controller, which is free.
     Controller(u32),
-    /// It waits for a controller.
+    /// The queue for its controller.
     Waits,
-    /// It waits, and free controllers look for a list whose chips are free ([`ControllerPool::first_fit`]).
+    /// The queue for shared controllers, of which a free one looks for a list whose chips are free
+    /// ([`ControllerPool::first_fit`]).
     Search,
 }
 
@@ -48,10 +49,10 @@ pub(super) enum Admission {
 #[derive(Clone, Debug)]
 pub(super) struct ControllerPool {
     kind: Controllers,
-    /// A controller moves the data of its lists over its own link.
+    /// True if a controller moves the data of its lists over its own link.
     pub(super) links: bool,
     units: Vec<Controller>,
-    /// Lists for any of the shared controllers.
+    /// Lists that any of the shared controllers may take.
     shared: Queue<List>,
 }
 
@@ -75,7 +76,7 @@ impl ControllerPool {
         self.links && matches!(self.kind, Controllers::Shared(_))
     }
 
-    /// Finds the controller of a list whose first command is for a die of a channel.
+    /// Finds the next station of a list, whose first command is for a die of a channel.
     #[inline]
     pub(super) fn admit(
         &mut self,
@@ -112,12 +113,13 @@ impl ControllerPool {
         Admission::Waits
     }
 
-    /// The first controller that takes any list: behind the foreground controller, if there is one.
+    /// The number of the first controller that takes any list: the one behind the foreground controller, if there is
+    /// one.
     const fn first_shared(&self) -> usize {
         matches!(self.kind, Controllers::Background(_)) as usize
     }
 
-    /// Gives a list to a free controller, and notes what the list has waited for.
+    /// Gives a list to a free controller, and notes the time and the causes that the list has waited for.
     #[inline]
     pub(super) fn occupy(&mut self, now: Time, controller: u32, list: Handle<List>, lists: &mut Slab<List>) {
         let taker = &mut self.units[controller as usize];
@@ -141,13 +143,13 @@ impl ControllerPool {
         leaver.list.take()
     }
 
-    /// Takes the list that waits first for a controller, which is free.
+    /// Takes the first list that waits for a controller, which must be free.
     #[inline]
     pub(super) fn take_next(&mut self, controller: u32, lists: &Slab<List>) -> Option<Handle<List>> {
         self.queue_of(controller).pop(lists)
     }
 
-    /// The list that waits first for a controller.
+    /// The first list that waits for a controller.
     #[inline]
     pub(super) fn peek_next(&self, controller: u32) -> Option<Handle<List>> {
         match self.kind {
@@ -166,16 +168,16 @@ impl ControllerPool {
         if shares { &mut self.shared } else { &mut self.units[controller as usize].queue }
     }
 
-    /// A free controller, and the first waiting list that it can take. `is_free` tells of a list whether all its chips
-    /// are free, and which they are: one bit for each die, so that lists for one chip keep their order. Beyond 64 dies two
-    /// dies may share a bit. Then a list may wait longer than necessary, but none is taken too early.
+    /// A free controller, and the first waiting list that it can take. For a list, `is_free` returns true if all its
+    /// chips are free, and the chips as one bit for each die, so that lists for one chip keep their order. Beyond 64
+    /// dies two dies may share a bit: a list may then wait longer than necessary, but none is taken too early.
     pub(super) fn first_fit(
         &mut self,
         lists: &mut Slab<List>,
         is_free: impl Fn(&Slab<List>, Handle<List>) -> (bool, u64),
     ) -> Option<(u32, Handle<List>)> {
         let controller = self.units.iter().position(|controller| controller.list.is_none())?;
-        // A list that is passed over reserves its dies, as if a controller held them.
+        // A list that is passed over reserves its dies for itself.
         let (mut passed, mut passed_leader) = (0, false);
         let list = self.shared.take_first(lists, |lists, handle| {
             let list = &lists[handle];
@@ -190,7 +192,7 @@ impl ControllerPool {
         Some((controller as u32, list))
     }
 
-    /// Time each controller had a list until `now`; a foreground controller is the first.
+    /// Time for which each controller had a list until `now`; a foreground controller is the first.
     pub(super) fn busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
         self.units.iter().map(move |unit| {
             let open = if unit.list.is_some() { now.saturating_since(unit.since) } else { Span::ZERO };
@@ -198,7 +200,7 @@ impl ControllerPool {
         })
     }
 
-    /// Resets the charged time.
+    /// Resets the time for which controllers had lists.
     pub(super) fn reset(&mut self) {
         self.units.iter_mut().for_each(|unit| unit.busy = Span::ZERO);
     }
@@ -215,20 +217,20 @@ impl ControllerPool {
         self.shared.clear();
     }
 
-    /// Bytes that the controllers have taken.
+    /// Bytes that the controllers take now.
     #[cfg(test)]
     pub(super) fn taken(&self) -> usize {
         size_of_val(&*self.units)
     }
 
-    /// Bytes that the controllers take.
+    /// Bytes that the controllers of an array take.
     pub(super) fn memory(kind: Controllers, geometry: &Geometry) -> u64 {
         u64::from(kind.count(geometry)) * size_of::<Controller>() as u64
     }
 }
 
 impl Controllers {
-    /// How many there are.
+    /// The number of controllers in an array.
     pub(super) const fn count(self, geometry: &Geometry) -> u32 {
         match self {
             Self::None => 0,
@@ -309,7 +311,8 @@ mod tests {
         assert_eq!(pool.take_next(1, &lists), Some(waits));
     }
 
-    /// Lists for chips 0, 0, 1, 2 while chip 0 is held: the first two wait, in their order, and the third goes.
+    /// The lists are for chips 0, 0, 1 and 2 while chip 0 is held: the first two wait in their order, and the third is
+    /// taken.
     #[test]
     fn a_controller_takes_the_first_list_whose_chips_are_free_and_not_wanted_by_an_earlier_one() {
         let (mut lists, mut pool) = (Slab::default(), pool(Controllers::Shared(2), Transfer::Controller));

@@ -1,9 +1,9 @@
-//! Error correction: what has been read passes a decoder, codeword by codeword, before its command is done.
+//! Error correction: data that has been read passes a decoder, codeword by codeword, before its command is done.
 //!
-//! A decoder is a pipeline: it takes one codeword after another at its rate, and each comes out a fixed time after it has
-//! been taken in whole. Codewords come while the data crosses the channel and wait for their decoder in the order of their
-//! arrival, so codewords of several channels mix at a decoder that these share. Copy-backs stay inside the die and pass
-//! none.
+//! A decoder is a pipeline: it takes one codeword after another at its rate, and each comes out a fixed time after the
+//! decoder has taken all of it. Codewords come while the data crosses the channel, and wait for their decoder in the
+//! order of their arrival. So codewords of several channels mix at a decoder that these channels share. Copy-backs stay
+//! inside the die and pass no decoder.
 
 use std::collections::VecDeque;
 
@@ -18,14 +18,14 @@ use crate::nand::Geometry;
 use base::engine::{EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
 
-/// Set in the number of a decoder's event in the hash.
+/// A bit that tells the numbers of decoder events from others in the event hash.
 const DECODER: u64 = 1 << 40;
 
-/// The decoders of an array.
+/// The number and the assignment of decoders.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Decoders {
-    /// One for each channel, or for each link if controllers move the data.
+    /// One for each channel, or for each link if controllers move the data over links.
     #[default]
     PerChannel,
     /// One for each controller, for the commands of its lists.
@@ -37,25 +37,25 @@ pub enum Decoders {
 /// Error correction, resolved for one geometry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ecc {
-    /// Time from the moment when a decoder has taken a codeword in until it comes out.
+    /// Time from the moment at which a decoder has taken all of a codeword until the codeword comes out.
     pub latency: Span,
-    /// Time in which a decoder takes a codeword in.
+    /// Time in which a decoder takes a codeword.
     pub codeword_time: Span,
     /// Sectors of a codeword.
     pub codeword: u32,
     /// The decoders.
     pub decoders: Decoders,
-    /// Time for which a decoder works on a codeword beyond taking it in, in soft decoding.
+    /// Further time that a decoder works on a codeword in soft decoding, in addition to taking it.
     pub soft: Span,
 }
 
 impl Ecc {
-    /// Codewords in which `sectors` sectors lie. A part of a codeword is decoded like a whole one.
+    /// The number of codewords with `sectors` sectors. A part of a codeword is decoded like a whole one.
     pub(super) const fn codewords(&self, sectors: u32) -> u32 {
         sectors.div_ceil(self.codeword)
     }
 
-    /// Codewords of a read, and the time between two of them on the channel.
+    /// The number of codewords of a read, and the time between two of them on the channel.
     fn codewords_of(&self, command: &Command, timing: &Timing, geometry: &Geometry) -> (u32, Span) {
         let (sectors, data) = match command.sectors {
             0 => (command.count * geometry.sectors, timing.transfer[command.count as usize]),
@@ -70,8 +70,9 @@ impl Ecc {
         self.codeword_time * u64::from(codewords)
     }
 
-    /// Time between the end of a transfer of `data` with `codewords` codewords and the end of their decoding, if nothing
-    /// else is being decoded: the decoder is done with the last one when it has come, or when all others are done.
+    /// Time between the end of a transfer of `data` with `codewords` codewords and the end of their decoding, if the
+    /// decoder has no other work. The decoder finishes the last codeword after that codeword has come and all others
+    /// are done.
     pub(super) fn behind(&self, data: Span, codewords: u32) -> Span {
         let first = gap(data, codewords) * u64::from(codewords - 1);
         self.time_of(codewords).saturating_sub(first).max(self.codeword_time) + self.latency
@@ -86,22 +87,24 @@ fn gap(data: Span, codewords: u32) -> Span {
 /// A decoder.
 #[derive(Clone, Debug, Default)]
 struct Decoder {
-    /// The command whose codeword it takes in.
+    /// The command whose codeword the decoder takes now.
     current: Option<Handle<Command>>,
     last: Option<Cause>,
     meter: Meter,
 }
 
-/// The decoders of a backend, and what waits for them.
+/// The decoders of a backend, and the commands that wait for them.
 #[derive(Clone, Debug)]
 pub(super) struct DecoderPool {
     pub(super) ecc: Ecc,
     decoders: Vec<Decoder>,
-    /// Commands with a codeword that waits, once for each codeword: for each decoder, or one queue if they are shared.
+    /// For each decoder, the commands with a waiting codeword, once for each codeword; one queue for all shared
+    /// decoders.
     queues: Vec<VecDeque<Handle<Command>>>,
-    /// Commands whose last codeword is in a pipeline. All pipelines are equally long, so the first comes out first.
+    /// Commands whose last codeword is in a pipeline. All pipelines are equally long, so the first command in is the
+    /// first out.
     piped: VecDeque<Handle<Command>>,
-    /// Counts power cuts, so that the event of a lost codeword is recognised.
+    /// The number of power cuts so far, by which the event of a lost codeword is recognised.
     cuts: u16,
 }
 
@@ -159,19 +162,20 @@ impl DecoderPool {
         self.cuts == cuts
     }
 
-    /// Charges the time of a serial list whose data crosses a channel. One list at a time: of shared decoders the first
-    /// does for all.
+    /// Charges the decoding time of a serial list whose data crosses a channel. Only one serial list runs at a time, so
+    /// the first of shared decoders takes all the time.
     pub(super) fn charge(&mut self, channel: u32, time: Span) {
         let decoder = if self.ecc.decoders == Decoders::PerChannel { channel } else { 0 };
         self.decoders[decoder as usize].meter.add(time);
     }
 
-    /// Time each decoder worked until `now`.
+    /// Time that each decoder worked until `now`.
     pub(super) fn busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
         self.decoders.iter().map(move |decoder| decoder.meter.busy(now))
     }
 
-    /// Data that has been read begins to cross a channel: its last codeword comes at the end, the others before.
+    /// Schedules the codewords of data that begins to cross a channel: the last one comes at the end of the transfer,
+    /// the others before.
     #[cold]
     #[inline(never)]
     pub(super) fn expect_codewords<E: From<Event> + Copy>(
@@ -188,7 +192,7 @@ impl DecoderPool {
         }
     }
 
-    /// A codeword goes to its decoder, or waits for it. Returns the phase that begins.
+    /// Gives a codeword to its decoder, or queues it. Returns the number of the phase that begins.
     pub(super) fn take<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -239,7 +243,8 @@ impl DecoderPool {
         Phase::of((handle, command), (Resource::Decoder(number), Primitive::Decode), [ready, now, until])
     }
 
-    /// A decoder has taken a codeword in, and takes the next. Returns the phase that begins.
+    /// Ends the phase of a decoder, which has taken a codeword, and begins the next. Returns the number of the phase
+    /// that begins.
     fn end<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -263,7 +268,7 @@ impl DecoderPool {
 }
 
 impl Backend {
-    /// Handles an event of the error correction. Drops that of an interrupted phase.
+    /// Handles an event of the error correction. Drops the event of an interrupted phase.
     #[cold]
     #[inline(never)]
     pub(super) fn handle_decoding<E: From<Event> + Copy>(

@@ -1,6 +1,6 @@
 //! A die: an array, a register, and the commands that wait for them.
 //!
-//! In cache mode the array works on one page while the register sends or takes another.
+//! In cache mode the array works on one page while the register sends or takes another page.
 
 use base::engine::{Handle, Slab};
 use base::units::Time;
@@ -11,31 +11,32 @@ use super::rules::Rules;
 use super::suspend::Suspension;
 use super::{Cause, Command, Config};
 
-/// A die.
+/// The state of a die, or of a plane that reads by itself.
 #[derive(Clone, Debug)]
 pub(super) struct Die {
     pub(super) channel: u32,
-    /// The command that has the array: it waits for its command cycles, or the array works, or the array is done and
-    /// the register is still occupied (`held`), or the array is done and the controller does not know it (`unnoticed`).
+    /// The command that has the array. Four cases: the command waits for its command cycles; the array works; the array
+    /// is done and the register is still occupied (`held`); or the array is done and the controller does not know it
+    /// yet (`unnoticed`).
     pub(super) array: Option<Handle<Command>>,
     pub(super) held: bool,
     pub(super) unnoticed: bool,
     /// The command whose data is in the register, on its way in or out.
     pub(super) register: Option<Handle<Command>>,
-    /// The register holds a complete page that waits for the array.
+    /// True if the register holds a complete page that waits for the array.
     pub(super) loaded: bool,
     pub(super) queue: Queue<Command>,
-    /// Commands submitted for this die and not finished.
+    /// The number of commands submitted for this die and not finished.
     pub(super) unfinished: u32,
     /// The cause of the command that the die began last.
     pub(super) last: Option<Cause>,
     /// The working time of the array.
     pub(super) meter: Meter,
-    /// The number of the work whose status is polled.
+    /// The number of the array work whose status is polled.
     pub(super) watch: u16,
-    /// Where programs or erases may be suspended: how far that of this die is.
+    /// The progress of a suspension; none if operations are never suspended.
     pub(super) suspension: Option<Box<Suspension>>,
-    /// Commands for this die in lists of controllers that hold their chips (see `controllers`).
+    /// The number of commands for this die in lists of controllers that hold their chips (see `controllers`).
     pub(super) held_by: u32,
 }
 
@@ -87,7 +88,8 @@ impl Die {
         self.suspension.as_ref().is_some_and(|suspension| suspension.is_suspended())
     }
 
-    /// Takes the page that waits in the register for an array that has ended: its program is the next of the array.
+    /// Takes the page that waits in the register, for an array that has ended its work: the page's program is the next
+    /// of the array.
     #[inline]
     pub(super) fn take_loaded(&mut self) -> Option<Handle<Command>> {
         let loaded = self.register.take_if(|_| self.loaded)?;
@@ -95,8 +97,8 @@ impl Die {
         Some(loaded)
     }
 
-    /// The command whose program or erase is torn if the power fails now. Of an array whose time does not run nothing
-    /// is torn; a copy-back that expects data is torn in any of its phases.
+    /// The command whose program or erase is torn if the power fails now. Nothing is torn in an array whose working
+    /// time has not begun. A copy-back that waits for data is torn in any of its phases.
     pub(super) fn torn_by_cut(&self, now: Time, commands: &Slab<Command>) -> Option<Handle<Command>> {
         let works = self.array.filter(|handle| {
             let command = &commands[*handle];

@@ -8,8 +8,8 @@ use base::units::{Lpn, Span, Time};
 
 use super::{Backend, Cause, Command, Op, Primitive, Slot, SlotRef};
 
-/// True for one mapping unit in sixteen: without payload, a read of it is checked against its spare area, and that of
-/// any other only against the state of its page.
+/// True for one mapping unit in sixteen. Without content in sectors, a read of such a unit is checked against its spare
+/// area, and a read of any other unit only against the state of its page.
 #[inline]
 pub(super) const fn is_compared(lpn: Lpn) -> bool {
     lpn.get().is_multiple_of(16)
@@ -37,8 +37,8 @@ impl Backend {
         }
     }
 
-    /// Applies a command to the media of an array with errors: a read that begins draws them, and a retry changes nothing.
-    /// Returns the command's array work.
+    /// Applies a command to the media of an array with bit errors: the first attempt of a read draws its errors, and a
+    /// retry changes nothing. Returns the command's work for the array.
     #[cold]
     #[inline(never)]
     pub(super) fn take_effect_with_errors(
@@ -60,7 +60,7 @@ impl Backend {
         (time + self.retry_time(handle), self.read_primitive(handle))
     }
 
-    /// True if the backend must not begin a program, because an earlier one of its block has failed since its list
+    /// True if the backend must not begin a program, because an earlier program of its block has failed since its list
     /// was opened.
     #[inline]
     fn is_refused(&self, handle: Handle<Command>) -> bool {
@@ -80,14 +80,14 @@ impl Backend {
     }
 
     #[inline(always)]
-    #[allow(clippy::inline_always)] // One caller for reads on their short way and rare ones.
+    #[allow(clippy::inline_always)] // One caller for reads on their short way, and rare ones.
     pub(super) fn read(&mut self, handle: Handle<Command>) {
         let command = &self.table.commands[handle];
         let place = self.table.first_slot(handle);
         if command.blank {
             return self.read_blank(handle, place);
         }
-        // Most reads.
+        // Most reads are of one slot.
         if command.count == 1 && command.op == Op::Read {
             self.media.read_page(self.table.slots[place].psn);
             return self.read_slot(place, true);
@@ -95,7 +95,7 @@ impl Backend {
         self.read_row(handle, place);
     }
 
-    /// Clears the slots of a read that leaves the media alone.
+    /// Clears the slots of a blank read, which does not read the media.
     #[cold]
     fn read_blank(&mut self, handle: Handle<Command>, first: usize) {
         let &Command { count, op, .. } = &self.table.commands[handle];
@@ -132,8 +132,8 @@ impl Backend {
         }
     }
 
-    /// Reads a slot. The spare area of one that is only read need not be looked at each time; a copy always takes the
-    /// version along.
+    /// Reads a slot. A plain read of a slot need not check the spare area each time; a copy always needs the version
+    /// there.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Two callers, of which one serves each read.
     fn read_slot(&mut self, place: usize, only_read: bool) {
@@ -151,7 +151,8 @@ impl Backend {
         Self::note_read(slot, read);
     }
 
-    /// Reads slots of one page of which the media keep only the first sectors. False if they keep all.
+    /// Reads slots of one page of which the media keep only the content of the first sectors. Returns false if the
+    /// media keep the content of all sectors.
     #[inline]
     fn take_runs(&mut self, places: Range<usize>) -> bool {
         if !self.payload.kind().is_stamp() {
@@ -265,7 +266,7 @@ impl Backend {
         }
     }
 
-    /// Counts a finished command, but not a refused one. Its times were charged as its phases ended.
+    /// Counts a finished command, unless it was refused. Its times were charged as its phases ended.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Every command passes here once; two rare callers.
     pub(super) fn count(&mut self, handle: Handle<Command>) {
@@ -284,7 +285,7 @@ impl Backend {
         }
         let pages = match command.op {
             Op::Erase => u64::from(self.media.geometry().stripe),
-            // A division costs as much as the rest of the count.
+            // The common case comes first, because a division costs as much as the rest of the count.
             _ if command.count == 1 => 1,
             Op::Program | Op::CopyBack => u64::from(command.count.div_ceil(slots)),
             Op::Read => self.pages_read(handle),
@@ -301,7 +302,7 @@ impl Backend {
         }
     }
 
-    /// The pages of the slots of a read.
+    /// The number of pages of a read's slots.
     pub(super) fn pages_read(&self, handle: Handle<Command>) -> u64 {
         let mut pages = 0;
         let mut last = None;

@@ -1,10 +1,10 @@
 //! Programs behind a failed program of the same block.
 //!
-//! A block takes no program behind one that failed; the media enforce this. But the FTL learns of a failure only when
+//! A block takes no program after one that failed; the media enforce this. But the FTL learns of a failure only when
 //! the list has finished. By then it may have submitted or prepared more programs of the block. A real controller
-//! checks the status of each program, so the backend does not begin those: they fail as well, and change nothing. The
-//! FTL finds that their slots hold no data and programs them elsewhere. Programs that the FTL requests after it has
-//! learned of the failure go to the media, which refuse them.
+//! checks the status of each program. So the backend does not begin these programs: they fail as well, and change
+//! nothing. The FTL finds that their slots hold no data and programs them elsewhere. Programs that the FTL prepares
+//! after it has learned of the failure go to the media, which refuse them.
 
 use std::collections::BTreeMap;
 
@@ -14,17 +14,18 @@ use base::units::SuperblockId;
 use super::command_table::CommandTable;
 use super::{Command, List};
 
-/// Failed programs that were reported to the FTL, or will be.
+/// The failed programs that the FTL has been told of, or will be.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Failures {
-    /// Lists with failed programs that the FTL has taken back.
+    /// The number of lists with failed programs that the FTL has taken back.
     reported: u32,
-    /// The superblocks in which a program failed, each with the number of the list that reported it to the FTL.
+    /// The superblocks in which a program failed, each with the number of the report that told the FTL; none before the
+    /// report.
     blocks: BTreeMap<SuperblockId, Option<u32>>,
 }
 
 impl Failures {
-    /// The number of reports so far. A list keeps the number at its opening.
+    /// The number of reports so far. A list remembers this number from its opening.
     #[inline]
     pub(super) const fn reported(&self) -> u32 {
         self.reported
@@ -46,7 +47,7 @@ impl CommandTable {
     #[cold]
     pub(super) fn has_unheard_failure(&self, handle: Handle<Command>) -> bool {
         let command = &self.commands[handle];
-        // The FTL learns of failures before a power loss from the media.
+        // Failures before a power loss are not here: the FTL learned of them from the media.
         let reported = self.failures.blocks.get(&command.target.superblock).copied();
         reported.is_some_and(|reported| reported.is_none_or(|reported| self.lists[command.list].known < reported))
     }
@@ -57,7 +58,7 @@ impl CommandTable {
         self.failures.note(self.commands[handle].target.superblock);
     }
 
-    /// Reports the failures of a list as the FTL takes it back.
+    /// Numbers the report of a list's failures, when the FTL takes the list back.
     #[inline]
     pub(super) fn report_failures(&mut self, list: Handle<List>) {
         if !self.failures.blocks.is_empty() {

@@ -1,9 +1,9 @@
 //! Fast ways: sequences of phases that are simulated with fewer events, commands or calls than they have.
 //!
-//! The contract of each: all times, the order of all effects on the media, the accounts and the event hash are those of
-//! the ordinary way (`operate`), at every moment at which somebody can look. A way that cannot go on turns what is left
-//! into commands or events of the ordinary way. `ssd/tests/{quiet, copies, runs}.rs` compare each way with the ordinary
-//! one after every step.
+//! The contract of each way: all times, the order of all effects on the media, the accounts and the event hash are
+//! those of the ordinary way (`operate`), at every moment at which an observer can look. A way that cannot go on turns
+//! its remaining steps into commands or events of the ordinary way. `ssd/tests/{quiet, copies, runs}.rs` compare each
+//! way with the ordinary way after every step.
 //!
 //! Which ways a backend takes is decided here, once, from its description. Two things can change that later: an
 //! observer, and a program that may fail ([`crate::nand::Media::cannot_fail`]).
@@ -38,14 +38,16 @@ use super::rules::Rules;
 use super::{Completion, Config, Controllers, Transfer};
 use crate::nand::Geometry;
 
-/// The fast ways of a backend, and what is under way on them.
+/// The fast ways of a backend, and their work in progress.
 #[derive(Clone, Debug)]
 pub(super) struct Fast {
-    /// A read is an array time and a transfer: it goes the short way, and its end may be quiet.
+    /// True if a read is only an array time and a transfer: reads then go the short way, and their array phases may end
+    /// quietly.
     pub(super) plain_reads: bool,
-    /// The array of an idle die begins a plain read at once: no command cycles, and nobody else to ask.
+    /// True if the array of an idle die begins a plain read at once, because there are no command cycles and no other
+    /// machine to ask.
     pub(super) lone_reads: bool,
-    /// The events that a fast way has left out, once they have passed.
+    /// The hash of the events that fast ways have left out, once their times have passed.
     pub(super) events: EventHash,
     pub(super) copies: copies::CopySets,
     pub(super) copy_back_runs: copy_back_run::CopyBackRuns,
@@ -53,10 +55,10 @@ pub(super) struct Fast {
 }
 
 impl Fast {
-    /// Decides on the ways.
+    /// Decides which ways a backend takes.
     pub(super) fn new(config: &Config, rules: &Rules, (controllers, geometry): (&ControllerPool, &Geometry)) -> Self {
         let one_page = geometry.row_slots() * config.timing.one_shot == 1;
-        // An array whose end needs no status, and whose register nobody shares.
+        // The end of an array's work needs no status, and no other command uses the register.
         let silent = !rules.arbitration.hold
             && !rules.reads_status
             && rules.polls.is_none()
@@ -79,33 +81,34 @@ impl Fast {
         }
     }
 
-    /// Takes no way from now on that leaves out what an observer is to see. Serial lists ask for theirs.
+    /// From now on takes no way that leaves out events that an observer sees. Serial lists check for an observer
+    /// themselves.
     pub(super) fn show_everything(&mut self) {
         (self.plain_reads, self.lone_reads) = (false, false);
         self.copies = copies::CopySets::new(false);
         self.copy_back_runs = copy_back_run::CopyBackRuns::new(0);
     }
 
-    /// Notes the end of an array's phase that was no event.
+    /// Adds the end of an array's phase that was no event to the hash.
     #[inline]
     pub(super) fn note_end(&mut self, at: Time, die: u32) {
         self.events.add(at, u64::from(die) << 2);
     }
 
-    /// Forgets what is under way, at a power cut.
+    /// Forgets the work in progress, at a power cut.
     pub(super) fn cut(&mut self) {
         self.copies.clear();
     }
 }
 
-/// The reads of a channel with this many units.
+/// The quiet reads of a channel, with room for `units` units.
 pub(super) fn reads_of_channel(config: &Config, units: u32) -> QuietReads {
     QuietReads::with_capacity(if config.has_plain_reads() { units as usize } else { 0 })
 }
 
 impl Config {
-    /// True if a read is command cycles, an array time and a transfer, and nothing but the channel waits for the end of its array: no
-    /// status, no forwarder or software, no data that crosses lists, no error correction.
+    /// True if reads are plain: command cycles, an array time and a transfer, with no wait but the one for the channel.
+    /// That excludes status reads, forwarding, software controllers, cache mode across lists, and error correction.
     pub(super) fn has_plain_reads(&self) -> bool {
         let own = matches!(self.controllers, Controllers::None | Controllers::PerDie);
         let timing = &self.timing;

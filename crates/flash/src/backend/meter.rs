@@ -1,13 +1,13 @@
 //! The working time of a die's array, a channel or the processor, phase by phase.
 //!
-//! A phase is charged when it ends, with the time that it has lasted. A reading in between adds the elapsed part. So
-//! a phase may be aborted at any moment and continued later as another one. Every phase has a number, which the event
+//! A phase is charged when it ends, with the time that it has lasted. A reading in between adds the elapsed part. So a
+//! phase may be aborted at any moment and continued later as another phase. Every phase has a number, which the event
 //! of its end carries. The event of an aborted phase finds another number, or no phase, and is dropped.
 
 use base::units::{Span, Time};
 
-/// The number of a phase. It fits beside a die's number in an event. It repeats after 65,536 phases of one resource;
-/// by then no event of the earlier phase is left.
+/// The number of a phase, small enough for an event with the number of a die. Numbers repeat after 65,536 phases of one
+/// resource; by then no event of the earlier phase is left.
 pub(super) type Generation = u16;
 
 /// The working time of a resource.
@@ -19,12 +19,12 @@ pub(super) struct Meter {
     since: Time,
     until: Time,
     generation: Generation,
-    /// The latest phase has not ended.
+    /// True while the latest phase has not ended.
     open: bool,
 }
 
 impl Meter {
-    /// Begins a phase. Returns the number for its event.
+    /// Begins a phase. Returns its number, for the event of its end.
     #[inline]
     pub(super) fn begin(&mut self, since: Time, until: Time) -> Generation {
         debug_assert!(!self.open, "two phases at once of one resource");
@@ -33,7 +33,7 @@ impl Meter {
         self.generation
     }
 
-    /// Gives the phase under way another end. Returns the number for its new event; the event of the previous end is
+    /// Changes the end of the phase under way. Returns the number for its new event; the event of the previous end is
     /// dropped.
     pub(super) fn reschedule(&mut self, until: Time) -> Generation {
         debug_assert!(self.open, "no phase is under way");
@@ -42,7 +42,7 @@ impl Meter {
         self.generation
     }
 
-    /// Ends the phase under way, on schedule or early. Returns how long it has lasted, to be charged.
+    /// Ends the phase under way, on schedule or early. Returns its duration, to be charged.
     #[inline]
     pub(super) fn end(&mut self, now: Time) -> Span {
         let worked = self.worked(now);
@@ -58,7 +58,7 @@ impl Meter {
         self.open && self.generation == generation
     }
 
-    /// The elapsed part of the phase under way.
+    /// The elapsed part of the phase under way; zero without one.
     #[inline]
     pub(super) fn worked(&self, now: Time) -> Span {
         if self.open { now.min(self.until).saturating_since(self.since) } else { Span::ZERO }
@@ -84,12 +84,12 @@ impl Meter {
         self.until
     }
 
-    /// Time worked until `now`.
+    /// All time worked until `now`.
     pub(super) fn busy(&self, now: Time) -> Span {
         self.ended + self.worked(now)
     }
 
-    /// Charges time outside of a phase.
+    /// Adds working time that belongs to no phase.
     pub(super) fn add(&mut self, time: Span) {
         self.ended += time;
     }

@@ -1,4 +1,4 @@
-//! Observers of the backend.
+//! Observers of the backend and of a device, which see each phase, command and request.
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -13,13 +13,13 @@ use base::engine::Handle;
 /// A resource that works in a phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Resource {
-    /// The array of a die.
+    /// The array of the die with this number.
     Array(u32),
-    /// A plane that reads by itself. They count through all dies.
+    /// A plane that reads by itself. Planes are numbered through all dies.
     Plane(u32),
-    /// A channel.
+    /// The channel with this number.
     Channel(u32),
-    /// A decoder of the error correction.
+    /// The decoder of the error correction with this number.
     Decoder(u32),
 }
 
@@ -32,13 +32,13 @@ pub enum Primitive {
     Status,
     /// Data in, with its command and address cycles.
     DataIn,
-    /// Data out.
+    /// Data out, with its address cycles.
     DataOut,
-    /// The command keeps the channel, and nothing crosses it.
+    /// The command keeps the channel, although nothing crosses it.
     Hold,
     /// An array reads.
     Read,
-    /// An array reads again what could not be corrected.
+    /// An array reads again because the data could not be corrected.
     Retry,
     /// An array programs.
     Program,
@@ -46,9 +46,9 @@ pub enum Primitive {
     Erase,
     /// An array stops a program or an erase.
     Suspend,
-    /// An array goes on with a program or an erase.
+    /// An array resumes a program or an erase.
     Resume,
-    /// An array reads and then programs what it read.
+    /// An array reads a page and then programs its content into another page.
     CopyBack,
     /// A decoder takes a codeword in.
     Decode,
@@ -57,7 +57,7 @@ pub enum Primitive {
 /// An interval in which a resource works for one command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Phase {
-    /// The resource.
+    /// The resource that works.
     pub resource: Resource,
     /// The die of the command.
     pub die: u32,
@@ -71,14 +71,14 @@ pub struct Phase {
     pub command: u32,
     /// When the command requested the resource.
     pub ready: Time,
-    /// The begin.
+    /// The begin of the interval.
     pub from: Time,
-    /// The end.
+    /// The scheduled end of the interval.
     pub until: Time,
 }
 
 impl Phase {
-    /// A phase of a command.
+    /// The phase of a command from `from` to `until`.
     pub(super) const fn of(
         (handle, command): (Handle<Command>, &Command),
         (resource, primitive): (Resource, Primitive),
@@ -89,30 +89,30 @@ impl Phase {
     }
 }
 
-/// A point in the life of a command.
+/// A point in the life of a command, for [`Moment`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Stop {
-    /// The FTL submitted its list.
+    /// The FTL submitted the list of the command.
     Submitted,
-    /// Its controller has its list, and all its dependencies are done, or its data could not be corrected and it is read
-    /// again: it waits for its die.
+    /// The command waits for its die. Its controller has its list and all its dependencies are done; or its data could
+    /// not be corrected, so that it is read again.
     Ready,
-    /// It is done.
+    /// The command is done.
     Finished,
 }
 
 /// A command at a stop.
 #[derive(Clone, Copy, Debug)]
 pub struct Moment<'a> {
-    /// The time.
+    /// The simulated time of the stop.
     pub at: Time,
-    /// The stop.
+    /// The point that the command has reached.
     pub stop: Stop,
     /// The number of the command; a later command may have the same number.
     pub number: u32,
-    /// The number of its list.
+    /// The number of the command's list.
     pub list: u32,
-    /// The command.
+    /// The state of the command at the stop.
     pub command: &'a Command,
     /// The slots of the command.
     pub slots: &'a [Slot],
@@ -127,36 +127,38 @@ impl<'a> Moment<'a> {
 /// A step in the life of a host request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RequestStep {
-    /// The device takes it from its queue.
+    /// The device takes the request from its queue.
     Begun {
-        /// The host's number for it.
+        /// The host's number for the request.
         tag: u64,
-        /// When it arrived in the queue.
+        /// The time at which the request arrived in the queue.
         arrival: Time,
-        /// The operation and the extent.
+        /// The operation and the extent of the request.
         io: Io,
     },
-    /// No earlier request blocks it any more: its command and the data that it writes begin to cross the host link.
+    /// No earlier request blocks this one any more: its command and the data that it writes begin to cross the host
+    /// link.
     Clear,
     /// The command and the data have crossed the link.
     Here,
-    /// The map has answered for it with the help of the host's memory, which was read in this time, perhaps before it came.
+    /// The map has answered for the request with the help of the host's memory. The map read that memory in this time,
+    /// perhaps before the request came.
     HostMemory {
-        /// When the read began.
+        /// The time at which the read of the host's memory began.
         from: Time,
-        /// When its data had come.
+        /// The time at which its data had come.
         until: Time,
     },
-    /// The device has done its part; data that was read still has to cross the link.
+    /// The device has done its part; data that was read has still to cross the link.
     Served,
-    /// It is complete.
+    /// The request is complete.
     Ended {
-        /// False if it failed.
+        /// False if the request failed.
         succeeded: bool,
     },
 }
 
-/// Why a drive takes no request although it works on fewer requests than it can.
+/// The reason why a drive takes no request although it works on fewer requests than it can.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AdmissionDelay {
     /// The drive leaves a power state.
@@ -165,7 +167,7 @@ pub enum AdmissionDelay {
     Throttle,
 }
 
-/// A quantity that goes up and down.
+/// A quantity of a drive that rises and falls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Level {
     /// Requests in submission queues.
@@ -178,56 +180,58 @@ pub enum Level {
     FreeBlocks,
 }
 
-/// Observes every phase as it begins; by default nothing else.
+/// Observes the phases of a backend, which are reported as they begin. All other reports are optional.
 pub trait Observer: Any + Debug + Send + Sync {
     /// A copy, for a copy of the backend.
     fn boxed(&self) -> Box<dyn Observer>;
 
-    /// A phase begins.
+    /// Reports a phase that begins.
     fn phase(&mut self, phase: Phase);
 
-    /// A phase under way on this resource, of this command and its die, ends earlier than reported.
+    /// Reports that a phase under way on this resource, of this command and its die, ends earlier than reported.
     fn shortened(&mut self, _resource: Resource, _die: u32, _command: u32, _until: Time) {}
 
-    /// A command has reached a stop.
+    /// Reports that a command has reached a stop.
     fn command(&mut self, _moment: Moment<'_>) {}
 
-    /// The array of a command waits for the power cap.
+    /// Reports that the array of a command waits for the power cap.
     fn power_capped(&mut self, _command: u32) {}
 
-    /// A controller takes a list (its number, and the cause of its first command), or finishes it.
+    /// Reports that a controller takes a list (the list's number, and the cause of its first command), or finishes it.
     fn controller(&mut self, _at: Time, _unit: u32, _list: Option<(u32, Cause)>) {}
 
-    /// True if each page copy of a serial list is to be reported as the commands that it stands for. Otherwise copies that
-    /// are carried out in bulk are reported by [`Observer::serial_copies`] alone.
+    /// True if each page copy of a serial list is to be reported as the commands for which it stands. Otherwise copies
+    /// that are carried out in bulk are reported only by [`Observer::serial_copies`].
     fn sees_each_copy(&self) -> bool {
         true
     }
 
-    /// All page copies of a serial list took this time, on one resource after another. None of their commands is reported.
+    /// Reports that all page copies of a serial list took this time, on one resource after another. None of their
+    /// commands is reported.
     fn serial_copies(&mut self, _from: Time, _until: Time, _cause: Cause) {}
 
-    /// A command of a serial list took this time. Everything else had to wait meanwhile.
+    /// Reports that a command of a serial list took this time, in which all other work had to wait.
     fn serial(&mut self, _from: Time, _until: Time, _cause: Cause) {}
 
-    /// The request with this owner has reached a step.
+    /// Reports that the request with this owner has reached a step.
     fn request(&mut self, _at: Time, _owner: NonZeroU32, _step: RequestStep) {}
 
-    /// A request waits, and the drive takes none in this time. The times of several calls follow each other without overlap.
+    /// Reports that a request waits and the drive takes none in this time. The times of several calls follow each other
+    /// without overlap.
     fn admission_delayed(&mut self, _from: Time, _until: Time, _why: AdmissionDelay) {}
 
-    /// A level has changed.
+    /// Reports that a quantity has changed.
     fn level(&mut self, _at: Time, _level: Level, _value: u64) {}
 }
 
 impl dyn Observer {
-    /// The observer, if it is a `T`.
+    /// The observer as a `T`; `None` if it has another type.
     #[must_use]
     pub fn downcast_ref<T: Observer>(&self) -> Option<&T> {
         (self as &dyn Any).downcast_ref()
     }
 
-    /// The observer, if it is a `T`.
+    /// The observer as a `T`, to change it; `None` if it has another type.
     pub fn downcast_mut<T: Observer>(&mut self) -> Option<&mut T> {
         (self as &mut dyn Any).downcast_mut()
     }
@@ -239,7 +243,7 @@ impl Clone for Box<dyn Observer> {
     }
 }
 
-/// Keeps every phase: for tests and for small runs that are drawn.
+/// Keeps every phase: for tests, and for small runs that are drawn.
 impl Observer for Vec<Phase> {
     fn boxed(&self) -> Box<dyn Observer> {
         Box::new(self.clone())

@@ -7,10 +7,10 @@ use base::units::{Span, Time};
 
 use super::{Backend, Command, Event, Op, Phase, Primitive, State, Stop};
 
-/// The processor's number in the event hash, where dies and channels count from zero on.
+/// The processor's number in the event hash; dies and channels are numbered from zero on.
 const PROCESSOR: u64 = u64::MAX - 1;
 
-/// The number of the begin of a window of the power cap in the event hash.
+/// The number in the event hash for the begin of a window of the power cap.
 const POWER_WINDOW: u64 = u64::MAX - 2;
 
 impl Backend {
@@ -68,8 +68,8 @@ impl Backend {
         }
     }
 
-    /// Lets a free die begin the first command that waits for it. Where the forwarder, software controllers or cache
-    /// mode have a say, also looks after a die that is occupied.
+    /// Lets a free die begin the first command that waits for it. If the forwarder, software controllers or cache mode
+    /// may act, also serves a die that is occupied.
     pub(super) fn next_command<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         if self.rules.plane_reads.is_some() {
             return self.next_of_die(now, number, events);
@@ -77,7 +77,7 @@ impl Backend {
         self.next_of_unit(now, number, events);
     }
 
-    /// Lets one unit begin the first command that waits for it, if it is free.
+    /// Lets one unit of a die begin the first command that waits for it, if the unit is free.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller that every command passes, and a rare one.
     pub(super) fn next_of_unit<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
@@ -105,7 +105,7 @@ impl Backend {
         self.begin(now, head, events);
     }
 
-    /// A free die begins a command.
+    /// Begins a command on a free die.
     pub(super) fn begin<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -139,7 +139,7 @@ impl Backend {
         }
     }
 
-    /// The array begins a command, which takes effect on the media.
+    /// Begins the array's work on a command, and applies the command to the media.
     #[inline]
     pub(super) fn execute<E: From<Event> + Copy>(
         &mut self,
@@ -153,7 +153,8 @@ impl Backend {
         self.execute_after(now, handle, Span::ZERO, events);
     }
 
-    /// The array begins a program whose page is in the register. In cache mode the register takes the next page.
+    /// Begins the array's work on a program whose page is in the register. In cache mode the register then takes the
+    /// next page.
     #[inline]
     pub(super) fn execute_loaded<E: From<Event> + Copy>(
         &mut self,
@@ -183,7 +184,8 @@ impl Backend {
         self.pipeline(now, handle, events);
     }
 
-    /// The array begins a command after the copy time of a page from the cache register.
+    /// Begins the array's work on a command after the copy time of a page from the cache register, if the power cap
+    /// allows it.
     #[inline(never)]
     fn execute_after<E: From<Event> + Copy>(
         &mut self,
@@ -197,7 +199,7 @@ impl Backend {
         }
     }
 
-    /// The same below the power cap.
+    /// Begins the array's work after the copy time; the power cap has admitted it.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller that every program passes, and a rare one.
     pub(super) fn begin_array<E: From<Event> + Copy>(
@@ -241,7 +243,7 @@ impl Backend {
     }
 
     /// Begins a phase of an array: `time` of work, after a delay that occupies the die (a copy between its registers,
-    /// tWB). The event of its end gets a new place in the order of events, or a given one.
+    /// tWB). The event of its end gets a new position in the order of events, or `place`.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller that every command passes, and rare ones.
     pub(super) fn start_array<E: From<Event> + Copy>(
@@ -281,16 +283,16 @@ impl Backend {
         }
     }
 
-    /// The array time and the primitive of a command; of a copy-back with data in, those of the first phase.
+    /// The array time and the primitive of a command; for a copy-back with data in, those of the first phase.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // One caller for reads on their short way and one for all else.
+    #[allow(clippy::inline_always)] // One caller for reads on their short way, and one for all else.
     pub(super) fn array_work(&self, handle: Handle<Command>) -> (Span, Primitive) {
         let command = &self.table.commands[handle];
         let (geometry, timing) = (self.media.geometry(), &self.rules.timing);
         let row_of = |offset| geometry.page_and_plane(offset).0;
         let source = || geometry.locate(self.table.slots[self.table.first_slot(handle)].psn);
         let target = command.target.superblock;
-        // Commands of several slots may be on several planes.
+        // Commands of several slots may work on several planes.
         let plane_of = |offset| (command.count == 1).then(|| geometry.page_and_plane(offset).1);
         let vary = |op, time, superblock, plane| self.rules.vary(&self.media, (op, time), (superblock, plane));
         match command.op {
@@ -300,7 +302,7 @@ impl Backend {
                 (vary(Op::Program, time, target, plane_of(command.target.offset)), Primitive::Program)
             }
             Op::CopyBack => {
-                // The planes of a row read together, and the rows of a one-shot program one after another.
+                // The planes of a row read at the same time, the rows of a one-shot program one after another.
                 let rows = self.table.slots_of(handle).iter().step_by(geometry.row_slots() as usize);
                 let read = rows.map(|slot| {
                     let (from, offset) = geometry.locate(slot.psn);
@@ -332,7 +334,7 @@ impl Backend {
         }
     }
 
-    /// Ends a phase of an array, and charges it to its command.
+    /// Ends a phase of an array, and charges its time to its command.
     #[inline]
     pub(super) fn charge_array(&mut self, now: Time, number: u32) -> Handle<Command> {
         let die = &mut self.dies[number as usize];
@@ -361,7 +363,7 @@ impl Backend {
         self.go_on_behind_array(now, number, handle, events);
     }
 
-    /// The array is done of a command that has kept its channel meanwhile.
+    /// Handles the end of an array's work for a command that has kept its channel.
     #[cold]
     #[inline(never)]
     fn held_array_done<E: From<Event> + Copy>(
@@ -377,7 +379,7 @@ impl Backend {
         self.next_transfer(now, channel, events);
     }
 
-    /// What follows the work of an array, or the status that says so.
+    /// Continues a command after its array's work, or after the status that reports the end of it.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller that every command passes, and a rare one.
     fn go_on_behind_array<E: From<Event> + Copy>(
@@ -393,8 +395,8 @@ impl Backend {
         self.array_over(now, number, handle, events);
     }
 
-    /// Goes on behind the work of an array whose controller knows that the array is done. Reads pass here on their way,
-    /// and status reads are rare: a call would cost the former 34 instructions.
+    /// Continues a command after its array's work, of which the controller knows. Reads pass here on their way, and
+    /// status reads are rare: a call would cost reads 34 instructions.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Two callers, see above.
     pub(super) fn array_over<E: From<Event> + Copy>(
@@ -429,7 +431,8 @@ impl Backend {
         }
     }
 
-    /// Moves a page from the array to the register, and requests the channel. In cache mode the array goes on.
+    /// Moves a page from the array to the register, and requests the channel. In cache mode the array begins the next
+    /// page.
     #[inline]
     pub(super) fn send<E: From<Event> + Copy>(
         &mut self,
@@ -444,8 +447,8 @@ impl Backend {
         let die = &mut self.dies[number as usize];
         die.held = false;
         (die.array, die.register) = (None, Some(handle));
-        // The command of the next page goes before the data of this one. Behind it, the array would be idle during
-        // the transfer.
+        // The command of the next page goes before the data of this page. After the data, the array would be idle
+        // during the transfer.
         if self.rules.timing.cache_read.is_some() {
             self.pipeline(now, handle, events);
         }
@@ -466,7 +469,7 @@ impl Backend {
         let (op, cause) = (command.op, command.cause);
         self.dies[command.die.index()].unfinished -= 1;
         self.unfinished -= 1;
-        // A read whose data is decoded has left its channel before.
+        // A read whose data is decoded has already left its channel.
         if self.rules.arbitration.hold && !self.is_decoded(op) {
             let channel = self.channel_of(handle);
             self.channels[channel as usize].free();
@@ -476,10 +479,10 @@ impl Backend {
         }
     }
 
-    /// Ends a command in its list, and lets the commands go that wait for it. Returns the controller of the list if this
-    /// was its last command.
+    /// Ends a command in its list, and releases the commands that wait for it. Returns the controller of the list if
+    /// that was the list's last command.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // One caller for reads on their short way and one for all else.
+    #[allow(clippy::inline_always)] // One caller for reads on their short way, and one for all else.
     pub(super) fn end_in_list<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -496,7 +499,7 @@ impl Backend {
         self.table.end_in_list(handle)
     }
 
-    /// Ends a dependency of a command. Without others, the command goes to its die.
+    /// Ends a dependency of a command. A command without further dependencies goes to its die.
     #[inline]
     fn let_go<E: From<Event> + Copy>(&mut self, now: Time, handle: Handle<Command>, events: &mut EventQueue<E>) {
         let command = &mut self.table.commands[handle];

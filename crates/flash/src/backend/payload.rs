@@ -1,7 +1,7 @@
-//! The content of slots: of those of commands, and of mapping units in a write buffer.
+//! The content of slots: slots of commands, and mapping units in a write buffer.
 //!
-//! The stamps of one write follow each other. Of a slot whose first sector determines the others, only that one is kept
-//! until somebody looks at the rest. So the copies of a collection or a merge move a word for each slot.
+//! The stamps of one write follow each other. If the first sector of a slot determines the others, only the first is
+//! kept until the others are asked for. So the copies of a collection or a merge move a word for each slot.
 
 use std::ops::Range;
 
@@ -14,16 +14,16 @@ use crate::nand::{
 #[derive(Clone, Debug)]
 pub struct Payload {
     kind: SectorKind,
-    /// Sectors of a slot.
+    /// The number of sectors of a slot.
     sectors: usize,
     all: Vec<u8>,
-    /// The first sector of each slot whose other sectors have not been asked for; for stamps only.
+    /// The first sector of each slot whose other sectors follow from it and have not been asked for; for stamps only.
     runs: Vec<Option<Stamp>>,
-    /// One slot more: the target of a read whose sectors merge with those of another.
+    /// A further slot: the target of a read whose sectors are merged with those of another slot.
     pub(super) scratch: Vec<u8>,
 }
 
-/// The content of a slot.
+/// The content of a slot, in one of two forms.
 #[derive(Clone, Copy, Debug)]
 pub enum SlotContent<'a> {
     /// The bytes of all sectors.
@@ -43,7 +43,7 @@ impl SlotContent<'_> {
         }
     }
 
-    /// Copies the sectors of a mask into a list in which the slot, of `sectors` sectors, begins at `at`.
+    /// Copies the sectors of a mask into a list in which the slot, of `sectors` sectors, begins at index `at`.
     #[inline]
     pub fn copy_into_list<S: Sector>(self, mask: SectorMask, sectors: u32, (list, at): (&mut [S], i32)) {
         match self {
@@ -53,7 +53,7 @@ impl SlotContent<'_> {
     }
 }
 
-/// A slot of a [`Payload`] that takes content.
+/// A slot of a [`Payload`], to be changed.
 #[derive(Debug)]
 pub struct SlotMut<'a> {
     payload: &'a mut Payload,
@@ -61,13 +61,13 @@ pub struct SlotMut<'a> {
 }
 
 impl SlotMut<'_> {
-    /// Puts the sectors of a mask, from a list in which the slot begins at `at`.
+    /// Writes the sectors of a mask, from a list in which the slot begins at index `at`.
     #[inline]
     pub fn put_part<S: Sector>(self, mask: SectorMask, (list, at): (&[S], i32)) {
         self.payload.put_part(self.place, mask, (list, at));
     }
 
-    /// Puts the sectors of a mask of another slot's content, from its sector `at` on; the others stay.
+    /// Writes the sectors of a mask from another slot's content, from its sector `at` on; the other sectors stay.
     #[inline]
     pub fn put_content(self, mask: SectorMask, (content, at): (SlotContent<'_>, u32)) {
         let Self { payload, place } = self;
@@ -88,14 +88,14 @@ impl SlotMut<'_> {
         }
     }
 
-    /// Puts this sector.
+    /// Writes the sector with index `i`.
     #[inline]
     pub fn put_sector<S: Sector>(&mut self, i: usize, sector: S) {
         let bytes = S::KIND.bytes();
         sector.encode(&mut self.payload.of(self.place)[i * bytes..][..bytes]);
     }
 
-    /// Puts the first sector of another slot's content.
+    /// Writes the first sector of another slot's content to sector `i`.
     pub fn put_first_as(self, i: usize, content: SlotContent<'_>) {
         let bytes = self.payload.kind.bytes();
         let into = &mut self.payload.of(self.place)[i * bytes..][..bytes];
@@ -105,7 +105,7 @@ impl SlotMut<'_> {
         }
     }
 
-    /// Sectors of the slot.
+    /// The number of sectors of the slot.
     #[must_use]
     #[inline]
     pub const fn sectors(&self) -> usize {
@@ -114,13 +114,13 @@ impl SlotMut<'_> {
 }
 
 impl Payload {
-    /// No slots yet, each of this many sectors of a kind.
+    /// A payload without slots, for slots of `sectors` sectors of this kind.
     #[must_use]
     pub const fn new(kind: SectorKind, sectors: u32) -> Self {
         Self { kind, sectors: sectors as usize, all: Vec::new(), runs: Vec::new(), scratch: Vec::new() }
     }
 
-    /// No slots yet, but a scratch slot.
+    /// A payload with only a scratch slot.
     pub(super) fn with_scratch(kind: SectorKind, sectors: u32) -> Self {
         let payload = Self::new(kind, sectors);
         Self { scratch: vec![0; payload.bytes()], ..payload }
@@ -133,7 +133,7 @@ impl Payload {
         (sectors as usize * kind.bytes() + run) as u64
     }
 
-    /// Bytes of the content of all slots.
+    /// Bytes of the content of all slots at present.
     #[cfg(test)]
     pub(super) fn taken(&self) -> usize {
         size_of_val(&*self.all) + size_of_val(&*self.runs)
@@ -159,13 +159,13 @@ impl Payload {
         self.sectors * self.kind.bytes()
     }
 
-    /// The slots that there is room for.
+    /// The number of slots for which there is room.
     #[must_use]
     pub fn slots(&self) -> usize {
         self.all.len() / self.bytes().max(1)
     }
 
-    /// Makes room for so many slots.
+    /// Makes room for `slots` slots.
     pub fn resize(&mut self, slots: usize) {
         self.all.resize(slots * self.bytes(), 0);
         if self.kind.is_stamp() {
@@ -182,13 +182,13 @@ impl Payload {
         place * self.bytes()..(place + 1) * self.bytes()
     }
 
-    /// The first sector of a slot, if it is known to determine the others.
+    /// The first sector of a slot, if the other sectors are known to follow from it.
     #[inline]
     fn run(&self, place: usize) -> Option<Stamp> {
         if self.kind.is_stamp() { self.runs[place] } else { None }
     }
 
-    /// The content of a slot; nothing without content.
+    /// The content of a slot; no bytes if sectors have no content.
     #[must_use]
     #[inline]
     pub fn get(&self, place: usize) -> SlotContent<'_> {
@@ -198,13 +198,13 @@ impl Payload {
         self.run(place).map_or_else(|| SlotContent::Sectors(&self.all[self.range(place)]), SlotContent::Run)
     }
 
-    /// A slot, to put content into it.
+    /// A slot, to be changed.
     #[inline]
     pub const fn slot_mut(&mut self, place: usize) -> SlotMut<'_> {
         SlotMut { payload: self, place }
     }
 
-    /// Puts the sectors of a mask into a slot, from a list in which the slot begins at `at`.
+    /// Writes the sectors of a mask to a slot, from a list in which the slot begins at index `at`.
     #[inline]
     pub fn put_part<S: Sector>(&mut self, place: usize, mask: SectorMask, (list, at): (&[S], i32)) {
         if !self.is_present() {
@@ -220,21 +220,22 @@ impl Payload {
         }
     }
 
-    /// Puts a sector and those that follow it into a slot.
+    /// Writes a stamp and those that follow it to a slot.
     #[inline]
     pub(super) fn put_run(&mut self, place: usize, first: Stamp) {
         debug_assert!(self.kind.is_stamp(), "no sector follows another");
         self.runs[place] = Some(first);
     }
 
-    /// The first sectors of slots whose content the caller replaces by what follows them.
+    /// The first sectors of the given slots. The caller sets them, and the other sectors of these slots then follow
+    /// from them.
     #[inline]
     pub(super) fn runs_of(&mut self, places: Range<usize>) -> &mut [Option<Stamp>] {
         debug_assert!(self.kind.is_stamp(), "no sector follows another");
         &mut self.runs[places]
     }
 
-    /// Empties a slot.
+    /// Clears a slot.
     #[inline]
     pub fn empty(&mut self, place: usize) {
         if self.kind.is_stamp() {
@@ -244,7 +245,7 @@ impl Payload {
         self.all[range].fill(0);
     }
 
-    /// Puts all sectors of a slot.
+    /// Writes all sectors of a slot.
     #[inline]
     pub(super) fn put(&mut self, place: usize, content: &[u8]) {
         if let Some(first) = self.kind.run(content) {
@@ -253,7 +254,7 @@ impl Payload {
         self.overwrite(place).copy_from_slice(content);
     }
 
-    /// The sectors of a slot, all of which the caller replaces.
+    /// The bytes of a slot, all of which the caller replaces.
     #[inline]
     pub(super) fn overwrite(&mut self, place: usize) -> &mut [u8] {
         if !self.is_present() {
@@ -266,7 +267,7 @@ impl Payload {
         &mut self.all[range]
     }
 
-    /// The sectors of a slot, for changes.
+    /// The bytes of a slot, to be changed.
     #[inline]
     pub fn of(&mut self, place: usize) -> &mut [u8] {
         let run = self.run(place);
@@ -303,7 +304,8 @@ impl Payload {
         }
     }
 
-    /// What a program takes from these slots; all their sectors if somebody keeps them who knows no runs.
+    /// The content that a program stores from these slots. If `whole`, all sectors, for media that do not store first
+    /// sectors alone.
     #[inline]
     pub(super) fn contents(&mut self, places: Range<usize>, whole: bool) -> Contents<'_> {
         if !self.is_present() {
@@ -329,7 +331,7 @@ mod tests {
     #[derive(Clone, Debug)]
     enum Step {
         Empty(usize),
-        /// All sectors of a slot, of one write or of two.
+        /// Writes all sectors of a slot, from one write or from two.
         Put(usize, u8, bool),
         Copy([usize; 2], SectorMask),
         /// One sector of a slot.

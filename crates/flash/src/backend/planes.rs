@@ -1,11 +1,12 @@
 //! Planes that read by themselves: each plane of a die may have a read of its own under way.
 //!
-//! A die is a *unit*: an array, a register, and the commands that wait for them. Where planes read by themselves, each
-//! plane is one more unit, numbered behind those of the dies, for reads of its pages alone. All other commands use the
-//! unit of the die, which works only while none of its planes does. The channel is shared as ever.
+//! A die is a *unit*: an array, a register, and the commands that wait for them. If planes read by themselves, each
+//! plane is a further unit, numbered behind those of the dies, for reads of its pages only. All other commands use the
+//! unit of the die, which works only while none of its planes does. The channel is shared as without such planes.
 //!
-//! The commands that wait for the units of a die go in one order: by their queue, then by the time at which they came. A
-//! read whose plane is occupied lets others pass. A command for the whole die lets none pass: the planes drain.
+//! The commands that wait for the units of a die have one common order: by their queue, then by the time at which they
+//! came. A read whose plane is occupied lets others pass. A command for the whole die lets no other pass: the planes
+//! drain.
 
 use std::iter::once;
 use std::ops::Range;
@@ -26,19 +27,19 @@ use crate::nand::Geometry;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct PlaneReadSpec {
-    /// Planes of a die that read at once; all of them if missing.
+    /// Planes of a die that read at the same time; all of them if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at_once: Option<u32>,
-    /// The reads that do. Others use the whole die.
+    /// The reads that use single planes. Other reads use the whole die.
     pub reads: ReadScope,
 }
 
-/// Reads of single planes in an array.
+/// The units of single planes in an array.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PlaneReads {
     at_once: u32,
     all_reads: bool,
-    /// Planes of a die.
+    /// The number of planes of a die.
     planes: u32,
     dies: u32,
 }
@@ -76,12 +77,12 @@ impl Rules {
         self.plane_reads.map_or(unit, |planes| planes.die_of(unit))
     }
 
-    /// Units of an array of so many dies.
+    /// The number of units in an array of `dies` dies.
     pub(super) fn units(&self, dies: u32) -> u32 {
         self.plane_reads.map_or(dies, |planes| dies * (1 + planes.planes))
     }
 
-    /// The array of a unit, for observers.
+    /// The array of a unit, as observers name it.
     pub(super) fn array_of(&self, unit: u32) -> Resource {
         match self.plane_reads {
             Some(planes) if unit >= planes.dies => Resource::Plane(unit - planes.dies),
@@ -91,14 +92,14 @@ impl Rules {
 }
 
 impl Config {
-    /// Units for each die: itself, and its planes if they read by themselves.
+    /// The number of units for each die: the die itself, and its planes if they read by themselves.
     pub(super) const fn units_of_die(&self, geometry: &Geometry) -> u32 {
         if self.plane_reads.is_some() { 1 + geometry.planes } else { 1 }
     }
 }
 
 impl Backend {
-    /// Finds the units of the commands of a list.
+    /// Assigns the commands of a list to units.
     #[cold]
     pub(super) fn choose_units(&mut self, first: Handle<Command>) {
         let Some(planes) = self.rules.plane_reads else { return };
@@ -124,13 +125,13 @@ impl Backend {
         all.all(|other| other == first).then_some(first)
     }
 
-    /// Time each plane that reads by itself worked until `now`; none without such planes.
+    /// Time that each plane worked in reads by itself until `now`; empty without such planes.
     pub fn plane_busy(&self, now: Time) -> impl Iterator<Item = Span> + '_ {
         let dies = self.media.geometry().die_count() as usize;
         self.dies[dies..].iter().map(move |plane| plane.meter.busy(now))
     }
 
-    /// Lets the units of a die begin what waits for them, because one of them is free or something waits for it.
+    /// Lets the units of a die begin waiting commands, because one of the units is free or a command has come.
     #[cold]
     #[inline(never)]
     pub(super) fn next_of_die<E: From<Event> + Copy>(&mut self, now: Time, freed: u32, events: &mut EventQueue<E>) {
@@ -140,7 +141,7 @@ impl Backend {
             let active = planes.of_die(die).filter(|plane| !self.dies[*plane as usize].is_free()).count() as u32;
             let main = &self.dies[die as usize];
             if !main.is_free() {
-                // The forwarder and suspension look after it.
+                // The forwarder and suspension serve the unit of the die.
                 return self.next_of_unit(now, die, events);
             }
             let serves = match (&self.rules.suspend, &main.suspension) {
@@ -159,7 +160,7 @@ impl Backend {
             });
             let begins = match waiting.min() {
                 Some((.., unit)) if unit != die => (active < planes.at_once).then_some(unit),
-                // A command for the whole die, or the operation that is suspended.
+                // The unit of the die begins a command for the whole die, or resumes the suspended operation.
                 Some(_) | None => (active == 0).then_some(die),
             };
             let Some(unit) = begins else { return };

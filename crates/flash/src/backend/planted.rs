@@ -1,21 +1,22 @@
-//! Bugs of the backend that tests plant (see `ftl::sabotage`): a constant `false` in everything that ships.
+//! Bugs of the backend that tests plant (see `ftl::sabotage`). In shipped code every check for one is a constant
+//! `false`.
 
 /// One planted bug.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
     /// The data of a program enters the cache register while a page waits there for the array.
     CacheOverwritten,
-    /// A program of whose data a page has let a host read pass goes on with the page after the next.
+    /// A program that has let a host read pass between two pages of its data goes on with the page after the next.
     PageSkipped,
-    /// Under collection first, a program of the FTL's own overtakes host data that goes to the same block before it.
+    /// Under collection first, a program of the FTL's own overtakes earlier host data for the same block.
     BlockReordered,
-    /// Codewords in a decoder's pipeline come out although the power has failed meanwhile.
+    /// Codewords in a decoder's pipeline still come out after the power has failed.
     CodewordsOutlivePower,
-    /// A suspended operation does not go on while no other command waits for its die.
+    /// A suspended operation does not resume while no other command waits for its die.
     SuspendedForever,
-    /// A read that waits for its plane while the whole die works is not begun behind that.
+    /// A read that waits for its plane while the whole die works does not begin after that work.
     PlaneForgotten,
-    /// A read that its decoder cannot correct is not read again, and counts as if it were.
+    /// A read that its decoder cannot correct is not read again, and is handled as if it had been.
     RetryAtTheDecoder,
     /// Operations begin although the arrays then draw more than the power cap.
     CapExceeded,
@@ -25,7 +26,7 @@ pub enum Bug {
     TornAfterResume,
 }
 
-/// The planted bug of a backend: none, and without the feature there cannot be one.
+/// The planted bug of a backend, or none. Without the feature there cannot be one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Planted {
     #[cfg(feature = "sabotage")]
@@ -34,7 +35,7 @@ pub(super) struct Planted {
 
 #[cfg(feature = "sabotage")]
 impl Planted {
-    /// True if it is this bug.
+    /// True if the backend has this bug.
     #[inline]
     pub(super) fn is(self, bug: Bug) -> bool {
         self.bug == Some(bug)
@@ -42,9 +43,9 @@ impl Planted {
 }
 
 #[cfg(not(feature = "sabotage"))]
-#[allow(clippy::unused_self)] // It stands in for the one above.
+#[allow(clippy::unused_self)] // It has the signature of the method above.
 impl Planted {
-    /// Always false.
+    /// Always false, because the feature `sabotage` is off.
     #[inline]
     pub(super) const fn is(self, _: Bug) -> bool {
         false

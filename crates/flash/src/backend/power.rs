@@ -1,4 +1,4 @@
-//! Power loss.
+//! The loss of power: commands that capacitors complete, and the cut.
 
 use base::engine::Handle;
 use base::units::Time;
@@ -7,9 +7,9 @@ use super::suspend::Tear;
 use super::{Backend, Command, List, Op, State};
 
 impl Backend {
-    /// Completes lists on capacitor power, before [`Backend::cut_power`]: commands that have begun end, and the
-    /// others follow in the order of their dependencies. Faults are off meanwhile: a program that fails at that very
-    /// moment is not modelled.
+    /// Completes lists on capacitor power, before [`Backend::cut_power`]: commands that have begun end, and the others
+    /// follow in the order of their dependencies. Faults are off meanwhile: a program that fails at that very moment is
+    /// not modelled.
     pub fn save(&mut self, now: Time, lists: &[Handle<List>]) {
         self.settle_runs(now);
         self.media.faults_mut().suspend(true);
@@ -39,7 +39,7 @@ impl Backend {
         self.media.faults_mut().suspend(false);
     }
 
-    /// A command that capacitors have completed is not torn, although it was suspended.
+    /// Ends the suspension of a command that capacitors have completed, so that it is not torn.
     fn end_suspension(&mut self, command: Handle<Command>) {
         let &Command { op, target, .. } = &self.table.commands[command];
         let die = self.media.geometry().die_of(target.superblock).index();
@@ -49,8 +49,8 @@ impl Backend {
     }
 
     /// Cuts the power. Programs and erases under way are torn, and so are copy-backs in any of their phases. All
-    /// waiting commands are lost; the media stay. The counters stay, and every phase under way is charged with its
-    /// elapsed time; the event of its end is dropped.
+    /// waiting commands are lost; the media stay. Counters stay, and every phase under way is charged with its elapsed
+    /// time; the event of its end is dropped.
     pub fn cut_power(&mut self, now: Time) {
         self.settle_runs(now);
         self.account = self.account(now);

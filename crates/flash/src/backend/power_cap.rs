@@ -27,8 +27,9 @@ pub struct PowerCapSpec {
     /// The most that the arrays of all dies draw together at any moment; without limit if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak: Option<Power>,
-    /// The most that the operations begun in a window spend, divided by the length of the window; without limit if missing. An
-    /// operation that spends more than a window's share begins in a window of its own, and uses the shares of the next ones, too.
+    /// The highest mean power: the energy of the operations that begin in a window, divided by the length of the
+    /// window; without limit if missing. An operation that needs more than a window's share begins in a window of its
+    /// own, and uses the shares of the next windows, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub average: Option<Power>,
     /// The length of the windows, which follow each other; only with `average`.
@@ -39,19 +40,19 @@ pub struct PowerCapSpec {
 /// The waits that a power cap caused, and the highest power of the arrays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PowerCapCounters {
-    /// Operations that waited.
+    /// Number of operations that waited for the cap.
     pub waits: u64,
-    /// Sum of their waits.
+    /// Sum of the waiting times.
     pub wait_time: Span,
-    /// The most that the arrays drew together.
+    /// The highest power that the arrays drew together.
     pub highest: Power,
 }
 
-/// An operation that waits for the cap.
+/// An operation that waits for the power cap.
 #[derive(Clone, Copy, Debug)]
 struct CappedOperation {
     command: Handle<Command>,
-    /// The copy time of its page from the cache register.
+    /// The copy time of the operation's page from the cache register.
     copy: Span,
     since: Time,
 }
@@ -63,30 +64,31 @@ struct Demand {
     energy: u128,
 }
 
-/// When an operation may begin.
+/// The time at which an operation may begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Admission {
     Immediate,
-    /// When an operation of another array has ended.
+    /// When an operation of another array ends.
     NextEnd,
-    /// When the window begins that starts at this time.
+    /// At the start of the window that begins at this time.
     Window(Time),
 }
 
-/// The power cap of a backend: the powers under way, and the operations that wait.
+/// The power cap of a backend: the powers of the operations under way, and the operations that wait.
 #[derive(Clone, Debug)]
 pub(super) struct PowerCap {
     spec: PowerCapSpec,
     reads_first: bool,
-    /// The power of each die's array in microwatts, zero if the array is idle, and their sum.
+    /// The sum of the powers in `powers`, which has the power of each die's array in microwatts.
     drawn: u64,
     die_powers: Vec<u64>,
-    /// The number of the latest window; the energy of the operations begun in it, with the excess of earlier windows.
+    /// The number of the latest window; and the energy of the operations that began in it, with the excess of earlier
+    /// windows.
     window: u64,
     spent: u128,
-    /// Two queues: reads if reads go first, and all other operations.
+    /// The queues of waiting operations: reads if reads go first, and all other operations.
     waiting: [VecDeque<CappedOperation>; 2],
-    /// The start of the window for which an event was queued.
+    /// The start of the window for which an event is in the queue.
     window_event: Option<Time>,
     counters: PowerCapCounters,
 }
@@ -111,7 +113,7 @@ impl PowerCap {
         size_of::<Self>() as u64 + units * (size_of::<u64>() + 2 * size_of::<CappedOperation>()) as u64
     }
 
-    /// When an operation may begin that is first in its queue.
+    /// The time at which the first operation of a queue may begin.
     fn admit(&mut self, now: Time, demand: Demand) -> Admission {
         if self.spec.peak.is_some_and(|peak| self.drawn + demand.power > peak.as_uw()) {
             return Admission::NextEnd;
@@ -123,13 +125,14 @@ impl PowerCap {
         if self.spent == 0 || self.spent + demand.energy <= budget {
             return Admission::Immediate;
         }
-        // Each window pays off one budget. The operation fits once the excess is at most the rest that it leaves of a budget, or zero.
+        // Each window pays off one budget. The operation may begin when the excess is at most the part of a budget that
+        // the operation leaves over, or zero.
         let rest = budget.saturating_sub(demand.energy);
         let windows = u64::try_from((self.spent - rest).div_ceil(budget)).unwrap_or(u64::MAX);
         Admission::Window(Time::from_ps(present.saturating_add(windows).saturating_mul(window)))
     }
 
-    /// The energy that the operations of one window may spend, and the length of a window in picoseconds.
+    /// The energy budget of one window, and the length of a window in picoseconds.
     fn budget(&self) -> Option<(u128, u64)> {
         let (average, window) = (self.spec.average?, self.spec.window?.as_ps());
         Some((u128::from(average.as_uw()) * u128::from(window), window))
@@ -146,12 +149,12 @@ impl PowerCap {
         self.drawn -= std::mem::take(&mut self.die_powers[unit as usize]);
     }
 
-    /// The waiting operation that begins next.
+    /// The waiting operation that begins next; none if none waits.
     fn first_waiting(&self) -> Option<CappedOperation> {
         self.waiting.iter().find_map(VecDeque::front).copied()
     }
 
-    /// Takes the [first waiting](Self::first_waiting) operation out of its queue.
+    /// Removes the [first waiting](Self::first_waiting) operation from its queue.
     fn pop_waiting(&mut self, now: Time) {
         let next = self.waiting.iter_mut().find_map(VecDeque::pop_front).expect("an operation waits");
         self.counters.wait_time += now - next.since;
@@ -171,7 +174,7 @@ impl PowerCap {
 }
 
 impl Backend {
-    /// Asks the cap whether the array of a command begins now. If not, the command waits.
+    /// Asks the cap whether the array of a command begins now. If not, queues the command.
     #[cold]
     #[inline(never)]
     pub(super) fn begins_under_cap<E: From<Event> + Copy>(
@@ -201,7 +204,7 @@ impl Backend {
         false
     }
 
-    /// The array of a die has ended: waiting operations may begin.
+    /// Notes that the array of a die has ended its work, and begins waiting operations.
     #[cold]
     #[inline(never)]
     pub(super) fn end_under_cap<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, events: &mut EventQueue<E>) {
@@ -229,8 +232,8 @@ impl Backend {
         }
     }
 
-    /// Changes the peak of the cap, if there is a cap. Operations under way go on, even above the new peak; waiting operations ask
-    /// again.
+    /// Changes the peak of the cap, if there is a cap. Operations under way go on, even above the new peak; waiting
+    /// operations are tested again.
     pub fn set_peak_power<E: From<Event> + Copy>(&mut self, now: Time, peak: Power, events: &mut EventQueue<E>) {
         let Some(cap) = &mut self.cap else { return };
         cap.spec.peak = Some(peak);

@@ -1,7 +1,7 @@
 //! The one processor that software controllers and the FTL share (Seong et al., Sec. 4.2.3, Fig. 17).
 //!
-//! It executes its jobs in the order of their arrival. A command of a background list requests it when its die could
-//! begin the command: until then a software controller waits for the operation before.
+//! The processor executes its jobs in the order of their arrival. A command of a background list requests it when its
+//! die could begin the command: a software controller waits until then for the previous operation.
 
 use std::collections::VecDeque;
 
@@ -22,7 +22,7 @@ enum Job {
 /// The processor and its queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Processor {
-    /// Time for a command of a background list; `None` if the controllers are hardware.
+    /// Processor time for a command of a background list; `None` if the controllers are hardware.
     pub(super) cost: Option<Span>,
     current: Option<Job>,
     queue: VecDeque<Job>,
@@ -35,12 +35,12 @@ impl Processor {
         Self { cost, ..Self::default() }
     }
 
-    /// True if it has no job, and no finished FTL job waits to be taken.
+    /// True if the processor has no job, and no finished job of the FTL waits to be taken.
     pub(super) fn is_idle(&self) -> bool {
         self.current.is_none() && self.cpu_done.is_empty()
     }
 
-    /// True if a finished FTL job waits to be taken.
+    /// True if a finished job of the FTL waits to be taken.
     #[inline]
     pub(super) fn has_cpu_done(&self) -> bool {
         !self.cpu_done.is_empty()
@@ -75,24 +75,24 @@ impl Processor {
         events.push(now + span, Event::Processor { generation }.into());
     }
 
-    /// The token of the next finished FTL job, in the order of finishing.
+    /// The token of the next finished job of the FTL, in the order of finishing.
     pub(super) fn take_cpu_done(&mut self) -> Option<u32> {
         self.cpu_done.pop_front()
     }
 
-    /// Time the processor worked until `now`.
+    /// Time that the processor worked until `now`.
     pub(super) fn busy(&self, now: Time) -> Span {
         self.meter.busy(now)
     }
 
-    /// True if a die may begin a command: a software controller has issued it, or the command needs none.
+    /// True if a die may begin a command: a software controller has issued the command, or it needs no issue.
     #[inline]
     pub(super) fn has_issued(&self, command: &Command) -> bool {
         self.cost.is_none() || command.class.is_host_read() || command.preparation == Preparation::Done
     }
 
-    /// Called for a command that is the next of a free die: true if the die may begin it. Otherwise has the processor
-    /// issue it, once.
+    /// For a command that is the next of a free die: true if the die may begin it. Otherwise asks the processor to
+    /// issue the command, once.
     pub(super) fn issues<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -111,7 +111,7 @@ impl Processor {
         false
     }
 
-    /// Ends the job under way, and begins the next. Returns the unit of a command that has been issued.
+    /// Ends the job under way, and begins the next. Returns the unit of the die if the job has issued a command.
     pub(super) fn end_job<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -135,7 +135,7 @@ impl Processor {
         }
     }
 
-    /// Occupies the processor for `span`, behind its earlier jobs; with time off it has done the job at once.
+    /// Occupies the processor for `span`, behind its earlier jobs; with time off the job is done at once.
     pub(super) fn add_job<E: From<Event> + Copy>(
         &mut self,
         (now, timed): (Time, bool),

@@ -1,14 +1,16 @@
-//! Intrusive queues: the waiting items hold the links, so that no queue allocates. Each class is first in, first out.
+//! Intrusive queues: the waiting items hold the links, so that no queue allocates. The items of a class leave in the
+//! order of their arrival.
 
 use base::engine::{Handle, Slab};
 
 use super::{Class, Command, Op, Order};
 
-/// Classes of service; a lower number goes first.
+/// The number of classes of service in a queue; a class with a lower number goes first.
 pub(super) const CLASSES: usize = 5;
 
 impl Order {
-    /// The queue of a command or a list of this class. `collects`: it is one of those that [`Order::CollectionFirst`] prefers.
+    /// The class in which a command or a list waits. `collects` is true for those that [`Order::CollectionFirst`]
+    /// prefers.
     #[inline]
     pub(super) const fn queue(self, class: Class, collects: bool) -> usize {
         match (self, class) {
@@ -21,8 +23,8 @@ impl Order {
 }
 
 impl Command {
-    /// True for a command that the FTL needs for itself. What is programmed in a stream of host data is none, whatever its
-    /// cause: programs of one block keep their order.
+    /// True for a command of the FTL's own work. A program in a stream of host data never counts, whatever its cause,
+    /// so that programs of one block keep their order.
     #[inline]
     pub(super) fn collects(&self) -> bool {
         let keeps_order = self.op == Op::Program && self.stream.is_host();
@@ -67,14 +69,14 @@ impl<T: Links> Queue<T> {
         });
     }
 
-    /// Puts an item before all others of its class.
+    /// Adds an item before all others of its class.
     pub(super) fn push_front(&mut self, slab: &mut Slab<T>, class: usize, item: Handle<T>) {
         let end = self.ends[class];
         slab[item].set_next(end.map(|(head, _)| head));
         self.ends[class] = Some((item, end.map_or(item, |(_, tail)| tail)));
     }
 
-    /// Removes an item from anywhere in its class. False if it is not there.
+    /// Removes an item from anywhere in its class. Returns false if the item is not in it.
     pub(super) fn remove(&mut self, slab: &mut Slab<T>, class: usize, item: Handle<T>) -> bool {
         let Some((head, tail)) = self.ends[class] else { return false };
         let after = slab[item].next();
@@ -112,7 +114,7 @@ impl<T: Links> Queue<T> {
         Some(head)
     }
 
-    /// Takes the first item for which `wanted` returns true. `wanted` sees the items in order, up to that one.
+    /// Takes the first item for which `wanted` returns true. `wanted` is called for the items in order, up to that one.
     pub(super) fn take_first(
         &mut self,
         slab: &mut Slab<T>,

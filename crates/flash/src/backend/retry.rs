@@ -1,15 +1,15 @@
-//! Read retry: data that a decoder cannot correct is read again, with the next step of the part's retry table, and in the
-//! end several times for soft decoding.
+//! Read retry: data that a decoder cannot correct is read again, with the next step of the part's retry table, and in
+//! the end several times for soft decoding.
 //!
-//! The media draw the errors of a read when its array begins ([`crate::nand::ErrorModel`]); so the backend knows how many
-//! attempts the read will take, and the drive learns it attempt by attempt. When the decoder has failed, the command goes
-//! back to its die, before all others of its queue, and does all its steps again: command cycles, array, transfer,
-//! decoder. Each costs what the first one did, beside the array time of the step, so all accounts hold as they are. An
-//! attempt sends all data of its command again, of several pages too. It may suspend a program or an erase like any other
-//! read. In between, the die serves what waits in an earlier queue. Retries of planes that read by themselves come behind
-//! commands for the whole die that have waited longer.
+//! The media draw the errors of a read when its array begins ([`crate::nand::ErrorModel`]). So the backend knows how
+//! many attempts the read will take, and the drive learns it attempt by attempt. When the decoder has failed, the
+//! command goes back to its die, before all others of its queue, and repeats all its phases: command cycles, array,
+//! transfer, decoder. Each phase takes as long as in the first attempt, plus the array time of the step, so the laws of
+//! the accounts hold unchanged. An attempt sends all data of its command again, even data of several pages. It may
+//! suspend a program or an erase like any other read. Between two attempts the die serves commands of earlier queues.
+//! Retries of planes that read by themselves come behind commands for the whole die that have waited longer.
 //!
-//! Reads in time off, scans of spare areas and reads that leave the media alone have no errors.
+//! Reads with time off, scans of spare areas and blank reads have no errors.
 
 use base::engine::{EventQueue, Handle};
 use base::units::{Span, Time};
@@ -19,16 +19,16 @@ use super::planted::Bug;
 use super::{Backend, Command, Config, Event, Primitive, State, Stop};
 use crate::nand::Attempt;
 
-/// The attempts of a read.
+/// The attempts of a read, which the draw of its errors has decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Attempts {
     /// The step of the retry table with which the first attempt reads.
     first: u8,
-    /// Attempts that have failed.
+    /// The number of attempts that have failed so far.
     failed: u8,
-    /// Attempts that will have failed when the read ends.
+    /// The number of attempts that will have failed when the read ends.
     retries: u8,
-    /// The last attempt.
+    /// The kind of the last attempt.
     last: Attempt,
 }
 
@@ -36,24 +36,24 @@ impl Attempts {
     /// The only attempt of a read without errors.
     const FIRST: Self = Self { first: 0, failed: 0, retries: 0, last: Attempt::Step(0) };
 
-    /// True for an attempt behind the first.
+    /// True for an attempt after the first.
     pub(super) const fn is_retry(self) -> bool {
         self.failed > 0
     }
 
-    /// True if what is decoded now is decoded softly.
+    /// True if the present attempt is decoded softly.
     pub(super) const fn is_soft(self) -> bool {
         !matches!(self.last, Attempt::Step(_)) && self.failed == self.retries
     }
 }
 
-/// The attempts of all reads with errors, by the place of their commands; empty without errors. They are no part of
-/// [`Command`], which all drives have.
+/// The attempts of all reads with errors, by the index of their commands; empty without errors. They are no part of
+/// [`Command`], because most drives have no errors.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ReadAttempts(Vec<Attempts>);
 
 impl ReadAttempts {
-    /// Bytes for each command.
+    /// Bytes of the table for each command.
     pub(super) const fn memory(config: &Config) -> u64 {
         if config.errors.is_some() { size_of::<Attempts>() as u64 } else { 0 }
     }
@@ -77,7 +77,7 @@ impl ReadAttempts {
 }
 
 impl Backend {
-    /// Draws the errors of a read that begins, unless it is a retry. Data that stays uncorrectable is lost.
+    /// Draws the errors of a read that begins, unless it is a retry. Marks data that stays uncorrectable as lost.
     #[cold]
     #[inline(never)]
     pub(super) fn draw_errors(&mut self, now: Time, handle: Handle<Command>) {
@@ -93,7 +93,7 @@ impl Backend {
         let step = slots.iter().map(|slot| media.first_step(slot.psn)).max().unwrap_or(0);
         let codeword = model.decoding().sectors;
         let of_unit = media.geometry().sectors / codeword;
-        // Of a part of the data, the first mapping units have the codewords that cross the channel.
+        // If only a part of the data crosses the channel, it is that of the first mapping units.
         let mut left = if command.sectors == 0 { u32::MAX } else { command.sectors.div_ceil(codeword) };
         let mut attempt = Attempt::Step(step);
         for slot in slots.iter_mut() {
@@ -111,7 +111,7 @@ impl Backend {
         media.note_attempts(slots.iter().map(|slot| slot.psn), (retries, attempt));
     }
 
-    /// The last attempt of a read is over: if it was a retry that succeeded, its step is remembered.
+    /// After the last attempt of a read: remembers its step if it was a retry that succeeded.
     fn end_attempts(&mut self, handle: Handle<Command>, attempts: Attempts) {
         let Self { media, table, .. } = self;
         table.attempts.set(handle, Attempts::FIRST);
@@ -122,18 +122,19 @@ impl Backend {
         }
     }
 
-    /// Array time of an attempt beyond that of a read without retry.
+    /// Array time of an attempt in addition to that of a read without retry.
     pub(super) fn retry_time(&self, handle: Handle<Command>) -> Span {
         let Attempts { first, failed, .. } = self.table.attempts.of(handle);
         self.rules.errors.as_ref().map_or(Span::ZERO, |model| model.retry_time(first + failed))
     }
 
-    /// The primitive of an array that works for a read.
+    /// The primitive of an array's work on a read: a first read or a retry.
     pub(super) fn read_primitive(&self, handle: Handle<Command>) -> Primitive {
         if self.table.attempts.of(handle).is_retry() { Primitive::Retry } else { Primitive::Read }
     }
 
-    /// The decoder is done with the data of a read: if it has failed, the read goes back to its die. False if it has not.
+    /// Sends a read back to its die if the decoder has failed on its data. Returns false if the data is correct or no
+    /// attempt is left.
     #[inline]
     pub(super) fn retry<E: From<Event> + Copy>(
         &mut self,

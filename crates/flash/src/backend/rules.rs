@@ -1,4 +1,4 @@
-//! What does not change while a backend runs: times, orders, and what follows from them.
+//! The rules of a backend: times and orders that do not change while it runs, and values derived from them.
 
 use std::sync::Arc;
 
@@ -14,36 +14,37 @@ use super::{
 };
 use crate::nand::{ErrorModel, Geometry, Media, Mode};
 
-/// The rules of a backend.
+/// The rules of a backend, which its machines share.
 #[derive(Clone, Debug)]
 pub(super) struct Rules {
     pub(super) timing: Timing,
     pub(super) arbitration: Arbitration,
-    /// Host reads go first at the dies and on the channels, and the forwarder speeds up what is in their way.
+    /// True if host reads go first at the dies and on the channels, so that the forwarder speeds up commands in their
+    /// way.
     pub(super) forwards: bool,
-    /// The data of a program of several pages crosses the channel page by page.
+    /// True if the data of a program of several pages crosses the channel page by page.
     pub(super) by_pages: bool,
     /// The time between two polls of a die's status; `None` with R/B#.
     pub(super) polls: Option<Span>,
-    /// A status is read when an array is done.
+    /// True if the status is read when an array is done.
     pub(super) reads_status: bool,
-    /// Nothing but data takes time on the channel.
+    /// True if only data takes time on the channel.
     pub(super) data_only: bool,
-    /// The slots of a page, or of a page of each chip of a gang.
+    /// The number of slots of a page, or of a page of each chip of a gang.
     pub(super) page_slots: u32,
-    /// Controllers are software: the processor issues the commands of background lists.
+    /// True if controllers are software, so that the processor issues the commands of background lists.
     pub(super) issues: bool,
-    /// Programs or erases are suspended.
+    /// The rules of suspension; none if no operation is suspended.
     pub(super) suspend: Option<SuspendSpec>,
-    /// Array times differ between blocks.
+    /// Differences of array times between blocks; none if all blocks have the same times.
     pub(super) variation: Option<VariationSpec>,
-    /// Planes that read by themselves.
+    /// The units of planes that read by themselves; none if there are no such planes.
     pub(super) plane_reads: Option<PlaneReads>,
-    /// The bit errors of reads, if there are any.
+    /// The bit errors of reads; none if reads have no errors.
     pub(super) errors: Option<Arc<ErrorModel>>,
-    /// What the arrays draw, if it is to be known.
+    /// The power of the arrays' operations; none if nothing depends on it.
     pub(super) supply: Option<Supply>,
-    /// Lists finish as soon as they are submitted, if this is false.
+    /// If false, lists finish as soon as they are submitted.
     pub(super) timed: bool,
     pub(super) planted: Planted,
 }
@@ -88,7 +89,7 @@ impl Rules {
         self.forwards || self.issues
     }
 
-    /// Array time of reading a page of a superblock, by the superblock's mode.
+    /// Array time of a read of a page, in the superblock's mode.
     #[inline]
     pub(super) fn read_time(&self, media: &Media, superblock: SuperblockId, page: u32) -> Span {
         match self.timing.slc_mode {
@@ -106,7 +107,8 @@ impl Rules {
         }
     }
 
-    /// Array time of an operation on one plane of a superblock, or on all its planes, where the part says `time`.
+    /// Array time of an operation on one plane of a superblock, or on all its planes, with the superblock's deviation
+    /// from the part's time.
     #[inline]
     pub(super) fn vary(&self, media: &Media, operation: (Op, Span), place: (SuperblockId, Option<u32>)) -> Span {
         match &self.variation {
@@ -115,21 +117,21 @@ impl Rules {
         }
     }
 
-    /// The pages of a command that have cycles of their own on the channel: those of its planes and, for a program, of
-    /// its word line. Ganged chips share their lines, so a gang has the cycles of one chip.
+    /// The number of pages of a command that have cycles of their own on the channel: the pages of its planes and, for
+    /// a program, of its word line. Ganged chips share their lines, so a gang has the cycles of one chip.
     pub(super) fn pages_of(&self, table: &CommandTable, handle: Handle<Command>, geometry: &Geometry) -> u64 {
         let command = &table.commands[handle];
         let gang = self.timing.gang;
         match command.op {
             Op::Erase => u64::from(geometry.stripe / gang),
-            // Most commands: a division would cost as much as the rest of their times.
+            // Most commands have one slot: a division would cost as much as the rest of this computation.
             _ if command.count == 1 => 1,
             Op::Program | Op::CopyBack => u64::from(command.count.div_ceil(self.page_slots)),
             Op::Read => {
                 let pages = table.slots_of(handle).iter().map(|slot| geometry.page_of(slot.psn).get());
                 let (mut count, mut last) = (0, None);
                 for page in pages {
-                    // Most reads have no gang, and need no division.
+                    // Most arrays have no gangs, and need no division.
                     let page = if gang == 1 { page } else { page / gang };
                     count += u64::from(last.replace(page) != Some(page));
                 }
@@ -138,14 +140,14 @@ impl Rules {
         }
     }
 
-    /// Channel time of the next transfer of a command besides its data: command and address cycles, and ONFI's waits
+    /// Channel time of a command's next transfer in addition to its data: command and address cycles, and ONFI's waits
     /// between these and the data.
     #[inline(never)]
     fn cycles(&self, table: &CommandTable, (handle, state): (Handle<Command>, State), geometry: &Geometry) -> Span {
         let command = &table.commands[handle];
         let pages = || self.pages_of(table, handle, geometry);
         match state {
-            // The second half of a copy-back with data in has cycles of its own.
+            // The second phase of a copy-back with data in has cycles of its own.
             State::CommandCycles if command.sectors > 0 => self.timing.commands(Op::Read, pages()),
             State::CommandCycles => self.timing.commands(command.op, pages()),
             State::DataIn | State::Patch => self.timing.before_data_in(pages()),
@@ -155,12 +157,12 @@ impl Rules {
         }
     }
 
-    /// The transfer of a command in a state, if it crosses in one piece.
+    /// The transfer of a command in a state, if it crosses the channel in one piece.
     #[inline]
     pub(super) fn load_of(&self, table: &CommandTable, of: (Handle<Command>, State), geometry: &Geometry) -> Load {
         let (handle, state) = of;
         let command = &table.commands[handle];
-        // Most transfers.
+        // The most frequent transfer.
         if self.data_only && command.count == 1 && command.sectors == 0 && state == State::DataOut {
             return Load { time: self.timing.transfer[1], bytes: self.timing.slot_bytes };
         }
@@ -175,7 +177,7 @@ impl Rules {
         Load { time: data + cycles, bytes }
     }
 
-    /// The transfer of these slots of a program, as pages.
+    /// The transfer of the slots from `from` to `until` of a program, as pages.
     #[inline]
     pub(super) fn load_of_pages(&self, from: u32, until: u32) -> Load {
         let slots = until - from;
@@ -192,17 +194,17 @@ impl Timing {
     /// Time of the command and address cycles of an operation on `pages` pages.
     #[must_use]
     pub fn commands(&self, op: Op, pages: u64) -> Span {
-        // A copy-back has those of a read and of a program.
+        // A copy-back has the cycles of a read and of a program.
         self.command * if op == Op::CopyBack { 2 * pages } else { pages }
     }
 
-    /// Time of the command and address cycles of a program of `pages` pages, up to its data.
+    /// Time of the command and address cycles of a program of `pages` pages, up to the begin of its data.
     #[must_use]
     pub fn before_data_in(&self, pages: u64) -> Span {
         (self.command + self.cycles.page_in) * pages
     }
 
-    /// Time around the data of `pages` pages that go out.
+    /// Channel time before and after the data of `pages` pages that go out.
     #[must_use]
     pub fn around_data_out(&self, pages: u64) -> Span {
         self.cycles.page_out * pages + self.cycles.turnaround

@@ -1,8 +1,9 @@
-//! How a controller learns that an array is done: from the pin R/B#, or by polling.
+//! The end of an array's work, as a controller learns of it: from the pin R/B#, or by polling.
 //!
-//! With R/B# it knows at once, and reads the status of a program, an erase or a copy-back, because that says whether it
-//! failed. The chip begins the next page of cache mode by itself meanwhile. A controller that polls reads the status over
-//! and over; each time costs the channel, and the end of the work is known when a status that says so has crossed.
+//! With R/B# the controller knows at once. It then reads the status of a program, an erase or a copy-back, because the
+//! status says whether the operation failed. The chip begins the next page of cache mode by itself meanwhile. A
+//! controller that polls reads the status repeatedly. Each read takes time on the channel, and the controller knows of
+//! the end when a status that is not busy has crossed.
 
 use base::engine::{EventQueue, Handle};
 use base::units::Time;
@@ -18,13 +19,13 @@ impl Backend {
         events.push(from + interval, Event::Poll { die: number, watch: die.watch }.into());
     }
 
-    /// Has the status of a die cross the channel.
+    /// Queues the status of a die for the channel.
     pub(super) fn poll<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let handle = self.dies[number as usize].array.expect("a die that is polled has a command");
         self.request_channel(now, handle, State::Status, events);
     }
 
-    /// Called when an array is done: true if its command goes on only behind a status.
+    /// Called when an array is done. Returns true if its command goes on only after a status read.
     #[inline(never)]
     pub(super) fn awaits_status<E: From<Event> + Copy>(
         &mut self,
@@ -55,7 +56,7 @@ impl Backend {
         true
     }
 
-    /// Called when a status has crossed the channel.
+    /// Handles a status that has crossed the channel.
     pub(super) fn status_read<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -65,7 +66,7 @@ impl Backend {
         let number = self.table.commands[handle].unit;
         let die = &mut self.dies[number as usize];
         if die.array != Some(handle) {
-            // The array has gone on with the next page.
+            // The array has already gone on with the next page.
             self.finish(now, handle, events);
             return self.next_command(now, number, events);
         }
@@ -78,8 +79,8 @@ impl Backend {
         events.push(now + interval, Event::Poll { die: number, watch: die.watch }.into());
     }
 
-    /// Called when a page has come into the register of a die whose array is done while its status has not been read:
-    /// the chip begins with that page by itself. False if the array works.
+    /// Called when a page has come into the register of a die whose array is done, but whose status has not been read:
+    /// the chip begins with that page by itself. Returns false if the array still works.
     #[inline(never)]
     pub(super) fn begins_unnoticed<E: From<Event> + Copy>(
         &mut self,

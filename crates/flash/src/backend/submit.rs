@@ -1,4 +1,5 @@
-//! From the FTL to the dies: a list waits for a controller, and its commands without open dependencies go to their dies.
+//! The way of a list from the FTL to the dies: the list waits for a controller, and its commands without open
+//! dependencies go to their dies.
 
 use base::engine::{EventQueue, Handle};
 use base::units::{DieId, Time};
@@ -46,7 +47,8 @@ impl Backend {
         self.send_to_controller(now, list, (command.die.get(), command.collects()), events);
     }
 
-    /// Lets a list have its controller, now or later. The die and whether it collects are those of its first command.
+    /// Sends a list to its controller, or queues it there. The die and the preference of the list are those of its
+    /// first command.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller for commands and one for copies.
     pub(super) fn send_to_controller<E: From<Event> + Copy>(
@@ -110,7 +112,7 @@ impl Backend {
         }
     }
 
-    /// Executes a list at once, in its order as far as the dependencies allow.
+    /// Executes a list at once, with time off: in its order as far as the dependencies allow.
     fn run_at_once(&mut self, list: Handle<List>) {
         while self.table.lists[list].remaining > 0 {
             let before = self.table.lists[list].remaining;
@@ -155,7 +157,7 @@ impl Backend {
         self.dispatch(now, list, events);
     }
 
-    /// Ends the list of a controller, which takes the next.
+    /// Ends the list of a controller, which takes the next one.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller for commands and one for copies.
     pub(super) fn vacate<E: From<Event> + Copy>(
@@ -195,8 +197,8 @@ impl Backend {
         if spreads || self.rules.intervenes() || self.rules.timing.cache_across {
             return self.dispatch_widely(now, first, events);
         }
-        // All commands are queued before the first starts, so that the die sees whether the next one can follow in
-        // cache mode. A lone one needs no queue.
+        // All commands are queued before the first starts, so that the die knows whether the next one can follow in
+        // cache mode. A single command needs no queue.
         let (mut ready, mut queued) = (None, false);
         let mut next = first;
         while let Some(handle) = next {
@@ -220,7 +222,8 @@ impl Backend {
         }
     }
 
-    /// Sends commands to their dies for a list of several dies, or where a die may begin or take in something although it is occupied.
+    /// Sends commands to their dies if the list has several dies, or if a die may begin or load a command although it
+    /// is occupied.
     #[inline(never)]
     fn dispatch_widely<E: From<Event> + Copy>(
         &mut self,
@@ -267,7 +270,7 @@ impl Backend {
         self.next_command(now, unit, events);
     }
 
-    /// The queue of a command at its die.
+    /// The queue in which a command waits for its die.
     #[inline]
     pub(super) fn class_at_die(&self, handle: Handle<Command>) -> usize {
         let command = &self.table.commands[handle];

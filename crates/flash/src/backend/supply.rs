@@ -6,19 +6,19 @@ use base::units::{Current, Power, Span};
 use super::{Backend, Command, Op, PowerCapSpec};
 use crate::nand::{Electrical, Part};
 
-/// The power of an operation of a die, by operation and number of planes, and the cap on their sum.
+/// The power of an operation of a die, by operation and number of planes, and the cap on the sum of these powers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Supply {
-    /// Power on one plane of each chip of a gang, by operation.
+    /// The power of an operation on one plane of each chip of a gang.
     powers: [Power; Op::COUNT],
-    /// Power of each further plane, as a share of the power of the first.
+    /// Power of each further plane, as a share of the power of the first plane.
     further_plane: f64,
-    /// The cap on all arrays together, if there is one.
+    /// The cap on the power of all arrays together; none if the power is not limited.
     pub(super) cap: Option<PowerCapSpec>,
 }
 
 impl Supply {
-    /// The power of the operations of a part whose chips work in gangs of `gang`.
+    /// The powers of the operations of a part whose chips work in gangs of `gang`, without a cap.
     #[must_use]
     pub fn new(part: &Part, gang: u32) -> Self {
         let electrical = &part.electrical;
@@ -30,20 +30,20 @@ impl Supply {
         Self { powers: Op::ALL.map(power), further_plane: electrical.further_plane.get(), cap: None }
     }
 
-    /// Adds a cap on all arrays together.
+    /// Sets the cap on the power of all arrays together.
     #[must_use]
     pub const fn with_cap(mut self, cap: Option<PowerCapSpec>) -> Self {
         self.cap = cap;
         self
     }
 
-    /// The cap on all arrays together, if there is one.
+    /// The cap on the power of all arrays together; none if the power is not limited.
     #[must_use]
     pub const fn cap(&self) -> Option<PowerCapSpec> {
         self.cap
     }
 
-    /// The current of an operation on one plane; a copy-back draws that of a program.
+    /// The current of an operation on one plane; a copy-back draws the current of a program.
     #[must_use]
     pub const fn current(electrical: &Electrical, op: Op) -> Current {
         match op {
@@ -53,20 +53,20 @@ impl Supply {
         }
     }
 
-    /// True if a further plane draws power.
+    /// True if further planes draw power, so that the number of planes matters.
     pub(super) fn counts_planes(&self) -> bool {
         self.further_plane > 0.0
     }
 
-    /// The power of an operation on this many planes.
+    /// The power of an operation on `planes` planes.
     #[must_use]
     pub fn power(&self, op: Op, planes: u64) -> Power {
         let further = self.further_plane * planes.saturating_sub(1) as f64;
         Power::from_uw((self.powers[op as usize].as_uw() as f64 * (1.0 + further)) as u64)
     }
 
-    /// The most operations on this many planes that the cap lets work at once: at any moment by its peak, in the mean by its
-    /// average. `None` without a cap.
+    /// The most operations on `planes` planes that the cap lets work at the same time: at any moment by its peak, on
+    /// average by its mean power. `None` without a cap.
     #[must_use]
     pub fn operations_at_once(&self, op: Op, planes: u64) -> Option<f64> {
         let (cap, power) = (self.cap?, self.power(op, planes).as_uw() as f64);
@@ -77,16 +77,16 @@ impl Supply {
 }
 
 impl Backend {
-    /// The planes on which a command works at once.
+    /// The number of planes on which a command works at the same time.
     pub(super) fn planes_of(&self, handle: Handle<Command>) -> u64 {
         let geometry = self.media.geometry();
         let pages = self.rules.pages_of(&self.table, handle, geometry);
         let planes = pages.clamp(1, u64::from((geometry.stripe / self.rules.timing.gang).max(1)));
-        // Where a page covers several planes of a chip, the command works on all of these.
+        // If a page covers several planes of a chip, the command works on all of them.
         planes * u64::from(geometry.planes_per_unit)
     }
 
-    /// The array time of a command times its planes beyond the first; zero if a further plane draws no power.
+    /// The array time of a command times its planes after the first; zero if further planes draw no power.
     #[cold]
     pub(super) fn further_plane_time(&self, handle: Handle<Command>, worked: Span) -> Span {
         match &self.rules.supply {

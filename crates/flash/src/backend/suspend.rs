@@ -1,8 +1,9 @@
-//! Suspension: the array of a die stops a program or an erase for reads, and goes on with it afterwards.
+//! Suspension: the array of a die stops a program or an erase for reads, and resumes it afterwards.
 //!
-//! A drive that leaves a read behind an erase of 3.5 ms has a tail of 3.5 ms. So a command that may suspend asks an array
-//! at work to stop. The array stops at once, or at the end of a step (a pulse of the program or the erase); or it gives up
-//! the step under way and repeats it later. Stopping takes time, then the die serves the commands that may suspend, one
+//! A drive that leaves a read behind an erase of 3.5 ms has a tail of 3.5 ms. So a command that may suspend asks an
+//! array at work to stop. The array stops at once, or at the end of a step (a pulse of the program or the erase); or it
+//! gives up the step under way and repeats it later. Stopping takes time. Then the die serves the commands that may
+//! suspend, one after another, and when none waits the operation resumes. A die has at most one suspended operation.
 //! after another, and when none waits the operation goes on. A die has at most one suspended operation.
 //!
 //! ```text
@@ -33,34 +34,34 @@ pub enum SuspensionTarget {
     Programs,
 }
 
-/// Which reads a rule is for.
+/// The reads to which a rule applies.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadScope {
-    /// Those that the host waits for, but for queues with `suspend = false` in `[[host.queue]]`.
+    /// Reads for which the host waits, except those of queues with `suspend = false` in `[[host.queue]]`.
     #[default]
     Host,
-    /// All: behind those of the host, those of collection and of maps.
+    /// All reads: those of the host, then those of collection and of maps.
     All,
 }
 
-/// Where an operation stops.
+/// The point at which an operation stops.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum StopPoint {
-    /// At once, wherever the operation is. It loses nothing.
+    /// At once, at any point of the operation. No work is lost.
     #[default]
     AnyTime,
     /// At the end of the step under way (Kim et al., USENIX ATC 2019: safe points of the erase loop).
     Steps,
-    /// At once, and the step under way is lost and repeated (Wu and He, FAST 2012: cancellation).
+    /// At once; the step under way is lost and repeated (Wu and He, FAST 2012: cancellation).
     Cancel,
 }
 
 /// Suspension of programs and erases for reads. The commands that may suspend go first in the queue of their die.
 ///
-/// No data sheet of a NAND part with these times was found in public. The defaults are those of MQSim's configuration;
-/// the numbers of steps are assumed.
+/// No public data sheet of a NAND part with these times was found. The defaults are those of MQSim's configuration; the
+/// numbers of steps are assumed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct SuspendSpec {
@@ -68,10 +69,10 @@ pub struct SuspendSpec {
     pub operations: SuspensionTarget,
     /// The reads that may suspend them.
     pub reads: ReadScope,
-    /// Whether host writes suspend an erase, too: their program goes into the suspended erase. They then go before all
-    /// other commands but the reads.
+    /// Whether host writes suspend an erase, too: their program is executed during the suspended erase. Host writes
+    /// then go before all other commands except the reads.
     pub writes: bool,
-    /// Where an operation stops.
+    /// The point at which an operation stops.
     pub stop: StopPoint,
     /// Steps of a program, all equally long.
     #[schemars(range(min = 1))]
@@ -83,20 +84,21 @@ pub struct SuspendSpec {
     pub program_time: Span,
     /// Time from the stop of an erase to the first read.
     pub erase_time: Span,
-    /// Time before a program goes on.
+    /// Time before a program resumes.
     pub program_resume: Span,
-    /// Time before an erase goes on.
+    /// Time before an erase resumes.
     pub erase_resume: Span,
-    /// Suspensions of one operation at most; any number if missing.
+    /// The most suspensions of one operation; any number if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u32>,
     /// Time that an operation must work between two suspensions.
     pub progress: Span,
-    /// The longest time in all that one operation stands still: behind it the operation goes on although reads wait.
-    /// The read under way ends first. Without limit if missing.
+    /// The longest time in total for which one operation stands still. After that the operation resumes although reads
+    /// wait; the read under way ends first. Without limit if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub longest: Option<Span>,
-    /// An operation with at most this time left is not suspended. Nor is one that would end before it has stopped.
+    /// An operation with at most this much time left is not suspended, and neither is one that would end before it has
+    /// stopped.
     pub threshold: Span,
 }
 
@@ -136,8 +138,8 @@ impl SuspendSpec {
         }
     }
 
-    /// The queue of a command: host reads, then other reads that may suspend, then host writes that may, then host reads
-    /// that may not, then all others.
+    /// The queue of a command: host reads, then other reads that may suspend, then host writes that may, then host
+    /// reads that may not, then all others.
     pub(super) fn queue(&self, command: &Command) -> usize {
         match command.op {
             Op::Read if command.class == Class::HostRead => HOST_READS,
@@ -148,7 +150,7 @@ impl SuspendSpec {
         }
     }
 
-    /// The last queue whose commands may suspend an operation.
+    /// The last queue whose commands may suspend an operation of this kind.
     const fn last_queue(&self, op: Op) -> usize {
         match (op, self.reads) {
             (Op::Erase, _) if self.writes => HOST_WRITES,
@@ -165,34 +167,34 @@ impl SuspendSpec {
     }
 }
 
-/// An operation that the array of a die can stop: how far it is.
+/// The progress of an operation that the array of a die can stop.
 #[derive(Clone, Copy, Debug)]
 struct Operation {
     command: Handle<Command>,
     op: Op,
-    /// Its work in all, and what of it was done before the phase under way.
+    /// The operation's work in total, and the part that was done before the phase under way.
     total: Span,
     done: Span,
-    /// When the work of the phase under way begins.
+    /// The time at which the work of the phase under way begins.
     from: Time,
     suspensions: u32,
-    /// Time for which it has stood still.
+    /// The time for which the operation has stood still.
     stood: Span,
 }
 
-/// What the array does with its operation.
+/// The state of the array with respect to suspension.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ArrayState {
-    /// It works, or has no operation that may be suspended.
+    /// The array works, or has no operation that may be suspended.
     #[default]
     Works,
-    /// It has been asked to stop.
+    /// The array has been asked to stop.
     Stops,
-    /// It stands still since this time.
+    /// The operation stands still since this time.
     Suspended(Time),
 }
 
-/// A suspended operation, as a power cut finds it.
+/// A suspended operation that a power cut tears.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Tear {
     pub(super) op: Op,
@@ -200,44 +202,44 @@ pub(super) struct Tear {
     pub(super) count: u32,
 }
 
-/// The suspension of a die's operation.
+/// The suspension of operations on one die.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Suspension {
     operation: Option<Operation>,
     state: ArrayState,
-    /// What a power cut tears beside the operation that the array works on.
+    /// The operation that a power cut tears in addition to the one that the array works on.
     pub(super) tear: Option<Tear>,
-    /// The cause, to charge the time for which the operation stands still.
+    /// The cause of the operation, to which the time of standing still is charged.
     cause: Option<Cause>,
 }
 
-/// An array is to stop: when its work ends, when it is free, and what that gains.
+/// The times of a stop: the end of the array's work, the time at which the array is free, and the gain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct StopTimes {
     pub(super) work_until: Time,
     pub(super) free_at: Time,
-    /// How much later it would be free at the operation's end.
+    /// The time by which the array would be free later without the stop.
     pub(super) gain: Span,
 }
 
-/// An operation goes on.
+/// The data of an operation that resumes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Resumption {
     pub(super) command: Handle<Command>,
     pub(super) delay: Span,
     pub(super) left: Span,
-    /// How long it has stood still this time.
+    /// The time for which the operation has stood still this time.
     pub(super) stood: Span,
 }
 
 impl Suspension {
-    /// An array begins an operation, or goes on with the one that was suspended: work from `from` to `until`.
+    /// Notes that an array begins an operation, or resumes the suspended one: work from `from` to `until`.
     pub(super) fn begin(&mut self, handle: Handle<Command>, command: &Command, from: Time, until: Time) {
         if let Some(operation) = self.operation.as_mut().filter(|operation| operation.command == handle) {
             operation.from = from;
             return;
         }
-        // A program that goes into a suspended erase is not suspended itself.
+        // A program during a suspended erase is not suspended itself.
         if matches!(self.state, ArrayState::Suspended(_)) {
             return;
         }
@@ -246,12 +248,12 @@ impl Suspension {
         self.cause = Some(command.cause);
     }
 
-    /// The array is done with a command.
+    /// Notes that the array is done with a command.
     pub(super) fn end(&mut self, handle: Handle<Command>) {
         self.operation.take_if(|operation| operation.command == handle);
     }
 
-    /// The last queue whose commands go while the operation is suspended; `None` if none is.
+    /// The last queue whose commands are served while the operation is suspended; `None` if no operation is suspended.
     pub(super) fn serves(&self, rules: &SuspendSpec) -> Option<usize> {
         let operation = self.operation?;
         matches!(self.state, ArrayState::Suspended(_)).then(|| rules.last_queue(operation.op))
@@ -263,7 +265,8 @@ impl Suspension {
         matches!(self.state, ArrayState::Suspended(_))
     }
 
-    /// A command of this queue waits while the array works on `array`: has the array stop, if the rules allow it.
+    /// Asks the array to stop, if the rules allow it, because a command of queue `asks` waits while the array works on
+    /// `array`.
     pub(super) fn ask(
         &mut self,
         now: Time,
@@ -301,7 +304,7 @@ impl Suspension {
         Some(StopTimes { work_until, free_at, gain: end - free_at })
     }
 
-    /// The array is free, if it was to stop: its operation stands still from now on.
+    /// Notes that the array is free. Returns true if it was to stop: its operation stands still from now on.
     pub(super) fn stand_still(&mut self, now: Time, command: &Command) -> bool {
         if self.state != ArrayState::Stops {
             return false;
@@ -311,13 +314,13 @@ impl Suspension {
         true
     }
 
-    /// True if the operation must go on although reads wait.
+    /// True if the operation must resume although reads wait.
     pub(super) fn is_overdue(&self, now: Time, rules: &SuspendSpec) -> bool {
         let (Some(operation), ArrayState::Suspended(since)) = (&self.operation, self.state) else { return false };
         rules.longest.is_some_and(|longest| operation.stood + (now - since) >= longest)
     }
 
-    /// The operation goes on, if it is suspended.
+    /// Resumes the operation, if it is suspended.
     pub(super) fn resume(&mut self, now: Time, rules: &SuspendSpec) -> Option<Resumption> {
         let (Some(operation), ArrayState::Suspended(since)) = (&mut self.operation, self.state) else { return None };
         let stood = now - since;
@@ -327,7 +330,7 @@ impl Suspension {
         Some(Resumption { command: operation.command, delay, left: operation.total - operation.done, stood })
     }
 
-    /// The operation that stands still: its kind, its cause and since when.
+    /// The operation that stands still: its kind, its cause, and the time since which it stands still.
     pub(super) fn standing(&self) -> Option<(Op, Cause, Time)> {
         let (Some(operation), ArrayState::Suspended(since)) = (&self.operation, self.state) else { return None };
         Some((operation.op, self.cause?, since))
@@ -335,7 +338,8 @@ impl Suspension {
 }
 
 impl Backend {
-    /// An array has begun: commands that may suspend it may have come while its command or its data crossed the channel.
+    /// Called when an array has begun: commands that may suspend it may have come while its own command or data crossed
+    /// the channel.
     #[inline]
     pub(super) fn suspend_begun<E: From<Event> + Copy>(&mut self, now: Time, unit: u32, events: &mut EventQueue<E>) {
         if self.rules.suspend.is_some() {
@@ -349,8 +353,8 @@ impl Backend {
         heads.map(|head| self.class_at_die(head)).min()
     }
 
-    /// Has the array of an occupied die stop, if a command waits that may suspend its operation. While the register is
-    /// occupied the array is not stopped: the page there waits for it.
+    /// Asks the array of an occupied die to stop, if a command waits that may suspend its operation. While the register
+    /// is occupied the array is not stopped, because the page in the register waits for it.
     #[cold]
     #[inline(never)]
     pub(super) fn suspend<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
@@ -375,7 +379,7 @@ impl Backend {
         events.push(free_at, Event::Array { die: number, generation }.into());
     }
 
-    /// A phase of an array is over: true if its operation is suspended from now on.
+    /// Called at the end of an array's phase. Returns true if the operation is suspended from now on.
     #[cold]
     #[inline(never)]
     pub(super) fn stands_still<E: From<Event> + Copy>(
@@ -398,8 +402,8 @@ impl Backend {
         true
     }
 
-    /// Called for a free die whose operation is suspended: lets it go on if no command waits that may go before. Returns
-    /// true if it does.
+    /// Called for a free die whose operation is suspended: resumes it if no command waits that may go before it.
+    /// Returns true if the operation resumes.
     #[cold]
     #[inline(never)]
     pub(super) fn resume<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) -> bool {
@@ -462,7 +466,7 @@ mod tests {
         SuspendSpec { stop, erase_time: Span::from_us(10), erase_resume: Span::from_us(5), ..SuspendSpec::default() }
     }
 
-    /// Suspends the erase at 250 us and lets it go on at 400 us: when its work stops, and what is left.
+    /// Suspends the erase at 250 us and resumes it at 400 us. Returns the times of the stop, and the work that is left.
     fn stop_and_go(rules: &SuspendSpec) -> Option<(StopTimes, Span)> {
         let (mut suspension, handle, command) = erase();
         let stop = suspension.ask(at(250), rules, handle, 0)?;

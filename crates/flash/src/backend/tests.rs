@@ -1,4 +1,4 @@
-//! The backend against the papers' single-operation timings, and its arbitration against arithmetic.
+//! Tests of the backend against the papers' timings of single operations, and of its arbitration against arithmetic.
 
 use super::*;
 use crate::nand::{FaultSpec, Faults, Part, Stream, Target};
@@ -95,12 +95,12 @@ impl Bench {
         }
     }
 
-    /// The phases so far.
+    /// The phases that the observer has recorded.
     fn phases(&mut self) -> &mut Vec<Phase> {
         self.backend.observer_mut().and_then(<dyn Observer>::downcast_mut).expect("phases are recorded")
     }
 
-    /// A list that programs or reads `pages` pages of a superblock from `offset` on, row by row.
+    /// Builds a list that programs or reads `pages` pages of a superblock from `offset` on, row by row.
     fn list(&mut self, op: Op, superblock: u32, offset: u32, pages: u32) -> Handle<List> {
         let class = if op == Op::Read { Class::HostRead } else { Class::Other };
         let list = self.backend.open_list(class, superblock);
@@ -295,7 +295,7 @@ fn a_list_starts_when_its_controller_is_free_and_does_not_wait_for_itself() {
     }
 }
 
-/// A write that is under way, then a write and a read that wait: the order of their ends.
+/// The order in which three lists end: a write that is under way, and a write and a read that wait.
 fn order(controllers: Controllers, commands: Order) -> Vec<u32> {
     let mut bench = Shape {
         controllers,
@@ -407,7 +407,7 @@ fn bus_order_decides_between_data_and_commands() {
             let list = bench.list(Op::Read, chip * 16, 0, 1);
             bench.submit(list);
         }
-        // Let both arrays finish; chip 0 holds the bus then.
+        // Both arrays finish, and chip 0 then has the bus.
         for _ in 0..2 {
             let (at, event) = bench.events.pop().expect("an array");
             bench.now = at;
@@ -477,7 +477,7 @@ fn a_read_of_the_wrong_page_aborts() {
     bench.time(Op::Program, 2);
     let list = bench.backend.open_list(Class::HostRead, 0);
     let read = bench.backend.add_read(list, Cause::Host, SuperblockId::new(0));
-    // Without payload, every sixteenth mapping unit is checked; 0 is one of them.
+    // Without content in sectors, every sixteenth mapping unit is checked; 0 is one of them.
     bench.backend.push_slot(read, slot(0, 1));
     bench.submit(list);
 }
@@ -490,7 +490,7 @@ fn busy_times_equal_the_account_at_any_moment() {
         bench.submit(list);
     }
     while let Some((at, event)) = bench.events.pop() {
-        // In the middle between two events.
+        // The moment between two events.
         let middle = Time::from_ps((bench.now.as_ps() + at.as_ps()) / 2);
         let account = bench.backend.account(middle);
         assert_eq!(bench.backend.die_busy(middle).sum::<Span>(), account.op(Op::Program).array);

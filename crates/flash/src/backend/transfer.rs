@@ -1,4 +1,4 @@
-//! What commands send over a channel: each transfer waits for the channel, crosses it, and leaves it to the next.
+//! The transfers of commands: each waits for its channel, crosses it, and leaves it to the next.
 
 use base::engine::{EventQueue, Handle};
 use base::units::Time;
@@ -17,8 +17,8 @@ impl Backend {
         self.dies[command.die.index()].channel
     }
 
-    /// Lets a command have its channel for a transfer, now or later. Every command passes here, most find the channel
-    /// free: a call of its own would cost it 25 instructions.
+    /// Gives a command its channel for a transfer, or queues the command. Every command passes here and most find the
+    /// channel free: a call would cost each 25 instructions.
     #[inline(always)]
     #[allow(clippy::inline_always)] // See above.
     pub(super) fn request_channel<E: From<Event> + Copy>(
@@ -37,7 +37,7 @@ impl Backend {
         self.wait_for_channel(now, number, handle, events);
     }
 
-    /// The queue of a command on its channel.
+    /// The queue in which a command waits for its channel.
     pub(super) fn class_on_channel(&self, handle: Handle<Command>) -> usize {
         match self.rules.arbitration.bus {
             BusOrder::ReadFirst => self.urgency(handle),
@@ -62,7 +62,7 @@ impl Backend {
         }
     }
 
-    /// A host read begins to wait: shortens a transfer of pages of a program to the page under way.
+    /// Shortens a transfer of pages of a program to the page under way, because a host read has begun to wait.
     #[inline(never)]
     fn shorten<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let Self { channels, rules, table, .. } = self;
@@ -79,7 +79,7 @@ impl Backend {
         }
     }
 
-    /// Begins a transfer.
+    /// Begins the transfer of a command on its free channel.
     #[inline(never)]
     pub(super) fn transfer<E: From<Event> + Copy>(
         &mut self,
@@ -135,7 +135,7 @@ impl Backend {
         handle
     }
 
-    /// Begins the next transfer of a channel that chooses.
+    /// Begins the next transfer of a channel that is free and has to choose.
     #[inline]
     pub(super) fn next_transfer<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         let channel = &mut self.channels[number as usize];
@@ -147,7 +147,7 @@ impl Backend {
         }
     }
 
-    /// Keeps the channel of a command while its array works (Seong et al., Fig. 7a). The time is charged when the
+    /// Keeps the channel for a command while its array works (Seong et al., Fig. 7a). The time is charged when the
     /// array is done.
     pub(super) fn keep_channel(&mut self, handle: Handle<Command>, until: Time) {
         let number = self.channel_of(handle);
@@ -161,7 +161,7 @@ impl Backend {
         }
     }
 
-    /// The transfer under way on a channel has ended.
+    /// Ends the transfer under way on a channel.
     pub(super) fn transfer_done<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &mut EventQueue<E>) {
         if self.fast.plain_reads {
             let current = self.channels[number as usize].current;
@@ -182,7 +182,7 @@ impl Backend {
         self.next_transfer(now, number, events);
     }
 
-    /// What follows a transfer of a command on its die.
+    /// Continues a command on its die after its transfer.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller, which every transfer passes.
     fn go_on_behind_transfer<E: From<Event> + Copy>(
@@ -217,7 +217,7 @@ impl Backend {
             }
             State::Patch => {
                 die.register = None;
-                // The first phase changed the media.
+                // The media changed in the first phase.
                 let row = self.media.geometry().page_and_plane(command.target.offset).0;
                 let superblock = (command.target.superblock, None);
                 let program = (Op::Program, self.rules.timing.program_time(row));
@@ -242,8 +242,8 @@ impl Backend {
         }
     }
 
-    /// Pages of a program have crossed a channel: goes on with the next, or with a host read. False if those were the
-    /// last pages.
+    /// Called when pages of a program have crossed a channel: goes on with the next page, or with a host read. Returns
+    /// false if those were the last pages.
     #[inline(never)]
     fn goes_on<E: From<Event> + Copy>(
         &mut self,
@@ -280,7 +280,7 @@ impl Backend {
         }
     }
 
-    /// All data of a read has crossed a channel: its last codeword goes to the decoder.
+    /// Called when all data of a read has crossed a channel: gives its last codeword to the decoder.
     #[cold]
     #[inline(never)]
     fn decode<E: From<Event> + Copy>(
@@ -301,7 +301,7 @@ impl Backend {
         }
     }
 
-    /// True for a read whose data passes a decoder.
+    /// True for an operation whose data passes a decoder: a read, if there is error correction.
     pub(super) fn is_decoded(&self, op: Op) -> bool {
         self.decoders.is_some() && op == Op::Read
     }

@@ -1,7 +1,7 @@
-//! Blocks differ: one reads, programs and erases slower than another, and all of them change with wear.
+//! Differences between blocks: one block reads, programs and erases more slowly than another, and all change with wear.
 //!
 //! Cells of the upper and lower layers of a stack, and cells that have been erased often, take more or fewer pulses. A
-//! block draws a factor for each operation once, from its number; so it is the same block in every run of a drive. A
+//! block draws a factor for each operation once, from its number, so the block is the same in every run of a drive. A
 //! command on several planes takes as long as the slowest of their blocks.
 
 use schemars::JsonSchema;
@@ -15,28 +15,31 @@ use crate::nand::spread::spread;
 
 /// Differences of array times between blocks, and with wear.
 ///
-/// A block takes its part's time times `(1 + spread x z) x (1 + slope x w)`. z is drawn once for each block and operation,
-/// uniform from -1 to 1; w is the share of the rated erases that the block has had.
+/// A block takes the part's time times `(1 + spread x z) x (1 + slope x w)`. z is drawn once for each block and
+/// operation, uniform from -1 to 1; w is the share of the rated erases that the block has had.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct VariationSpec {
-    /// How much longer than the part says the slowest block reads, and how much shorter the fastest.
+    /// Spread of read times: the share by which the slowest block reads longer than the part says, and the fastest
+    /// shorter.
     pub read: Ratio,
-    /// The spread of programs.
+    /// Spread of program times.
     pub program: Ratio,
-    /// The spread of erases.
+    /// Spread of erase times.
     pub erase: Ratio,
-    /// How much less time a program takes in a block at the end of its rated erases: worn cells take a charge sooner.
+    /// The share by which a program takes less time in a block at the end of its rated erases: worn cells take a charge
+    /// sooner.
     pub program_wear: Ratio,
-    /// How much more time an erase takes in a block at the end of its rated erases: worn cells lose their charge later.
+    /// The share by which an erase takes more time in a block at the end of its rated erases: worn cells lose their
+    /// charge later.
     pub erase_wear: Ratio,
 }
 
 impl VariationSpec {
-    /// The largest spread and the largest loss with wear: times stay positive.
+    /// The largest spread and the largest decrease with wear, so that times stay positive.
     pub const MOST: f64 = 0.9;
 
-    /// Array time of an operation on one plane of a superblock, or on all of them.
+    /// Array time of an operation on one plane of a superblock, or on all its planes.
     pub(super) fn time(
         &self,
         media: &Media,
@@ -53,14 +56,14 @@ impl VariationSpec {
         Span::from_ps((time.as_ps() as f64 * slowest).round() as u64)
     }
 
-    /// The factor of a block's times.
+    /// The factor of a block's times for an operation.
     fn factor(&self, op: Op, block: u32, wear: f64) -> f64 {
         let (spread, slope) = match op {
             Op::Read => (self.read, 0.0),
             Op::Program | Op::CopyBack => (self.program, -self.program_wear.get()),
             Op::Erase => (self.erase, self.erase_wear.get()),
         };
-        // Beyond its rated erases a block changes no further.
+        // Beyond its rated erases a block does not change any more.
         (1.0 + spread.get() * draw(op, block)) * (1.0 + slope * wear.min(1.0))
     }
 }
@@ -92,7 +95,7 @@ mod tests {
         let mean = reads.iter().sum::<f64>() / 512.0;
         let variance = reads.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / 512.0;
         assert!((mean - 100.0).abs() < 0.8, "{mean}");
-        // Uniform from 90 to 110: 20 / sqrt(12).
+        // The deviation of a uniform distribution from 90 to 110 is 20 / sqrt(12).
         assert!((variance.sqrt() - 5.77).abs() < 0.3, "{variance}");
         assert!(reads.iter().all(|time| (90.0..=110.0).contains(time)));
         assert!((0..512).all(|block| time(Op::Erase, block) == Span::from_us(100)), "only reads vary");

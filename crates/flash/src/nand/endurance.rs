@@ -1,7 +1,7 @@
-//! Blocks differ in endurance: each draws its share of the part's rated cycles from a log-normal distribution.
+//! Differences in endurance: each block draws its share of the part's rated cycles from a log-normal distribution.
 //!
-//! The draw follows from the seed of the drive and the number of the block. So a block keeps its endurance over power cycles
-//! and in snapshots, and takes no memory for it.
+//! The draw follows from the seed of the drive and the number of the block. So a block keeps its endurance over power
+//! cycles and in snapshots, and takes no memory for it.
 
 use std::f64::consts::TAU;
 
@@ -13,17 +13,19 @@ use super::spread::spread;
 
 /// The distribution of the endurance of blocks: log-normal, with the part's rated cycles as its mean.
 ///
-/// That it is log-normal is assumed: endurance is positive, and the distribution is the usual one for cycles to failure.
+/// The log-normal shape is assumed: endurance is positive, and this distribution is the usual one for cycles to
+/// failure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct EnduranceSpread {
-    /// Standard deviation of the logarithm.
+    /// Standard deviation of the logarithm of the endurance.
     sigma: f64,
-    /// Tells drives apart.
+    /// A number derived from the seed, which differs between drives.
     key: u64,
 }
 
 impl EnduranceSpread {
-    /// The distribution with this standard deviation, as a share of the mean; `None` if all blocks are equal.
+    /// The distribution with a standard deviation of `deviation`, given as a share of the mean; `None` if all blocks
+    /// are equal.
     pub(crate) fn new(deviation: Ratio, seed: u64) -> Option<Self> {
         let deviation = deviation.get();
         let key = Rng::stream(seed, "nand.endurance").bits();
@@ -33,7 +35,7 @@ impl EnduranceSpread {
     /// The endurance of a block as a share of the rated cycles.
     pub(crate) fn share(&self, block: u32) -> f64 {
         let unit = |draw: u64| f64::midpoint(1.0, spread(self.key.wrapping_add(u64::from(block) << 1 | draw)));
-        // Box and Muller. The first number is below 1, so the logarithm is finite.
+        // The method of Box and Muller. The first number is below 1, so the logarithm is finite.
         let normal = (-2.0 * log(1.0 - unit(0))).sqrt() * cos(TAU * unit(1));
         exp(self.sigma * normal - self.sigma * self.sigma / 2.0)
     }
@@ -64,7 +66,7 @@ mod tests {
         }
     }
 
-    /// Of a normal logarithm 2.275 % lie two deviations below its mean, and as many above.
+    /// Of a normal distribution 2.275 % lie two deviations below the mean, and as much above.
     #[test]
     fn the_tails_are_those_of_a_log_normal_distribution() {
         let spread = EnduranceSpread::new(Ratio::new(0.2), 3).expect("a spread");
@@ -93,9 +95,9 @@ mod tests {
         let wanted: Vec<u32> = (0..64).map(|block| media.endurance_of(BlockId::new(block))).collect();
         assert_eq!(found, wanted);
         assert!(found.iter().any(|life| *life < 80) && found.iter().any(|life| *life > 120), "{found:?}");
-        // In SLC mode a block endures as large a share of the other rating.
+        // In SLC mode a block endures the same share of the other rating.
         let mut slc = new(0.2).with_slc_mode(2, Some(100));
-        // Erases are whole, and shares are not.
+        // Erases are whole numbers, hence a difference of one.
         assert!(lives(&mut slc).iter().zip(&wanted).all(|(slc, full)| slc.abs_diff(*full) <= 1));
     }
 

@@ -1,4 +1,4 @@
-//! Injectable faults, by rate or at a planned operation.
+//! Injectable faults, by a rate or at a planned operation.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use base::engine::Rng;
 use base::units::{DieId, Ratio, Span, Time};
 
-/// Fault rates of flash. All faults are off by default.
+/// Rates of injected flash faults. All are zero by default.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct FaultSpec {
@@ -34,19 +34,19 @@ pub struct FaultSpec {
 pub struct DieFailure {
     /// The number of the die, channel by channel, from 0 on.
     pub die: u32,
-    /// Simulated time: the first request that reaches the drive then, or later, meets the failed die.
+    /// Simulated time of the failure: the first request that reaches the drive then or later finds the die failed.
     #[schemars(extend("examples" = ["2s"]))]
     pub at: Span,
 }
 
 impl FaultSpec {
-    /// The dies that fail as a whole at a time or before.
+    /// The dies that fail as a whole at `now` or before.
     pub fn dies_due(&self, now: Time) -> impl Iterator<Item = DieId> + '_ {
         let due = move |failure: &&DieFailure| Time::ZERO + failure.at <= now;
         self.dies.iter().filter(due).map(|failure| DieId::new(failure.die))
     }
 
-    /// The time at which the first die fails as a whole, or the first one behind a time.
+    /// The time at which the next die fails as a whole: after `behind`, or the first of all.
     #[must_use]
     pub fn next_die_failure(&self, behind: Option<Time>) -> Option<Time> {
         let times = self.dies.iter().map(|failure| Time::ZERO + failure.at);
@@ -54,12 +54,12 @@ impl FaultSpec {
     }
 }
 
-/// Decides which operation fails. Draws no random number while all faults are off.
+/// Decides which operations fail. Draws no random number while all faults are off.
 #[derive(Clone, Debug)]
 pub struct Faults {
     spec: FaultSpec,
     rng: Rng,
-    /// Draws the factory's bad blocks; a separate stream, so that a loaded array need not draw them again.
+    /// Draws the factory's bad blocks. A separate stream, so that a loaded array need not repeat these draws.
     factory: Rng,
     counts: [u64; 3],
     planned: [BTreeSet<u64>; 3],
@@ -67,7 +67,7 @@ pub struct Faults {
     suspended: bool,
 }
 
-/// An operation that can fail.
+/// A kind of operation that can fail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failing {
     /// A page program; the block is then retired.
@@ -79,10 +79,10 @@ pub enum Failing {
 }
 
 impl Failing {
-    /// All of them.
+    /// All kinds of operations that can fail.
     pub const ALL: [Self; 3] = [Self::Program, Self::Erase, Self::Read];
 
-    /// Its name.
+    /// The kind's name in messages and commands.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -115,14 +115,14 @@ impl Faults {
         self.suspended = suspended;
     }
 
-    /// Starts again, as after [`Faults::new`], but keeps the planned faults.
+    /// Starts the draws and counts again, as [`Faults::new`] does, but keeps the planned faults.
     pub fn restart(&mut self, seed: u64) {
         self.rng = Rng::stream(seed, "nand.faults");
         self.counts = [0; 3];
     }
 
-    /// Makes the `nth` page program fail. Operations are counted from zero: from the start of the run if any failure
-    /// has a rate, otherwise from the moment at which the first failure was planned.
+    /// Makes the `nth` page program fail. Operations are counted from zero. If any failure has a rate, the count begins
+    /// with the run, otherwise at the moment at which the first failure was planned.
     pub fn fail_program(&mut self, nth: u64) {
         self.plan(Failing::Program, nth);
     }
@@ -132,13 +132,13 @@ impl Faults {
         self.plan(Failing::Erase, nth);
     }
 
-    /// Makes the `nth` page read, counted like [programs](Self::fail_program), and all later reads of that page
-    /// uncorrectable.
+    /// Makes the `nth` page read uncorrectable, and all later reads of that page. Counted like
+    /// [programs](Self::fail_program).
     pub fn fail_read(&mut self, nth: u64) {
         self.plan(Failing::Read, nth);
     }
 
-    /// Makes an operation of this kind fail behind the next `after` ones.
+    /// Makes an operation of this kind fail after `after` more of them have succeeded.
     pub fn fail_soon(&mut self, kind: Failing, after: u64) {
         self.plan(kind, self.counts[kind as usize] + after);
     }
@@ -148,7 +148,7 @@ impl Faults {
         self.active = true;
     }
 
-    /// True if an operation may fail, or is counted because one will.
+    /// True if an operation may fail, or operations are counted for a planned fault.
     #[inline]
     pub(crate) const fn are_active(&self) -> bool {
         self.active
@@ -174,7 +174,7 @@ impl Faults {
         self.draw(Failing::Program)
     }
 
-    /// True if blocks fail when they have had the cycles that they endure.
+    /// True if blocks fail after the cycles that they endure.
     pub(crate) const fn wear_out(&self) -> bool {
         self.spec.wear_out
     }

@@ -24,7 +24,7 @@ use base::units::{BlockId, ChannelId, DieId, Divisor, Ppn, Psn, SuperblockId};
 pub struct Geometry {
     /// Channels: separately arbitrated buses.
     pub channels: u32,
-    /// Chips (or gangs of chips) on a channel.
+    /// Chips, or gangs of chips, on each channel.
     pub chips: u32,
     /// Dies in a chip.
     pub dies: u32,
@@ -40,8 +40,8 @@ pub struct Geometry {
     pub slots: u32,
     /// Sectors in a mapping unit, at most 128.
     pub sectors: u32,
-    /// Planes of the chip that act as one plane here, because a mapping unit lies on all of them. `planes` counts them as one, and
-    /// a page here has a page of each.
+    /// Planes of the chip that act as one plane here, because a mapping unit lies on all of them. `planes` counts such
+    /// a group as one, and a page here consists of a page of each plane of the group.
     pub planes_per_unit: u32,
     by_sectors: Divisor,
     by_superblock_slots: Divisor,
@@ -52,10 +52,10 @@ pub struct Geometry {
     by_channel_dies: Divisor,
 }
 
-/// Why a geometry is impossible.
+/// The reason why a geometry is impossible.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum GeometryError {
-    /// A dimension is zero.
+    /// The dimension of this name is zero.
     Zero(&'static str),
     /// The stripe does not divide the planes.
     Stripe {
@@ -66,7 +66,7 @@ pub enum GeometryError {
     },
     /// More sectors in a mapping unit than a [`SectorMask`](super::SectorMask) has bits.
     UnitTooLarge(u32),
-    /// More slots than 32 bits number.
+    /// The number of slots, more than 32 bits can number.
     TooLarge(u128),
 }
 
@@ -88,19 +88,20 @@ impl fmt::Display for GeometryError {
 }
 
 impl Geometry {
-    /// The array whose planes are so many planes of the chip each.
+    /// The array with groups of `planes` planes of the chip as its planes.
     #[must_use]
     pub const fn with_planes_per_unit(mut self, planes: u32) -> Self {
         self.planes_per_unit = planes;
         self
     }
 
-    /// Checks a shape. `planes` counts those of ganged chips together.
+    /// Checks a shape. `planes` counts the planes of ganged chips together.
     ///
     /// # Errors
-    /// If a dimension is zero, the stripe does not divide the planes, a mapping unit has more than 128
-    /// sectors, or there are more slots than 32 bits can number.
-    #[allow(clippy::too_many_arguments)] // Nine dimensions are what flash has; they are named at the one call.
+    ///
+    /// If a dimension is zero, the stripe does not divide the planes, a mapping unit has more than 128 sectors, or
+    /// there are more slots than 32 bits can number.
+    #[allow(clippy::too_many_arguments)] // Flash has nine dimensions; they are named at the one call.
     pub fn new(
         channels: u32,
         chips: u32,
@@ -157,25 +158,25 @@ impl Geometry {
         })
     }
 
-    /// All dies.
+    /// The number of dies of the array.
     #[must_use]
     pub const fn die_count(&self) -> u32 {
         self.channels * self.chips * self.dies
     }
 
-    /// Plane groups of a die: a command works on one group.
+    /// The number of plane groups of a die. A command works on one group.
     #[must_use]
     pub const fn groups(&self) -> u32 {
         self.planes / self.stripe
     }
 
-    /// All superblocks.
+    /// The number of superblocks of the array.
     #[must_use]
     pub const fn superblock_count(&self) -> u32 {
         self.die_count() * self.groups() * self.blocks
     }
 
-    /// All blocks of all planes.
+    /// The number of blocks of the array, in all planes.
     #[must_use]
     pub const fn block_count(&self) -> u32 {
         self.superblock_count() * self.stripe
@@ -195,7 +196,7 @@ impl Geometry {
         self.by_superblock_slots.get()
     }
 
-    /// All slots.
+    /// The number of slots of the array.
     #[must_use]
     pub const fn slot_count(&self) -> u32 {
         self.superblock_count() * self.superblock_slots()

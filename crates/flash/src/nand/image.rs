@@ -1,4 +1,4 @@
-//! The content of a translation page, shared by all who have the same version of it.
+//! The content of a translation page, shared by all holders of the same version.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -7,8 +7,8 @@ use base::prefetch::{prefetch, prefetch_shared};
 
 /// The content of a translation page: one word for each mapping unit.
 ///
-/// Flash, a cache and a write buffer often have the same version of a page. A clone shares its words; whoever changes
-/// them while others have them changes a copy.
+/// Flash, a cache and a write buffer often hold the same version of a page. A clone shares the words. A change is made
+/// in place if there is one holder, otherwise in a copy.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Image(Arc<Vec<u32>>);
 
@@ -19,31 +19,32 @@ impl Image {
         Self(Arc::new(words))
     }
 
-    /// It will be shared or looked at: prefetches what leads to its words.
+    /// Prefetches the memory that leads to the words, because the image will be read or shared.
     #[inline]
     pub fn fetch(&self) {
         prefetch_shared(&self.0);
     }
 
-    /// Its words from `at` on will be looked at: prefetches the first of them.
+    /// Prefetches the word at `at`, because the words from there on will be read.
     #[inline]
     pub fn fetch_word(&self, at: usize) {
         prefetch(self.0.get(at));
     }
 
-    /// Its words, if nobody else has them.
+    /// The words, to be changed; `None` if there is another holder.
     #[must_use]
     pub fn own(&mut self) -> Option<&mut Vec<u32>> {
         Arc::get_mut(&mut self.0)
     }
 
-    /// Its words, copied before if somebody else has them, too.
+    /// The words, to be changed; copied first if there is another holder.
     #[must_use]
     pub fn make_own(&mut self) -> &mut Vec<u32> {
         Arc::make_mut(&mut self.0)
     }
 
-    /// Takes these words, in the memory of its own if nobody else has them. Has room for `least` words at least.
+    /// Replaces the words. Reuses the image's memory if there is no other holder; otherwise the new memory has room for
+    /// at least `least` words.
     pub fn copy_from(&mut self, words: &[u32], least: usize) {
         let room = words.len().max(least);
         match self.own() {

@@ -1,11 +1,11 @@
-//! Sectors of a mapping unit, one bit of a mask each.
+//! Masks of the sectors of a mapping unit, with one bit for each sector.
 
 use std::ops::Range;
 
 use super::sector::{decode, encode};
 use super::{Sector, Stamp};
 
-/// A bit for each sector of a mapping unit, of at most 128 (64 KiB).
+/// A set of sectors of a mapping unit, one bit each; a unit has at most 128 sectors (64 KiB).
 pub type SectorMask = u128;
 
 /// The ranges of adjacent sectors in a mask, of a mapping unit with this many sectors. Most masks have one.
@@ -23,7 +23,7 @@ pub fn ranges(mask: SectorMask, sectors: usize) -> impl Iterator<Item = Range<us
     })
 }
 
-/// Sectors of a mapping unit as sectors of a list in which it begins at `at`.
+/// Converts a range of sectors of a mapping unit to one of a list in which the unit begins at index `at`.
 #[inline]
 fn shifted(range: &Range<usize>, at: i32) -> Range<usize> {
     let begin = (at + range.start as i32) as usize;
@@ -36,8 +36,8 @@ pub const fn is_whole_unit(mask: SectorMask, sectors: usize) -> bool {
     mask.trailing_ones() as usize >= sectors
 }
 
-/// Copies the sectors of a mask into the bytes of a mapping unit, from a list of sectors in which the mapping unit begins at
-/// `at`. That is negative if the list begins inside it.
+/// Copies the sectors of a mask into the bytes of a mapping unit, from a list of sectors in which the mapping unit
+/// begins at index `at`. `at` is negative if the list begins inside the mapping unit.
 #[inline]
 pub fn copy_into_unit<S: Sector>(mask: SectorMask, (list, at): (&[S], i32), unit: &mut [u8]) {
     let bytes = S::KIND.bytes().max(1);
@@ -50,7 +50,7 @@ pub fn copy_into_unit<S: Sector>(mask: SectorMask, (list, at): (&[S], i32), unit
     }
 }
 
-/// Copies the sectors of a mask from the bytes of a mapping unit into a list, as [`copy_into_unit`] copies them out of it.
+/// Copies the sectors of a mask from the bytes of a mapping unit into a list: the reverse of [`copy_into_unit`].
 #[inline]
 pub fn copy_from_unit<S: Sector>(mask: SectorMask, unit: &[u8], (list, at): (&mut [S], i32)) {
     let bytes = S::KIND.bytes().max(1);
@@ -63,7 +63,7 @@ pub fn copy_from_unit<S: Sector>(mask: SectorMask, unit: &[u8], (list, at): (&mu
     }
 }
 
-/// Copies the sectors of a mask from one mapping unit to another, with sectors of this many bytes.
+/// Copies the sectors of a mask from one mapping unit to another; a sector has `bytes` bytes.
 #[inline]
 pub(crate) fn copy_between_units(mask: SectorMask, from: &[u8], into: &mut [u8], bytes: usize) {
     for Range { start, end } in ranges(mask, into.len() / bytes.max(1)) {
@@ -71,7 +71,8 @@ pub(crate) fn copy_between_units(mask: SectorMask, from: &[u8], into: &mut [u8],
     }
 }
 
-/// Puts the sectors of a mask of a mapping unit into a list in which it begins at `at`. Its first sector determines all.
+/// Writes the sectors of a mask of a mapping unit into a list in which the unit begins at index `at`. All sectors of
+/// the unit follow from its `first` one.
 #[inline(always)]
 #[allow(clippy::inline_always)] // Every unit of a verified read passes it.
 pub fn run_into_list<S: Sector>(mask: SectorMask, (first, sectors): (Stamp, usize), (list, at): (&mut [S], i32)) {
@@ -97,7 +98,7 @@ mod tests {
         fn the_sectors_of_a_mask_are_copied_and_no_others(
             mask in any::<SectorMask>(), whole in any::<bool>(), sectors in 1..=128_usize, from in 0..128_usize, behind in 0..9_usize,
         ) {
-            // A list that begins inside the mapping unit, or some sectors before it.
+            // The list begins inside the mapping unit, or some sectors before it.
             let from = from.min(sectors - 1);
             for (at, first) in [(-(from as i32), from), (from as i32, 0)] {
                 let mask = (if whole { SectorMask::MAX } else { mask }) >> first << first;
@@ -118,12 +119,12 @@ mod tests {
                 (0..sectors).filter(is_in).for_each(|i| wanted[of(i)] = other[i]);
                 copy_from_unit(mask, &encoded(&other), (&mut list, at));
                 prop_assert_eq!(&list, &wanted);
-                // From one mapping unit to another.
+                // The sectors of one mapping unit are copied to another.
                 let mut into = encoded(&vec![Stamp(5); sectors]);
                 copy_between_units(mask, &encoded(&other), &mut into, 8);
                 let merged = |i| if is_in(&i) { other[i] } else { Stamp(5) };
                 prop_assert_eq!(&into, &encoded(&(0..sectors).map(merged).collect::<Vec<_>>()));
-                // A mapping unit that its first sector determines.
+                // All sectors of this mapping unit follow from the first one.
                 let run: Vec<Stamp> = (0..sectors as u64).map(|i| Stamp(500 + i)).collect();
                 let mut lists = [vec![Stamp(9); list.len()], vec![Stamp(9); list.len()]];
                 copy_from_unit(mask, &encoded(&run), (&mut lists[0], at));

@@ -40,12 +40,12 @@ use spares::Spares;
 pub use stream::Stream;
 use writes::Writes;
 
-/// When a superblock was opened, in the order of all openings, and for which stream.
+/// The opening of a superblock: its position among all openings, and its stream.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct BlockBirth {
-    /// Position among all openings since the drive was new.
+    /// The number of blocks opened before this one since the drive was new.
     pub order: u64,
-    /// The stream it was opened for.
+    /// The stream for which the superblock was opened.
     pub stream: Stream,
 }
 
@@ -54,13 +54,13 @@ pub struct BlockBirth {
 pub struct Target {
     /// The superblock.
     pub superblock: SuperblockId,
-    /// Offset of the first slot.
+    /// Offset of the first slot in the superblock.
     pub offset: u32,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Block {
-    /// When it was opened. Not a [`BlockBirth`], which would take eight bytes more.
+    /// The position of the opening among all openings. Not a [`BlockBirth`], which would take eight bytes more.
     opened: u64,
     stream: Stream,
     mode: Mode,
@@ -70,9 +70,9 @@ struct Block {
     /// Erases that ended a use in SLC mode.
     slc_erases: u32,
     bad: bool,
-    /// A program has failed in the block since its last erase: it takes no more.
+    /// True if a program has failed in the block since its last erase: the block takes no more.
     failing: bool,
-    /// A page before the last programmed one was skipped, or its first slot programmed as padding.
+    /// True if a page before the last programmed one was skipped, or its first slot programmed as padding.
     sparse: bool,
 }
 
@@ -86,39 +86,39 @@ impl Block {
 #[derive(Clone, Debug)]
 pub struct Media {
     geometry: Geometry,
-    /// What sectors hold.
+    /// The kind of content that sectors hold.
     kind: SectorKind,
     endurance: u32,
-    /// How blocks differ in endurance; `None` if all reach the rated cycles.
+    /// The differences in endurance between blocks; `None` if all blocks reach the rated cycles.
     endurance_spread: Option<EnduranceSpread>,
     one_shot: u32,
-    /// Pages of a word line of which a torn one damages those before it; 1 if none does.
+    /// The number of pages of a word line of which a torn one damages those before it; 1 if none does.
     paired: u32,
-    /// SLC mode, if blocks can be in it.
+    /// The bits and the rating of SLC mode, if blocks can be in it.
     slc_mode: SlcMode,
     blocks: Vec<Block>,
     spares: Spares,
     /// The content of each block's sectors. Empty with a backing store, which has the content.
     payload: Vec<Content>,
-    /// The content of host writes that spare areas tell. Empty with a backing store.
+    /// The noted host writes, whose content follows from spare areas. Empty with a backing store.
     writes: Writes,
     backing: Backing,
     /// The content of translation pages.
     images: Images,
     /// Slots with uncorrectable data; empty unless faults are injected.
     unreadable: BTreeSet<u32>,
-    /// Of those, the slots that were programmed with unreadable data, until an FTL [keeps](Media::keep_lost) them so; and whether it
-    /// makes them again.
+    /// The slots, among the unreadable ones, that were programmed with unreadable data, until an FTL
+    /// [keeps](Media::keep_lost) them so. The value is true if the FTL programs their data again elsewhere.
     tentative: BTreeMap<u32, bool>,
-    /// Slots programmed with data that could not be read before.
+    /// Number of slots programmed with data that could not be read before.
     unreadable_copies: u64,
     /// Dies that have failed as a whole.
     dead_dies: Vec<DieId>,
     faults: Faults,
-    /// What the bit errors of its pages depend on, if reads have errors.
+    /// The state on which the bit errors of pages depend; none if reads have no errors.
     cells: Option<Box<CellState>>,
     births: u64,
-    /// The number of bad blocks. A counter, because every point of a time series reads it.
+    /// The number of bad blocks: a counter, because every point of a time series reads this number.
     bad: u64,
     /// The number of blocks in which a program has failed since their last erase: mostly zero.
     failing: u32,
@@ -133,7 +133,7 @@ pub(crate) struct SlotRead {
 }
 
 impl Media {
-    /// A new array without content: all blocks erased, some bad from the factory if the faults say so.
+    /// A new array without content: all blocks are erased, and some are bad from the factory if `faults` says so.
     #[must_use]
     pub fn new(geometry: Geometry, endurance: u32, one_shot: u32, mut faults: Faults) -> Self {
         let blocks = (0..geometry.block_count())
@@ -165,7 +165,7 @@ impl Media {
         }
     }
 
-    /// The new array with sectors that hold content of this kind.
+    /// Makes the new array one whose sectors hold content of this kind.
     #[must_use]
     pub fn with_content(mut self, kind: SectorKind) -> Self {
         self.kind = kind;
@@ -174,7 +174,7 @@ impl Media {
         self
     }
 
-    /// What sectors hold.
+    /// The kind of content that sectors hold.
     #[must_use]
     #[inline]
     pub const fn kind(&self) -> SectorKind {
@@ -187,7 +187,7 @@ impl Media {
         &self.geometry
     }
 
-    /// The fault source, to plan faults.
+    /// The source of faults, to plan faults.
     pub const fn faults_mut(&mut self) -> &mut Faults {
         &mut self.faults
     }
@@ -217,8 +217,7 @@ impl Media {
         self.unreadable.is_empty() && self.dead_dies.is_empty()
     }
 
-    /// True if any block of the superblock is bad. Its blocks are linked for good, so one bad block costs them all
-    /// (Dirik & Jacob, Sec. 3.2).
+    /// True if any block of the superblock is bad: the whole superblock is then out of use (Dirik & Jacob, Sec. 3.2).
     #[must_use]
     pub fn is_bad(&self, superblock: SuperblockId) -> bool {
         self.planes(superblock).iter().any(|block| block.bad)
@@ -230,7 +229,7 @@ impl Media {
         self.bad
     }
 
-    /// Marks a superblock bad, for good.
+    /// Marks all blocks of a superblock as bad, for good.
     pub fn retire(&mut self, superblock: SuperblockId) {
         for plane in 0..self.geometry.stripe {
             let block = self.block_mut(superblock, plane);
@@ -246,8 +245,8 @@ impl Media {
         self.planes(superblock).iter().all(|block| block.next_page == 0)
     }
 
-    /// The first of the erased pages at the end of each block of a superblock; `None` if none is left, or one of the
-    /// blocks takes no program before its next erase.
+    /// The page from which on every block of a superblock is erased to its end. `None` if no such page is left, or one
+    /// of the blocks takes no program before its next erase.
     #[must_use]
     pub fn unwritten_from(&self, superblock: SuperblockId) -> Option<u32> {
         let blocks = self.planes(superblock);
@@ -256,20 +255,19 @@ impl Media {
         (takes && next < self.pages_in(self.mode(superblock))).then_some(next)
     }
 
-    /// When and for which stream a superblock was opened; meaningless if it is erased.
+    /// The opening of a superblock; meaningless if the superblock is erased.
     #[must_use]
     pub fn birth(&self, superblock: SuperblockId) -> BlockBirth {
         self.planes(superblock).iter().map(Block::birth).max().unwrap_or_default()
     }
 
-    /// The number of openings of blocks since the drive was new: the next has this number.
+    /// The number of openings of blocks since the drive was new, which is the number of the next opening.
     #[must_use]
     pub const fn openings(&self) -> u64 {
         self.births
     }
 
-    /// The spare area of a slot. Recovery and wear-out tools look at flash this way; the call itself takes no
-    /// simulated time.
+    /// The spare area of a slot. Recovery and wear-out tools read flash by this call, which takes no simulated time.
     #[must_use]
     #[inline]
     pub fn spare(&self, psn: Psn) -> Spare {
@@ -283,41 +281,43 @@ impl Media {
         (!self.unreadable.is_empty() && self.unreadable.contains(&psn.get())) || self.is_in_dead_die(psn)
     }
 
-    /// Stores the content of a version of a translation page, before it is programmed. It counts only if recovery
-    /// finds the version in a spare area. Of the other versions only the `durable` one is kept.
+    /// Stores the content of a version of a translation page, before the page is programmed. The content counts only if
+    /// recovery finds the version in a spare area. Of the other versions only the `durable` one is kept.
     ///
-    /// Unlike the payload, it exists for every type of sector: a map is no host data, and a device that only
+    /// Unlike the payload, this content exists for every type of sector: a map is no host data, and a device that only
     /// simulates time must still know where its data is.
     pub fn stage_image(&mut self, page: u32, durable: Option<u32>, version: u32, entries: &[u32]) {
         let place = self.images.stage(page, durable, version, entries);
         self.backing.stage(page, place);
     }
 
-    /// The same with content that its owner shares. Returns the content that this replaces.
+    /// Stores content as [`Self::stage_image`] does, sharing it with its owner. Returns the content that it replaces.
     pub fn stage_shared(&mut self, page: u32, durable: Option<u32>, version: u32, image: Image) -> Image {
         let (place, before) = self.images.stage_shared(page, durable, version, image);
         self.backing.stage(page, place);
         before
     }
 
-    /// The staged content of a version, to be filled: `words` of four bytes, zero at first.
+    /// The staged content of a version, to be filled: `words` words of four bytes, zero at first.
     ///
     /// # Panics
+    ///
     /// If the version was not staged.
     pub fn image_to_fill(&mut self, page: u32, version: u32, words: usize) -> &mut [u32] {
         self.images.fill(page, version, words)
     }
 
-    /// The staged content has been filled, and is complete: the next program may make it count.
+    /// Declares the staged content complete: the next program may make it count.
     ///
     /// # Panics
+    ///
     /// If the version was not staged.
     pub fn image_is_filled(&mut self, page: u32, version: u32) {
         let place = self.images.place(page, version).expect("a staged version");
         self.backing.stage(page, place);
     }
 
-    /// Notes that a version of a translation page is durable, and drops the others.
+    /// Notes that a version of a translation page is durable, and drops the other versions.
     pub fn keep_image(&mut self, page: u32, version: u32) {
         self.images.keep(page, version);
     }
@@ -337,10 +337,11 @@ impl Media {
         &mut self.blocks[self.geometry.block(superblock, plane).index()]
     }
 
-    /// Checks that a slot lies in a programmed page. This is less than [`Media::read`] checks, but it avoids the
-    /// slot's spare area, which is far away in memory.
+    /// Checks that a slot lies in a programmed page. [`Media::read`] checks more, but this check avoids the slot's
+    /// spare area, which is far away in memory.
     ///
     /// # Panics
+    ///
     /// If the page is not programmed.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Nearly every read passes its one caller.
@@ -352,10 +353,11 @@ impl Media {
         !self.is_unreadable(psn)
     }
 
-    /// Reads one slot; its payload goes to `into` (empty without payload).
+    /// Reads one slot, and its payload into `into` (empty without payload).
     ///
     /// # Panics
-    /// If the slot holds no data: an FTL reads only slots that it wrote.
+    ///
+    /// If the slot holds no data: an FTL must read only slots that it has written.
     #[inline]
     pub(crate) fn read(&mut self, psn: Psn, into: &mut [u8]) -> SlotRead {
         let Spare::Data { lpn, version } = self.spare(psn) else {
@@ -379,9 +381,10 @@ impl Media {
         }
     }
 
-    /// Erases the blocks of a superblock. False if one of them failed.
+    /// Erases the blocks of a superblock. Returns false if the erase of one of them failed.
     ///
     /// # Panics
+    ///
     /// On a bad superblock.
     pub(crate) fn erase(&mut self, superblock: SuperblockId) -> bool {
         assert!(!self.is_bad(superblock), "erase of {superblock}, which is bad");
@@ -457,7 +460,7 @@ mod tests {
     #[test]
     fn the_media_take_the_memory_they_predict() {
         let mut m = media(1);
-        // The most is taken by slots whose sectors come from several writes.
+        // Slots whose sectors come from several writes take the most memory.
         let spare = |i: usize| (Spare::Data { lpn: Lpn::new(i as u32), version: 7 }, false);
         for row in 0..4 * 6 {
             let target = Target { superblock: SuperblockId::new(row / 6), offset: row % 6 * 4 };

@@ -1,10 +1,10 @@
-//! Numbers as runs of equal differences, for snapshots: what was written in order takes a few bytes, and what was never
-//! written takes none of the reader's memory.
+//! Numbers as runs of equal differences, for snapshots. Numbers in order take a few bytes, and numbers that were never
+//! written take none of the reader's memory.
 //!
-//! A sequence is a sequence of pieces. Each begins with a word of 32 bits: two for its kind, the others for the number
-//! of its numbers. The difference of each number from the one before follows: once for all numbers of a run; for some
-//! that repeat, as those of programs of several units do, their period and the differences of one period; else for each
-//! number. The first number differs from zero.
+//! A sequence consists of pieces. Each piece begins with a word of 32 bits: two bits for its kind, the others for the
+//! count of its numbers. Then comes the difference of each number from the one before: one difference for all numbers
+//! of a run; a period and the differences of one period if they repeat, as those of programs of several units do;
+//! otherwise each difference. The first number differs from zero.
 
 use std::io;
 
@@ -15,25 +15,25 @@ const SINGLE: u32 = 0;
 const RUN: u32 = 1 << 30;
 const REPEATED: u32 = 2 << 30;
 const KIND: u32 = 3 << 30;
-/// The fewest numbers that are written as a run: a piece of its own takes longer than its difference.
+/// The fewest numbers that are written as a run: a shorter run would take more bytes than its differences.
 const FEWEST: u32 = 16;
-/// The most differences of a piece that is no run, and the longest period of them.
+/// The most differences of a piece that is no run, and the longest period of differences.
 const MOST: usize = 1 << 12;
 const LONGEST: usize = 64;
 
-/// Some successive numbers with equal differences.
+/// Successive numbers with equal differences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Run {
-    /// The first of them.
+    /// The first number.
     pub first: u64,
-    /// The difference from one to the next; sums wrap around.
+    /// The difference from each number to the next; sums wrap around.
     pub step: u64,
-    /// How many they are.
+    /// How many numbers there are.
     pub count: u32,
 }
 
 impl Run {
-    /// The numbers.
+    /// The numbers of the run.
     pub fn numbers(self) -> impl Iterator<Item = u64> {
         (0..self.count).scan(self.first, move |next, _| {
             let number = *next;
@@ -51,7 +51,7 @@ struct Writer<'a, P> {
     count: u32,
 }
 
-/// The shortest period of these differences; none if it is too long to be of use.
+/// The shortest period of these differences; none if it is too long to save bytes.
 fn period(steps: &[u64]) -> Option<usize> {
     (1..=LONGEST.min(steps.len() / 2)).find(|period| steps[*period..] == steps[..steps.len() - period])
 }
@@ -104,9 +104,10 @@ impl<P: FnMut(&[u8]) -> io::Result<()>> Writer<'_, P> {
     }
 }
 
-/// Writes numbers. Nothing tells how many they are.
+/// Writes numbers. The bytes do not say how many they are, so the reader must know.
 ///
 /// # Errors
+///
 /// Those of `put`, which takes the bytes.
 pub fn write_numbers(
     numbers: impl Iterator<Item = u64>,
@@ -122,9 +123,10 @@ pub fn write_numbers(
     writer.write_single()
 }
 
-/// Reads so many numbers. `get` fills a slice with the next bytes; `each` takes the numbers, in order.
+/// Reads `count` numbers. `get` fills a slice with the next bytes; `each` takes the numbers, in order.
 ///
 /// # Errors
+///
 /// Those of `get` and `each`, and if the bytes are damaged.
 pub fn read_numbers(
     mut count: u64,
@@ -200,7 +202,7 @@ mod tests {
     proptest! {
         #[test]
         fn what_is_written_is_read(runs in prop::collection::vec((any::<u64>(), prop_oneof![0..3_u64, any::<u64>()], 1..40_u32, 1..9_usize), 0..40)) {
-            // A few numbers, and the same again from where they end.
+            // A few numbers, and then the same differences again.
             let repeated = |(first, step, count, times): &(u64, u64, u32, usize)| {
                 let run = Run { first: *first, step: *step, count: *count };
                 std::iter::repeat_n(run, *times).flat_map(Run::numbers).collect::<Vec<_>>()

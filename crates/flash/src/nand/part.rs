@@ -27,20 +27,20 @@ pub struct Part {
     pub cell: Cell,
     /// Program/erase cycles a block is rated for.
     pub endurance: u32,
-    /// Standard deviation of the cycles that a block endures, as a share of `endurance`, their mean: log-normal, which is assumed. Each
-    /// block draws once, from the seed of the run and its number. Zero if missing: all blocks are equal. It counts with
-    /// `flash.faults.wear-out`.
+    /// Standard deviation of the cycles that a block endures, as a share of their mean, `endurance`. The distribution
+    /// is log-normal, which is assumed. Each block draws once, from the seed of the run and its number. Zero if
+    /// missing: all blocks are equal. It counts with `flash.faults.wear-out`.
     #[serde(default, skip_serializing_if = "is_no_share")]
     pub endurance_spread: Ratio,
     /// Largest share of the blocks that may be bad when the chip leaves the factory.
     pub initial_bad_blocks: Ratio,
-    /// Price of a GiB of the part, relative to a GiB of MLC flash; if missing, that of its kind of cell, see
+    /// Price of a GiB of the part, relative to a GiB of MLC flash; if missing, the price of its kind of cell, see
     /// [`Cell::cost_per_gib`].
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_per_gib: Option<f64>,
     /// Dies, planes, blocks and pages of a chip.
     pub geometry: Geometry,
-    /// Array times.
+    /// Times of the array's operations.
     pub timing: Timing,
     /// SLC mode, if the part has it: a block that stores one bit per cell until its next erase. An erase takes as long in either
     /// mode.
@@ -48,7 +48,7 @@ pub struct Part {
     pub slc_mode: Option<SlcMode>,
     /// The chip's side of the channel.
     pub bus: Bus,
-    /// Commands beyond read, program and erase.
+    /// Optional commands, in addition to read, program and erase.
     pub features: Features,
     /// Voltage and currents, from which energies follow.
     pub electrical: Electrical,
@@ -77,15 +77,15 @@ pub enum Cell {
 pub struct Geometry {
     /// Data bytes of a page, without the spare area: a multiple of 512 B.
     pub page: Bytes,
-    /// Spare bytes of a page, for the error-correcting code and the controller's own notes.
+    /// Spare bytes of a page, for the error-correcting code and the controller's own data.
     pub spare: Bytes,
     /// Pages of a block.
     pub pages_per_block: u32,
     /// Blocks of a plane, factory bad blocks included.
     pub blocks_per_plane: u32,
-    /// Planes of a die: they share its control and can take part in one operation.
+    /// Planes of a die, which share its control and can take part in one operation.
     pub planes_per_die: u32,
-    /// Dies of a chip: each works on an operation of its own.
+    /// Dies of a chip, each of which works on an operation of its own.
     pub dies_per_chip: u32,
 }
 
@@ -93,24 +93,25 @@ pub struct Geometry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Timing {
-    /// Array read (tR), from the cells to the data register: one time per page type, lower page first, or a single
+    /// Array read (tR), from the cells to the data register: one time for each page type, lower page first, or a single
     /// time for all. The type of a page is its index in the block modulo the number of times given.
     pub read: Vec<Span>,
-    /// Array program (tPROG): one time per page type, or a single time for all. With `one_shot` above 1 it is a
+    /// Array program (tPROG): one time for each page type, or a single time for all. With `one_shot` above 1 it is a
     /// single time, that of the whole operation.
     pub program: Vec<Span>,
     /// Block erase (tBERS).
     pub erase: Span,
-    /// Copy from the data register to the cache register: in cache mode, the array spends it once per page read.
+    /// Copy from the data register to the cache register: in cache mode, the array spends this time once for each page
+    /// read.
     pub cache_read_copy: Span,
-    /// Copy from the cache register to the data register: in cache mode, the array spends it once per page
+    /// Copy from the cache register to the data register: in cache mode, the array spends this time once for each page
     /// programmed.
     pub cache_program_copy: Span,
-    /// Consecutive pages of a block programmed by one array operation: 1, or the pages of a word line.
+    /// Consecutive pages of a block that one array operation programs: 1, or the pages of a word line.
     pub one_shot: u32,
 }
 
-/// SLC mode: a block stores one bit per cell, and so has its pages divided by the bits per cell.
+/// SLC mode: a block stores one bit per cell, so its number of pages is divided by the bits per cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SlcMode {
@@ -118,8 +119,8 @@ pub struct SlcMode {
     pub read: Span,
     /// Array program of a page.
     pub program: Span,
-    /// Program/erase cycles a block is rated for if it is always in SLC mode. Each erase of such a block takes its share of them, and
-    /// each other erase its share of the part's `endurance`.
+    /// Program/erase cycles for which a block is rated if it is always in SLC mode. Each erase of a block in SLC mode
+    /// takes its share of them, and each other erase its share of the part's `endurance`.
     pub endurance: u32,
 }
 
@@ -131,7 +132,7 @@ pub struct Bus {
     #[serde(deserialize_with = "LaneRate::rate")]
     #[schemars(with = "LaneRate")]
     pub rate: Rate,
-    /// Command and address cycles of one plane: of a read, of an erase, and of each page of a program; may be zero.
+    /// Command and address cycles for one plane: of a read, of an erase, and of each page of a program; may be zero.
     pub command: Span,
     /// Command and address cycles of Change Read Column, once for each page that is sent; zero if missing.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -154,7 +155,7 @@ pub struct Bus {
     /// after each program, erase and copy-back, and again and again if `flash.completion` is polling.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub status: Span,
-    /// True if the spare bytes of a page cross the channel with its data; false if they cost it no time.
+    /// True if the spare bytes of a page cross the channel with its data; false if they take no time.
     pub transfer_spare: bool,
 }
 
@@ -162,17 +163,17 @@ const fn is_zero(span: &Span) -> bool {
     span.is_zero()
 }
 
-/// Commands beyond read, program and erase.
+/// Optional commands, in addition to read, program and erase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Features {
-    /// The planes of a die can take part in one operation.
+    /// True if the planes of a die can take part in one operation.
     pub multi_plane: bool,
-    /// A page can be sent while the next is read.
+    /// True if a page can be sent while the next is read.
     pub cache_read: bool,
-    /// A page can be received while the one before it is programmed.
+    /// True if a page can be received while the one before it is programmed.
     pub cache_program: bool,
-    /// A page can be read and programmed elsewhere in its plane without crossing the channel.
+    /// True if a page can be read and programmed elsewhere in its plane without crossing the channel.
     pub copy_back: bool,
 }
 
@@ -188,12 +189,14 @@ pub struct Electrical {
     pub program_current: Current,
     /// Average supply current of one die during an erase.
     pub erase_current: Current,
-    /// Energy of moving one byte over one 8-bit lane, in picojoules.
+    /// Energy to move one byte over one 8-bit lane, in picojoules.
     pub bus_pj_per_byte: f64,
-    /// Supply current of a die whose array does not work (bus idle); nothing if missing. It counts with `[power]` of a device.
+    /// Supply current of a die whose array does not work (bus idle); zero if missing. It counts with `[power]` of a
+    /// device.
     #[serde(default, skip_serializing_if = "is_no_current")]
     pub idle_current: Current,
-    /// What each further plane of a multi-plane operation draws, as a share of the current of one plane; nothing if missing.
+    /// Current of each further plane of a multi-plane operation, as a share of the current of one plane; zero if
+    /// missing.
     #[serde(default, skip_serializing_if = "is_no_share")]
     pub further_plane: Ratio,
 }
@@ -207,7 +210,7 @@ fn is_no_share(share: &Ratio) -> bool {
 }
 
 impl Cell {
-    /// Bits per cell.
+    /// Number of bits that a cell stores.
     #[must_use]
     pub const fn bits(self) -> u32 {
         match self {
@@ -261,13 +264,14 @@ impl Geometry {
 }
 
 impl Part {
-    /// Bits per cell.
+    /// Number of bits that a cell of the part stores.
     #[must_use]
     pub const fn bits_per_cell(&self) -> u32 {
         self.cell.bits()
     }
 
-    /// Price of `size` bytes of the part, in GiB of MLC flash: only ratios of prices have a meaning.
+    /// Price of `size` bytes of the part, in units of the price of a GiB of MLC flash: only ratios of prices have a
+    /// meaning.
     #[must_use]
     pub fn cost(&self, size: Bytes) -> f64 {
         let per_gib = self.cost_per_gib.unwrap_or_else(|| self.cell.cost_per_gib());
@@ -290,10 +294,11 @@ impl Part {
         self.timing.read[page as usize % self.timing.read.len()]
     }
 
-    /// Array time of the operation that programs page `page` of a block. With `one_shot` above 1 it
-    /// is the time of the operation that programs all its pages.
+    /// Array time of the operation that programs page `page` of a block. With `one_shot` above 1 it is the time of the
+    /// operation that programs the page together with others.
     ///
     /// # Panics
+    ///
     /// If the part has no program time (see [`Part::validate`]).
     #[must_use]
     #[inline]

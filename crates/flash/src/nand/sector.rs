@@ -1,18 +1,18 @@
 //! The content of a sector: nothing, a stamp or bytes.
 //!
-//! Inside the flash content is bytes, of a kind that the drive is built with; the FTL never sees them. The host side has
-//! typed sectors.
+//! Inside the flash, content is bytes of a kind that is chosen when the drive is built; the FTL never sees them. The
+//! host side has typed sectors.
 
 use std::fmt::Debug;
 
 use base::units::Lba;
 
-/// What the sectors of a drive hold.
+/// The kind of content that the sectors of a drive hold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SectorKind {
-    /// Nothing: the simulator spends no memory and no time on content.
+    /// No content: the simulator spends no memory and no time on it.
     Nothing,
-    /// A [`Stamp`].
+    /// A [`Stamp`] of 8 bytes.
     Stamp,
     /// The 512 bytes of a sector.
     Bytes,
@@ -37,7 +37,7 @@ impl SectorKind {
         !matches!(self, Self::Nothing)
     }
 
-    /// True if the first sector of a mapping unit mostly determines the others ([`Stamp::following`]). The media then
+    /// True if the other sectors of a mapping unit mostly follow from the first ([`Stamp::following`]). The media then
     /// store only the first one.
     #[must_use]
     #[inline]
@@ -45,7 +45,7 @@ impl SectorKind {
         matches!(self, Self::Stamp)
     }
 
-    /// The first sector of these bytes, if it determines the others.
+    /// The first of these sectors, if the others follow from it.
     #[must_use]
     #[inline]
     pub fn run(self, content: &[u8]) -> Option<Stamp> {
@@ -64,7 +64,7 @@ pub trait Sector: Copy + Default + Eq + Debug + 'static {
     /// Writes the bytes of the sector, as many as [`SectorKind::bytes`].
     fn encode(&self, into: &mut [u8]);
 
-    /// The sector of such bytes.
+    /// The sector that [`Self::encode`] has written as these bytes.
     fn decode(bytes: &[u8]) -> Self;
 
     /// The content that preconditioning writes to a sector: a function of its address and of the version in the spare
@@ -74,7 +74,7 @@ pub trait Sector: Copy + Default + Eq + Debug + 'static {
         Self::default()
     }
 
-    /// The first of these sectors, if it determines the others.
+    /// The first of these sectors, if the others follow from it.
     #[must_use]
     fn run(_content: &[Self]) -> Option<Stamp> {
         None
@@ -97,7 +97,7 @@ pub fn decode<S: Sector>(bytes: &[u8], into: &mut [S]) {
     }
 }
 
-/// No content: timing only.
+/// A sector without content, for runs that only simulate time.
 impl Sector for () {
     const KIND: SectorKind = SectorKind::Nothing;
 
@@ -106,8 +106,9 @@ impl Sector for () {
     fn decode(_: &[u8]) -> Self {}
 }
 
-/// The write that a sector's content came from; zero if the sector was never written. The integrity oracle uses it as
-/// payload. The highest bit is clear in stamps of a host and set in stamps of preconditioning.
+/// A number that identifies the write from which a sector's content came; zero if the sector was never written. The
+/// integrity oracle uses stamps as payload. The highest bit is clear in stamps of a host and set in stamps of
+/// preconditioning.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stamp(pub u64);
 
@@ -117,7 +118,7 @@ const ADDRESS_BITS: u32 = 39;
 const VERSION_BITS: u32 = 63 - ADDRESS_BITS;
 
 impl Stamp {
-    /// The sector that preconditioning wrote this stamp to, and the low bits of the write's version; `None` for a
+    /// The sector to which preconditioning wrote this stamp, and the low bits of the write's version; `None` for a
     /// host's stamp.
     #[must_use]
     pub const fn as_preconditioned(self) -> Option<(Lba, u32)> {
@@ -128,15 +129,16 @@ impl Stamp {
         Some((Lba::new(self.0 & ((1 << ADDRESS_BITS) - 1)), version))
     }
 
-    /// The stamp `count` sectors behind this one, if one write wrote both. Empty sectors follow an empty one.
+    /// The stamp of the sector `count` sectors behind this one, if one write wrote both. Empty sectors follow an empty
+    /// one.
     #[must_use]
     #[inline]
     pub const fn following(self, count: u32) -> Self {
         Self(if self.0 == 0 { 0 } else { self.0.wrapping_add(count as u64) })
     }
 
-    /// The first of these stamps, if it determines the others. Differences are gathered without an early exit, so that
-    /// several are compared at once.
+    /// The first of these stamps, if the others follow from it. Differences are gathered without an early exit, so that
+    /// the compiler compares several at once.
     #[inline]
     fn first_of(mut stamps: impl Iterator<Item = Self>) -> Option<Self> {
         let first = stamps.next()?;
@@ -181,7 +183,7 @@ impl Sector for Stamp {
     }
 }
 
-/// Real content, for a served device.
+/// The 512 bytes of a sector, for a served device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bytes512(pub [u8; 512]);
 

@@ -1,29 +1,30 @@
-//! The spare area of one slot: the only thing that recovery reads after a power cut.
+//! The spare area of one slot: the only part of flash that recovery reads after a power cut.
 
 use base::units::Lpn;
 
 /// The content of a slot's spare area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Spare {
-    /// Erased, or programmed as padding.
+    /// The slot is erased, or was programmed as padding.
     Empty,
     /// The program of the slot failed: neither data nor spare area can be read.
     Torn,
     /// The slot holds a mapping unit.
     Data {
-        /// The mapping unit.
+        /// The mapping unit, or for slots of parity the XOR of several with a mark.
         lpn: Lpn,
-        /// The number of the write. Of two copies of a unit, the one with the higher version is newer. A copy keeps
-        /// the version of its original.
+        /// The number of the write. Of two copies of a mapping unit, the copy with the higher version is newer. A copy
+        /// of collection keeps the version of its original.
         version: u32,
     },
 }
 
 impl Spare {
-    /// Marks the logical number of a slot that holds parity: no mapping unit has so high a number.
+    /// The bit that marks the logical number of a slot of parity: no mapping unit has so high a number.
     pub const PARITY: u32 = 1 << 31;
 
-    /// Packs into eight bytes. Empty is zero, so that a new drive is memory that the system has not touched yet.
+    /// Packs the spare area into eight bytes. Empty is zero, so that a new drive is memory that the system has not
+    /// touched yet.
     pub(crate) const fn pack(self) -> u64 {
         match self {
             Self::Empty => 0,

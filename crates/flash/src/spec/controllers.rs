@@ -6,15 +6,15 @@ use base::units::Span;
 use super::FlashSpec;
 use crate::backend::{Completion, Controllers, Transfer};
 
-/// More controllers than any array has dies for; each takes memory.
+/// The most controllers: more than any array has dies for. Each takes memory.
 const CONTROLLERS_MAX: u32 = 65_536;
 
-/// A status byte with its cycles takes some 130 ns of the channel (`status` of the parts), so shorter polls would follow
-/// each other without a gap, thousands of them in each program.
+/// The shortest pause between polls. A status byte with its cycles takes some 130 ns of the channel (`status` of the
+/// parts), so shorter pauses would mean polls without a gap, thousands of them in each program.
 const POLLING_MIN: Span = Span::from_ns(200);
 
 impl FlashSpec {
-    /// Checks the controllers and how they move data.
+    /// Checks the controllers and the path of their data.
     pub fn check_controllers(&self, faults: &mut Faults) {
         match self.controllers {
             Controllers::Shared(0) => {

@@ -9,20 +9,20 @@ use super::{FlashSpec, is_default};
 use crate::backend::{Controllers, Decoders, Ecc};
 use crate::nand::Geometry;
 
-/// More decoders than any array has channels for; each takes memory.
+/// The most decoders: more than any array has channels for. Each takes memory.
 const DECODERS_MAX: u32 = 65_536;
 
-/// Error correction: the time that it takes to decode what has been read, and, with `[flash.errors]`, how many errors it
-/// corrects.
+/// Error correction: the time to decode data that has been read and, with `[flash.errors]`, the number of errors that
+/// it corrects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct EccSpec {
-    /// Decoding in hardware.
+    /// The rate and the latency of decoding in hardware.
     pub decode: DecodeSpec,
-    /// Data of a codeword, which divides the mapping unit; the whole mapping unit if missing.
+    /// Data of a codeword, which must divide the mapping unit; the whole mapping unit if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codeword: Option<Bytes>,
-    /// How many decoders there are, and for whom.
+    /// The number of decoders, and the channels or controllers that they serve.
     #[serde(default, skip_serializing_if = "is_default")]
     pub decoders: Decoders,
     /// The most wrong bits of a codeword that the decoder corrects from one read, for `[flash.errors]`. A code that
@@ -30,34 +30,34 @@ pub struct EccSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = [180, 72]))]
     pub hard_limit: Option<u32>,
-    /// Soft decoding behind the last step of the part's retry table, for `[flash.errors]`; none if missing.
+    /// Soft decoding after the last step of the part's retry table, for `[flash.errors]`; none if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub soft: Option<SoftSpec>,
 }
 
-/// Soft decoding: the page is read several times more, and from all these reads the decoder corrects more errors.
+/// Soft decoding: the page is read several times more, and the decoder corrects more errors from all these reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SoftSpec {
-    /// Reads of the page that it takes. Each has its array time and its transfer.
+    /// Reads of the page for one soft decoding. Each takes its array time and its transfer.
     #[schemars(range(min = 1, max = 16))]
     pub sensings: u32,
-    /// The most wrong bits of a codeword that it corrects.
+    /// The most wrong bits of a codeword that soft decoding corrects.
     #[schemars(extend("examples" = [360]))]
     pub limit: u32,
-    /// Time for which a decoder works on a codeword beyond taking it in.
+    /// Further time that a decoder works on a codeword, in addition to taking it.
     #[serde(default, skip_serializing_if = "is_default")]
     pub latency: Span,
 }
 
-/// A pipelined decoder.
+/// The times of a pipelined decoder.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DecodeSpec {
-    /// Data that a decoder takes in a second, without parity.
+    /// Data that a decoder takes in a second, not counting parity.
     #[schemars(extend("examples" = ["1.2GB/s", "400MB/s"]))]
     pub rate: Rate,
-    /// Time from the moment when a codeword has been taken in until it comes out.
+    /// Time from the moment at which a decoder has taken all of a codeword until the codeword comes out.
     #[serde(default, skip_serializing_if = "is_default")]
     pub latency: Span,
 }

@@ -11,25 +11,25 @@ use super::FlashSpec;
 use crate::backend::Ecc;
 use crate::nand::{Decoding, ErrorModel, ErrorSettings, Geometry, Part, SoftLimit};
 
-/// The most reads of a page for soft decoding.
+/// The most reads of a page for one soft decoding.
 const SENSINGS_MAX: u32 = 16;
 
-/// The longest soft decoding of a codeword.
+/// The longest soft decoding of a codeword that a description may give.
 const LATENCY_MAX: Span = Span::from_ms(100);
 
-/// Raw bit errors: reads need more attempts with the wear of their block, the time since the program and the reads of the
-/// block, as the part's `errors` say. `[flash.ecc]` says how many errors are corrected.
+/// Raw bit errors: reads need more attempts with the wear of their block, the time since the program and the reads of
+/// the block, as the part's `errors` says. `[flash.ecc]` says how many errors are corrected.
 ///
-/// State takes four bytes for each page more.
+/// The state takes four more bytes of memory for each page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ErrorSpec {
-    /// The temperature of the flash while it has power. The default is that of a client drive at work (JESD218).
+    /// The temperature of the flash while it has power. The default is that of an active client drive (JESD218).
     pub temperature: Temperature,
-    /// Whether the reads of a block begin with the last step of the retry table that one of them has needed since the erase.
-    /// If not, each read begins with the first attempt.
+    /// Whether the reads of a block begin with the last step of the retry table that one of them has needed since the
+    /// erase. If not, each read begins without a step.
     pub remember: bool,
-    /// Program/erase cycles that every block had before, as far as errors are concerned.
+    /// Program/erase cycles of every block before the run, which count for errors only.
     pub cycles: u32,
 }
 
@@ -40,7 +40,7 @@ impl Default for ErrorSpec {
 }
 
 impl FlashSpec {
-    /// Checks that errors have a part and a decoder that know of them, and the other way round.
+    /// Checks that errors have a part and a decoder that support them, and the other way round.
     pub fn check_errors(&self, part: &Part, faults: &mut Faults) {
         let path = "flash.errors";
         let (limit, soft) = self.ecc.map_or((None, None), |ecc| (ecc.hard_limit, ecc.soft));
@@ -84,12 +84,12 @@ impl FlashSpec {
         }
     }
 
-    /// The errors of an array.
+    /// The error model of an array; none if the description has no errors.
     #[must_use]
     pub fn resolved_errors(&self, part: &Part, (geometry, ecc): (&Geometry, Option<&Ecc>)) -> Option<Arc<ErrorModel>> {
         let (errors, table, ecc, spec) = (self.errors?, part.errors.as_ref()?, ecc?, self.ecc?);
         let codeword = SECTOR * u64::from(ecc.codeword);
-        // The parity of a codeword is in the spare bytes, and has errors, too.
+        // The parity of a codeword is in the spare bytes, and its bits can be wrong, too.
         let spare = part.geometry.spare.get() * codeword.get() / part.geometry.page.get();
         let decoding = Decoding {
             bits: 8 * (codeword.get() + spare) as u32,

@@ -1,5 +1,4 @@
-//! Resolves the part of an array with the description's changes, and names the key at fault if the array cannot be
-//! built.
+//! The part of an array with the description's changes, and the key at fault if the array cannot be built.
 
 use base::fault::{Fault, Faults};
 use base::units::Bytes;
@@ -8,7 +7,7 @@ use super::FlashSpec;
 use crate::nand::{CustomPart, GeometryError, Part, PartError};
 
 impl FlashSpec {
-    /// The key of a dimension if it is set, or else the key of the part.
+    /// The key of a dimension if the description sets it, otherwise the key of the part.
     pub fn dimension(&self, path: &'static str, value: Option<u32>) -> &'static str {
         match (value, path) {
             (Some(_), path) => path,
@@ -23,11 +22,11 @@ impl FlashSpec {
         self.dimension("flash.blocks", self.blocks)
     }
 
-    /// The fault of an array with `count` pages or mapping units (`what`), of which at most `most` can be numbered.
-    /// It names the key whose value is furthest from that of ordinary drives.
+    /// The fault of an array with `count` pages or mapping units (`what`), of which at most `most` can be numbered. The
+    /// fault names the key whose value is furthest from that of ordinary drives.
     pub fn too_large(&self, part: &Part, count: u128, most: u128, what: &str) -> Fault {
         let (flash, shape) = (self, &part.geometry);
-        // Each key with its value and an ordinary value.
+        // Each key, with its value and an ordinary value.
         let all = [
             (self.blocks_key(), shape.blocks_per_plane, 4096),
             (self.dimension("flash.pages", flash.pages), shape.pages_per_block, 512),
@@ -116,7 +115,7 @@ impl FlashSpec {
         }
         let shape = &part.geometry;
         let planes = [self.channels, self.chips, self.gang, shape.dies_per_chip, shape.planes_per_die];
-        // The bytes that one more block in each plane adds.
+        // The bytes that one more block in each plane would add.
         let row = planes.into_iter().map(u64::from).fold(shape.block().get(), u64::saturating_mul);
         if row == 0 {
             // Another check reports the key that is zero.
@@ -143,8 +142,8 @@ impl FlashSpec {
     }
 }
 
-/// Refuses values of a part that the table at `path` gives twice or not at all: with a key of its own, true if that is
-/// set, and with a key of the part.
+/// Refuses values of a part that the table at `path` gives twice or not at all. Each value may come from a key of the
+/// table, which is true if it is set, or from a key of the part.
 pub(super) fn check_given_once(
     path: &str,
     custom: Option<&CustomPart>,

@@ -19,21 +19,22 @@ pub struct SlcSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["dirik-2009", "K9WAG08U1A", "K9XXG08"]))]
     pub part: Option<String>,
-    /// The NAND part, written out, instead of `part`; or its difference to `part`, or to the preset that `like` names.
+    /// The NAND part, written out, instead of `part`; or its difference from `part`, or from the preset that `like`
+    /// names.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<SlcArrayPart>")]
     pub custom_part: Option<CustomPart>,
-    /// Its size, which sets its blocks; instead of `blocks`.
+    /// Size of the array, which sets its blocks; instead of `blocks`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Bytes>,
-    /// Its blocks.
+    /// Blocks of the array.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub blocks: Option<u32>,
-    /// Pages in a block; the part's if missing.
+    /// Pages in a block; those of the part if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pages: Option<u32>,
-    /// Data rate of its bus; the part's if missing. `1200MT/s` is `1200MB/s`:
-    /// a lane of 8 bits moves one byte a transfer, and a wider channel has several lanes.
+    /// Data rate of the array's bus; that of the part if missing. `1200MT/s` is `1200MB/s`: a lane of 8 bits moves one
+    /// byte a transfer, and a wider channel has several lanes.
     #[serde(default, deserialize_with = "LaneRate::optional", skip_serializing_if = "Option::is_none")]
     #[schemars(with = "Option<LaneRate>")]
     pub lane_rate: Option<Rate>,
@@ -44,14 +45,14 @@ pub struct SlcSpec {
 pub struct ResolvedSlcArray {
     /// The NAND part with the description's changes.
     pub part: Part,
-    /// Its geometry: a slot is a sector.
+    /// The shape of the array; a slot is a sector.
     pub geometry: Geometry,
-    /// The configuration of its backend.
+    /// The configuration of the array's backend.
     pub backend: Config,
 }
 
 impl ResolvedSlcArray {
-    /// Data bytes, all blocks counted.
+    /// Data bytes of all blocks.
     #[must_use]
     pub fn capacity(&self) -> Bytes {
         SECTOR * u64::from(self.geometry.slot_count())
@@ -125,7 +126,7 @@ impl SlcSpec {
                 return None;
             }
         };
-        // The key that says how many blocks there are.
+        // The key that gives the number of blocks.
         let blocks_key = match (slc.size, slc.blocks) {
             (None, Some(_)) => "slc.blocks",
             (None, None) => "slc.custom-part.geometry.blocks_per_plane",

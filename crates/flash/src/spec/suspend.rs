@@ -1,4 +1,4 @@
-//! Checks of the suspension, of planes that read by themselves and of the differences between blocks in a description.
+//! Checks of suspension, of reads by single planes and of the differences between blocks in a description.
 
 use base::fault::Faults;
 
@@ -7,7 +7,7 @@ use crate::backend::{Completion, Controllers, Order, PlaneReadSpec, Transfer, Va
 use crate::nand::Part;
 
 impl FlashSpec {
-    /// Checks that reads reach a die at work, and that the values have an effect.
+    /// Checks that reads can reach a die that is at work, and that the values have an effect.
     pub fn check_suspend(&self, faults: &mut Faults) {
         let Some(suspend) = &self.suspend else { return };
         let path = "flash.suspend";
@@ -46,7 +46,7 @@ impl FlashSpec {
         }
     }
 
-    /// Checks that a die has planes that can read by themselves, and that a read can reach them.
+    /// Checks that a die has planes that can read by themselves, and that such reads can reach them.
     pub fn check_plane_reads(&self, part: &Part, faults: &mut Faults) {
         let Some(PlaneReadSpec { at_once, .. }) = self.plane_reads else { return };
         let (path, planes) = ("flash.plane-reads", part.geometry.planes_per_die);

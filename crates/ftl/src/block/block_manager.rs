@@ -12,7 +12,6 @@ use super::{BlockConfig, Kind, Lbn};
 use crate::port::{Flash, PageWrite};
 use crate::toolkit::FreeList;
 
-/// The state of a block.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum State {
     /// Erased, and in no chain.
@@ -20,7 +19,7 @@ pub(super) enum State {
     Free,
     /// In a chain, or the destination of a merge.
     Used,
-    /// Out of its chain; reads of it may still be under way.
+    /// Removed from its chain, and to be erased when the last read of it has ended.
     Leaving,
     /// An erase is under way.
     Erasing,
@@ -56,13 +55,12 @@ pub(super) struct Merge {
     pub(super) destination: Option<SuperblockId>,
 }
 
-/// The state of a die.
 #[derive(Clone, Debug)]
 pub(super) struct Die {
     pub(super) free: FreeList,
     /// One entry for each logical block with waiting writes, the one that has waited longest first.
     pub(super) waiting: VecDeque<Waiting>,
-    /// The queues of removed entries, kept for reuse.
+    /// Emptied queues of finished entries, kept so that the next entry allocates nothing.
     pub(super) over: Vec<VecDeque<PageWrite>>,
     pub(super) merge: Option<Merge>,
     /// Logical blocks with replacement blocks, in the order of their first replacements.
@@ -105,11 +103,9 @@ impl Die {
     }
 }
 
-/// The blocks and the dies.
 #[derive(Clone, Debug)]
 pub(super) struct BlockManager {
     pub(super) geometry: Geometry,
-    /// Pages of a block.
     pub(super) pages: u32,
     table: Vec<Block>,
     pub(super) dies: Vec<Die>,
@@ -147,7 +143,7 @@ impl BlockManager {
         }
     }
 
-    /// Bytes of the tables.
+    /// Bytes of the tables of an array with this geometry.
     pub(super) fn memory(geometry: &Geometry) -> u64 {
         let (blocks, dies) = (u64::from(geometry.superblock_count()), u64::from(geometry.die_count()));
         blocks * size_of::<Block>() as u64 + FreeList::memory(blocks) + dies * size_of::<Die>() as u64
@@ -159,7 +155,6 @@ impl BlockManager {
         size_of_val(&*self.table) + size_of_val(&*self.dies)
     }
 
-    /// The blocks and their states.
     pub(super) fn states(&self) -> impl Iterator<Item = (SuperblockId, State)> + Clone + '_ {
         (0..).map(SuperblockId::new).zip(self.table.iter().map(|block| block.state))
     }

@@ -43,7 +43,7 @@ impl Config for BlockConfig {
         self.units
     }
 
-    /// The newest block of each logical block, and the next older one of each block.
+    /// Four bytes for the newest block of each logical block, and four for the next older block of each block.
     fn table_ram(&self) -> u64 {
         (u64::from(self.logical()) + u64::from(self.geometry.superblock_count())) * ENTRY
     }
@@ -52,12 +52,13 @@ impl Config for BlockConfig {
         BlockFtl::memory(self)
     }
 
-    /// The age of every programmed block, and the versions in a chain.
+    /// The age of every programmed block, and the versions of the pages of a chain.
     fn memory_of_mount(&self) -> u64 {
         let blocks = u64::from(self.geometry.superblock_count());
         growing(blocks, size_of::<(Lbn, BlockBirth, SuperblockId)>()) + u64::from(self.geometry.superblock_slots()) * 4
     }
 
-    /// Says nothing: if another number of replacement blocks makes a chain too long, its next write merges it.
+    /// No key decides the layout on flash. A drive may be mounted with a smaller limit on replacement blocks: the next
+    /// write to a chain beyond the limit merges the chain.
     fn format(&self, _: &mut dyn FnMut(&'static str, &dyn Display)) {}
 }

@@ -17,7 +17,6 @@ use crate::pages;
 use crate::spec::FtlSpec;
 use crate::toolkit::WearSpec;
 
-/// The family of the block-mapped FTL.
 #[derive(Debug)]
 pub(crate) struct BlockFamily;
 

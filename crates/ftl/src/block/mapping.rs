@@ -10,7 +10,6 @@ use super::block_manager::BlockManager;
 use super::{BlockConfig, FAILURES, Lbn, RESERVE};
 use crate::toolkit::{Holes, Versions};
 
-/// The chain of a logical block.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Chain {
     pub(super) newest: Option<SuperblockId>,
@@ -20,10 +19,8 @@ pub(super) struct Chain {
     pub(super) programs: u32,
 }
 
-/// The map of a device.
 #[derive(Clone, Debug)]
 pub(super) struct Mapping {
-    /// Pages of a block.
     pages: Divisor,
     pub(super) units: u32,
     /// Replacement blocks behind a data block, at most.

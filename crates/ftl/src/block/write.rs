@@ -59,8 +59,8 @@ impl BlockFtl {
         self.send(flash);
     }
 
-    /// The logical block that the die merges next. None if no write waits for a merge, or if a block is still being
-    /// erased: that one may be room enough.
+    /// The logical block that the die merges next. None if no write waits for a merge, or while a block of the die is
+    /// being erased, because the erased block may be room enough.
     fn next_merge(&self, die: usize) -> Option<Lbn> {
         let here = &self.blocks.dies[die];
         if here.merge.is_some() || here.leaving > 0 {
@@ -72,10 +72,11 @@ impl BlockFtl {
         here.waiting.iter().find_map(|Waiting { lbn, .. }| {
             let length = self.mapping.chains[*lbn as usize].length;
             if !here.replaced.is_empty() && (is_short || length <= self.mapping.replacements) {
-                // It needs a free block.
+                // The waiting write needs a free block: the merge of a chain with replacement blocks frees one.
                 here.replaced.iter().copied().find(idle)
             } else {
-                // Its chain has reached its limit, or there is no block for a longer one.
+                // The chain of the waiting write has reached its limit, or no merge of another chain can free a block
+                // for it.
                 Some(*lbn).filter(|lbn| length > 0 && idle(lbn))
             }
         })

@@ -16,8 +16,8 @@ const BINARY: [(&str, Binary); 2] = [("min", f64::min), ("max", f64::max)];
 
 const IF: &str = "if";
 
-/// The comparisons, each before those that begin it.
-#[allow(clippy::float_cmp)] // What the user asks for.
+/// The comparisons. A comparison comes before its own prefixes: `<=` before `<`.
+#[allow(clippy::float_cmp)] // The user asks for the exact comparison.
 const COMPARISONS: [(&str, Binary); 6] = [
     ("<=", |a, b| f64::from(a <= b)),
     ("<", |a, b| f64::from(a < b)),
@@ -67,7 +67,7 @@ fn depth(steps: &[Step]) -> usize {
 
 struct Reader<'a> {
     text: &'a str,
-    /// The byte that is read next.
+    /// The index of the byte that is read next.
     at: usize,
     names: &'a [&'a str],
     steps: Vec<Step>,
@@ -91,7 +91,7 @@ impl<'a> Reader<'a> {
         self.at = self.text.len() - self.remainder().trim_start().len();
     }
 
-    /// Reads these characters, if they come next.
+    /// Reads `sign`, if it comes next. Returns false, and reads nothing, if it does not.
     fn take(&mut self, sign: &str) -> bool {
         let comes = self.remainder().starts_with(sign);
         if comes {
@@ -241,7 +241,7 @@ impl<'a> Reader<'a> {
         if self.take(")") { Ok(()) } else { Err(self.error("`)` is missing")) }
     }
 
-    /// Reads something one level deeper.
+    /// Reads with `read` one level of nesting deeper.
     fn nest(&mut self, read: impl FnOnce(&mut Self) -> Result<(), FormulaError>) -> Result<(), FormulaError> {
         if self.nesting == NESTING {
             let message = format!("more than {NESTING} brackets and functions lie within each other");

@@ -15,9 +15,9 @@ pub(crate) struct Layout {
     /// Dies (gangs of chips) in a superchip.
     pub(crate) chips: u32,
     pub(crate) superchips: u32,
-    /// Sectors in a row.
+    /// Sectors in a row of all chips of a gang.
     pub(crate) sectors: u32,
-    /// Pages in a block, and so rows of a superblock in one die.
+    /// Pages in a block: as many rows of a superblock are in each die.
     pub(crate) pages: u32,
     /// Physical superblocks of a superchip.
     pub(crate) superblocks: u32,
@@ -34,7 +34,7 @@ struct Place {
     bus: u32,
     chip: u32,
     page: u32,
-    /// Within the page of its chip.
+    /// The index of the sector within the page of its chip.
     sector: u32,
 }
 
@@ -56,7 +56,7 @@ impl Layout {
         Lpn::new(logical * self.rows() + row)
     }
 
-    /// The superchip of a logical superblock, for good: the low bits of its number.
+    /// The superchip of a logical superblock, which never changes: the low bits of the superblock's number.
     #[inline]
     pub(crate) const fn superchip_of(&self, logical: u32) -> u32 {
         logical % self.superchips
@@ -77,7 +77,7 @@ impl Layout {
     /// The sectors that a transfer is charged for: all buses take as long as the one with the most sectors.
     #[inline]
     pub(crate) fn bus_sectors(&self, mask: SectorMask) -> u32 {
-        // One bus has every `buses`-th sector.
+        // A bus has every `buses`-th sector.
         let bus = (0..self.sectors).step_by(self.buses as usize).fold(0, |bus: SectorMask, sector| bus | 1 << sector);
         let most = (0..self.buses).map(|number| (mask & bus << number).count_ones()).max();
         most.unwrap_or(0) * self.buses

@@ -71,7 +71,8 @@ impl Area {
         pages.collect::<Vec<_>>().into_iter()
     }
 
-    /// At power-on: adds a block with pages up to version `newest`, or, if none of its pages is needed, a free one.
+    /// At power-on: adds a block whose newest page has version `newest`, or a free block if `newest` is `None` because
+    /// no page of the block is needed.
     pub(super) fn found(&mut self, media: &Media, block: SuperblockId, newest: Option<u32>) {
         match newest {
             Some(newest) => self.full.push(Full { block, newest }),
@@ -85,7 +86,7 @@ impl Area {
         self.full.len()
     }
 
-    /// Queues a page to be written.
+    /// Appends a page to the queue of pages to write.
     pub(super) fn push(&mut self, page: Page) {
         self.waiting.push_back(page);
     }
@@ -113,7 +114,7 @@ impl Area {
         }
     }
 
-    /// Writes the waiting pages, as many as the block has room for, unless a list is under way.
+    /// Writes the waiting pages, as many as fit in the current block, unless a list of the area is under way.
     pub(super) fn advance(&mut self, flash: &mut Flash<'_>) {
         if self.waiting.is_empty() || !self.writing.is_empty() || self.erasing {
             return;
@@ -139,7 +140,7 @@ impl Area {
             let lpn = Lpn::new(self.first_number + page.number);
             let mask = full_mask(self.sectors);
             flash.backend.push_slot(program, Slot { lpn, version: page.version, mask, ..Slot::default() });
-            // The programs run one after another, so that reads can go in between.
+            // The programs run one after another, so that host reads can go in between.
             if let Some(before) = before.replace(program) {
                 flash.backend.depend(before, program);
             }

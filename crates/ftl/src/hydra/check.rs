@@ -31,7 +31,7 @@ impl HydraFtl {
         }
     }
 
-    /// Each row carries its own address, and none is torn.
+    /// Checks that each row carries its own address, and that no row is half programmed.
     fn check_rows(&self, media: &Media, logical: u32, superblock: u32) {
         let layout = &self.mapping.layout;
         for row in 0..layout.rows() {

@@ -12,12 +12,10 @@ use crate::family::Config;
 use crate::port::{Ftl, Mount};
 use crate::toolkit::{ENTRY, WearSpec};
 
-/// The configuration of Hydra's FTL on an array.
+/// The configuration of Hydra's FTL on an array of superchips.
 #[derive(Clone, Debug)]
 pub struct HydraConfig {
-    /// The shape of the drive.
     pub(crate) layout: Layout,
-    /// The reserved areas.
     pub(crate) areas: Areas,
     /// The most merges at once: the number of controllers, or of superchips if it is not given.
     pub(crate) at_once: u32,
@@ -28,7 +26,7 @@ pub struct HydraConfig {
     pub(crate) wear: WearSpec,
     pub(crate) timing: Timing,
     pub(crate) replicate: bool,
-    /// Whether flushes of the write buffer are logged.
+    /// True if flushes of the write buffer are logged.
     pub(crate) logs_flushes: bool,
 }
 
@@ -45,13 +43,13 @@ impl HydraConfig {
         self.layout.superblocks
     }
 
-    /// Superchips.
+    /// The number of superchips of the drive.
     #[must_use]
     pub const fn superchips(&self) -> u32 {
         self.layout.superchips
     }
 
-    /// Dies in a superchip.
+    /// The number of dies (gangs of chips) that a superchip interleaves.
     #[must_use]
     pub const fn chips(&self) -> u32 {
         self.layout.chips

@@ -2,7 +2,7 @@
 
 use base::units::Span;
 
-/// The work of a block-mapped FTL.
+/// Counts of the merges and of the log of a block-mapped FTL.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct MergeCounters {
     /// Finished merges, including those of wear levelling.

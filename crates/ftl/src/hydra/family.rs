@@ -13,7 +13,6 @@ use crate::idle::Idle;
 use crate::map_unit::MapSpec;
 use crate::spec::FtlSpec;
 
-/// The family of Hydra's FTL.
 #[derive(Debug)]
 pub(crate) struct HydraFamily;
 

@@ -22,13 +22,13 @@ use crate::toolkit::Commands;
 /// Words for each row in a page's directory: the row's number, its sector mask (two words), and its version.
 const ROW: usize = 4;
 
-/// A logged row.
+/// The newest logged copy of a row that no merge has written yet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Live {
     lpn: Lpn,
     /// The version of the row's content: a merge of the same content records this version, a later merge a higher one.
     version: u32,
-    /// The version of the page.
+    /// The version of the flash page that holds the copy.
     page: u32,
 }
 
@@ -39,7 +39,7 @@ struct Full {
     newest: u32,
 }
 
-/// The area's blocks on one die.
+/// The area's blocks on one die: a strip.
 #[derive(Clone, Debug, Default)]
 struct Strip {
     /// The die, the first block and the number of blocks.
@@ -58,7 +58,7 @@ struct Strip {
 struct NextFlush {
     /// The rows, each with its page.
     rows: Vec<(PageWrite, u32)>,
-    /// The sectors used in the last page.
+    /// The number of sectors used in the last page.
     used: u32,
 }
 
@@ -80,15 +80,15 @@ pub(super) struct FlushLog {
     strips: Vec<Strip>,
     /// The first number of the pages' images in the media.
     first_image: u32,
-    /// The first tag of the area's lists; each strip has one for erases and one for programs.
+    /// The first tag of the area's lists; each strip has a tag for erases and a tag for programs.
     first_tag: u32,
-    /// The strip that takes the next page.
+    /// The index of the strip that takes the next page.
     turn: usize,
     next: NextFlush,
     flush: Flush,
     /// The live rows, by number.
     live: Vec<Live>,
-    /// The rows that recovery has found, for the buffer.
+    /// The rows that recovery has found and the buffer has not taken yet.
     saved: Vec<Saved>,
     words: Vec<u32>,
     /// Pages written since power-on.
@@ -96,8 +96,8 @@ pub(super) struct FlushLog {
 }
 
 impl FlushLog {
-    /// Recovers the area from the media, if flushes are logged. Also returns the newest version on flash.
-    /// `merged(row)` is the version of a row in its mapped superblock.
+    /// Recovers the area from the media, if flushes are logged. Also returns the newest version on flash. `merged(row)`
+    /// gives the version of a row in its mapped superblock.
     pub(super) fn mount(
         layout: &Layout,
         areas: &Areas,
@@ -124,7 +124,7 @@ impl FlushLog {
         Some((log, newest))
     }
 
-    /// The rows that recovery has found, for the buffer.
+    /// Hands the rows that recovery has found to the buffer.
     pub(super) fn take_saved(&mut self) -> Vec<Saved> {
         std::mem::take(&mut self.saved)
     }
@@ -144,7 +144,7 @@ impl FlushLog {
             }
         }
         let newest = self.strips.iter().flat_map(|strip| &strip.full).map(|full| full.newest).max().unwrap_or(0);
-        // The last one of each row is the newest.
+        // The last copy of each row in this order is the newest.
         found.sort_by_key(|(live, _)| (live.lpn, live.page, live.version));
         for same in found.chunk_by(|(a, _), (b, _)| a.lpn == b.lpn) {
             let (live, content) = same[same.len() - 1];
@@ -196,7 +196,7 @@ impl FlushLog {
         self.flush.left > 0
     }
 
-    /// Pages that can be written without another erase.
+    /// Pages that fit into the erased blocks, without another erase.
     pub(super) fn room(&self) -> u32 {
         let left = self.strips.iter().filter_map(|strip| strip.current);
         left.map(|(_, next)| self.layout.pages - next).sum()
@@ -232,7 +232,7 @@ impl FlushLog {
         super::Kind::Area.tag(self.first_tag + 2 * strip as u32 + programs as u32)
     }
 
-    /// Takes a row for the next pages. Returns false if they have no room.
+    /// Takes a row into the next flush. Returns false if the area has no room for its pages.
     pub(super) fn take(&mut self, unit: PageWrite) -> bool {
         let sectors = unit.mask.count_ones();
         let last = self.next.rows.last().map(|(_, page)| *page);
@@ -248,7 +248,7 @@ impl FlushLog {
         true
     }
 
-    /// Writes the taken rows.
+    /// Writes the rows that were taken into the next flush.
     pub(super) fn write(&mut self, flash: &mut Flash<'_>, owners: &dyn Owners, version: u32) {
         let mut rows = std::mem::take(&mut self.next.rows);
         (self.flush.version, self.flush.failed) = (version, false);
@@ -282,7 +282,7 @@ impl FlushLog {
         let count: u32 = rows.iter().map(|(unit, _)| unit.mask.count_ones()).sum();
         let slot = Slot { lpn, version: self.flush.version, ..Slot::default() };
         let slot = flash.backend.push_slot(program, slot);
-        // The packed sectors fill all buses alike.
+        // Packed sectors are spread over all buses evenly.
         flash.backend.set_sectors(program, count.next_multiple_of(self.layout.buses));
         self.words.clear();
         let mut first = 0;
@@ -294,7 +294,7 @@ impl FlushLog {
         }
         let image = self.image(strip, i, page);
         flash.backend.media_mut().stage_image(image, None, self.flush.version, &self.words);
-        // The programs run one after another, so that reads can go in between.
+        // The programs run one after another, so that host reads can go in between.
         if let Some((_, before)) = before {
             flash.backend.depend(before, program);
         }
@@ -302,8 +302,8 @@ impl FlushLog {
         self.written += 1;
     }
 
-    /// A list has finished. After the last list of a flush, returns whether all of the flush is on flash. `merged` as
-    /// for [`FlushLog::mount`].
+    /// A list has finished. After the last list of a flush, returns true if the whole flush is on flash, and false if a
+    /// program failed. `merged` is that of [`FlushLog::mount`].
     pub(super) fn finished(
         &mut self,
         flash: &mut Flash<'_>,
@@ -351,7 +351,7 @@ impl FlushLog {
         Some(well)
     }
 
-    /// Makes a row live, unless a merge has written it meanwhile.
+    /// Makes a logged row live, unless a merge has written the row meanwhile.
     fn live_again(&mut self, row: Live, merged: Option<u32>) {
         let gone = merged.is_some_and(|version| version >= row.version);
         match self.live.binary_search_by_key(&row.lpn, |live| live.lpn) {
@@ -377,7 +377,7 @@ impl FlushLog {
         self.flush.rows.retain(|row| row.lpn != lpn);
     }
 
-    /// Frees the full blocks if neither they nor older blocks have a live page.
+    /// Frees the full blocks that have no live page, as long as no older block has a live page.
     pub(super) fn release(&mut self, media: &Media) {
         // The flush under way counts as live until its last page is written.
         let written = self.is_writing().then_some(self.flush.version);

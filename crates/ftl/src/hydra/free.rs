@@ -5,18 +5,18 @@ use std::collections::BinaryHeap;
 
 use base::steps;
 
-/// A free superblock, in the order of its use.
+/// A free superblock. The order of entries is the order in which merges take them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Entry {
-    /// Its erase count if the least worn one is taken first, otherwise 0.
+    /// The erase count if merges take the least worn superblock first, otherwise 0.
     wear: u32,
-    /// The number of its freeing: grows.
+    /// The number of the freeing, which grows: the superblock that has been free longest has the lowest number.
     freed: u64,
     superblock: u32,
 }
 
-/// Free superblocks: the least worn first, and of equally worn ones the one that has been free longest; or always the
-/// one that has been free longest.
+/// The free superblocks of a superchip, in one of two orders: the least worn first, and of equally worn ones the one
+/// that has been free longest; or the one that has been free longest first.
 #[derive(Clone, Debug)]
 pub(super) struct Free {
     heap: BinaryHeap<Reverse<Entry>>,
@@ -53,7 +53,7 @@ impl Free {
         self.heap.iter().inspect(|_| steps::count()).map(|Reverse(entry)| entry.superblock)
     }
 
-    /// Adds a superblock; its erase count stays as it is until it is taken.
+    /// Adds a superblock. Its erase count must not change until the superblock is taken.
     pub(super) fn push(&mut self, superblock: u32, erases: u32, freed: u64) {
         let wear = if self.least_worn { erases } else { 0 };
         self.heap.push(Reverse(Entry { wear, freed, superblock }));
@@ -64,7 +64,8 @@ impl Free {
         self.heap.pop().map(|Reverse(entry)| entry.superblock)
     }
 
-    /// Takes this superblock. It compares all of them, as explicit wear levelling has done before it calls this.
+    /// Takes this superblock, in time proportional to the number of free superblocks. Explicit wear levelling, which
+    /// calls this, has compared all of them anyway.
     pub(super) fn remove(&mut self, superblock: u32) {
         self.heap.retain(|Reverse(entry)| {
             steps::count();
@@ -72,7 +73,7 @@ impl Free {
         });
     }
 
-    /// Checks the order against the erase counts of today.
+    /// Checks the order against the present erase counts.
     pub(super) fn check(&self, erases: impl Fn(u32) -> u32) {
         for Reverse(Entry { wear, superblock, .. }) in &self.heap {
             let wanted = if self.least_worn { erases(*superblock) } else { 0 };
@@ -87,7 +88,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a search of all in order of freeing.
+        /// Compares the list with a search of all superblocks in the order of freeing.
         #[test]
         fn the_next_superblock_equals_that_of_a_search(
             least_worn in any::<bool>(),

@@ -1,5 +1,5 @@
-//! The block map on flash (Seong et al., Sec. 3.3.1): one reserved area has a log record for every superblock that got
-//! a new place, another has, now and then, the whole map with the erase counts.
+//! The block map on flash (Seong et al., Sec. 3.3.1), in two reserved areas: the log gets a record for every superblock
+//! that has a new place, and the map area gets, now and then, the whole map with the erase counts.
 //!
 //! Records that arrive during the write of a log page share the next page. A full log block triggers a write of the
 //! map, which makes the older log obsolete. Recovery reads the newest complete map, and then the log after it. With
@@ -52,14 +52,15 @@ impl Record {
     }
 }
 
-/// The places of the reserved areas: a log and a map for each replica.
+/// The places of the reserved areas: for each replica a log and a map.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Areas {
     /// Pages of a map.
     pub(super) map_pages: u32,
-    /// Die, first block and number of blocks: first the logs of all replicas, then their maps.
+    /// Die, first block and number of blocks of each area: the logs of all replicas, then their maps.
     pub(super) places: Vec<(u32, u32, u32)>,
-    /// The same for the flush log, which has a strip on each die of one superchip.
+    /// Die, first block and number of blocks of each strip of the flush log, which has a strip on each die of one
+    /// superchip.
     pub(super) strips: Vec<(u32, u32, u32)>,
 }
 
@@ -74,7 +75,7 @@ impl Areas {
         // Room for the durable map and for the next one; neither need start at a block boundary.
         let maps = (0..replicas).map(|i| (2 * i + 1, 2 * map_pages.div_ceil(layout.pages) + 1 + FAILING));
         let places = logs.chain(maps).map(|(die, blocks)| (die % layout.dies(), 0, blocks)).collect();
-        // The last superchip, which has other areas only if there are few superchips.
+        // The strips are in the last superchip, which has other areas only if there are few superchips.
         let strips = (0..layout.chips).filter_map(|chip| {
             let blocks = FLUSHES.saturating_mul(flushes?.div_ceil(layout.rows())).saturating_add(1 + FAILING);
             Some((layout.die(layout.superchips - 1, chip), 0, blocks))
@@ -124,10 +125,10 @@ impl Areas {
     }
 }
 
-/// The result of recovery.
+/// The map and the log that recovery has read.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Found {
-    /// The words of the map, if it was ever written.
+    /// The words of the newest complete map, if a map was ever written.
     pub(super) map: Option<Vec<u32>>,
     /// The records after the map, oldest first.
     pub(super) records: Vec<Record>,
@@ -140,8 +141,9 @@ pub(super) struct Journal {
     areas: Vec<Area>,
     replicas: usize,
     map_pages: u32,
-    /// Log pages use these numbers in rotation, after those of the map: the latest version of each. The area has as many
-    /// pages, so a page that waits until it has room may have the number of one that still counts.
+    /// The version of the latest page at each number of a log page. Log pages use the numbers after those of the map in
+    /// rotation. There are as many numbers as pages in the area, so a page that waits for room may have the number of a
+    /// page that still counts.
     latest: Vec<Option<u32>>,
     records_in_page: usize,
     waiting: VecDeque<Record>,
@@ -154,7 +156,7 @@ pub(super) struct Journal {
     /// The version of the newest complete map.
     durable: Option<u32>,
     words: Vec<u32>,
-    /// Log pages and maps that were begun since power-on.
+    /// Log pages and maps whose writes have begun since power-on.
     written: (u64, u64),
 }
 
@@ -256,13 +258,12 @@ impl Journal {
         self.storing.is_none() && self.areas[..self.replicas].iter().any(|log| log.full() > 0)
     }
 
-    /// Starts to write the map, which `fill` adds word by word. Its first words are the positions of the logical
-    /// superblocks.
+    /// Starts to write the map. `fill` appends its words; the first words are the positions of the logical superblocks.
     pub(super) fn store_map(&mut self, flash: &mut Flash<'_>, version: u32, fill: impl FnOnce(&mut Vec<u32>)) {
         self.words.clear();
         fill(&mut self.words);
-        // After this map, recovery no longer reads the older log; so the map takes the records that are still on their
-        // way there.
+        // After this map, recovery no longer reads the older log. So the map includes the records that have not reached
+        // the log yet.
         for record in self.writing.iter().chain(&self.waiting) {
             if let Record::Mapped { logical, position, .. } = *record {
                 self.words[logical as usize] = position;
@@ -319,12 +320,12 @@ impl Journal {
         }
     }
 
-    /// Log pages and maps that were begun since power-on.
+    /// Log pages and maps whose writes have begun since power-on.
     pub(super) const fn written(&self) -> (u64, u64) {
         self.written
     }
 
-    /// True if records wait and no block will ever take them, because too many reserved blocks have failed.
+    /// True if records wait for ever, because too many reserved blocks have failed for the log to get another block.
     pub(super) fn is_stuck(&self) -> bool {
         let (logs, maps) = self.areas.split_at(self.replicas);
         let helped = match self.storing {
@@ -334,7 +335,7 @@ impl Journal {
         logs.iter().any(Area::is_out_of_blocks) && !helped
     }
 
-    /// True if everything is on flash.
+    /// True if all records and pages are on flash.
     pub(super) fn is_idle(&self) -> bool {
         self.left == 0 && self.waiting.is_empty() && self.areas.iter().all(Area::is_idle)
     }
@@ -369,7 +370,7 @@ mod tests {
             logical: 30_000,
         };
         let areas = Areas::new(&layout, true, None).of(&layout);
-        // The prototype's map takes 8 bytes for each superblock, and the stand-ins.
+        // The prototype's map takes 8 bytes for each superblock, and 8 bytes for each spare.
         assert_eq!(areas.map_pages, (2 * 32_000_u32 + 8 * 160).div_ceil(2048));
         assert_eq!(areas.places.iter().map(|place| place.0).collect::<Vec<_>>(), [0, 2, 1, 3]);
         assert_eq!((areas.most_blocks(), areas.places[0].1), (6, 8160));

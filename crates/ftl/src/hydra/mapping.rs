@@ -10,7 +10,6 @@ use super::superblocks::Superblocks;
 use crate::toolkit::Versions;
 use crate::toolkit::recovery::version_of;
 
-/// The place of a row.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct RowPlace {
     pub(super) superblock: u32,
@@ -18,7 +17,6 @@ pub(super) struct RowPlace {
     pub(super) psn: Psn,
 }
 
-/// The map of a device.
 #[derive(Clone, Debug)]
 pub(super) struct Mapping {
     pub(super) layout: Layout,
@@ -30,12 +28,12 @@ pub(super) struct Mapping {
     /// the first discard.
     forgotten: Vec<Option<Box<[u64]>>>,
     pub(super) versions: Versions,
-    /// Rows that recovery found.
+    /// Rows with data that recovery found.
     pub(super) found: u32,
 }
 
 impl Mapping {
-    /// The map of a device without data. Its versions continue behind `version`.
+    /// The map of a device without data. The next write gets the version after `version`.
     pub(super) fn new(config: &HydraConfig, version: u32) -> Self {
         Self {
             units: config.units,
@@ -76,7 +74,7 @@ impl Mapping {
         version_of(media, media.geometry().slot(superblocks.block(superblock, chip), page))
     }
 
-    /// Discards a row: it reads as zeros, and merges no longer copy it. After a power cut the row may be back.
+    /// Discards a row: the row reads as zeros, and merges no longer copy it. A power cut may undo the discard.
     pub(super) fn forget(&mut self, lpn: Lpn) {
         let (logical, row) = self.layout.split(lpn);
         let words = self.layout.rows().div_ceil(64) as usize;
@@ -89,7 +87,7 @@ impl Mapping {
         }
     }
 
-    /// True if a row of a logical superblock may have been discarded.
+    /// True if some row of a logical superblock has been discarded and not written since.
     #[inline]
     pub(super) fn forgets(&self, logical: u32) -> bool {
         self.forgotten.get(logical as usize).is_some_and(Option::is_some)

@@ -19,7 +19,7 @@ use super::{HydraFtl, Kind};
 use crate::port::{Flash, Owners, PageWrite, Service, full_mask};
 use crate::toolkit::{Commands, give_unit};
 
-/// The command that a row needs.
+/// The flash command with which a merge fills a row of its target.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Way {
     Skip,
@@ -29,7 +29,7 @@ enum Way {
 }
 
 impl HydraFtl {
-    /// Begins as many merges as possible, and refuses those that can never begin.
+    /// Begins as many merges as possible, and refuses the merges that can never begin.
     pub(super) fn start(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         while self.merges.working < self.merges.at_once && !self.merges.read_only {
             let Some(place) = self.merges.next(&self.mapping, &self.superblocks) else { break };
@@ -53,7 +53,7 @@ impl HydraFtl {
         self.erase(flash, owners, number);
     }
 
-    /// Erases the blocks of the target that are not erased, and then copies.
+    /// Erases the blocks of the target that hold data, and then copies the rows.
     fn erase(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32) {
         let merge = &mut self.merges[number];
         merge.stage = Stage::Erasing;
@@ -75,12 +75,12 @@ impl HydraFtl {
         }
     }
 
-    /// Prefetches the spare areas that the merge will look at when its target is erased.
+    /// Prefetches the spare areas of the source, which the merge reads when the erase of its target has ended.
     fn fetch_source(&self, flash: &Flash<'_>, number: u32) {
         let Some(source) = self.mapping.place_of(self.merges[number].logical) else { return };
         for chip in 0..self.mapping.layout.chips {
             let block = self.superblocks.block(source, chip);
-            // A line of the caches holds at least as many.
+            // A cache line holds the spare areas of eight pages or more.
             for page in (0..self.mapping.layout.pages).step_by(8) {
                 flash.backend.media().fetch_spare(flash.backend.geometry().slot(block, page));
             }
@@ -121,7 +121,7 @@ impl HydraFtl {
         whole
     }
 
-    /// Logs the replacements before anything is mapped there.
+    /// Queues log records for the replaced blocks, before a logical superblock is mapped there.
     pub(super) fn log_replacements(&mut self) {
         while let Some((die, position, spare)) = self.superblocks.take_replaced() {
             self.journal.push(Record::Replaced { die, position, spare });
@@ -129,7 +129,7 @@ impl HydraFtl {
         }
     }
 
-    /// The target is lost: takes another one, or waits for one.
+    /// The target is lost: the merge begins again with another target, or waits for one.
     fn begin_again(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32) {
         let superchip = self.superblocks.split(self.merges[number].target).0;
         self.superblocks.lose(self.merges[number].target);
@@ -154,7 +154,7 @@ impl HydraFtl {
         }
     }
 
-    /// The command for a page of a merge; `unit` is the new content, if any.
+    /// The command for a page of a merge; `unit` is the host's data for the page, if there is any.
     #[inline]
     fn way(
         &self,
@@ -176,7 +176,7 @@ impl HydraFtl {
         }
     }
 
-    /// Copies and programs the rows of a merge, in order on each die. Empty rows are left out.
+    /// Copies and programs the rows of a merge, in order on each die. Rows without data are left out.
     fn copy(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32) {
         self.merges[number].stage = Stage::Copying;
         let list = flash.backend.open_list(Class::Other, Kind::Copy.tag(number));
@@ -264,7 +264,7 @@ impl HydraFtl {
         if failed == 0 {
             return self.copied(flash, owners, number);
         }
-        // Repeats only the dies that failed, into spares.
+        // Only the dies that failed repeat their part of the merge, into spare blocks.
         let merge = &mut self.merges[number];
         merge.chips = failed;
         merge.failing.clear();
@@ -278,7 +278,7 @@ impl HydraFtl {
         }
     }
 
-    /// The target is complete: logs its new place.
+    /// The target is complete: queues the log record of its new place.
     fn copied(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, number: u32) {
         let merge = &mut self.merges[number];
         merge.stage = Stage::Logging;
@@ -317,7 +317,8 @@ impl HydraFtl {
     }
 }
 
-/// The slot of a page that holds data. A controller would have to read the page to know; here that takes no time.
+/// The slot of a page, if the page holds data. A real controller would have to read the page to know; here the check
+/// takes no time.
 fn holds(flash: &Flash<'_>, block: SuperblockId, page: u32) -> Option<Psn> {
     let psn = flash.backend.geometry().slot(block, page);
     flash.backend.media().holds_data(psn).then_some(psn)

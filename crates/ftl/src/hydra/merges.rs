@@ -15,7 +15,7 @@ use crate::port::{Owners, PageWrite, Service};
 /// The stage of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
-    /// No merge has this place.
+    /// This slot of the table is free.
     Nothing,
     /// The merge waits for a controller, for another merge of the superblock, or for a free superblock.
     Waiting,
@@ -27,20 +27,20 @@ pub(super) enum Stage {
     Logging,
 }
 
-/// A merge. Its place is reused after its end.
+/// A merge: an entry of the table of merges. The entry is reused after the merge has ended.
 #[derive(Clone, Debug)]
 pub(super) struct Merge {
     pub(super) stage: Stage,
     pub(super) logical: u32,
     /// The target superblock, once the merge has begun.
     pub(super) target: u32,
-    /// The reason: a host write or wear levelling.
+    /// The reason for the merge: a host write or wear levelling.
     cause: Cause,
     /// The mapping units to write, by row.
     pub(super) units: Vec<PageWrite>,
-    /// The dies that are not done, one bit each.
+    /// The dies whose part of the merge is not done, one bit each.
     pub(super) chips: u64,
-    /// Blocks in which a program failed: the merge copies their rows to the spare.
+    /// Die and block of each failed program: the merge copies the rows of such a block to a spare.
     pub(super) failing: Vec<(u32, SuperblockId)>,
     /// True once the erase of the target has been counted.
     pub(super) erased: bool,
@@ -48,7 +48,7 @@ pub(super) struct Merge {
 }
 
 impl Merge {
-    /// The cause that its erases and copies count for.
+    /// The cause that the merge's erases and copies are accounted to.
     pub(super) fn why(&self) -> Cause {
         match self.cause {
             _ if !self.failing.is_empty() => Cause::Recovery,
@@ -61,7 +61,7 @@ impl Merge {
 /// The blocks of a merge on one die.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blocks {
-    /// The die has all its pages.
+    /// True if the die has all its pages of the merge.
     pub(super) is_done: bool,
     pub(super) target: SuperblockId,
     /// The block of the old content, if there is any.
@@ -76,15 +76,16 @@ pub(super) struct Blocks {
 #[derive(Clone, Debug)]
 pub(super) struct Merges {
     slots: Vec<Merge>,
-    /// Free places in `slots`.
+    /// Indices of the free entries in `slots`.
     idle: Vec<u32>,
     pub(super) waiting: VecDeque<u32>,
-    /// Merges that controllers work on, and the limit: the number of controllers, or of superchips if it is not given.
+    /// Merges that controllers work on now, and the limit: the number of controllers, or of superchips if that number
+    /// is not given.
     pub(super) working: u32,
     pub(super) at_once: u32,
     /// The blocks of the merge that is being built, by die of its superchip.
     pub(super) blocks: Vec<Blocks>,
-    /// All merges are refused, because the FTL cannot write its log.
+    /// True if all merges are refused, because the FTL cannot write its log.
     pub(super) read_only: bool,
 }
 
@@ -117,13 +118,13 @@ impl Merges {
         }
     }
 
-    /// The merge of a logical superblock at a stage.
+    /// The merge of a logical superblock, if that merge is at `stage`.
     pub(super) fn find(&self, logical: u32, stage: Stage) -> Option<u32> {
         let is_it = |merge: &Merge| merge.logical == logical && merge.stage == stage;
         self.slots.iter().position(is_it).map(|number| number as u32)
     }
 
-    /// True if a controller could work on another merge.
+    /// True if a controller is free for another merge.
     pub(super) const fn has_controller(&self) -> bool {
         self.working < self.at_once
     }
@@ -143,7 +144,7 @@ impl Merges {
         self.waiting.push_back(number);
     }
 
-    /// Adds a merge without mapping units.
+    /// Adds a merge without mapping units to the table.
     pub(super) fn add(&mut self, logical: u32, cause: Cause) -> u32 {
         let number = self.idle.pop().unwrap_or_else(|| {
             self.slots.push(Merge {
@@ -246,7 +247,7 @@ impl Merges {
         assert!(logical.windows(2).all(|pair| pair[0] != pair[1]), "two merges of a logical superblock at once");
         let waiting = self.slots.iter().filter(|merge| merge.stage == Stage::Waiting).count();
         assert_eq!(waiting, self.waiting.len(), "merges that wait");
-        // If nothing were writing the log, these merges would wait for ever.
+        // If nothing were writing the log, merges at this stage would wait for ever.
         let logging = merges.iter().any(|merge| merge.stage == Stage::Logging);
         assert!(!logging || !journal.is_idle(), "a merge waits for a log that is not written");
     }

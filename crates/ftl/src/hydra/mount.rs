@@ -1,7 +1,7 @@
 //! Power-on: reads the newest map and replays the log on it (Seong et al., Sec. 3.3.1).
 //!
-//! Nothing else is read. The target of an unfinished merge is a superblock outside the map, which is erased before use.
-//! Bad blocks carry their own mark.
+//! Data blocks are not read. The target of an unfinished merge is a superblock outside the map, which is erased before
+//! use. Bad blocks carry their own mark.
 
 use base::nonmax::NonMaxU32;
 use base::units::Span;

@@ -2,7 +2,8 @@
 
 use std::collections::VecDeque;
 
-/// Wear levelling keeps the spread below this, so that a warm drive takes no memory for it.
+/// Capacity that the list starts with. Wear levelling keeps the spread below it, so that a warm drive allocates
+/// nothing.
 const ROOM: usize = 1024;
 
 /// The number of superblocks for each erase count, from the least count to the greatest.
@@ -13,7 +14,7 @@ pub(super) struct EraseSpread {
 }
 
 impl EraseSpread {
-    /// So many superblocks that have never been erased.
+    /// The spread of `superblocks` superblocks that have never been erased.
     pub(super) fn new(superblocks: u32) -> Self {
         let mut counts = VecDeque::with_capacity(ROOM);
         counts.extend((superblocks > 0).then_some(superblocks));
@@ -57,7 +58,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a search of all superblocks.
+        /// Compares the spread with a search of all superblocks.
         #[test]
         fn the_spread_equals_that_of_a_search(steps in prop::collection::vec((0..6usize, 0..12u32, any::<bool>()), 0..60)) {
             let (mut spread, mut model) = (EraseSpread::new(3), vec![0, 0, 0]);

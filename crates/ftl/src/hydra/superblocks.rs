@@ -13,18 +13,17 @@ use super::address::Layout;
 use super::free::Free;
 use super::spread::EraseSpread;
 
-/// The state of a physical superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum State {
-    /// A merge can take it as its target. It is erased only then.
+    /// A merge may take the superblock as its target, and erases it then.
     Free,
-    /// A merge erases or fills it, or its log record is not on flash yet.
+    /// A merge erases or fills the superblock, or its log record is not on flash yet.
     Target,
-    /// It holds a logical superblock.
+    /// The superblock holds a logical superblock.
     Mapped,
-    /// Its data is obsolete, but reads of it are still under way.
+    /// The data is obsolete, but reads of it are still under way.
     Leaving,
-    /// It has a failed block for which there is no spare.
+    /// A block of the superblock has failed, and the die has no spare for it.
     Lost,
 }
 
@@ -33,7 +32,7 @@ struct Superblock {
     state: State,
     /// Reads under way.
     readers: u32,
-    /// How often it was erased.
+    /// Erases since the drive was new.
     erases: u32,
 }
 
@@ -49,11 +48,11 @@ pub(super) struct Superblocks {
     spread: EraseSpread,
     /// The free superblocks of each superchip.
     free: Vec<Free>,
-    /// Superblocks freed so far.
+    /// Superblocks freed so far: the number of the next freeing.
     freed: u64,
-    /// The block of each position, die by die.
+    /// The block in use at each position of a superblock, die by die: a spare where the own block failed.
     actual: Vec<u32>,
-    /// The position that each spare stands in for, die by die.
+    /// The position at which each spare is in use, die by die.
     stands_for: Vec<Option<NonMaxU32>>,
     /// The good spares of each die that are not in use.
     spares: Vec<VecDeque<u32>>,
@@ -70,8 +69,8 @@ impl Superblocks {
         physical * (size_of::<Superblock>() as u64 + Free::memory_of_superblock()) + actual + spares
     }
 
-    /// The superblocks before recovery: all have their own blocks, and the free lists are empty.
-    /// `least_worn` is true if merges take the least worn of them (implicit wear levelling, Sec. 3.5).
+    /// The superblocks before recovery: no spare is in use, and the free lists are empty. `least_worn` is true if
+    /// merges take the least worn free superblock (implicit wear levelling, Sec. 3.5).
     pub(super) fn new(layout: Layout, geometry: &Geometry, least_worn: bool) -> Self {
         assert!(layout.fits(geometry), "{layout:?} for an array of {geometry:?}");
         let plain = Superblock { state: State::Free, readers: 0, erases: 0 };
@@ -181,19 +180,19 @@ impl Superblocks {
         Some(superblock)
     }
 
-    /// Takes this free superblock as a merge's target.
+    /// Takes `superblock`, which must be free, as a merge's target.
     pub(super) fn take_this(&mut self, superblock: u32) {
         let superchip = self.split(superblock).0;
         self.free[superchip as usize].remove(superblock);
         self.all[superblock as usize].state = State::Target;
     }
 
-    /// Marks it as the place of a logical superblock.
+    /// Marks a merge's target as the place of a logical superblock.
     pub(super) fn map(&mut self, superblock: u32) {
         self.all[superblock as usize].state = State::Mapped;
     }
 
-    /// Frees it, once no read of it is under way.
+    /// Frees a superblock whose data is obsolete, as soon as no read of it is under way.
     pub(super) fn leave(&mut self, superblock: u32) {
         let readers = self.all[superblock as usize].readers;
         self.all[superblock as usize].state = if readers > 0 { State::Leaving } else { State::Free };
@@ -205,13 +204,13 @@ impl Superblocks {
         }
     }
 
-    /// A read of it begins.
+    /// A read of a superblock begins.
     #[inline]
     pub(super) fn pin(&mut self, superblock: u32) {
         self.all[superblock as usize].readers += 1;
     }
 
-    /// A read of it has ended. Returns true if that makes it free.
+    /// A read of a superblock has ended. Returns true if the superblock is free because of that.
     #[inline]
     pub(super) fn unpin(&mut self, superblock: u32) -> bool {
         let entry = &mut self.all[superblock as usize];
@@ -223,7 +222,7 @@ impl Superblocks {
         free
     }
 
-    /// Marks it as lost: no spare can replace its failed block.
+    /// Marks a superblock as lost: no spare can replace its failed block.
     pub(super) fn lose(&mut self, superblock: u32) {
         let entry = &mut self.all[superblock as usize];
         if std::mem::replace(&mut entry.state, State::Lost) != State::Lost {
@@ -246,7 +245,7 @@ impl Superblocks {
         (!self.replaced.is_empty()).then(|| self.replaced.remove(0))
     }
 
-    /// Makes a spare stand in for a position of a die.
+    /// Puts a spare in use at a position of a die.
     pub(super) fn stand_in(&mut self, die: u32, position: u32, spare: u32) {
         let first = (die * self.layout.spares) as usize;
         let of_die = &mut self.stands_for[first..first + self.layout.spares as usize];
@@ -261,8 +260,8 @@ impl Superblocks {
         &self.stands_for
     }
 
-    /// Rebuilds the spares and the free lists from the map and the stand-ins. `mapped` lists the mapped superblocks, in
-    /// any order.
+    /// Rebuilds the lists of spares and of free superblocks from the map and the spares in use. `mapped` lists the
+    /// mapped superblocks, in any order.
     pub(super) fn take_stock(&mut self, media: &Media, mapped: impl Iterator<Item = u32>) {
         for superblock in mapped {
             self.map(superblock);

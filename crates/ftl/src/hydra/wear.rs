@@ -13,7 +13,7 @@ use crate::toolkit::WearSpec;
 struct WearCheck {
     /// Erases since the last check.
     erases: u32,
-    /// The last check found a pair to level.
+    /// True if the last check found a pair to level.
     levelling: bool,
 }
 

@@ -32,7 +32,7 @@ pub(super) struct Allocator {
     areas: u32,
     /// The next area in rotation, for each purpose.
     turn: [u32; 3],
-    /// Areas to avoid: 2 if the method forbids the area, 1 if it only prefers others.
+    /// A mark for each area: 2 if the method forbids the area, 1 if the method prefers other areas.
     avoided: Vec<u8>,
 }
 
@@ -63,29 +63,29 @@ impl Allocator {
         self.count
     }
 
-    /// The erase count of each free block, and the block.
+    /// Each free block with its erase count.
     pub(super) fn known_wear(&self) -> impl Iterator<Item = (u32, SuperblockId)> + '_ {
         self.free.iter().flat_map(FreeList::entries)
     }
 
-    /// Adds a free block.
+    /// Adds a block that has been erased `erases` times to the free blocks of its die.
     pub(super) fn put(&mut self, die: DieId, superblock: SuperblockId, erases: u32) {
         self.free[die.index()].push(superblock, erases);
         self.count += 1;
     }
 
-    /// The area of a die.
+    /// The area of a die: its bus with a controller for each bus, otherwise the chip.
     #[inline]
     pub(super) const fn area(&self, die: DieId) -> u32 {
         die.get() / self.dies_per_area
     }
 
-    /// Forgets the avoided areas, before the choice of another block.
+    /// Clears the marks of the areas, before the choice of another block.
     pub(super) fn begin(&mut self) {
         self.avoided.fill(0);
     }
 
-    /// Avoids the area of a die; `much` if the method forbids it.
+    /// Marks the area of a die to be avoided; `much` is true if the method forbids the area.
     pub(super) fn avoid(&mut self, die: DieId, much: bool) {
         let area = self.area(die) as usize;
         self.avoided[area] = self.avoided[area].max(1 + u8::from(much));
@@ -111,7 +111,7 @@ impl Allocator {
         Some(superblock)
     }
 
-    /// The die itself if it has a free block, or another die of its area.
+    /// A die with a free block in the area of `die`: `die` itself if it has one.
     fn near(&self, die: DieId) -> Option<u32> {
         let has = |die: &u32| !self.free[*die as usize].is_empty();
         Some(die.get()).filter(has).or_else(|| self.emptiest(self.area(die)))
@@ -124,7 +124,8 @@ impl Allocator {
             .max_by_key(|die| (self.free[*die as usize].len(), Reverse(*die)))
     }
 
-    /// The next area in rotation; avoided areas come last (Sung does not say what to do if no other has a block).
+    /// A die of the next area in rotation. Avoided areas come last (Sung does not say how to choose if no other area
+    /// has a free block).
     fn by_turns(&mut self, purpose: Use, load: impl Fn(DieId) -> u32) -> Option<u32> {
         let from = self.turn[purpose as usize];
         let turns = (from..self.areas).chain(0..from);

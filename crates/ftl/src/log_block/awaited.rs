@@ -1,18 +1,20 @@
 //! The reasons for which a write waits.
 
-/// What the oldest waiting write of a logical block waits for.
+/// The event after which the oldest waiting write of a logical block may have a place.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Awaited {
-    /// Nothing: what it waited for may have come.
+    /// The awaited event may have come: the next pass tries the write.
     #[default]
     Nothing,
-    /// The end of a fold of its logical block, or of the merge of its logical block's own log block.
+    /// The end of a fold of the logical block, or of the merge of the logical block's own log block.
     Merge,
-    /// Room in the log. It depends on the log blocks alone, so it is the same for all logical blocks of this heap.
+    /// Room in the log. Room depends on the log blocks alone, so all logical blocks of this heap wait for the same
+    /// event.
     Log,
-    /// The log block for sequential writes (FAST), in the same way.
+    /// The log block for sequential writes (FAST). All logical blocks of this heap wait for the same event.
     Sequential,
-    /// A data block for its logical block. Many things decide when it may have one, so every pass tries it again.
+    /// A data block for the logical block. Many conditions decide when the logical block may have one, so every pass
+    /// tries the write again.
     DataBlock,
 }
 

@@ -16,7 +16,7 @@ pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn) -> Choice {
     }
 }
 
-/// What a refused page waits for.
+/// The event that a page without a place in the log waits for.
 pub(super) fn awaited(logs: &Logs, lbn: Lbn) -> Awaited {
     if logs.own(lbn).is_some() { Awaited::Merge } else { Awaited::Log }
 }

@@ -19,7 +19,7 @@ pub(super) enum State {
     Free,
     /// A data block, a log block, or the destination of a merge.
     Used,
-    /// All its pages are obsolete; reads of it may still be under way.
+    /// All pages of the block are obsolete; reads of them may still be under way.
     Doomed,
     /// An erase is under way.
     Erasing,
@@ -34,26 +34,25 @@ pub(super) struct Block {
     pub(super) failing: bool,
     /// Reads under way.
     pub(super) pins: u32,
-    /// Programs under way, if it is a data block.
+    /// Programs under way, if the block is a data block.
     pub(super) programs: u32,
-    /// The first page that may be programmed, if it is a data block.
+    /// The first page that may be programmed, if the block is a data block.
     pub(super) next: u32,
-    /// Its log block, if it is one.
+    /// The number of the log block, if the block is one.
     pub(super) log: Option<LogId>,
 }
 
 impl Block {
-    /// Takes the block into use.
+    /// Takes a free block into use, with no page programmed.
     pub(super) fn open(&mut self) {
         *self = Self { state: State::Used, ..Self::default() };
     }
 }
 
-/// The blocks, and the choice of a free one.
+/// All blocks of the array, and the choice of a free block.
 #[derive(Clone, Debug)]
 pub(super) struct BlockManager {
     pub(super) geometry: Geometry,
-    /// Pages of a block.
     pub(super) pages: u32,
     table: Vec<Block>,
     pub(super) allocator: Allocator,
@@ -92,7 +91,7 @@ impl BlockManager {
         }
     }
 
-    /// Bytes of the tables.
+    /// Bytes of the tables of an array with this geometry.
     pub(super) fn memory(geometry: &Geometry) -> u64 {
         u64::from(geometry.superblock_count()) * size_of::<Block>() as u64 + Allocator::memory(geometry)
     }
@@ -116,8 +115,8 @@ impl BlockManager {
         Some(superblock)
     }
 
-    /// Marks a block for erase: it is erased, or retired if it is failing, once no read of it is under way. Returns
-    /// true if that takes time.
+    /// Marks a block for erase. When no read of the block is under way, it is erased, or retired if it is failing.
+    /// Returns true if the erase or a read takes time, and false if the block is already retired.
     pub(super) fn mark_for_erase(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, cause: Cause) -> bool {
         self[superblock].state = State::Doomed;
         if self[superblock].pins > 0 {
@@ -134,7 +133,7 @@ impl BlockManager {
         true
     }
 
-    /// This many reads of a block have ended. Returns true if the block was marked for erase and is retired now.
+    /// Ends `reads` reads of a block. Returns true if the block was marked for erase and is retired now.
     pub(super) fn unpin(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, reads: u32) -> bool {
         let block = &mut self[superblock];
         block.pins = block.pins.checked_sub(reads).expect("a pin for every unpin");

@@ -53,8 +53,8 @@ impl LogBlockFtl {
         assert_eq!(self.mapping.orphans, orphans, "logical blocks with pages in the log and no data block");
         for (id, log) in self.mapping.logs.iter() {
             assert_eq!(log.valid, in_log[id as usize], "valid pages of log block {id}");
-            // Its last pages are in the buffer, or it is marked for erase. It stays a log block until all blocks that
-            // its merge has marked are erased; by then the block may be in use again.
+            // A log block may have its last pages in the buffer, or be marked for erase. It stays a log block until all
+            // blocks that its merge has marked are erased; by then the physical block may be in use again.
             let given_up = self.merges.jobs.iter().any(|job| job.log == id && (job.dying || job.emptied));
             let over = given_up || self.blocks[log.superblock].state != State::Used;
             assert!(over || used.insert(log.superblock), "{} is a log block, and something else", log.superblock);
@@ -72,7 +72,7 @@ impl LogBlockFtl {
         }
     }
 
-    /// Checks that an attempt to place a waiting write would do nothing, if a pass would not try it.
+    /// Checks for each waiting write that a pass would skip that an attempt to place the write would do nothing.
     fn check_waiting(&self) {
         for (lbn, awaited) in self.writer.waiting.iter() {
             let unit = self.writer.waiting.first(lbn);

@@ -46,7 +46,7 @@ impl Config for LogBlockConfig {
         self.units
     }
 
-    /// The map of blocks, and the map of the pages in log blocks.
+    /// Four bytes for each entry of the map of blocks and of the map of the pages in log blocks.
     fn table_ram(&self) -> u64 {
         let pages = u64::from(self.geometry.superblock_slots());
         let logical = u64::from(self.units).div_ceil(pages);

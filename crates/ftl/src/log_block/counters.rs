@@ -4,7 +4,7 @@ use std::ops::Sub;
 
 use base::units::Span;
 
-/// Merges that have ended since power-on.
+/// Counts and pages of merges that have ended since power-on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LogMerges {
     /// Switch merges: a full log block in order became the data block, and nothing was copied.
@@ -13,19 +13,19 @@ pub struct LogMerges {
     pub partial: u64,
     /// Full merges: pages of a log block and of their data blocks were copied into new data blocks.
     pub full: u64,
-    /// Data blocks that full merges made: k for each merge.
+    /// Data blocks that full merges made: a merge makes one for each logical block with pages in the log block.
     pub folds: u64,
     /// Pages copied by partial merges.
     pub partial_pages: u64,
     /// Pages copied by full merges.
     pub full_pages: u64,
-    /// Time that the allocation method saves in these merges on an idle drive (Sung, Fig. 11 to 13).
+    /// Time that the allocation method would save in these merges on an idle drive (Sung, Fig. 11 to 13).
     pub saving: Span,
 }
 
 impl Sub for LogMerges {
     type Output = Self;
-    /// The counts between two moments. A power cut resets the counts; the difference is then zero at least.
+    /// The counts between two moments. A power cut resets the counts; a difference is therefore at least zero.
     fn sub(self, earlier: Self) -> Self {
         let since = |now: u64, then: u64| now.saturating_sub(then);
         Self {

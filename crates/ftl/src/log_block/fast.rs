@@ -10,7 +10,7 @@ pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn, offset: u32) -> Choice {
     let merge = |(id, log): (LogId, &Log)| if log.closed { Choice::Wait } else { Choice::Merge(id) };
     match sequential {
         None if offset == 0 => return open(logs, Role::Sequential(lbn)),
-        // A new sequence ends the one before, and so does a gap.
+        // A new sequence ends the sequence before it, and so does a gap.
         Some(found) if offset == 0 => return merge(found),
         Some((id, log)) if log.role.block() == Some(lbn) => {
             let follows = log.next == offset && log.next < pages && !log.closed;
@@ -24,7 +24,7 @@ pub(super) fn place(logs: &Logs, pages: u32, lbn: Lbn, offset: u32) -> Choice {
     }
 }
 
-/// What a refused page waits for.
+/// The event that a page without a place in the log waits for.
 pub(super) fn awaited(logs: &Logs, lbn: Lbn, offset: u32) -> Awaited {
     let sequential = logs.sequential.and_then(|id| logs.log(id).role.block());
     match offset {
@@ -34,7 +34,7 @@ pub(super) fn awaited(logs: &Logs, lbn: Lbn, offset: u32) -> Awaited {
     }
 }
 
-/// FAST reserves one log block for sequential updates, even if none is open.
+/// FAST keeps room for the log block of sequential updates, even if none is open.
 fn open(logs: &Logs, role: Role) -> Choice {
     let sequential = u32::from(logs.sequential.is_some());
     let room = match role {

@@ -75,8 +75,8 @@ impl LogBlockFtl {
         self.merger().erased(flash, superblock, failed);
     }
 
-    /// Advances the merges, and then the writes that waited for them. Refuses writes only if nothing under way could
-    /// make room.
+    /// Advances the merges, and then the writes that waited for them. Refuses writes only if nothing under way can make
+    /// room.
     pub(super) fn advance_merges(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         for superblock in std::mem::take(&mut self.blocks.useless) {
             self.blocks.mark_for_erase(flash, superblock, Cause::Recovery);

@@ -19,7 +19,8 @@ use super::{EraseWhen, Kind};
 use crate::port::Flash;
 use crate::toolkit::{Commands, add_copy};
 
-/// The next pages of a fold from `at` on that come from one block: the block, and their offsets.
+/// A run of a fold's pages: the pages from offset `at` on that come from one block. Returns the block and the range of
+/// their offsets.
 fn next_run(geometry: &Geometry, sources: &[Option<Psn>], at: usize) -> Option<(SuperblockId, Range<usize>)> {
     let start = at + sources[at..].iter().position(Option::is_some)?;
     let (source, _) = geometry.locate(sources[start]?);
@@ -37,7 +38,7 @@ impl Merger<'_> {
         self.merges.lists.of_area(flash, tag, area)
     }
 
-    /// Begins a fold for the log block of a job. Returns false if that is not possible now.
+    /// Begins a fold for the log block of a job. Returns false if no free block is left for the fold now.
     pub(super) fn begin_fold(&mut self, flash: &mut Flash<'_>, i: usize) -> bool {
         let id = self.merges.jobs[i].log;
         let log = *self.mapping.logs.log(id);
@@ -89,7 +90,7 @@ impl Merger<'_> {
         for (offset, _) in &fold.logged {
             self.mapping.holes.remove(lbn, *offset);
         }
-        // The fold's own reads would pin the blocks, so this comes before they are added.
+        // The fold's own reads pin the blocks, so this question is asked before they are added.
         let erases_early = self.merges.erase == EraseWhen::Read;
         let early = if erases_early { self.early_erases(i, old) } else { [None; 2] };
         if let Some(destination) = destination {
@@ -118,8 +119,8 @@ impl Merger<'_> {
         self.blocks.take(flash, Use::Merge, None)
     }
 
-    /// Adds a read and a program for each page, by offset: as one set of copies if nothing else is to be in their lists,
-    /// otherwise as commands.
+    /// Adds a read and a program for each page, by offset: as one set of copies if their lists hold nothing else,
+    /// otherwise as separate commands.
     fn add_copies(
         &mut self,
         flash: &mut Flash<'_>,
@@ -151,8 +152,8 @@ impl Merger<'_> {
         }
     }
 
-    /// Pins the source of this many reads of a list. Without a pin another merge could find it without valid pages, and
-    /// erase it.
+    /// Pins a source block for `reads` reads of a list. Without a pin another merge could find the block without valid
+    /// pages, and erase it.
     fn pin(&mut self, i: usize, list: Handle<List>, source: SuperblockId, reads: u32) {
         self.blocks[source].pins += reads;
         let pinned = &mut self.merges.jobs[i].fold.pinned;
@@ -168,10 +169,9 @@ impl Merger<'_> {
         let fold = &self.merges.jobs[i].fold;
         let here = fold.logged.iter().filter(|(_, place)| self.mapping.logs.locate(*place).0 == id).count();
         let last = !fold.converts && here == log.valid as usize;
-        // If other reads of a block are under way they may be anywhere in their queues, so the block is erased after
-        // them.
+        // Other reads of a block may be anywhere in their queues: the block is then erased after them, not early.
         let free = |block: &SuperblockId| !self.blocks[*block].failing && self.blocks[*block].pins == 0;
-        // If the destination fails, the buffered pages need another block: one free block is kept for that.
+        // If the destination fails, the buffered pages need another block: one free block is kept for them.
         let another = self.blocks.allocator.count() > 0;
         let free = |block: &SuperblockId| another && free(block);
         let old = old.filter(free);
@@ -191,7 +191,8 @@ impl Merger<'_> {
         }
     }
 
-    /// Submits the lists of a fold: first those with the reads, then the one with the programs that wait for them.
+    /// Submits the lists of a fold: first the lists with reads, then the list with the programs that wait for the
+    /// reads.
     fn send_fold(&mut self, flash: &mut Flash<'_>, i: usize) {
         let mut lists = std::mem::take(&mut self.merges.lists);
         let fold = &mut self.merges.jobs[i].fold;
@@ -214,14 +215,16 @@ impl Merger<'_> {
         self.merges.lists = lists;
     }
 
-    /// Copies to another destination: reads the programmed pages again, and takes the others from the buffer.
+    /// Repeats the copies into another destination: reads the programmed pages again, and takes the others from the
+    /// buffer. Returns false if no block is free.
     pub(super) fn retry(&mut self, flash: &mut Flash<'_>, i: usize) -> bool {
         let Some(buffer) = self.copy_again(flash, i) else { return false };
         flash.backend.release(buffer);
         true
     }
 
-    /// Does the same and returns the old list of programs, which may still be at work when the power fails.
+    /// Repeats the copies as [`Self::retry`] does, and returns the old list of programs, which may still be at work
+    /// when the power fails.
     pub(super) fn copy_again(&mut self, flash: &mut Flash<'_>, i: usize) -> Option<Handle<List>> {
         let broken = self.merges.jobs[i].fold.destination.expect("it has been programmed");
         self.blocks.allocator.begin();
@@ -229,7 +232,7 @@ impl Merger<'_> {
         let superblock = match self.blocks.take(flash, Use::Merge, None) {
             Some(superblock) => superblock,
             None => {
-                // Blocks that this merge has erased.
+                // The blocks that this merge has erased early become free now.
                 for (superblock, failed) in std::mem::take(&mut self.merges.jobs[i].fold.emptied) {
                     self.erased(flash, superblock, failed);
                 }
@@ -278,8 +281,8 @@ impl Merger<'_> {
         Some(buffer)
     }
 
-    /// Erases a broken destination whose pages a later one holds: the fold takes it when its erase ends. Returns false
-    /// if there is none.
+    /// Erases a broken destination whose pages a later destination holds. The fold takes the erased block as its
+    /// destination. Returns false if there is no such block.
     pub(super) fn reuse(&mut self, flash: &mut Flash<'_>, i: usize) -> bool {
         let Some(superblock) = self.merges.jobs[i].fold.next_to_reuse() else { return false };
         self.blocks[superblock].state = State::Erasing;
@@ -293,12 +296,12 @@ impl Merger<'_> {
         true
     }
 
-    /// Gives up the copies of failed folds, because nothing under way could free a block for the pages that failed
+    /// Gives up the copies of failed folds, because nothing under way can free a block for the pages that failed
     /// programs left in the buffer: the drive has too many bad blocks. If a block becomes free later, the merge begins
     /// again.
     ///
-    /// If the sources were erased early, the buffer has the only copies. So the fold erases its broken destinations and
-    /// tries them again, instead of retiring them.
+    /// If the sources were erased early, the buffer has the only copies. The fold then erases its broken destinations
+    /// and tries them again, instead of retiring them.
     pub(super) fn abandon_folds(&mut self, flash: &mut Flash<'_>) {
         for i in 0..self.merges.jobs.len() {
             let Job { log, emptied, fold, .. } = &mut self.merges.jobs[i];
@@ -320,7 +323,7 @@ impl Merger<'_> {
             }
             for superblock in broken {
                 if self.blocks[superblock].log.is_some() {
-                    // It was to become the data block; it stays a log block without a free page.
+                    // The log block was to become the data block; it stays a log block without a free page.
                     debug_assert_eq!(self.blocks[superblock].log, Some(id));
                     self.blocks.fail(&mut self.mapping.logs, superblock);
                 } else {
@@ -412,8 +415,9 @@ mod tests {
     use crate::LogBlockFtl;
     use crate::rig::Rig;
 
-    /// A logical block with all its pages and a full log block that holds them once more, on a drive with two free
-    /// blocks. The write that wants the merge has been submitted, and that many destinations of the merge fail.
+    /// A drive with two free blocks and one logical block, which has a data block with all its pages and a full log
+    /// block with all its pages again. The write that wants the merge has been submitted, and `failures` destinations
+    /// of the merge fail.
     fn merging(failures: u64) -> Rig {
         let mut rig = Rig::new(
             "flash = { part = 'K9K8G08U0M', channels = 1, chips = 2, blocks = 12, pages = 8, planes = 1 }\n\
@@ -435,7 +439,7 @@ mod tests {
         rig
     }
 
-    /// Expects each page as the log block has it, or as the last write has it.
+    /// Expects each page as the log block or the last write has it.
     fn expect_pages(rig: &mut Rig) {
         for (i, lpn) in [3, 2, 1, 0, 7, 6, 5, 4].into_iter().enumerate() {
             let old = Stamp(100 * (8 + i as u64) + u64::from(lpn));

@@ -1,18 +1,19 @@
 //! Logical blocks with waiting writes, by the age of their oldest write: a binary heap.
 //!
-//! Each logical block knows its place in the heap, so any of them is removed in as many steps as the heap has levels.
+//! Each logical block knows its index in the heap, so any logical block is removed in as many steps as the heap has
+//! levels.
 
 use base::steps;
 
 use super::address::Lbn;
 
-/// The number of a waiting write: grows.
+/// The number of a waiting write, which grows: an older write has a lower number.
 pub(super) type Number = u64;
 
-/// A logical block in a heap. The number is its first field, so that entries are in the order of age.
+/// A logical block in a heap. `number` is the first field, so that entries are in the order of age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Entry {
-    /// The number of its oldest write.
+    /// The number of the logical block's oldest write.
     pub(super) number: Number,
     pub(super) lbn: Lbn,
 }
@@ -35,13 +36,13 @@ impl Heap {
         self.entries.iter().copied()
     }
 
-    /// Adds a logical block. `moved` learns the new place of each that moves.
+    /// Adds a logical block. `moved` is called with each logical block whose index changes, and its new index.
     pub(super) fn insert(&mut self, entry: Entry, mut moved: impl FnMut(Lbn, u32)) {
         self.entries.push(entry);
         self.rise(self.entries.len() - 1, &mut moved);
     }
 
-    /// Removes the logical block at a place.
+    /// Removes the logical block at index `place`.
     pub(super) fn remove(&mut self, place: u32, mut moved: impl FnMut(Lbn, u32)) {
         let place = place as usize;
         self.entries.swap_remove(place);
@@ -51,7 +52,7 @@ impl Heap {
         }
     }
 
-    /// Moves an entry before those that are younger.
+    /// Moves an entry up, before all younger ones on its way to the root.
     fn rise(&mut self, mut at: usize, moved: &mut impl FnMut(Lbn, u32)) -> usize {
         let entry = self.entries[at];
         while at > 0 && entry < self.entries[(at - 1) / 2] {
@@ -62,7 +63,7 @@ impl Heap {
         at
     }
 
-    /// Moves an entry behind those that are older.
+    /// Moves an entry down, behind all older ones on its way to a leaf.
     fn sink(&mut self, mut at: usize, moved: &mut impl FnMut(Lbn, u32)) {
         let entry = self.entries[at];
         while let Some(below) = (2 * at + 1..(2 * at + 3).min(self.entries.len())).min_by_key(|at| self.entries[*at])
@@ -88,7 +89,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     proptest! {
-        /// Against an ordered set.
+        /// Compares the heap with an ordered set.
         #[test]
         fn the_oldest_is_first_and_each_knows_its_place(steps in prop::collection::vec((0..12u32, 0..9u64), 0..60)) {
             let (mut heap, mut model) = (Heap::default(), BTreeSet::new());

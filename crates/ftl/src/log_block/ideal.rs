@@ -1,10 +1,10 @@
 //! The time that the allocation method saves in a merge on an idle drive (Sung, Sec. 4.4, Fig. 11 to 13). The thesis
-//! calls this bound optimal; a run reaches it if the controllers that a merge uses are idle.
+//! calls this bound optimal. A run reaches the bound if the controllers that a merge uses are otherwise idle.
 
 use base::units::Span;
 use flash::backend::{Op, Timing};
 
-/// A controller's operations on single pages, with their transfers.
+/// The times of a controller's operations on single pages, with their transfers.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Ideal {
     read: Span,
@@ -28,17 +28,18 @@ impl Ideal {
         }
     }
 
-    /// The time saved in a partial merge of `n` copied pages: without the method one controller does all the work, with
-    /// it one reads and erases while another programs (Fig. 11).
+    /// The time saved in a partial merge of `n` copied pages. Without the method one controller does all the work. With
+    /// the method one controller reads and erases while another programs (Fig. 11).
     pub(super) fn saved_by_partial(&self, n: u64) -> Span {
         let without = (self.read + self.program) * n + self.erase;
         let with = (self.read * n + self.erase).max(self.programs(n));
         without.saturating_sub(with)
     }
 
-    /// The time saved when a data block is made from `data` pages of the old one and `log` pages of log blocks, and the
-    /// given blocks are erased. Without the method one controller reads and erases everything, with it one does so for
-    /// the data block and one for the log. The destination has its own controller either way (Fig. 12).
+    /// The time saved in making a data block from `data` pages of the old data block and `log` pages of log blocks, and
+    /// in erasing these blocks. Without the method one controller does all reads and erases. With the method one
+    /// controller does those of the data block and another those of the log. The destination has its own controller
+    /// either way (Fig. 12).
     pub(super) fn saved_by_full(&self, (data, log): (u64, u64), (erase_data, erase_log): (bool, bool)) -> Span {
         let erase = |erased: bool| self.erase * u64::from(erased);
         let programs = self.programs(data + log);
@@ -46,7 +47,7 @@ impl Ideal {
         (data + log).max(programs).saturating_sub(data.max(log).max(programs))
     }
 
-    /// The time of `n` programs, which overlap all reads but the first.
+    /// The time of `n` programs, each of which overlaps the read of the next page: the first read is not hidden.
     fn programs(&self, n: u64) -> Span {
         if n == 0 { Span::ZERO } else { self.read + self.program * n }
     }

@@ -10,7 +10,7 @@ use super::address::Lbn;
 pub(super) use super::order::LogId;
 use super::order::Order;
 
-/// The place of a page in the log: log block number times pages of a block, plus page.
+/// The place of a page in the log: the log block's number times the pages of a block, plus the page.
 pub(super) type Place = u32;
 
 const NONE: u32 = u32::MAX;
@@ -27,7 +27,7 @@ pub(super) enum Role {
 }
 
 impl Role {
-    /// The data block whose updates it takes, if there is only one.
+    /// The data block whose updates the log block takes, if there is only one.
     pub(super) const fn block(self) -> Option<Lbn> {
         match self {
             Self::Of(lbn) | Self::Sequential(lbn) => Some(lbn),
@@ -36,7 +36,7 @@ impl Role {
     }
 }
 
-/// A log block.
+/// The state of a log block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Log {
     pub(super) superblock: SuperblockId,
@@ -47,9 +47,9 @@ pub(super) struct Log {
     pub(super) valid: u32,
     /// Programs under way.
     pub(super) programs: u32,
-    /// Its merge is queued, so it takes no more pages.
+    /// True if the merge of the log block is queued, so that it takes no more pages.
     pub(super) closed: bool,
-    /// So far each page has its own offset.
+    /// True if each page so far is at its own offset.
     pub(super) in_order: bool,
 }
 
@@ -61,7 +61,7 @@ struct Entry {
     next: Place,
 }
 
-/// All log blocks.
+/// All log blocks, and the map of their pages.
 #[derive(Clone, Debug)]
 pub(super) struct Logs {
     pages: u32,
@@ -73,7 +73,7 @@ pub(super) struct Logs {
     free: Vec<LogId>,
     /// Log blocks whose merge is queued.
     closed: u32,
-    /// The others, in the order of their opening and of their last write.
+    /// The log blocks whose merge is not queued, in the order of their opening and of their last write.
     by_age: Order,
     by_use: Order,
     entries: Vec<Entry>,
@@ -127,7 +127,7 @@ impl Logs {
         (0..).zip(&self.slots).inspect(|_| steps::count()).filter_map(|(id, log)| Some((id, log.as_ref()?)))
     }
 
-    /// True if the queued merges will make room. A waiting write asks again at every change, and must not queue several
+    /// True if the queued merges will make room. A waiting write asks at every change, and must not queue several
     /// merges.
     pub(super) const fn room_is_coming(&self) -> bool {
         self.closed >= self.merges
@@ -257,7 +257,7 @@ impl Logs {
         self.chain(lbn).find(|(of, _)| *of == offset).map(|(_, place)| place)
     }
 
-    /// A page has a newer copy in the log: links it.
+    /// Links a page whose newest copy is now in the log at `place`.
     #[inline]
     pub(super) fn link(&mut self, lbn: Lbn, offset: u32, place: Place) {
         self.unlink(lbn, offset);
@@ -318,7 +318,8 @@ mod tests {
 
     #[test]
     fn log_blocks_take_the_memory_they_predict() {
-        // As many log blocks as may be open and being merged; a drive with fewer blocks has one for each.
+        // The table has an entry for each log block that may be open or merging; a drive with fewer blocks has an entry
+        // for each block.
         for (blocks, open) in [(100, 5), (100, 80), (100, 200)] {
             let mut logs = Logs::new(blocks, 4, open - 2, 2);
             (0..open.min(100)).for_each(|superblock| _ = logs.open(SuperblockId::new(superblock), Role::Random));
@@ -330,7 +331,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a plain map from page to place.
+        /// Compares the log with a plain map from page to place.
         #[test]
         fn the_newest_copy_of_a_page_is_found(steps in prop::collection::vec((0..3u32, 0..4u32, any::<bool>()), 0..24)) {
             let (mut logs, mut model) = (Logs::new(3, 4, 9, 1), BTreeMap::new());

@@ -8,7 +8,6 @@ use super::logs::Logs;
 use super::{LogBlockConfig, Policy};
 use crate::toolkit::{Holes, Versions};
 
-/// The maps of a device.
 #[derive(Clone, Debug)]
 pub(super) struct Mapping {
     pub(super) address: Address,
@@ -18,7 +17,7 @@ pub(super) struct Mapping {
     pub(super) holes: Holes,
     pub(super) logs: Logs,
     pub(super) policy: Policy,
-    /// Logical blocks with pages in the log and without a data block. Each will need a free block.
+    /// Orphans: logical blocks with pages in the log and without a data block. Each will need a free block.
     pub(super) orphans: u32,
     pub(super) versions: Versions,
     /// Mapping units that recovery found.
@@ -63,7 +62,7 @@ impl Mapping {
         self.in_data_block(media, lbn, offset)
     }
 
-    /// The page in the data block, if it holds data that has not been discarded.
+    /// The slot of a page in the data block, if that slot holds data and the page has not been discarded.
     #[inline]
     fn in_data_block(&self, media: &Media, lbn: Lbn, offset: u32) -> Option<Psn> {
         let psn = media.geometry().slot(self.data[lbn as usize]?, offset);

@@ -1,4 +1,4 @@
-//! Merges: they turn log blocks into free blocks, one logical block after another.
+//! Merges, which turn log blocks into free blocks, one logical block after another.
 //!
 //! A log block in order becomes the data block itself, after its missing pages have been copied into it (switch and
 //! partial merge). Otherwise a full merge copies the newest pages of a logical block into a new block, and repeats that
@@ -22,8 +22,8 @@ use super::{EraseWhen, LogBlockConfig, LogMerges};
 use crate::port::Flash;
 use crate::toolkit::Commands;
 
-/// The most broken destinations that a fold erases. Without an end a drive on which every program fails would never be
-/// idle.
+/// The most broken destinations that a fold erases and tries again. Without a limit a drive on which every program
+/// fails would never be idle.
 const MOST_REUSED: u32 = 1000;
 
 /// The phase of a fold.
@@ -36,7 +36,7 @@ pub(super) enum Phase {
     Copying,
     /// A program has failed: the fold needs another destination.
     Failed,
-    /// The new data block is in use, the old one is being erased.
+    /// The new data block is in use, the old data block is being erased.
     Ending,
 }
 
@@ -53,29 +53,30 @@ pub(super) struct Fold {
     pub(super) erased_early: bool,
     /// Pages from the log: offset and place.
     pub(super) logged: Vec<(u32, Place)>,
-    /// Offsets of pages that have been written to the log since the fold began. Their places cannot tell: a log block
-    /// whose pages are all outdated is erased, and the next one may have its number, and the page its old place.
+    /// Offsets of pages that have been written to the log since the fold began. A comparison of places would not find
+    /// these pages: a log block whose pages are all outdated is erased, the next log block may have its number, and the
+    /// page may have its old place there.
     pub(super) newer: Vec<u32>,
     /// Number of copied pages.
     pub(super) copies: u32,
     /// Lists that have not finished.
     pub(super) lists: Vec<Handle<List>>,
-    /// The blocks that they read: the list, the block and the number of reads.
+    /// The source blocks of the lists' reads: the list, the block and the number of reads.
     pub(super) pinned: Vec<(Handle<List>, SuperblockId, u32)>,
-    /// The list with the programs, kept with its pages until all of them are on flash.
+    /// The list with the programs, kept with its buffered pages until all of them are on flash.
     pub(super) programs: Option<Handle<List>>,
     /// True if a program has failed.
     pub(super) failed: bool,
-    /// Destinations with a failed program.
+    /// Destinations in which a program failed.
     pub(super) broken: Vec<SuperblockId>,
     /// Blocks that were erased early, each with true if its erase failed.
     pub(super) emptied: Vec<(SuperblockId, bool)>,
-    /// Broken destinations that were erased, because there was no other block.
+    /// Number of broken destinations that were erased and tried again, because there was no other block.
     pub(super) reused: u32,
 }
 
 impl Fold {
-    /// Begins a fold, and reuses the allocations of the last one.
+    /// Begins a fold, and reuses the allocations of the previous one.
     pub(super) fn begin(&mut self, lbn: Lbn) {
         let mut old = std::mem::take(self);
         old.logged.clear();
@@ -88,8 +89,8 @@ impl Fold {
         *self = Self { phase: Phase::Copying, lbn, logged, newer, lists, pinned, broken, emptied, ..Self::default() };
     }
 
-    /// A destination with a failed program whose pages a later destination holds, if there is one and it may be tried
-    /// once more.
+    /// A destination with a failed program whose pages a later destination holds, unless the limit of reuses is
+    /// reached.
     pub(super) fn next_to_reuse(&mut self) -> Option<SuperblockId> {
         let there = !self.broken.is_empty() && self.reused < MOST_REUSED;
         there.then(|| self.broken.remove(0))
@@ -100,7 +101,7 @@ impl Fold {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Job {
     pub(super) log: LogId,
-    /// True once it is no log block any more.
+    /// True once the log block has been removed from the log's table.
     pub(super) removed: bool,
     /// True if the log block was erased early, together with the last data block.
     pub(super) emptied: bool,
@@ -108,9 +109,9 @@ pub(super) struct Job {
     pub(super) dying: bool,
     /// Data blocks that the merge has made.
     pub(super) folds: u32,
-    /// The current fold.
+    /// The fold under way; its phase is idle between two folds.
     pub(super) fold: Fold,
-    /// Marked blocks whose erase it waits for.
+    /// Blocks marked for erase that the merge waits for.
     pub(super) erasing: Vec<SuperblockId>,
 }
 
@@ -119,7 +120,7 @@ pub(super) struct Job {
 pub(super) struct Merges {
     /// The merges, oldest first; the first `parallel` of them are under way.
     pub(super) jobs: VecDeque<Job>,
-    /// Ended jobs, kept to reuse their allocations.
+    /// Ended jobs, kept so that the next merge allocates nothing.
     over: Vec<Job>,
     pub(super) parallel: u32,
     pub(super) erase: EraseWhen,
@@ -145,7 +146,7 @@ impl Merges {
         }
     }
 
-    /// The merges under way. Those queued behind them have begun no fold and marked no block.
+    /// The merges under way. The merges queued behind them have begun no fold and marked no block.
     fn under_way(&self) -> impl Iterator<Item = &Job> {
         self.jobs.iter().take(self.parallel as usize).inspect(|_| steps::count())
     }
@@ -172,8 +173,8 @@ impl Merges {
         }
     }
 
-    /// Folds with a destination that is not yet in use, or still stands beside the block it replaces. Log blocks that
-    /// become data blocks do not count.
+    /// Folds whose destination is not yet in use, or is in use while the block that it replaces still exists. Log
+    /// blocks that become data blocks do not count.
     pub(super) fn destinations(&self) -> u32 {
         let folds = self.under_way().map(|job| &job.fold).filter(|fold| fold.phase != Phase::Idle);
         folds.filter(|fold| fold.destination.is_some() && !fold.converts).count() as u32
@@ -195,7 +196,7 @@ impl Merges {
         self.jobs.is_empty() && logs.by_age().next().is_some()
     }
 
-    /// If no merge is queued, queues one: of the policy's victim, or else of the oldest log block.
+    /// If no merge is queued, queues one: of the policy's victim, or of the oldest log block if the policy has none.
     pub(super) fn want_any(&mut self, mapping: &mut Mapping) {
         let oldest = || mapping.logs.by_age().next();
         if self.jobs.is_empty()
@@ -206,7 +207,7 @@ impl Merges {
     }
 }
 
-/// The merges, with the parts that they work on.
+/// A view of the FTL: the merges, and the parts that they change.
 #[derive(Debug)]
 pub(super) struct Merger<'a> {
     pub(super) merges: &'a mut Merges,
@@ -216,7 +217,7 @@ pub(super) struct Merger<'a> {
 }
 
 impl Merger<'_> {
-    /// Advances each merge under way by a step. Returns true if one could.
+    /// Advances each merge under way by a step. Returns true if some merge advanced.
     pub(super) fn advance(&mut self, flash: &mut Flash<'_>) -> bool {
         let mut any = false;
         let mut i = 0;
@@ -268,35 +269,35 @@ impl Merger<'_> {
         true
     }
 
-    /// Removes a log block. If it was a logical block's own, that may have another now.
+    /// Removes a log block. If a logical block owned it (BAST), that logical block may now have another log block.
     pub(super) fn remove_log(&mut self, id: LogId) {
         if let Some(lbn) = self.mapping.logs.remove(id).role.block() {
             self.waiting.merge_ended(lbn);
         }
     }
 
-    /// This many reads of a block have ended.
+    /// Ends `reads` reads of a block.
     pub(super) fn unpin(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, reads: u32) {
         if self.blocks.unpin(flash, superblock, reads) {
             self.block_gone(superblock);
         }
     }
 
-    /// An erase has finished.
+    /// An erase has finished: frees or retires the block.
     pub(super) fn erased(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, failed: bool) {
         self.blocks.erased(flash, superblock, failed);
         self.block_gone(superblock);
     }
 
-    /// A marked block is free or retired: merges and writes that waited for it go on.
+    /// A block marked for erase is free or retired: merges and writes that waited for it go on.
     fn block_gone(&mut self, superblock: SuperblockId) {
         self.waiting.room_changed = true;
         let under_way = self.merges.jobs.iter_mut().take(self.merges.parallel as usize);
         under_way.for_each(|job| job.erasing.retain(|block| *block != superblock));
     }
 
-    /// The power fails now. Pages whose old place is erased are only in the controllers' buffer: capacitors program
-    /// them. The same holds for the pages of failed programs, which need another block.
+    /// The power fails now. With early erases the controllers' buffer has the only copies of pages whose sources are
+    /// erased: capacitors supply the power to program them. Pages of failed programs are programmed into another block.
     pub(super) fn power_fails(&mut self, flash: &mut Flash<'_>) {
         if self.merges.erase != EraseWhen::Read {
             return;
@@ -314,7 +315,7 @@ impl Merger<'_> {
         }
     }
 
-    /// Capacitors carry out the lists of a fold.
+    /// Carries out the lists of a fold at once, with the energy of the capacitors.
     fn save(&mut self, flash: &mut Flash<'_>, i: usize) {
         let fold = &mut self.merges.jobs[i].fold;
         flash.backend.save(flash.now, &fold.lists);

@@ -1,10 +1,11 @@
 //! Recovery: the state of the FTL from the media alone.
 //!
-//! Of several copies of a mapping unit [the newest counts](recovery), and among equal ones the copy in the older block:
-//! so the destination of an interrupted merge has no valid page, and is erased. A block whose pages all have their own
-//! offset can be a data block; if a logical block has several, the one with the most valid pages is its data block. Any
-//! other block with a valid page is a log block. Until merges have removed the surplus there may be more log blocks
-//! than the limit.
+//! * Of several copies of a mapping unit [the newest counts](recovery), and among equal ones the copy in the older
+//!   block. So the destination of an interrupted merge has no valid page, and is erased.
+//! * A block whose pages all have their own offset can be a data block. If a logical block has several such blocks, the
+//!   block with the most valid pages becomes its data block.
+//! * Any other block with a valid page is a log block. There may be more log blocks than the limit, until merges have
+//!   removed the surplus.
 
 use base::units::SuperblockId;
 use flash::nand::Spare;
@@ -19,7 +20,7 @@ use crate::sabotage::Sabotage;
 use crate::toolkit::Map;
 use crate::toolkit::recovery::{self, Found};
 
-/// The contents of a block.
+/// The state of a block as its spare areas show it.
 #[derive(Clone, Copy, Debug)]
 struct Content {
     superblock: SuperblockId,
@@ -27,9 +28,9 @@ struct Content {
     valid: u32,
     /// The logical block of all its pages, if they have only one.
     block: Option<Lbn>,
-    /// Each page has its own offset.
+    /// True if each page is at its own offset.
     in_place: bool,
-    /// In place, and with no page missing before the last.
+    /// True if the block is in place, and no page is missing before the last one.
     in_order: bool,
     /// The page after the last programmed one, or the number of pages if a program failed.
     next: u32,
@@ -118,7 +119,7 @@ impl Mapping {
         found
     }
 
-    /// The data block of each logical block, if any block can be it.
+    /// The data block of each logical block, if some block can be its data block.
     fn choose_data_blocks(&self, found: &[Content]) -> Vec<Option<SuperblockId>> {
         let mut best: Vec<Option<&Content>> = vec![None; self.address.blocks() as usize];
         for block in found.iter().filter(|block| block.in_place && block.valid > 0) {
@@ -131,7 +132,7 @@ impl Mapping {
         best.into_iter().map(|best| Some(best?.superblock)).collect()
     }
 
-    /// Opens the log blocks, in their old roles as far as each role is still free.
+    /// Opens the log blocks, in their old roles as far as no other log block has taken the role.
     fn take_logs(&mut self, blocks: &mut BlockManager, from: &Mount<'_>, logs: &[Content], newest: &Map) {
         let kinds: Vec<_> = logs.iter().map(|log| (log.block, log.in_order)).collect();
         let trusted = from.planted.is(Sabotage::InOrderTrusted);

@@ -1,9 +1,9 @@
-//! Log blocks in an order: a linked list over their numbers, so that the first is found, and any of them moved or
+//! A doubly linked list over the numbers of log blocks. The first log block is found, and any log block is moved or
 //! removed, in one step.
 
 use base::steps;
 
-/// The number of a log block. It is reused after the merge.
+/// The number of a log block, which is used again after the log block's merge.
 pub(super) type LogId = u32;
 
 const NONE: LogId = LogId::MAX;
@@ -14,7 +14,7 @@ pub(super) struct Link {
     after: LogId,
 }
 
-/// A list of log blocks.
+/// Log blocks in an order that the caller decides by appending.
 #[derive(Clone, Debug)]
 pub(super) struct Order {
     links: Vec<Link>,

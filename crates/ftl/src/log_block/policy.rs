@@ -8,7 +8,7 @@ use super::bast;
 use super::fast;
 use super::logs::{LogId, Logs, Role};
 
-/// The place of a page that cannot go to its data block.
+/// The place in the log for a page that cannot go to its data block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
     /// The next page of this log block, which has room.
@@ -21,7 +21,7 @@ pub(super) enum Choice {
     Wait,
 }
 
-/// The policies.
+/// The policy of a log-block FTL, one for each kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Policy {
     /// Each logical block has its own log block.
@@ -39,8 +39,8 @@ impl Policy {
         }
     }
 
-    /// What a page waits for that has no place in the log. Until that changes, [`place`](Self::place) chooses the same
-    /// for all pages that wait for it.
+    /// The event that a page without a place in the log waits for. Until that event, [`place`](Self::place) makes the
+    /// same choice for all pages that wait for it.
     pub(super) fn awaited(self, logs: &Logs, lbn: Lbn, offset: u32) -> Awaited {
         match self {
             Self::Bast => bast::awaited(logs, lbn),
@@ -48,7 +48,7 @@ impl Policy {
         }
     }
 
-    /// The log block to merge when no more may be opened.
+    /// The log block to merge when no further log block may be opened.
     pub(super) fn victim(self, logs: &Logs) -> Option<LogId> {
         match self {
             Self::Bast => bast::victim(logs),
@@ -56,8 +56,8 @@ impl Policy {
         }
     }
 
-    /// The roles of the log blocks after recovery. `found` lists them from the oldest on: the logical block whose pages
-    /// alone the log block holds, if there is one, and true if the pages are in order from the first on.
+    /// The roles of the log blocks after recovery. `found` lists the log blocks from the oldest on: the logical block
+    /// if all pages belong to one, and true if the pages are in order from the first page on.
     pub(super) fn roles(self, found: &[(Option<Lbn>, bool)]) -> Vec<Role> {
         let role = |(block, in_order): &(Option<Lbn>, bool)| match (self, block) {
             (Self::Bast, Some(lbn)) => Role::Of(*lbn),

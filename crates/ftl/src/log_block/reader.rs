@@ -11,7 +11,7 @@ use super::merge::Merges;
 use crate::port::{Flash, Owners, PageRead};
 use crate::toolkit::{DieLists, add_read};
 
-/// A read that waits for a merge which has already erased its sources.
+/// A read that waits for a merge, because the merge has already erased its sources.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Held {
     pub(super) lpn: Lpn,
@@ -74,7 +74,7 @@ impl Reader {
             if merges.is_in_buffer(mapping.address.split(read.lpn).0) {
                 return true;
             }
-            // A list is of one class.
+            // All reads of a list have one service class.
             let class = owners.read_class(read.wanted.owner);
             if latest.replace(class).is_some_and(|latest| latest != class) {
                 self.submit(blocks, flash);

@@ -1,8 +1,10 @@
-//! Writes that have no place yet, by what they wait for.
+//! Writes that have no place yet, grouped by the event that they wait for.
 //!
-//! The writes of a logical block stay in order: its oldest one keeps those behind it waiting. So each logical block is
-//! in one [`Heap`], that of what its oldest write waits for, and a pass tries the writes of a heap only if that may have
-//! come. It takes them by age from all these heaps, so writes have the places that a pass over all of them would give.
+//! * The writes of a logical block stay in order: its oldest write keeps the others waiting. So each logical block is
+//!   in one [`Heap`], that of the event its oldest write waits for.
+//! * A pass tries the writes of a heap only if its event may have happened.
+//! * A pass takes writes from all these heaps by age. So writes get the places that a pass over all waiting writes
+//!   would give them.
 
 use base::engine::{Handle, Slab};
 
@@ -16,16 +18,16 @@ use crate::port::PageWrite;
 struct Write {
     unit: PageWrite,
     number: Number,
-    /// The next one of its logical block.
+    /// The next younger write of the same logical block.
     next: Option<Handle<Write>>,
 }
 
 /// The waiting writes of a logical block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
-    /// The oldest and the youngest; none if no write of it waits.
+    /// The oldest and the youngest write; none if no write of the logical block waits.
     ends: Option<(Handle<Write>, Handle<Write>)>,
-    /// Its heap, and its place there.
+    /// The heap that the logical block is in, and its index there.
     awaited: Awaited,
     place: u32,
 }
@@ -36,11 +38,11 @@ pub(super) struct Waiting {
     writes: Slab<Write>,
     blocks: Vec<Block>,
     heaps: [Heap; Awaited::EVERY.len()],
-    /// Logical blocks that this pass has refused: they are in no heap until it ends.
+    /// Logical blocks that this pass has refused: they are in no heap until the pass ends.
     refused: Vec<(Lbn, Awaited)>,
     /// The number of the youngest write.
     number: Number,
-    /// A block or a log block has become free, or a merge has moved on: waiting writes may have a place now.
+    /// True if a block or a log block has become free, or a merge has moved on: waiting writes may have a place now.
     pub(super) room_changed: bool,
 }
 
@@ -71,7 +73,8 @@ impl Waiting {
         self.blocks[lbn as usize].ends.is_some()
     }
 
-    /// Adds a write. `awaited` is what it waits for, if no other of its logical block waits.
+    /// Adds a write. `awaited` is the event that the write waits for if it is the only waiting write of its logical
+    /// block.
     pub(super) fn push(&mut self, lbn: Lbn, unit: PageWrite, awaited: Awaited) {
         self.number += 1;
         let write = self.writes.insert(Write { unit, number: self.number, next: None });
@@ -120,12 +123,12 @@ impl Waiting {
         *self.first(lbn)
     }
 
-    /// The write that was taken stays. This pass tries no more of its logical block.
+    /// Puts the taken write back, to wait for `awaited`. This pass tries no more writes of its logical block.
     pub(super) fn refuse(&mut self, lbn: Lbn, awaited: Awaited) {
         self.refused.push((lbn, awaited));
     }
 
-    /// The write that was taken has a place. The next one of its logical block can be tried.
+    /// Forgets the taken write, which has a place. The next write of its logical block can be tried.
     pub(super) fn placed(&mut self, lbn: Lbn) {
         let ends = &mut self.blocks[lbn as usize].ends;
         let (first, last) = ends.expect("it was taken");
@@ -161,13 +164,13 @@ impl Waiting {
         self.heaps[awaited as usize].remove(place, |lbn, place| blocks[lbn as usize].place = place);
     }
 
-    /// The logical blocks with waiting writes, and what each waits for.
+    /// The logical blocks with waiting writes, and the event that each waits for.
     pub(super) fn iter(&self) -> impl Iterator<Item = (Lbn, Awaited)> {
         let heap = |awaited: Awaited| self.heaps[awaited as usize].iter().map(move |entry| (entry.lbn, awaited));
         Awaited::EVERY.into_iter().flat_map(heap)
     }
 
-    /// Checks that each waiting write can be found, by age; `of` gives its logical block.
+    /// Checks that each waiting write can be found, by age; `of` gives the logical block of a write.
     pub(super) fn check(&self, of: impl Fn(&PageWrite) -> Lbn) {
         assert!(self.refused.is_empty(), "a pass over the waiting writes has not ended");
         let mut found = 0;
@@ -209,7 +212,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a queue that each pass goes through from end to end.
+        /// Compares the heaps with one queue that each pass goes through from end to end.
         #[test]
         fn a_pass_tries_the_writes_that_one_over_all_would_try_and_in_its_order(
             steps in prop::collection::vec((0..4u32, 0..6u32, awaited(), any::<u8>()), 0..80),

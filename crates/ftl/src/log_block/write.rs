@@ -67,8 +67,8 @@ impl LogBlockFtl {
         self.writer.send(&mut self.blocks, flash);
     }
 
-    /// The logical block with the oldest waiting write that is worth an attempt. Within a pass a heap that is not worth
-    /// one stays so: writes and queued merges only take room.
+    /// The logical block with the oldest waiting write that is worth an attempt. A heap that is not worth an attempt
+    /// stays so during a pass: placed writes and queued merges only take room.
     fn next_waiting(&self) -> Option<Entry> {
         let oldest = |awaited| self.writer.waiting.oldest_in(awaited);
         let mut next = oldest(Awaited::Nothing);
@@ -79,7 +79,7 @@ impl LogBlockFtl {
         next
     }
 
-    /// True if an attempt to place the oldest write of a logical block could do anything.
+    /// True if an attempt to place the oldest write of a logical block could place it or queue a merge.
     pub(super) fn is_worth_trying(&self, awaited: Awaited, lbn: Lbn) -> bool {
         match awaited {
             Awaited::Nothing | Awaited::DataBlock => true,
@@ -91,7 +91,7 @@ impl LogBlockFtl {
         }
     }
 
-    /// True if a choice of the policy leads to a place, or queues a merge.
+    /// True if the policy's choice leads to a place or queues a merge.
     pub(super) fn could_follow(&self, choice: Choice) -> bool {
         match choice {
             Choice::Append(_) | Choice::Merge(_) => true,
@@ -100,8 +100,8 @@ impl LogBlockFtl {
         }
     }
 
-    /// Finds a page for a mapping unit, and adds its program to the list of the die. If there is none now, returns what
-    /// the unit waits for.
+    /// Finds a page for a mapping unit, and adds its program to the list of the die. If there is no page now, returns
+    /// the event that the unit waits for.
     pub(super) fn place(
         &mut self,
         flash: &mut Flash<'_>,
@@ -163,7 +163,7 @@ impl LogBlockFtl {
         if !self.host_may_take(!self.mapping.logs.is_empty(lbn)) {
             return None;
         }
-        // On another bus or chip than the request's other data blocks (Sung, Sec. 4.2).
+        // The data block should be on another bus or chip than the request's other data blocks (Sung, Sec. 4.2).
         self.blocks.allocator.begin();
         self.writer.request_dies.iter().for_each(|die| self.blocks.allocator.avoid(*die, true));
         let superblock = self.blocks.take(flash, Use::Data, None)?;
@@ -171,8 +171,8 @@ impl LogBlockFtl {
         Some(superblock)
     }
 
-    /// True if one more free block can go to the host, and merges and orphans still have enough. An orphan has a block
-    /// of its own.
+    /// True if the host may take one more free block, because merges and orphans have enough without it. `orphan` is
+    /// true if the block is for an orphan, for which one is kept.
     fn host_may_take(&self, orphan: bool) -> bool {
         let kept = self.mapping.orphans - u32::from(orphan) + self.writer.reserve - 1;
         self.blocks.allocator.count() + self.merges.destinations() > kept
@@ -185,7 +185,7 @@ impl LogBlockFtl {
             Choice::Open(role) => match self.new_log_block(flash, lbn, role) {
                 Some(id) => id,
                 None => {
-                    // Too many blocks have failed: there is no room for all log self.blocks.
+                    // Too many blocks have failed: there is no room for as many log blocks as the description asks for.
                     self.merges.want_any(&mut self.mapping);
                     return None;
                 }
@@ -231,7 +231,7 @@ mod tests {
              [ftl]\nkind = 'bast'\nover-provisioning = '60%'",
         );
         let ftl = rig.ftl.downcast_mut::<LogBlockFtl>().expect("log blocks");
-        // One for the merge, one to replace a failing block, and one so that there is always a next.
+        // One block for the merge, one to replace a failing block, and one so that the next merge can begin.
         assert_eq!(ftl.writer.reserve, 3);
         while ftl.blocks.allocator.count() > 3 {
             assert!(ftl.host_may_take(false), "{} are free", ftl.blocks.allocator.count());
@@ -245,7 +245,7 @@ mod tests {
         assert!(!ftl.host_may_take(false), "merges need them");
     }
 
-    /// Checks after each event that no waiting write has missed what it waited for.
+    /// Checks after each event that no waiting write has missed the event that it waited for.
     #[test]
     fn writes_that_wait_for_merges_have_a_place_in_the_end() {
         for kind in ["bast", "fast"] {

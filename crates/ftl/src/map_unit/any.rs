@@ -1,5 +1,5 @@
-//! Any map unit, chosen by its description. A new one is a variant here, its arm in [`AnyMapUnit::new`], and its name
-//! in `each!`.
+//! Any map unit, chosen by its description. A new kind of map unit is a variant here, its arm in [`AnyMapUnit::new`],
+//! and its name in `each!`.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,12 @@ use super::uncached::Uncached;
 use super::write_back::WriteBack;
 use super::{Ask, Asker, Counters, FmmuSpec, MapSetup, MapSpec, MapUnit, Output, OwnMapUnit, Table, Ticket};
 
-/// Any map unit, by static dispatch. A drive builds a new one after a power cut, because all its state is in RAM.
+/// Any map unit, by static dispatch. A drive builds a new map unit after a power cut, because the state of a map unit
+/// is in RAM.
 #[derive(Clone, Debug)]
 pub struct AnyMapUnit(Kind);
 
-// A device has one, so it does not matter that the smallest is as large as the largest.
+// A device has one map unit, so it does not matter that the smallest variant takes as much memory as the largest.
 #[allow(clippy::large_enum_variant)]
 #[derive(Clone, Debug)]
 enum Kind {
@@ -49,16 +50,17 @@ macro_rules! each {
     };
 }
 
-/// The number of blocks in a cache.
+/// The number of blocks of `block` entries in a cache of this size.
 fn blocks(size: Bytes, block: u32) -> u32 {
     (size.get() / (u64::from(block) * ENTRY)) as u32
 }
 
 impl AnyMapUnit {
-    /// Builds a map unit of the library for `units` entries in translation pages of size `page`; none if the FTL has the map itself.
-    /// It starts with no translation page in flash.
+    /// Builds a map unit of the library for `units` entries in translation pages of size `page`; none if the FTL has
+    /// the map itself. The map unit starts with no translation page in flash.
     ///
     /// # Panics
+    ///
     /// If the description has faults ([`MapSpec::faults`]).
     #[must_use]
     pub fn new(spec: &MapSpec, units: u32, page: Bytes) -> Option<Self> {
@@ -68,7 +70,7 @@ impl AnyMapUnit {
         let layout = |block| Layout::new(units, entries(page), block);
         Some(Self(match spec {
             MapSpec::Ram => return None,
-            // Without blocks, a question may have as many mapping units as an answer holds.
+            // Without a cache of blocks, a question may have as many mapping units as an answer holds.
             MapSpec::Table { service } => Kind::Table(Table::new(layout(super::SPAN), *service)),
             MapSpec::Uncached { service } => Kind::Uncached(Uncached::new(layout(super::SPAN), *service)),
             MapSpec::Dftl(spec) => Kind::Dftl(Self::dftl(
@@ -107,8 +109,8 @@ impl AnyMapUnit {
     }
 
     /// Builds the map unit of a device at power-on; none if the FTL has the map itself. `found` has the entry of every
-    /// mapping unit, from the scan of the spare areas, and a translation page has `entries` entries. The rest is for a map unit
-    /// of the program.
+    /// mapping unit, from the scan of the spare areas, and a translation page has `entries` entries. `geometry` and
+    /// `options` are for a map unit that the program has registered.
     pub(crate) fn start(
         spec: &MapSpec,
         found: impl ExactSizeIterator<Item = u32>,
@@ -119,7 +121,7 @@ impl AnyMapUnit {
             let setup = MapSetup { units: found.len() as u32, entries, ram: own.ram, geometry, options };
             return Some(Self(Kind::Own(own.build(&setup))));
         }
-        // A full table has no translation pages; its questions may be as large as those of any other.
+        // A full table has no translation pages; its questions may be as large as those of other map units.
         let page = Bytes::new(u64::from(entries.max(super::SPAN)) * ENTRY);
         let mut unit = Self::new(spec, found.len() as u32, page)?;
         if let Some(table) = unit.table() {
@@ -171,7 +173,7 @@ impl AnyMapUnit {
         }
     }
 
-    /// The full table, if this is one: its content cannot come from translation pages.
+    /// The full table, if the map unit is a full table: the content of a table cannot come from translation pages.
     pub fn table(&mut self) -> Option<&mut Table> {
         match &mut self.0 {
             Kind::Table(table) => Some(table),

@@ -1,7 +1,7 @@
 //! Weighted round robin over queues (Sec. 4.6, Fig. 9).
 
-/// Chooses among `N` queues. A round gives each queue as many turns as its weight; turns of an empty queue go to the
-/// others.
+/// Chooses among `N` queues. A round gives each queue as many turns as its weight; the turns of an empty queue go to
+/// the other queues.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Arbiter<const N: usize> {
     weights: [u32; N],
@@ -19,7 +19,7 @@ impl<const N: usize> Arbiter<N> {
         *self = Self { left: self.left, ..Self::new(weights) };
     }
 
-    /// The next queue among the ready ones.
+    /// The queue whose turn is next, among the queues that are `ready`; `None` if none is.
     #[inline]
     pub(super) fn pick(&mut self, ready: [bool; N]) -> Option<usize> {
         let mut first = None;
@@ -39,7 +39,7 @@ impl<const N: usize> Arbiter<N> {
         Some(queue)
     }
 
-    /// Gives a queue its next turn, as [`Self::pick`] does if only that one is ready.
+    /// Counts a turn of a queue, as [`Self::pick`] does if only this queue is ready.
     #[inline]
     pub(super) fn pick_alone(&mut self, queue: usize) {
         if self.left[queue] == 0 {
@@ -49,7 +49,7 @@ impl<const N: usize> Arbiter<N> {
     }
 }
 
-/// The turns of host and collector in one round.
+/// The turns of host and collector together in one round.
 const TURNS: u32 = 16;
 
 /// The weights of host and collector during the collection of a victim with `valid` of `of` mapping units.

@@ -2,7 +2,7 @@
 
 use super::entry::encode;
 
-/// As many entries for each block, one block after another.
+/// The entries of all blocks, one block after another. All blocks have the same number of entries.
 #[derive(Clone, Debug)]
 pub(super) struct BlockEntries {
     width: usize,

@@ -3,12 +3,12 @@
 /// The state of one block, as in Figs. 6 and 7: its key and its bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Block {
-    /// The number of its content; none if it is empty (the valid bit).
+    /// The number of the block's content; none if the block is empty (the valid bit).
     pub(super) key: Option<u32>,
-    /// True while its data are on their way; it must stay meanwhile.
+    /// True while the data of the block are on their way; the block must stay meanwhile.
     pub(super) transient: bool,
-    /// True if its data are newer than their source.
+    /// True if the data of the block are newer than their source.
     pub(super) dirty: bool,
-    /// True if it was used since the hand of second chance came by.
+    /// True if the block was used since the hand of second chance passed it.
     pub(super) referenced: bool,
 }

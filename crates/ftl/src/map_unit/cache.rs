@@ -1,5 +1,5 @@
-//! A set-associative cache of blocks of map entries: which blocks there are, and which of a set leaves for another, by second
-//! chance (Sec. 4.4) or another policy. Their entries are elsewhere.
+//! A set-associative cache of blocks of map entries: the state of each block, and the choice of the block of a set that
+//! leaves, by second chance (Sec. 4.4) or another policy. The entries of the blocks are in [`super::block_entries`].
 
 use base::prefetch::prefetch;
 use base::steps;
@@ -8,14 +8,14 @@ use base::units::Divisor;
 use super::block_state::Block;
 use super::evict::{EvictSpec, Eviction};
 
-/// The blocks, and the state of victim selection.
+/// The states of the blocks, and the state of victim selection.
 #[derive(Clone, Debug)]
 pub(super) struct Cache {
     by_sets: Divisor,
     by_ways: Divisor,
     ways: u32,
     blocks: Vec<Block>,
-    /// The next block that the search for a victim tests, for each set.
+    /// For each set, the block that the search for a victim tests next.
     hands: Vec<u32>,
     dirty: u32,
     /// The policy that chooses victims; none for second chance.
@@ -77,7 +77,7 @@ impl Cache {
         &self.blocks[(set * self.ways) as usize..][..self.ways as usize]
     }
 
-    /// The blocks of the set that `key` belongs to.
+    /// The indices of the blocks of the set that `key` belongs to.
     #[inline]
     pub(super) fn set(&self, key: u32) -> std::ops::Range<usize> {
         let first = (self.set_number(key) * self.ways) as usize;
@@ -92,7 +92,7 @@ impl Cache {
         Some(set.start + place)
     }
 
-    /// The set of `key` will be searched: prefetches its blocks, which are about a cache line.
+    /// Prefetches the blocks of the set of `key`, about a cache line, because a search of the set will follow.
     #[inline]
     pub(super) fn fetch(&self, key: u32) {
         let set = self.set(key);
@@ -108,8 +108,8 @@ impl Cache {
         }
     }
 
-    /// A victim in the set of `key` among the loaded blocks that `may_go`, and the number of blocks tested. Under second chance
-    /// the hand skips the others, and once those used since it last came by.
+    /// A victim in the set of `key` among the loaded blocks that `may_go`, and the number of blocks tested. Under
+    /// second chance the hand skips blocks that must stay, and blocks that were used since it last passed them.
     pub(super) fn victim(&mut self, key: u32, may_go: impl Fn(&Block) -> bool) -> (Option<usize>, u64) {
         let number = self.set_number(key);
         let first = (number * self.ways) as usize;
@@ -134,7 +134,7 @@ impl Cache {
         (None, 2 * u64::from(self.ways))
     }
 
-    /// Gives a clean block to `key`, whose data are on their way.
+    /// Gives a clean block to `key`, whose data are still to come.
     pub(super) fn allocate(&mut self, block: usize, key: u32) {
         let state = &mut self.blocks[block];
         assert!(!state.dirty && !state.transient, "what is dropped can be loaded again");

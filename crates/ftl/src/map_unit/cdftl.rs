@@ -20,28 +20,29 @@ use super::write_buffers::WriteBuffers;
 /// The second level of one core.
 #[derive(Clone, Debug)]
 pub(super) struct SecondLevel {
-    /// The number of its core, and of all cores.
+    /// The number of this core, and the number of all cores.
     core: u32,
     cores: Divisor,
-    /// Keyed by page number over number of cores, so that the pages of a core spread over all sets.
+    /// The cache of pages. Its key is the page number divided by the number of cores, so that the pages of a core
+    /// spread over all sets.
     ctp: Cache,
     pages: Pages,
     buffers: WriteBuffers,
-    /// The set in which a page has been filled, or made clean, since the core asked last.
+    /// The set in which a page has received its data, or has become clean, since the core last asked.
     freed: Option<u32>,
 }
 
-/// True if a loaded page can leave the second level: it is clean, or there is a buffer to store it from. One that became
-/// dirty while it is being stored must stay, because a page is stored once at a time.
+/// True if a loaded page can leave the second level: the page is clean, or there is a buffer to store it from. A page
+/// that became dirty during its store must stay, because a page has one store at a time.
 fn may_go(state: &Block, buffers: &WriteBuffers, (core, cores): (u32, u32)) -> bool {
     !state.dirty || state.key.is_some_and(|key| buffers.has_room(key * cores + core))
 }
 
 /// The result of the search for a page.
 enum Found {
-    /// It is in this block.
+    /// The page is in this block.
     Here(usize),
-    /// It is absent, or not loaded yet.
+    /// The page is absent, or not loaded yet.
     Not(Outcome),
 }
 
@@ -61,7 +62,7 @@ impl SecondLevel {
         self.cores.quotient(tvpn)
     }
 
-    /// Brings a page into the second level. Also returns the cost, and the page that must be stored first.
+    /// Brings a page into the second level. Also returns the cost, and the page that the caller is to store.
     fn bring(&mut self, access: &mut Access<'_>) -> (Found, Span, Option<u32>) {
         let (tvpn, costs) = (access.tvpn, access.costs);
         let mut cost = costs.tag * self.ctp.ways();
@@ -71,7 +72,8 @@ impl SecondLevel {
             assert!(self.ctp.block(block).transient, "the block was kept for what was loaded");
             self.ctp.finish_load(block);
             self.freed = Some(self.ctp.set_of(block));
-            // The controller transferred the page, and the tags were compared before.
+            // The loaded page costs nothing here: the controller has transferred it, and the tags were compared at the
+            // miss.
             return (Found::Here(block), Span::ZERO, None);
         }
         let wait = |cause| (Found::Not(Outcome::Wait(cause)), Span::ZERO, None);
@@ -110,7 +112,7 @@ impl SecondLevel {
         (Found::Not(Outcome::Load), cost + costs.issue, store)
     }
 
-    /// Copies a dirty page into a buffer to be stored; returns false if that must wait.
+    /// Copies a dirty page into a write buffer, to store it from there; returns false if no buffer is free.
     fn buffer(&mut self, block: usize) -> bool {
         let claimed = self.buffers.claim(self.tvpn(block), self.pages.get(block).clone());
         if claimed {

@@ -15,7 +15,7 @@ use serde::{Deserialize, Serialize};
 
 use super::Answer;
 
-/// The time of each step.
+/// The time of each kind of step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Costs {
@@ -37,7 +37,7 @@ pub struct Costs {
     /// Issuing flash commands for a lookup that found a place (T_FTL_cmd in Woo and Min, Table 2): once for each
     /// lookup, before its answer leaves.
     pub command: Span,
-    /// What a question waits for data that the cores share, for each further core (Woo and Min, Sec. 3.2).
+    /// For each further core, the time that a question waits for data that the cores share (Woo and Min, Sec. 3.2).
     #[serde(default)]
     pub sync: Span,
 }
@@ -49,18 +49,19 @@ const CYCLE: u64 = 2_500;
 ///
 /// No text gives them. They are calibrated to one number: CDFTL on four cores writes about 88 % of the ideal case at
 /// random (Sec. 5.3, Fig. 11(c)), and 88.5 % here (`fmmu/synthetic`); 20 to 23 cycles stay within 5 % of the paper's
-/// number, and 10 give 97 % (`fmmu/scan`). DFTL tests blocks of the same size with the same code. All else is read from
-/// that value: flushes of 932 us for DFTL and 57 us for CDFTL, and the times of traces (Fig. 13, FM7).
+/// number, and 10 give 97 % (`fmmu/scan`). DFTL tests blocks of the same size with the same code. Other results follow
+/// from this value and are not fitted: flushes of 932 us for DFTL and 57 us for CDFTL, and the times of traces (Fig.
+/// 13, FM7).
 const SCAN: u64 = 21;
 
 impl Costs {
-    /// The time for the flash commands that follow an answer.
+    /// The time to issue the flash commands of an answer: none if the answer leads to no read.
     pub(super) fn command_for(&self, answer: &Answer) -> Span {
         let found = matches!(answer, Answer::Places(places) if places.iter().any(Option::is_some));
         if found { self.command } else { Span::ZERO }
     }
 
-    /// No time at all: the ideal case of the evaluation, and the default.
+    /// All steps take no time: the ideal case of the evaluation, and the default.
     pub const IDEAL: Self = Self::cycles([0; 9]);
 
     /// DFTL on a Cortex-R4. A hit is packet + 4 tags = 120 + 4 * 120 cycles = 1.5 us (Fig. 10(a)); it grows in
@@ -102,7 +103,7 @@ impl Costs {
     }
 }
 
-/// The time of a map unit's steps, which is none while time is off.
+/// A time or set of times that counts only while time is on.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Charged<T> {
     timed: T,
@@ -110,7 +111,7 @@ pub(super) struct Charged<T> {
 }
 
 impl<T: Copy + Default> Charged<T> {
-    /// For a map unit whose time is on.
+    /// A cost of a map unit whose time is on.
     pub(super) const fn new(timed: T) -> Self {
         Self { timed, now: timed }
     }

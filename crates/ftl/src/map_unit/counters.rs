@@ -2,7 +2,7 @@
 
 use base::units::{Bytes, Span, Time};
 
-/// The relation between the parts of a map unit.
+/// How a map unit divides work among its machines, for reports of busy times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parts {
     /// Cores: each has a share of the questions.
@@ -15,13 +15,13 @@ pub enum Parts {
 /// Counters of the host memory buffer since the map unit was built, which is at power-on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HmbCounters {
-    /// Loads of translation pages that the host's memory had.
+    /// Loads of translation pages that the host memory buffer held.
     pub hits: u64,
-    /// Loads that it did not have while the drive used it.
+    /// Loads that the host memory buffer did not hold while the drive used the buffer.
     pub misses: u64,
-    /// Bytes read from it over the link.
+    /// Bytes read from the host memory buffer over the link.
     pub read: Bytes,
-    /// Bytes written to it over the link.
+    /// Bytes written to the host memory buffer over the link.
     pub written: Bytes,
     /// Time of all reads, each from its begin to the end of its latency, with waits for the link.
     pub time: Span,
@@ -50,7 +50,7 @@ pub struct Counters {
     pub cmt_misses: u64,
     /// Requests to the CTP whose translation page was there.
     pub ctp_hits: u64,
-    /// Requests to the CTP whose page was absent, or still being loaded.
+    /// Requests to the CTP whose translation page was absent, or still being loaded.
     pub ctp_misses: u64,
     /// Translation pages loaded, from the host's memory or from flash.
     pub loads: u64,
@@ -60,20 +60,20 @@ pub struct Counters {
     pub flushes: u64,
     /// Blocks that the flushes wrote back.
     pub flushed_blocks: u64,
-    /// The most miss status registers in use at once, in the CMT and in the CTP. Software has one for each waiting
-    /// question.
+    /// The most miss status registers in use at once, in the CMT and in the CTP. A software map unit counts its waiting
+    /// questions.
     pub mshrs_at_most: [u64; 2],
     /// The most loads from flash in progress at once.
     pub loads_at_most: u64,
     /// Service time of all steps for questions; a step counts as a whole when it begins.
     pub question_time: Span,
     /// Service time of all steps that write back: the search for dirty blocks, their transfer to the page or to the
-    /// CTP, and the stores of pages. A store that a software core makes because a question needs the space counts for
-    /// the question.
+    /// CTP, and the stores of pages. A store that a software core makes because a question needs the space counts as
+    /// `question_time`.
     pub flush_time: Span,
-    /// The counters of the host memory buffer, if the drive has one.
+    /// The counters of the host memory buffer, if the drive has such a buffer.
     pub hmb: Option<HmbCounters>,
-    /// The relation between the parts.
+    /// How the machines of `busy` divide the work.
     pub parts: Parts,
     /// Busy time of each core, or of the CMT and the CTP; empty if questions do not wait for a machine.
     pub busy: Vec<Span>,
@@ -92,7 +92,7 @@ impl Counters {
         *(if writes_back { &mut self.flush_time } else { &mut self.question_time }) += cost;
     }
 
-    /// Subtracts the rest of the steps in progress, which end at `until`, from the busy times.
+    /// Subtracts from the busy times the part after `now` of the steps in progress, which end at `until`.
     pub(super) fn cut_off(&mut self, now: Time, until: impl Iterator<Item = Option<Time>>) {
         for (busy, until) in self.busy.iter_mut().zip(until) {
             *busy = busy.saturating_sub(until.map_or(Span::ZERO, |until| until.saturating_since(now)));
@@ -118,10 +118,12 @@ impl Counters {
         self.busy.extend_from_slice(&other.busy);
     }
 
-    /// The counters since an earlier moment. The maxima are not counters: they keep their values over all time.
+    /// The counters since an earlier moment. The maxima are not differences: they keep their values since power-on.
     ///
     /// # Panics
-    /// If the earlier counters are higher: they are of another map unit or power-on.
+    ///
+    /// If an earlier counter is higher than the present one, because it belongs to another map unit or an earlier
+    /// power-on.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -144,8 +146,8 @@ impl Counters {
         }
     }
 
-    /// Busy time of the whole: the mean over cores, or the time of the busiest stage, for which the others wait. `None`
-    /// if it has no parts.
+    /// Busy time of the map unit: the mean over cores, or the time of the busiest stage, which limits the others.
+    /// `None` if no machine is counted.
     #[must_use]
     pub fn busy_of_all(&self) -> Option<Span> {
         match self.parts {

@@ -29,7 +29,7 @@ impl Backing for Direct {
 
     fn fetch(&mut self, access: Access<'_>, at: usize, block: &mut [u32]) -> Step {
         let costs = access.costs;
-        // A page being stored is newer than the one in flash.
+        // A page that is being stored is newer than its version in flash.
         let Some(page) = self.buffers.get(access.tvpn).or(access.loaded) else {
             return Step::new(costs.issue, Outcome::Load);
         };

@@ -1,17 +1,17 @@
 //! The dirty translation list: the translation pages with dirty blocks in the CMT, and the places of these blocks (Sec.
 //! 4.2, Fig. 5).
 //!
-//! An entry points to the block that became dirty last, and each block to the one before it. So the list finds the
-//! blocks of a page without a search.
+//! An entry points to the block that became dirty last, and each block to the block that became dirty before it. So the
+//! list finds the blocks of a page without a search.
 
 /// The translation pages with dirty blocks, in order of registration.
 #[derive(Clone, Debug)]
 pub(super) struct Dtl {
-    /// One for each translation page; the registered ones are linked.
+    /// One entry for each translation page; the entries of registered pages are linked.
     entries: Vec<Entry>,
     head: Option<u32>,
     tail: Option<u32>,
-    /// One for each block of the cache: the next dirty block of the same page.
+    /// One element for each block of the cache: the next dirty block of the same page.
     next: Vec<Option<u32>>,
 }
 
@@ -50,7 +50,7 @@ impl Dtl {
         }
     }
 
-    /// Notes an update of a dirty block. If a flush has taken its page, this has no effect.
+    /// Notes an update of a dirty block. Has no effect if a flush has taken the block's page.
     pub(super) fn touch(&mut self, tvpn: u32) {
         self.entries[tvpn as usize].updated = true;
     }
@@ -77,7 +77,7 @@ impl Dtl {
         std::iter::successors(self.head, |tvpn| entry(*tvpn).newer).map(|tvpn| (tvpn, entry(tvpn).dirty)).collect()
     }
 
-    /// The next block in the chain.
+    /// The block of the same page that became dirty before `block`.
     pub(super) fn after(&self, block: u32) -> Option<u32> {
         self.next[block as usize]
     }
@@ -87,8 +87,8 @@ impl Dtl {
     ///
     /// The paper names the criteria but not their weights; these are ours. The list compares the `window` pages
     /// registered first, because hardware can compare only a few. A page without an update since the last comparison
-    /// will hardly gain more blocks, so its blocks count twice. The highest count wins, and of equal ones the older
-    /// page.
+    /// will hardly gain more blocks, so its blocks count twice. The highest count wins, and of equal counts that of the
+    /// older page.
     pub(super) fn choose(&mut self, window: u32) -> (Option<u32>, u64) {
         let (mut best, mut looked, mut at) = (None, 0, self.head);
         while let Some(tvpn) = at.filter(|_| looked < window) {

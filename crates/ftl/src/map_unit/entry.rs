@@ -5,7 +5,7 @@ use base::units::Psn;
 /// Bytes of a map entry.
 pub(crate) const ENTRY: u64 = 4;
 
-/// The word of a mapping unit without a place. No drive has so many slots that a slot has this number.
+/// The word of a mapping unit without a place. No slot has this number, because no drive has so many slots.
 const NOWHERE: u32 = u32::MAX;
 
 /// The word of a place, or of none.

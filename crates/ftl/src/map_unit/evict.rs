@@ -1,8 +1,8 @@
-//! Eviction: chooses the block of a cache's set that gives its place to another.
+//! Eviction: the choice of the block of a cache's set that leaves for another block.
 //!
-//! Second chance is in the cache itself, as the hardware has it, and keeps one bit for each block. Every other policy is a value
-//! of [`EvictionPolicy`], for which the cache keeps the history of its blocks. A program that uses this library registers its own
-//! ([`register_eviction_policy`]).
+//! Second chance is a part of the cache itself, as in the hardware, and keeps one bit for each block. Every other
+//! policy is a value of [`EvictionPolicy`], for which the cache keeps the history of its blocks. A program that uses
+//! this library registers its own policies ([`register_eviction_policy`]).
 
 mod blocks;
 mod own;
@@ -28,18 +28,19 @@ pub use own::register_eviction_policy;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, tag = "policy", rename_all = "kebab-case")]
 pub enum EvictSpec {
-    /// The first block that was not used since a hand, which goes round the set, came by last (Woo and Min: FMMU, 2017, Sec. 4.4).
-    /// Time passes for the blocks that the hand tests. Under every other policy the cache tests all blocks of the set.
+    /// The first block not used since the hand last passed it. The hand goes round the set (Woo and Min: FMMU, 2017,
+    /// Sec. 4.4). The cache is charged only for the blocks that the hand tests; under every other policy it is charged
+    /// for all blocks of the set.
     #[default]
     SecondChance,
-    /// The one whose latest use is longest ago.
+    /// The block whose latest use is longest ago.
     Lru,
-    /// The one that was loaded first.
+    /// The block that was loaded first.
     Fifo,
-    /// Any one, with equal chances. The seed of a run has no part in it.
+    /// A random block, with equal chances. The choice does not depend on the seed of a run.
     Random,
-    /// The one with the highest value of a formula; of several, the first in the set. A value that is not a number is lower than
-    /// all others.
+    /// The block with the highest value of a formula; of equal values, the first in the set. A value that is not a
+    /// number is lower than all others.
     Score {
         /// The formula, with the operators and functions of `ftl.gc.victim.score`. Names: `age` (accesses to the cache since the
         /// block was loaded), `recency` (accesses to the cache since its latest use), `uses` (of the block since it was loaded),
@@ -47,12 +48,12 @@ pub enum EvictSpec {
         #[schemars(extend("examples" = ["recency", "age / (uses + 1) - 50 * dirty"]))]
         score: Name,
     },
-    /// The one that a policy of the program chooses, which has registered it.
+    /// The block that a policy of the program chooses; the program has registered the policy.
     Own {
-        /// The name under which it is registered.
+        /// The name under which the policy is registered.
         name: Name,
-        /// The version with which it is registered. A resolved device has it, so that another version has other keys in a
-        /// store of results.
+        /// The version with which the policy is registered. A resolved device has the version, so that a store of
+        /// results keeps the results of two versions apart.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<Name>,
     },
@@ -60,10 +61,12 @@ pub enum EvictSpec {
 
 /// Chooses the block of a set that leaves a cache of map entries.
 ///
-/// A function that gives each block a score is a policy: the block with the highest score leaves, and of several the first in the
-/// set. A policy has no state of its own, so equal caches evict equal blocks; what is random in it comes from `rng`.
+/// A function that gives each block a score is a policy: the block with the highest score leaves, and of equal scores
+/// the first in the set. A policy has no state of its own, so equal caches evict equal blocks; random numbers come from
+/// `rng`.
 pub trait EvictionPolicy: Send + Sync {
-    /// The block to evict. If the policy chooses none, the first block leaves, because a question waits for the place.
+    /// The block to evict. If the policy chooses none, the first block leaves, because a question waits for a free
+    /// block.
     fn choose<'c>(&self, blocks: &'c CachedBlocks<'_>, rng: &mut Rng) -> Option<CachedBlock<'c>>;
 }
 
@@ -108,7 +111,7 @@ impl EvictSpec {
         faults.extend(found.0);
     }
 
-    /// The description with the version of a policy of the program.
+    /// The description, with the version if a policy of the program is registered under its name.
     pub(super) fn written_out(self) -> Self {
         match self {
             Self::Own { name, .. } => Self::Own { name, version: own::POLICIES.version(name.as_str()).map(Name::from) },
@@ -116,7 +119,7 @@ impl EvictSpec {
         }
     }
 
-    /// One of every policy that is in the library, for tests and the swarm.
+    /// Every policy of the library once, for tests and the swarm.
     #[must_use]
     pub fn every() -> [Self; 5] {
         let score = Name::from("recency - 5 * uses + changes");
@@ -127,12 +130,12 @@ impl EvictSpec {
         *self == Self::default()
     }
 
-    /// Bytes of the history of each block.
+    /// Bytes of the history of each block; 0 under second chance.
     pub(super) fn memory(self) -> u64 {
         if self.is_default() { 0 } else { size_of::<History>() as u64 }
     }
 
-    /// The policy; `None` for second chance, which is the cache's own.
+    /// The policy; `None` for second chance, which the cache carries out itself.
     fn policy(self) -> Option<Arc<dyn EvictionPolicy>> {
         Some(match self {
             Self::SecondChance => return None,
@@ -145,7 +148,7 @@ impl EvictSpec {
     }
 }
 
-/// The policy of a cache, with the history of its blocks.
+/// The policy of a cache, together with the history of the cache's blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Eviction {
     policy: Arc<dyn EvictionPolicy>,
@@ -156,7 +159,7 @@ pub(super) struct Eviction {
 }
 
 impl Eviction {
-    /// The policy of a cache of so many blocks; `None` if the cache has second chance.
+    /// The policy of a cache of `blocks` blocks; `None` if the policy is second chance.
     pub(super) fn new(spec: EvictSpec, blocks: u32) -> Option<Box<Self>> {
         let policy = spec.policy()?;
         let blocks = vec![History::default(); blocks as usize];

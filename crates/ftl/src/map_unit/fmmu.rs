@@ -23,7 +23,7 @@ use super::entry::decode;
 use super::layout::Layout;
 use super::{Ask, Asker, Counters, MapUnit, Output, Parts, Ticket, arbiter};
 
-/// The map unit in hardware.
+/// The map unit in hardware: a CMT and a CTP.
 #[derive(Clone, Debug)]
 pub(super) struct Fmmu {
     layout: Layout,
@@ -58,13 +58,13 @@ impl Fmmu {
         self.cmt.state_of(block)
     }
 
-    /// The same of a page of the CTP.
+    /// The state of a page of the CTP: true if it waits for data, true if it is dirty, and its number of registers.
     #[cfg(test)]
     pub(super) fn ctp_of(&self, tvpn: u32) -> (bool, bool, usize) {
         self.ctp.state_of(tvpn)
     }
 
-    /// The content of a page of the CTP.
+    /// The entries of a page of the CTP.
     #[cfg(test)]
     pub(super) fn ctp_page(&self, tvpn: u32) -> &[u32] {
         self.ctp.page(tvpn)
@@ -76,11 +76,11 @@ impl Fmmu {
         self.cmt.dirty_pages()
     }
 
-    /// Lets both machines start their next steps.
+    /// Starts the next step of each machine that is free.
     fn begin(&mut self, now: Time) {
         let room = self.ctp.requests.occupied() < self.queue;
         self.cmt.begin(now, room, &mut self.counters);
-        // The CTP stores a page once, after the last of its blocks has arrived.
+        // While draining, the CTP stores each page once, after the last of the page's blocks has arrived.
         self.ctp.stores.drain(self.draining && self.cmt.is_flushed() && self.ctp.requests.occupied() == 0);
         self.ctp.begin(now, &mut self.counters);
         if !room && self.ctp.requests.occupied() < self.queue {

@@ -33,13 +33,13 @@ impl Default for HmbSpec {
 }
 
 impl HmbSpec {
-    /// The part of `given` that the drive uses: nothing below its minimum, and at most what it prefers.
+    /// The part of `given` that the drive uses: nothing below the minimum, and at most the preferred size.
     #[must_use]
     pub fn used(&self, given: Bytes) -> Bytes {
         if given < self.minimum { Bytes::new(0) } else { given.min(self.preferred) }
     }
 
-    /// The faults of a description on a device with translation pages of size `page`.
+    /// The faults of the table `ftl.map.hmb` on a device with translation pages of size `page`.
     pub(super) fn check(&self, page: Bytes, faults: &mut Vec<Fault>) {
         let mut demand = |holds: bool, key: &str, message: String, remedy: String| {
             if !holds {

@@ -1,8 +1,10 @@
 //! The host memory buffer (HMB): translation pages in the host's memory, between the caches of a map unit and flash.
 //!
-//! A page that flash has loaded is written there, and a later load of the page reads it over the host link. Every page there is
-//! clean: a page that the map unit stores is replaced in the same step. So the host may take its memory back, or lose it with
-//! its power, at any moment. What costs time is left to the caller, as transfers.
+//! * A page that flash has loaded is written to the host's memory, and a later load of the page reads it over the host
+//!   link.
+//! * Every page in the host's memory is clean: a page that the map unit stores is replaced there in the same step. So
+//!   the host may take its memory back, or lose it with its power, at any moment.
+//! * The caller carries out the transfers, which take the time.
 
 use std::collections::VecDeque;
 
@@ -17,16 +19,16 @@ use super::hmb_spec::{HmbSpec, WAYS};
 /// Bytes of state beside each page.
 const STATE: u64 = 12 + 8;
 
-/// Data that is to cross the link, or does.
+/// A transfer between the drive and the host's memory.
 #[derive(Clone, Debug)]
 pub(crate) enum HmbTransfer {
-    /// From the host's memory: entries of a translation page.
+    /// Reads entries of a translation page from the host's memory.
     Read { page: u32, bytes: Bytes, image: Image },
-    /// To it.
+    /// Writes to the host's memory.
     Write { bytes: Bytes },
 }
 
-/// A read of the host's memory under way.
+/// A read of the host's memory whose data are on their way.
 #[derive(Clone, Debug)]
 struct Arrival {
     at: Time,
@@ -41,7 +43,7 @@ pub(crate) struct HmbRead {
     pub(crate) until: Time,
 }
 
-/// The pages, in sets, with their content.
+/// The pages in the host's memory, as a set-associative cache.
 #[derive(Clone, Debug)]
 struct Pages {
     cache: Cache,
@@ -54,14 +56,14 @@ pub(crate) struct HostMemory {
     spec: HmbSpec,
     /// Bytes of a translation page.
     page: Bytes,
-    /// None while the host gives less than the minimum.
+    /// The pages; none while the host gives less than the minimum.
     pages: Option<Pages>,
     /// True if pages that the host took back are still served, for [`crate::Sabotage::HostMemoryOutlives`].
     outlives: bool,
-    /// True from the moment at which the host took the memory back, if it [outlives](Self::outlives) that.
+    /// True from the moment at which the host took the memory back, if the drive [goes on serving it](Self::outlives).
     is_stale: bool,
     transfers: VecDeque<HmbTransfer>,
-    /// In the order of their ends: the link is first come, first served.
+    /// Reads under way, in the order of their ends: the link is first come, first served.
     arrivals: VecDeque<Arrival>,
     /// The last read of each page, if an observer asked for the times.
     reads: Vec<Option<HmbRead>>,
@@ -69,7 +71,7 @@ pub(crate) struct HostMemory {
 }
 
 impl HostMemory {
-    /// Nothing yet: the host gives the memory after each power-on.
+    /// A drive without host memory: the host gives the memory after each power-on.
     pub(crate) fn new(spec: HmbSpec, page: Bytes, pages: u32, outlives: bool) -> Self {
         Self {
             spec,
@@ -84,8 +86,8 @@ impl HostMemory {
         }
     }
 
-    /// The host gives so much memory, in place of what it gave before (Set Features, Host Memory Buffer). Returns the time at
-    /// which the drive no longer reads what it had before.
+    /// The host gives `given` bytes of memory, which replace the memory that it gave before (Set Features, Host Memory
+    /// Buffer). Returns the time from which the drive no longer reads the previous memory.
     pub(crate) fn give(&mut self, now: Time, given: Bytes) -> Time {
         let used = self.spec.used(given);
         let sets = sets(used, self.page.get(), self.reads.len() as u64);
@@ -102,7 +104,7 @@ impl HostMemory {
         self.arrivals.back().map_or(now, |last| last.at)
     }
 
-    /// The content of a page, if it is there. Counts the lookup.
+    /// The content of a page, if the host's memory holds the page. Counts the lookup as a hit or a miss.
     pub(crate) fn find(&mut self, page: u32) -> Option<Image> {
         let Some(Pages { cache, images }) = &mut self.pages else { return None };
         let Some(block) = cache.find(page) else {
@@ -114,12 +116,12 @@ impl HostMemory {
         Some(images[block].clone())
     }
 
-    /// Asks for `bytes` of a page.
+    /// Queues a read of `bytes` of a page.
     pub(crate) fn read(&mut self, page: u32, bytes: Bytes, image: Image) {
         self.transfers.push_back(HmbTransfer::Read { page, bytes, image });
     }
 
-    /// Flash has loaded a page: a copy goes to the host's memory.
+    /// Queues a write of a page that flash has loaded to the host's memory.
     pub(crate) fn fill(&mut self, page: u32, image: &Image) {
         let Some(Pages { cache, images }) = self.pages.as_mut().filter(|_| !self.is_stale) else { return };
         if cache.find(page).is_some() {
@@ -133,7 +135,8 @@ impl HostMemory {
         self.transfers.push_back(HmbTransfer::Write { bytes: self.page });
     }
 
-    /// A page is stored with new content, which also replaces a copy in the host's memory. With time off nothing is sent.
+    /// Replaces the copy of a page in the host's memory, because the map unit stores the page with new content. With
+    /// time off no transfer is queued.
     pub(crate) fn replace(&mut self, page: u32, image: &Image, timed: bool) {
         let Some(Pages { cache, images }) = self.pages.as_mut().filter(|_| !self.is_stale) else { return };
         let Some(block) = cache.find(page) else { return };
@@ -143,7 +146,7 @@ impl HostMemory {
         }
     }
 
-    /// The next transfer that is to begin. Counts it.
+    /// The transfer that begins next. Counts its bytes.
     pub(crate) fn next_transfer(&mut self) -> Option<HmbTransfer> {
         let transfer = self.transfers.pop_front()?;
         match &transfer {
@@ -153,7 +156,7 @@ impl HostMemory {
         Some(transfer)
     }
 
-    /// A read has begun, whose data the link has sent at `sent`. Returns the time at which the drive has them.
+    /// Begins a read whose data the link has sent at `sent`. Returns the time at which the drive has the data.
     pub(crate) fn begin(&mut self, now: Time, sent: Time, page: u32, image: Image) -> Time {
         let at = sent + self.spec.latency;
         self.counters.time += at - now;
@@ -162,7 +165,7 @@ impl HostMemory {
         at
     }
 
-    /// The next page whose data are here by `now`.
+    /// The next page whose data have arrived by `now`.
     pub(crate) fn next_arrival(&mut self, now: Time) -> Option<(u32, Image)> {
         self.arrivals.front().filter(|arrival| arrival.at <= now)?;
         self.arrivals.pop_front().map(|arrival| (arrival.page, arrival.image))
@@ -177,14 +180,16 @@ impl HostMemory {
         self.counters
     }
 
-    /// Bytes of its tables on a device with `pages` translation pages. The content of its pages is what flash has.
+    /// Bytes of the simulator's tables for the host memory of a device with `pages` translation pages. The pages share
+    /// the content of flash.
     pub(super) fn memory(spec: &HmbSpec, page: u64, pages: u64) -> u64 {
         let sets = sets(spec.preferred, page, pages);
         sets * (u64::from(WAYS) * STATE + 4) + pages * size_of::<Option<HmbRead>>() as u64
     }
 }
 
-/// The sets of a memory of this size for pages of `page` bytes: no more than the `pages` of the drive fill.
+/// The number of sets in a memory of this size for pages of `page` bytes, at most as many as the drive's `pages` pages
+/// fill.
 fn sets(size: Bytes, page: u64, pages: u64) -> u64 {
     (size.get() / page.max(1) / u64::from(WAYS)).min(pages.div_ceil(u64::from(WAYS)))
 }

@@ -1,5 +1,5 @@
-//! The division of the map: mapping units into blocks of a cache, blocks into translation pages. Also the effect of a
-//! question on the entries of a block.
+//! The division of the map: mapping units into blocks of a cache, and blocks into translation pages. The module also
+//! applies a question to the entries of a block.
 
 use base::units::{Divisor, Lpn};
 
@@ -61,7 +61,8 @@ impl Layout {
     /// The block with all mapping units of a question.
     ///
     /// # Panics
-    /// If they are in several blocks, or beyond the end of the map.
+    ///
+    /// If the mapping units are in several blocks, or beyond the end of the map.
     pub(super) fn checked_block_of(&self, ask: &Ask) -> u32 {
         let (first, count) = range(ask);
         assert!(count > 0 && count <= SPAN && first.get() + count <= self.units, "a question about units of the map");
@@ -71,7 +72,7 @@ impl Layout {
         block
     }
 
-    /// The block of a question that has been checked.
+    /// The block of a question that [`Self::checked_block_of`] has checked.
     #[inline]
     pub(super) fn block_of(&self, ask: &Ask) -> u32 {
         self.block_at(range(ask).0)
@@ -105,14 +106,15 @@ pub(super) const fn range(ask: &Ask) -> (Lpn, u32) {
     }
 }
 
-/// The places of `count` mapping units, from the entries of the first on.
+/// The answer to a lookup of `count` mapping units, whose entries are the first of `entries`.
 pub(super) fn look_up(count: u32, entries: &[u32]) -> Answer {
     let mut places = [None; SPAN as usize];
     places.iter_mut().zip(&entries[..count as usize]).for_each(|(place, entry)| *place = decode(*entry));
     Answer::Places(places)
 }
 
-/// Answers a question from the entries of its mapping units, from the first on. Also returns true if it changed them.
+/// Answers a question about the mapping units whose entries are the first of `entries`. Also returns true if the
+/// question changed an entry.
 pub(super) fn serve(ask: &Ask, entries: &mut [u32]) -> (Answer, bool) {
     match *ask {
         Ask::Lookup { count, .. } => (look_up(count, entries), false),

@@ -1,7 +1,7 @@
-//! The memory of a map unit: its caches, and the state of each block and set.
+//! The simulator's memory for a map unit: its caches, and the state of each block and set.
 //!
-//! A page in a write buffer, or loaded for a question, is the one that flash has. One in the second level is a copy from its
-//! first change on ([`cached_pages`]).
+//! A page in a write buffer, or loaded for a question, shares the memory of flash. A page in the second level is a copy
+//! from its first change on ([`cached_pages`]).
 
 use base::units::Bytes;
 
@@ -14,18 +14,18 @@ use super::host_memory::HostMemory;
 const STATE: u64 = 12;
 /// Bytes of a page's handle in the second level.
 const HANDLE: u64 = 8;
-/// The same of a block of the CMT, which is chained to the other dirty blocks of its page.
+/// Bytes of state for each block of the CMT in software, which is chained to the other dirty blocks of its page.
 const CHAINED: u64 = STATE + 4;
-/// Bytes for each block of a cache in hardware: its state, its registers, its links in lists.
+/// Bytes for each block of a cache in hardware: its state, its registers and its links in lists.
 const REGISTERS: u64 = 80;
 /// Bytes for each set: the hand, and the wait queue.
 const SET: u64 = 72;
-/// Bytes for each translation page in the list of those with dirty blocks or at its requester.
+/// Bytes for each translation page in the list of pages with dirty blocks, and at the requester of pages.
 const PAGE: u64 = 56;
-/// Bytes of a question in progress on a core, with its places in lists.
+/// Bytes of a question in progress on a core, with its entries in lists.
 const TASK: u64 = 248;
 
-/// Bytes of the states of a cache's blocks and sets.
+/// Bytes of the states of a cache's blocks and sets, without the entries.
 fn states(size: Bytes, block: u64, ways: u32, (beside, evict): (u64, EvictSpec)) -> u64 {
     let blocks = size.get() / block.max(1);
     let set = if beside < REGISTERS { size_of::<u32>() as u64 } else { SET };
@@ -37,7 +37,8 @@ fn cache(size: Bytes, block: u64, ways: u32, beside: (u64, EvictSpec)) -> u64 {
     size.get() + states(size, block, ways, beside)
 }
 
-/// The translation pages, of `pages` with `entries` entries each, of which a device may have a copy in its second level.
+/// The number of translation pages of which the second level may hold copies, on a device with `pages` pages of
+/// `entries` entries.
 pub(crate) fn cached_pages(spec: &MapSpec, pages: u32, entries: u32) -> u32 {
     let size = match spec {
         MapSpec::Cdftl(spec) => spec.ctp,
@@ -50,7 +51,8 @@ pub(crate) fn cached_pages(spec: &MapSpec, pages: u32, entries: u32) -> u32 {
     u32::try_from(blocks).map_or(pages, |blocks| blocks.min(pages))
 }
 
-/// Bytes of the map unit of a device with `units` mapping units and translation pages of `entries` entries, but the pages.
+/// Bytes of the map unit of a device with `units` mapping units and translation pages of `entries` entries, without the
+/// pages on flash.
 pub(crate) fn memory(spec: &MapSpec, units: u64, pages: u64, entries: u64) -> u64 {
     let page = entries * ENTRY;
     let beside = pages * PAGE + spec.hmb().map_or(0, |hmb| HostMemory::memory(hmb, page, pages));
@@ -68,7 +70,7 @@ pub(crate) fn memory(spec: &MapSpec, units: u64, pages: u64, entries: u64) -> u6
             let ctp = states(spec.ctp, page, spec.ways, (STATE + HANDLE, spec.evict));
             cache(spec.cmt, spec.block.get(), spec.ways, (CHAINED, spec.evict)) + ctp + tasks + beside
         }
-        // Its tables, and whatever it keeps to know the truth: all entries.
+        // The map unit's tables, and all entries: it may keep them beside its tables for checks (`MapUnit::peek`).
         MapSpec::Own(spec) => spec.ram.get() + units * ENTRY + beside,
         MapSpec::Fmmu(spec) => {
             let ctp = states(spec.ctp, page, spec.ways, (REGISTERS, spec.evict));

@@ -1,13 +1,13 @@
 //! Miss status registers, which lie in the block that waits for its data (Sec. 4.2, Figs. 6 and 7).
 //!
 //! A block does not need its data space while its data are on their way, so the space holds the requests that wait for
-//! them. Their number follows from the block's size and the layouts in the figures. The first request always fits,
-//! because the block was allocated for it.
+//! the data. The number of registers follows from the block's size and the layouts in the figures. The first request
+//! always fits, because the block was allocated for it.
 
 /// Bytes of a lookup in a CMT block.
 pub(super) const CMT_LOOKUP: u32 = 6;
-/// Bytes of an update in a CMT block, with one place. A conditional update has two places; that is ours, because the
-/// figure shows none.
+/// Bytes of an update in a CMT block, with one place. The figure shows no conditional update; its second place is our
+/// assumption.
 pub(super) const CMT_UPDATE: u32 = 6 + 4;
 /// Bytes of a conditional update in a CMT block.
 pub(super) const CMT_COND_UPDATE: u32 = 6 + 2 * 4;
@@ -62,7 +62,7 @@ impl<T> Mshrs<T> {
         waiting.bytes = 0;
     }
 
-    /// The most registers in use at once.
+    /// The most registers in use at once since power-on.
     pub(super) fn at_most(&self) -> u64 {
         self.at_most
     }
@@ -72,7 +72,7 @@ impl<T> Mshrs<T> {
 mod tests {
     use super::*;
 
-    /// The number of registers of these sizes, in turn, that fit into a block.
+    /// Pushes registers of these sizes in rotation until one does not fit, and returns how many fit.
     fn fit(capacity: u32, sizes: &[u32]) -> usize {
         let mut mshrs = Mshrs::new(2, capacity);
         (0..5_000).take_while(|i| mshrs.push(1, sizes[i % sizes.len()], *i)).count()

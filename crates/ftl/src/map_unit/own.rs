@@ -14,43 +14,43 @@ use super::MapUnit;
 use crate::own::Name;
 use crate::registry::{RegisterError, Registry};
 
-/// A map unit of the program, as a file describes it.
+/// A map unit of the program that uses this library, as a file describes it.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OwnMapSpec {
-    /// The name under which it is registered.
+    /// The name under which the map unit is registered.
     pub name: Name,
-    /// The version under which it is registered. Results have it; in a description it can be left out.
+    /// The version under which the map unit is registered. Results have the version; a description can leave it out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<Name>,
-    /// RAM for its tables. The map unit sees to it that it takes no more.
+    /// RAM for the map unit's tables. The map unit itself must keep within it.
     pub ram: Bytes,
 }
 
 /// The drive that a map unit of the program is built for.
 #[derive(Clone, Debug)]
 pub struct MapSetup<'a> {
-    /// Mapping units of the drive, with those of its own records.
+    /// Mapping units of the drive, including those of the FTL's own records.
     pub units: u32,
     /// Map entries of a translation page.
     pub entries: u32,
-    /// RAM for its tables.
+    /// RAM for the map unit's tables, as the description gives it.
     pub ram: Bytes,
-    /// The shape of the flash.
+    /// The shape of the flash array.
     pub geometry: &'a Geometry,
     /// The numbers of `ftl.options` in the description.
     pub options: &'a BTreeMap<String, f64>,
 }
 
 impl MapSetup<'_> {
-    /// A number of `ftl.options`, or a default.
+    /// The number of `ftl.options` with this name, or `default` if the description does not set it.
     #[must_use]
     pub fn option(&self, name: &str, default: f64) -> f64 {
         self.options.get(name).copied().unwrap_or(default)
     }
 }
 
-/// A map unit of the program, with its copies.
+/// A map unit of the program that can be copied with its device.
 pub trait OwnMapUnit: MapUnit + Debug + Send + Sync {
     /// A copy, for a copy of the device.
     fn boxed(&self) -> Box<dyn OwnMapUnit>;
@@ -73,14 +73,15 @@ trait Build: Fn(&MapSetup<'_>) -> Box<dyn OwnMapUnit> + Send + Sync {}
 
 impl<T: Fn(&MapSetup<'_>) -> Box<dyn OwnMapUnit> + Send + Sync> Build for T {}
 
-/// The registered map units.
+/// The map units that the program has registered, by name.
 static UNITS: Registry<Arc<dyn Build>> = Registry::new("map unit", "register_map_unit");
 
 impl OwnMapSpec {
-    /// Builds the map unit.
+    /// Builds the map unit of a drive.
     ///
     /// # Panics
-    /// If its name is not registered.
+    ///
+    /// If the name is not registered.
     pub(crate) fn build(&self, setup: &MapSetup<'_>) -> Box<dyn OwnMapUnit> {
         UNITS.policy(self.name.as_str()).expect("a registered map unit")(setup)
     }
@@ -89,7 +90,7 @@ impl OwnMapSpec {
         UNITS.check(("ftl.map.name", "ftl.map.version"), self.name.as_str(), self.version.map(Name::as_str), faults);
     }
 
-    /// The description with its version.
+    /// The description, with the version under which the map unit is registered.
     pub(crate) fn written_out(self) -> Self {
         let version = UNITS.version(self.name.as_str());
         Self { version: version.map(Name::from), ..self }

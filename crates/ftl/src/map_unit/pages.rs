@@ -1,13 +1,14 @@
 //! Translation pages in the memory of a map unit, shared with flash until the map unit changes them.
 //!
-//! A copy of a page is 4 KiB through the processor's caches, and a page goes from flash to a cache, to a write buffer and
-//! to flash again. So these have handles of one image, and a change of an image that somebody else has goes to a copy.
+//! A page goes from flash to a cache, to a write buffer and to flash again, and each copy would move 4 KiB through the
+//! processor's caches. So flash, caches and buffers hold handles of one image. A change of an image with several
+//! holders is made in a copy.
 
 use flash::nand::Image;
 
 use super::entry::encode;
 
-/// Memory for copies of pages: what was in it has been replaced everywhere.
+/// Memory for copies of pages: images whose content has been replaced everywhere.
 #[derive(Clone, Debug)]
 pub(super) struct Spares {
     images: Vec<Image>,
@@ -25,14 +26,14 @@ impl Spares {
         self.empty.clone()
     }
 
-    /// Takes the memory of an image, if nobody else has it.
+    /// Takes the memory of an image, if no other holder has the image.
     pub(super) fn take(&mut self, mut image: Image) {
         if image.own().is_some_and(|own| own.capacity() >= self.empty.len()) {
             self.images.push(image);
         }
     }
 
-    /// The entries of an image, to change them.
+    /// The entries of an image, to change them; copies the image first if it has other holders.
     pub(super) fn change<'a>(&mut self, image: &'a mut Image) -> &'a mut [u32] {
         if image.own().is_none() {
             let mut copy = self.images.pop().unwrap_or_default();
@@ -60,19 +61,19 @@ impl Pages {
         &self.images[block]
     }
 
-    /// Puts a page into a block; `None` stands for one that was never written.
+    /// Puts a page into a block; `None` stands for a page that was never written.
     pub(super) fn put(&mut self, block: usize, image: Option<&Image>) {
         let image = image.cloned().unwrap_or_else(|| self.spares.empty());
         let before = std::mem::replace(&mut self.images[block], image);
         self.spares.take(before);
     }
 
-    /// The entries of a page, to change them.
+    /// The entries of a page, to change them; copies the page first if flash or a buffer holds it too.
     pub(super) fn change(&mut self, block: usize) -> &mut [u32] {
         self.spares.change(&mut self.images[block])
     }
 
-    /// Takes the memory of an image that nobody needs any more.
+    /// Takes the memory of an image that has been replaced.
     pub(super) fn recycle(&mut self, image: Image) {
         self.spares.take(image);
     }
@@ -93,7 +94,7 @@ mod tests {
         let memory = pages.get(0).as_ptr();
         pages.change(0)[2] = 8;
         assert_eq!(pages.get(0).as_ptr(), memory, "nobody else has it");
-        // It leaves the cache, and its memory serves the next change.
+        // The page leaves the cache, and its memory serves the next change.
         pages.put(0, Some(&flash));
         pages.put(1, None);
         pages.change(1)[0] = 7;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use super::arbiter::Arbiter;
 use super::{Ask, Asker, Ticket};
 
-/// The queues.
+/// A queue of questions for each asker, and the choice between them.
 #[derive(Clone, Debug)]
 pub(super) struct Questions {
     queues: [VecDeque<(Ticket, Ask)>; 2],
@@ -39,7 +39,7 @@ impl Questions {
         [0, 1].map(|queue: usize| !self.stalled[queue] && !self.queues[queue].is_empty())
     }
 
-    /// The queue whose turn it is among the ready ones.
+    /// Of the `ready` queues, the queue whose turn it is.
     #[inline]
     pub(super) fn pick(&mut self, ready: [bool; 2]) -> Option<usize> {
         self.arbiter.pick(ready)
@@ -55,13 +55,13 @@ impl Questions {
         self.queues[queue].pop_front()
     }
 
-    /// The first question of a queue cannot proceed before an event frees a block.
+    /// Marks that the first question of a queue cannot proceed before an event frees a block.
     #[inline]
     pub(super) fn stall(&mut self, queue: usize) {
         self.stalled[queue] = true;
     }
 
-    /// An event has freed a block.
+    /// Marks that an event has freed a block.
     #[inline]
     pub(super) fn resume(&mut self) {
         self.stalled = [false; 2];

@@ -1,8 +1,7 @@
 //! Map units in software: translation pages are divided over cores, and each core has its own part of the caches (Sec.
 //! 3.2, last paragraphs, and 5.1).
 //!
-//! DFTL and CDFTL treat a question alike until a core fills or writes back a block of the CMT; there they differ
-//! ([`Backing`]).
+//! DFTL and CDFTL differ only in how a core fills and writes back a block of the CMT ([`Backing`]).
 
 mod core;
 
@@ -21,7 +20,7 @@ pub(super) struct Software<B> {
     layout: Layout,
     by_cores: Divisor,
     cores: Vec<Core<B>>,
-    /// The end of each core's step. Every event asks for the next one, and the cores are large.
+    /// The end of each core's step, apart from the cores: every event asks for the next end, and the cores are large.
     due: Vec<Option<Time>>,
 }
 
@@ -39,7 +38,7 @@ impl<B: Backing> Software<B> {
         self.by_cores.split(tvpn).1 as usize
     }
 
-    /// Lets the core of a translation page do something.
+    /// Calls `does` with the core of a translation page, and notes the end of the core's step.
     #[inline]
     fn on_core(&mut self, tvpn: u32, does: impl FnOnce(&mut Core<B>)) {
         let number = self.core_of(tvpn);
@@ -48,8 +47,8 @@ impl<B: Backing> Software<B> {
         self.due[number] = core.until();
     }
 
-    /// The core whose step ends next, and its end. Cores share no mapping units, so only the order within a moment is
-    /// arbitrary; it is by core number.
+    /// The core whose step ends next, and the end of that step. Of steps with equal ends, that of the core with the
+    /// lowest number comes first; any order would do, because cores share no mapping units.
     #[inline]
     fn next(&self) -> Option<(Time, usize)> {
         let mut next: Option<(Time, usize)> = None;

@@ -1,5 +1,5 @@
-//! Map units as a file describes them, and the check of the description. A new one is a variant here and its line in
-//! [`MapSpec::EVERY`].
+//! Map units as a file describes them, and the check of the description. A new map unit is a variant here and its line
+//! in [`MapSpec::EVERY`].
 
 use base::fault::{Fault, Faults};
 use base::units::{Bytes, Ratio, Span};
@@ -51,18 +51,18 @@ pub enum MapSpec {
 pub struct DftlSpec {
     /// Size of the cache (CMT); 1,088 KiB as in Woo and Min, Sec. 5.1.
     pub cmt: Bytes,
-    /// Size of one of its blocks.
+    /// Size of a block of the cache.
     pub block: Bytes,
     /// Associativity; 4 in the execution times of Woo and Min, Sec. 5.2.
     pub ways: u32,
-    /// Which block of a set leaves the cache for another.
+    /// The policy by which a block leaves its set for another block.
     #[serde(skip_serializing_if = "EvictSpec::is_default")]
     pub evict: EvictSpec,
     /// Cores; translation page `n` belongs to core `n` modulo this number.
     pub cores: u32,
-    /// Questions that a core works on at once; with 1 it waits for each load. Four cores that wait answer about 90,000
-    /// random reads in a second, and those of the paper more than ten times as many (Fig. 11(d)): for the paper's
-    /// figures set 128 or more.
+    /// Questions that a core works on at once; with 1 the core waits for each load. Four cores that wait answer about
+    /// 90,000 random reads in a second, and the paper's four cores more than ten times as many (Fig. 11(d)): for the
+    /// paper's figures set 128 or more.
     pub outstanding: u32,
     /// One load of a translation page serves all questions that need the page while it is under way. If not, each block
     /// that misses is loaded by itself: DFTL reads a page several times where requests are neighbours (Woo and Min, Sec.
@@ -74,7 +74,7 @@ pub struct DftlSpec {
     /// A cache of translation pages in the host's memory, behind the caches above; none if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hmb: Option<HmbSpec>,
-    /// The costs of the steps.
+    /// The time that each step takes.
     pub costs: CostSpec,
 }
 
@@ -106,21 +106,21 @@ impl Default for DftlSpec {
 pub struct CdftlSpec {
     /// Size of the first level, the cached mapping table (CMT); 64 KiB as in Woo and Min, Sec. 5.1.
     pub cmt: Bytes,
-    /// Size of one of its blocks.
+    /// Size of a block of the first level.
     pub block: Bytes,
     /// Size of the second level, the cached translation pages (CTP); 1,024 KiB as in Woo and Min, Sec. 5.1. Its block
     /// is a translation page, which has the size of a mapping unit.
     pub ctp: Bytes,
-    /// Associativity of both; 4 in the execution times of Woo and Min, Sec. 5.2.
+    /// Associativity of both levels; 4 in the execution times of Woo and Min, Sec. 5.2.
     pub ways: u32,
-    /// Which block of a set leaves for another, in both levels.
+    /// The policy by which a block leaves its set for another block, in both levels.
     #[serde(skip_serializing_if = "EvictSpec::is_default")]
     pub evict: EvictSpec,
     /// Cores; translation page `n` belongs to core `n` modulo this number.
     pub cores: u32,
-    /// Questions that a core works on at once; with 1 it waits for each load. Four cores that wait answer about 90,000
-    /// random reads in a second, and those of the paper more than ten times as many (Fig. 11(d)): for the paper's
-    /// figures set 128 or more.
+    /// Questions that a core works on at once; with 1 the core waits for each load. Four cores that wait answer about
+    /// 90,000 random reads in a second, and the paper's four cores more than ten times as many (Fig. 11(d)): for the
+    /// paper's figures set 128 or more.
     pub outstanding: u32,
     /// The most translation pages on their way to flash at once, over all cores. The paper does not limit them; 128 are
     /// as many as its device has chips.
@@ -128,7 +128,7 @@ pub struct CdftlSpec {
     /// A cache of translation pages in the host's memory, behind the caches above; none if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hmb: Option<HmbSpec>,
-    /// The costs of the steps.
+    /// The time that each step takes.
     pub costs: CostSpec,
 }
 
@@ -160,14 +160,14 @@ impl Default for CdftlSpec {
 pub struct FmmuSpec {
     /// Size of the first level, the cached mapping table (CMT); 64 KiB as in Woo and Min, Sec. 5.1.
     pub cmt: Bytes,
-    /// Size of one of its blocks; 64 bytes as in Woo and Min, Fig. 6.
+    /// Size of a block of the first level; 64 bytes as in Woo and Min, Fig. 6.
     pub block: Bytes,
     /// Size of the second level, the cached translation pages (CTP); 1,024 KiB as in Woo and Min, Sec. 5.1. Its block
     /// is a translation page, which has the size of a mapping unit.
     pub ctp: Bytes,
-    /// Associativity of both; 4 in the execution times of Woo and Min, Sec. 5.2.
+    /// Associativity of both levels; 4 in the execution times of Woo and Min, Sec. 5.2.
     pub ways: u32,
-    /// Which block of a set leaves for another, in both levels.
+    /// The policy by which a block leaves its set for another block, in both levels.
     #[serde(skip_serializing_if = "EvictSpec::is_default")]
     pub evict: EvictSpec,
     /// Share of clean blocks of the CMT at which a flush begins (Sec. 4.5). Assumed: the paper gives no number.
@@ -178,25 +178,26 @@ pub struct FmmuSpec {
     pub batch: u32,
     /// Translation pages, starting with the one registered first, that are compared as victims of a flush. Assumed.
     pub window: u32,
-    /// Share of dirty pages of the CTP above which it stores the page that has been dirty longest (Sec. 4.5). Pages
-    /// being stored do not count. Assumed.
+    /// Share of dirty pages in the CTP above which the CTP stores the page that has been dirty longest (Sec. 4.5).
+    /// Pages being stored do not count. Assumed.
     pub dirty: Ratio,
     /// The most translation pages that the block manager has taken but not yet programmed (Sec. 4.1). The paper does
     /// not limit them; 128 are as many as its device has chips.
     pub write_buffers: u32,
-    /// Turns of responses for each turn of requests (Sec. 4.6). Assumed: the paper says only that it is more than one.
+    /// Turns of responses for each turn of requests (Sec. 4.6). Assumed: the paper says only that responses have more
+    /// than one.
     pub responses: u32,
     /// The most requests that wait between CMT and CTP, including those with data in a set's wait queue: at most 17 KiB
     /// of RAM with the published sizes. Assumed.
     pub queue: u32,
     /// Give each set a wait queue: a request that finds no free block in its set waits there, and the requests behind
-    /// it continue. The paper says only that it waits (Sec. 4.4). Assumed, because the paper's 1,165 K random reads in
-    /// a second (Sec. 5.3) are out of reach if 512 of them wait in one line for sets of four ways.
+    /// it continue. The paper says only that the request waits (Sec. 4.4). Assumed, because the paper's 1,165 K random
+    /// reads in a second (Sec. 5.3) are out of reach if 512 requests wait in one line for sets of four ways.
     pub set_wait_queue: bool,
     /// A cache of translation pages in the host's memory, behind the caches above; none if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hmb: Option<HmbSpec>,
-    /// The costs of the steps.
+    /// The time that each step takes.
     pub costs: CostSpec,
 }
 
@@ -232,7 +233,7 @@ impl Default for FmmuSpec {
 const SMALL: (Bytes, Bytes) = (Bytes::new(16 * 64), Bytes::new(16 << 10));
 
 impl MapSpec {
-    /// One of every map unit, for the conformance suite and the swarm. The parameters make a difference on a small
+    /// Every map unit once, for the conformance suite and the swarm, with parameters that have an effect on a small
     /// device.
     pub const EVERY: [Self; 6] = [
         Self::Ram,
@@ -251,7 +252,7 @@ impl MapSpec {
         Self::Fmmu(FmmuSpec { cmt: SMALL.0, ctp: SMALL.1, ways: 2, queue: 4, ..FmmuSpec::PUBLISHED }),
     ];
 
-    /// The description with the versions of a map unit and of a policy of the program.
+    /// The description, with the versions of a map unit and of an eviction policy that the program has registered.
     #[must_use]
     pub(crate) fn written_out(self) -> Self {
         match self {
@@ -272,7 +273,7 @@ impl MapSpec {
         }
     }
 
-    /// The host memory buffer that the drive asks for.
+    /// The host memory buffer that the drive asks for, if the map unit uses one.
     #[must_use]
     pub const fn hmb(&self) -> Option<&HmbSpec> {
         match self {

@@ -11,15 +11,15 @@ use super::entry::{decode, encode};
 use super::layout::{self, Layout};
 use super::{Answer, Ask, Asker, Counters, MapUnit, Output, Parts, Ticket};
 
-/// The full table. Flash does not hold it: a drive recovers it from the spare areas and enters it with
-/// [`Table::enter`].
+/// The full table. Flash does not hold the table: a drive recovers the entries from the spare areas and enters them
+/// with [`Table::enter`].
 #[derive(Clone, Debug)]
 pub struct Table {
     layout: Layout,
     entries: Vec<u32>,
     service: Charged<Span>,
     waiting: VecDeque<(Ticket, Ask)>,
-    /// The time of the answer to the first question.
+    /// The time at which the first question in the queue is answered.
     until: Option<Time>,
     counters: Counters,
 }

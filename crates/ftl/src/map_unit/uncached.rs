@@ -1,7 +1,7 @@
 //! No RAM for the map: each question loads its translation page, and each change stores it.
 //!
-//! It is the slowest map unit and the simplest complete one: a reference for the caches, and for the FTL around them. A
-//! page serves one question at a time, host and collector in turns. Pages wait for flash in parallel; one processor
+//! This map unit is the slowest and the simplest complete one: a reference for the caches, and for the FTL around them.
+//! A page serves one question at a time, host and collector in turns. Pages wait for flash in parallel; one processor
 //! answers for all of them. A change is answered when its page is stored.
 
 use std::cmp::Reverse;
@@ -19,17 +19,17 @@ use super::{Answer, Ask, Asker, Counters, Job, MapUnit, Output, Parts, Ticket};
 /// The phase of a translation page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
-    /// It waits for a question.
+    /// The page waits for a question.
     Idle,
-    /// It waits for its load.
+    /// The page waits for its load.
     Loading(Ticket, Ask),
     /// The processor works on the question.
     Working(Ticket, Ask),
-    /// It waits for its store, to answer then.
+    /// The page waits for its store, and the question is answered then.
     Storing(Ticket, Answer),
 }
 
-/// True if a question has changed an entry: one that keeps its value need not be stored.
+/// True if a question has changed an entry. A page whose entries keep their values need not be stored.
 fn changes(ask: &Ask, answer: &Answer) -> bool {
     match (ask, answer) {
         (Ask::Update { to, .. }, Answer::Updated(old)) => old != to,
@@ -45,11 +45,11 @@ struct Page {
     queues: [VecDeque<(Ticket, Ask)>; 2],
     /// The asker that had the last turn.
     last: usize,
-    /// Its entries while a question uses them.
+    /// The entries of the page while a question uses them.
     image: Image,
 }
 
-/// A map unit without a cache.
+/// The map unit without a cache.
 #[derive(Clone, Debug)]
 pub(crate) struct Uncached {
     layout: Layout,
@@ -59,12 +59,12 @@ pub(crate) struct Uncached {
     due: BinaryHeap<Reverse<(Time, u32)>>,
     /// Idle pages with a waiting question.
     idle: Vec<u32>,
-    /// Answers to changes that have been stored.
+    /// Answers to changes whose pages have been stored.
     answers: Vec<(Ticket, Answer)>,
     counters: Counters,
     /// The time at which the processor will have answered for all loaded pages.
     free: Time,
-    /// Pages being loaded.
+    /// The number of pages being loaded.
     loading: u64,
     spares: Spares,
 }

@@ -1,8 +1,8 @@
 //! The map unit of a drive that is being preconditioned: it has the whole map in RAM, and stores the translation pages
 //! that have changed when the power goes off.
 //!
-//! So what preconditioning leaves on flash does not depend on the cache of the drive's own map unit, which starts cold
-//! after it: drives that differ in their map units alone begin a run with the same flash.
+//! So the flash that preconditioning leaves does not depend on the drive's own map unit, whose cache starts cold after
+//! it: drives that differ in their map units alone begin a run with the same flash.
 
 use std::collections::BTreeMap;
 
@@ -14,10 +14,11 @@ use super::entry::{decode, encode};
 use super::layout::{self, Layout};
 use super::{Answer, Ask, Asker, Counters, Job, MapUnit, Output, Parts, SPAN, Ticket};
 
-/// The most translation pages that are stored at once. More than share a program, so that programs are full.
+/// The most translation pages that are stored at once. The number exceeds the pages that share a program, so that
+/// programs are full.
 const STORES: usize = 64;
 
-/// A map unit that stores at the end.
+/// The map unit of preconditioning.
 #[derive(Clone, Debug)]
 pub(crate) struct WriteBack {
     layout: Layout,
@@ -26,7 +27,7 @@ pub(crate) struct WriteBack {
     dirty: Vec<bool>,
     /// The translation pages that are being stored.
     storing: BTreeMap<u32, Image>,
-    /// The next translation page to look at, while dirty ones are stored.
+    /// The translation page to test next, while dirty pages are stored.
     next: Option<u32>,
     answers: Vec<(Ticket, Answer)>,
     counters: Counters,
@@ -60,7 +61,8 @@ impl WriteBack {
         while let Some(tvpn) = self.next.filter(|_| self.storing.len() < STORES) {
             let Some(dirty) = self.dirty.get_mut(tvpn as usize) else {
                 if self.storing.is_empty() {
-                    // Collection may have moved mapping units of pages that had been stored.
+                    // Collection may have moved mapping units of pages that had been stored: another pass over the
+                    // pages follows.
                     self.next = self.dirty.contains(&true).then_some(0);
                     continue;
                 }

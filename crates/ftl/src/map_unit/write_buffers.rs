@@ -5,11 +5,10 @@
 
 use flash::nand::Image;
 
-/// The buffers of one core. Every miss and every choice of a page to store asks for a page here, so the index avoids a
-/// search.
+/// The buffers of one core, indexed by page: every miss and every choice of a page to store asks for a page here.
 #[derive(Clone, Debug)]
 pub(super) struct WriteBuffers {
-    /// What is in the buffer of each page, up to the highest page number so far.
+    /// The content in the buffer of each page, up to the highest page number so far.
     of: Vec<Option<Image>>,
     used: u32,
     count: u32,
@@ -25,12 +24,12 @@ impl WriteBuffers {
         self.of.get(tvpn as usize)?.as_ref()
     }
 
-    /// True if a page can have a buffer: one is free, and the page has none.
+    /// True if a page can have a buffer: a buffer is free, and the page has none.
     pub(super) fn has_room(&self, tvpn: u32) -> bool {
         !self.are_full() && self.get(tvpn).is_none()
     }
 
-    /// Puts a page into a buffer; false if all are in use or the page has one.
+    /// Puts a page into a buffer. Returns false if all buffers are in use or the page already has one.
     pub(super) fn claim(&mut self, tvpn: u32, image: Image) -> bool {
         if !self.has_room(tvpn) {
             return false;

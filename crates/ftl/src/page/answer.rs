@@ -25,7 +25,8 @@ impl PageFtl {
             }
             return;
         }
-        // In the order in which they took effect: the place of a lookup is pinned before a later answer invalidates it.
+        // Answers are handled in the order in which they took effect: the place of a lookup is pinned before a later
+        // answer invalidates the place.
         for (ticket, answer) in out.answers.drain(..) {
             self.answered(flash, owners, ticket, answer);
         }
@@ -51,7 +52,7 @@ impl PageFtl {
             }
         }
         if awaited && !self.mapping.awaits_answers() {
-            // Wakes all pools with waiting writes: the last answer has come, so they must decide without it.
+            // Wakes all pools with waiting writes: no further answer will come, so they must decide now.
             let mut at = 0;
             while let Some(pool) = self.writer.first_with_waiting(&self.blocks, at) {
                 self.note_change(pool);
@@ -65,13 +66,13 @@ impl PageFtl {
         let sends = !self.writer.touched.is_empty();
         self.end_write(flash, owners);
         if sends {
-            // A program may have ended the turn of a block.
+            // The program that was sent may have ended the turn of a block, so a write may have room.
             self.writer.announce_room(owners);
         }
     }
 
-    /// Most steps of a map unit concern only the map unit. Lets it do such steps up to `until`, as long as nothing else
-    /// happens; see [`crate::Background::work_alone`].
+    /// Lets the map unit do its steps up to `until`, as long as no other event comes first: most of its steps concern
+    /// only the map unit. See [`crate::Background::work_alone`].
     pub(crate) fn map_works_alone(&mut self, flash: &mut Flash<'_>, until: Time, stepped: impl FnMut(Time)) -> bool {
         if !self.nothing_waits()
             || self.collector.is_due()
@@ -136,16 +137,15 @@ impl PageFtl {
             (Question::Copy { from, to }, Answer::Condition(held)) => {
                 self.copy_answered(flash, (from, to), Some(if held { from } else { to }));
             }
-            // With a planted bug a copy is entered without a condition: the place before is invalid now, wherever it
-            // was.
+            // Only a planted bug enters a copy without a condition: the previous place is invalid now, wherever it was.
             (Question::Copy { from, to }, Answer::Updated(old)) => self.copy_answered(flash, (from, to), old),
             (question, answer) => panic!("{answer:?} is no answer to {question:?}"),
         }
     }
 
-    /// A copy was entered and its source is garbage; or the host has written or discarded the mapping unit meanwhile
-    /// and the copy is garbage. Either way the copy no longer needs its source, whose superblock may be erased only
-    /// now.
+    /// Ends a copy for which the map unit has answered. Either the copy was entered and its source is garbage, or the
+    /// host has written or discarded the mapping unit meanwhile and the copy is garbage. The copy no longer needs its
+    /// source, whose superblock may be erased only now.
     fn copy_answered(&mut self, flash: &mut Flash<'_>, (from, to): (Psn, Psn), garbage: Option<Psn>) {
         let (source, _) = self.blocks.layout.locate(from);
         let pool = self.blocks.pool_of(source);
@@ -165,7 +165,7 @@ impl PageFtl {
         self.note_change(self.blocks.pool_at(psn));
     }
 
-    /// The map unit has answered for a programmed mapping unit.
+    /// Notes that the map unit has answered for a programmed mapping unit.
     fn answered_for(&mut self, to: Psn) {
         let (superblock, _) = self.blocks.layout.locate(to);
         self.blocks.release(superblock);
@@ -178,7 +178,7 @@ impl PageFtl {
         }
     }
 
-    /// Continues the pools in which answers have freed space or a victim.
+    /// Continues collection in the pools in which answers have freed space or a victim.
     fn collect_changed(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         if self.changed_pools.is_empty() {
             return;

@@ -52,7 +52,7 @@ use slc_cache::SlcCache;
 use stripes::StripedErase;
 use table::{BlockTable, State};
 
-/// The superblocks of a drive.
+/// All superblocks of a drive, with their pools.
 #[derive(Clone, Debug)]
 pub(super) struct BlockManager {
     pub(super) layout: Layout,
@@ -60,27 +60,27 @@ pub(super) struct BlockManager {
     pub(super) shape: ProgramShape,
     pub(super) gc: GcSpec,
     pub(super) table: BlockTable,
-    /// One pool for each plane group, and a second one if there are translation pages. The second has only as many
-    /// superblocks as they need.
+    /// One pool of data for each plane group, and a second pool for each if there are translation pages. The second
+    /// pool has only as many superblocks as translation pages need.
     pub(super) pools: Vec<Pool>,
     /// The number of plane groups.
     pub(super) groups: u32,
-    /// The pools of each NVM set, in ascending order. The first set has all data pools, the last all pools of
+    /// The pools of each NVM set, in ascending order. The first set has all data pools, the last set all pools of
     /// translation pages.
     pub(super) sets: Vec<Vec<u32>>,
-    /// The closed superblocks of the data pools and of the pools of translation pages.
+    /// The closed superblocks, for the data pools and for the pools of translation pages.
     pub(super) victims: ByContent<Victims>,
     /// The superblocks in SLC mode, if the drive has a cache of them.
     slc_cache: Option<Box<SlcCache>>,
-    /// The superblocks whose data is refreshed, if it is.
+    /// The superblocks whose data is to be refreshed; none if the drive does not refresh.
     refresh: Option<Box<Refresh>>,
-    /// Tells when the drive is idle and collects ahead, if it does.
+    /// The timer by which an idle drive starts to collect ahead; none if the drive does not collect ahead.
     idle_collection: Option<IdleTimer>,
     /// The time of the latest completion or answer, for the ages of superblocks.
     pub(super) now: Time,
-    /// The parity of stripes under way, if there is any.
+    /// The parity of stripes under way; none if superblocks have no parity.
     pub(super) parity: Option<Box<Parity>>,
-    /// The slots that are rebuilt, or have been.
+    /// The slots that are being rebuilt from parity, and those that were found unreadable.
     pub(super) rebuilds: Rebuilds,
     /// The reclaim units, if the host places its data in them.
     reclaim_units: Option<Box<ReclaimUnits>>,
@@ -90,7 +90,7 @@ pub(super) struct BlockManager {
     opening: Gates<SuperblockId>,
     /// The superblocks in several dies that are being erased.
     erasing: BTreeMap<SuperblockId, StripedErase>,
-    /// A pool may have given up.
+    /// True if some pool may have given up collection.
     pub(super) gave_up: bool,
     /// Superblocks that were opened since the mount, modulo 2^32.
     pub(super) opened: u32,
@@ -98,13 +98,13 @@ pub(super) struct BlockManager {
 }
 
 impl BlockManager {
-    /// All superblocks are free in no pool until recovery (`mapping::mount`) finds them.
+    /// The superblocks before recovery: none belongs to a pool until `mapping::mount` has found its state.
     pub(super) fn new(config: &PageConfig, from: &Mount<'_>) -> Self {
         let (layout, geometry) = (config.layout.clone(), &config.geometry);
         let groups = geometry.die_count() * geometry.groups();
         let quotas = config.map_pages.quotas(geometry);
         let pool = |i, quota, holds| {
-            // Translation pages are all of one kind.
+            // Translation pages need only one stream.
             let streams = if holds == Holds::Data { config.streams.count() } else { StreamCount::ONE };
             let member_slots = layout.array.superblock_slots();
             let sets_aside = holds == Holds::Data && config.map_pages.set_aside > 0;
@@ -167,7 +167,7 @@ impl BlockManager {
             + ReclaimUnits::memory(config.fdp.as_ref())
     }
 
-    /// The pool that a superblock belongs to.
+    /// The pool to which a superblock belongs at present.
     #[inline]
     pub(super) fn pool_of(&self, superblock: SuperblockId) -> u32 {
         let group = self.layout.shape.group_of(superblock);
@@ -188,17 +188,17 @@ impl BlockManager {
         }
     }
 
-    /// Slots that are written at once: those of a row, or of a word line's rows.
+    /// Slots that are written together: those of a row, or of all rows of a word line.
     pub(super) fn program_slots(&self) -> u32 {
         self.layout.shape.row_slots() * self.shape.word_line
     }
 
-    /// The end of the rows that are written at once from `offset` on: of its row, or of its word line's rows.
+    /// The end of the rows that are written together from `offset` on: the end of its row, or of its word line.
     pub(super) fn program_end(&self, offset: u32) -> u32 {
         self.program_end_in(Mode::Full, offset)
     }
 
-    /// The same in a superblock of this mode.
+    /// The end of the rows that are written together from `offset` on, in a superblock of this mode.
     #[inline]
     pub(super) fn program_end_in(&self, mode: Mode, offset: u32) -> u32 {
         let shape = self.shape_in(mode);
@@ -223,10 +223,11 @@ impl BlockManager {
         self.pool_of(self.layout.locate(psn).0)
     }
 
-    /// Takes a free superblock for a stream, as a full one.
+    /// Takes a free superblock for a stream, in full mode.
     ///
     /// # Panics
-    /// If there is none: the caller has checked.
+    ///
+    /// If no superblock is free: the caller has checked.
     pub(super) fn open_superblock(&mut self, pool: u32, stream: Stream, worn: bool) -> SuperblockId {
         self.open_in(Mode::Full, pool, stream, worn)
     }
@@ -234,7 +235,8 @@ impl BlockManager {
     /// Takes a free superblock for a stream, in a mode.
     ///
     /// # Panics
-    /// If there is none: the caller has checked.
+    ///
+    /// If no superblock is free: the caller has checked.
     pub(super) fn open_in(&mut self, mode: Mode, pool: u32, stream: Stream, worn: bool) -> SuperblockId {
         let superblock = self.take_free(mode, pool, worn).expect("a free superblock");
         let next = self.first_offset(superblock);
@@ -268,8 +270,8 @@ impl BlockManager {
         is_full
     }
 
-    /// The next offset that holds data in a superblock in several dies, and whether the stream leaves the superblock before its end,
-    /// because its data waits to be moved.
+    /// The next offset that holds data in a superblock in several dies. Also returns true if the stream leaves the
+    /// superblock before its end, because the data of the superblock waits to be moved.
     fn advance_in_stripes(&mut self, superblock: SuperblockId, next: u32) -> (u32, bool) {
         let next = self.skip_missing(superblock, next);
         let is_left = next < self.layout.shape.superblock_slots() && self.dead_dies.waits(superblock);
@@ -279,7 +281,8 @@ impl BlockManager {
         (next, is_left)
     }
 
-    /// Lets a program wait for the program before it in its block, if that one waits for a read: programs of a block run in order.
+    /// Makes a program wait for the program before it in its block, if that program waits for a read: programs of a
+    /// block run in order.
     pub(super) fn pass_gate(&mut self, flash: &mut Flash<'_>, pool: u32, command: Handle<Command>) {
         if self.layout.striping.is_some() {
             return self.pass_gates_of_stripe(flash, pool, command);
@@ -292,13 +295,13 @@ impl BlockManager {
         }
     }
 
-    /// A program waits for a read: later ones of its block wait for it.
+    /// Makes later programs of a block wait for a program that waits for a read.
     pub(super) fn set_gate(&mut self, flash: &Flash<'_>, pool: u32, command: Handle<Command>) {
         let member = flash.backend.command(command).target.superblock;
         self.pools[pool as usize].gates.set(member, command);
     }
 
-    /// A program to a superblock has ended.
+    /// Ends a program to a superblock.
     pub(super) fn program_done(&mut self, pool: u32, command: Handle<Command>, superblock: SuperblockId) {
         self.pools[pool as usize].gates.done(command);
         if self.layout.striping.is_some() {
@@ -310,14 +313,15 @@ impl BlockManager {
         self.release(superblock);
     }
 
-    /// A program of a superblock has ended, or the map unit has answered for a mapping unit in it.
+    /// Counts the end of a program of a superblock, or the map unit's answer for a mapping unit in it. After the last
+    /// of these the superblock is closed if it is full.
     pub(super) fn release(&mut self, superblock: SuperblockId) {
         if self.table.end_program(superblock) && self.table.state(superblock) == State::Full {
             self.close(superblock);
         }
     }
 
-    /// A full superblock becomes a candidate for garbage collection.
+    /// Makes a full superblock a candidate for garbage collection.
     pub(super) fn close(&mut self, superblock: SuperblockId) {
         let pool = self.pool_of(superblock);
         self.table.set_state(superblock, State::Closed);
@@ -331,7 +335,7 @@ impl BlockManager {
         }
     }
 
-    /// A program failed: the pool writes nothing more to the superblock, empties it and retires it.
+    /// Notes a failed program: the pool writes nothing more to the superblock, empties it and retires it.
     pub(super) fn fail(&mut self, pool: u32, superblock: SuperblockId) {
         self.table.set_failing(superblock, true);
         let streams = if self.planted.is(Sabotage::CopiesGoOn) { 1 } else { usize::MAX };
@@ -348,7 +352,7 @@ impl BlockManager {
         }
     }
 
-    /// The map no longer points to a slot.
+    /// Marks a slot to which the map no longer points as garbage.
     pub(super) fn invalidate(&mut self, psn: Psn) {
         let superblock = self.table.mark_invalid(psn);
         let pool = self.pool_of(superblock);
@@ -361,7 +365,7 @@ impl BlockManager {
         }
     }
 
-    /// Slots in the next program of copies to a stream.
+    /// Slots that are left in the next program of copies to a stream.
     pub(super) fn copy_room(&self, pool: u32, stream: Stream) -> u32 {
         match self.pools[pool as usize].open[stream] {
             Some(open) => self.program_end(open.next) - open.next,
@@ -369,7 +373,7 @@ impl BlockManager {
         }
     }
 
-    /// Closes an open superblock before it is full. Returns false if there is none, or a program of it is under
+    /// Closes an open superblock before it is full. Returns false if no superblock is open, or a program of it is under
     /// assembly.
     pub(super) fn close_early(&mut self, pool: u32, stream: Stream) -> bool {
         if self.pools[pool as usize].queue.assembles(stream) {
@@ -378,7 +382,7 @@ impl BlockManager {
         let Some(open) = self.pools[pool as usize].open(stream).take() else { return false };
         self.table.set_state(open.superblock, State::Full);
         self.note_end(pool, stream, open);
-        // Its last stripe is completed with parity, behind which it is closed.
+        // The superblock is closed behind the parity that completes its last stripe.
         let completes = self.parity.as_mut().is_some_and(|parity| parity.complete_early(open.superblock));
         if !completes && !self.table.has_programs(open.superblock) {
             self.close(open.superblock);
@@ -402,12 +406,12 @@ impl BlockManager {
         });
     }
 
-    /// Free superblocks of all pools.
+    /// The number of free superblocks of all pools.
     pub(super) fn free_blocks(&self) -> u64 {
         self.pools.iter().map(|pool| u64::from(pool.free.len())).sum::<u64>() + self.all_free_set_aside()
     }
 
-    /// Lists the mapping units of lists that wait for more data.
+    /// Appends to `into` the mapping units of lists that wait for more data.
     pub(super) fn gathered(&self, flash: &Flash<'_>, into: &mut Vec<Lpn>) {
         let lists = self.pools.iter().flat_map(|pool| pool.queue.each_list());
         for list in lists.filter(|of| of.held).filter_map(|of| of.list) {

@@ -8,10 +8,11 @@ use super::mapping::L2p;
 use super::mapping::map_client::SettledMap;
 
 impl PageFtl {
-    /// Checks that every mapping unit is where the map points to, and that exactly those slots count as valid that the
-    /// map points to or still owes an answer for. Slow: for tests.
+    /// Checks that every mapping unit is where the map points to. Checks also that a slot counts as valid exactly if
+    /// the map points to it, or still owes an answer for it. Slow: for tests.
     ///
     /// # Panics
+    ///
     /// If an invariant is broken.
     pub(crate) fn check(&self, media: &Media) {
         let SettledMap { mut places, passing } = match &self.mapping.l2p {

@@ -1,4 +1,4 @@
-//! The course of garbage collection: when it starts, how it goes on at the end of copies and erases, and when a pool gives up.
+//! The course of garbage collection: its start, its steps after copies and erases, and the end when a pool gives up.
 //! The [collector](super::collector) does the work.
 
 use base::engine::Handle;
@@ -19,7 +19,7 @@ impl PageFtl {
             self.blocks.pools[pool as usize].gc.active = self.blocks.is_low(pool);
         }
         let chosen = &mut self.blocks.pools[pool as usize];
-        // Most calls find that as many copies are under way as there may be.
+        // Most calls find that the limit of parallel copies is reached.
         if chosen.gc.copies >= self.blocks.gc.parallel && !chosen.gc.is_stale {
             if chosen.gc.active && self.blocks.has_enough(pool, 0) {
                 self.blocks.pools[pool as usize].gc.active = false;
@@ -51,8 +51,8 @@ impl PageFtl {
         let idle = !chosen.is_moving() && chosen.in_flight == chosen.queue.waiting.len() as u32;
         let least = 1 + chosen.kept_for_moves();
         let has_free = idle && !chosen.queue.waiting.is_empty() && chosen.free.len() > least;
-        // What a write waits for has come without an event: the reserve of other streams of copies is not needed, or a superblock
-        // of the SLC cache has been retired.
+        // A condition of the waiting write has changed without an event: the reserve of other streams of copies is not
+        // needed, or a superblock of the SLC cache has been retired.
         if has_free && (chosen.kept_for_streams() > 0 || has_cache) {
             chosen.gc.waives = true;
             return self.writer.resume(&mut self.blocks, &mut self.mapping, flash, owners, pool);
@@ -62,7 +62,7 @@ impl PageFtl {
         }
         let empty_soon = chosen.gc.victims.iter().any(|victim| self.blocks.table.valid(victim.superblock) == 0);
         let last = (!has_room || chosen.gc.victims.is_empty()) && !empty_soon;
-        // Answers still to come may leave garbage here. Translation pages must not wait for them.
+        // Answers that are still to come may leave garbage in the pool. Translation pages must not wait for them.
         let of_pages = self.blocks.kind_in(pool) == Holds::Pages;
         let last = last && (of_pages || !self.mapping.awaits_answers());
         // The plane group of a pool of translation pages.
@@ -88,10 +88,10 @@ impl PageFtl {
             let (target, count, failed) = (command.target, command.count(), command.failed);
             let to = self.blocks.layout.superblock_of(target.superblock);
             let here = self.blocks.pool_of(to);
-            // Copies stay in their pool, unless another pool rescued it.
+            // Copies stay in their pool, unless another pool took them to rescue it.
             let (_, first) = flash.backend.slot(handle, 0);
             let source = self.blocks.pool_at(first.psn);
-            // A word line takes several programs.
+            // The copies of a word line have several programs; the first of them counts.
             if pools.replace((here, source)).is_none() {
                 self.blocks.pools[source as usize].gc.copies -= 1;
             }
@@ -104,7 +104,7 @@ impl PageFtl {
             }
             self.blocks.note_shared_copies(flash, handle, to);
             self.fetch_for_end(flash, owners, handle);
-            // Mapping units that the map unit is asked for stay pinned until its answer.
+            // Mapping units for which the map unit is asked stay pinned until its answer.
             let mut moved = std::mem::take(&mut self.collector.moved);
             if failed || lost.are_any() || !self.mapping.enter_copies(&mut self.blocks, flash, handle, here, &mut moved)
             {
@@ -114,7 +114,7 @@ impl PageFtl {
                     if lost.is_lost(at) {
                         flash.backend.media_mut().lose(psn);
                     }
-                    // One that is copied again stays where it is.
+                    // A mapping unit that is copied again stays where it is.
                     if torn
                         || lost.is_again(at)
                         || self.mapping.enter_copy(&mut self.blocks, flash.now, slot.lpn, [slot.psn, psn], (to, here))
@@ -192,12 +192,12 @@ impl PageFtl {
             self.writer.resume(&mut self.blocks, &mut self.mapping, flash, owners, pages);
             self.start_gc(flash, owners, pages);
         }
-        // Nearly always no pool has.
+        // Nearly always no pool has given up.
         if self.blocks.gave_up {
             self.retry_stuck(flash, owners, None);
             self.blocks.gave_up = self.blocks.pools.iter().any(|pool| pool.stuck);
         }
-        // No other event would wake writes that wait for space.
+        // Without this no event would wake writes that wait for space.
         if self.writer.forgotten(&self.blocks, &self.mapping) {
             self.place_unplaced(flash, owners);
         }
@@ -220,9 +220,9 @@ impl PageFtl {
         self.writer.announce_room(owners);
     }
 
-    /// Retries the pools that gave up, after any erase, or all pools of an NVM set before a write of the set is refused
-    /// (`last`). Their content may have become garbage since, or another pool may be able to help. Returns true if any
-    /// pool of the set, or of all sets, is collecting.
+    /// Retries the pools that gave up: all of them after any erase, or the pools of an NVM set before a write of the
+    /// set is refused (`last`). Their content may have become garbage since, or another pool may be able to help.
+    /// Returns true if any pool of the set, or of all sets, is collecting.
     pub(super) fn retry_stuck(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, last: Option<u32>) -> bool {
         let count = last.map_or(self.blocks.pools.len(), |set| self.blocks.sets[set as usize].len());
         for i in 0..count {

@@ -34,18 +34,18 @@ use crate::toolkit::WearSpec;
 
 use pace::Pace;
 
-/// The state of the collector that concerns no single pool.
+/// The state of the collector that is common to all pools.
 #[derive(Clone, Debug)]
 pub(super) struct CollectorState {
-    /// The pace of collection, if it is not full.
+    /// The pace of collection; none if the description sets the full pace.
     pub(super) pace: Option<Box<Pace>>,
     wear: WearSpec,
     copy_back: bool,
     rng: Rng,
     /// Mapping units of the host that have been programmed since the power came on, modulo 2^32.
     pub(super) programmed: u32,
-    /// The superblocks that the mapping units of the copy that has just ended have left, without units that the map unit still
-    /// has to answer for. A buffer: empty between two ends.
+    /// The superblocks that the mapping units of the copy that has just ended have left, without mapping units for
+    /// which the map unit still has to answer. A buffer: empty between the ends of two copies.
     pub(super) moved: Vec<Left>,
 }
 
@@ -62,7 +62,7 @@ impl CollectorState {
     }
 }
 
-/// The collector, with the parts that it works on.
+/// A view of the FTL: the collector's state, and the parts that it changes.
 #[derive(Debug)]
 pub(super) struct Collector<'a> {
     pub(super) state: &'a mut CollectorState,
@@ -72,7 +72,7 @@ pub(super) struct Collector<'a> {
 }
 
 impl Collector<'_> {
-    /// Copies until as many copies of a pool are under way as there may be, or nothing is left to copy. Returns false if the
+    /// Begins copies of a pool until its limit of copies is reached, or nothing is left to copy. Returns false if the
     /// pool has no superblock to copy to.
     pub(super) fn copy_on(&mut self, flash: &mut Flash<'_>, pool: u32) -> bool {
         if self.blocks.pauses_folding(pool) || self.is_ahead(pool) {
@@ -88,8 +88,8 @@ impl Collector<'_> {
         true
     }
 
-    /// Gathers the copies of a program. Returns their stream; none if they do not fill a program and need not go before
-    /// they do.
+    /// Gathers the copies of a program. Returns their stream; none if the copies do not fill a program and can wait for
+    /// others.
     pub(super) fn gather_program(&mut self, flash: &mut Flash<'_>, pool: u32) -> Option<Stream> {
         if !self.blocks.pools[pool as usize].gc.sorted.is_empty() {
             return self.gather_sorted(flash, pool);
@@ -100,7 +100,7 @@ impl Collector<'_> {
         (filled || self.writer.must_pad(self.blocks, pool)).then_some(copies)
     }
 
-    /// Gathers valid slots until there are `room` of them. Returns false if there are fewer.
+    /// Gathers valid slots until there are `room` of them. Returns false if the victims have fewer.
     pub(super) fn gather(&mut self, flash: &mut Flash<'_>, pool: u32, room: u32) -> bool {
         loop {
             let gathered = self.blocks.pools[pool as usize].gc.gathered.len();
@@ -152,10 +152,10 @@ impl Collector<'_> {
         }
     }
 
-    /// Takes another victim if one is needed and available. Its mapping units may fill up the program of copies that are
-    /// gathered already, if that takes copies of any class. Returns false if it took none.
+    /// Takes another victim if one is needed and available. With `fills_up` its mapping units may fill up the program
+    /// of the copies that are gathered already. Returns false if it took no victim.
     pub(super) fn begin_victim(&mut self, flash: &Flash<'_>, pool: u32, fills_up: bool) -> bool {
-        // The map unit, which must answer for copies of data, has not started.
+        // Copies of data need answers of the map unit, and the map unit has not started.
         if self.blocks.kind_in(pool) == Holds::Data && self.mapping.is_rewriting() {
             return false;
         }
@@ -214,12 +214,13 @@ impl Collector<'_> {
             stream: &|superblock| self.blocks.table.stream(superblock),
         };
         let victim = if dry { victims.cheapest(pool) } else { victims.pick(pool, moment, &mut self.state.rng) };
-        // Filling up a program costs nothing; otherwise all gathered mapping units must find a place.
+        // Filling up a program takes no further space; otherwise all gathered mapping units must find a place.
         let free_of_charge = stalled && fills_up;
         let fits = |victim: &SuperblockId| {
             free_of_charge || self.blocks.copies_fit(pool, free, self.blocks.table.valid(*victim))
         };
-        // With nothing free and nothing under way, the policy's choice may never fit where the cheapest does.
+        // With no superblock free and no copy under way, the policy's choice may never fit, and the cheapest victim
+        // may.
         let last = || victims.cheapest(pool).filter(|_| free == 0 && !chosen.is_moving()).filter(fits);
         let Some(victim) = victim.filter(fits).or_else(last) else { return false };
         self.take_victim(pool, victim, Cause::Gc);
@@ -243,7 +244,7 @@ impl Collector<'_> {
         gc.victims.push(Victim { superblock, valid, cursor: 0, cause });
         gc.is_stale |= valid == 0;
         // The more valid mapping units a victim has, the more turns the collector needs (Woo and Min, Sec. 4.6); of
-        // several victims the latest sets the weight. Copies of translation pages ask the map unit nothing.
+        // several victims the latest sets the weight. Copies of translation pages ask the map unit no questions.
         if let L2p::MapUnit(map_client) = &mut self.mapping.l2p
             && pool < self.blocks.groups
         {

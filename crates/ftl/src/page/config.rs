@@ -34,7 +34,7 @@ pub struct PageConfig {
     /// True if a program always covers whole rows, because the chips are ganged, programs are one-shot or pages are
     /// paired.
     pub(crate) whole_rows: bool,
-    /// True if writes come without a buffer that has gathered them.
+    /// True if the FTL itself gathers writes into programs, because no write buffer does.
     pub(crate) gathers: bool,
     pub(crate) firmware: Option<FirmwareSpec>,
     pub(crate) sets: Vec<Vec<DieId>>,
@@ -44,10 +44,10 @@ pub struct PageConfig {
     pub(crate) refresh: Option<RefreshSpec>,
     /// The rate at which the data of a failed die is moved; if missing, as fast as collection.
     pub(crate) rebuild_rate: Option<Rate>,
-    /// The streams of `ftl.streams`, or those that the handles of `ftl.fdp` are.
+    /// The streams of `ftl.streams`, or those of the handles of `ftl.fdp`.
     pub(crate) streams: StreamsSpec,
     pub(crate) fdp: Option<FdpSpec>,
-    /// What the streams know of the writes to come.
+    /// Knowledge of the writes to come, for the streams.
     pub(crate) foresight: Foresight,
     pub(crate) wear: WearSpec,
     /// True if collection copies inside a plane.
@@ -59,12 +59,13 @@ pub struct PageConfig {
     pub(crate) trim_pages: TrimPages,
     pub(crate) checkpoint_pages: CheckpointPages,
     pub(crate) unmapped_reads: UnmappedReads,
-    /// Numbers for a map unit of the program.
+    /// The numbers of `ftl.options`, for a map unit of the program.
     pub(crate) options: BTreeMap<String, f64>,
 }
 
 impl PageConfig {
-    /// Superblocks of each pool that are set aside for the static part of the SLC cache: its first ones.
+    /// Number of superblocks that each pool sets aside for the static part of the SLC cache: those with the lowest
+    /// numbers.
     #[must_use]
     pub const fn set_aside(&self) -> u32 {
         self.map_pages.set_aside
@@ -112,8 +113,9 @@ impl Config for PageConfig {
         PageFtl::memory(self)
     }
 
-    /// Open superblocks of each pool for host data, copies and translation pages, and those that the programs fill. In the
-    /// worst case every unit has a program of its own, which padding fills, and another one of a translation page.
+    /// The open superblocks of each pool for host data, copies and translation pages, and the superblocks that the
+    /// programs fill. In the worst case every unit has a program of its own, filled up with padding, and another
+    /// program of a translation page.
     fn blocks_written(&self, units: u64) -> Option<u64> {
         let geometry = &self.geometry;
         let superblocks = u64::from(geometry.superblock_count());
@@ -126,7 +128,7 @@ impl Config for PageConfig {
         Some(open.saturating_add(filled).min(superblocks) * each)
     }
 
-    /// The programmed superblocks, sorted by age.
+    /// Bytes of the list of programmed superblocks, which a mount sorts by age.
     fn memory_of_mount(&self) -> u64 {
         growing(u64::from(self.geometry.superblock_count()), 24)
     }
@@ -155,7 +157,8 @@ impl Config for PageConfig {
         }
     }
 
-    /// With time off no list waits for a controller; and a map in RAM stands in for a map unit with translation pages.
+    /// Preconditioning runs with time off: no list waits for a controller, and a map in RAM stands in for a map unit
+    /// with translation pages.
     fn unseen_by_preconditioning(&self, _: bool) -> &'static [&'static str] {
         if self.map_pages.count > 0 { &["flash.controllers", "ftl.map"] } else { &["flash.controllers"] }
     }

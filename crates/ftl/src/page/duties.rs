@@ -25,7 +25,7 @@ impl Background for PageFtl {
         self.store_trims(flash, owners);
         self.store_checkpoint(flash, owners);
         if stores {
-            // Their pages may have ended the turn of a block.
+            // The programs of these pages may have ended the turn of a block.
             self.writer.announce_room(owners);
         }
     }
@@ -116,7 +116,7 @@ impl Preconditioning for PageFtl {
 }
 
 impl PageFtl {
-    /// Begins to move data without protection, of which a mount knows.
+    /// At a mount: begins to move data that has lost its protection by parity.
     pub(super) fn move_unprotected(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         for pool in 0..self.blocks.pools.len() as u32 {
             let unprotected = !self.blocks.pools[pool as usize].gc.unprotected.is_empty();
@@ -152,7 +152,7 @@ impl PageFtl {
                     self.write(flash, owners, unit);
                 }
             }
-            // They wait for no data of the host.
+            // Pages of a checkpoint are sent at once, because they wait for no data of the host.
             for i in 0..self.writer.touched.len() {
                 let pool = self.writer.touched[i];
                 self.blocks.pools[pool as usize].queue.turn_to(Stream::HOST);

@@ -20,7 +20,7 @@ use crate::map_unit::MapSpec;
 use crate::pages;
 use crate::spec::FtlSpec;
 
-/// The page-mapped FTL.
+/// The family of the page-mapped FTL; it has no state.
 #[derive(Debug)]
 pub(crate) struct PageFamily;
 
@@ -336,12 +336,13 @@ impl PageFamily {
     }
 }
 
-/// Where the superblocks of a description lie, on word lines of so many rows.
+/// The layout of the superblocks of a description, whose word lines have `word_line` rows; none if the dies do not form
+/// groups.
 fn layout(ftl: &FtlSpec, array: &Geometry, word_line: u32) -> Option<Layout> {
     Layout::striped(array.clone(), ftl.superblock_dies, word_line * array.row_slots(), ftl.parity)
 }
 
-/// The fault of dies that do not form groups for superblocks.
+/// The fault if the dies do not form groups for superblocks.
 fn no_groups(site: &Site<'_>, array: &Geometry) -> Fault {
     let (dies, all) = (site.ftl.superblock_dies, array.die_count());
     let possible: Vec<String> = (1..=all).filter(|n| all.is_multiple_of(*n)).map(|n| n.to_string()).collect();
@@ -349,7 +350,7 @@ fn no_groups(site: &Site<'_>, array: &Geometry) -> Fault {
     Fault::new("ftl.superblock-dies", message, format!("use one of {}", possible.join(", ")))
 }
 
-/// The streams for which superblocks are reserved, if there are several.
+/// The part of a message on the streams for which superblocks are reserved; empty with one stream.
 fn for_streams(streams: StreamCount) -> String {
     match streams.is_several() {
         true => format!(" in {} streams", streams.open()),
@@ -357,12 +358,12 @@ fn for_streams(streams: StreamCount) -> String {
     }
 }
 
-/// The superblocks that are set aside for the SLC cache, if there are any.
+/// The part of a message on the superblocks that are set aside for the SLC cache; empty if there are none.
 fn for_slc_cache(set_aside: u32) -> String {
     if set_aside > 0 { format!(", {set_aside} for the static part of the SLC cache") } else { String::new() }
 }
 
-/// The fault of planes with too few blocks for host data; `quota` of them are reserved for translation pages.
+/// The fault of planes with too few blocks for host data; `quota` of their blocks are reserved for translation pages.
 fn no_room(site: &Site<'_>, geometry: &Geometry, quota: u32) -> Fault {
     let for_map = if quota > 0 { format!(", and {quota} for the translation pages of the map") } else { String::new() };
     let streams = site.ftl.write_streams().count();
@@ -375,6 +376,6 @@ fn no_room(site: &Site<'_>, geometry: &Geometry, quota: u32) -> Fault {
         for_streams(streams),
         for_slc_cache(set_aside)
     );
-    // One more for data, and one because `MapPages::room` never promises the last superblock.
+    // One block more for data, and one because `MapPages::room` never promises the last superblock.
     Fault::new(site.flash.blocks_key(), message, format!("give it at least {}", reserved + set_aside + quota + 2))
 }

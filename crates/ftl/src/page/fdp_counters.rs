@@ -2,7 +2,7 @@
 
 use base::units::Time;
 
-/// The events that a drive keeps: the latest ones.
+/// The number of events that a drive keeps: the latest ones.
 pub(in crate::page) const LOG: usize = 64;
 
 /// Counters of Flexible Data Placement since the power came on, in mapping units or superblocks, and its latest events.
@@ -10,50 +10,50 @@ pub(in crate::page) const LOG: usize = 64;
 pub struct FdpCounters {
     /// Mapping units of a reclaim unit.
     pub unit: u64,
-    /// Mapping units that the erased superblocks take, those of translation pages included.
+    /// Mapping units of all superblocks that were erased, including those of translation pages.
     pub erased: u64,
-    /// Each reclaim unit handle.
+    /// The counters of each reclaim unit handle, by its number.
     pub handles: Vec<HandleCounters>,
     /// Write commands with an identifier that the drive does not have: handle 0 took their data.
     pub invalid_identifiers: u64,
     /// Mapping units that collection moved out of reclaim units that hold copies of several handles.
     pub moved_copies: u64,
-    /// Mapping units that were copied to superblocks of another handle although handles are persistently isolated: where a program would
-    /// otherwise be padded, or a handle's copies had no superblock.
+    /// Mapping units that were copied to superblocks of another handle although handles are persistently isolated. That
+    /// happens if a program would otherwise be padded, or if the copies of a handle have no superblock.
     pub shared_copies: u64,
-    /// All events.
+    /// Number of events, including those no longer in the log.
     pub events: u64,
     /// The latest events, the oldest first.
     pub log: Vec<FdpEvent>,
 }
 
-/// Counters of a reclaim unit handle.
+/// Counters of a reclaim unit handle since the power came on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HandleCounters {
-    /// Mapping units that the host wrote with it.
+    /// Mapping units that the host wrote with this handle.
     pub written_units: u64,
-    /// Superblocks that it filled.
+    /// Superblocks that this handle filled.
     pub full_superblocks: u64,
-    /// Superblocks that it left before they were full.
+    /// Superblocks that this handle left before they were full.
     pub partial_superblocks: u64,
-    /// Victims of collection with valid data among its superblocks.
+    /// Superblocks of this handle that collection emptied while they had valid data.
     pub victims: u64,
-    /// Mapping units that collection moved out of its superblocks.
+    /// Mapping units that collection moved out of superblocks of this handle.
     pub moved_units: u64,
-    /// Mapping units that the superblocks take that it has open now.
+    /// Mapping units that the open superblocks of this handle still take.
     pub available_units: u64,
 }
 
 /// An event of Flexible Data Placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FdpEvent {
-    /// When it happened.
+    /// The simulated time of the event.
     pub at: Time,
-    /// Its kind.
+    /// The kind of the event, by which `number` and `units` are read.
     pub kind: FdpEventKind,
-    /// The handle, or the identifier that the drive does not have; none for copies of several handles.
+    /// The handle, or the invalid identifier; none for copies of several handles.
     pub number: Option<u16>,
-    /// The mapping units that it is about: those moved, or those not written. 0 for an invalid identifier.
+    /// The mapping units that were moved, or that were not written. 0 for an invalid identifier.
     pub units: u32,
 }
 
@@ -70,7 +70,7 @@ pub enum FdpEventKind {
 }
 
 impl FdpEventKind {
-    /// Its name in results.
+    /// The name of the kind in results.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {

@@ -6,11 +6,12 @@ use flash::nand::Stream;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Flexible Data Placement (FDP, NVM Express TP4146): the host says with the placement identifier of a write which data belong
-/// together, and the drive writes the data of each reclaim unit handle to reclaim units of its own.
+/// Flexible Data Placement (FDP, NVM Express TP4146): the host says with the placement identifier of a write which data
+/// belong together, and the drive writes the data of each reclaim unit handle to reclaim units of its own.
 ///
-/// A reclaim unit is what a handle has open in a reclaim group: a superblock in each pool of the group. Collection erases superblock by
-/// superblock. A group with one pool (`ftl.superblock-dies` = its dies) has reclaim units of one superblock.
+/// A reclaim unit is the set of superblocks that a handle has open in a reclaim group, one in each pool of the group.
+/// Collection erases superblock by superblock. A group with one pool (`ftl.superblock-dies` = its dies) has reclaim
+/// units of one superblock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FdpSpec {
@@ -19,9 +20,10 @@ pub struct FdpSpec {
     /// Whether copies stay with their handle.
     #[serde(default)]
     pub isolation: Isolation,
-    /// Reclaim groups: the dies of the array in groups of equal size, each of whole superblocks. With several groups the upper bits of a
-    /// placement identifier are the number of a group, and its lower bits that of a handle: with 2 groups, identifier 0x8001 is handle 1
-    /// in group 1. Identifier 0, and a write without one, is handle 0 in any group. PM9D3: 1.
+    /// Reclaim groups: the dies of the array in groups of equal size, each of whole superblocks. With several groups
+    /// the upper bits of a placement identifier are the number of a group, and its lower bits that of a handle: with 2
+    /// groups, identifier 0x8001 is handle 1 in group 1. Identifier 0, and a write without an identifier, is handle 0
+    /// in any group. PM9D3: 1.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub reclaim_groups: u32,
 }
@@ -33,8 +35,9 @@ pub enum Isolation {
     /// Initially isolated: copies of all handles share reclaim units.
     #[default]
     Initial,
-    /// Persistently isolated: copies of each handle have reclaim units of their own. Where a program of copies would otherwise be padded,
-    /// or no superblock is free for a handle, copies of several handles share one, and are counted.
+    /// Persistently isolated: copies of each handle have reclaim units of their own. If a program of copies would
+    /// otherwise be padded, or no superblock is free for a handle, copies of several handles share a reclaim unit, and
+    /// are counted.
     Persistent,
 }
 
@@ -54,7 +57,7 @@ impl Isolation {
 pub struct PlacementTarget {
     /// The reclaim group; none if the drive chooses.
     pub group: Option<u32>,
-    /// The reclaim unit handle.
+    /// The number of the reclaim unit handle.
     pub handle: u16,
 }
 
@@ -62,23 +65,23 @@ const fn one() -> u32 {
     1
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // As serde asks for it.
+#[allow(clippy::trivially_copy_pass_by_ref)] // Serde asks for this signature.
 const fn is_one(groups: &u32) -> bool {
     *groups == 1
 }
 
-/// The most reclaim groups: the upper half of an identifier.
+/// The most reclaim groups: as many as the upper half of an identifier can name.
 const MOST_GROUPS: u32 = 1 << 8;
 
 impl FdpSpec {
-    /// One of each kind, for the conformance suite and the swarm.
+    /// A table of each kind, for the conformance suite and the swarm.
     pub const EVERY: [Self; 3] = [
         Self { handles: 3, isolation: Isolation::Initial, reclaim_groups: 1 },
         Self { handles: 3, isolation: Isolation::Persistent, reclaim_groups: 1 },
         Self { handles: 2, isolation: Isolation::Initial, reclaim_groups: 2 },
     ];
 
-    /// The handles of the streams directive: its identifiers are numbers of streams.
+    /// The handles of the streams directive, in which an identifier is the number of a stream.
     pub(crate) const fn of_streams(streams: u16) -> Self {
         Self { handles: streams, isolation: Isolation::Initial, reclaim_groups: 1 }
     }
@@ -95,7 +98,7 @@ impl FdpSpec {
         Some(PlacementTarget { group: (self.reclaim_groups > 1 && id.get() != 0).then_some(group), handle })
     }
 
-    /// Adds the faults of numbers that are wrong on any array.
+    /// Adds the faults of numbers that no array allows.
     pub(crate) fn check(&self, faults: &mut Faults) {
         faults.within("ftl.fdp.handles", u32::from(self.handles), 2..=u32::from(Stream::MOST));
         faults.within("ftl.fdp.reclaim-groups", self.reclaim_groups, 1..=MOST_GROUPS);

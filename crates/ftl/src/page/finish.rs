@@ -21,7 +21,7 @@ impl PageFtl {
         }
     }
 
-    /// Processes a finished list, or begins to rebuild what it could not read.
+    /// Processes a finished list, or begins to rebuild the slots that it could not read.
     pub(super) fn rebuild_or_process(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let kind = Kind::of(flash.backend.list(list));
         let reads = matches!(kind, Kind::Read | Kind::Load | Kind::Patrol);
@@ -30,7 +30,7 @@ impl PageFtl {
         }
     }
 
-    /// Processes a finished list, of whose slots all have been rebuilt that can be.
+    /// Processes a finished list. Slots that could not be read have been rebuilt if their stripe allows it.
     pub(super) fn process(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         match Kind::of(flash.backend.list(list)) {
             Kind::Read => self.read_finished(flash, owners, list),
@@ -42,7 +42,7 @@ impl PageFtl {
             Kind::Parity => self.parity_finished(flash, owners, list),
             Kind::Rebuild => self.rebuild_finished(flash, owners, list),
         }
-        // A stripe ends where a program has failed.
+        // A program that has failed ends its stripe, so parity may be due.
         self.writer.store_parity(&mut self.blocks, flash);
         if self.blocks.takes_refresh() {
             self.refresh_due(flash, owners);
@@ -209,7 +209,8 @@ impl PageFtl {
             self.end_hold(flash, owners, pool);
             self.writer.announce_room(owners);
             if rewrites && !self.mapping.is_rewriting() {
-                // The map unit, which must answer for copies of data, has started.
+                // Data that lost its parity is moved now that the map unit, which must answer for copies of data, has
+                // started.
                 self.move_unprotected(flash, owners);
             }
         }

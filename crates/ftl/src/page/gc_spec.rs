@@ -13,16 +13,16 @@ use super::victim::VictimSpec;
 pub struct GcSpec {
     /// The policy that chooses a victim.
     pub victim: VictimSpec,
-    /// The number of free superblocks of a pool (a die or a group of its planes) at which collection starts. With zero it
-    /// starts when the open superblock is full and only the one to copy into is free: it then has one or two more
-    /// superblocks to choose from and copies less, and writes wait for it longer. Static wear levelling needs
-    /// at least one.
+    /// The number of free superblocks of a pool (a die or a group of its planes) at which collection starts. With zero
+    /// it starts when the open superblock is full and only the superblock to copy into is free. Collection then has one
+    /// or two more superblocks to choose from and copies less, and writes wait for it longer. Static wear levelling
+    /// needs at least one.
     pub start: u32,
-    /// The number of free superblocks at which it stops; more than `start`.
+    /// The number of free superblocks at which collection stops; more than `start`.
     pub stop: u32,
     /// The most copies of one pool in progress at once.
     pub parallel: u32,
-    /// How many of them a pool may have at a moment.
+    /// How many of the `parallel` copies a pool may have in progress at a time.
     #[serde(skip_serializing_if = "PaceSpec::is_default")]
     pub pace: PaceSpec,
     /// Host writes pay with copies: each mapping unit that goes to a pool with `start` free superblocks or fewer waits until
@@ -30,7 +30,7 @@ pub struct GcSpec {
     /// writes have paid for, unless a write waits. So the rate of writes falls smoothly instead of stopping.
     #[serde(skip_serializing_if = "is_default")]
     pub throttle: bool,
-    /// Collection of an idle drive; if missing, a pool collects only when it is low.
+    /// Collection of an idle drive; if missing, a pool collects only when it has few free superblocks.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleGcSpec>,
     /// Copy whole pages inside their plane without crossing the channel, if the part can.
@@ -41,14 +41,15 @@ pub struct GcSpec {
     pub shared_log: bool,
 }
 
-/// Collection of an idle drive.
+/// Collection of a drive whose host is idle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct IdleGcSpec {
-    /// Time since the latest read, write or discard reached the FTL. A request ends it, and victims already begun are finished.
+    /// Time since the latest read, write or discard reached the FTL. A new request stops this collection, except that
+    /// victims already begun are finished.
     #[schemars(extend("examples" = ["10ms", "1s"]))]
     pub after: Span,
-    /// The free superblocks of a pool at which it stops; more than `stop`.
+    /// The number of free superblocks of a pool at which this collection stops; more than `stop`.
     pub free: u32,
 }
 

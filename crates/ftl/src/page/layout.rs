@@ -1,8 +1,9 @@
-//! Where the superblocks of this FTL lie in the flash array.
+//! The layout of this FTL's superblocks in the flash array.
 //!
-//! A superblock has a *member* in each die of a group: a superblock of the array. Its slots go over the members in turn, a *unit*
-//! of slots to each: those of a word line. A *stripe* is one unit of every member. With parity its last unit has no slots of the
-//! superblock: it holds the parity of the others, and the member that has it changes from stripe to stripe.
+//! A superblock has a *member* in each die of a group: a superblock of the array. The slots of a superblock go over its
+//! members in turn, a *unit* of slots to each: those of a word line. A *stripe* is one unit of every member. With
+//! parity the last unit of a stripe holds the parity of the other units instead of slots, and the member that has it
+//! changes from stripe to stripe.
 //!
 //! ```text
 //! stripe   die 0   die 1   die 2   die 3
@@ -11,9 +12,9 @@
 //!      2   7       8       P       6
 //! ```
 //!
-//! In most drives a superblock lies in one die, and is its only member. A superblock in several dies goes on without a member that is
-//! bad, if a stripe of the others holds data. Its offsets stay; those of the unit that is missing hold nothing. If that is the unit of
-//! parity, the last unit of data holds the parity instead.
+//! In most drives a superblock lies in one die, and is its only member. A superblock in several dies goes on without a
+//! bad member, if a stripe of the other members still holds data. The offsets of its slots stay; offsets in a missing
+//! unit hold no data. If the missing unit is that of parity, the last unit of data holds the parity instead.
 
 use base::units::{DieId, Divisor, Psn, SuperblockId};
 use flash::nand::{Geometry, Media, Mode, Spare, Target};
@@ -26,47 +27,49 @@ use crate::toolkit::recovery::{self, Found};
 pub(crate) struct Layout {
     /// The flash array.
     pub(crate) array: Geometry,
-    /// The array in the superblocks of the FTL: a die here is a group of dies, and its superblocks have only slots for data.
+    /// The array as the FTL divides it: a die of `shape` is a group of dies, and its superblocks have only slots for
+    /// data.
     pub(crate) shape: Geometry,
-    /// How superblocks lie on several dies, if they do.
+    /// The division of superblocks over several dies; none if each lies in one die.
     pub(crate) striping: Option<Box<Striping>>,
 }
 
-/// How superblocks lie on several dies.
+/// The division of superblocks over the dies of a group.
 #[derive(Clone, Debug)]
 pub(crate) struct Striping {
-    /// The dies of a group.
+    /// The number of dies in a group.
     pub(crate) dies: Divisor,
     /// Units of data in a stripe.
     pub(crate) data_units: Divisor,
     /// Slots in a unit.
     pub(crate) unit: Divisor,
     blocks: Divisor,
-    /// The dies, group by group. Those of a group lie on as many channels as possible.
+    /// The dies, group by group. The dies of a group are on as many channels as possible.
     order: Vec<DieId>,
-    /// The place of each die in that order.
+    /// The index of each die in `order`.
     places: Vec<u32>,
 }
 
-/// The place of a slot in the stripes of its superblock.
+/// The place of a slot in the stripes of its superblock: stripe, unit and slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StripePlace {
     pub(crate) superblock: SuperblockId,
     pub(crate) stripe: u32,
-    /// The number of its unit in the stripe.
+    /// The number of the unit in the stripe.
     pub(crate) unit: u32,
-    /// The slot in the unit.
+    /// The number of the slot in the unit.
     pub(crate) slot: u32,
 }
 
 impl Layout {
-    /// Superblocks that lie in one die.
+    /// A layout in which each superblock lies in one die.
     pub(crate) fn in_one_die(array: Geometry) -> Self {
         Self { shape: array.clone(), array, striping: None }
     }
 
-    /// Superblocks in groups of so many dies, with units of so many slots; with parity, if there is any. `None` if the dies do not
-    /// form groups, or a superblock of the array is no whole number of units.
+    /// A layout of superblocks in groups of `dies` dies, with units of `unit` slots, and with a unit of parity in each
+    /// stripe if `parity`. `None` if the dies do not form groups, or if a superblock of the array is no whole number of
+    /// units.
     pub(crate) fn striped(array: Geometry, dies: u32, unit: u32, parity: bool) -> Option<Self> {
         let data_units = dies.checked_sub(u32::from(parity))?;
         let fits =
@@ -97,7 +100,7 @@ impl Layout {
         Some(Self { array, shape, striping: Some(Box::new(striping)) })
     }
 
-    /// The dies that a superblock lies in.
+    /// The number of dies that a superblock lies in.
     pub(crate) fn dies(&self) -> u32 {
         self.striping.as_deref().map_or(1, |striping| striping.dies.get())
     }
@@ -107,7 +110,7 @@ impl Layout {
         self.striping.as_deref().map_or(1, |striping| striping.data_units.get())
     }
 
-    /// The superblock of a slot, and the slot's offset in it. The slot is none of parity.
+    /// The superblock of a slot, and the slot's offset in it. The slot must not be one of parity.
     #[inline]
     pub(crate) fn locate(&self, psn: Psn) -> (SuperblockId, u32) {
         match &self.striping {
@@ -134,7 +137,7 @@ impl Layout {
         }
     }
 
-    /// The place in the array of the slots from an offset of a superblock on, up to the end of the unit.
+    /// The place in the array of the slots of a unit, from an offset of a superblock on.
     #[inline]
     pub(crate) fn target(&self, superblock: SuperblockId, offset: u32) -> Target {
         match &self.striping {
@@ -155,7 +158,7 @@ impl Layout {
         }
     }
 
-    /// The member of its superblock that a slot lies in.
+    /// The member in which a slot lies.
     #[inline]
     pub(crate) fn member_at(&self, psn: Psn) -> SuperblockId {
         self.array.locate(psn).0
@@ -170,7 +173,7 @@ impl Layout {
         })
     }
 
-    /// The number of the member that a superblock goes on without, if one is bad.
+    /// The number of the bad member that a superblock goes on without, if there is one.
     pub(crate) fn missing(&self, media: &Media, superblock: SuperblockId) -> Option<u32> {
         self.striping.as_ref().filter(|striping| striping.can_miss())?;
         let mut bad = (0..).zip(self.members(superblock)).filter(|(_, member)| media.is_bad(*member));
@@ -178,7 +181,7 @@ impl Layout {
         bad.next().is_none().then_some(missing)
     }
 
-    /// The members of a superblock without the one that is missing.
+    /// The members of a superblock, except a missing one.
     pub(crate) fn present<'a>(
         &'a self,
         media: &Media,
@@ -204,7 +207,7 @@ impl Layout {
             && slots.all(|psn| !matches!(media.spare(psn), Spare::Data { .. }))
     }
 
-    /// The members of a superblock that recovery believes.
+    /// The members of a superblock whose content recovery uses: none if the superblock was being erased.
     pub(crate) fn believed<'a>(
         &'a self,
         media: &Media,
@@ -230,7 +233,7 @@ impl Layout {
         Some(DieId::new(striping.dies.quotient(striping.places[die.index()])))
     }
 
-    /// The groups of some dies, as `shape` numbers them; `None` if a group has only a part of them.
+    /// The groups of some dies, as `shape` numbers them; `None` if `dies` has only a part of some group.
     pub(crate) fn groups_of(&self, dies: &[DieId]) -> Option<Vec<DieId>> {
         let Some(striping) = &self.striping else { return Some(dies.to_vec()) };
         let mut groups: Vec<DieId> =
@@ -267,7 +270,8 @@ impl Layout {
         self.present(media, superblock).any(|member| media.is_failing(member))
     }
 
-    /// The state of a superblock: erased if all its members are, and out of use if one is that it cannot go on without.
+    /// The state of a superblock. It is erased if all its members are, and out of use if it cannot go on without a bad
+    /// member.
     pub(crate) fn state_of(&self, media: &Media, superblock: SuperblockId, planted: Planted) -> Found {
         let mut members = self.present(media, superblock).map(|member| recovery::state_of(media, member, planted));
         let first = members.next().unwrap_or(Found::Bad);
@@ -287,12 +291,12 @@ impl Striping {
         self.data_units.get() * self.unit.get()
     }
 
-    /// True if a superblock can go on without a member.
+    /// True if a superblock may lack a member: a stripe then still has a unit of data.
     pub(crate) const fn can_miss(&self) -> bool {
         self.data_units.get() > 1
     }
 
-    /// The unit of a stripe that lies in a member, by its number in the group.
+    /// The number of the unit of a stripe that lies in a member, whose number in the group is given.
     fn unit_in(&self, stripe: u32, member: u32) -> u32 {
         // The last unit of stripe n lies in member n.
         self.dies.split(member + self.dies.get() - self.dies.split(stripe).1 + self.dies.get() - 1).1
@@ -315,7 +319,8 @@ impl Striping {
         (0..self.data_units.get()).filter(move |unit| Some(*unit) != skipped)
     }
 
-    /// The unit of a stripe that holds nothing because a member is missing, or holds the parity instead.
+    /// The unit of a stripe that holds no data because a member is missing: the missing unit, or the unit that has the
+    /// parity instead.
     fn skipped_unit(&self, stripe: u32, missing: Option<u32>) -> Option<u32> {
         self.missing_unit(stripe, missing).map(|gone| gone.min(self.data_units.get() - 1))
     }
@@ -339,7 +344,7 @@ impl Striping {
         offset - skipped * self.unit.get()
     }
 
-    /// A member, by its number in the group.
+    /// The member with a number in the group, for a superblock of `shape`.
     fn member(&self, array: &Geometry, superblock: SuperblockId, member: u32) -> SuperblockId {
         let (pool, block) = self.blocks.split(superblock.get());
         let (group, planes) = (pool / array.groups(), pool % array.groups());
@@ -399,7 +404,7 @@ mod tests {
     }
 
     proptest! {
-        /// Every slot of the array is a slot of one superblock, or holds parity.
+        /// Checks that every slot of the array is a slot of one superblock, or holds parity.
         #[test]
         fn slots_are_found_where_they_lie(layout in layout()) {
             let mut used = vec![false; layout.array.slot_count() as usize];
@@ -422,7 +427,7 @@ mod tests {
             prop_assert_eq!(held, layout.array.slot_count() / striping.dies.get() * parity);
         }
 
-        /// A superblock without a member has the slots of the others, and parity in one of them.
+        /// Checks that a superblock without a member has the slots of the other members, with parity in one of them.
         #[test]
         fn a_superblock_goes_on_without_any_member(layout in layout(), pick in any::<prop::sample::Index>()) {
             let striping = layout.striping.as_deref().expect("several dies");
@@ -453,7 +458,7 @@ mod tests {
             }
         }
 
-        /// The units of a stripe lie in different dies.
+        /// Checks that the units of a stripe lie in different dies.
         #[test]
         fn no_die_has_two_units_of_a_stripe(layout in layout(), pick in any::<u32>()) {
             let striping = layout.striping.as_ref().expect("several dies");

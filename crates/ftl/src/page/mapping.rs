@@ -47,11 +47,11 @@ use checkpoint::Checkpoints;
 use map_client::{MapClient, Question};
 use trim::Trims;
 
-/// The map of a device, and the pages that keep it and the discards on flash.
+/// The map of a device, and the pages on flash that keep the map and the discards.
 #[derive(Clone, Debug)]
 pub(super) struct Mapping {
     pub(super) l2p: L2p,
-    /// Mapping units that the host can address. The pages of the FTL's own are numbered behind them.
+    /// Mapping units that the host can address. The FTL's own pages have the numbers behind them.
     pub(super) units: u32,
     /// Mapping units that recovery found.
     pub(super) found: u32,
@@ -70,8 +70,8 @@ pub(super) enum L2p {
     MapUnit(Box<MapClient>),
 }
 
-/// The table of the places of pages numbered behind those of the map, and the number of a page in it, if a logical number
-/// is that of one.
+/// The table that has the place of a page numbered behind those of the map, and the number of the page in that table;
+/// none for other logical numbers.
 fn side_entry<'a>(
     trims: &'a mut Option<Box<Trims>>,
     checkpoints: &'a mut Option<Box<Checkpoints>>,
@@ -81,8 +81,8 @@ fn side_entry<'a>(
     of_checkpoint.or_else(|| trims.as_mut().and_then(|trims| trims.entry(lpn)))
 }
 
-/// Bytes of memory of the map of a device. At the start of a map unit this includes the entries that recovery found,
-/// and those of stale translation pages.
+/// Bytes of memory of the map of a device. At the start of a map unit they include the entries that recovery found, and
+/// the content of stale translation pages.
 pub(super) fn memory(config: &PageConfig) -> u64 {
     let pages = &config.map_pages;
     let (units, count, entries) = (u64::from(config.units), u64::from(pages.count), u64::from(pages.entries));
@@ -92,7 +92,7 @@ pub(super) fn memory(config: &PageConfig) -> u64 {
 }
 
 impl L2p {
-    /// The place of a mapping unit, if it is in RAM.
+    /// The place of a mapping unit, if the map is a table in RAM.
     #[inline]
     pub(super) fn peek(&self, unit: usize) -> Option<Psn> {
         match self {
@@ -112,7 +112,7 @@ impl Mapping {
         }
     }
 
-    /// True if the map points to a place of a mapping unit, or will soon.
+    /// True if the map may point to a place of a mapping unit, now or after answers that are to come.
     pub(crate) fn may_hold(&self, lpn: Lpn, media: &Media) -> bool {
         match &self.l2p {
             L2p::Ram(map) => map.get(lpn).is_some(),
@@ -131,7 +131,7 @@ impl Mapping {
         trims.is_some_and(|trims| trims.record(owner, lpn, latest)) || self.give_up_unit(blocks, now, owner, lpn)
     }
 
-    /// Lets the map no longer point to a mapping unit. Returns true if the map unit will report the end.
+    /// Removes the map's entry of a mapping unit. Returns true if the map unit will report the end.
     pub(super) fn give_up_unit(&mut self, blocks: &mut BlockManager, now: Time, owner: Owner, lpn: Lpn) -> bool {
         match &mut self.l2p {
             L2p::Ram(map) => {
@@ -155,11 +155,11 @@ impl Mapping {
         }
     }
 
-    /// A mapping unit has been programmed. Returns true if the map points to it; false if the owner gets the report
-    /// later.
+    /// Enters the place of a mapping unit that has been programmed. Returns true if the map points to it; false if the
+    /// map unit has been asked, and the owner gets the report after the answer.
     ///
     /// From now on the new place counts as valid, beside the old one. Its superblock is neither a candidate for
-    /// collection nor erased before the map unit answers, because either place may be the current one by then.
+    /// collection nor erased before the map unit answers, because until then either place may be the current one.
     #[inline]
     pub(super) fn enter(
         &mut self,
@@ -190,9 +190,9 @@ impl Mapping {
         false
     }
 
-    /// A copy has ended: the map follows it only if the host has neither written nor discarded the mapping unit
-    /// meanwhile. Returns false if the map unit decides this later; until then both places are valid, and the source
-    /// stays pinned. `superblock` is that of the copy, and `pool` that superblock's.
+    /// Enters a copy that has ended, unless the host has written or discarded the mapping unit meanwhile. Returns false
+    /// if the map unit decides that later; until then both places are valid, and the source stays pinned. `superblock`
+    /// is the superblock of the copy, and `pool` its pool.
     pub(super) fn enter_copy(
         &mut self,
         blocks: &mut BlockManager,
@@ -246,7 +246,8 @@ impl Mapping {
         true
     }
 
-    /// The place of the other sectors of a partly written mapping unit. The map unit has answered already.
+    /// The old place of a partly written mapping unit, whose other sectors are read there. The map unit has already
+    /// answered.
     pub(super) fn rest_of(&self, unit: &PageWrite) -> Option<Psn> {
         match (&self.l2p, unit.old_place) {
             (L2p::Ram(map), _) => map.get(unit.lpn),
@@ -256,9 +257,9 @@ impl Mapping {
     }
 
     /// Asks the map unit for the place of a partly written mapping unit, unless the place is known and still valid.
-    /// Returns true if it asks: the answer brings the write back.
+    /// Returns true if the map unit was asked: its answer brings the write back.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Mostly the map is in RAM, and nothing is asked.
+    #[allow(clippy::inline_always)] // Mostly the map is in RAM, and no question is asked.
     pub(super) fn asks_place(&mut self, blocks: &BlockManager, flash: &Flash<'_>, unit: &PageWrite) -> bool {
         let L2p::MapUnit(map_client) = &mut self.l2p else { return false };
         if unit.is_whole(blocks.layout.shape.sectors) {
@@ -267,7 +268,7 @@ impl Mapping {
         let known = match unit.old_place {
             OldPlace::Unasked => false,
             OldPlace::Nowhere => true,
-            // While the write waited, the mapping unit may have moved, and the slot may even hold another.
+            // While the write waited, the mapping unit may have moved, and the slot may even hold another mapping unit.
             OldPlace::At { psn, erases } => {
                 blocks.table.is_valid(psn) && flash.backend.media().erases(blocks.layout.member_at(psn)) == erases
             }
@@ -294,7 +295,7 @@ impl Mapping {
             || self.checkpoints.as_ref().is_some_and(|checkpoints| checkpoints.is_due(blocks))
     }
 
-    /// A write comes to the FTL.
+    /// Notes that a write has come to the FTL: it is newer than a discard that its mapping unit may have.
     #[inline]
     pub(super) fn note_write(&mut self, unit: &PageWrite) {
         if let Some(trims) = &mut self.trims {
@@ -302,7 +303,7 @@ impl Mapping {
         }
     }
 
-    /// A mapping unit has been programmed, or, if it is not `written`, refused.
+    /// Notes that a mapping unit has been programmed, or refused if not `written`.
     #[inline]
     pub(super) fn note_written(&mut self, lpn: Lpn, version: u32, written: bool) {
         if let Some(trims) = &mut self.trims {
@@ -310,14 +311,14 @@ impl Mapping {
         }
     }
 
-    /// True if a mapping unit that has just been programmed is older than a discard that is durable.
+    /// True if a mapping unit that has just been programmed is older than a durable discard of it.
     #[inline]
     pub(super) fn is_outdated(&mut self, slot: &Slot) -> bool {
         self.trims.as_mut().is_some_and(|trims| trims.is_outdated(slot))
     }
 
-    /// A write finds no space and never will. The discards of a trim page are refused like writes: the drive takes no
-    /// more.
+    /// Refuses a write that never finds space. For a trim page the discards that it records are refused; for a page of a
+    /// checkpoint the checkpoint is given up.
     pub(super) fn refuse(&mut self, blocks: &mut BlockManager, owners: &mut dyn Owners, unit: &PageWrite) {
         if let Some(checkpoints) = self.checkpoints.as_mut().filter(|of| of.holds(unit.lpn)) {
             return checkpoints.give_up(blocks, unit);
@@ -335,13 +336,13 @@ impl Mapping {
         if data { Holds::Data } else { Holds::Pages }
     }
 
-    /// The places of all pages numbered behind those of the map.
+    /// The places of all pages with numbers behind those of the map's pages.
     pub(super) fn side_places(&self) -> impl Iterator<Item = Option<Psn>> + '_ {
         let trims = self.trims.iter().flat_map(|trims| trims.places());
         trims.chain(self.checkpoints.iter().flat_map(|checkpoints| checkpoints.places()))
     }
 
-    /// True if the map unit has work now. With time off it does not wait for its time.
+    /// True if the map unit has work to do now. With time off the time of its work does not count.
     #[inline]
     pub(crate) fn map_is_due(&self, timed: bool) -> bool {
         match &self.l2p {
@@ -350,14 +351,14 @@ impl Mapping {
         }
     }
 
-    /// Wakes the map unit at the time that it asked for.
+    /// Marks the map unit's work as due, if its time has come.
     pub(crate) fn wake(&mut self, now: Time) {
         if let L2p::MapUnit(map_client) = &mut self.l2p {
             map_client.wake(now);
         }
     }
 
-    /// The host's memory, if the drive asks for some.
+    /// The host memory buffer, if the drive asks for one.
     pub(crate) fn host_memory(&mut self) -> Option<&mut HostMemory> {
         match &mut self.l2p {
             L2p::Ram(_) => None,
@@ -373,7 +374,8 @@ impl Mapping {
         }
     }
 
-    /// Replaces a map unit with translation pages by one that stores them at the end, see [`crate::Preconditioning::begin`].
+    /// Replaces a map unit with translation pages by one that stores the pages when the power goes off, see
+    /// [`crate::Preconditioning::begin`].
     pub(crate) fn begin_preconditioning(&mut self, media: &Media) {
         if let L2p::MapUnit(map_client) = &mut self.l2p {
             map_client.store_at_the_end(media);
@@ -386,7 +388,7 @@ impl Mapping {
         }
     }
 
-    /// Starts to store what only the map unit's RAM holds, because the power is about to go off in order.
+    /// Starts to store the entries that only the map unit's RAM holds, because the power is about to go off in order.
     pub(crate) fn flush_map(&mut self, now: Time) {
         if let L2p::MapUnit(map_client) = &mut self.l2p {
             map_client.flush(now);

@@ -5,16 +5,17 @@
 pub struct ParityCounters {
     /// Reads that were uncorrectable, and rebuilt from the other dies.
     pub rebuilt: u64,
-    /// Reads that were uncorrectable, and had no parity or needed another slot that was uncorrectable as well.
+    /// Reads that were uncorrectable, and could not be rebuilt: they had no parity, or another slot of the stripe was
+    /// uncorrectable as well.
     pub lost: u64,
     /// Superblocks whose data the drive has begun to move because one of their dies had failed.
     pub rebuilt_superblocks: u64,
-    /// Superblocks whose data waits for that now.
+    /// Superblocks whose data waits to be moved now.
     pub waiting_superblocks: u64,
 }
 
 impl ParityCounters {
-    /// Counts a read.
+    /// Counts an uncorrectable read, which was rebuilt if `well` and lost otherwise.
     pub(in crate::page) const fn note(&mut self, well: bool) {
         if well {
             self.rebuilt += 1;

@@ -1,11 +1,12 @@
-//! Prefetches of what the FTL will need for the ends of programs, and for copies.
+//! Prefetches of map entries and states that the FTL will need at the ends of programs and for copies.
 //!
-//! Programs with the same program time end in the order in which they began. So when one ends, the next ones are known,
-//! and their map entries can be on their way while other events are handled. Earlier than that the caches would lose
-//! them again: some hundred programs are under way.
+//! Programs with the same program time end in the order in which they began. So when a program ends, the next programs
+//! to end are known, and their map entries can be on their way while other events are handled. A prefetch much earlier
+//! would be lost from the caches again, because some hundred programs are under way.
 //!
-//! The third and the sixth of the coming ends are prefetched if a program has one slot, the first and the second if it has many. With
-//! time off a program ends soon after it began, and its data is prefetched as its units are drawn, written or gathered.
+//! Two of the coming ends are prefetched: the third and the sixth if a program has one slot, the first and the second
+//! if it has many. With time off a program ends soon after it began, and its data is prefetched as its units are drawn,
+//! written or gathered.
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
@@ -15,16 +16,18 @@ use super::PageFtl;
 use super::block_manager::table::ValidSlots;
 use crate::port::{Flash, Owners};
 
-/// The distances, in ends of programs, at which map entries are prefetched, and the state of the places they lead to.
+/// For programs of one slot: the number of coming ends after which map entries are used when they are prefetched
+/// (`FAR`), and after which the states of their places are (`NEAR`).
 const FAR: usize = 6;
 const NEAR: usize = 3;
-/// The same for programs of many slots, which end more rarely, and before both the distance of the slots.
+/// For programs of many slots, whose ends come more rarely: the number of coming ends for the slots themselves, for map
+/// entries, and for the states of places.
 const SLOTS_OF_MANY: usize = 3;
 const FAR_OF_MANY: usize = 2;
 const NEAR_OF_MANY: usize = 1;
 
 impl PageFtl {
-    /// A program ends: prefetches for the ends of the next programs.
+    /// Prefetches for the coming ends of programs, at the end of a program.
     #[inline]
     pub(super) fn fetch_for_end(&mut self, flash: &Flash<'_>, owners: &dyn Owners, ending: Handle<Command>) {
         if flash.backend.command(ending).count() > 1 {
@@ -43,8 +46,9 @@ impl PageFtl {
         }
     }
 
-    /// A program of many slots ends. If another was expected, it prefetches for its own slots, together. Where no time
-    /// passes none is expected, and what it needs was prefetched as it began.
+    /// Prefetches for the coming ends at the end of a program of many slots. A program that was not expected to end
+    /// next prefetches its own slots first. With time off nothing is done here: these programs prefetched when they
+    /// began.
     fn fetch_for_end_of_many(&mut self, flash: &Flash<'_>, owners: &dyn Owners, ending: Handle<Command>) {
         if !flash.backend.is_timed() {
             return;
@@ -71,8 +75,8 @@ impl PageFtl {
         }
     }
 
-    /// Prefetches the state of the places that all mapping units of a command will leave. Those of copies are near each
-    /// other, and have been looked at as they were gathered.
+    /// Prefetches the states of the places that all mapping units of a command will leave. Copies leave places that are
+    /// near each other and were read when they were gathered, so only the first place is prefetched.
     fn fetch_places(&self, flash: &Flash<'_>, command: Handle<Command>) {
         let (_, first) = flash.backend.slot(command, 0);
         let copies = first.owner.is_none();
@@ -89,7 +93,7 @@ impl PageFtl {
         self.blocks.victims.data.fetch(superblock);
     }
 
-    /// A unit is written: prefetches for the end of its program, if that is near because no time passes.
+    /// Prefetches for the end of the program of a written unit, if time is off: only then does the end come soon.
     #[inline]
     pub(super) fn fetch_for_write(&self, flash: &Flash<'_>, lpn: Lpn) {
         if !flash.backend.is_timed() {
@@ -98,8 +102,8 @@ impl PageFtl {
     }
 }
 
-/// Prefetches the spare area of a slot that is gathered for a copy, or of the one `behind` it if each is copied alone:
-/// the copy of the gathered one begins at once.
+/// Prefetches the spare area of a slot that is gathered for a copy. If each slot is copied `alone`, prefetches that of
+/// the next slot instead, because the copy of the gathered slot begins at once.
 #[inline]
 pub(super) fn fetch_gathered(
     flash: &Flash<'_>,

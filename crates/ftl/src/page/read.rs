@@ -1,4 +1,4 @@
-//! Host reads, also of addresses that the map knows no place of: never written, or discarded.
+//! Host reads, including reads of addresses without a place in the map: never written, or discarded.
 
 use base::units::{Lpn, Psn, SuperblockId};
 use flash::backend::{Cause, Class, Slot};
@@ -9,8 +9,9 @@ use crate::port::{Flash, Owners, PageRead};
 use crate::toolkit::move_parts;
 
 impl PageFtl {
-    /// Reads sectors of one mapping unit; [`Owners::read_done`] reports the end. Returns
-    /// false if the mapping unit has no place and reads as zeros, without flash. A map unit reports this later.
+    /// Reads sectors of one mapping unit; [`Owners::read_done`] reports the end. Returns false if the map in RAM has no
+    /// place for the mapping unit: it reads as zeros, without flash. With a map unit, the same outcome is reported
+    /// later.
     #[inline]
     pub(crate) fn read(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) -> bool {
         let psn = match &mut self.mapping.l2p {
@@ -31,8 +32,8 @@ impl PageFtl {
         true
     }
 
-    /// Reads sectors of the only mapping unit of a request. With the map in RAM its list needs no place among those of
-    /// the dies, where lists wait for the request's other mapping units.
+    /// Reads sectors of the only mapping unit of a request. With the map in RAM its list is submitted at once. It need
+    /// not wait in the table of lists by die for the request's other mapping units.
     #[inline]
     pub(crate) fn read_alone(
         &mut self,
@@ -132,8 +133,8 @@ impl PageFtl {
         flash.submit(list);
     }
 
-    /// The place that a static placement gives a mapping unit: program-sized stripes of the address space go over the plane
-    /// groups in the order of the dimensions, and in each group over its pages.
+    /// The slot that a static placement gives a mapping unit: program-sized stripes of the address space go over the
+    /// plane groups in the order of the dimensions, and in each group over its pages.
     fn static_place(&self, lpn: Lpn) -> Psn {
         let program = self.blocks.layout.shape.row_slots() * self.blocks.shape.word_line;
         let (stripe, inside) = (lpn.get() / program, lpn.get() % program);
@@ -146,7 +147,7 @@ impl PageFtl {
             .slot(superblock, (row % rows * program + inside) % self.blocks.layout.shape.superblock_slots())
     }
 
-    /// Reads a mapping unit that has no place from its static place, without an effect on the media.
+    /// Reads a mapping unit without a place from its static slot, for the time of the read; the data are zeros.
     #[cold]
     pub(super) fn read_unmapped(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, wanted: PageRead, lpn: Lpn) {
         owners.note_unmapped();

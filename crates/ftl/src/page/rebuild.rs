@@ -1,5 +1,5 @@
-//! Reads whose slots are rebuilt: a finished read of the host or the map waits until the others of the stripe have been read. And the
-//! moment at which the drive learns that a die has failed.
+//! Host and map reads whose slots are rebuilt: the finished read waits until the other slots of the stripe have been
+//! read. Also the discovery that a die has failed.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,11 +13,11 @@ use crate::port::{Flash, Owners};
 use crate::sabotage::Sabotage;
 use crate::toolkit::Commands;
 
-/// A finished list that waits for slots to be rebuilt.
+/// A finished list of reads that waits until its lost slots are rebuilt.
 #[derive(Clone, Debug)]
 pub(super) struct Rebuild {
     list: Handle<List>,
-    /// The list that reads what they are rebuilt from.
+    /// The list that reads the other slots of the stripes.
     reads: Handle<List>,
     slots: Vec<LostSlot>,
 }
@@ -31,7 +31,8 @@ struct LostSlot {
 }
 
 impl PageFtl {
-    /// Processes a finished list while dies have failed that the drive has not met: the list may have met one.
+    /// Processes a finished list while dies have failed that the drive does not know: the list may have had a command
+    /// for such a die.
     #[cold]
     #[inline(never)]
     pub(super) fn finished_in_unknown_dies(
@@ -47,7 +48,7 @@ impl PageFtl {
         }
     }
 
-    /// The failed dies, not known yet, to which commands of a list went.
+    /// The failed dies that the drive does not know and to which commands of a list went.
     fn dead_dies_of(&self, flash: &Flash<'_>, list: Handle<List>) -> Vec<DieId> {
         let mut met = Vec::new();
         let unknown = self.blocks.unknown_dead_dies(flash);
@@ -66,7 +67,7 @@ impl PageFtl {
         met
     }
 
-    /// The drive learns of failed dies.
+    /// Makes failed dies known to the drive, and starts the moves of their data.
     fn meet_dead_dies(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, dies: Vec<DieId>) {
         for die in dies {
             self.blocks.note_dead_die(flash, die);
@@ -75,8 +76,8 @@ impl PageFtl {
         (0..self.blocks.pools.len() as u32).for_each(|pool| self.start_gc(flash, owners, pool));
     }
 
-    /// Reads what the slots of a finished list that could not be read are rebuilt from. Returns false if there are none, or the list
-    /// cannot be helped.
+    /// Reads the slots from which the lost slots of a finished list are rebuilt. Returns false if no slot is lost, or
+    /// if one of them cannot be rebuilt.
     pub(super) fn begin_rebuild(&mut self, flash: &mut Flash<'_>, list: Handle<List>) -> bool {
         let mut lost = Vec::new();
         let mut owner = None;
@@ -100,7 +101,7 @@ impl PageFtl {
         }
         let wanted: BTreeSet<Psn> = lost.iter().flat_map(|slot| slot.others.slots.iter().copied()).collect();
         if wanted.is_empty() {
-            // The parity in RAM is all that is needed.
+            // No read is needed, because the parity in RAM is enough.
             lost.iter().for_each(|slot| flash.backend.mend(slot.at));
             self.blocks.rebuilds.counters.rebuilt += lost.len() as u64;
             return false;
@@ -112,7 +113,7 @@ impl PageFtl {
         true
     }
 
-    /// The slots from which others are rebuilt have been read: the list that waits for them goes on.
+    /// Continues the list that waits for these reads: the slots from which its lost slots are rebuilt have been read.
     pub(super) fn rebuild_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, reads: Handle<List>) {
         let at = self.rebuilding.iter().position(|rebuild| rebuild.reads == reads).expect("a list waits for it");
         let Rebuild { list, slots, .. } = self.rebuilding.swap_remove(at);
@@ -130,7 +131,7 @@ impl PageFtl {
         self.process(flash, owners, list);
     }
 
-    /// The slots of the reads of a list, by their places.
+    /// The slots of the reads of a list, by their physical numbers.
     fn slots_read(flash: &Flash<'_>, list: Handle<List>) -> BTreeMap<Psn, Slot> {
         let mut read = BTreeMap::new();
         let mut commands = Commands::of(flash.backend, list);

@@ -1,9 +1,9 @@
-//! What refresh did.
+//! Counters of refresh.
 
 /// Counters of refresh since the power came on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RefreshCounters {
-    /// Patrol reads.
+    /// Patrol reads, of one page each.
     pub patrol_reads: u64,
     /// Superblocks that had a page beyond the limit of age.
     pub by_age: u64,

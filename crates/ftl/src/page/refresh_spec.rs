@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 /// Refresh of data whose bit errors have grown: read reclaim, refresh by age, and patrol reads.
 ///
-/// A page is judged when it has been read, by the host, by the map or by a patrol read. If it exceeds one of the limits, collection
-/// moves the data of its superblock before it collects garbage, as soon as the superblock takes no more programs. Copies of
-/// collection are not judged. Needs `[flash.errors]`.
+/// A page is judged when it has been read, by the host, by the map or by a patrol read. If the page exceeds one of the
+/// limits, the data of its superblock is moved before collection moves any garbage, as soon as the superblock takes no
+/// more programs. Copies of collection are not judged. Needs `[flash.errors]`.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RefreshSpec {
@@ -24,12 +24,14 @@ pub struct RefreshSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["70%"]))]
     pub errors: Option<Ratio>,
-    /// The time between two patrol reads. Each reads one page of the next superblock that holds data and is full. They begin with a
-    /// request, and go on until every superblock has been visited once since the latest one.
+    /// The time between two patrol reads. Each reads one page of the next superblock that is full and holds data. A
+    /// request starts patrol reads, and they go on until every superblock has been visited once since the latest
+    /// request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["10ms"]))]
     pub patrol: Option<Span>,
-    /// The superblocks of the drive whose data is moved at the same time. The more, the less time reads have beside it.
+    /// The most superblocks of the drive whose data is moved at the same time. A higher number leaves reads less time
+    /// beside the moves.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub parallel: u32,
 }
@@ -38,16 +40,17 @@ const fn one() -> u32 {
     1
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // As serde asks for it.
+#[allow(clippy::trivially_copy_pass_by_ref)] // Serde asks for this signature.
 const fn is_one(parallel: &u32) -> bool {
     *parallel == 1
 }
 
 impl RefreshSpec {
-    /// Without a limit: no description of a drive.
+    /// No limit is set. A description with these values is refused.
     const NONE: Self = Self { age: None, reads: None, errors: None, patrol: None, parallel: 1 };
 
-    /// One of each kind, for the conformance suite and the swarm. Their limits are low, so that runs of milliseconds reach them.
+    /// A table of each kind, for the conformance suite and the swarm. The limits are low, so that runs of milliseconds
+    /// reach them.
     pub const EVERY: [Self; 4] = [
         Self { reads: Some(12), parallel: 3, ..Self::NONE },
         Self { reads: Some(40), patrol: Some(Span::from_us(150)), ..Self::NONE },

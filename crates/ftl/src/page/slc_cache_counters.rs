@@ -1,6 +1,6 @@
-//! What an SLC cache did.
+//! Counters of an SLC cache.
 
-/// Counters of an SLC cache since the power came on, and its level now.
+/// Counters of an SLC cache since the power came on, and its present fill.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlcCacheCounters {
     /// Mapping units that were programmed in SLC mode.

@@ -7,48 +7,50 @@ use serde::{Deserialize, Serialize};
 
 use super::StreamsSpec;
 
-/// A cache of blocks in SLC mode: host data go to blocks that store one bit per cell, and are folded to full blocks later. The
-/// part says what SLC mode is (`slc_mode`).
+/// A cache of blocks in SLC mode: host data go to blocks that store one bit per cell, and are folded to full blocks
+/// later. The part defines SLC mode (`slc_mode`).
 ///
-/// A drive decides for each superblock that it opens for the host. Collection takes superblocks of the cache like others, and they
-/// hold the fewest mapping units, so a drive without free superblocks folds. Preconditioning passes the cache by: it leaves the
-/// cache empty, as after a long time without requests.
+/// The mode is chosen for each superblock that the drive opens for the host. Collection takes superblocks of the cache
+/// like others, and they hold the fewest mapping units, so a drive without free superblocks folds. Preconditioning
+/// bypasses the cache: it leaves the cache empty, as after a long time without requests.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct SlcCacheSpec {
-    /// The most data of the host that it takes. It also takes no more than the free superblocks of the drive hold in SLC mode.
+    /// The most data of the host that the cache takes. It never takes more than the free superblocks of the drive hold
+    /// in SLC mode.
     pub size: Bytes,
-    /// The part of `size` for which superblocks are set aside: they are always in SLC mode, and hold neither full data nor copies.
-    /// The capacity must fit without them. Each pool sets aside whole superblocks, those with the lowest numbers, and they are used
-    /// before others. Superblocks for the rest of `size`, the dynamic part, are taken from free ones.
+    /// The part of `size` for which superblocks are set aside: these are always in SLC mode, and hold neither full data
+    /// nor copies. The capacity must fit without them. Each pool sets aside whole superblocks, those with the lowest
+    /// numbers, and uses them before others. Superblocks for the rest of `size`, the dynamic part, are taken from free
+    /// ones.
     #[serde(rename = "static", default, skip_serializing_if = "is_default")]
     pub set_aside: Bytes,
-    /// The size of a drive that holds data: points in ascending order of `fill`. Between two points, and from `size` at 0% to the
-    /// first, the size changes linearly; behind the last it stays.
+    /// The size of the cache of a drive that holds data: points in ascending order of `fill`. The size changes linearly
+    /// between two points, and from `size` at 0% to the first point; behind the last point it stays.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub points: Vec<CachePoint>,
-    /// Where host data go while it is full.
+    /// Where host data go while the cache is full.
     #[serde(default, skip_serializing_if = "is_default")]
     pub overflow: OverflowPolicy,
-    /// Once the cache has been full, host data go to full blocks until so much of the cache is free. With `overflow =
-    /// "fold-beside"` the drive folds until then, and not while host data go to the cache. Each pool decides for itself, and
-    /// counts its share in whole superblocks; a cache that has shrunk to less must be empty. One superblock is enough if the key
-    /// is missing, if nothing is left to fold, after `idle`, and after a mount.
+    /// Once the cache has been full, host data go to full blocks until this much of the cache is free. With `overflow =
+    /// "fold-beside"` the drive folds until then, and not while host data go to the cache. Each pool decides for
+    /// itself, and counts its share in whole superblocks; a cache that has shrunk to less must be empty. One free
+    /// superblock is enough if the key is missing, if nothing is left to fold, after `idle`, and after a mount.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reuse: Option<Bytes>,
     /// The way that folded data take to full blocks.
     #[serde(default, skip_serializing_if = "is_default")]
     pub fold: FoldPath,
-    /// The streams of host data that go there, from stream 0 on; all if missing. With `ftl.streams.host = { policy = "size" }` and
-    /// 1 these are the requests below the first limit.
+    /// The streams of host data that go to the cache, from stream 0 on; all if missing. With `ftl.streams.host = {
+    /// policy = "size" }` and 1 these are the requests below the first limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<u8>,
-    /// Folding of an idle drive; if missing, the drive folds only where it needs free superblocks or `overflow` says so.
+    /// Folding of an idle drive; if missing, the drive folds only if it needs free superblocks or `overflow` says so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle: Option<IdleFoldSpec>,
 }
 
-/// The size of the cache of a drive that is so full.
+/// The size of the cache at a fill of the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct CachePoint {
@@ -62,12 +64,13 @@ pub struct CachePoint {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum OverflowPolicy {
-    /// To full blocks. They go on so until the drive has no free superblock, and from then on at the rate of folding.
+    /// Host data go to full blocks until the drive has no free superblock, and from then on at the rate of folding.
     #[default]
     Direct,
-    /// To the cache all the same: a write waits until a superblock of the cache has been folded.
+    /// Host data go to the cache all the same: a write waits until a superblock of the cache has been folded.
     Fold,
-    /// To full blocks, and the drive folds beside these writes: as soon as the cache has room, host data go there again.
+    /// Host data go to full blocks, and the drive folds beside these writes: as soon as the cache has room, host data
+    /// go to the cache again.
     FoldBeside,
 }
 
@@ -78,9 +81,10 @@ pub enum FoldPath {
     /// Over the channel and through the decoder. `ftl.gc.copy-back` holds for folding, too.
     #[default]
     Channel,
-    /// Inside the plane, if the part can: the array reads pages in SLC mode and programs a full block with them. A one-shot program
-    /// needs as many pages from each plane as it programs there, three for TLC, all of whose mapping units are valid. Other mapping
-    /// units, and what does not fill a program, go over the channel. No decoder corrects data that are copied back.
+    /// Inside the plane, if the part can: the array reads pages in SLC mode and programs a full block with them. A
+    /// one-shot program needs as many pages from each plane as it programs there, three for TLC, all of whose mapping
+    /// units are valid. Other mapping units, and pages that do not fill a program, go over the channel. No decoder
+    /// corrects data that are copied back.
     CopyBack,
 }
 
@@ -88,8 +92,8 @@ pub enum FoldPath {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct IdleFoldSpec {
-    /// Time since the latest read, write or discard reached the FTL. A request stops folding behind the copies in progress, unless
-    /// the drive needs free superblocks.
+    /// Time since the latest read, write or discard reached the FTL. A request stops folding after the copies in
+    /// progress, unless the drive needs free superblocks.
     #[schemars(extend("examples" = ["100ms", "1s"]))]
     pub after: Span,
     /// The data that stay in the cache.
@@ -102,7 +106,8 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl SlcCacheSpec {
-    /// One of each kind, for the conformance suite and the swarm: caches of two to eight superblocks of a pool on a small drive.
+    /// A table of each kind, for the conformance suite and the swarm: caches of two to eight superblocks of a pool on a
+    /// small drive.
     #[must_use]
     pub fn every(superblock: Bytes) -> [Self; 7] {
         let size = |superblocks: u64| Bytes::new(superblock.get() * superblocks);

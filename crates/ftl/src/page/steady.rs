@@ -1,13 +1,18 @@
-//! Lays out the flash of a new drive as uniform random writes of whole mapping units leave it.
+//! Lays out the flash of a new drive in the state in which uniform random writes of whole mapping units leave it.
 //!
-//! The [fixed point](fixed_point) says how many valid units a closed superblock has and how old it is. Of each pool
-//! this file draws: its share of the units; the free superblocks that collection keeps; the superblock that collection
-//! is about to empty, from which fewer units are left than a program takes; the open superblocks, filled to any degree;
-//! and the closed ones, their valid units at the quantiles of the distribution. It sorts all superblocks of the drive by
-//! age and programs them, oldest first. So births and versions rise with the age of the data, as in a drive that was
-//! written; a slot that is no longer valid holds an older version of a unit whose newest one comes later.
+//! The [fixed point](fixed_point) gives the number of valid units of a closed superblock, and its age. For each pool
+//! this module draws:
+//! * its share of the units;
+//! * the free superblocks that collection keeps;
+//! * the superblock that collection is about to empty, with fewer units left than a program takes;
+//! * the open superblocks, filled to any degree;
+//! * the closed superblocks, with valid units at the quantiles of the distribution.
 //!
-//! Nothing but the media is written, by the rules of the media. A mount then finds what it would find on a used drive.
+//! All superblocks of the drive are sorted by age and programmed, oldest first. So births and versions rise with the
+//! age of the data, as in a drive that was written; a slot that is no longer valid holds an older version of a unit
+//! whose newest version comes later.
+//!
+//! Only the media are written, by the rules of the media. A mount then finds the state of a used drive.
 
 #[cfg(test)]
 mod classes;
@@ -31,12 +36,12 @@ use math::{Shuffle, normal};
 /// A superblock to be programmed.
 #[derive(Clone, Copy, Debug)]
 struct Laid {
-    /// Writes of the host to the pool since it was full; less than zero if it is open.
+    /// Writes of the host to the pool since the superblock was full; less than zero if it is open.
     age: f64,
     superblock: SuperblockId,
-    /// Slots programmed.
+    /// Number of slots programmed.
     filled: u32,
-    /// Those of them that are valid.
+    /// The number of these slots that are valid.
     valid: u32,
     stream: Stream,
 }
@@ -50,7 +55,7 @@ impl PageConfig {
         self.no_model()
     }
 
-    /// The reason why there is no model of the steady state.
+    /// The reason why the model does not have the steady state of this drive.
     fn no_model(&self) -> Option<&'static str> {
         if self.gc.victim.choice().is_none() {
             return Some("no model of this policy of ftl.gc.victim");
@@ -81,7 +86,7 @@ impl PageConfig {
         self.geometry.blocks.saturating_sub(self.map_pages.set_aside)
     }
 
-    /// The space that collection has to work with in all pools together.
+    /// The space in which collection works, in all pools together.
     pub(crate) fn working_space(&self) -> WorkingSpace {
         let pools = self.geometry.die_count() * self.geometry.groups();
         let quotas = self.map_pages.quotas(&self.geometry);
@@ -100,7 +105,7 @@ impl PageConfig {
         }
     }
 
-    /// The reason why the fixed point is not that of this drive.
+    /// The reason why the fixed point does not give this drive's write amplification.
     pub(crate) fn no_closed_form(&self) -> Option<&'static str> {
         if let Some(why) = self.no_model() {
             return Some(why);
@@ -125,41 +130,42 @@ impl PageConfig {
         (live >= full).then_some("the host's units take superblocks that collection would keep free, so expect tens")
     }
 
-    /// The closed superblocks of a pool and the valid units in them, on average.
+    /// The mean over the pools of the closed superblocks, and of the valid units in them.
     fn closed_and_live(&self) -> (f64, f64) {
         let pools = self.geometry.die_count() * self.geometry.groups();
         let slots = f64::from(self.geometry.superblock_slots());
         let live = f64::from(self.units) / f64::from(pools);
-        // Collection keeps between `start` and `stop` superblocks free, and is about to empty one. The open ones are half
-        // full on average, and what is in them is too young to be invalid.
+        // Collection keeps between `start` and `stop` superblocks free, and is about to empty one. The open superblocks
+        // are half full on average, and their units are too young to be invalid.
         let free = f64::from(self.gc.start + self.gc.stop) / 2.0;
         let open = if self.gc.shared_log { 1.0 } else { 2.0 };
         let closed = f64::from(self.superblocks_in_full_mode()) - free - open - 1.0;
         (closed, live - open / 2.0 * slots)
     }
 
-    /// Write amplification under uniform random writes, from the [fixed point](fixed_point) of the mean pool, unless there
-    /// is [none](Self::no_closed_form). It lies within a tenth of a simulated steady state
-    /// (`crates/ssd/tests/steady_model.rs`), below it on drives of few blocks.
+    /// Write amplification under uniform random writes, from the [fixed point](fixed_point) of the mean pool, unless
+    /// there is [no closed form](Self::no_closed_form). It is within a tenth of a simulated steady state
+    /// (`crates/ssd/tests/steady_model.rs`), and lower than it on drives of few blocks.
     pub(crate) fn expected_write_amplification(&self) -> Option<f64> {
         if self.no_closed_form().is_some() {
             return None;
         }
         let (closed, live) = self.closed_and_live();
-        // The model counts whole superblocks: what matters is the share of them that is valid.
+        // The model counts whole superblocks, so the units are scaled: only the share of valid ones matters.
         let whole = closed.floor().max(1.0);
         let model = self.model(self.superblocks_in_full_mode(), live);
         let model = PoolModel { closed: whole as u32, live: live * whole / closed, ..model };
-        // Parity is one program of each stripe.
+        // Parity is one program of each stripe, in addition to the data.
         let stripe = f64::from(self.layout.dies()) / f64::from(self.layout.data_units());
         let share_of_parity = if self.has_parity() { stripe } else { 1.0 };
         Some(model.solve().write_amplification() * share_of_parity)
     }
 
-    /// Programs an empty array. `note` receives the units and the version of each program. Returns false, and programs
-    /// nothing, if so many blocks are bad that the units have no room.
+    /// Programs an empty array in its steady state. `note` receives the units and the version of each program. Returns
+    /// false, and programs nothing, if so many blocks are bad that the units have no room.
     ///
     /// # Panics
+    ///
     /// If there is [no model](Self::no_steady_state), or the array is not empty.
     pub(crate) fn lay_out_steady(
         &self,
@@ -187,7 +193,7 @@ impl PageConfig {
         }
         let sizes: Vec<u32> = usable.iter().map(|superblocks| superblocks.len() as u32).collect();
         let shares = self.shares(&sizes, rng)?;
-        // Pools of as many superblocks have one fixed point, which is that of their mean share.
+        // Pools with the same number of superblocks have one fixed point, that of their mean share.
         let mut points: Vec<(u32, FixedPoint)> = Vec::new();
         let mut laid = Vec::new();
         for (mut superblocks, live) in usable.into_iter().zip(shares) {
@@ -205,7 +211,7 @@ impl PageConfig {
         Some(laid)
     }
 
-    /// The most mapping units of a pool.
+    /// The most mapping units of a pool with `usable` usable superblocks.
     fn limit(&self, usable: u32) -> u32 {
         let streams = self.streams.count();
         let member_slots = self.layout.array.superblock_slots();
@@ -216,10 +222,10 @@ impl PageConfig {
 
     /// The valid units of each pool; `None` if they have no room.
     ///
-    /// All pools take equal shares of the writes, and of `u` units in `n` pools each write invalidates one of a pool with
-    /// the probability of its share, so that shares pull towards the mean, at the rate 1 / u. One write adds a variance
-    /// of (1 - 1/n) / n; in equilibrium that is u * (1 - 1/n) / 2n. Free
-    /// draws of variance u / 2n have it once what they exceed `u` by is taken from all alike.
+    /// All `n` pools take equal shares of the writes. Each write invalidates one of the `u` units: one in a given pool
+    /// with the probability of the pool's share. So shares are pulled towards the mean at the rate 1 / u, while each
+    /// write adds a variance of (1 - 1/n) / n. In equilibrium the variance is u * (1 - 1/n) / 2n. Independent draws of
+    /// variance u / 2n have this variance once their excess over `u` in total is taken from all pools alike.
     fn shares(&self, sizes: &[u32], rng: &mut Rng) -> Option<Vec<u32>> {
         let (units, pools) = (f64::from(self.units), sizes.len() as f64);
         let deviation = (units / (2.0 * pools)).sqrt();
@@ -229,7 +235,7 @@ impl PageConfig {
             .map(|room| (units / pools + deviation * normal(rng)).round().clamp(0.0, f64::from(*room)) as u32)
             .collect();
         let mut excess = shares.iter().map(|share| i64::from(*share)).sum::<i64>() - i64::from(self.units);
-        // What is left over is spread as evenly as the room of the pools allows.
+        // The excess is spread as evenly as the room of the pools allows.
         while excess != 0 {
             let open = |i: usize| if excess > 0 { shares[i] > 0 } else { shares[i] < room[i] };
             let takers: Vec<usize> = (0..shares.len()).filter(|i| open(*i)).collect();
@@ -250,12 +256,13 @@ impl PageConfig {
         Some(shares)
     }
 
-    /// The superblocks of a pool that are open, and one that collection has nearly emptied.
+    /// The number of superblocks of a pool that are open, and the one that collection has nearly emptied.
     const fn working(&self) -> u32 {
         if self.gc.shared_log { 2 } else { 3 }
     }
 
-    /// A pool, as the model sees it. After collection `stop` superblocks are free; it starts when `start` are.
+    /// The parameters of the model for a pool. After collection `stop` superblocks are free; collection starts when
+    /// `start` are.
     fn model(&self, usable: u32, live: f64) -> PoolModel {
         let free = (self.gc.start + 1 + self.gc.stop) / 2;
         PoolModel {
@@ -267,7 +274,7 @@ impl PageConfig {
         }
     }
 
-    /// Slots that are programmed together at least: open superblocks end at a multiple of them.
+    /// The smallest number of slots that are programmed together: open superblocks end at a multiple of it.
     fn line(&self) -> u32 {
         self.geometry.row_slots() * self.timing.one_shot.max(self.timing.paired)
     }
@@ -289,7 +296,7 @@ impl PageConfig {
         let share_of_copies = model.share_of_copies(point.host);
         let mut left = superblocks.iter().copied();
         let free = self.gc.start + 1 + rng.below(u64::from(self.gc.stop - self.gc.start)) as u32;
-        // The open superblocks: the one of copies takes longer to fill, so it is older.
+        // The open superblocks: that of copies takes longer to fill, so it is older.
         let mut open = |stream, pace: f64, age, rng: &mut Rng| {
             let filled = rng.below(lines.max(1)) as u32 * self.line();
             let valid = f64::from(filled) * model.survivors(f64::from(filled) * pace);
@@ -302,11 +309,11 @@ impl PageConfig {
             laid.extend(open(Stream::COPIES, of_copies, -0.5, rng));
         }
         let opened = laid.len();
-        // With hardly any spare space the units take what collection would keep free, but for one superblock.
+        // With hardly any spare space the units take the superblocks that collection would keep free, except one.
         let room = (left.len() as u32).saturating_sub(live.div_ceil(slots));
         let closed = left.len() - free.min(room) as usize;
         for (k, superblock) in left.take(closed).enumerate() {
-            // The last one is the superblock that collection has nearly emptied.
+            // The last superblock is the one that collection has nearly emptied.
             let (valid, (mean, variance)) = match k + 1 < closed {
                 true => point.closed_at((k as f64 + rng.unit()) / (closed - 1).max(1) as f64),
                 false => (rng.below(u64::from(self.line())) as f64, point.closed_at(0.0).1),
@@ -325,19 +332,20 @@ impl PageConfig {
         Self::settle(&mut laid[first..], opened - first, live, rng);
     }
 
-    /// Moves the valid units of a pool to `live`, one superblock after another. The open ones come last.
+    /// Changes the valid units of a pool until they are `live` in total. Random closed superblocks change first; the
+    /// open ones, which are the first of `pool`, change only if no closed one can.
     fn settle(pool: &mut [Laid], open: usize, live: u32, rng: &mut Rng) {
         let has = pool.iter().map(|laid| u64::from(laid.valid)).sum::<u64>();
         let mut lacks = i64::from(live) - has as i64;
         let closed = (pool.len() - open) as u64;
         let mut idle = 0;
         while lacks != 0 {
-            // A pool whose closed superblocks are all full, or all empty, changes its open ones.
+            // If all closed superblocks are full, or all are empty, the open ones change too.
             let i = match idle < 4 * closed {
                 true => open + rng.below(closed) as usize,
                 false => (idle % pool.len() as u64) as usize,
             };
-            // Most of a large difference in few rounds.
+            // A large difference is spread over the pool, so that few rounds are needed.
             let most = (lacks.abs() / pool.len() as i64).max(1) as u32;
             let laid = &mut pool[i];
             let moved = if lacks > 0 { most.min(laid.filled - laid.valid) } else { most.min(laid.valid) };
@@ -348,7 +356,7 @@ impl PageConfig {
         }
     }
 
-    /// Programs the superblocks in this order.
+    /// Programs the superblocks in the order of `laid`, which is that of their ages.
     fn program(
         &self,
         media: &mut Media,
@@ -369,7 +377,7 @@ impl PageConfig {
                 let count = size.min(laid.filled - offset);
                 is_valid.clear();
                 for i in 0..count {
-                    // Every choice of `valid` slots has equal chances.
+                    // Slot by slot: every choice of `valid` slots has equal chances.
                     let is = rng.below(u64::from(laid.filled - offset - i)) < valid;
                     valid -= u64::from(is);
                     is_valid.push(is);
@@ -379,7 +387,7 @@ impl PageConfig {
                 spares.clear();
                 current.clear();
                 for is in &is_valid {
-                    // Only a unit whose newest version comes later has an old one here.
+                    // An invalid slot gets an old version of a unit whose newest version comes later.
                     let position = match (*is, next < units) {
                         (true, _) => {
                             laid_units += 1;

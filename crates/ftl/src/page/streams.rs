@@ -49,7 +49,7 @@ pub use spec::{CopyStreamsSpec, HostStreamsSpec, StreamsSpec};
 pub struct HostWrite {
     /// The mapping unit.
     pub lpn: Lpn,
-    /// The size of the request that wrote it last; a mapping unit if preconditioning writes it.
+    /// The size of the request that wrote the mapping unit last; one mapping unit if preconditioning writes it.
     pub request: Sectors,
     /// The submission queue of that request; 0 if preconditioning writes it.
     pub queue: u32,
@@ -68,11 +68,11 @@ pub struct HostWrite {
 /// A policy learns of a mapping unit once for each write, in the order in which the FTL takes the writes. It allocates
 /// nothing for a write, and draws no random numbers, so that a run repeats exactly.
 pub trait StreamPolicy: Debug {
-    /// The number of the stream. The last stream takes what has a higher number than it.
+    /// The number of the stream. A number beyond the last stream means the last stream.
     fn stream(&mut self, write: &HostWrite) -> u8;
 }
 
-/// A shipped policy.
+/// A policy of the library, or one of the program.
 #[derive(Clone, Debug)]
 enum HostPolicy {
     Size(BySize),
@@ -105,9 +105,9 @@ impl StreamPolicy for HostPolicy {
 /// Mapping units that were programmed in each stream since the power came on.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct StreamCounters {
-    /// Written by the host, and pages of the FTL beside them, in each stream of host data.
+    /// Mapping units that the host wrote, and pages of the FTL among them, in each stream of host data.
     pub host: Vec<u64>,
-    /// Copied, in each stream of copies.
+    /// Mapping units that were copied, in each stream of copies.
     pub copies: Vec<u64>,
     /// True if copies stay in the class of their data: the streams of copies are those of host data.
     pub classes_stay: bool,
@@ -126,23 +126,23 @@ impl StreamCounters {
     }
 }
 
-/// The streams of a drive that has more than one for host data or for copies.
+/// The streams of a drive that has several for host data or for copies.
 #[derive(Clone, Debug)]
 pub(super) struct Streams {
     count: StreamCount,
-    /// None if the host has one stream.
+    /// The policy for host data; none if the host has one stream.
     policy: Option<HostPolicy>,
     copies: CopyStreamsSpec,
     written: u64,
-    /// Lists of writes of data in progress.
+    /// Lists of writes of host data in progress.
     pub(super) writing: u32,
-    /// Pools with programs that wait for data of their stream, and some that had them; the next pool in turn.
+    /// Pools with programs that wait for data of their stream, and some that had such programs; the pools take turns.
     pub(super) with_held: PoolSet,
     pub(super) turn: u32,
     pub(super) counters: StreamCounters,
 }
 
-/// The streams of each pool of data.
+/// The numbers of streams of each pool of data.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct StreamCount {
     pub(crate) host: u8,
@@ -150,22 +150,22 @@ pub(crate) struct StreamCount {
 }
 
 impl StreamCount {
-    /// One of each.
+    /// One stream of host data and one of copies.
     pub(crate) const ONE: Self = Self { host: 1, copies: 1 };
 
-    /// The open superblocks of a pool.
+    /// The number of open superblocks of a pool, one for each stream.
     pub(crate) fn open(self) -> u32 {
         u32::from(self.host) + u32::from(self.copies)
     }
 
-    /// True if the host or the copies have several.
+    /// True if the host or the copies have several streams.
     pub(crate) const fn is_several(self) -> bool {
         self.host > 1 || self.copies > 1
     }
 }
 
 impl Streams {
-    /// The streams of a description; `None` if it has one of each.
+    /// The streams of a description; `None` if it has one of each kind.
     pub(super) fn new(
         (spec, fdp): (&StreamsSpec, Option<&FdpSpec>),
         geometry: &Geometry,
@@ -214,7 +214,7 @@ impl Streams {
         }
         let counters = u64::from(count.open()) * size_of::<u64>() as u64;
         let tables = match &spec.host {
-            // What a policy of the program takes is not known.
+            // The memory of a policy of the program is not known.
             HostStreamsSpec::One
             | HostStreamsSpec::Queue { .. }
             | HostStreamsSpec::PlacementId { .. }
@@ -237,7 +237,7 @@ impl Streams {
         Stream::host(number.min(self.count.host - 1))
     }
 
-    /// The stream of the copies of what a superblock of a stream holds.
+    /// The stream of copies for data of a superblock that was written in stream `source`.
     pub(super) fn of_copies(&self, source: Stream) -> Stream {
         let number = match (self.copies, source.is_host()) {
             (CopyStreamsSpec::One, _) => self.count.copies - 1,

@@ -10,7 +10,7 @@ pub enum UnmappedReads {
     /// The FTL answers from the map, with zeros: no flash command runs.
     #[default]
     NoFlashRead,
-    /// The FTL reads a page all the same, as the simulator MQSim does: at the place that a static placement would give the
-    /// address. The read takes the time of the array, of the channel and of the decoder, and returns zeros.
+    /// The FTL reads a page all the same, as the simulator MQSim does: from the slot that a static placement would give
+    /// the address. The read takes the time of the array, of the channel and of the decoder, and returns zeros.
     FlashRead,
 }

@@ -1,8 +1,8 @@
-//! Victim selection: chooses the superblock that garbage collection takes next.
+//! Victim selection: the choice of the superblock that garbage collection takes next.
 //!
 //! A policy is one file, and in this file a variant with its parameters, their allowed values ([`VictimSpec::check`]),
-//! its line in [`VictimSpec::EVERY`] and its arm in [`VictimSpec::policy`]. A program that uses this library registers its own
-//! ([`register_victim_policy`]).
+//! its line in [`VictimSpec::EVERY`] and its arm in [`VictimSpec::policy`]. A program that uses this library registers
+//! its own policies ([`register_victim_policy`]).
 
 mod age_unit;
 mod candidates;
@@ -40,68 +40,69 @@ pub use candidates::{Candidate, Candidates};
 pub use own_policy::register_victim_policy;
 pub(super) use unit_ages::UnitVersions;
 
-/// The policy that chooses a victim among the closed superblocks of a pool. It never chooses one without an invalid
-/// mapping unit.
+/// The policy that chooses a victim among the closed superblocks of a pool. No policy chooses a superblock without an
+/// invalid mapping unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, tag = "policy", rename_all = "kebab-case")]
 pub enum VictimSpec {
-    /// The one with the fewest valid mapping units; of several with as few, the one with the lowest number in the pool.
-    /// A number says nothing of age, so the tie-break prefers neither old nor young superblocks. With hot and cold data
-    /// it matters: another tie-break may change write amplification by 5 %.
+    /// The superblock with the fewest valid mapping units; of several, the one with the lowest number in the pool. A
+    /// number says nothing of age, so the tie-break prefers neither old nor young superblocks. With hot and cold data
+    /// the tie-break matters: another one may change write amplification by 5 %.
     #[default]
     Greedy,
-    /// The one with the best ratio of free space gained, times age, to copying cost:
-    /// age * (1 - u) / 2u (Kawaguchi, Nishioka, Motoda: A Flash-Memory Based File System, USENIX 1995). Of several as good,
+    /// The superblock with the best ratio of free space gained, times age, to copying cost: age * (1 - u) / 2u
+    /// (Kawaguchi, Nishioka, Motoda: A Flash-Memory Based File System, USENIX 1995). Of several with the best ratio,
     /// the one that was closed first.
     CostBenefit {
-        /// The unit of the age. The source takes time.
+        /// The unit of measure of the age. The source takes time.
         #[serde(default, skip_serializing_if = "is_default")]
         age: AgeUnit,
     },
-    /// The one with the best ratio of free space gained, times age, to copying cost and erases:
-    /// age * (1 - u) / (u * (erases + 1)) (Chiang, Lee, Chang: Using data clustering to improve cleaning performance for
-    /// flash memory, Software: Practice and Experience 29(3), 1999). Of several as good, the one that was closed first.
+    /// The superblock with the best ratio of free space gained, times age, to copying cost and erases: age * (1 - u) /
+    /// (u * (erases + 1)) (Chiang, Lee, Chang: Using data clustering to improve cleaning performance for flash memory,
+    /// Software: Practice and Experience 29(3), 1999). Of several with the best ratio, the one that was closed first.
     CostAgeTimes {
-        /// The unit of the age. The source takes time.
+        /// The unit of measure of the age. The source takes time.
         #[serde(default, skip_serializing_if = "is_default")]
         age: AgeUnit,
     },
-    /// The one that was closed first.
+    /// The superblock that was closed first.
     Fifo,
-    /// Any one, with equal chances.
+    /// A random superblock, with equal chances.
     Random,
-    /// The one with the fewest valid mapping units among `d` random ones (Van Houdt, Performance Evaluation 70(10),
-    /// 2013); of several with as few, the one that was drawn first.
+    /// The superblock with the fewest valid mapping units among `d` random ones (Van Houdt, Performance Evaluation
+    /// 70(10), 2013); of several, the one that was drawn first.
     DChoices {
-        /// Superblocks to compare.
+        /// Number of superblocks to compare.
         d: u32,
     },
-    /// The one with the fewest valid mapping units among the `window` that were closed first (Hu et al.: Write
-    /// Amplification Analysis in Flash-Based Solid State Drives, SYSTOR 2009); of several with as few, the one that was
-    /// closed first.
+    /// The superblock with the fewest valid mapping units among the `window` that were closed first (Hu et al.: Write
+    /// Amplification Analysis in Flash-Based Solid State Drives, SYSTOR 2009); of several, the one that was closed
+    /// first.
     WindowedGreedy {
-        /// Superblocks to compare.
+        /// Number of superblocks to compare.
         window: u32,
     },
-    /// The one with the highest value of a formula; of several, the one that was closed first. A value that is not a number
-    /// is lower than all others.
+    /// The superblock with the highest value of a formula; of several, the one that was closed first. A value that is
+    /// not a number is lower than all others.
     Score {
-        /// The formula: numbers, names, `+ - * / ^`, comparisons (1 if true, 0 if not), brackets, `abs`, `sqrt`, `ln`, `exp`,
-        /// `floor`, `min`, `max` and `if(condition, then, else)`. Names: `u` (share of valid mapping units), `valid` and
-        /// `invalid` (mapping units), `age` (superblocks closed since in any pool, plus one), `seconds` (simulated time since
-        /// it was closed), `erases`, `mean_erases` (of all candidates), `free` (free superblocks of the pool), `stream` (number of
-        /// its write stream), `copies` (1 if collection wrote it), `youngest`, `oldest` and `mean_age` (writes since the
-        /// mapping units in it were written that were valid when it became a candidate).
+        /// The formula: numbers, names, `+ - * / ^`, comparisons (1 if true, 0 if not), brackets, `abs`, `sqrt`, `ln`,
+        /// `exp`, `floor`, `min`, `max` and `if(condition, then, else)`. Names: `u` (share of valid mapping units),
+        /// `valid` and `invalid` (mapping units), `age` (superblocks of any pool closed since then, plus one),
+        /// `seconds` (simulated time since it was closed), `erases`, `mean_erases` (of all candidates), `free` (free
+        /// superblocks of the pool), `stream` (number of its write stream), `copies` (1 if collection wrote it),
+        /// `youngest`, `oldest` and `mean_age` (writes of any unit since its mapping units were written, counting those
+        /// that were valid when it became a candidate).
         #[schemars(extend("examples" = ["age * (1 - u) / (2 * u)", "-valid"]))]
         score: Cow<'static, str>,
     },
-    /// The one that a policy of the program chooses, which has registered it.
+    /// The superblock that a policy of the program chooses; the program has registered the policy.
     #[serde(rename = "own")]
     OwnPolicy {
-        /// The name under which it is registered.
+        /// The name under which the policy is registered.
         name: Cow<'static, str>,
-        /// The version with which it is registered. A resolved device has it, so that another version has other keys in a
-        /// store of results.
+        /// The version with which the policy is registered. A resolved device has the version, so that a store of
+        /// results keeps the results of two versions apart.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<String>,
     },
@@ -113,14 +114,15 @@ fn is_default(age: &AgeUnit) -> bool {
 
 /// Chooses the superblock that garbage collection takes next.
 ///
-/// A function that gives each candidate a score is a policy: the highest score is chosen, and of several the one that was closed
-/// first. A policy has no state of its own, so equal pools have equal victims; what is random in it comes from `rng`.
+/// A function that gives each candidate a score is a policy: the highest score is chosen, and of several the candidate
+/// that was closed first. A policy has no state of its own, so equal pools have equal victims; random numbers come from
+/// `rng`.
 pub trait VictimPolicy: Send + Sync {
     /// The victim; `None` if there is no candidate.
     fn choose<'c>(&self, candidates: &'c Candidates<'_>, rng: &mut Rng) -> Option<Candidate<'c>>;
 
-    /// True if the policy asks how long ago the mapping units of a candidate were written ([`Candidate::youngest`] and others). The
-    /// drive then looks through each superblock once.
+    /// True if the policy asks how long ago the mapping units of a candidate were written ([`Candidate::youngest`] and
+    /// others). The drive then reads the versions of each superblock once.
     fn asks_for_unit_ages(&self) -> bool {
         false
     }
@@ -138,19 +140,19 @@ impl fmt::Debug for dyn VictimPolicy {
     }
 }
 
-/// How a policy chooses, as far as the model of steady state tells policies apart.
+/// The kinds of choice that the model of the steady state tells apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Choice {
-    /// The one with the fewest valid mapping units of all.
+    /// The superblock with the fewest valid mapping units of all.
     Emptiest,
-    /// The one with the fewest valid mapping units among so many random ones.
+    /// The superblock with the fewest valid mapping units among this number of random ones.
     EmptiestOf(u32),
-    /// The one that was closed first.
+    /// The superblock that was closed first.
     Oldest,
 }
 
 impl VictimSpec {
-    /// How the policy chooses; `None` if the model of steady state does not have it.
+    /// The kind of choice of the policy; `None` if the model of the steady state does not have it.
     pub(super) const fn choice(&self) -> Option<Choice> {
         match self {
             Self::Greedy => Some(Choice::Emptiest),
@@ -161,8 +163,8 @@ impl VictimSpec {
         }
     }
 
-    /// One of every policy that is in the library, for the conformance suite and the swarm. The parameters make a difference
-    /// on a small device.
+    /// Every policy of the library, for the conformance suite and the swarm, with parameters that have an effect on a
+    /// small device.
     pub const EVERY: [Self; 8] = [
         Self::Greedy,
         Self::CostBenefit { age: AgeUnit::Superblocks },
@@ -174,7 +176,7 @@ impl VictimSpec {
         Self::Score { score: Cow::Borrowed("if(free > 1, invalid * age, invalid) + mean_erases - erases") },
     ];
 
-    /// Adds the faults of parameters that are wrong on any array.
+    /// Adds the faults of parameters that no array allows.
     pub(crate) fn check(&self, faults: &mut Faults) {
         match self {
             Self::DChoices { d } => faults.within("ftl.gc.victim.d", *d, 1..=d_choices::MAX),
@@ -198,7 +200,7 @@ impl VictimSpec {
         }
     }
 
-    /// The description with the version of a policy of the program.
+    /// The description, with the version if a policy of the program is registered under its name.
     pub(crate) fn written_out(self) -> Self {
         match self {
             Self::OwnPolicy { name, .. } => {
@@ -209,9 +211,10 @@ impl VictimSpec {
         }
     }
 
-    /// The policy.
+    /// The policy of the description.
     ///
     /// # Panics
+    ///
     /// If [`Self::check`] finds faults.
     fn policy(&self) -> Arc<dyn VictimPolicy> {
         match self {
@@ -228,24 +231,24 @@ impl VictimSpec {
     }
 }
 
-/// The closed superblocks of all pools, in the structures that the policies need.
+/// The closed superblocks of all pools, in the data structures that the policies need.
 #[derive(Clone, Debug)]
 pub(crate) struct Victims {
     policy: Arc<dyn VictimPolicy>,
-    /// The number of its first pool.
+    /// The number of the first pool.
     first_pool: u32,
     blocks: u32,
     slots: u32,
     minima: Minima,
     ages: AgeOrder,
-    /// How long ago mapping units were written, if the policy asks.
+    /// How long ago mapping units were written; none unless the policy asks.
     unit_ages: Option<UnitAges>,
     /// Invalid mapping units in the closed superblocks of each pool.
     garbage: Vec<u64>,
 }
 
 impl Victims {
-    /// One pool for each plane group; their numbers start at `first_pool`.
+    /// The victims of one pool for each plane group; the numbers of the pools start at `first_pool`.
     pub(crate) fn new(spec: &VictimSpec, geometry: &Geometry, first_pool: u32) -> Self {
         let pools = geometry.die_count() * geometry.groups();
         let policy = spec.policy();
@@ -270,7 +273,7 @@ impl Victims {
         Minima::memory(pools, u64::from(geometry.blocks)) + AgeOrder::memory(pools, superblocks) + pools * 8 + unit_ages
     }
 
-    /// A superblock becomes a candidate.
+    /// Makes a superblock a candidate.
     pub(crate) fn close(&mut self, now: Time, pool: u32, superblock: SuperblockId, valid: u32) {
         let group = pool - self.first_pool;
         self.garbage[group as usize] += u64::from(self.slots - valid);
@@ -278,7 +281,7 @@ impl Victims {
         self.ages.append(now, group, superblock.get());
     }
 
-    /// A superblock is no longer a candidate.
+    /// Removes a superblock, which is no longer a candidate.
     pub(crate) fn remove(&mut self, pool: u32, superblock: SuperblockId) {
         let valid = self.minima.valid(superblock.get()).expect("only candidates are removed");
         let group = pool - self.first_pool;
@@ -290,13 +293,13 @@ impl Victims {
         self.ages.remove(group, superblock.get());
     }
 
-    /// Prefetches what [`Self::invalidated`] needs of a superblock.
+    /// Prefetches the state of a superblock that [`Self::invalidated`] will change.
     #[inline]
     pub(crate) fn fetch(&self, superblock: SuperblockId) {
         self.minima.fetch(superblock.get());
     }
 
-    /// One mapping unit of a superblock became invalid.
+    /// Notes that one mapping unit of a superblock became invalid.
     #[inline]
     pub(crate) fn invalidated(&mut self, pool: u32, superblock: SuperblockId) {
         let group = pool - self.first_pool;
@@ -304,7 +307,8 @@ impl Victims {
         self.minima.decrement_in(group, superblock.get());
     }
 
-    /// True if collecting a pool would free at least one superblock of so many slots; less garbage than that would only move.
+    /// True if collection of a pool would free at least one superblock of `slots` slots; with less garbage it would
+    /// only move data.
     pub(crate) fn is_worthwhile(&self, pool: u32, slots: u32) -> bool {
         self.garbage[(pool - self.first_pool) as usize] >= u64::from(slots)
     }
@@ -314,7 +318,7 @@ impl Victims {
         self.unit_ages.is_some()
     }
 
-    /// Notes the versions in the superblocks of a pool that were closed since the last time.
+    /// Notes the versions in the superblocks of a pool that were closed since the previous call.
     pub(super) fn note_versions(&mut self, pool: u32, versions: impl Fn(SuperblockId) -> UnitVersions) {
         if let Some(unit_ages) = &mut self.unit_ages {
             unit_ages.update(&self.ages, pool - self.first_pool, versions);
@@ -337,7 +341,7 @@ impl Victims {
         self.policy.choose(&candidates, rng).map(|candidate| candidate.superblock())
     }
 
-    /// The victim with the least copying, under any policy: for a pool without a free superblock.
+    /// The victim with the least copying, whatever the policy: for a pool without a free superblock.
     pub(crate) fn cheapest(&self, pool: u32) -> Option<SuperblockId> {
         let least = self.minima.least((pool - self.first_pool) * self.blocks, self.blocks);
         least.filter(|(_, valid)| *valid < self.slots).map(|(superblock, _)| SuperblockId::new(superblock))
@@ -368,7 +372,8 @@ mod tests {
         victims
     }
 
-    /// So many microseconds after the begin, with three free superblocks. Superblock 5 was erased ten times, all others twice.
+    /// The moment `us` microseconds after the begin, with three free superblocks. Superblock 5 was erased ten times,
+    /// all others twice.
     fn moment(us: u64) -> Moment<'static> {
         let now = Time::ZERO + Span::from_us(us);
         Moment {
@@ -464,7 +469,7 @@ mod tests {
             (VictimSpec::CostAgeTimes { age: AgeUnit::Superblocks }, "age * invalid / valid / (erases + 1)"),
         ] {
             for _ in 0..200 {
-                // Superblocks that differ in everything, so that no tie-break decides.
+                // The superblocks differ in everything, so that no tie-break decides.
                 let mut valid: Vec<u32> = (1..9).collect();
                 for i in (1..valid.len()).rev() {
                     valid.swap(i, rng.below(i as u64 + 1) as usize);
@@ -501,7 +506,7 @@ mod tests {
     #[test]
     fn cost_age_times_spares_what_was_erased_often() {
         let spec = VictimSpec::CostAgeTimes { age: AgeUnit::Superblocks };
-        // Of equal age and use, 5 was erased more often: 2 * 9 / 1 / 11 against 1 * 9 / 1 / 3.
+        // Of two superblocks of equal age and use, 5 was erased more often: 2 * 9 / 1 / 11 against 1 * 9 / 1 / 3.
         assert_eq!(pick(spec, &[(5, 1), (1, 1)]), Some(1));
         assert_eq!(pick(COST_BENEFIT, &[(5, 1), (1, 1)]), Some(5));
     }
@@ -537,7 +542,7 @@ mod tests {
     #[test]
     fn a_formula_knows_streams_and_the_ages_of_mapping_units() {
         let versions = |superblock: SuperblockId| {
-            // Superblock 3 has the newest, 2 the oldest on average, 1 the oldest.
+            // Superblock 3 has the newest unit, 1 the oldest unit, and 2 the oldest units on average.
             let of = [[50; 2], [1, 90], [30, 40], [60, 99], [50; 2], [60, 61], [50; 2]];
             UnitVersions::of(of[superblock.index()].into_iter())
         };

@@ -1,4 +1,5 @@
-//! The way of a write to its pool, and the writes that wait for space. The [writer](super::writer) brings it to the flash.
+//! The way of a write to its pool, and the writes that wait for space. The [writer](super::writer) then brings the
+//! write to the flash.
 
 use std::collections::VecDeque;
 
@@ -51,9 +52,9 @@ impl PageFtl {
         }
     }
 
-    /// Puts a write into the program of its pool, or lets it wait there.
+    /// Adds a write to the program under assembly of its pool, or lets the write wait there.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // One caller for new writes and a rare one.
+    #[allow(clippy::inline_always)] // One caller for new writes, and a rare one.
     fn accept(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32, unit: PageWrite) {
         let set = owners.set(unit.owner);
         let chosen = &mut self.blocks.pools[pool as usize];
@@ -68,8 +69,8 @@ impl PageFtl {
                 self.writer.end_gathering(pool);
                 return self.start_gc(flash, owners, pool);
             }
-            // A waiting write counts as programmed: the next write goes where it would then have gone. Otherwise all
-            // writes would meet in one queue.
+            // A waiting write counts as programmed, so the placement moves on and the next write goes to another pool.
+            // Otherwise all writes would wait in one pool.
             self.writer.waited += 1;
             if self.writer.waited == self.blocks.program_slots() {
                 self.writer.waited = 0;
@@ -80,13 +81,13 @@ impl PageFtl {
         }
     }
 
-    /// Places the unplaced writes again, after older copies have become garbage. Refuses one only if no work in
+    /// Places the unplaced writes again, after older copies have become garbage. Refuses a write only if no work in
     /// progress can free space.
     pub(super) fn place_unplaced(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         if self.writer.unplaced.iter().all(VecDeque::is_empty) {
             return;
         }
-        // Translation pages first, because data may wait for them.
+        // Translation pages come first, because data may wait for them.
         for set in (0..self.writer.unplaced.len() as u32).rev() {
             self.place_unplaced_of_set(flash, owners, set);
         }
@@ -132,9 +133,9 @@ impl PageFtl {
         if std::mem::take(&mut self.writer.waited) > 0 {
             self.writer.placer.program_filled(self.writer.waited_set, false);
         }
-        // With time off, no program in progress makes space for a write that waits.
+        // With time off, no program in progress makes space for a waiting write, so programs are sent at once.
         let hurries = std::mem::take(&mut self.writer.stalled) && !flash.backend.is_timed();
-        // A collection that this write makes due goes first, too, and the write waits for it.
+        // A collection that becomes due with this write goes first, too, and the write waits for it.
         let collects_first = flash.backend.is_timed() && flash.backend.collects_first();
         let mut touched = std::mem::take(&mut self.writer.touched);
         touched.retain(|pool| {
@@ -154,7 +155,7 @@ impl PageFtl {
         }
     }
 
-    /// Sends a pool's program that has waited for the end of the pool's other programs.
+    /// Sends a pool's program that has waited until the pool's other programs ended.
     pub(super) fn end_hold(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
         if self.writer.fills_streams(flash) {
             return self.end_hold_of_streams(flash, owners, pool);
@@ -178,8 +179,8 @@ impl PageFtl {
         }
     }
 
-    /// A list of a pool has ended: sends the programs that have waited long enough, and one program if no other list is in
-    /// progress.
+    /// At the end of a list of a pool: sends the programs that have waited long enough, and one more program if no list
+    /// is in progress.
     pub(super) fn end_hold_of_streams(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, pool: u32) {
         if self.blocks.planted.is(Sabotage::ParkedForgotten) || pool >= self.blocks.groups {
             return;

@@ -1,7 +1,7 @@
 //! The writer: brings mapping units to the open superblocks of their streams.
 //!
-//! A write takes four steps. [Placement](super::writer::place) chooses a pool; the mapping unit joins the program under assembly
-//! there; the program goes to the pool's open superblock; its list goes to the flash.
+//! A write takes four steps: [placement](super::writer::place) chooses a pool; the mapping unit joins the program under
+//! assembly there; the program goes to the pool's open superblock; the program's list goes to the flash.
 
 pub(super) mod firmware;
 mod gather;
@@ -35,13 +35,13 @@ use gather::Gather;
 use placement::Placer;
 use pool_set::PoolSet;
 
-/// The writes on their way to the flash.
+/// The state of writes on their way to the flash: placement, streams, and writes without space.
 #[derive(Clone, Debug)]
 pub(super) struct Writer {
     pub(super) placer: Placer,
-    /// The streams, if host data or copies have several.
+    /// The streams; none if host data and copies have one stream each.
     pub(super) streams: Option<Box<Streams>>,
-    /// True if no buffer has gathered the writes.
+    /// True if the FTL gathers writes into programs, because no write buffer does.
     pub(super) gathers: bool,
     pub(super) firmware: Firmware,
     /// Mapping units of each set that have no space in any pool of the set until other programs end.
@@ -50,13 +50,13 @@ pub(super) struct Writer {
     with_waiting: PoolSet,
     /// Mapping units of the present request that wait, since the placement last moved on.
     pub(super) waited: u32,
-    /// The NVM set of the latest of them.
+    /// The NVM set of the latest waiting mapping unit.
     pub(super) waited_set: u32,
     /// True if a mapping unit of the present request waits for space.
     pub(super) stalled: bool,
     /// Pools in which the present request has a program or a list.
     pub(super) touched: Vec<u32>,
-    /// True if the program to be begun is one of a checkpoint's pages.
+    /// True if the next program begins with a page of a checkpoint.
     stores_checkpoint: bool,
     pub(super) gather: Option<Gather>,
 }
@@ -101,8 +101,8 @@ impl Writer {
         if mapping.kind_of(unit.lpn) == Holds::Data { owners.set(unit.owner) } else { self.set_of_pages() }
     }
 
-    /// True if work in progress may leave garbage in the pools of a set. Translation pages wait neither for data nor
-    /// for the map unit, because both may wait for them.
+    /// True if work in progress may leave garbage in the pools of a set. For translation pages neither data nor answers
+    /// of the map unit count as such work, because both may wait for translation pages.
     pub(super) fn makes_room(&self, blocks: &BlockManager, mapping: &Mapping, set: u32) -> bool {
         let programming =
             |set: u32| blocks.sets[set as usize].iter().any(|pool| blocks.pools[*pool as usize].is_programming());
@@ -110,13 +110,13 @@ impl Writer {
         programming(set) || (set != pages && (programming(pages) || mapping.awaits_answers()))
     }
 
-    /// True if writes of a set wait for space while no work in progress would wake them.
+    /// True if writes of a set wait for space and no work in progress will wake them.
     pub(super) fn forgotten(&self, blocks: &BlockManager, mapping: &Mapping) -> bool {
         let waits = |set: &u32| !self.unplaced[*set as usize].is_empty() && !self.makes_room(blocks, mapping, *set);
         (0..self.unplaced.len() as u32).any(|set| waits(&set))
     }
 
-    /// Lets a write wait for space in its pool.
+    /// Queues a write in its pool until the pool has space.
     pub(super) fn let_wait(&mut self, blocks: &mut BlockManager, pool: u32, unit: PageWrite) {
         blocks.pools[pool as usize].queue.waiting.push_back(unit);
         if blocks.kind_in(pool) == Holds::Data {
@@ -136,7 +136,7 @@ impl Writer {
         }
     }
 
-    /// Writes a translation page to any log with room beside the copies that it needs. Returns false if none has.
+    /// Writes a translation page to any log that has room beside its own copies. Returns false if no log has.
     pub(super) fn store_anywhere(
         &mut self,
         blocks: &mut BlockManager,
@@ -146,7 +146,7 @@ impl Writer {
         unit: &PageWrite,
     ) -> bool {
         let Some(pool) = blocks.pool_for_last_page() else { return false };
-        // A program of its own, which waits for nothing.
+        // The page has a program of its own, which waits for no more data.
         blocks.pools[pool as usize].queue.turn_to(Stream::HOST);
         self.send(blocks, flash, pool);
         let chosen = &mut blocks.pools[pool as usize];
@@ -158,10 +158,10 @@ impl Writer {
         true
     }
 
-    /// Adds a write to the program under assembly in a pool. Returns false if the pool has no free superblock for it
-    /// now.
+    /// Adds a write to the program under assembly in a pool. Returns false if the pool needs a free superblock for the
+    /// write and may not take one now.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Most writes go into a program that has room: a call would cost them 25 instructions.
+    #[allow(clippy::inline_always)] // Most writes find a program with room: a call would cost 25 instructions.
     pub(super) fn append(
         &mut self,
         blocks: &mut BlockManager,
@@ -186,7 +186,7 @@ impl Writer {
         self.append_to_next(blocks, mapping, flash, owners, pool, unit)
     }
 
-    /// Adds a write where a program begins, ends, or takes a part of a mapping unit.
+    /// Adds a write that begins a program, ends one, or covers only a part of its mapping unit.
     #[inline(never)]
     fn append_to_next(
         &mut self,
@@ -200,7 +200,7 @@ impl Writer {
         self.part_programs(blocks, mapping, flash, pool, unit);
         let assembly = match self.open_program(blocks, flash, pool) {
             Some(assembly) if !is_full(flash, assembly) => assembly,
-            // The next row of the word line.
+            // A full row is followed by the next row of the word line.
             Some(assembly) => {
                 blocks.cover(flash, assembly.command);
                 blocks.advance(pool, blocks.pools[pool as usize].queue.stream, assembly.end);
@@ -231,7 +231,7 @@ impl Writer {
         let last_row = || assembly.end == blocks.program_end_in(assembly.mode, assembly.start);
         if (is_full(flash, assembly) && last_row()) || self.is_gathered(blocks, pool, count) {
             self.end_program(blocks, flash, pool);
-            // A list is of one die.
+            // All commands of a list are of one die.
             if blocks.pools[pool as usize].queue.open.held || blocks.layout.striping.is_some() {
                 self.send(blocks, flash, pool);
             }
@@ -239,8 +239,8 @@ impl Writer {
         true
     }
 
-    /// The program under assembly in a pool ends if a mapping unit does not belong in it: pages of checkpoints have
-    /// programs of their own, and so a cause of their own.
+    /// Ends the program under assembly in a pool if a mapping unit must not join it: pages of checkpoints have programs
+    /// of their own, because such programs have another cause.
     #[inline]
     fn part_programs(
         &mut self,
@@ -259,8 +259,8 @@ impl Writer {
         }
     }
 
-    /// The program under assembly in a pool. A full one ends here if an earlier program has failed in its superblock:
-    /// the word line does not go on.
+    /// The program under assembly in a pool. A full one ends here instead of going on with the next row, if an earlier
+    /// program has failed in its superblock.
     fn open_program(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, pool: u32) -> Option<Assembly> {
         let chosen = &blocks.pools[pool as usize];
         let ended = chosen.open[chosen.queue.stream].is_none();
@@ -270,7 +270,8 @@ impl Writer {
         blocks.pools[pool as usize].queue.open.program
     }
 
-    /// Reads the other sectors of a partly written mapping unit. Later programs to the superblock wait for this one.
+    /// Adds the read of the sectors that a partly written mapping unit keeps. Later programs to the superblock wait for
+    /// this program.
     fn read_rest(
         blocks: &mut BlockManager,
         mapping: &Mapping,
@@ -296,8 +297,8 @@ impl Writer {
         }
     }
 
-    /// Begins a program in the log of a pool; or as a `last` resort, without regard to its reserve, one of translation
-    /// pages.
+    /// Begins a program in the log of a pool. As a `last` resort a program of translation pages may use the pool's
+    /// reserve.
     fn begin_program(
         &mut self,
         blocks: &mut BlockManager,
@@ -317,7 +318,7 @@ impl Writer {
         }
         if opens {
             let opens_set_aside = !last && blocks.opens_set_aside(flash, pool, stream);
-            // One free superblock is reserved for copies of garbage collection, more during a collection.
+            // One free superblock is reserved for copies of garbage collection, and more while collection runs.
             let least = 1 + blocks.pools[pool as usize].kept_for_copies();
             let kept = !blocks.gc.shared_log && (free <= least || !blocks.copies_fit(pool, free - 1, 0));
             let kept = kept && !opens_set_aside;
@@ -325,14 +326,14 @@ impl Writer {
                 return None;
             }
             let mode = if last { Mode::Full } else { blocks.mode_to_open(flash, pool, stream)? };
-            // Copies of wear levelling may be on their way to it.
+            // Copies of wear levelling may be on their way to the superblock that is opened here.
             let worn = blocks.gc.shared_log && std::mem::take(&mut blocks.pools[pool as usize].gc.levelling.want_worn);
             blocks.open_in(mode, pool, stream, worn);
         }
         Some(self.add_program(blocks, mapping, flash, pool, last))
     }
 
-    /// Adds a program of the next row, or rows, of the open superblock to the list of a pool.
+    /// Adds a program at the next row, or rows, of the open superblock to the list of a pool.
     fn add_program(
         &mut self,
         blocks: &mut BlockManager,
@@ -373,7 +374,7 @@ impl Writer {
         assembly
     }
 
-    /// Closes the program under assembly.
+    /// Ends the program under assembly: it takes no more mapping units.
     fn end_program(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, pool: u32) {
         let Some(assembly) = blocks.pools[pool as usize].queue.open.program.take() else { return };
         self.end_gathering(pool);
@@ -383,7 +384,7 @@ impl Writer {
         let whole_rows = blocks.shape_in(assembly.mode).whole_rows && !blocks.planted.is(Sabotage::RowsUnfilled);
         let end = if whole_rows { assembly.end } else { covered };
         flash.backend.set_padding(assembly.command, end - covered);
-        // Further rows of a word line stay erased.
+        // The remaining rows of a word line stay erased.
         let next = if whole_rows { blocks.program_end_in(assembly.mode, assembly.start) } else { covered };
         blocks.cover(flash, assembly.command);
         let full = blocks.advance(pool, blocks.pools[pool as usize].queue.stream, next);
@@ -408,7 +409,7 @@ impl Writer {
         }
     }
 
-    /// Programs the parity of the stripes that are complete, behind their programs.
+    /// Programs the parity of complete stripes, behind the programs of the stripe.
     #[inline]
     pub(super) fn store_parity(&self, blocks: &mut BlockManager, flash: &mut Flash<'_>) {
         if blocks.parity.is_some() {
@@ -462,16 +463,19 @@ impl Writer {
         }
         self.touched.retain(|touched| *touched != pool);
         self.note_load(blocks, pool);
-        // With several streams, what does not fill a program goes on waiting where it may.
+        // With several streams, programs that are not full go on waiting if they may.
         let all = self.streams.is_none() || !flash.backend.is_timed();
         self.end_lists(blocks, flash, pool, all);
         self.announce_room(owners);
     }
 
-    /// True if the gathered mapping units must be copied although they do not fill a program: a write waits for the
-    /// space, a block is failing, data is refreshed, the host is idle and the SLC cache is folded, or wear is levelled among translation pages or
-    /// in one of several streams, which may never gain more, or a check of wear levelling waits. Otherwise they wait until there are
-    /// more.
+    /// True if gathered mapping units must be copied although they do not fill a program. Otherwise they wait for more.
+    /// The reasons:
+    /// * a write waits for the space;
+    /// * a block is failing, or data is refreshed;
+    /// * the SLC cache is folded because the host is idle, or beside direct writes;
+    /// * wear is levelled among translation pages or in one of several streams, which may never gather more;
+    /// * a check of wear levelling waits.
     pub(super) fn must_pad(&self, blocks: &BlockManager, pool: u32) -> bool {
         let chosen = &blocks.pools[pool as usize];
         let stalled = !chosen.is_moving();
@@ -484,14 +488,14 @@ impl Writer {
         stalled && chosen.gc.has_gathered() && urgent
     }
 
-    /// Submits the programs of a shared log that the present request has gathered: copies come behind them.
+    /// Submits the programs of the present request in a shared log, so that copies come behind them.
     pub(super) fn yield_log(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, pool: u32) {
         if blocks.gc.shared_log && blocks.pools[pool as usize].queue.open.list.is_some() {
             self.send(blocks, flash, pool);
         }
     }
 
-    /// Lets a mapping unit of a failed program wait in its pool. A translation page in a data pool must not wait there.
+    /// Queues a mapping unit of a failed program in its pool. A translation page is never queued in a data pool.
     pub(super) fn write_again(&mut self, blocks: &mut BlockManager, mapping: &Mapping, pool: u32, unit: PageWrite) {
         let at_home = mapping.kind_of(unit.lpn) == blocks.kind_in(pool);
         if at_home {
@@ -505,7 +509,7 @@ impl Writer {
         }
     }
 
-    /// True if writes of translation pages wait for the superblock that the pool of a group has lost.
+    /// True if writes of translation pages wait for a superblock, because the group's pool of pages has lost one.
     pub(super) fn wants_block(&self, blocks: &BlockManager, group: u32) -> bool {
         let Some(pages) = blocks.pools.get((blocks.groups + group) as usize) else { return false };
         let waits = !pages.queue.waiting.is_empty() || self.unplaced.last().is_some_and(|pages| !pages.is_empty());
@@ -514,8 +518,9 @@ impl Writer {
         waits && pages.lacks(slots) && (is_full || pages.free.is_empty())
     }
 
-    /// A stream that writes so little that its open superblock lags, and has no program under assembly. Its superblock is
-    /// closed early, so that it can be moved like others. With one stream of each kind both are always in use.
+    /// A stream whose open superblock lags because it is written so rarely, and that has no program under assembly. The
+    /// superblock is closed early, so that wear levelling can move it. None with one stream of each kind, because both
+    /// are always in use.
     pub(super) fn lagging_stream(
         &self,
         blocks: &BlockManager,
@@ -531,9 +536,9 @@ impl Writer {
         streams.into_iter().find(|stream| !blocks.pools[pool as usize].queue.assembles(*stream))
     }
 
-    /// True if a write waits for what collection of a pool will free. Collection that starts at zero, or beside a pool
-    /// that gave up, also works for writes that no pool has taken: another pool, whose reserve has failed, may need help
-    /// from this one's.
+    /// True if a write waits for space that collection of a pool will free. If collection starts at zero, or a pool
+    /// gave up, writes that no pool has taken count as well, because another pool, whose reserve has failed, may need
+    /// this pool's help.
     pub(super) fn is_awaited(&self, blocks: &BlockManager, pool: u32) -> bool {
         let unplaced = || self.unplaced.iter().any(|waiting| !waiting.is_empty());
         !blocks.pools[pool as usize].queue.waiting.is_empty()
@@ -541,13 +546,13 @@ impl Writer {
     }
 }
 
-/// True if a program under assembly takes a mapping unit and is not full then.
+/// True if a program under assembly will have room left after one more mapping unit.
 #[inline]
 fn takes_more(flash: &Flash<'_>, assembly: Assembly) -> bool {
     flash.backend.command(assembly.command).count() + 1 < assembly.end - assembly.start
 }
 
-/// True if a program under assembly takes no more mapping units.
+/// True if a program under assembly has no room left.
 fn is_full(flash: &Flash<'_>, assembly: Assembly) -> bool {
     flash.backend.command(assembly.command).count() == assembly.end - assembly.start
 }

@@ -9,13 +9,13 @@ use crate::Event;
 /// The flash of a device at one moment, as an FTL sees it.
 #[derive(Debug)]
 pub struct Flash<'a> {
-    /// The time.
+    /// The present simulated time.
     pub now: Time,
-    /// The flash array.
+    /// The backend of the array that holds the host's data.
     pub backend: &'a mut Backend,
-    /// The SLC array beside it, if the device has one.
+    /// The backend of the SLC array beside `backend`, if the device has one.
     pub slc_array: Option<&'a mut Backend>,
-    /// The device's events to come.
+    /// The queue of the device's pending events.
     pub events: &'a mut EventQueue<Event>,
 }
 
@@ -26,8 +26,8 @@ impl Flash<'_> {
         self.backend.submit(self.now, list, self.events);
     }
 
-    /// The program that will probably be the `distance`-th to end from now on; none if no program's end has just been
-    /// handled. For prefetching.
+    /// The program that will probably be the `distance`-th to end from now on, for prefetching; none if no end of a
+    /// program has just been handled.
     #[must_use]
     #[inline]
     pub fn following_program(&self, distance: usize) -> Option<Handle<Command>> {
@@ -45,7 +45,7 @@ impl Flash<'_> {
         }
     }
 
-    /// Submits a list whose commands run one after another; no other list runs beside it.
+    /// Submits a list whose commands run one after another. Only one serial list runs at a time.
     #[inline]
     pub fn submit_serial(&mut self, list: Handle<List>) {
         if let Some(end) = self.backend.begin_serial(self.now, list) {

@@ -1,4 +1,4 @@
-//! The host side, as an FTL sees it: requests for mapping units, and who hears of their ends.
+//! The host side, as an FTL sees it: requests for mapping units, and reports of their ends.
 
 use std::num::NonZeroU32;
 
@@ -18,23 +18,23 @@ pub type Owner = Option<NonZeroU32>;
 pub struct PageWrite {
     /// The mapping unit.
     pub lpn: Lpn,
-    /// The owner of the data.
+    /// The owner of the data, which gets the report; none for the FTL's own.
     pub owner: Owner,
     /// The position of the mapping unit's first sector in the owner's data; negative if the data begin inside the
     /// mapping unit.
     pub at: i32,
     /// The sectors to be written, one bit each.
     pub mask: SectorMask,
-    /// The version of the write.
+    /// The version of the write, for the spare area.
     pub version: u32,
-    /// The place of the other sectors, if a map unit has answered.
+    /// The place of the mapping unit's other sectors, if a map unit has answered.
     pub old_place: OldPlace,
-    /// The stream that an FTL with several has chosen; none before.
+    /// The stream that an FTL with several streams has chosen; none before its choice.
     pub stream: Option<Stream>,
 }
 
 impl PageWrite {
-    /// A write of a page of the FTL's own, of all `sectors` sectors of a mapping unit.
+    /// A write of a page of the FTL's own, with all `sectors` sectors of a mapping unit.
     pub(crate) const fn of_ftl(lpn: Lpn, version: u32, sectors: u32) -> Self {
         let mask = full_mask(sectors);
         Self { lpn, owner: None, at: 0, mask, version, old_place: OldPlace::Unasked, stream: None }
@@ -60,18 +60,19 @@ impl PageWrite {
     }
 }
 
-/// The place of a partly written mapping unit when a map unit was asked. It may have moved since.
+/// The place of a partly written mapping unit when a map unit was asked. The mapping unit may have moved since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OldPlace {
-    /// The map unit was not asked, or need not be.
+    /// No map unit was asked, or the question was not needed.
     Unasked,
     /// The mapping unit has no place: its other sectors are zeros.
     Nowhere,
-    /// A slot and the erase count of its superblock: after another erase the slot may hold another mapping unit.
+    /// The place at the time of the answer.
     At {
-        /// The slot.
+        /// The slot that held the mapping unit.
         psn: Psn,
-        /// The erase count of its superblock.
+        /// The erase count of the slot's superblock at that time: after another erase the slot may hold another mapping
+        /// unit.
         erases: u32,
     },
 }
@@ -79,12 +80,12 @@ pub enum OldPlace {
 /// Sectors of one mapping unit to be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PageRead {
-    /// The reader.
+    /// The owner that gets the data.
     pub owner: Owner,
     /// The position of the mapping unit's first sector in the owner's data; negative if the data begin inside the
     /// mapping unit.
     pub at: i32,
-    /// The sectors, one bit each.
+    /// The sectors to be read, one bit each.
     pub mask: SectorMask,
 }
 
@@ -97,64 +98,64 @@ impl PageRead {
     }
 }
 
-/// The waiting of a finished list, reported with each of its mapping units.
+/// The waiting times of a finished list, reported with each of its mapping units.
 #[derive(Clone, Copy, Debug)]
 pub struct Service {
     /// The time that the list waited for other lists.
     pub wait: Span,
-    /// The time from its submission to the start of its first command.
+    /// The time from the list's submission to the start of its first command.
     pub start_wait: Span,
-    /// The causes of those lists.
+    /// The causes of the lists that it waited for.
     pub waited_for: CauseSet,
 }
 
 impl Service {
-    /// No waiting.
+    /// No time waited.
     pub const NONE: Self = Self { wait: Span::ZERO, start_wait: Span::ZERO, waited_for: CauseSet::EMPTY };
 
-    /// The waiting of a finished list.
+    /// The waiting times of a finished list.
     #[must_use]
     pub fn of(list: &List) -> Self {
         Self { wait: list.wait(), start_wait: list.start_wait(), waited_for: list.waited_for() }
     }
 }
 
-/// The request that data came with, as far as an FTL may ask.
+/// The request that data came with, as far as an FTL may know it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// Its sectors; 0 if no request of the host brought the data.
+    /// The size of the request in sectors; 0 if no request of the host brought the data.
     pub sectors: u32,
-    /// The number of its submission queue.
+    /// The number of the request's submission queue.
     pub queue: u16,
-    /// Its placement identifier.
+    /// The request's placement identifier.
     pub placement: PlacementId,
 }
 
 /// A direction of the host link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Direction {
-    /// From the host.
+    /// From the host to the drive.
     In,
-    /// To the host.
+    /// From the drive to the host.
     Out,
 }
 
-/// The requests whose data an FTL moves.
+/// The requests whose data an FTL moves, and to which it reports.
 pub trait Owners {
-    /// A mapping unit has been read.
+    /// Reports that a mapping unit has been read.
     fn read_done(&mut self, slot: &Slot, content: SlotContent<'_>, service: Service);
 
-    /// One sector has been read, the one at `at` of the owner's data. [`Owners::read_done`] reports the others of its
-    /// mapping unit.
+    /// Reports that one sector has been read, the sector at `at` of the owner's data. [`Owners::read_done`] reports the
+    /// other sectors of its mapping unit.
     fn read_sector(&mut self, owner: Owner, at: i32, content: SlotContent<'_>, lost: bool);
 
-    /// A mapping unit has no place: it reads as zeros, without flash.
+    /// Reports that a mapping unit has no place: it reads as zeros, without flash.
     fn read_nothing(&mut self, owner: Owner);
 
-    /// A mapping unit has no place, and a flash read that returns zeros will follow.
+    /// Reports that a mapping unit has no place; a flash read that returns zeros will follow.
     fn note_unmapped(&mut self) {}
 
-    /// The class of the owner's reads.
+    /// The service class of the owner's reads in the backend.
     fn read_class(&self, owner: Owner) -> Class;
 
     /// Puts the sectors of a mapping unit into a slot of a program.
@@ -166,62 +167,66 @@ pub trait Owners {
     /// The NVM set that the owner's writes are confined to; 0 is the whole array.
     fn set(&self, owner: Owner) -> u32;
 
-    /// The request that the owner's data came with.
+    /// The request that brought the owner's data.
     fn origin(&self, _owner: Owner) -> Origin {
         Origin::default()
     }
 
-    /// A flash command was issued on the owner's behalf.
+    /// Reports that a flash command was issued on the owner's behalf.
     fn charge(&mut self, owner: Owner);
 
-    /// A mapping unit has been programmed and the map points to it.
+    /// Reports that a mapping unit has been programmed and the map points to it.
     fn write_done(&mut self, owner: Owner, service: Service);
 
-    /// The FTL has no space left for a mapping unit and will not write it.
+    /// Reports that the FTL has no space left for a mapping unit and will not write it.
     fn write_refused(&mut self, owner: Owner);
 
-    /// A mapping unit has been discarded.
+    /// Reports that a mapping unit has been discarded.
     fn discard_done(&mut self, owner: Owner);
 
-    /// The FTL has no space left for the record of a discard: the mapping unit keeps its content.
+    /// Reports that the FTL has no space left for the record of a discard: the mapping unit keeps its content.
     fn discard_refused(&mut self, owner: Owner);
 
-    /// An action on a zone has ended.
+    /// Reports that an action on a zone has ended.
     ///
     /// # Panics
-    /// By default: only the owners of a drive with zones hear of one.
+    ///
+    /// By default: only the owners of a drive with zones get this report.
     fn zone_done(&mut self, _owner: Owner) {
         unreachable!("no owner has asked for an action on a zone")
     }
 
-    /// A zone has failed, and a mapping unit that was admitted is not written, or an action does not end.
+    /// Reports that a zone has failed: a mapping unit that was admitted is not written, or an action does not end.
     ///
     /// # Panics
-    /// By default: only the owners of a drive with zones hear of one.
+    ///
+    /// By default: only the owners of a drive with zones get this report.
     fn zone_refused(&mut self, _owner: Owner, _error: ZoneError) {
         unreachable!("no owner has written to a zone")
     }
 
-    /// A write has replaced a mapping unit in a zone random write area, which never reaches flash.
+    /// Reports that a write has replaced a mapping unit in a zone random write area, so that the older data never
+    /// reaches flash.
     fn write_absorbed(&mut self) {}
 
-    /// An FTL that refused writes accepts them again.
+    /// Reports that an FTL that did not take writes takes them again.
     fn room(&mut self);
 
-    /// A logged flush has ended: its data are in flash, or, if `well` is false, must be written again.
+    /// Reports that a logged flush has ended: its data are on flash, or must be written again if `well` is false.
     fn logged(&mut self, well: bool);
 
-    /// The host link carries data of the FTL's own between the drive and the host's memory, behind the transfers before it.
-    /// Returns the end of the transfer. By default there is no link.
+    /// Sends data of the FTL's own over the host link, between the drive and the host's memory, behind the transfers
+    /// before it. Returns the end of the transfer. By default there is no link.
     fn carry(&mut self, now: Time, _direction: Direction, _bytes: Bytes) -> Time {
         now
     }
 
-    /// [`Owners::write_done`] will follow for a mapping unit of this owner: prefetches what it needs.
+    /// Prefetches the memory that [`Owners::write_done`] needs, which will follow for a mapping unit of this owner.
     #[inline]
     fn prefetch(&self, _owner: Owner, _lpn: Lpn) {}
 
-    /// [`Owners::write_done`] will follow sooner: prefetches what it needs and [`Owners::prefetch`] leads to.
+    /// Prefetches the memory that [`Owners::write_done`] reaches through the data of [`Owners::prefetch`]; the call
+    /// follows sooner.
     #[inline]
     fn prefetch_near(&self, _owner: Owner, _lpn: Lpn) {}
 }

@@ -1,4 +1,4 @@
-//! The commands that a simple FTL gives.
+//! The flash commands that a simple FTL may give.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use super::traffic::{Kind, Traffic};
 use crate::port::{Flash, Owners};
 use crate::toolkit::{add_read, push_unit, read_rest};
 
-/// The flash, to program, copy and erase.
+/// The flash array, for commands to program, copy and erase.
 pub struct SimpleCommands<'a, 'f> {
     pub(super) flash: &'a mut Flash<'f>,
     pub(super) owners: &'a mut dyn Owners,
@@ -25,7 +25,7 @@ impl fmt::Debug for SimpleCommands<'_, '_> {
 }
 
 impl SimpleCommands<'_, '_> {
-    /// The shape of the flash.
+    /// The shape of the flash array.
     #[must_use]
     pub const fn geometry(&self) -> &Geometry {
         self.flash.backend.geometry()
@@ -37,7 +37,7 @@ impl SimpleCommands<'_, '_> {
         self.flash.backend.media().erases(block)
     }
 
-    /// What the spare area of a page says.
+    /// The spare area of a page: its mapping unit and version, empty or torn.
     #[must_use]
     pub fn spare(&self, psn: Psn) -> Spare {
         self.flash.backend.media().spare(psn)
@@ -62,14 +62,16 @@ impl SimpleCommands<'_, '_> {
         self.traffic.under_way()
     }
 
-    /// Programs of a block that have not ended. Until then the block is no victim: nobody knows what it will hold.
+    /// Programs of a block that have not ended. Until they have, the block is no victim, because its content is not
+    /// known.
     #[must_use]
     pub fn programs(&self, block: SuperblockId) -> u32 {
         self.traffic.programs(block)
     }
 
-    /// Programs a write of the host into a page, the next one of its block. [`Done::Written`](super::Done::Written) follows.
-    /// `old` is the place of the mapping unit, where the sectors are that the write leaves out.
+    /// Programs a write of the host into a page, which must be the next one of its block.
+    /// [`Done::Written`](super::Done::Written) follows. `old` is the present place of the mapping unit, from which the
+    /// sectors come that the write leaves out.
     pub fn program(&mut self, SimpleWrite(unit): SimpleWrite, to: Psn, old: Option<Psn>) {
         let Self { flash, owners, traffic } = self;
         let (superblock, offset) = flash.backend.geometry().locate(to);
@@ -84,7 +86,8 @@ impl SimpleCommands<'_, '_> {
         traffic.begin(flash, list, (program, superblock), old);
     }
 
-    /// Copies a page to another, the next one of its block. [`Done::Copied`](super::Done::Copied) follows.
+    /// Copies a page to another page, which must be the next one of its block. [`Done::Copied`](super::Done::Copied)
+    /// follows.
     pub fn copy(&mut self, from: Psn, to: Psn) {
         let Self { flash, traffic, .. } = self;
         let (superblock, offset) = flash.backend.geometry().locate(to);
@@ -96,10 +99,11 @@ impl SimpleCommands<'_, '_> {
         traffic.begin(flash, list, (program, superblock), Some(from));
     }
 
-    /// Erases a block that holds nothing that is needed, as soon as nobody reads it.
-    /// [`Done::Erased`](super::Done::Erased) or [`Done::Retired`](super::Done::Retired) follows.
+    /// Erases a block without needed data, as soon as no read of it is under way. [`Done::Erased`](super::Done::Erased)
+    /// or [`Done::Retired`](super::Done::Retired) follows.
     ///
     /// # Panics
+    ///
     /// If a program of the block has not ended.
     pub fn erase(&mut self, block: SuperblockId) {
         assert_eq!(self.programs(block), 0, "{block} is to be erased while it is programmed");

@@ -21,7 +21,7 @@ use crate::pages;
 use crate::port::{Ftl, Mount};
 use crate::toolkit::{ENTRY, WearSpec};
 
-/// The family of a simple FTL.
+/// The family of one registered type of simple FTL.
 pub(crate) struct SimpleFamily<F>(PhantomData<fn() -> F>);
 
 impl<F> SimpleFamily<F> {
@@ -62,18 +62,18 @@ impl<F: SimpleFtl> Config for SimpleConfig<F> {
         self.units
     }
 
-    /// A map of all mapping units.
+    /// Four bytes for each mapping unit, as for a page map.
     fn table_ram(&self) -> u64 {
         u64::from(self.units) * ENTRY
     }
 
-    /// A map, twice the size of a compact one, and some words for each block.
+    /// Bytes of a map twice the size of a compact one, and some words for each block.
     fn memory(&self) -> u64 {
         let blocks = self.geometry.superblock_count();
         u64::from(self.units) * 8 + Traffic::memory(blocks) + u64::from(blocks) * 64
     }
 
-    /// The newest copy of each mapping unit.
+    /// Bytes of the newest copy of each mapping unit.
     fn memory_of_mount(&self) -> u64 {
         u64::from(self.units) * size_of::<Option<(u32, bool, base::units::Psn)>>() as u64
     }
@@ -153,5 +153,5 @@ impl<F: SimpleFtl> Family for SimpleFamily<F> {
     }
 }
 
-/// What to do instead of a key that has no effect.
+/// The advice for a key that has no effect.
 const OPTIONS: &str = "leave it out; numbers for the FTL belong into [ftl.options]";

@@ -1,4 +1,4 @@
-//! A simple FTL behind the port.
+//! The adapter from a simple FTL to the port.
 
 use base::engine::Handle;
 use base::units::{Lpn, Time};
@@ -11,7 +11,7 @@ use crate::port::{Flash, Ftl, Owner, Owners, PageRead, PageWrite, PowerCycle, Se
 use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::{Commands, Programmed, Slots, Versions, add_read};
 
-/// A simple FTL, and what the layer does for it.
+/// A simple FTL, and the state that the layer keeps for it.
 #[derive(Clone, Debug)]
 pub(super) struct Layer<F> {
     ftl: F,
@@ -36,7 +36,7 @@ impl<F: SimpleFtl> Layer<F> {
         Self { ftl, units: drive.units, found, versions, traffic, planted }
     }
 
-    /// Calls the FTL, which may give commands; then it hears of the blocks that they have retired.
+    /// Calls the FTL, which may give commands; then tells the FTL of the blocks that these commands have retired.
     fn call(
         &mut self,
         flash: &mut Flash<'_>,
@@ -60,7 +60,7 @@ impl<F: SimpleFtl> Layer<F> {
         flash.backend.release(list);
     }
 
-    /// A write or a copy has ended: its reads are over, and its program has told where the data is, or failed.
+    /// Ends a write or a copy: its reads are over, and its program has succeeded or failed.
     fn program_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>, kind: Kind) {
         let service = Service::of(flash.backend.list(list));
         let mut commands = Commands::of(flash.backend, list);
@@ -83,7 +83,7 @@ impl<F: SimpleFtl> Layer<F> {
         if torn && !self.planted.is(Sabotage::FailureIgnored) {
             self.call(flash, owners, |ftl, flash| ftl.done(flash, Done::Failed { superblock, copy }));
             if copy.is_none() {
-                // The owner still has the data.
+                // The owner still has the data, so the FTL writes it again.
                 let again = SimpleWrite(PageWrite::again(&slot));
                 self.call(flash, owners, |ftl, flash| ftl.write(flash, again));
             }
@@ -157,7 +157,7 @@ impl<F: SimpleFtl> Ftl for Layer<F> {
         }
     }
 
-    /// Two programs for each die.
+    /// Each die takes two programs from a write buffer: one that it executes, and one behind it.
     fn takes_writes(&self, _: u32, under_way: u32) -> bool {
         under_way < 2 * self.traffic.dies()
     }

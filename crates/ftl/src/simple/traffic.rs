@@ -9,7 +9,7 @@ use crate::port::Flash;
 use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::Gates;
 
-/// The kind of a list, in its tag.
+/// The kind of a command list, which is its tag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Read,
@@ -24,7 +24,7 @@ impl Kind {
     }
 }
 
-/// The commands of one block that have not ended.
+/// The numbers of commands of one block that have not ended.
 #[derive(Clone, Copy, Debug, Default)]
 struct Under {
     reads: u32,
@@ -33,15 +33,16 @@ struct Under {
     last: Option<Handle<Command>>,
 }
 
-/// The commands that have not ended, by block, and the blocks that wait for the ends of reads.
+/// The commands that have not ended, by block, and the blocks whose erase waits for reads.
 #[derive(Clone, Debug)]
 pub(super) struct Traffic {
     blocks: Vec<Under>,
-    /// Pages of a block are programmed in order: programs that wait for a read hold up those behind them.
+    /// The programs that wait for a read, by block: later programs of the block wait for them, so that its pages are
+    /// programmed in order.
     gates: Gates<SuperblockId>,
-    /// Blocks that are erased when nobody reads them any more.
+    /// Blocks that are erased when the last read of them has ended.
     unread: Vec<SuperblockId>,
-    /// Blocks of which an erase would be useless, because a program has failed there.
+    /// Blocks that are retired without an erase, because a program has failed there.
     retired: Vec<SuperblockId>,
     dies: u32,
     planted: Planted,
@@ -60,7 +61,7 @@ impl Traffic {
         self.dies
     }
 
-    /// Bytes of an array of so many blocks.
+    /// Bytes of the tables of an array of `blocks` blocks.
     pub(super) const fn memory(blocks: u32) -> u64 {
         blocks as u64 * size_of::<Under>() as u64
     }
@@ -73,13 +74,13 @@ impl Traffic {
         self.blocks[block.index()].programs
     }
 
-    /// A page is read from now on.
+    /// Counts a read of a page that begins.
     pub(super) fn begin_read(&mut self, flash: &Flash<'_>, psn: Psn) {
         let (block, _) = flash.backend.geometry().locate(psn);
         self.blocks[block.index()].reads += 1;
     }
 
-    /// Submits the list of a program that may need a page.
+    /// Submits the list of a program, with the read of a source page if there is one.
     pub(super) fn begin(
         &mut self,
         flash: &mut Flash<'_>,
@@ -90,8 +91,8 @@ impl Traffic {
         self.under_way += 1;
         let under = &mut self.blocks[block.index()];
         under.programs += 1;
-        // The read of this list may take a controller before an earlier program of the block has one, so the program of this
-        // list waits for that one in any case.
+        // The read of this list may take a controller before an earlier program of the block has one. So the program of
+        // this list waits for that program in any case.
         let last = under.last.replace(program).filter(|_| source.is_some());
         let gate = self.gates.of(block).or(last).filter(|_| !self.planted.is(Sabotage::GateForgotten));
         if let Some(gate) = gate {
@@ -106,7 +107,7 @@ impl Traffic {
         flash.submit(list);
     }
 
-    /// A program has ended.
+    /// Counts the end of a program.
     pub(super) fn end_program(&mut self, program: Handle<Command>, block: SuperblockId) {
         self.under_way -= 1;
         self.gates.done(program);
@@ -115,7 +116,7 @@ impl Traffic {
         under.last.take_if(|last| *last == program);
     }
 
-    /// A page has been read: erases its block if that waited for it.
+    /// Counts the end of a read of a page, and erases its block if the erase waited for it.
     pub(super) fn end_read(&mut self, flash: &mut Flash<'_>, psn: Psn) {
         let (block, _) = flash.backend.geometry().locate(psn);
         self.blocks[block.index()].reads -= 1;
@@ -127,7 +128,7 @@ impl Traffic {
         }
     }
 
-    /// Erases a block as soon as nobody reads it; one in which a program has failed is retired instead.
+    /// Erases a block as soon as no read of it is under way. A block in which a program has failed is retired instead.
     pub(super) fn erase(&mut self, flash: &mut Flash<'_>, block: SuperblockId) {
         self.under_way += 1;
         self.erase_unread(flash, block);
@@ -146,12 +147,12 @@ impl Traffic {
         flash.submit(list);
     }
 
-    /// An erase has ended.
+    /// Counts the end of an erase.
     pub(super) const fn end_erase(&mut self) {
         self.under_way -= 1;
     }
 
-    /// The next block that has been retired without an erase.
+    /// The next block that has been retired without an erase, to tell the FTL.
     pub(super) fn next_retired(&mut self) -> Option<SuperblockId> {
         let block = self.retired.pop()?;
         self.end_erase();

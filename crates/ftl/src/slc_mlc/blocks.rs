@@ -8,30 +8,30 @@ use flash::nand::Mode;
 
 use super::free_list::{FreeLists, FreeOrder};
 
-/// The state of a physical block.
+/// The use and the pages of a physical block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Block {
-    /// The logical block whose chain it is in.
+    /// The logical block to whose chain the block belongs.
     pub(super) lba: Option<NonMaxU32>,
     /// The next block of the chain (the paper's LB table).
     pub(super) next: Option<NonMaxU32>,
-    /// The page after the last programmed one.
+    /// The number of the page after the last programmed one.
     pub(super) programmed: u32,
     /// Pages that the map leads to.
     pub(super) valid: u32,
-    /// So far each page is at its own offset.
+    /// True if each page so far is at its own offset.
     pub(super) in_order: bool,
-    /// A program in it has failed: it takes no more pages, and is retired instead of erased.
+    /// True if a program in the block has failed: it takes no more pages, and is retired instead of erased.
     pub(super) failing: bool,
-    /// It is erased and unused.
+    /// True if the block is erased and unused.
     pub(super) spare: bool,
     pub(super) mode: Mode,
-    /// For a data block: the offset in the logical block of its first page.
+    /// For a data block: the offset, in the logical block, of the block's first page.
     pub(super) base: u32,
 }
 
 impl Block {
-    /// The logical block of its chain.
+    /// The logical block to whose chain the block belongs.
     pub(super) fn lba(&self) -> Option<u32> {
         self.lba.map(NonMaxU32::get)
     }
@@ -49,7 +49,7 @@ const NEW: Block = Block {
     base: 0,
 };
 
-/// All blocks.
+/// All physical blocks, and the lists of spare ones.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
     blocks: Vec<Block>,
@@ -122,7 +122,7 @@ impl Blocks {
         Some(block)
     }
 
-    /// Takes this block. Returns false if it is not spare.
+    /// Takes `block` from the spare ones. Returns false if it is not spare.
     pub(super) fn take_this(&mut self, block: u32) -> bool {
         let is_spare = self.free.take_this(block);
         if is_spare {

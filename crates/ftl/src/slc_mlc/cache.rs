@@ -23,7 +23,7 @@ impl MapCache {
         Self { known: Recency::new(blocks), count: 0, room }
     }
 
-    /// Prefetches what the lookup of a logical block needs.
+    /// Prefetches the state that a lookup of the logical block reads.
     #[inline]
     pub(super) fn fetch(&self, lba: usize) {
         self.known.fetch(lba);
@@ -32,7 +32,7 @@ impl MapCache {
     /// Looks up a logical block and caches it. Returns true for a hit.
     #[inline]
     pub(super) fn look_up(&mut self, lba: u32) -> bool {
-        // The pages of a request are neighbours.
+        // The pages of a request are neighbours, so mostly the newest logical block is looked up again.
         self.known.newest() == Some(lba) || self.look_up_another(lba)
     }
 

@@ -19,11 +19,11 @@ use super::recency::Recency;
 /// The chain of a logical block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Chain {
-    /// The data block: L2P.
+    /// The data block (the paper's L2P table).
     data: Option<NonMaxU32>,
     /// The second data block, in SLC mode.
     second_data: Option<NonMaxU32>,
-    /// The last block.
+    /// The last block of the chain.
     last: Option<NonMaxU32>,
 }
 
@@ -38,14 +38,14 @@ impl Chain {
 #[derive(Clone, Debug)]
 pub(super) struct Chains {
     pages: u32,
-    /// By logical block.
+    /// The chain of each logical block.
     chains: Vec<Chain>,
-    /// The mode of new blocks, for each logical block.
+    /// For each logical block, the mode of its new blocks.
     modes: Vec<Mode>,
     pub(super) blocks: Blocks,
     /// Logical blocks with log blocks, by their last update.
     updated: Recency,
-    /// Logical blocks with a full last log block; those with the log block in order come first.
+    /// Logical blocks whose last log block is full; those with that log block in order come first.
     full: VecDeque<u32>,
 }
 
@@ -82,7 +82,7 @@ impl Chains {
         self.modes[lba as usize]
     }
 
-    /// True if new blocks are in SLC mode.
+    /// True if a logical block's new blocks are in SLC mode.
     pub(super) fn is_slc(&self, lba: u32) -> bool {
         self.mode(lba) == Mode::Slc
     }
@@ -97,7 +97,7 @@ impl Chains {
         chain.last_data() != chain.last
     }
 
-    /// True if a logical block in SLC mode has only the data block of its other half, and no log block. `base` is the
+    /// True if a logical block in SLC mode has no log block and only the data block of its other half. `base` is the
     /// first page of the half in question.
     pub(super) fn lacks_half(&self, lba: u32, base: u32) -> bool {
         let Chain { data: Some(data), second_data: None, .. } = self.chains[lba as usize] else { return false };
@@ -138,7 +138,8 @@ impl Chains {
         self.blocks[block].lba = Some(NonMaxU32::new(lba));
     }
 
-    /// Dissolves a chain into `old`. If `data` is one of its blocks, that becomes the data block of a new chain.
+    /// Dissolves a chain and appends its blocks to `old`. If `data` is one of them, `data` becomes the data block of
+    /// the new chain instead.
     pub(super) fn replace(&mut self, lba: u32, data: Option<u32>, old: &mut Vec<u32>) {
         old.extend(self.chain(lba));
         if let Some(data) = data {
@@ -152,9 +153,9 @@ impl Chains {
         }
     }
 
-    /// Takes a page for the one at `offset` of a logical block: the same offset of the data block if nothing at or
-    /// behind it has been programmed, otherwise the next page of the log block. Takes a spare block if needed, and if
-    /// more than `reserve` are spare.
+    /// Takes a page for the data of `offset` in a logical block: the page at that offset of the data block if nothing
+    /// at or behind it has been programmed, otherwise the next page of the log block. Takes a spare block if needed and
+    /// if more than `reserve` blocks are spare.
     pub(super) fn place(&mut self, lba: u32, offset: u32, reserve: u32) -> Place {
         let Chain { data, second_data, last } = self.chains[lba as usize];
         for data in [data, second_data].into_iter().flatten().map(NonMaxU32::get) {
@@ -197,7 +198,8 @@ impl Chains {
         Place::At(log, page)
     }
 
-    /// The block that can become the data block without a copy: the last log block, if all of it is in order and valid.
+    /// The block that can become the data block without a copy: the last log block, if all its pages are in order and
+    /// valid.
     pub(super) fn switch_of(&self, lba: u32) -> Option<u32> {
         let last = self.chains[lba as usize].last.filter(|_| self.has_log(lba))?.get();
         let block = &self.blocks[last];
@@ -281,13 +283,13 @@ mod tests {
         let (mut old, log) = (Vec::new(), chains.switch_of(1));
         chains.replace(1, log, &mut old);
         assert_eq!((old.as_slice(), chains.has_log(1)), ([1].as_slice(), false));
-        // Then the chain with the oldest update.
+        // The chain with the oldest update is next.
         assert_eq!(chains.by_age().collect::<Vec<_>>(), [0, 2]);
         chains.place(0, 2, 0);
         assert_eq!(chains.victim(), Some(2));
     }
 
-    /// Logical block 0 always has the latest update.
+    /// The test updates logical block 0 constantly, so it always has the latest update.
     #[test]
     fn a_constantly_updated_block_gives_its_full_log_blocks_back() {
         let mut chains = chains();
@@ -299,7 +301,7 @@ mod tests {
         assert_eq!(chains.victim(), Some(0));
         chains.replace(0, None, &mut old);
         assert_eq!(old.len(), 2);
-        // The log blocks of the others are not full.
+        // The log blocks of the other logical blocks are not full.
         assert_eq!(chains.victim(), Some(1));
     }
 

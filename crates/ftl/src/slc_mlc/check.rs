@@ -30,7 +30,7 @@ impl Disk {
             assert!(matches!(spare, Spare::Data { lpn: there, .. } if there == lpn), "{lpn}: {spare:?}");
             valid[self.mlc.block_of(psn) as usize] += 1;
         }
-        // Number of uses of each block.
+        // For each block, the number of chains or roles that use it.
         let mut parts = vec![0; valid.len()];
         match &self.mlc.mapping {
             Mapping::Chains(chains) => self.check_chains(chains, media, &mut parts),
@@ -92,7 +92,7 @@ impl Disk {
         }
         assert_eq!(slc.held, held, "sectors in the SLC flash");
         assert!(slc.log.used() <= slc.log.blocks(), "{} of {} blocks", slc.log.used(), slc.log.blocks());
-        // The head may have been taken just now, and still be erased.
+        // The head may have been taken a moment ago, with its erase still pending.
         let others =
             (0..slc.geometry.superblock_count()).map(SuperblockId::new).filter(|block| *block != slc.log.head());
         for block in others.filter(|block| !media.is_bad(*block)) {

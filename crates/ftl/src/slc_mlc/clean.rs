@@ -1,10 +1,11 @@
 //! Cleaning the tail of the SLC log (Chang, Sec. 3.6).
 //!
-//! With chains, a valid sector goes to the MLC flash if its logical block has a log block; otherwise it is copied to
-//! the head, so that it causes no new log block. With a page map, which has no log blocks, a sector has a second
-//! chance: it goes to the MLC flash if it was copied before and has not been written since. All sectors go to the MLC
-//! flash if copying would gain no page, if the safety valve is closed, or while the throttle is active (Sec. 3.4),
-//! because copies would wear the SLC flash that the throttle protects.
+//! * With chains, a valid sector goes to the MLC flash if its logical block has a log block. Otherwise the sector is
+//!   copied to the head, so that it causes no new log block.
+//! * With a page map, which has no log blocks, a sector has a second chance: it goes to the MLC flash if it was copied
+//!   before and has not been written since.
+//! * All sectors go to the MLC flash if copying would gain no page, if the safety valve is closed, or while the
+//!   throttle is active (Sec. 3.4), because copies would wear the SLC flash that the throttle protects.
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
@@ -30,7 +31,7 @@ enum Phase {
     Erasing,
 }
 
-/// The cleaning of a tail block.
+/// The cleaning of a tail block: a task.
 #[derive(Clone, Debug)]
 pub(super) struct Clean {
     phase: Phase,
@@ -41,7 +42,7 @@ impl Clean {
         Self { phase: Phase::Begun }
     }
 
-    /// Runs the next step.
+    /// Runs the next step of the cleaning.
     pub(super) fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, wakeup: Wakeup) -> Next<Store> {
         match self.phase {
             Phase::Begun => match copy_tail(disk, flash) {
@@ -137,7 +138,7 @@ fn copy_tail(disk: &mut Disk, flash: &mut Flash<'_>) -> Option<Handle<List>> {
     Some(list)
 }
 
-/// Enters the copied sectors in the table.
+/// Enters the sectors that a list has copied to the head in the table.
 fn copied(disk: &mut Disk, flash: &mut Flash<'_>, list: Handle<List>) {
     let (sectors, planted) = (disk.mlc.geometry.sectors, disk.planted);
     let (slc, slc_array) = (disk.slc_mut(), flash.slc_array());
@@ -160,7 +161,7 @@ fn copied(disk: &mut Disk, flash: &mut Flash<'_>, list: Handle<List>) {
     slc_array.release(list);
 }
 
-/// Writes the unplaced sectors, which found no entry in the table at mount, to the MLC flash.
+/// Begins to write the unplaced sectors, which found no entry in the table at mount, to the MLC flash.
 pub(super) fn take_in_unplaced(disk: &mut Disk) -> Option<Store> {
     let slc = disk.slc.as_mut().filter(|slc| !slc.unplaced.is_empty() && !slc.is_stuck)?;
     let unplaced = std::mem::take(&mut slc.unplaced);
@@ -173,7 +174,7 @@ pub(super) fn take_in_unplaced(disk: &mut Disk) -> Option<Store> {
 fn erase_tail(disk: &mut Disk, flash: &mut Flash<'_>) -> Option<Handle<List>> {
     let (slc, slc_array) = (disk.slc_mut(), flash.slc_array());
     if tail_sectors(slc, slc_array.media()).next().is_some() {
-        // The MLC flash has refused a page.
+        // The MLC flash has refused a page of the tail, so the tail cannot be erased.
         slc.is_stuck = true;
         return None;
     }

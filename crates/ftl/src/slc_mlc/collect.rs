@@ -2,9 +2,8 @@
 //! them on all dies, and a third erases the block.
 //!
 //! A collection takes sectors of the SLC flash along, as a [fold](super::fold) does. A copy has the version of its
-//! original, or the newest of the sectors that it takes: another page with the version of the original may be on flash,
-//! in a block that is not being erased. So after a power cut either of two equal copies may count, because they have the
-//! same content.
+//! original, or the newest version of the sectors that it takes along. So after a power cut either of two copies with
+//! equal versions may count; they have the same content.
 
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
@@ -37,24 +36,24 @@ enum Phase {
     Erasing,
 }
 
-/// A collection under way.
+/// A collection of a block: a task.
 #[derive(Clone, Debug)]
 pub(super) struct Collection {
     block: u32,
     cause: Cause,
     phase: Phase,
-    /// The worn target of wear levelling.
+    /// The worn block that wear levelling copies to; none for garbage collection.
     onto: Option<u32>,
     moves: Vec<PageCopy>,
 }
 
 impl Collection {
-    /// Begins the collection of a block. `onto` is the worn target of wear levelling, a spare block.
+    /// Begins the collection of a block. `onto` is the worn block that wear levelling copies to, a spare one.
     pub(super) fn new(vectors: &mut Vectors, block: u32, cause: Cause, onto: Option<u32>) -> Self {
         Self { block, cause, phase: Phase::Begun, onto, moves: std::mem::take(&mut vectors.copies) }
     }
 
-    /// Runs the next step.
+    /// Runs the next step of the collection.
     pub(super) fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, wakeup: Wakeup) -> Next {
         match self.phase {
             Phase::Begun => self.begin(disk, flash),
@@ -82,8 +81,8 @@ impl Collection {
         self.fetch(flash, None)
     }
 
-    /// Finds the valid pages of the block and a place for as many as possible. Returns false if not even one has a
-    /// place: the block then stays as it is.
+    /// Finds the valid pages of the block, and places for as many as possible. Returns false if no page has a place:
+    /// the block then stays as it is.
     fn find_moves(&mut self, disk: &mut Disk, flash: &Flash<'_>) -> bool {
         self.moves.clear();
         for page in 0..disk.mlc.pages {
@@ -106,7 +105,7 @@ impl Collection {
                 if !self.moves.is_empty() {
                     break;
                 }
-                // Until the next erase.
+                // The disk counts as worn out until the next erase.
                 disk.mlc.worn_out = true;
                 pages.close(self.block);
                 self.onto.into_iter().for_each(|onto| pages.close(onto));
@@ -122,7 +121,7 @@ impl Collection {
         let slc = disk.slc.as_ref().filter(|_| disk.spec.fold_assistance)?;
         let mut gatherer = Gatherer::new();
         for (i, page) in self.moves.iter_mut().enumerate() {
-            // A page must not have the version of a write and only some of its sectors.
+            // No page may have the version of a write and only some of that write's sectors.
             if disk.interrupted.iter().any(|unit| unit.lpn.get() == page.lpn) {
                 continue;
             }
@@ -134,7 +133,7 @@ impl Collection {
     fn fetch(&mut self, flash: &mut Flash<'_>, gathered: Option<Handle<List>>) -> Next {
         let list = flash.backend.open_list(Class::Other, 0);
         for page in &self.moves {
-            // Without `expected`, because the copy needs the version in the spare area.
+            // The slot has no `expected` version, because the copy needs the version in the spare area.
             let slot = Slot { psn: page.from, lpn: Lpn::new(page.lpn), ..Slot::default() };
             add_read(flash.backend, list, self.cause, slot);
         }
@@ -166,7 +165,7 @@ impl Collection {
         Next::List(Array::Mlc, list)
     }
 
-    /// The copies are on flash: maps them. Pages whose program failed are moved again.
+    /// Maps the copies, which are on flash. Pages whose program failed are moved again.
     fn written(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, list: Handle<List>) -> Next {
         flash.backend.release(list);
         for page in &self.moves {

@@ -15,7 +15,7 @@ use crate::family::{Array, Config};
 use crate::port::{Ftl, Mount};
 use crate::toolkit::{ENTRY, Map, WearSpec};
 
-/// Keys and tables of a device that only the SLC flash sees.
+/// Keys and tables of a device that have an effect only on the SLC flash.
 const OF_SLC: [&str; 12] = [
     "slc",
     "ftl.chang.threshold",
@@ -31,13 +31,13 @@ const OF_SLC: [&str; 12] = [
     "ftl.chang.safety-valve",
 ];
 
-/// The configuration of Chang's FTL on one array or two.
+/// The configuration of Chang's FTL, on an MLC array alone or with an SLC array.
 #[derive(Clone, Debug)]
 pub struct SlcMlcConfig {
     pub(crate) geometry: Geometry,
     pub(crate) timing: Timing,
     pub(crate) endurance: u32,
-    /// The SLC flash in front.
+    /// The SLC flash in front; none for the paper's conventional SSD.
     pub(crate) slc_array: Option<Array>,
     pub(crate) units: u32,
     pub(crate) spec: SlcMlcSpec,
@@ -45,7 +45,7 @@ pub struct SlcMlcConfig {
 }
 
 impl SlcMlcConfig {
-    /// Entries of the hash table of the SLC flash.
+    /// Entries of the SLC flash's hash table; 0 without SLC flash.
     fn hashed(&self) -> u64 {
         self.slc_array.as_ref().map_or(0, |slc_array| u64::from(self.spec.entries(&slc_array.geometry)) * 2)
     }
@@ -68,19 +68,20 @@ impl Config for SlcMlcConfig {
         self.units
     }
 
-    /// L2P and LB, with an entry for each logical and each physical block; the pages of the logical blocks in the
-    /// mapping cache; the number and place of each sector in the SLC flash (Chang, Sec. 3.5 and 5.4); and the counters
-    /// of density control.
+    /// Bytes of the following tables: L2P and LB, with an entry for each logical and each physical block; the pages of
+    /// the logical blocks in the mapping cache; the number and place of each sector in the SLC flash (Chang, Sec. 3.5
+    /// and 5.4); and the counters of density control.
     fn table_ram(&self) -> u64 {
         let spec = &self.spec;
         if spec.mapping == MappingSpec::Pages {
-            // An entry for each page, the hash table, and a second-chance bit for each sector slot of the SLC flash.
+            // The page map has an entry for each page, the hash table, and a second-chance bit for each sector slot of
+            // the SLC flash.
             return (u64::from(self.units) + self.hashed()) * ENTRY + self.slc_slots().div_ceil(8);
         }
         let pages = u64::from(self.geometry.superblock_slots());
         let logical = u64::from(self.units).div_ceil(pages);
         let cached = logical.min(u64::from(spec.mapping_cache)) * pages;
-        // A counter of two bytes, its value at the last ranking, and a bit for the mode.
+        // Density control has a counter of two bytes, its value at the last ranking, and a bit for the mode.
         let density = spec.density.as_ref().map_or(0, |_| logical * 4 + logical.div_ceil(8));
         (logical + u64::from(self.geometry.superblock_count()) + cached + self.hashed()) * ENTRY + density
     }
@@ -100,7 +101,8 @@ impl Config for SlcMlcConfig {
         map + mapping + MapCache::memory(logical) + Blocks::memory(blocks) + levelled + density + slc
     }
 
-    /// The programmed blocks by age, and the newest copy of every sector in the SLC flash, about half of its slots.
+    /// Bytes of the list of programmed blocks by age, and of the newest copy of every sector in the SLC flash, which
+    /// has about half of its slots.
     fn memory_of_mount(&self) -> u64 {
         growing(u64::from(self.geometry.superblock_count()), 24) + growing(self.slc_slots() / 2, 32)
     }
@@ -126,8 +128,8 @@ impl Config for SlcMlcConfig {
         say("ftl.chang.probes", &chang.probes);
     }
 
-    /// A fill writes whole blocks. Writes of one size do not raise the threshold of small writes, so the SLC flash receives none of
-    /// them if a block is larger.
+    /// A fill writes whole blocks of data. Writes of one size leave the threshold of small writes where it is, so the
+    /// SLC flash receives none of them if they are larger than the threshold.
     fn unseen_by_preconditioning(&self, only_fills: bool) -> &'static [&'static str] {
         let slots = self.geometry.superblock_slots();
         let all_are_large = self.units.is_multiple_of(slots) && slots * self.geometry.sectors > filter::FIRST;

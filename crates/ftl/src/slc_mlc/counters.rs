@@ -8,7 +8,7 @@ use flash::nand::Geometry;
 
 use super::model::{PageTimes, WriteCost};
 
-/// Counts since the last reset or power-on; values that are not sums are present values.
+/// Counts since the last reset or power-on. Fields that are not sums have present values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct SlcMlcCounters {
     /// Write requests.
@@ -39,9 +39,9 @@ pub struct SlcMlcCounters {
     pub assisted: u64,
     /// Pages written to the MLC flash, without those of folds.
     pub mlc_pages: u64,
-    /// Written pages whose logical block was not in the mapping cache.
+    /// Pages written to the MLC flash whose logical block was not in the mapping cache.
     pub misses: u64,
-    /// Pages whose spare areas were scanned for misses.
+    /// Pages whose spare areas were scanned because of such misses.
     pub scanned: u64,
     /// Scans of spare areas, including those for reads.
     pub scans: u64,
@@ -61,13 +61,13 @@ pub struct SlcMlcCounters {
     pub slc_mode_pages: u64,
     /// Logical blocks in SLC mode now.
     pub slc_mode: u32,
-    /// The threshold now, in sectors; 0 without SLC flash.
+    /// The present threshold of small writes, in sectors; 0 without SLC flash.
     pub threshold: u32,
-    /// Blocks that the SLC log may have now (the paper's k).
+    /// The number of blocks that the SLC log may have now (the paper's k).
     pub k: u32,
     /// The shape of the MLC flash.
     pub mlc: ArrayShape,
-    /// The shape of the SLC flash, if there is any.
+    /// The shape of the SLC flash, if the disk has one.
     pub slc: Option<ArrayShape>,
     /// Bytes of RAM of the tables, with entries as large as the paper's (Sec. 4.2): two bytes for a block in L2P and in
     /// LB, five for an entry of the hash table.
@@ -77,7 +77,7 @@ pub struct SlcMlcCounters {
 /// The shape of one of the two arrays.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ArrayShape {
-    /// Operation times.
+    /// Operation times, and pages of a block.
     pub times: PageTimes,
     /// Number of blocks.
     pub blocks: u32,
@@ -105,13 +105,13 @@ impl ArrayShape {
     }
 }
 
-/// A mean; 0 if `count` is 0.
+/// The mean `sum / count`; 0 if `count` is 0.
 fn mean(sum: u64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum as f64 / count as f64 }
 }
 
 impl SlcMlcCounters {
-    /// The inputs of the closed form (Sec. 4.1, Table 3).
+    /// The inputs of the closed form (Sec. 4.1, Table 3), from these counts.
     #[must_use]
     pub fn write_cost(&self) -> WriteCost {
         WriteCost {
@@ -128,7 +128,7 @@ impl SlcMlcCounters {
 
 impl Sub for SlcMlcCounters {
     type Output = Self;
-    /// The counts between two moments; all counts, if a power cut reset them meanwhile.
+    /// The counts between two moments; if a power cut reset the counts in between, the counts since the reset.
     fn sub(self, from: Self) -> Self {
         let since = |now: u64, then: u64| if self.writes < from.writes { now } else { now.saturating_sub(then) };
         Self {

@@ -2,11 +2,13 @@
 //! Chang, Sec. 5.1 and 5.3.1).
 //!
 //! A logical block in SLC mode needs twice the room: its data is in two physical blocks with half the pages each, and
-//! its log blocks have half the pages too. The paper says neither how frequent access is detected nor when a logical
-//! block changes its mode. Here each logical block has a counter of accesses. After a number of accesses all counters
-//! are ranked and halved; the top of the ranking, as many as the extra capacity has room for, is frequent. A fold
-//! changes the mode, because it copies everything anyway. A frequent logical block with log blocks is folded before
-//! others. Garbage collection is otherwise unchanged.
+//! its log blocks have half the pages too. The paper does not say how frequent access is detected, nor when a logical
+//! block changes its mode. The following rules are ours:
+//! * Each logical block has a counter of accesses. After a number of accesses all counters are ranked and halved. The
+//!   logical blocks at the top of the ranking, as many as the extra capacity has room for, are frequent.
+//! * A fold changes the mode, because it copies everything anyway. A frequent logical block with log blocks is folded
+//!   before others.
+//! * Garbage collection is otherwise unchanged.
 
 use std::collections::VecDeque;
 
@@ -19,12 +21,13 @@ use serde::{Deserialize, Serialize};
 use super::place::block_bytes;
 use crate::toolkit::Every;
 
-/// Dynamic density control: frequently accessed logical blocks are in SLC mode.
+/// The keys of dynamic density control, which keeps frequently accessed logical blocks in SLC mode.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DensitySpec {
     /// Flash that the host never sees, a part of the capacity in `flash`. A logical block in SLC mode takes two blocks
-    /// of it, one for its data and one for its updates; this limits the number of logical blocks in SLC mode.
+    /// of it, one for its data and one for its updates, so this capacity limits the number of logical blocks in SLC
+    /// mode.
     pub extra: Bytes,
     /// Array read of a page in SLC mode. Per byte a page of the part takes 1.2 times as long (Chang, Sec. 5.3.1).
     #[serde(default = "read")]
@@ -32,12 +35,12 @@ pub struct DensitySpec {
     /// Array program of a page in SLC mode. Per byte a page of the part takes twice as long (Chang, Sec. 5.3.1).
     #[serde(default = "program")]
     pub program: Span,
-    /// Accesses between two rankings of the logical blocks, one access for each request and logical block. Ours.
+    /// Accesses between two rankings of the logical blocks, one access for each request and logical block. Assumed.
     #[serde(default = "rank_every")]
     pub rank_every: u32,
 }
 
-/// The time of two 2 KiB pages of the SLC part, which hold one page of 4 KiB.
+/// The read time of two 2 KiB pages of the SLC part, which hold one page of 4 KiB.
 const fn read() -> Span {
     Span::from_us(50)
 }
@@ -90,24 +93,24 @@ pub(super) const fn memory(logical: u64) -> u64 {
 /// The access counters and the ranking of logical blocks.
 #[derive(Clone, Debug)]
 pub(super) struct Density {
-    /// Logical blocks that may be in SLC mode.
+    /// The number of logical blocks that may be in SLC mode.
     pub(super) most: u32,
-    /// Logical blocks that are in SLC mode.
+    /// The number of logical blocks that are in SLC mode.
     pub(super) count: u32,
     rank_every: Every,
-    /// Accesses, halved at each ranking.
+    /// Accesses to each logical block, halved at each ranking.
     counts: Vec<u16>,
-    /// The counters at the last ranking, before they were halved, and the count that makes a logical block frequent.
+    /// The counters at the last ranking, before they were halved; and the count from which a logical block is frequent.
     ranked: Vec<u16>,
     frequent: u16,
-    /// The sorted counters, kept for their allocation.
+    /// A buffer for the sorted counters, kept so that a ranking allocates nothing.
     order: Vec<u16>,
-    /// Logical blocks that the last ranking found frequent, and not in SLC mode.
+    /// Logical blocks that the last ranking found frequent and that are not in SLC mode.
     waiting: VecDeque<u32>,
-    /// The next logical block in the search for one that is no longer frequent.
+    /// The logical block with which the search for rare or frequent ones goes on.
     hand: u32,
-    /// The last fold changed a mode. The next one does not, because a fold that does may free no block, and a write
-    /// waits for all of them.
+    /// True if the last fold changed a mode. The next fold then changes none, because a fold that changes a mode may
+    /// free no block, and a write waits until a fold frees one.
     changed: bool,
 }
 
@@ -146,7 +149,7 @@ impl Density {
         self.ranked.copy_from_slice(&self.counts);
         self.order.copy_from_slice(&self.counts);
         self.order.sort_unstable_by(|a, b| b.cmp(a));
-        // The first count beyond the room is too low for SLC mode, and so is a single access.
+        // The first count beyond the room is too low for SLC mode, and so is a count of 1.
         let too_few = self.order.get(self.most as usize).copied().unwrap_or(0).max(1);
         self.frequent = too_few.saturating_add(1);
         self.counts.iter_mut().for_each(|count| *count /= 2);
@@ -175,8 +178,8 @@ impl Density {
         }
     }
 
-    /// The mode change that comes before any other fold: of a frequent logical block, or, if SLC mode has no room, of a
-    /// rare one that makes room.
+    /// The change of mode that comes before any other fold: of a frequent logical block, or, if SLC mode has no room,
+    /// of a rare one that makes room.
     pub(super) fn next_change(
         &mut self,
         has_log: impl Fn(u32) -> bool,
@@ -208,12 +211,12 @@ impl Density {
         None
     }
 
-    /// The next logical block that leaves SLC mode, when spare blocks have become scarce.
+    /// The next logical block that leaves SLC mode, because spare blocks have become scarce.
     pub(super) fn raise_density(&mut self, is_slc: impl Fn(u32) -> bool) -> Option<Change> {
         self.search(|_, lba| is_slc(lba)).map(|lba| Change { lba, mode: Mode::Full })
     }
 
-    /// The next matching logical block after the last one found.
+    /// The next logical block that is `wanted`, behind the one found last.
     fn search(&mut self, wanted: impl Fn(&Self, u32) -> bool) -> Option<u32> {
         if self.count == 0 {
             return None;
@@ -235,7 +238,7 @@ mod tests {
         Change { lba, mode }
     }
 
-    /// Room for two of six logical blocks, ranked after twelve accesses.
+    /// Density control with room for two of six logical blocks, and a ranking after twelve accesses.
     fn density() -> Density {
         let spec = DensitySpec { extra: Bytes::new(16384), read: read(), program: program(), rank_every: 12 };
         Density::new(&spec, 6, Bytes::new(4096))

@@ -1,4 +1,4 @@
-//! Both arrays and the counters, on which all tasks work.
+//! Both arrays and the counters: the state that all tasks change.
 
 use base::engine::Handle;
 use base::units::{Lpn, SuperblockId};
@@ -15,7 +15,7 @@ use super::spec::SlcMlcSpec;
 use crate::port::{Flash, PageWrite, full_mask};
 use crate::sabotage::Planted;
 
-/// Chang's disk.
+/// The state of Chang's disk, except tasks and requests.
 #[derive(Clone, Debug)]
 pub(super) struct Disk {
     pub(super) spec: SlcMlcSpec,
@@ -23,7 +23,7 @@ pub(super) struct Disk {
     pub(super) slc: Option<Box<Slc>>,
     pub(super) counts: SlcMlcCounters,
     pub(super) vectors: Vectors,
-    /// The mapping units of a small write while the tail is cleaned for it.
+    /// The mapping units of a small write that waits while the tail is cleaned.
     pub(super) interrupted: Vec<PageWrite>,
     pub(super) planted: Planted,
 }
@@ -41,7 +41,8 @@ impl Disk {
     /// The SLC flash.
     ///
     /// # Panics
-    /// If there is none.
+    ///
+    /// If the disk has no SLC flash.
     pub(super) fn slc_mut(&mut self) -> &mut Slc {
         self.slc.as_mut().expect("a disk with SLC flash")
     }
@@ -51,7 +52,7 @@ impl Disk {
         self.drop_sectors(lpn.get(), 0);
     }
 
-    /// Removes the sectors of a mapping unit from the SLC flash; those in `forced` leave a virtual entry.
+    /// Removes the sectors of a mapping unit from the SLC flash; the sectors in `forced` leave a virtual entry.
     pub(super) fn drop_sectors(&mut self, lpn: u32, forced: SectorMask) {
         if !self.holds_sectors(lpn) {
             return;
@@ -63,7 +64,7 @@ impl Disk {
         }
     }
 
-    /// Accounts for a page copy that has taken these sectors of the SLC flash along.
+    /// Accounts for a page copy that has taken the given sectors of the SLC flash along.
     pub(super) fn took_along(&mut self, lpn: u32, sectors: SectorMask) {
         if sectors != 0 {
             self.counts.assisted += u64::from(sectors.count_ones());
@@ -83,7 +84,7 @@ impl Disk {
         }
     }
 
-    /// Looks up a logical block in the mapping cache. On a miss it returns false, and the next list scans the pages of
+    /// Looks up a logical block in the mapping cache. Returns false on a miss; the next list then scans the pages of
     /// the chain.
     pub(super) fn look_up(&mut self, lba: u32) -> bool {
         let Mlc { mapping: Mapping::Chains(chains), cache, spare_scans, .. } = &mut self.mlc else { return true };
@@ -108,7 +109,7 @@ impl Disk {
         }
     }
 
-    /// Submits a list.
+    /// Submits a list to one of the two arrays.
     pub(super) fn submit(&self, flash: &mut Flash<'_>, array: Array, list: Handle<List>) {
         match array {
             Array::Mlc if self.mlc.mapping.is_parallel() => flash.submit(list),

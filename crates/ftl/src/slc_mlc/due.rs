@@ -1,5 +1,5 @@
 //! Data in transfer: pages to the MLC flash, pages between its blocks, and sectors to the SLC flash. Also the vectors
-//! in which tasks keep them.
+//! in which tasks keep them, for reuse.
 
 use flash::nand::SectorMask;
 use std::collections::VecDeque;
@@ -16,18 +16,18 @@ use crate::port::PageWrite;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Due {
     pub(super) lpn: u32,
-    /// The number of the host's mapping unit in the request; none if the page comes from the SLC flash.
+    /// The index of the host's mapping unit in the request; none if the page comes from the SLC flash.
     pub(super) unit: Option<NonMaxU32>,
 }
 
 impl Due {
-    /// The host's mapping unit, among those of the request; none if the page comes from the SLC flash.
+    /// The host's mapping unit among those of the request; none if the page comes from the SLC flash.
     pub(super) fn unit<'a>(&self, units: &'a [PageWrite]) -> Option<&'a PageWrite> {
         self.unit.map(|unit| &units[unit.get() as usize])
     }
 }
 
-/// A page that has a place in the MLC flash.
+/// A page that has a place in the MLC flash, to be programmed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Placed {
     pub(super) due: Due,
@@ -36,11 +36,12 @@ pub(super) struct Placed {
     given: SectorMask,
     /// Sectors that come from the SLC flash.
     pub(super) slc: SectorMask,
-    /// The interrupted write of which it takes sectors along; the mask has those that are not in the SLC flash yet.
+    /// The interrupted write from which the page takes sectors along; the mask has those that are not in the SLC flash
+    /// yet.
     pub(super) rest: Option<PageWrite>,
     pub(super) version: u32,
     pub(super) lost: bool,
-    /// The slot of its program.
+    /// The slot of the page's program.
     pub(super) slot: Option<SlotRef>,
 }
 
@@ -61,18 +62,18 @@ impl Placed {
     }
 }
 
-/// A valid page of the MLC flash to copy to another block.
+/// A valid page of the MLC flash to be copied to another block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PageCopy {
     pub(super) lpn: u32,
     pub(super) from: Psn,
     /// The target, once a block has been found.
     pub(super) to: Option<Psn>,
-    /// Sectors that come from the SLC flash, their newest version, and whether one of them is lost.
+    /// The sectors that come from the SLC flash, their newest version, and true if one of them is lost.
     pub(super) slc: SectorMask,
     pub(super) newest: u32,
     pub(super) lost: bool,
-    /// The slot of its program.
+    /// The slot of the copy's program.
     pub(super) slot: Option<SlotRef>,
 }
 
@@ -81,16 +82,17 @@ impl PageCopy {
         Self { lpn, from, to, slc: 0, newest: 0, lost: false, slot: None }
     }
 
-    /// The target.
+    /// The slot to which the page is copied.
     ///
     /// # Panics
-    /// If no block has been found.
+    ///
+    /// If no block has been found for the copy.
     pub(super) const fn target(&self) -> Psn {
         self.to.expect("a block for each copy")
     }
 }
 
-/// A sector to write to the SLC flash, with the index of its mapping unit in the request.
+/// A sector to be written to the SLC flash, with the index of its mapping unit in the request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SmallSector {
     pub(super) sector: u32,
@@ -112,7 +114,7 @@ pub(super) struct Vectors {
     pub(super) slots: Vec<SlotRef>,
 }
 
-/// Empties a vector and leaves it for the next task.
+/// Empties a vector and keeps its memory for the next task.
 pub(super) fn put_back<T>(place: &mut Vec<T>, vector: &mut Vec<T>) {
     vector.clear();
     std::mem::swap(place, vector);

@@ -15,7 +15,7 @@ use crate::page::{GcSpec, PlacementSpec};
 use crate::pages;
 use crate::spec::FtlSpec;
 
-/// The family of Chang's FTL, with or without SLC flash.
+/// The family of Chang's FTL, with or without an SLC array.
 #[derive(Debug)]
 pub(crate) struct SlcMlcFamily;
 
@@ -173,7 +173,7 @@ fn spec(ftl: &FtlSpec) -> SlcMlcSpec {
     ftl.chang.clone().unwrap_or_default()
 }
 
-/// Keys of `[ftl.chang]` without effect beside the others.
+/// Keys of `[ftl.chang]` that other keys of the table make ineffective.
 fn idle_keys(site: &Site<'_>, chang: &SlcMlcSpec) -> Vec<Idle> {
     let plain = SlcMlcSpec::default();
     let pages = chang.mapping == MappingSpec::Pages;

@@ -1,9 +1,9 @@
 //! The hot-data filter: a write not larger than a threshold counts as hot (Chang, Sec. 3.2).
 //!
-//! The filter counts requests by size. The counters fall into two clusters, and the threshold is the centre of the one
-//! with smaller sizes. Algorithm 1 searches for the clusters by turns, centres and partition. Its printed start (0, 0,
-//! 0) is a fixed point for every histogram with few writes of one sector, and yields one sector. So this filter tries
-//! all partitions; the printed search stays here to show that.
+//! The filter counts requests by size. The counters fall into two clusters, and the threshold is the centre of the
+//! cluster of smaller sizes. Algorithm 1 searches for the clusters by alternating between centres and partition. Its
+//! printed start (0, 0, 0) is a fixed point for every histogram with few writes of one sector, and yields a threshold
+//! of one sector. So this filter tries all partitions; the printed search is kept to show its result.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -20,10 +20,10 @@ pub(super) const FIRST: u32 = 8;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ThresholdBy {
-    /// The best of all partitions.
+    /// The best of all partitions of the sizes into two clusters.
     #[default]
     Partition,
-    /// Algorithm 1 as it is printed, from (0, 0, 0) on: it stops there, and the threshold is one sector. For
+    /// Algorithm 1 as it is printed. From its start (0, 0, 0) it moves nowhere, and the threshold is one sector. For
     /// comparison.
     Alternation,
     /// No clustering: the threshold stays at 8 sectors.
@@ -35,7 +35,7 @@ impl ThresholdBy {
     pub const EVERY: [Self; 3] = [Self::Partition, Self::Alternation, Self::Fixed];
 }
 
-/// The counters and the threshold.
+/// The counts of writes by size, and the threshold.
 #[derive(Clone, Debug)]
 pub(super) struct Filter {
     by: ThresholdBy,
@@ -71,20 +71,20 @@ impl Filter {
     }
 }
 
-/// The power of two nearest to a size; the larger one if two are equally near.
+/// The index of the power of two nearest to a size; of two equally near ones the larger.
 fn size_class(sectors: u32) -> usize {
     let below = sectors.max(1).ilog2();
     let up = u64::from(sectors) * 2 >= 3 << below;
     ((below + u32::from(up)) as usize).min(SIZES - 1)
 }
 
-/// The cost if the classes up to `p` gather at `i` and the others at `j`: writes times distance.
+/// The cost of gathering the classes up to `p` at centre `i` and the others at centre `j`: writes times distance.
 fn cost(counts: &[u64; SIZES], i: usize, j: usize, p: usize) -> u64 {
     let at = |k: usize| if k <= p { i } else { j };
     (0..SIZES).map(|k| counts[k] * at(k).abs_diff(k) as u64).sum()
 }
 
-/// The best centres of a partition, the smaller ones if equal: weighted medians.
+/// The best centres of a partition, which are weighted medians; of equally good ones the smaller.
 fn centres(counts: &[u64; SIZES], p: usize) -> (usize, usize) {
     let best = |range: std::ops::Range<usize>, fallback: usize| {
         let of = |centre: usize| range.clone().map(|k| counts[k] * centre.abs_diff(k) as u64).sum::<u64>();
@@ -96,7 +96,8 @@ fn centres(counts: &[u64; SIZES], p: usize) -> (usize, usize) {
     (best(0..p + 1, 0), best(p + 1..SIZES, p))
 }
 
-/// The centre of the smaller sizes in the best partition. None if all writes have one size, which is no two clusters.
+/// The centre of the smaller sizes in the best partition. None if all writes have one size, because these are no two
+/// clusters.
 fn by_partition(counts: &[u64; SIZES]) -> Option<usize> {
     let of = |p: usize| {
         let (i, j) = centres(counts, p);
@@ -107,7 +108,7 @@ fn by_partition(counts: &[u64; SIZES]) -> Option<usize> {
     (0..SIZES - 1).filter(both).map(of).min().map(|(_, i)| i)
 }
 
-/// Algorithm 1 as printed, except for the misprints of f.
+/// Algorithm 1 as printed, except that misprints in f are corrected.
 fn by_alternation(counts: &[u64; SIZES]) -> usize {
     let mut p = 0;
     loop {
@@ -125,7 +126,7 @@ fn by_alternation(counts: &[u64; SIZES]) -> usize {
 mod tests {
     use super::*;
 
-    /// The shapes of Fig. 7a: peaks at 8 and 128 sectors; EXT3 has more small writes and some of 256.
+    /// Histograms of the shapes in Fig. 7a: peaks at 8 and 128 sectors; EXT3 has more small writes and some of 256.
     const NTFS: [u64; SIZES] = [10, 10, 30, 680, 40, 40, 40, 140, 10, 0, 0];
     const EXT3: [u64; SIZES] = [5, 5, 20, 800, 30, 20, 10, 50, 60, 0, 0];
 

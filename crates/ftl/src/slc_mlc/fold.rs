@@ -1,4 +1,4 @@
-//! Folds of block chains: they turn the blocks of a chain into spare blocks (Chang, Sec. 3.5).
+//! Folds, which turn the blocks of a chain into spare blocks (Chang, Sec. 3.5).
 //!
 //! A fold copies the valid pages of a chain in order to a spare block, which becomes the data block, and erases the
 //! blocks of the chain. A full log block in order becomes the data block without a copy. A copy keeps the version of
@@ -30,11 +30,11 @@ enum Phase {
     Gathering,
     /// The pages are being copied.
     Copying,
-    /// Blocks are being erased: those of the chain, or, if the fold has to start again, its failed copies.
+    /// Blocks are being erased: those of the chain, or its failed copies if the fold has to start again.
     Erasing { again: bool },
 }
 
-/// A fold under way.
+/// A fold of a chain: a task.
 #[derive(Clone, Debug)]
 pub(super) struct Fold {
     lba: u32,
@@ -51,13 +51,14 @@ pub(super) struct Fold {
 }
 
 impl Fold {
-    /// Begins the fold of a logical block's chain. `target` is the worn target of wear levelling, a spare block.
+    /// Begins the fold of a logical block's chain. `target` is the worn block that wear levelling copies to, a spare
+    /// one.
     pub(super) fn new(vectors: &mut Vectors, Change { lba, mode }: Change, cause: Cause, target: Option<u32>) -> Self {
         let (copies, old) = (std::mem::take(&mut vectors.copies), std::mem::take(&mut vectors.blocks));
         Self { lba, cause, phase: Phase::Begun, mode, targets: [target, None], copies, old }
     }
 
-    /// Runs the next step.
+    /// Runs the next step of the fold.
     pub(super) fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, wakeup: Wakeup) -> Next {
         match self.phase {
             Phase::Begun => self.begin(disk, flash),
@@ -90,7 +91,7 @@ impl Fold {
             return self.erase(disk, flash, false);
         }
         if !self.take_targets(&mut disk.mlc) {
-            // Until the next erase.
+            // The disk counts as worn out until the next erase.
             disk.mlc.worn_out = true;
             return self.end(disk, Outcome::NoBlock);
         }
@@ -102,7 +103,7 @@ impl Fold {
     }
 
     /// Takes target blocks for the copies. If there are too few for SLC mode, the fold leaves that mode. Returns false
-    /// if there is none at all.
+    /// if no block is left.
     fn take_targets(&mut self, mlc: &mut Mlc) -> bool {
         let half = Mode::Slc.pages(mlc.pages, 2);
         let needed = |fold: &Self| {
@@ -141,7 +142,7 @@ impl Fold {
         let list = flash.backend.open_list(Class::Other, 0);
         let part = self.mode.pages(disk.mlc.pages, 2);
         self.phase = Phase::Copying;
-        // Without a payload, nothing of the sectors that the copies take along is left to hand over.
+        // Without content in sectors there is no data to hand over from the sectors that the copies take along.
         if self.mode == Mode::Full && (!flash.backend.has_content() || gathered.is_none()) {
             release_gathered(flash, gathered);
             let block = self.targets[0].expect("a target");
@@ -171,19 +172,19 @@ impl Fold {
         Next::List(Array::Mlc, list)
     }
 
-    /// All copies are on flash: the targets become the data blocks, and the old chain is erased.
+    /// Ends the copies, which are on flash: the targets become the data blocks, and the old chain is erased.
     fn copied(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, list: Handle<List>) -> Next {
         flash.backend.release(list);
         let part = self.mode.pages(disk.mlc.pages, 2);
         let media = flash.backend.media();
-        // A program that tears a page fails its block.
+        // A program that tears a page makes its block fail.
         let torn = |block: u32| {
             media.is_failing(SuperblockId::new(block))
                 && (0..part).any(|page| media.spare(disk.mlc.slot(block, page)) == Spare::Torn)
         };
         let failed = self.targets.map(|target| target.is_some_and(torn));
         if failed != [false; 2] {
-            // The originals are all valid. The good copies are erased with the others.
+            // The originals are all valid, so the good copies are erased together with the failed ones.
             for (target, failed) in std::mem::take(&mut self.targets).into_iter().zip(failed) {
                 match target {
                     Some(target) if failed => disk.mlc.retire(flash.backend.media_mut(), target),
@@ -223,7 +224,7 @@ impl Fold {
         self.erase(disk, flash, false)
     }
 
-    /// Erases the old blocks; the fold starts again if `again`.
+    /// Erases the old blocks. If `again`, the fold starts again after that.
     fn erase(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, again: bool) -> Next {
         let mut list = None;
         for block in self.old.drain(..) {

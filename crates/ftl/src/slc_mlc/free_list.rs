@@ -1,4 +1,4 @@
-//! The free lists of all dies: the next block comes from one die, or from any.
+//! The free lists of all dies: a caller takes the next block of one die, or of all.
 
 use base::units::SuperblockId;
 
@@ -13,15 +13,16 @@ pub(super) enum FreeOrder {
     Age,
 }
 
-/// The free blocks of all dies. The lists allocate nothing once each has reached its greatest length.
+/// The free blocks of all dies. The lists allocate nothing after each has reached its greatest length.
 #[derive(Clone, Debug)]
 pub(super) struct FreeLists {
     order: FreeOrder,
-    /// Ordered by age, a block's number is the count of entries at its entry, so that dies can be compared.
+    /// The list of each die. Ordered by age, the number of a block is the count of entries when it was entered, so that
+    /// the lists can be compared.
     dies: Vec<FreeList>,
     blocks_per_die: u32,
     count: u32,
-    /// Entries so far. There are fewer than `u32` has numbers, because the versions of pages run out first.
+    /// The number of entries so far. It fits into `u32`, because the versions of pages run out first.
     entered: u32,
 }
 
@@ -45,7 +46,7 @@ impl FreeLists {
         self.dies.iter().flat_map(FreeList::entries).map(|(_, block)| block.get())
     }
 
-    /// The erase count of each free block, if the order is that of wear.
+    /// The erase count of each free block, if the blocks are taken by wear.
     pub(super) fn known_wear(&self) -> impl Iterator<Item = (u32, SuperblockId)> + '_ {
         let by_wear = self.order == FreeOrder::Wear;
         self.dies.iter().filter(move |_| by_wear).flat_map(FreeList::entries)
@@ -68,7 +69,7 @@ impl FreeLists {
         self.count += 1;
     }
 
-    /// Takes the first block of all dies.
+    /// Takes the first block of all dies' lists.
     pub(super) fn take(&mut self) -> Option<u32> {
         let (_, block) = self.dies.iter().filter_map(FreeList::first).min()?;
         self.take_on(self.die_of(block))
@@ -81,7 +82,7 @@ impl FreeLists {
         Some(block.get())
     }
 
-    /// Takes this block. Returns false if it is not free.
+    /// Takes `block`. Returns false if it is not free.
     pub(super) fn take_this(&mut self, block: u32) -> bool {
         let block = SuperblockId::new(block);
         let die = self.die_of(block);
@@ -95,7 +96,7 @@ impl FreeLists {
 mod tests {
     use super::*;
 
-    /// Two dies of four blocks, entered in this order with these erases.
+    /// Free lists of two dies of four blocks, entered out of order with different erase counts.
     fn lists(order: FreeOrder) -> FreeLists {
         let mut lists = FreeLists::new(2, 4, order);
         for (block, erases) in [(5, 3), (1, 7), (2, 1), (6, 3)] {

@@ -1,8 +1,8 @@
-//! Gathered sectors: sectors read from the SLC flash for the host, for a page of the MLC flash, or for a copy. The same
-//! for old pages of the MLC flash that go into new ones.
+//! Gathered sectors: sectors read from the SLC flash for the host, for a page of the MLC flash, or for a copy. Old
+//! pages of the MLC flash that go into new ones are handled in the same way, if a list of their own reads them.
 //!
 //! The list that has read sectors is kept until they have been used. A slot of the list names its sector, and in `at`
-//! the page or mapping unit that needs it. The same holds for old pages, if a list of their own reads them.
+//! the page or mapping unit that needs it.
 
 use base::engine::Handle;
 use base::units::{Lpn, Psn};
@@ -14,7 +14,7 @@ use super::slc::{SectorAt, Slc};
 use crate::port::{Flash, Owner};
 use crate::toolkit::{Slots, add_read};
 
-/// Builds a list of reads with a command for each page.
+/// Builds a list of reads, with one command for each page.
 pub(super) struct Gatherer {
     list: Option<Handle<List>>,
     last: Option<(base::units::Ppn, Handle<Command>)>,
@@ -25,7 +25,7 @@ impl Gatherer {
         Self { list: None, last: None }
     }
 
-    /// Adds a sector for the page `at` and its owner.
+    /// Adds the read of a sector for the page `at` and its owner.
     pub(super) fn add(
         &mut self,
         flash: &mut Flash<'_>,
@@ -45,12 +45,13 @@ impl Gatherer {
             None => slc_array.add_read(list, cause, slc.block_of(place)),
         };
         self.last = Some((page, command));
-        // Without `expected`, because the version in the spare area is needed.
+        // The slot has no `expected` version, because the version in the spare area is needed.
         let slot = Slot { psn: Psn::new(place), lpn: Lpn::new(sector), at: at as i32, owner, ..Slot::default() };
         slc_array.push_slot(command, slot);
     }
 
-    /// Adds the sectors of a mapping unit in `mask` that are in the SLC flash. Returns them as a mask.
+    /// Adds the reads of a mapping unit's sectors in `mask` that are in the SLC flash. Returns the mask of these
+    /// sectors.
     pub(super) fn add_unit(
         &mut self,
         flash: &mut Flash<'_>,
@@ -112,12 +113,12 @@ pub(super) fn hand_over(
     release_gathered(flash, gathered);
 }
 
-/// Copies a page that was read into one to program, except for the sectors that the latter already `has`.
+/// Copies a page that was read into a page to program, except for the sectors that the latter already `has`.
 pub(super) fn hand_rest_over(backend: &mut Backend, from: SlotRef, into: SlotRef, has: SectorMask) {
     backend.copy_payload(from, into, !has);
 }
 
-/// A page to program.
+/// A page to be programmed.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Program {
     pub(super) to: Psn,
@@ -127,7 +128,7 @@ pub(super) struct Program {
 }
 
 /// Adds a program to a list. If `read` is given, the list first reads that slot, and the program takes from it the
-/// sectors that its own slot lacks.
+/// sectors that the program's own slot lacks.
 pub(super) fn add_program(
     backend: &mut Backend,
     list: Handle<List>,

@@ -5,15 +5,15 @@
 
 use base::units::SuperblockId;
 
-/// The head, the tail and the blocks between them.
+/// The head, the tail and the blocks between them, in the order of their numbers.
 #[derive(Clone, Debug)]
 pub(super) struct CircularLog {
     pages: u32,
     bad: Vec<bool>,
-    /// Blocks with a failed program, which are retired as tails.
+    /// For each block: true if a program failed there. Such a block is retired when it is the tail.
     failing: Vec<bool>,
     head: u32,
-    /// The next page of the head.
+    /// The number of the head's next page.
     next: u32,
     tail: u32,
     /// Blocks from the tail to the head, including both.
@@ -22,7 +22,8 @@ pub(super) struct CircularLog {
 }
 
 impl CircularLog {
-    /// A log of unused blocks; `None` if all are bad. A log of a single block takes no data, but may hold some.
+    /// A log of unused blocks; `None` if all are bad. A log of a single block takes no data, but may hold data that a
+    /// mount finds.
     pub(super) fn new(bad: Vec<bool>, pages: u32) -> Option<Self> {
         let usable = bad.iter().filter(|bad| !**bad).count() as u32;
         let first = bad.iter().position(|bad| !*bad)? as u32;
@@ -56,18 +57,18 @@ impl CircularLog {
         SuperblockId::new(self.tail)
     }
 
-    /// The next page of the head, and the pages left from it on.
+    /// The number of the head's next page, and the number of pages left from it on.
     pub(super) fn room(&self) -> (u32, u32) {
         let left = if self.failing[self.head as usize] { 0 } else { self.pages - self.next };
         (self.next, left)
     }
 
-    /// Takes pages of the head.
+    /// Takes the next `pages` pages of the head.
     pub(super) const fn take(&mut self, pages: u32) {
         self.next += pages;
     }
 
-    /// The good block after another.
+    /// The next good block behind another, in the order of the log.
     pub(super) fn after(&self, block: u32) -> u32 {
         let count = self.bad.len() as u32;
         let mut next = block;
@@ -79,7 +80,7 @@ impl CircularLog {
         }
     }
 
-    /// Moves the head to the next block. Returns false if no block is erased.
+    /// Moves the head to the next block. Returns false if that block is not erased.
     pub(super) fn advance(&mut self) -> bool {
         if self.used == self.usable {
             return false;
@@ -89,7 +90,7 @@ impl CircularLog {
         true
     }
 
-    /// A program of the head has failed: the head takes no more pages.
+    /// Closes the head, in which a program has failed: it takes no more pages.
     pub(super) fn head_failed(&mut self) {
         self.failing[self.head as usize] = true;
     }
@@ -98,7 +99,7 @@ impl CircularLog {
         self.failing[self.tail as usize]
     }
 
-    /// The tail has been erased, or is bad: the block after it becomes the tail.
+    /// Makes the block behind the tail the tail. The old tail has been erased, or is bad.
     pub(super) fn tail_is_gone(&mut self, bad: bool) {
         debug_assert!(self.used > 1, "the head is not cleaned");
         let tail = self.tail;

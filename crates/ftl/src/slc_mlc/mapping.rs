@@ -1,9 +1,9 @@
-//! The mapping of the MLC flash: the interface of the [chains](super::chains) of blocks and of the [map of
+//! The mapping of the MLC flash: the common interface of the [chains](super::chains) of blocks and the [map of
 //! pages](PageMap).
 //!
-//! The simulator has an entry for each page in RAM either way; with chains it stands for what the controller would have
-//! to scan for. A mapping chooses the place of a page, counts the valid pages of a block, and decides where a sector in
-//! the tail of the SLC log goes. To make room, chains [fold](super::fold) and the map of pages
+//! The simulator has an entry for each page in RAM either way; with chains the entries stand for the result of a scan
+//! by the controller. A mapping chooses the place of a page, counts the valid pages of a block, and decides where a
+//! sector in the tail of the SLC log goes. To make room, chains [fold](super::fold) and the map of pages
 //! [collects](super::collect) a block.
 
 use schemars::JsonSchema;
@@ -61,7 +61,7 @@ impl Mapping {
         }
     }
 
-    /// Counts a page of the block that has become valid or invalid.
+    /// Counts a page of a block that has become valid, or invalid if not `valid`.
     pub(super) fn count(&mut self, block: u32, valid: bool) {
         let count = &mut self.blocks_mut()[block].valid;
         *count = count.wrapping_add_signed(if valid { 1 } else { -1 });
@@ -70,7 +70,7 @@ impl Mapping {
         }
     }
 
-    /// Counts the valid pages that a mount has found in the block.
+    /// Sets the number of valid pages that a mount has found in a block.
     pub(super) fn found(&mut self, block: u32, valid: u32) {
         match self {
             Self::Chains(chains) => chains.blocks[block].valid = valid,
@@ -89,9 +89,9 @@ impl Mapping {
         self.blocks_mut()[block].valid -= pages;
     }
 
-    /// True if a valid sector in the tail of the SLC log goes to the MLC flash. With chains, if its logical block has a
-    /// log block (Chang, Sec. 3.6); with a map of pages, if it was copied to the head before and has not been written
-    /// since.
+    /// True if a valid sector in the tail of the SLC log goes to the MLC flash. With chains that is so if its logical
+    /// block has a log block (Chang, Sec. 3.6). With a map of pages it is so if the sector was copied to the head
+    /// before and has not been written since.
     pub(super) fn takes_back(&self, lba: u32, copied: bool) -> bool {
         match self {
             Self::Chains(chains) => chains.has_log(lba),
@@ -99,7 +99,7 @@ impl Mapping {
         }
     }
 
-    /// True if the commands of a list run in parallel. A program's old page is then read by an earlier list.
+    /// True if the commands of a list run in parallel. The old page of a program is then read by an earlier list.
     pub(super) const fn is_parallel(&self) -> bool {
         matches!(self, Self::Pages(_))
     }

@@ -13,7 +13,7 @@ use super::throttle::Wear;
 use super::wear::DualPool;
 use crate::toolkit::{Commands, Map};
 
-/// A scan of spare areas: a block, and the number of its pages.
+/// A scan of spare areas: a block, and the number of its pages to scan.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SpareScan {
     pub(super) block: u32,
@@ -27,20 +27,20 @@ pub(super) struct Mlc {
     /// Pages of a block.
     pub(super) pages: u32,
     pub(super) endurance: u32,
-    /// The place of each page: the second-level mapping.
+    /// The place of each page (the paper's second-level mapping).
     pub(super) map: Map,
     pub(super) mapping: Mapping,
     pub(super) cache: MapCache,
-    /// The scans of a cache miss, which the next list does first.
+    /// The scans of a cache miss, which the next list does before its own commands.
     pub(super) spare_scans: Vec<SpareScan>,
     pub(super) levelling: Option<DualPool>,
-    /// Dynamic density control, if there is any.
+    /// The state of dynamic density control, if the description has it.
     pub(super) density: Option<Density>,
-    /// The sum of the erase counts.
+    /// The sum of the erase counts of all blocks.
     pub(super) erases: u64,
-    /// Blocks that recovery found without valid pages; they are to be erased.
+    /// Blocks that recovery found without valid pages, and that are to be erased.
     pub(super) useless: Vec<u32>,
-    /// No spare block is left to copy to: writes that need one are refused until the next erase.
+    /// True if no spare block is left to copy to: writes that need one are refused until the next erase.
     pub(super) worn_out: bool,
 }
 
@@ -61,7 +61,7 @@ impl Mlc {
         self.map.get(Lpn::new(lpn))
     }
 
-    /// Maps a page to a place, or to none.
+    /// Maps a page to a slot, or to no slot.
     pub(super) fn set(&mut self, lpn: u32, psn: Option<Psn>) {
         let old = self.map.set(Lpn::new(lpn), psn);
         for (place, valid) in [(old, false), (psn, true)] {
@@ -71,9 +71,9 @@ impl Mlc {
         }
     }
 
-    /// Maps copied pages to their new places, each in the block `to`.
+    /// Maps copied pages to their new slots, which are all in the block `to`.
     pub(super) fn move_to(&mut self, to: u32, copies: &[PageCopy]) {
-        // Neighbours come from one block: their counts change together.
+        // Neighbours come from one block, so the counts of that block change together.
         let (mut block, mut pages) = (0..0, 0);
         let mut moved = 0;
         for copy in copies {
@@ -101,12 +101,12 @@ impl Mlc {
         psn.get() / self.pages
     }
 
-    /// The wear of the MLC flash.
+    /// The erases, blocks and endurance of the MLC flash, for the throttle.
     pub(super) fn wear(&self) -> Wear {
         Wear { erases: self.erases, blocks: self.geometry.superblock_count(), endurance: self.endurance }
     }
 
-    /// A list of erases has finished.
+    /// Handles a list of erases that has finished.
     pub(super) fn blocks_erased(&mut self, backend: &mut Backend, list: Handle<List>) {
         let mut erases = Commands::of(backend, list);
         while let Some((_, command)) = erases.next(backend) {
@@ -116,7 +116,7 @@ impl Mlc {
         backend.release(list);
     }
 
-    /// An erase has ended, well or `failed`.
+    /// Handles the end of an erase: the block becomes spare, or is retired if the erase `failed`.
     fn erased(&mut self, media: &mut Media, block: u32, failed: bool) {
         self.erases += 1;
         if let Some(levelling) = &mut self.levelling {

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// Operation times and pages per block of one kind of flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PageTimes {
-    /// Time of a page read, and of a spare-area scan of a page.
+    /// Time of a page read. The scan of a page's spare area takes as long.
     pub read: Span,
     /// Time of a page program.
     pub write: Span,
@@ -17,35 +17,36 @@ pub struct PageTimes {
     pub pages: u32,
 }
 
-/// The inputs of the expected cost of a page write, besides the times. Table 3 gives some; a run counts its own.
+/// The inputs of the expected cost of a page write, besides the times. Table 3 gives some of them; a run counts its
+/// own.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct WriteCost {
     /// Share of the data written that the SLC flash takes.
     pub alpha: f64,
-    /// Pages with valid data in an SLC block when it is the tail.
+    /// n1: pages with valid data in an SLC block when the block is the tail.
     pub n1: f64,
-    /// Pages of these that are copied to the head.
+    /// n2: the number of these pages that are copied to the head.
     pub n2: f64,
-    /// Pages of a chain that are scanned on a miss of the mapping cache.
+    /// n3: pages of a chain that are scanned on a miss of the mapping cache.
     pub n3: f64,
-    /// Blocks that the fold of a chain erases.
+    /// n4: blocks that the fold of a chain erases.
     pub n4: f64,
-    /// Share of the page writes that miss the mapping cache.
+    /// p1: share of the page writes that miss the mapping cache.
     pub p1: f64,
-    /// Folds for each page written to the MLC flash.
+    /// p2: folds for each page written to the MLC flash.
     pub p2: f64,
 }
 
 impl WriteCost {
-    /// The expected time of a page write to the SLC flash, with its share of cleaning a tail block.
+    /// The expected time of a page write to the SLC flash in microseconds, with its share of cleaning a tail block.
     #[must_use]
     pub fn slc(&self, slc: &PageTimes) -> f64 {
         let cleaning = self.n1 * slc.read.as_us_f64() + self.n2 * slc.write.as_us_f64() + slc.erase.as_us_f64();
         cleaning / (f64::from(slc.pages) - self.n2) + slc.write.as_us_f64()
     }
 
-    /// The expected time of a page write to the MLC flash, with the scan of spare areas and its share of folding a
-    /// chain.
+    /// The expected time of a page write to the MLC flash in microseconds, with the scan of spare areas and its share
+    /// of folding a chain.
     #[must_use]
     pub fn mlc(&self, mlc: &PageTimes) -> f64 {
         let (read, write, erase) = (mlc.read.as_us_f64(), mlc.write.as_us_f64(), mlc.erase.as_us_f64());
@@ -74,8 +75,8 @@ mod tests {
         WriteCost { alpha: 0.17, n1: 12.58, n2: 10.29, n3: 44.08, n4: 1.92, p1: 0.011, p2: 0.017 };
     const PLAIN: WriteCost = WriteCost { alpha: 0.0, n1: 0.0, n2: 0.0, n3: 48.4, n4: 2.0, p1: 0.034, p2: 0.028 };
 
-    /// Table 3 with the times of Table 1 as far as they can be recovered: 1.746, where the paper prints 1.76 from
-    /// unrounded factors.
+    /// Table 3 with the times of Table 1, as far as they can be recovered, gives 1.746; the paper prints 1.76 from
+    /// factors that are not rounded.
     #[test]
     fn the_ratio_under_ntfs_is_that_of_the_paper() {
         let (slc, mlc) = (times(25, 200, 64), times(60, 800, 128));
@@ -86,8 +87,8 @@ mod tests {
         assert!((ratio - 1.746).abs() < 0.002, "{ratio}");
     }
 
-    /// Of Table 3's ext3 lines only alpha and p2 are known. With the other factors of NTFS, and without scans of spare
-    /// areas, the ratio is in the band around the paper's 1.4.
+    /// Of the lines of Table 3 for ext3 only alpha and p2 are known. With the other factors of NTFS, and without scans
+    /// of spare areas, the ratio is in the band around the paper's 1.4.
     #[test]
     fn the_ratio_under_ext3_is_in_its_band() {
         let (slc, mlc) = (times(25, 200, 64), times(60, 800, 128));

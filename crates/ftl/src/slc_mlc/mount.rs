@@ -1,10 +1,11 @@
 //! Mount: rebuilds all tables from the spare areas alone.
 //!
-//! In the MLC flash the highest version of a page counts, and of equal ones the copy in the older block: so the target
-//! of an interrupted fold holds no valid page. In the SLC flash the highest version of a sector counts, and of equal
-//! ones the copy nearer to the head. A sector in the SLC flash counts if its version is not below that of its page in
-//! the MLC flash. That page has taken along all older sectors; sectors with its own version have its content, because a
-//! page with some sectors of a write has all of them.
+//! * In the MLC flash the highest version of a page counts, and of equal ones the copy in the older block: so the
+//!   target of an interrupted fold holds no valid page.
+//! * In the SLC flash the highest version of a sector counts, and of equal ones the copy nearer to the head.
+//! * A sector in the SLC flash counts if its version is not below that of its page in the MLC flash. That page has
+//!   taken along all older sectors. Sectors with the page's own version have its content, because a page with some
+//!   sectors of a write has all of them.
 
 use base::units::{Span, SuperblockId};
 use flash::backend::Op;
@@ -74,7 +75,7 @@ impl SlcMlcFtl {
     }
 }
 
-/// Mapping units of which only the SLC flash has sectors.
+/// The number of mapping units of which only the SLC flash has sectors.
 fn slc_only(disk: &Disk, slc_array: Option<&Media>) -> u32 {
     if slc_array.is_none_or(Media::is_new) {
         return 0;
@@ -83,7 +84,7 @@ fn slc_only(disk: &Disk, slc_array: Option<&Media>) -> u32 {
     (0..disk.mlc.units()).filter(is_only).count() as u32
 }
 
-/// A copy of a sector in the SLC flash. The greatest copy of a sector is the one that counts.
+/// A copy of a sector in the SLC flash. The order of copies makes the greatest copy of a sector the one that counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct SectorCopy {
     sector: u32,
@@ -133,7 +134,7 @@ impl Mlc {
         }
     }
 
-    /// Maps the pages. Returns the programmed blocks, oldest first.
+    /// Maps the pages of the MLC flash. Returns the programmed blocks, oldest first.
     fn find_pages(&mut self, media: &Media, versions: &mut Versions, planted: Planted) -> Vec<u32> {
         let mut programmed = Vec::new();
         for (superblock, found) in recovery::survey(media, planted) {
@@ -167,14 +168,14 @@ impl Mlc {
             found.mode = media.mode(SuperblockId::new(*block));
             found.failing = media.is_failing(SuperblockId::new(*block));
             if found.mode == Mode::Slc && self.density.is_none() {
-                // A snapshot of a disk with density control: the block takes no more pages.
+                // The block comes from a snapshot of a disk with density control, and takes no more pages.
                 found.programmed = self.pages;
             }
         }
         programmed
     }
 
-    /// Closes the blocks that were open before the power cut; garbage collection finds them later.
+    /// Closes the blocks that were open before the power cut, so that garbage collection can take them.
     fn close_all(&mut self, programmed: &[u32]) {
         let Mapping::Pages(pages) = &mut self.mapping else { return };
         for block in programmed {
@@ -188,8 +189,9 @@ impl Mlc {
 
     /// Builds the chains of the programmed blocks.
     fn find_chains(&mut self, media: &Media, programmed: &[u32]) {
-        // A block whose pages all have their own offset is the data block; the oldest if there are several, and the
-        // oldest block of all if there is none. SLC mode has another data block for the other half.
+        // The data block of a chain is a block whose pages all have their own offset: the oldest if there are several.
+        // If there is none, the oldest block of all is the data block. SLC mode has another data block for the other
+        // half.
         for data in [true, false] {
             for block in programmed {
                 let found = self.mapping.blocks()[*block];
@@ -209,7 +211,7 @@ impl Mlc {
                     continue;
                 }
                 if first {
-                    // No page is written to its own offset there.
+                    // This data block takes no page at its own offset any more.
                     self.mapping.blocks_mut()[*block].programmed = self.pages;
                 }
                 self.mapping.chains_mut().append(lba, *block);
@@ -231,7 +233,7 @@ impl Mlc {
         self.useless = programmed.iter().copied().filter(|block| blocks[*block].lba.is_none()).collect();
     }
 
-    /// The logical block of a programmed block.
+    /// The logical block to which the pages of a programmed block belong.
     fn lba_of(&self, media: &Media, block: u32) -> u32 {
         let of = |page| match media.spare(self.slot(block, page)) {
             Spare::Data { lpn, .. } => Some(lpn.get() / self.pages),
@@ -240,7 +242,7 @@ impl Mlc {
         (0..self.pages).find_map(of).expect("a valid page")
     }
 
-    /// The offset in the logical block of a block's first page, if its pages stand as in a data block.
+    /// The offset, in the logical block, of a block's first page, if all its pages are at the offsets of a data block.
     fn base_of(&self, media: &Media, block: u32) -> Option<u32> {
         let mut bases = (0..self.pages).filter_map(|page| match media.spare(self.slot(block, page)) {
             Spare::Data { lpn, .. } => Some((lpn.get() % self.pages).checked_sub(page)),
@@ -325,7 +327,7 @@ impl SlcMlcFtl {
     }
 }
 
-/// The number of programmed pages, and the slots of a page.
+/// The number of programmed pages, and the number of slots of a page.
 struct Programmed(u64, u32);
 
 impl std::ops::Mul<&flash::backend::Timing> for Programmed {

@@ -1,4 +1,4 @@
-//! The messages between a task and its stack.
+//! The messages between a task and the stack of tasks.
 
 use base::engine::Handle;
 use flash::backend::List;
@@ -10,14 +10,14 @@ pub(super) enum Array {
     Slc,
 }
 
-/// The event that resumes a task.
+/// The event after which a task runs its next step.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Wakeup {
     /// The task has just begun, or has asked to run again.
     Run,
-    /// The list that it waited for has finished. The task releases the list.
+    /// The list that the task waited for has finished. The task releases the list.
     List(Handle<List>),
-    /// The task that was above it has ended.
+    /// The task that was above this one has ended.
     Ended(Outcome),
 }
 
@@ -25,6 +25,7 @@ impl Wakeup {
     /// The finished list.
     ///
     /// # Panics
+    ///
     /// If the task was resumed by another event.
     pub(super) fn list(self) -> Handle<List> {
         let Self::List(list) = self else { panic!("{self:?}, and the task waits for a list") };
@@ -32,7 +33,7 @@ impl Wakeup {
     }
 }
 
-/// The result that an ended task passes to the task below it.
+/// The result that an ended task passes to the task below.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
     Done,
@@ -42,7 +43,7 @@ pub(super) enum Outcome {
     NoBlock,
 }
 
-/// The next step of a task, which may put a task `A` above itself.
+/// The next step of a task, which may put a task of type `A` above itself.
 #[derive(Debug)]
 pub(super) enum Next<A = std::convert::Infallible> {
     /// Runs this list of commands, and then resumes the task.
@@ -56,7 +57,7 @@ pub(super) enum Next<A = std::convert::Infallible> {
 }
 
 impl<A> Next<A> {
-    /// Converts the type of the task above to one that has it as a variant.
+    /// Converts the type of the task above to `X`, which has `A` as a variant.
     pub(super) fn widen<X: From<A>>(self) -> Next<X> {
         match self {
             Self::List(array, list) => Next::List(array, list),

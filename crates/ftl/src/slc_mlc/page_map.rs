@@ -2,7 +2,7 @@
 //!
 //! There are two frontiers: one for pages of the host and of the SLC log, one for copies. A frontier has a lane for
 //! every die, with an open block. Pages go to the lanes in rotation, so that the pages of a request spread over all
-//! dies. A lane takes a block of its own die if one is spare, otherwise of any.
+//! dies. A lane takes a spare block of its own die if there is one, otherwise of any die.
 
 use base::nonmax::NonMaxU32;
 
@@ -10,7 +10,7 @@ use super::blocks::Blocks;
 use super::place::{Place, RESERVE};
 use crate::toolkit::Minima;
 
-/// The source of the pages of a frontier.
+/// The source of the pages that a frontier takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Frontier {
     Host,
@@ -44,11 +44,11 @@ impl Frontiers {
 /// The role of a block that is neither spare nor being collected.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
-    /// It takes pages.
+    /// The block is open: it takes pages.
     Open,
-    /// It takes no more pages, and becomes a candidate at the next choice of a victim.
+    /// The block takes no more pages, and becomes a candidate at the next choice of a victim.
     Filled,
-    /// It is a candidate, with this number of valid pages.
+    /// The block is a candidate for collection, with this number of valid pages.
     Closed { valid: u32 },
 }
 
@@ -62,7 +62,7 @@ pub(super) struct PageMap {
     filled: Vec<u32>,
     /// The closed blocks, by their valid pages.
     closed: Minima,
-    /// Collection can gain nothing, and the spare blocks that keep all lanes busy are used up.
+    /// True if collection can gain nothing, and the spare blocks that keep all lanes busy are used up.
     scarce: bool,
 }
 
@@ -74,14 +74,14 @@ impl PageMap {
         Self { blocks, pages, frontiers, filled: Vec::new(), closed, scarce: false }
     }
 
-    /// The least number of blocks that the host never sees: the open blocks of both frontiers, as many to open next,
-    /// the reserve, and one for garbage.
+    /// The least number of blocks that the host never sees: the open blocks of both frontiers, as many blocks to open
+    /// next, the reserve, and one for garbage.
     pub(super) const fn least_spare(dies: u32) -> u32 {
         3 * dies + RESERVE + 1
     }
 
     /// Finds and takes a place for a page. The host waits until each lane can have a block, so that all dies keep
-    /// working. Copies use the lanes there are, and in the end any block.
+    /// working. Copies use the lanes that have blocks, and as a last resort any block.
     pub(super) fn place(&mut self, frontier: Frontier) -> Place {
         let dies = self.frontiers.host.open.len();
         let kept = match frontier {
@@ -139,7 +139,7 @@ impl PageMap {
         self.filled.push(block);
     }
 
-    /// A page of a block has become valid or invalid. No page of a closed block becomes valid.
+    /// Counts a page of a block that has become valid or invalid. No page of a closed block becomes valid.
     pub(super) fn counted(&mut self, block: u32, valid: bool) {
         if self.closed.valid(block).is_some() {
             assert!(!valid, "a page of block {block}, which is closed, became valid");
@@ -161,12 +161,13 @@ impl PageMap {
         Some(block)
     }
 
-    /// No block is worth collecting: lets the host's lanes work without new blocks. Returns false if they do already.
+    /// Lets the host's lanes work without new blocks, because no block is worth collecting. Returns false if they
+    /// already do.
     pub(super) const fn make_do(&mut self) -> bool {
         !std::mem::replace(&mut self.scarce, true)
     }
 
-    /// Removes a closed block. Returns false if it is not closed.
+    /// Removes a block from the closed ones. Returns false if it is not closed.
     pub(super) fn take_closed(&mut self, block: u32) -> bool {
         self.close_filled();
         let is_closed = self.closed.valid(block).is_some();
@@ -182,7 +183,7 @@ impl PageMap {
         }
     }
 
-    /// The blocks with a role.
+    /// The blocks that are open, full or closed, with their roles.
     pub(super) fn roles(&self) -> impl Iterator<Item = (u32, Role)> + '_ {
         let Frontiers { host, copies } = &self.frontiers;
         let open = host.open.iter().chain(&copies.open).flatten().map(|block| (block.get(), Role::Open));
@@ -221,12 +222,12 @@ mod tests {
     #[test]
     fn copies_use_the_reserve_and_the_host_waits() {
         let mut map = page_map();
-        // Ten blocks are filled and one is open; five are reserved: the reserve, and one for each lane.
+        // Ten blocks are filled and one is open. Five stay spare: the reserve, and one for each lane.
         for _ in 0..41 {
             place(&mut map, Frontier::Host);
         }
         assert_eq!((map.place(Frontier::Host), map.blocks.spare()), (Place::NoBlock, 5));
-        // Two lanes of copies leave the reserve; when their blocks are full they use it.
+        // The two lanes of copies leave the reserve alone at first, and use it when their blocks are full.
         for _ in 0..8 {
             place(&mut map, Frontier::Copies);
         }

@@ -1,9 +1,9 @@
-//! Stores: they write pages to the MLC flash, those of the host and those that leave the SLC flash.
+//! Stores, which write pages to the MLC flash: pages of the host, and pages whose sectors leave the SLC flash.
 //!
-//! A page takes along all its sectors in the SLC flash, so none there is older than the page. Sectors that come neither
-//! from the host nor from the SLC flash are read from the old page first. Before the write the controller must know the
-//! chain of the logical block: on a miss of the mapping cache it scans the pages of the chain (Chang, Sec. 3.5 and
-//! 4.1).
+//! A page takes along all its sectors in the SLC flash, so no sector there is older than the page. Sectors that come
+//! neither from the host nor from the SLC flash are read from the old page first. Before the write the controller must
+//! know the chain of the logical block: on a miss of the mapping cache it scans the pages of the chain (Chang, Sec. 3.5
+//! and 4.1).
 
 use std::collections::VecDeque;
 
@@ -27,10 +27,10 @@ use crate::toolkit::{Slots, add_read, give_unit};
 /// The most pages that one list programs.
 const BATCH: usize = 256;
 
-/// The source of the pages.
+/// The source of the pages of a store.
 #[derive(Clone, Copy, Debug)]
 enum Source {
-    /// The host, with the service that its owners are told.
+    /// The host, with the waiting times that its owners are told.
     Host(Service),
     /// The SLC flash, and the reason why the pages leave it.
     Slc(Cause),
@@ -50,7 +50,7 @@ impl Source {
 enum Phase {
     /// The pages have no places yet; a task may be making room.
     Placing,
-    /// Their sectors in the SLC flash are being read.
+    /// The pages' sectors in the SLC flash are being read.
     Gathering,
     /// The missing sectors are being read from the old pages.
     Fetching { gathered: Option<Handle<List>> },
@@ -58,7 +58,7 @@ enum Phase {
     Writing,
 }
 
-/// The writing of pages, batch by batch.
+/// A store: the task that writes pages, batch by batch.
 #[derive(Clone, Debug)]
 pub(super) struct Store {
     source: Source,
@@ -76,7 +76,7 @@ impl Store {
         Self { source, phase: Phase::Placing, units: Vec::new(), due, batch }
     }
 
-    /// Writes the mapping units of a request. At its end their vector is back among those of the disk.
+    /// Begins the store of a request's mapping units. At its end their vector goes back to the disk's vectors.
     pub(super) fn of_units(disk: &mut Disk, units: Vec<PageWrite>, service: Service) -> Self {
         let mut store = Self::new(disk, Source::Host(service));
         let numbers = (0..).map(|number| Some(NonMaxU32::new(number)));
@@ -85,7 +85,7 @@ impl Store {
         store
     }
 
-    /// Writes the pages of sectors that leave the SLC flash, each page once.
+    /// Begins the store of the pages of sectors that leave the SLC flash, each page once.
     pub(super) fn of_sectors(disk: &mut Disk, sectors: impl Iterator<Item = u32>, cause: Cause) -> Self {
         let mut store = Self::new(disk, Source::Slc(cause));
         let lpns = &mut disk.vectors.lpns;
@@ -96,7 +96,7 @@ impl Store {
         store
     }
 
-    /// Runs the next step.
+    /// Runs the next step of the store.
     pub(super) fn step(
         &mut self,
         disk: &mut Disk,
@@ -116,14 +116,14 @@ impl Store {
         }
     }
 
-    /// Finds places for as many pages as possible. If there is none, makes room; if that is impossible, refuses the
-    /// page.
+    /// Finds places for as many pages as possible. If no page has a place, makes room; if that is impossible, refuses
+    /// the page.
     fn place(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut dyn Owners) -> Next<Reclaim> {
         while self.batch.len() < BATCH
             && let Some(due) = self.due.front().copied()
         {
             if due.unit.is_none() && !disk.holds_sectors(due.lpn) {
-                // The fold that made room has taken the page along.
+                // The fold that made room has taken this page along.
                 self.due.pop_front();
                 continue;
             }
@@ -153,14 +153,14 @@ impl Store {
             Space::MakeDo => {}
             Space::None => match self.due.pop_front().and_then(|due| due.unit(&self.units)) {
                 Some(unit) => owners.write_refused(unit.owner),
-                // The sectors stay in the SLC flash.
+                // The sectors of the page stay in the SLC flash.
                 None => disk.slc_mut().is_stuck = true,
             },
         }
         Next::Again
     }
 
-    /// Reads the sectors of the pages that are in the SLC flash and do not come from the host.
+    /// Reads the sectors of the pages that are in the SLC flash, except those that the host writes.
     fn gather(&mut self, disk: &Disk, flash: &mut Flash<'_>) -> Option<Handle<List>> {
         let slc = disk.slc.as_ref()?;
         let mut gatherer = Gatherer::new();
@@ -175,7 +175,7 @@ impl Store {
         gatherer.list()
     }
 
-    /// If the commands of a list run in parallel, reads the missing sectors with a list of their own.
+    /// Reads the missing sectors with a list of their own, if the commands of a list run in parallel.
     fn fetch(
         &mut self,
         disk: &mut Disk,
@@ -223,7 +223,7 @@ impl Store {
             }
         });
         for page in &mut self.batch {
-            // With the version of that write, it has the write's content.
+            // Only a page with the version of the interrupted write may take the write's content along.
             page.rest = page.rest.filter(|rest| rest.version == page.version);
         }
         let rests = fetched.map(|fetched| Slots::of(flash.backend, fetched));
@@ -254,7 +254,7 @@ impl Store {
         Next::List(Array::Mlc, list)
     }
 
-    /// The pages are on flash: maps them.
+    /// Maps the pages, which are on flash.
     fn written(
         &mut self,
         disk: &mut Disk,
@@ -265,14 +265,14 @@ impl Store {
         for page in self.batch.drain(..) {
             let lpn = page.due.lpn;
             if !flash.backend.media().holds_data(page.psn) {
-                // Writes the page again, elsewhere.
+                // The page is written again, to another block.
                 let block = disk.mlc.block_of(page.psn);
                 disk.mlc.mapping.blocks_mut()[block].failing = true;
                 self.due.push_back(page.due);
                 continue;
             }
             disk.mlc.set(lpn, Some(page.psn));
-            // Sectors that the host has not written left the SLC flash by force (Sec. 3.6).
+            // Sectors that the host has not written have left the SLC flash by force (Sec. 3.6).
             disk.drop_sectors(lpn, !page.given());
             if let (Some(unit), Source::Host(service)) = (page.due.unit(&self.units), self.source) {
                 owners.write_done(unit.owner, service);
@@ -284,12 +284,12 @@ impl Store {
     }
 }
 
-/// The old page, if it has sectors that the new one still lacks.
+/// The slot of the old page, if it has sectors that the new page still lacks.
 fn rest_of(mlc: &Mlc, page: &Placed) -> Option<Psn> {
     mlc.psn_of(page.due.lpn).filter(|_| page.mask() != full_mask(mlc.geometry.sectors))
 }
 
-/// The slot that reads the old page.
+/// The read of the old page.
 fn slot_of(page: &Placed, old: Psn) -> Slot {
     Slot { psn: old, lpn: Lpn::new(page.due.lpn), expected: true, ..Slot::default() }
 }

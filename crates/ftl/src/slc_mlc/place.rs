@@ -3,15 +3,16 @@
 use base::units::{Bytes, SECTOR};
 use flash::nand::Geometry;
 
-/// Spare blocks that never become log blocks: one for the data block of a fold, and two to replace it if it fails.
+/// Spare blocks that never become log blocks: one for the data block of a fold, and two to replace that block if it
+/// fails.
 pub(super) const RESERVE: u32 = 3;
 
 /// The place of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
-    /// This page of this block.
+    /// The page of this number in the block of this number.
     At(u32, u32),
-    /// None, until another block is spare.
+    /// No place, until another block is spare.
     NoBlock,
 }
 

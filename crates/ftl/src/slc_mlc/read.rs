@@ -24,7 +24,7 @@ enum Phase {
     },
 }
 
-/// A read request.
+/// A read request: a task.
 #[derive(Clone, Debug)]
 pub(super) struct Read {
     units: Vec<PendingRead>,
@@ -32,7 +32,7 @@ pub(super) struct Read {
     phase: Phase,
 }
 
-/// The slot that answers a unit, or those of its sectors that the SLC flash does not have.
+/// The slot that answers a mapping unit, or those of its sectors that the SLC flash lacks.
 fn slot_of(unit: &PendingRead) -> Slot {
     let &PendingRead { owner, at, mask, lpn, slc, .. } = unit;
     Slot { lpn: Lpn::new(lpn), owner, at, mask: mask & !slc, ..Slot::default() }
@@ -46,7 +46,7 @@ impl Read {
         Self { units, service, phase: Phase::Begun }
     }
 
-    /// Runs the next step.
+    /// Runs the next step of the read.
     pub(super) fn step(
         &mut self,
         disk: &mut Disk,
@@ -115,7 +115,7 @@ impl Read {
         }
     }
 
-    /// All data has been read: answers the owners.
+    /// Answers the owners, because all data has been read.
     fn answer(
         &mut self,
         disk: &mut Disk,

@@ -3,7 +3,7 @@
 use base::nonmax::NonMaxU32;
 use base::prefetch::prefetch;
 
-/// The neighbours of a number; none at the ends, and none outside the list.
+/// The neighbours of a number: none at the ends of the list, and outside the list.
 #[derive(Clone, Copy, Debug, Default)]
 struct Link {
     newer: Option<NonMaxU32>,
@@ -46,7 +46,7 @@ impl Recency {
         self.links[number as usize].newer.is_some() || self.newest() == Some(number)
     }
 
-    /// Makes a number the newest; adds it if it is not in the list.
+    /// Makes a number the most recently used one; adds it if it is not in the list.
     pub(super) fn touch(&mut self, number: u32) {
         if self.newest() == Some(number) {
             return;

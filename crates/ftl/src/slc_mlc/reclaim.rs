@@ -1,5 +1,5 @@
 //! Reclaim: makes room in the MLC flash by the [fold](super::fold) of a chain or, with a map of pages, by the
-//! [collection](super::collect) of a block. Wear levelling does the same with cold data.
+//! [collection](super::collect) of a block. Wear levelling moves cold data by the same tasks.
 
 use flash::backend::Cause;
 
@@ -11,21 +11,21 @@ use super::mapping::Mapping;
 use super::mlc::Mlc;
 use super::wear::Levelling;
 
-/// A fold or a collection.
+/// A task that frees a block: a fold or a collection.
 #[derive(Debug)]
 pub(super) enum Reclaim {
     Fold(Fold),
     Collect(Collection),
 }
 
-/// The remedy when a page finds no place.
+/// The way to get space for a page without a place.
 #[derive(Debug)]
 pub(super) enum Space {
-    /// This task makes room.
+    /// The page waits for this task, which makes room.
     After(Reclaim),
-    /// Collection gains nothing; the host's lanes now work without new blocks, so there may be a place.
+    /// Collection gains nothing. The host's lanes now work without new blocks, so the page may find a place.
     MakeDo,
-    /// None: there is no room.
+    /// No way: there is no room.
     None,
 }
 
@@ -65,7 +65,7 @@ fn next_change(mlc: &mut Mlc) -> Option<Change> {
     density.as_mut()?.raise_density(|lba| chains.is_slc(lba))
 }
 
-/// Moves the data of a cold block to a worn one, if their wear differs enough.
+/// The task that moves the data of a cold block to a worn one, if their wear differs enough.
 pub(super) fn level(disk: &mut Disk) -> Option<Reclaim> {
     let Mlc { mapping, levelling, .. } = &mut disk.mlc;
     let blocks = mapping.blocks();

@@ -7,20 +7,20 @@ use base::units::{Lpn, Time};
 
 use crate::port::{Owner, PageWrite};
 
-/// A mapping unit to read.
+/// A mapping unit of a read request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct PendingRead {
     pub(super) owner: Owner,
     pub(super) at: i32,
     pub(super) mask: SectorMask,
     pub(super) lpn: u32,
-    /// Sectors that the SLC flash has.
+    /// The sectors that the SLC flash has.
     pub(super) slc: SectorMask,
-    /// The MLC flash holds some of the others.
+    /// True if the MLC flash holds some of the other sectors.
     pub(super) from_mlc: bool,
 }
 
-/// A waiting request. The mapping units of reads and writes wait in queues of their own.
+/// A waiting request. Its mapping units are in the queues of reads or writes.
 #[derive(Clone, Copy, Debug)]
 enum Item {
     Read { units: u32, since: Time },
@@ -28,7 +28,7 @@ enum Item {
     Discard { owner: Owner, lpn: Lpn },
 }
 
-/// The next request, its time of arrival, and its mapping units, which leave their queue.
+/// The next request, its time of arrival, and an iterator that takes its mapping units from their queue.
 pub(super) enum NextRequest<R, W> {
     Read { units: R, since: Time },
     Write { units: W, since: Time },
@@ -41,7 +41,7 @@ pub(super) struct Requests {
     queue: VecDeque<Item>,
     wanted: VecDeque<PendingRead>,
     incoming: VecDeque<PageWrite>,
-    /// Mapping units at the end of these queues whose request is not complete.
+    /// The number of mapping units at the end of each queue whose request is not complete.
     open_reads: u32,
     open_writes: u32,
 }

@@ -11,16 +11,16 @@ use super::table::{Found, Table};
 use super::throttle::{Throttle, Wear, wears_faster};
 use super::valve::Valve;
 
-/// The decision on a write.
+/// The decision whether a write goes to the SLC flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Verdict {
-    /// It goes to the SLC flash.
+    /// The write goes to the SLC flash.
     Accepted,
-    /// It is larger than the threshold, or the SLC flash takes no data now.
+    /// The write is larger than the threshold, or the SLC flash takes no data now.
     Large,
-    /// The throttle has rejected it.
+    /// The throttle has rejected the write.
     Throttled,
-    /// A sector finds no entry in the hash table: the whole write is rejected.
+    /// The write is rejected because a sector finds no entry in the hash table.
     Unplaced,
 }
 
@@ -45,22 +45,22 @@ pub(super) struct Slc {
     throttled: bool,
     /// True if the throttle was active at the last small write.
     pub(super) is_throttling: bool,
-    /// Sectors in the SLC flash, for each mapping unit.
+    /// The number of sectors of each mapping unit that are in the SLC flash.
     pub(super) held: Vec<u8>,
-    /// Sectors found at mount without an entry in the table. They go to the MLC flash before anything else.
+    /// Sectors that a mount found and that have no entry in the table. They go to the MLC flash before anything else.
     pub(super) unplaced: Vec<SectorAt>,
-    /// The MLC flash has refused sectors of the tail: the log is no longer cleaned.
+    /// True if the MLC flash has refused sectors of the tail: the log is no longer cleaned.
     pub(super) is_stuck: bool,
-    /// Slots whose sector was copied there from the tail. A power cut loses this.
+    /// For each slot, true if its sector was copied from the tail. A power cut loses this.
     copied: Vec<bool>,
-    /// The slot of the latest sector.
+    /// The slot of the sector that was written last.
     latest: u32,
     pub(super) wear: Wear,
 }
 
 impl Slc {
-    /// Bytes for an SLC flash in front of `units` mapping units: the table, a byte for each mapping unit and each slot,
-    /// and wear.
+    /// Bytes of an SLC flash in front of `units` mapping units: the table, a byte for each mapping unit and for each
+    /// slot, and wear.
     pub(super) fn memory(spec: &SlcMlcSpec, geometry: &Geometry, units: u64) -> u64 {
         let (blocks, slots) = (u64::from(geometry.superblock_count()), u64::from(geometry.slot_count()));
         Table::memory(u64::from(spec.entries(geometry)), blocks, slots) + units + slots + 4 * blocks
@@ -79,7 +79,7 @@ impl Slc {
             slots: geometry.slots,
             table: Table::new(spec.entries(&geometry), spec.probing, spec.probes, blocks),
             filter: Filter::new(spec.threshold, spec.recluster_every),
-            // At least one block is erased before the head reaches it.
+            // At least one block is always erased before the head reaches it.
             throttle: Throttle::new(log.blocks() - 1, spec.throttle_step, spec.throttle_every),
             valve: Valve::new(spec.safety_valve.get()),
             throttled: spec.throttle,
@@ -95,18 +95,19 @@ impl Slc {
         }
     }
 
-    /// Blocks that the log may have: the throttle's k, but one block always stays erased.
+    /// The number of blocks that the log may have: the throttle's k, but one block always stays erased.
     pub(super) fn most_used(&self) -> u32 {
         self.throttle.k().min(self.log.blocks() - 1).max(1)
     }
 
-    /// Prefetches the number of sectors that are held of a mapping unit.
+    /// Prefetches the number of a mapping unit's sectors in the SLC flash.
     #[inline]
     pub(super) fn fetch(&self, unit: usize) {
         prefetch(self.held.get(unit));
     }
 
-    /// Decides on a write of `count` sectors, which the filter has counted. If accepted, every sector has an entry.
+    /// Decides on a write of `count` sectors, which the filter has counted. If the write is accepted, every sector has
+    /// an entry in the table.
     pub(super) fn judge(&mut self, count: u32, mlc: Wear, sectors: impl Iterator<Item = u32> + Clone) -> Verdict {
         if count > self.filter.threshold() || !self.unplaced.is_empty() || self.log.blocks() < 2 {
             return Verdict::Large;
@@ -124,7 +125,7 @@ impl Slc {
         if self.reserve(sectors) { Verdict::Accepted } else { Verdict::Unplaced }
     }
 
-    /// Gives each of these sectors an entry, or none of them a new one.
+    /// Gives each of these sectors an entry. If that is impossible, gives a new entry to none of them.
     pub(super) fn reserve(&mut self, sectors: impl Iterator<Item = u32> + Clone) -> bool {
         for (i, sector) in sectors.clone().enumerate() {
             if !self.table.reserve(sector) {
@@ -145,7 +146,7 @@ impl Slc {
         self.table.regular(sector)
     }
 
-    /// Adds a sector found at mount without an entry. The sectors come in order.
+    /// Adds an unplaced sector that a mount has found. The sectors come in order.
     pub(super) fn take_unplaced(&mut self, sector: u32, unit: u32, place: u32) {
         self.unplaced.push(SectorAt { sector, place });
         self.held[unit as usize] += 1;
@@ -156,7 +157,7 @@ impl Slc {
         self.copied[place as usize]
     }
 
-    /// Enters a sector in the table at this slot, written or `copied` there.
+    /// Sets the slot of a sector, which was written or `copied` there.
     pub(super) fn set(&mut self, SectorAt { sector, place }: SectorAt, unit: u32, copied: bool) {
         let new = self.table.set(sector, place);
         let new = new.unwrap_or_else(|| panic!("sector {sector} has lost its entry"));
@@ -165,7 +166,7 @@ impl Slc {
         self.latest = place;
     }
 
-    /// Removes a sector; `forced` if it had to leave.
+    /// Removes a sector from the SLC flash; `forced` is true if it had to leave.
     pub(super) fn drop_sector(&mut self, sector: u32, unit: u32, forced: bool) {
         if let Ok(at) = self.unplaced.binary_search_by_key(&sector, |found| found.sector) {
             self.unplaced.remove(at);
@@ -182,7 +183,7 @@ impl Slc {
         self.held[unit as usize] -= 1;
     }
 
-    /// The tail has been erased, or is bad.
+    /// Moves the tail on, because it has been erased or is bad.
     pub(super) fn tail_is_gone(&mut self, bad: bool) {
         self.table.forget_virtual(self.log.tail().get());
         self.log.tail_is_gone(bad);

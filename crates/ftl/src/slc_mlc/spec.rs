@@ -13,9 +13,9 @@ use super::page_map::PageMap;
 use super::place::{RESERVE, block_bytes};
 use super::table::Probing;
 
-/// The FTL of Chang, "A Hybrid Approach to NAND-Flash-Based Solid-State Disks" (IEEE Trans. Computers 59(10), 2010).
-/// Without a table `[slc]` in the device it is the FTL of the paper's conventional SSD, and parameters of the SLC flash
-/// have no effect.
+/// The FTL of Chang, "A Hybrid Approach to NAND-Flash-Based Solid-State Disks" (IEEE Trans. Computers 59(10), 2010). In
+/// a device without a table `[slc]` the drive is the paper's conventional SSD, and parameters of the SLC flash have no
+/// effect.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct SlcMlcSpec {
@@ -48,8 +48,8 @@ pub struct SlcMlcSpec {
     pub copy_back: bool,
     /// Whether a fold takes along the sectors of its pages in the SLC flash.
     pub fold_assistance: bool,
-    /// Part of the running mean of the share of updates. Below it the safety valve stops copies to the head. The paper
-    /// says "notably".
+    /// The safety valve stops copies to the head when the share of updates falls below this part of its running mean.
+    /// The paper says only "notably".
     pub safety_valve: Ratio,
     /// Dynamic density control, which the paper compares with: without SLC flash, frequently accessed data is in SLC
     /// mode in the MLC flash (Sec. 5.1). None if missing.
@@ -79,7 +79,7 @@ impl Default for SlcMlcSpec {
     }
 }
 
-/// The limit on probes, each of which costs time.
+/// The most probes of a search, each of which costs time.
 const MOST_PROBES: u32 = 1024;
 
 impl SlcMlcSpec {

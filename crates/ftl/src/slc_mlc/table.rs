@@ -1,20 +1,20 @@
-//! The hash table of the SLC flash: the place of each sector there (Chang, Sec. 3.3 and 5.4).
+//! The hash table of the SLC flash: the slot of each sector there (Chang, Sec. 3.3 and 5.4).
 //!
 //! A sector is in one of the first few entries that it probes from `sector mod Hd` on, where Hd is the largest prime
 //! below the number of entries. A lookup probes all of them even if some are free, so that the removal of an entry
 //! hides no other.
 //!
-//! An entry can be virtual (Sec. 3.4): the sector is not in the SLC flash, but was written recently, when a certain
-//! slot was. The entry lasts until that slot's block is erased.
+//! An entry can be virtual (Sec. 3.4): the sector is not in the SLC flash, but was written at about the time at which a
+//! certain slot was. The entry lasts until that slot's block is erased.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The next entry to probe when one is taken.
+/// The entry to probe next when an entry is taken.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Probing {
-    /// The one after it.
+    /// The next entry of the table.
     #[default]
     Linear,
     /// The first entry plus the square of the number of probes.
@@ -26,12 +26,12 @@ impl Probing {
     pub const EVERY: [Self; 2] = [Self::Linear, Self::Quadratic];
 }
 
-/// The entry of a sector.
+/// The state of a sector's entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// The sector is in this slot.
     Regular(u32),
-    /// The sector is not in the SLC flash; it was written when this slot was.
+    /// The sector is not in the SLC flash; it was written to the MLC flash when this slot was written.
     Virtual(u32),
     /// The sector is being written to the SLC flash.
     Reserved,
@@ -45,11 +45,11 @@ struct Entry {
 
 const NOBODY: u32 = u32::MAX;
 const EMPTY: Entry = Entry { sector: NOBODY, place: NOBODY };
-/// The flag of a virtual entry in its place.
+/// The bit in an entry's slot number that marks the entry as virtual.
 const VIRTUAL: u32 = 1 << 31;
 const RESERVED: u32 = u32::MAX;
 
-/// The entries, by the hash of their sector.
+/// The entries of all sectors, by hash.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     entries: Vec<Entry>,
@@ -57,7 +57,7 @@ pub(super) struct Table {
     probes: u32,
     probing: Probing,
     /// Slots of a block; and for each block the entries that became virtual with one of its slots since its last erase.
-    /// Some of these may be in other use by now.
+    /// Some of these entries may belong to other sectors by now.
     slots: u32,
     noted: Vec<Vec<u32>>,
 }
@@ -65,7 +65,7 @@ pub(super) struct Table {
 impl Table {
     /// Bytes of `entries` entries over `blocks` blocks with `slots` slots in all.
     pub(super) const fn memory(entries: u64, blocks: u64, slots: u64) -> u64 {
-        // Some of the slots' entries become virtual before their block is erased.
+        // Of the slots' entries some become virtual before their block is erased.
         entries * size_of::<Entry>() as u64 + blocks * size_of::<Vec<u32>>() as u64 + slots * size_of::<u32>() as u64
     }
 
@@ -87,7 +87,7 @@ impl Table {
         let (first, count, probing) = (u64::from(sector % self.modulus), self.entries.len() as u64, self.probing);
         (0..u64::from(self.probes)).map(move |i| {
             let at = first + if probing == Probing::Linear { i } else { i * i };
-            // Few probes pass the end, and a division takes longer than the rest of one.
+            // Few probes pass the end of the table, and a division takes longer than all other work of a probe.
             (if at < count { at } else { at % count }) as usize
         })
     }
@@ -108,7 +108,7 @@ impl Table {
         })
     }
 
-    /// The slot of a sector.
+    /// The slot of a sector that is in the SLC flash.
     #[inline]
     pub(super) fn regular(&self, sector: u32) -> Option<u32> {
         match self.find(sector)? {
@@ -117,7 +117,7 @@ impl Table {
         }
     }
 
-    /// Gives a sector an entry. Returns false if its probes find none free.
+    /// Reserves an entry for a sector, if it has none. Returns false if its probes find none free.
     pub(super) fn reserve(&mut self, sector: u32) -> bool {
         if let Some(entry) = self.entry(sector) {
             let entry = &mut self.entries[entry];
@@ -136,7 +136,8 @@ impl Table {
         Some(free)
     }
 
-    /// Sets the slot of a sector. Returns whether it had none before; `None` if the sector has no entry and finds none.
+    /// Sets the slot of a sector. Returns true if the sector had no slot before; `None` if it has no entry and finds
+    /// none.
     pub(super) fn set(&mut self, sector: u32, place: u32) -> Option<bool> {
         debug_assert!(place & VIRTUAL == 0);
         match self.entry(sector) {
@@ -149,7 +150,7 @@ impl Table {
     }
 
     /// Adds a virtual entry for a sector that went elsewhere when this slot was written. No effect if the sector has an
-    /// entry, or finds none.
+    /// entry already, or finds none.
     pub(super) fn note(&mut self, sector: u32, place: u32) {
         if self.entry(sector).is_none()
             && let Some(entry) = self.put(sector, place | VIRTUAL)
@@ -158,7 +159,7 @@ impl Table {
         }
     }
 
-    /// Makes the entry virtual: the sector has left the SLC flash by force, and may come back.
+    /// Makes a sector's entry virtual: the sector has left the SLC flash by force, and may come back.
     pub(super) fn make_virtual(&mut self, sector: u32) {
         if let Some(entry) = self.entry(sector) {
             let place = &mut self.entries[entry].place;
@@ -185,7 +186,7 @@ impl Table {
         }
     }
 
-    /// A block is erased: removes the virtual entries of its slots.
+    /// Removes the virtual entries that belong to the slots of a block, which is erased.
     pub(super) fn forget_virtual(&mut self, block: u32) {
         let mut noted = std::mem::take(&mut self.noted[block as usize]);
         for entry in noted.drain(..) {
@@ -197,7 +198,7 @@ impl Table {
         self.noted[block as usize] = noted;
     }
 
-    /// The sectors in slots, with their slots.
+    /// The sectors that are in the SLC flash, with their slots.
     pub(super) fn regulars(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.entries
             .iter()
@@ -222,7 +223,7 @@ mod tests {
 
     #[test]
     fn the_modulus_is_the_largest_prime_below_the_table_size() {
-        // Sec. 5.4's sizes.
+        // The table sizes of Sec. 5.4.
         for (entries, prime) in [(16_384, 16_381), (32_768, 32_749), (65_536, 65_521)] {
             assert_eq!(Table::new(entries, Probing::Linear, 8, BLOCKS).modulus, prime);
         }
@@ -231,12 +232,12 @@ mod tests {
 
     #[test]
     fn a_sector_without_a_free_entry_is_refused() {
-        // Modulus 7: 1, 8 and 15 begin at the same entry.
+        // With modulus 7, sectors 1, 8 and 15 begin at the same entry.
         let mut table = Table::new(8, Probing::Linear, 2, BLOCKS);
         assert!(table.reserve(1) && table.reserve(8) && !table.reserve(15));
         let mut table = Table::new(8, Probing::Quadratic, 3, BLOCKS);
         assert!(table.reserve(1) && table.set(1, 3) == Some(true));
-        // The probes of 8: entries 1, 2 and 5.
+        // The probes of sector 8 are entries 1, 2 and 5.
         assert!(table.reserve(8) && table.reserve(15) && !table.reserve(22));
         assert_eq!(table.entries[5].sector, 15);
     }
@@ -249,7 +250,7 @@ mod tests {
         }
         table.remove(1);
         assert_eq!((table.regular(8), table.regular(15), table.regular(1)), (Some(20), Some(30), None));
-        // A sector that is there gets no second entry.
+        // A sector with an entry gets no second one.
         assert_eq!(table.set(15, 31), Some(false));
         table.remove(15);
         assert_eq!(table.find(15), None);

@@ -1,8 +1,8 @@
 //! The stack of tasks under way.
 //!
-//! The FTL does one thing at a time, so the work under way is a request, the work it waits for, the work that this
-//! waits for, and so on. A small write waits for the tail of the log to be cleaned, the cleaning waits for pages to be
-//! written to the MLC flash, and the store waits for a block to be freed. Each is a [`Task`] with its own state, the
+//! The FTL does one thing at a time, so the work under way is a request, the work that the request waits for, and so on
+//! inward. A small write waits until the tail of the log is cleaned, the cleaning waits for pages to be written to the
+//! MLC flash, and the store waits for a block to be freed. Each of these is a [`Task`] with its own state, the
 //! innermost on top. A step resumes the top task ([`Next`]): the task waits for a list of commands, puts another task
 //! above itself, or ends and passes its outcome to the task below. The types of the steps determine which task can be
 //! above which.
@@ -22,7 +22,7 @@ use super::scrub::Scrub;
 use super::write::{Above, Write};
 use crate::port::{Flash, Owners};
 
-/// A task under way.
+/// A task under way, by kind.
 #[derive(Clone, Debug)]
 pub(super) enum Task {
     /// Erases the blocks that recovery found without valid pages.
@@ -35,7 +35,7 @@ pub(super) enum Task {
     Store(Store),
     /// Folds a chain, to make room or to level wear.
     Fold(Fold),
-    /// Collects a block, for the same reasons.
+    /// Collects a block, to make room or to level wear.
     Collect(Collection),
 }
 
@@ -90,7 +90,7 @@ impl Task {
     }
 }
 
-/// The tasks under way.
+/// The stack of tasks, and the list that it waits for.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tasks {
     /// The stack, innermost task last.
@@ -105,14 +105,14 @@ impl Tasks {
         self.stack.is_empty()
     }
 
-    /// Begins a task. None may be under way.
+    /// Begins a task. No other task may be under way.
     pub(super) fn begin(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut dyn Owners, task: Task) {
         assert!(self.is_empty(), "{:?} is under way", self.stack);
         self.stack.push(task);
         self.run_tasks(disk, flash, owners, Wakeup::Run);
     }
 
-    /// A list has finished.
+    /// Resumes the innermost task, because its list has finished.
     pub(super) fn finished(
         &mut self,
         disk: &mut Disk,

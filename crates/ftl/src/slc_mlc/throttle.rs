@@ -2,7 +2,7 @@
 
 use crate::toolkit::Every;
 
-/// The erases, blocks and endurance of one kind of flash.
+/// The wear of one kind of flash: its erases, blocks and endurance.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Wear {
     pub(super) erases: u64,
@@ -10,23 +10,24 @@ pub(super) struct Wear {
     pub(super) endurance: u32,
 }
 
-/// True if the SLC flash wears at least as fast as the MLC flash, each erase weighed by the endurance of its block: rws
-/// is the mean of the SLC erase counts over ds/dm, rwm the mean of the MLC erase counts.
+/// True if the SLC flash wears at least as fast as the MLC flash, each erase weighted by the endurance of its block. In
+/// the paper's terms rws, the mean of the SLC erase counts over ds/dm, is compared with rwm, the mean of the MLC erase
+/// counts.
 pub(super) fn wears_faster(slc: Wear, mlc: Wear) -> bool {
     let side = |of: Wear, other: Wear| u128::from(of.erases) * u128::from(other.blocks) * u128::from(other.endurance);
     side(slc, mlc) >= side(mlc, slc)
 }
 
-/// Algorithm 2, and the length of the log that it controls.
+/// Algorithm 2, and the length k of the log that it controls.
 #[derive(Clone, Debug)]
 pub(super) struct Throttle {
-    /// The blocks that the log may have now, and at most.
+    /// The number of blocks that the log may have now, and the most that it may ever have.
     k: u32,
     initial: u32,
     step: u32,
-    /// Requests since `k` last fell, while the throttle is active: c.
+    /// Requests since `k` last fell, while the throttle is active (the paper's c).
     busy: Every,
-    /// Requests since `k` last grew, while it is inactive.
+    /// Requests since `k` last grew, while the throttle is inactive.
     calm: Every,
 }
 
@@ -39,8 +40,8 @@ impl Throttle {
         self.k
     }
 
-    /// Algorithm 2: true if the SLC flash takes a write while the throttle is active. `found` says that all its sectors
-    /// have entries in the hash table, regular or virtual; `insert` gives them virtual ones.
+    /// Algorithm 2: true if the SLC flash takes a write while the throttle is active. `found` is true if all sectors of
+    /// the write have entries in the hash table, regular or virtual; `insert` gives them virtual entries.
     pub(super) fn active(&mut self, found: bool, insert: impl FnOnce()) -> bool {
         self.busy.count();
         if found {
@@ -48,13 +49,13 @@ impl Throttle {
         }
         insert();
         if self.busy.take_due() {
-            // The head needs one block.
+            // The log needs at least one block, the head.
             self.k = self.k.saturating_sub(self.step).max(1);
         }
         false
     }
 
-    /// Counts a request while the throttle is inactive: k grows back at the same pace.
+    /// Counts a request while the throttle is inactive. k grows back at the pace at which it falls.
     pub(super) fn inactive(&mut self) {
         if self.k == self.initial {
             return;
@@ -71,7 +72,7 @@ mod tests {
 
     #[test]
     fn wear_is_weighted_by_endurance() {
-        // C3: 20 to 1. Ten erases of each SLC block are half an erase of each MLC block.
+        // Endurances of 20 to 1: ten erases of each SLC block wear as half an erase of each MLC block.
         let slc = |erases| Wear { erases, blocks: 2_048, endurance: 100_000 };
         let mlc = |erases| Wear { erases, blocks: 43_008, endurance: 5_000 };
         assert!(wears_faster(slc(20_480), mlc(21_504)));
@@ -87,7 +88,7 @@ mod tests {
             assert!(!throttle.active(false, || noted += 1));
         }
         assert_eq!((throttle.k(), noted), (2_047, 999));
-        // The decrement comes after the acceptance, so the thousandth request, a hit, does not reach it.
+        // The count falls after the acceptance, so the thousandth request, a hit, does not lower k.
         assert!(throttle.active(true, || unreachable!("it is there")));
         assert_eq!(throttle.k(), 2_047);
         assert!(!throttle.active(false, || {}));

@@ -7,13 +7,13 @@
 
 use crate::toolkit::Every;
 
-/// Accepted writes in a window. Ours.
+/// Accepted writes in a window. Assumed.
 const WINDOW: u32 = 1_000;
 
 /// The state of the valve.
 #[derive(Clone, Debug)]
 pub(super) struct Valve {
-    /// The part of the running mean below which the valve closes; never if zero.
+    /// The part of the running mean below which the valve closes; with 0 it never closes.
     notable: f64,
     window: Every,
     updates: u32,
@@ -26,12 +26,12 @@ impl Valve {
         Self { notable, window: Every::new(WINDOW), updates: 0, mean: None, closed: false }
     }
 
-    /// True while nothing is copied back.
+    /// True while no sector is copied back to the head.
     pub(super) const fn is_closed(&self) -> bool {
         self.closed
     }
 
-    /// Counts a write to the SLC flash; `update` if all its sectors were there.
+    /// Counts an accepted write; `update` is true if all its sectors were in the SLC flash.
     pub(super) fn taken(&mut self, update: bool) {
         self.updates += u32::from(update);
         if !self.window.tick() {

@@ -1,14 +1,14 @@
 //! Wear levelling of the MLC flash: the dual-pool algorithm (Chang, Sec. 5.1 and 5.5, TH = 16).
 //!
-//! Blocks with cold data are in the cold pool, the others in the hot pool. When a hot block has been erased more than a
-//! threshold more often than the least worn cold one, the cold data moves to it, and both change pools. A cold block
-//! that is erased again was in the wrong pool, and so was a hot one that lags too far behind.
+//! Blocks with cold data are in the cold pool, the others in the hot pool. When the most erased hot block has more than
+//! a threshold of erases more than the least erased cold one, the cold data moves to the hot block, and both change
+//! pools. A cold block that is erased again was in the wrong pool, and so was a hot block that lags too far behind.
 
 use std::collections::BTreeSet;
 
 use crate::toolkit::Every;
 
-/// Blocks ordered by an erase count.
+/// Blocks ordered by an erase count: pairs of count and block.
 type Ordered = BTreeSet<(u32, u32)>;
 
 /// The pool of a block.
@@ -41,22 +41,22 @@ pub(super) struct DualPool {
     /// Erases between two checks.
     every: Every,
     erases: Vec<u32>,
-    /// Erases since a block entered its pool.
+    /// For each block, the erases since it entered its pool.
     effective: Vec<u32>,
     pools: Vec<Pool>,
     hot: Ordered,
     cold: Ordered,
-    /// The cold blocks by their effective erases.
+    /// The cold blocks by their erases since they entered the pool.
     active: Ordered,
 }
 
-/// Bytes of the pools of `blocks` blocks: a block is in one of two sets, and a cold one also in a third.
+/// Bytes of the pools of `blocks` blocks: each block is in one of two sets, and a cold block also in a third.
 pub(super) const fn memory(blocks: u64) -> u64 {
     blocks * (2 * size_of::<u32>() + size_of::<Pool>() + 3 * size_of::<(u32, u32)>()) as u64
 }
 
 impl DualPool {
-    /// The pools of all usable blocks with their erase counts; all start in the hot pool.
+    /// The pools of all usable blocks, given with their erase counts. All blocks start in the hot pool.
     pub(super) fn new(threshold: u32, every: u32, blocks: u32, usable: impl Iterator<Item = (u32, u32)>) -> Self {
         let mut erases = vec![0; blocks as usize];
         let mut hot = Ordered::new();
@@ -111,22 +111,22 @@ impl DualPool {
         self.every.count();
     }
 
-    /// Removes a bad block.
+    /// Removes a block that has become bad.
     pub(super) fn lost(&mut self, block: u32) {
         self.take_out(block);
     }
 
-    /// The next move of cold data, if a check is due and a worn block is `spare` for it. Both blocks change pools.
+    /// The next move of cold data, if a check is due and the worn block is `spare`. Both blocks change pools.
     pub(super) fn scan(&mut self, spare: impl Fn(u32) -> bool) -> Option<Levelling> {
         if !self.every.take_due() {
             return None;
         }
         let (most, _) = self.hot.last().copied()?;
-        // Too active for the cold pool.
+        // This cold block is erased too often for the cold pool.
         if let Some((2.., block)) = self.active.last().copied() {
             self.change_pool(block);
         }
-        // Too idle for the hot pool.
+        // This hot block is erased too rarely for the hot pool.
         if let Some((least, block)) = self.hot.first().copied().filter(|(least, _)| most - least > self.threshold) {
             debug_assert!(least < most);
             self.change_pool(block);
@@ -144,7 +144,7 @@ impl DualPool {
 mod tests {
     use super::*;
 
-    /// Four blocks, the last of which holds data that is never written again.
+    /// The last of the four blocks holds data that is never written again.
     #[test]
     fn wear_levelling_moves_cold_data_onto_a_worn_block() {
         let mut pool = DualPool::new(16, 1, 4, (0..4).map(|block| (block, 0)));
@@ -152,7 +152,7 @@ mod tests {
             (0..3).for_each(|block| pool.erased(block));
             assert_eq!(pool.scan(|_| true).is_some(), round == 16, "{round}");
         }
-        // The block has changed places with a worn one, and is used from now on.
+        // The block has changed places with a worn one, and takes writes from now on.
         assert_eq!(pool.pools[3], Pool::Hot);
         let cold: Vec<_> = pool.cold.iter().copied().collect();
         assert_eq!(cold.len(), 1);

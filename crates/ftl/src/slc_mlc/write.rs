@@ -2,8 +2,8 @@
 //! 3.3).
 //!
 //! The tail may be cleaned between two appends of a write. A page that then leaves the SLC flash with sectors of this
-//! write also takes those that the write has yet to append ([`Disk::interrupted`]). Otherwise the next page of these
-//! sectors would have the same version and other content, and a mount could not tell which is the newer one.
+//! write also takes the sectors that the write has yet to append ([`Disk::interrupted`]). Otherwise the next page of
+//! these sectors would have the same version and other content, and a mount could not tell which page is newer.
 
 use base::engine::Handle;
 use base::units::Lpn;
@@ -20,34 +20,34 @@ use crate::port::{Flash, Owners, PageWrite, Service};
 use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, recovery};
 
-/// The route of a write.
+/// The route of a write, which its size and the state of the SLC flash decide.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Route {
-    /// Its sectors go to the SLC flash; `done` of them have been processed.
+    /// The sectors go to the SLC flash; `done` of them have been processed.
     Small { done: usize },
-    /// Its mapping units go to the MLC flash.
+    /// The mapping units go to the MLC flash.
     Large,
 }
 
-/// A task that a write puts above itself.
+/// A task that a write waits for.
 #[derive(Debug)]
 pub(super) enum Above {
     Clean(Clean),
     Store(Store),
 }
 
-/// A write request.
+/// A write request: a task.
 #[derive(Clone, Debug)]
 pub(super) struct Write {
     units: Vec<PageWrite>,
     service: Service,
     route: Route,
-    /// The sectors of a small write. A sector whose program failed is there once more.
+    /// The sectors of a small write. A sector whose program failed is appended once more.
     smalls: Vec<SmallSector>,
 }
 
 impl Write {
-    /// Chooses the route of a write (Sec. 3.1).
+    /// Begins a write and chooses its route (Sec. 3.1).
     pub(super) fn new(disk: &mut Disk, of: impl Iterator<Item = PageWrite>, service: Service) -> Self {
         let (mut units, smalls) = (std::mem::take(&mut disk.vectors.units), std::mem::take(&mut disk.vectors.smalls));
         units.extend(of);
@@ -90,7 +90,7 @@ impl Write {
         self.route = Route::Small { done: 0 };
     }
 
-    /// Runs the next step.
+    /// Runs the next step of the write.
     pub(super) fn step(
         &mut self,
         disk: &mut Disk,
@@ -135,7 +135,7 @@ impl Write {
             if slc.log.advance() {
                 return Next::Again;
             }
-            // The tail must be cleaned, even to the last sector.
+            // Without room at the head the tail must be cleaned, until none is left to clean.
             if slc.log.used() > 1 && !slc.is_stuck {
                 return self.clean(disk);
             }
@@ -150,7 +150,7 @@ impl Write {
             return self.give_up(disk);
         }
         let list = flash.slc_array().open_list(Class::Other, 0);
-        // The mapping unit of the last sector, and the page that holds it in the same version.
+        // The mapping unit of the previous sector, and the slot of a page that already holds the unit in this version.
         let mut held = (u32::MAX, None);
         for (page, smalls) in (next..).zip(part.chunks(slc.slots as usize)) {
             let target = Target { superblock: slc.log.head(), offset: page * slc.slots };
@@ -162,8 +162,9 @@ impl Write {
                 let slot = Slot { lpn, version, owner, mask: 1, expected: true, ..Slot::default() };
                 let to = flash.slc_array().push_slot(program, slot);
                 if flash.backend.has_content() {
-                    // A page that has left the SLC flash with this write's other sectors holds this one as well. The
-                    // buffer may have newer data by now, but two contents of one version must not be on flash.
+                    // A page that has left the SLC flash with other sectors of this write holds this sector as well.
+                    // The write takes the sector from that page: the buffer may have newer data by now, but two
+                    // contents of one version must not be on flash.
                     let offset = small.sector % sectors;
                     let media = flash.backend.media();
                     if held.0 != small.unit {
@@ -184,13 +185,13 @@ impl Write {
         Next::List(Array::Slc, list)
     }
 
-    /// Cleans the tail before the write goes on.
+    /// Begins to clean the tail; the write goes on after that.
     fn clean(&mut self, disk: &mut Disk) -> Next<Above> {
         std::mem::swap(&mut self.units, &mut disk.interrupted);
         Next::First(Above::Clean(Clean::new()))
     }
 
-    /// The pages are on flash: enters their sectors in the table. Returns the number of sectors processed.
+    /// Enters the sectors of programmed pages in the table. Returns the number of sectors processed.
     fn written(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, list: Handle<List>, mut done: usize) -> usize {
         let Disk { slc, counts, .. } = disk;
         let (slc, slc_array) = (slc.as_mut().expect("it took the write"), flash.slc_array());
@@ -214,7 +215,7 @@ impl Write {
         done
     }
 
-    /// The SLC flash cannot take the rest of the write: all of it goes to the MLC flash.
+    /// Sends all of the write to the MLC flash, because the SLC flash cannot take the rest of it.
     fn give_up(&mut self, disk: &mut Disk) -> Next<Above> {
         let slc = disk.slc_mut();
         self.smalls.iter().for_each(|small| slc.table.unreserve(small.sector));

@@ -6,7 +6,7 @@ use base::engine::Handle;
 use base::units::DieId;
 use flash::backend::{Backend, Class, List};
 
-/// The open item of each die: a list, or a list and its latest command.
+/// The open item of each die: a command list, or a list and its latest command.
 #[derive(Clone, Debug)]
 pub(crate) struct DieLists<T> {
     open: Vec<Option<T>>,
@@ -54,7 +54,7 @@ impl<T: Copy> DieLists<T> {
 }
 
 impl DieLists<Handle<List>> {
-    /// The list of a die; opens one of this class with this tag if there is none.
+    /// The open list of a die. If the die has none, opens a list of this class with this tag.
     #[inline]
     pub(crate) fn list(&mut self, backend: &mut Backend, die: DieId, (class, tag): (Class, u32)) -> Handle<List> {
         self.get(die).unwrap_or_else(|| {

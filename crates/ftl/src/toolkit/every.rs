@@ -1,6 +1,6 @@
 //! A periodic trigger: due after every `period` events.
 
-/// Events since the trigger was last due, and its period.
+/// The number of events since the trigger was last due, and its period.
 #[derive(Clone, Debug)]
 pub(crate) struct Every {
     period: u32,
@@ -16,7 +16,7 @@ impl Every {
         self.since += 1;
     }
 
-    /// True if the trigger is due; then the count restarts.
+    /// True if the trigger is due. The count then starts again.
     pub(crate) const fn take_due(&mut self) -> bool {
         let is_due = self.since >= self.period;
         if is_due {
@@ -25,7 +25,7 @@ impl Every {
         is_due
     }
 
-    /// Counts an event. Returns true if the trigger is due; then the count restarts.
+    /// Counts an event. Returns true if the trigger is due; the count then starts again.
     pub(crate) const fn tick(&mut self) -> bool {
         self.count();
         self.take_due()
@@ -41,7 +41,7 @@ mod tests {
         let mut every = Every::new(3);
         let due: Vec<bool> = (0..7).map(|_| every.tick()).collect();
         assert_eq!(due, [false, false, true, false, false, true, false]);
-        // A due trigger stays due until it is taken.
+        // A due trigger stays due until `take_due`.
         (0..5).for_each(|_| every.count());
         assert!(every.take_due() && !every.take_due());
     }

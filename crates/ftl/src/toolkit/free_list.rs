@@ -6,7 +6,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use base::units::SuperblockId;
 
 /// Free superblocks: the least worn first under dynamic wear levelling, otherwise in order of arrival. Each has a
-/// number, which is its erase count unless the caller says otherwise.
+/// number, which is its erase count unless the caller passes another number.
 #[derive(Clone, Debug)]
 pub(crate) enum FreeList {
     ByWear(BinaryHeap<Reverse<(u32, SuperblockId)>>),
@@ -54,7 +54,7 @@ impl FreeList {
         }
     }
 
-    /// The next superblock to be taken, and its number.
+    /// The superblock that is taken next, and its number.
     pub(crate) fn first(&self) -> Option<(u32, SuperblockId)> {
         match self {
             Self::ByWear(heap) => heap.peek().map(|Reverse(entry)| *entry),
@@ -66,7 +66,7 @@ impl FreeList {
         self.pop_with_wear().map(|(superblock, _)| superblock)
     }
 
-    /// Also returns the erase count.
+    /// Takes the next superblock, as `pop` does, and also returns its erase count.
     pub(crate) fn pop_with_wear(&mut self) -> Option<(SuperblockId, u32)> {
         match self {
             Self::ByWear(heap) => heap.pop().map(|Reverse((erases, superblock))| (superblock, erases)),
@@ -108,7 +108,7 @@ impl FreeList {
         self.take(chosen.1).then_some(chosen.1)
     }
 
-    /// Takes this superblock. Returns false if it is not free.
+    /// Takes `superblock`. Returns false if it is not free.
     pub(crate) fn take(&mut self, superblock: SuperblockId) -> bool {
         let before = self.len();
         match self {

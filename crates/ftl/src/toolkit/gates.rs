@@ -1,10 +1,10 @@
-//! Gates: programs that wait for a read, and the order behind them.
+//! Gates: the order of programs behind a program that waits for a read.
 
 use base::engine::Handle;
 use flash::backend::Command;
 
-/// Pages of a block are programmed in order. So if a program waits for a read, later programs of the block wait for it.
-/// `K` names the block, or another object whose programs have an order.
+/// The latest program of each block that waits for a read. Pages of a block are programmed in order, so later programs
+/// of the block wait for it. `K` names the block, or another object whose programs have an order.
 #[derive(Clone, Debug)]
 pub(crate) struct Gates<K>(Vec<(K, Handle<Command>)>);
 
@@ -15,13 +15,13 @@ impl<K> Default for Gates<K> {
 }
 
 impl<K: Copy + PartialEq> Gates<K> {
-    /// The program that later ones have to wait for.
+    /// The program for which later programs of `of` have to wait.
     #[inline]
     pub(crate) fn of(&self, of: K) -> Option<Handle<Command>> {
         self.0.iter().find(|(key, _)| *key == of).map(|(_, command)| *command)
     }
 
-    /// Makes later programs wait for this one, which is the gate of nothing else.
+    /// Makes later programs of `of` wait for `command`, which must not be the gate of another block.
     pub(crate) fn set(&mut self, of: K, command: Handle<Command>) {
         match self.0.iter_mut().find(|(key, _)| *key == of) {
             Some((_, gate)) => *gate = command,
@@ -29,7 +29,7 @@ impl<K: Copy + PartialEq> Gates<K> {
         }
     }
 
-    /// A program has ended.
+    /// Removes a program that has ended.
     #[inline]
     pub(crate) fn done(&mut self, command: Handle<Command>) {
         if let Some(at) = self.0.iter().position(|(_, gate)| *gate == command) {

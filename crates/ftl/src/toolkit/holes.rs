@@ -5,7 +5,7 @@
 /// The discarded pages of all logical blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Holes {
-    /// The index of a logical block's bits, counted from one; 0 if it has no holes.
+    /// The index of each logical block's bits, counted from one; 0 if no page of it is discarded.
     place: Vec<u32>,
     bits: Vec<u64>,
     free: Vec<u32>,
@@ -13,7 +13,7 @@ pub(crate) struct Holes {
 }
 
 impl Holes {
-    /// Bytes of memory if every block has holes.
+    /// Bytes of memory if every block has discarded pages.
     pub(crate) fn memory(blocks: u64, pages: u32) -> u64 {
         blocks * (size_of::<u32>() as u64 + 8 * u64::from(pages.div_ceil(64)))
     }
@@ -40,7 +40,7 @@ impl Holes {
         self.first(lbn).is_some_and(|first| self.bits[first + offset as usize / 64] >> (offset % 64) & 1 != 0)
     }
 
-    /// A page has been discarded.
+    /// Marks a page as discarded.
     pub(crate) fn insert(&mut self, lbn: u32, offset: u32) {
         let first = match self.first(lbn) {
             Some(first) => first,
@@ -56,7 +56,7 @@ impl Holes {
         self.bits[first + offset as usize / 64] |= 1 << (offset % 64);
     }
 
-    /// A page has been written again, or has no copy any more.
+    /// Clears the mark of a page, because it has been written again, or has no copy any more.
     pub(crate) fn remove(&mut self, lbn: u32, offset: u32) {
         let Some(first) = self.first(lbn) else { return };
         self.bits[first + offset as usize / 64] &= !(1 << (offset % 64));

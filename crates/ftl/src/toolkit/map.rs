@@ -8,8 +8,8 @@ use crate::map_unit::{decode, encode};
 /// The place of each mapping unit.
 #[derive(Clone, Debug)]
 pub(crate) struct Map {
-    /// The inverse of each unit's word in a translation page. Without a place it is zero, so that a map without places is
-    /// memory that the system has not touched yet.
+    /// The complement of each unit's word in a translation page. A unit without a place has zero, so that a map without
+    /// places is memory that the system has not touched yet.
     inverse: Vec<u32>,
 }
 
@@ -28,8 +28,9 @@ impl Map {
         Self { inverse: vec![word(None); units as usize] }
     }
 
-    /// Most mapping units will get a place: lets the system provide the memory. Otherwise a look at a unit without a place
-    /// does so in part, and its place does it again, at several times the cost.
+    /// Lets the system provide the memory of the whole map at once, because most mapping units will get a place.
+    /// Otherwise the first read of a page of the map would map a page of zeros, and the first write would replace it,
+    /// at several times the cost.
     pub(crate) fn touch(&mut self) {
         const PAGE: usize = 4096 / size_of::<u32>();
         self.inverse.iter_mut().step_by(PAGE).for_each(|inverse| *inverse = std::hint::black_box(word(None)));
@@ -49,25 +50,25 @@ impl Map {
         self.inverse.truncate(units as usize);
     }
 
-    /// The entries of some mapping units, as a translation page has them.
+    /// The entries of a range of mapping units, encoded as in a translation page.
     pub(crate) fn entries(&self, units: std::ops::Range<usize>) -> impl ExactSizeIterator<Item = u32> + '_ {
         self.inverse[units].iter().map(|inverse| !inverse)
     }
 
-    /// The mapping units that have a place, with the place.
+    /// The mapping units that have a place, each with its place.
     #[inline]
     pub(crate) fn iter(&self) -> impl Iterator<Item = (Lpn, Psn)> + '_ {
         self.first(self.inverse.len())
     }
 
-    /// The same of the first `count` units.
+    /// Those of the first `count` mapping units that have a place, each with its place.
     #[inline]
     pub(crate) fn first(&self, count: usize) -> impl Iterator<Item = (Lpn, Psn)> + '_ {
         let words = self.inverse[..count].iter().enumerate();
         words.filter_map(|(unit, word)| place(*word).map(|psn| (Lpn::new(unit as u32), psn)))
     }
 
-    /// True if a mapping unit has this place; one outside the map has none.
+    /// True if the map has this place for a mapping unit; false for units outside the map.
     pub(crate) fn leads(&self, lpn: Lpn, psn: Psn) -> bool {
         self.inverse.get(lpn.index()) == Some(&word(Some(psn)))
     }
@@ -77,7 +78,7 @@ impl Map {
         place(self.inverse[lpn.index()])
     }
 
-    /// The place of a mapping unit that may be outside the map.
+    /// The place of a mapping unit; none for units outside the map.
     #[inline]
     pub(crate) fn peek(&self, unit: usize) -> Option<Psn> {
         self.inverse.get(unit).copied().and_then(place)

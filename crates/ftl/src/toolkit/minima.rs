@@ -6,14 +6,14 @@
 use base::prefetch::prefetch;
 
 const CHUNK: u32 = 64;
-/// The count of a superblock that is not a candidate.
+/// The count that stands for a superblock that is not a candidate.
 const ABSENT: u32 = u32::MAX;
 
 /// The valid counts of all closed superblocks, with the minimum of each chunk.
 #[derive(Clone, Debug)]
 pub(crate) struct Minima {
     counts: Vec<u32>,
-    /// Chunks do not cross pools.
+    /// The minimum of each chunk. No chunk has superblocks of two pools.
     least: Vec<u32>,
     blocks: u32,
     chunks: u32,
@@ -70,7 +70,7 @@ impl Minima {
         self.decrement_in(superblock / self.blocks, superblock);
     }
 
-    /// The same for a superblock of a pool that the caller knows, without a division.
+    /// Lowers the count of a superblock. The caller knows the superblock's pool, which saves a division.
     #[inline]
     pub(crate) fn decrement_in(&mut self, pool: u32, superblock: u32) {
         let count = &mut self.counts[superblock as usize];
@@ -81,7 +81,7 @@ impl Minima {
         *least = (*least).min(count);
     }
 
-    /// The first superblock of a pool with the least count, and the count.
+    /// The superblock of a pool with the least count, and the count; of several, the one with the lowest number.
     pub(crate) fn least(&self, first: u32, blocks: u32) -> Option<(u32, u32)> {
         let chunks = (first / self.blocks * self.chunks) as usize..;
         let chunks = &self.least[chunks][..self.chunks as usize];

@@ -20,7 +20,7 @@ pub(crate) fn push_unit(
     to
 }
 
-/// Puts the owner's data of a mapping unit into a slot.
+/// Copies the owner's data of a mapping unit into a slot.
 #[inline]
 pub(crate) fn give_unit(flash: &mut Flash<'_>, owners: &dyn Owners, unit: &PageWrite, to: SlotRef) {
     if flash.backend.has_content() {
@@ -28,8 +28,8 @@ pub(crate) fn give_unit(flash: &mut Flash<'_>, owners: &dyn Owners, unit: &PageW
     }
 }
 
-/// Reads the other sectors of a partly written mapping unit; its program waits for the read and includes them
-/// (read-modify-write).
+/// Adds the read of the sectors that a partly written mapping unit keeps. Its program waits for the read and includes
+/// these sectors (read-modify-write).
 pub(crate) fn read_rest(
     flash: &mut Flash<'_>,
     owners: &mut dyn Owners,
@@ -47,16 +47,17 @@ pub(crate) fn read_rest(
     owners.charge(unit.owner);
 }
 
-/// Sectors of a codeword, as far as the reads of parts of a unit are concerned (assumed: 4 KiB).
+/// Sectors of a codeword, for reads of a part of a mapping unit (assumed: 4 KiB).
 const CODEWORD: u32 = 8;
 
-/// The sectors that a read moves to have those of a mask of a unit: whole codewords.
+/// The number of sectors that a read must transfer to have the sectors of a mask: those of whole codewords.
 fn sectors_moved(mask: SectorMask, unit: u32) -> u32 {
     let codewords = (0..unit.div_ceil(CODEWORD)).filter(|i| mask >> (i * CODEWORD) & 0xff != 0);
     (codewords.count() as u32 * CODEWORD).min(unit)
 }
 
-/// Lets a read move only the codewords that its slots ask for, if mapping units lie on several planes. Other reads move whole units.
+/// Limits the transfer of a read to the codewords that its slots ask for, if mapping units lie on several planes. Other
+/// reads transfer whole units.
 #[inline(always)]
 #[allow(clippy::inline_always)] // Nearly no drive has such units, and each read asks.
 pub(crate) fn move_parts(backend: &mut Backend, read: Handle<Command>) {
@@ -72,7 +73,7 @@ fn move_codewords(backend: &mut Backend, read: Handle<Command>) {
     backend.set_sectors(read, sectors);
 }
 
-/// Adds the read of a slot at the slot's own place.
+/// Adds the read of a slot from the place that the slot names.
 #[inline]
 pub(crate) fn add_read(
     backend: &mut Backend,
@@ -85,8 +86,8 @@ pub(crate) fn add_read(
     (read, backend.push_slot(read, slot))
 }
 
-/// Adds the copy of a slot by a merge: its read to one list, and its program, which takes all its data from the read,
-/// to another or the same list.
+/// Adds the copy of a slot by a merge. The read goes to one list. The program, which takes all its data from the read,
+/// goes to another list or the same.
 pub(crate) fn add_copy(
     backend: &mut Backend,
     [from, to]: [Handle<List>; 2],
@@ -104,9 +105,9 @@ pub(crate) fn add_copy(
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Programmed {
     pub(crate) slot: Slot,
-    /// The place that the program was to write.
+    /// The place to which the slot was to be programmed.
     pub(crate) psn: Psn,
-    /// True if the program failed and the slot was not written. Other slots of the program may be there.
+    /// True if the program failed and the slot was not written. Other slots of the program may have been written.
     pub(crate) torn: bool,
 }
 

@@ -4,17 +4,17 @@ use base::units::{Span, SuperblockId};
 use flash::backend::Timing;
 use flash::nand::{Geometry, Media, Spare};
 
-/// Reads of one step of a mount: it ends with the last of them.
+/// The reads of one step of a mount; the step ends with the last of them.
 pub(crate) struct Reads<'a> {
     geometry: &'a Geometry,
-    /// The array time of the first rows of a superblock, up to where the times of reads repeat.
+    /// The summed array times of the first rows of a superblock, up to the row after which the times repeat.
     of_rows: Vec<Span>,
     array: Vec<Span>,
     bus: Vec<Span>,
 }
 
 impl<'a> Reads<'a> {
-    /// No read yet; `times` are the array times of the rows of a superblock, and repeat.
+    /// A step without reads; `times` are the array times of the rows of a superblock, which repeat.
     pub(crate) fn new(geometry: &'a Geometry, times: &[Span]) -> Self {
         let sums = times.iter().scan(Span::ZERO, |sum, time| {
             *sum += *time;
@@ -28,13 +28,13 @@ impl<'a> Reads<'a> {
         }
     }
 
-    /// Reads one row and transfers something of it.
+    /// Adds the read of one row, and a transfer that takes `transfer`.
     pub(crate) fn add(&mut self, superblock: SuperblockId, row: u32, transfer: Span) {
         let row = row as usize % (self.of_rows.len() - 1);
         self.add_times(superblock, self.of_rows[row + 1] - self.of_rows[row], transfer);
     }
 
-    /// Reads the first `rows` rows and transfers something of each.
+    /// Adds the reads of the first `rows` rows, each with a transfer that takes `transfer`.
     pub(crate) fn add_first(&mut self, superblock: SuperblockId, rows: u32, transfer: Span) {
         let repeats = self.of_rows.len() - 1;
         let (whole, rest) = (rows as usize / repeats, rows as usize % repeats);
@@ -42,7 +42,7 @@ impl<'a> Reads<'a> {
         self.add_times(superblock, array, transfer * u64::from(rows));
     }
 
-    /// Takes this time of the superblock's die and of its channel.
+    /// Adds array time to the superblock's die, and transfer time to its channel.
     pub(crate) fn add_times(&mut self, superblock: SuperblockId, array: Span, transfer: Span) {
         let die = self.geometry.die_of(superblock);
         self.array[die.index()] += array;
@@ -54,8 +54,8 @@ impl<'a> Reads<'a> {
     }
 }
 
-/// The time of a scan of all spare areas with all channels in parallel: it reads every programmed row and transfers
-/// the spare bytes of its pages.
+/// The time of a scan of all spare areas with all channels in parallel. The scan reads every programmed row and
+/// transfers the spare bytes of its pages.
 pub(crate) fn scan_time(timing: &Timing, spare_transfer: Span, media: &Media) -> Span {
     let geometry = media.geometry();
     let mut reads = Reads::new(geometry, &timing.read);

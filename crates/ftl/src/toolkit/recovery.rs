@@ -22,12 +22,13 @@ pub(crate) enum Found {
     Bad,
     /// Free, with its erase count.
     Erased(u32),
-    /// Programmed, even if its data are torn. Births order superblocks by age, oldest first.
+    /// Programmed, even if its data are torn. The order of births is that of age, the oldest first.
     Programmed(BlockBirth),
 }
 
 impl Found {
-    /// The state of two superblocks that are written and erased together: bad if one is, and erased if both are.
+    /// The state of two superblocks that are written and erased together: bad if one is bad, and erased if both are
+    /// erased.
     pub(crate) fn with(self, other: Self) -> Self {
         match (self, other) {
             (Self::Bad, _) | (_, Self::Bad) => Self::Bad,
@@ -65,7 +66,7 @@ pub(crate) fn version_of(media: &Media, psn: Psn) -> Option<u32> {
     }
 }
 
-/// True if a copy of this version replaces the copy found before.
+/// True if a copy of this version replaces the copy that was found before.
 #[inline]
 pub(crate) fn wins(version: u32, before: Option<u32>, planted: Planted) -> bool {
     before.is_none_or(|before| match version.cmp(&before) {
@@ -75,8 +76,9 @@ pub(crate) fn wins(version: u32, before: Option<u32>, planted: Planted) -> bool 
     })
 }
 
-/// Sets an empty map to the newest copies of its mapping units in these superblocks, originals first; ignores others.
-/// Notes every version. Returns the number of the first mapping units that include all with a place.
+/// Sets an empty map to the newest copies of its mapping units in these superblocks, which come originals first.
+/// Ignores mapping units outside the map. Notes every version. Returns the smallest number of units, from 0 on, that
+/// includes all units with a place.
 pub(crate) fn find_newest(
     media: &Media,
     superblocks: impl Iterator<Item = SuperblockId> + Clone,
@@ -90,17 +92,17 @@ pub(crate) fn find_newest(
     find_newest_of(media, slots(media, superblocks), map, versions, planted)
 }
 
-/// All slots of superblocks.
+/// All slots of the superblocks, in order.
 pub(crate) fn slots(media: &Media, superblocks: impl Iterator<Item = SuperblockId>) -> impl Iterator<Item = Psn> {
     let geometry = media.geometry();
     superblocks
         .flat_map(move |superblock| (0..geometry.superblock_slots()).map(move |at| geometry.slot(superblock, at)))
 }
 
-/// Map entries are prefetched this many copies ahead.
+/// The number of copies by which the prefetch of map entries runs ahead.
 const AHEAD: usize = 8;
 
-/// Like [`find_newest`], in these slots.
+/// Does for given slots what [`find_newest`] does for superblocks.
 pub(crate) fn find_newest_of(
     media: &Media,
     slots: impl Iterator<Item = Psn>,
@@ -109,7 +111,7 @@ pub(crate) fn find_newest_of(
     planted: Planted,
 ) -> usize {
     let mut end = 0;
-    // Copies whose map entries are on their way.
+    // Copies whose map entries are being prefetched.
     let mut ahead = VecDeque::with_capacity(AHEAD + 1);
     let consider = |map: &mut Map, (lpn, version, psn): (Lpn, u32, Psn)| {
         if wins(version, map.get(lpn).and_then(|before| version_of(media, before)), planted) {
@@ -158,7 +160,7 @@ mod tests {
         backend
     }
 
-    /// Programs a mapping unit to the next page of a block. Returns false if that fails.
+    /// Programs a mapping unit to the next page of a block. Returns false if the program fails.
     fn program(backend: &mut Backend, (block, page): (u32, u32), lpn: u32, version: u32) -> bool {
         let list = backend.open_list(Class::Other, 0);
         let target = Target { superblock: SuperblockId::new(block), offset: page };

@@ -4,8 +4,8 @@ use base::fault::Fault;
 use base::units::{Bytes, SECTOR};
 use flash::nand::Geometry;
 
-/// The faults of an array whose commands work on anything but single pages, or whose pages hold several mapping units.
-/// `ftl_maps` says who maps pages, e.g. "log blocks map".
+/// The faults of an array whose commands work on more than single pages, or whose pages hold several mapping units.
+/// `ftl_maps` is the subject of the message, e.g. "log blocks map".
 pub(crate) fn single_page_faults(geometry: &Geometry, one_shot: u32, ftl_maps: &str) -> Vec<Fault> {
     let mut faults = Vec::new();
     if geometry.slots > 1 {

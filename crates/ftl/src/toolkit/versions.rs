@@ -1,6 +1,6 @@
 //! The versions of writes that spare areas store.
 
-/// A counter of writes over the life of a drive.
+/// A counter of writes over the life of a drive, which gives each write its version.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Versions {
     latest: u32,
@@ -26,7 +26,7 @@ impl Versions {
         self.latest
     }
 
-    /// Notes a version that a mount has found.
+    /// Notes a version that a mount has found, so that new versions are higher.
     #[inline]
     pub(crate) fn note(&mut self, found: u32) {
         self.latest = self.latest.max(found);

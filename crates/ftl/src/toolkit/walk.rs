@@ -1,5 +1,5 @@
-//! Iteration over the commands of a list and over their slots. Both cursors borrow no array, so between two items the
-//! caller can use another array or change this one.
+//! Cursors over the commands of a list and over their slots. They borrow no array, so between two items the caller can
+//! change the array or use another one.
 
 use base::engine::Handle;
 use flash::backend::{Backend, Command, List, Slot, SlotRef};

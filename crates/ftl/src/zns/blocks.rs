@@ -12,17 +12,17 @@ use crate::toolkit::FreeList;
 /// The superblocks of the zones, and the free ones.
 #[derive(Clone, Debug)]
 pub(super) struct Blocks {
-    /// The superblocks of each zone in turn.
+    /// The superblocks of the zones, zone by zone.
     members: Vec<Option<SuperblockId>>,
     of_zone: usize,
     /// The free superblocks of each die.
     free: Vec<FreeList>,
-    /// Superblocks of each die that are not bad.
+    /// The number of superblocks of each die that are not bad.
     good: Vec<u32>,
 }
 
 impl Blocks {
-    /// No superblock, free or not; a mount adds them.
+    /// A table without superblocks, free or not; a mount adds them.
     pub(super) fn new(layout: &Layout, by_wear: bool) -> Self {
         let of_zone = layout.members() as usize;
         let dies = layout.geometry.die_count();
@@ -54,13 +54,14 @@ impl Blocks {
         &mut self.members[zone as usize * self.of_zone..][..self.of_zone]
     }
 
-    /// A superblock of a zone that has its superblocks.
+    /// A superblock of a zone, which must have its superblocks.
     #[inline]
     pub(super) fn member(&self, zone: u32, member: u32) -> SuperblockId {
         self.members[zone as usize * self.of_zone + member as usize].expect("a zone with data has its superblocks")
     }
 
-    /// Gives a zone the superblocks that it lacks. False if a die has too few free ones; then the zone takes none.
+    /// Gives a zone the superblocks that it lacks. Returns false if a die has too few free ones; then the zone takes
+    /// none.
     pub(super) fn fill(&mut self, layout: &Layout, zone: u32) -> bool {
         let lacking = |die: DieId| {
             let members = (0..).zip(self.of_zone(zone));
@@ -100,24 +101,24 @@ impl Blocks {
         self.good[layout.geometry.die_of(superblock).index()] -= 1;
     }
 
-    /// Zones of a group that its dies have superblocks for.
+    /// The number of zones of a group for which its dies have superblocks.
     pub(super) fn zones_held(&self, layout: &Layout, group: u32, reserve: u32) -> u32 {
         let dies = layout.dies_of_group(group).iter();
         let of_die = |die: &DieId| self.good[die.index()].saturating_sub(reserve) / layout.on_each_die();
         dies.map(of_die).min().unwrap_or(0)
     }
 
-    /// All free superblocks.
+    /// The number of free superblocks of all dies.
     pub(super) fn free_count(&self) -> u64 {
         self.free.iter().map(|free| u64::from(free.len())).sum()
     }
 
-    /// All free superblocks.
+    /// The free superblocks of all dies.
     pub(super) fn free_ones(&self) -> impl Iterator<Item = SuperblockId> + '_ {
         self.free.iter().flat_map(FreeList::entries).map(|(_, superblock)| superblock)
     }
 
-    /// All superblocks of zones.
+    /// The superblocks that belong to zones.
     pub(super) fn used(&self) -> impl Iterator<Item = SuperblockId> + '_ {
         self.members.iter().flatten().copied()
     }

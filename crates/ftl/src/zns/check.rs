@@ -9,10 +9,11 @@ use super::zone::RowState;
 use crate::zone::ZoneState;
 
 impl ZnsFtl {
-    /// Checks that each mapping unit below a write pointer is where the layout says, and that every superblock has one use.
-    /// Slow: for tests.
+    /// Checks that each mapping unit below a write pointer is where the layout places it, and that every superblock has
+    /// one use. Slow: for tests.
     ///
     /// # Panics
+    ///
     /// If an invariant is broken.
     pub(super) fn check(&self, media: &Media) {
         self.states.check();
@@ -56,7 +57,7 @@ impl ZnsFtl {
         }
     }
 
-    /// Checks that the data of a zone are at their places.
+    /// Checks that the data of a zone are where the layout places them.
     fn check_data(&self, media: &Media, zone: u32) {
         let of = &self.zones[zone as usize];
         for unit in 0..of.data {
@@ -72,7 +73,7 @@ impl ZnsFtl {
         }
     }
 
-    /// True if a row has not returned to RAM yet.
+    /// True if a row that the mount has found has not returned to RAM yet.
     fn is_saved(&self, zone: u32, row: u32) -> bool {
         self.saved.rows.iter().any(|saved| (saved.zone, saved.row) == (zone, row))
     }

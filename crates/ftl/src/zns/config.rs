@@ -20,23 +20,23 @@ pub struct ZnsConfig {
     pub(super) layout: Layout,
     pub(super) timing: Timing,
     pub(super) spare_transfer: Span,
-    /// Programs that a die works on at once, at most.
+    /// The most programs that a die works on at once.
     pub(super) programs: u32,
-    /// Superblocks of each die that no zone takes.
+    /// Superblocks of each die that no zone may take.
     pub(super) reserve: u32,
     pub(super) dies: u32,
     pub(super) wear: WearSpec,
 }
 
 impl ZnsConfig {
-    /// Superblocks of each die that take the rows of active zones, and their random write areas, when the power fails. An area has a
-    /// slot more than mapping units, for its name.
+    /// Superblocks of each die that take the rows of active zones, and their random write areas, when the power fails.
+    /// A saved area takes one slot more than it has mapping units, for its name.
     pub(super) fn reserve((max_active, zrwa): (u32, Option<ZrwaShape>), geometry: &Geometry, row: u32) -> u32 {
         let windows = zrwa.map_or(0, |zrwa| u64::from(zrwa.zones) * (u64::from(zrwa.size) + 1));
         let rows = u64::from(max_active) + windows.div_ceil(u64::from(row));
         let in_superblock = u64::from(geometry.superblock_slots() / row);
         let superblocks = rows.div_ceil(in_superblock).div_ceil(u64::from(geometry.die_count()));
-        // A saved row may be one of a failed program, too.
+        // One more, because the row of a failed program may be saved, too.
         u32::try_from(superblocks).unwrap_or(u32::MAX).saturating_add(1)
     }
 
@@ -62,7 +62,7 @@ impl Config for ZnsConfig {
         Some(self.layout.shape)
     }
 
-    /// The superblocks of each zone, and its write pointer.
+    /// Four bytes for each superblock of each zone, and for each write pointer.
     fn table_ram(&self) -> u64 {
         u64::from(self.layout.shape.zones) * (u64::from(self.layout.members()) + 1) * ENTRY
     }
@@ -71,7 +71,7 @@ impl Config for ZnsConfig {
         ZnsFtl::memory(self)
     }
 
-    /// The saved rows and random write areas, and which zones have padding.
+    /// Bytes of the lists of saved rows and random write areas, and of the zones with padding.
     fn memory_of_mount(&self) -> u64 {
         let ZoneShape { zones, max_active, zrwa, .. } = self.layout.shape;
         let units = zrwa.map_or(0, |zrwa| u64::from(zrwa.zones) * u64::from(zrwa.size));

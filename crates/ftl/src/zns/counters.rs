@@ -2,7 +2,7 @@
 
 use crate::zone::ZoneShape;
 
-/// What the zones of a drive did since the power came on, and how many are open.
+/// Counters of the zones of a drive since the power came on, and the present numbers of active and open zones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZoneCounters {
     /// Resets of zones that were not empty.
@@ -11,15 +11,15 @@ pub struct ZoneCounters {
     pub finishes: u64,
     /// Mapping units of zones that finishes filled with padding.
     pub padded: u64,
-    /// Active zones.
+    /// Zones that are active now.
     pub active: u32,
-    /// Open zones.
+    /// Zones that are open now.
     pub open: u32,
-    /// The random write areas; `None` if the drive has none.
+    /// Counters of the random write areas; `None` if the drive has none.
     pub zrwa: Option<ZrwaCounters>,
 }
 
-/// What the random write areas of zones did since the power came on.
+/// Counters of the random write areas of zones since the power came on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ZrwaCounters {
     /// Mapping units that a newer write replaced in the area, so that they never reach flash.
@@ -28,9 +28,9 @@ pub struct ZrwaCounters {
     pub unwritten: u64,
     /// Writes behind the area that moved the write pointer.
     pub implicit_flushes: u64,
-    /// Commands that moved the write pointer.
+    /// Commands that moved the write pointer (explicit flushes).
     pub explicit_flushes: u64,
-    /// Zones that have such an area.
+    /// Zones that have a random write area now.
     pub zones: u32,
 }
 

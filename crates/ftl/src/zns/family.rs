@@ -19,16 +19,17 @@ use crate::spec::FtlSpec;
 use crate::toolkit::WearSpec;
 use crate::zone::{ZoneShape, ZrwaShape};
 
-/// The family of drives with zones.
+/// The family of drives with zones; it has no state.
 #[derive(Debug)]
 pub(crate) struct ZnsFamily;
 
-/// Slots of a program.
+/// Slots of a program, which make a row.
 fn row(site: &Site<'_>, geometry: &Geometry) -> u32 {
     geometry.row_slots() * site.part.timing.one_shot
 }
 
-/// A size in mapping units; adds a fault if it is none or more than an address has bits for.
+/// A size in mapping units. Adds a fault if the size is no multiple of a mapping unit, or beyond the bits of an
+/// address.
 fn in_units(size: Bytes, (path, geometry): (&str, &Geometry), faults: &mut Faults) -> Option<u32> {
     let unit = u64::from(geometry.sectors) * SECTOR.get();
     let units = u32::try_from(size.get() / unit).ok().filter(|units| *units > 0 && size.get().is_multiple_of(unit));
@@ -111,8 +112,8 @@ impl ZnsFamily {
             faults.add(path, message, remedy);
             return None;
         }
-        // The numbers behind those of mapping units name the padding of zones, and saved random write areas with their units; two
-        // for a zone are those of lists.
+        // The numbers behind those of mapping units are names in spare areas: for the padding of zones, and for saved
+        // random write areas and their units. Two more for each zone are the tags of lists.
         let names = if zrwa.is_some() { 2 } else { 1 };
         let all = zones * (names * u64::from(size) + 4);
         if all >= u64::from(u32::MAX) {
@@ -125,7 +126,7 @@ impl ZnsFamily {
         Some(ZoneShape { zones: zones as u32, size, capacity, max_active, max_open, zrwa })
     }
 
-    /// The random write areas of zones of so many mapping units. Adds the faults of their sizes.
+    /// The random write areas of a drive whose zones hold `capacity` mapping units. Adds the faults of their sizes.
     fn areas(
         &self,
         zrwa: &ZrwaSpec,

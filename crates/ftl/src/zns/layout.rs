@@ -1,37 +1,37 @@
-//! The place of each mapping unit of a zone: arithmetic, no map.
+//! The place of each mapping unit of a zone: arithmetic instead of a map.
 //!
-//! A zone is striped over its dies by programs. A *row* is what one program writes; row `r` of a zone goes to its die `r` modulo
-//! the number of its dies. On each die the zone has one superblock or several, and fills one after the other. So the superblocks
-//! of a zone are all that a map has to hold.
+//! A zone is striped over its dies by programs. A *row* is the data of one program; row `r` of a zone goes to its die
+//! `r` modulo the number of its dies. On each die the zone has one superblock or several, and fills one after the
+//! other. So a map has to hold only the superblocks of each zone.
 //!
-//! Zones take turns at the groups of dies: zone `z` has group `z` modulo the number of groups. The dies of a group are on as many
-//! channels as possible. Each zone of a group begins on the die behind that of the zone before, so that zones that are written in step
-//! do not meet on one die.
+//! Zones take turns at the groups of dies: zone `z` has group `z` modulo the number of groups. The dies of a group are
+//! on as many channels as possible. Each zone of a group begins on the die behind that of the previous zone, so that
+//! zones that are written in step do not meet on one die.
 
 use base::units::{DieId, Divisor, Lpn};
 use flash::nand::Geometry;
 
 use crate::zone::ZoneShape;
 
-/// A row of a zone in flash.
+/// The place of a row of a zone in flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RowPlace {
     /// The number of the superblock among those of its zone.
     pub(super) member: u32,
-    /// Its first slot there.
+    /// The row's first slot in that superblock.
     pub(super) offset: u32,
 }
 
-/// What the name in a spare area tells of a random write area.
+/// The meaning of a name in the spare area of a saved random write area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WindowName {
-    /// The zone has one.
+    /// The zone has a random write area.
     Zone(u32),
-    /// The slot holds a mapping unit of the area.
+    /// The slot holds a mapping unit of a random write area.
     Unit(Lpn),
 }
 
-/// The arithmetic of addresses.
+/// The numbers from which the place of a mapping unit is computed.
 #[derive(Clone, Debug)]
 pub(super) struct Layout {
     pub(super) geometry: Geometry,
@@ -51,7 +51,7 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    /// The layout of zones over so many dies each, with programs of `row` slots.
+    /// The layout of zones that are striped over `dies` dies each, with programs of `row` slots.
     pub(super) fn new(geometry: &Geometry, shape: ZoneShape, dies: u32, row: u32) -> Self {
         let all = geometry.die_count();
         let of_channel = all / geometry.channels;
@@ -69,7 +69,7 @@ impl Layout {
         }
     }
 
-    /// Superblocks on each die that hold a zone of this capacity.
+    /// The number of superblocks on each die for a zone of this capacity.
     pub(super) const fn layers(geometry: &Geometry, capacity: u32, dies: u32) -> u32 {
         (capacity as u64).div_ceil(geometry.superblock_slots() as u64 * dies as u64) as u32
     }
@@ -184,17 +184,17 @@ impl Layout {
         Lpn::new(self.shape.zones * self.shape.size + zone)
     }
 
-    /// The name in the spare area that tells of the random write area of a zone, when the area is saved.
+    /// The name in the spare area that says that a zone has a random write area, when the area is saved.
     pub(super) const fn window_of(&self, zone: u32) -> Lpn {
         Lpn::new(self.shape.zones * self.shape.size + self.shape.zones + zone)
     }
 
-    /// The name of a mapping unit in a random write area that is saved.
+    /// The name in the spare area of a mapping unit of a random write area, when the area is saved.
     pub(super) const fn window_unit(&self, lpn: Lpn) -> Lpn {
         Lpn::new(self.shape.zones * self.shape.size + 2 * self.shape.zones + lpn.get())
     }
 
-    /// What a name tells of a random write area; `None` if the name is that of a mapping unit or of padding.
+    /// The meaning of a name for a random write area; `None` for the name of a mapping unit or of padding.
     pub(super) fn window_name(&self, lpn: Lpn) -> Option<WindowName> {
         let ZoneShape { zones, size, .. } = self.shape;
         let number = lpn.get().checked_sub(zones * size + zones)?;
@@ -204,7 +204,7 @@ impl Layout {
         })
     }
 
-    /// The zone that a row of padding belongs to; `None` if the name is that of a mapping unit.
+    /// The zone of a row of padding with this name; `None` for other names.
     pub(super) const fn padded_zone(&self, lpn: Lpn) -> Option<u32> {
         lpn.get().checked_sub(self.shape.zones * self.shape.size)
     }

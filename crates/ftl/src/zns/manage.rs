@@ -15,8 +15,8 @@ use crate::sabotage::Sabotage;
 use crate::zone::{ZoneAction, ZoneError, ZoneState};
 
 impl ZnsFtl {
-    /// Carries out an action on the zone that begins at a mapping unit. True if its end follows by [`Owners::zone_done`] or
-    /// [`Owners::zone_refused`].
+    /// Carries out an action on the zone that begins at a mapping unit. Returns true if [`Owners::zone_done`] or
+    /// [`Owners::zone_refused`] will report its end.
     pub(super) fn manage_zone(
         &mut self,
         flash: &mut Flash<'_>,
@@ -56,7 +56,7 @@ impl ZnsFtl {
         true
     }
 
-    /// Pads a zone as far as the dies take programs, behind what its random write area holds.
+    /// Pads a zone behind the data of its random write area, as far as the dies take programs.
     pub(super) fn pad(&mut self, flash: &mut Flash<'_>, zone: u32) {
         self.drain(flash, zone, Drain::Dies);
         if self.zones[zone as usize].window.is_some() {
@@ -80,7 +80,7 @@ impl ZnsFtl {
         }
     }
 
-    /// Names the padding in the last row of a zone.
+    /// Names the rest of a zone's last row as padding in its spare area.
     pub(super) fn push_padding(&mut self, flash: &mut Flash<'_>, zone: u32, row: u32) {
         let Some((_, RamRow { program, .. })) = self.zones[zone as usize].last() else { return };
         let (lpn, version) = (self.layout.padding_of(zone), self.versions.latest());
@@ -111,9 +111,9 @@ impl ZnsFtl {
         self.zones[zone as usize].is_programming() || self.erase_zone(flash, zone, owner)
     }
 
-    /// Erases the superblocks of a zone. True if an erase is under way.
+    /// Erases the superblocks of a zone. Returns true if an erase is under way.
     pub(super) fn erase_zone(&mut self, flash: &mut Flash<'_>, zone: u32, owner: Owner) -> bool {
-        // Until now a power cut would have kept all data of the zone, those in RAM included.
+        // Until this point a power cut would have kept all data of the zone, including those in RAM.
         self.windows.take_back(&mut self.zones[zone as usize].window);
         let rows: Vec<(u32, RamRow)> = self.zones[zone as usize].rows().collect();
         for (number, row) in rows {
@@ -147,7 +147,7 @@ impl ZnsFtl {
         true
     }
 
-    /// The erase of a superblock has ended.
+    /// Handles the end of the erase of a superblock.
     pub(super) fn erase_finished(
         &mut self,
         flash: &mut Flash<'_>,
@@ -176,8 +176,8 @@ impl ZnsFtl {
         self.close_short_group(self.layout.group_of(zone));
     }
 
-    /// Takes empty zones offline whose dies have lost too many superblocks, those with the highest numbers first: of the zones
-    /// that remain, each finds superblocks at its first write.
+    /// Takes empty zones offline if their dies have lost too many superblocks, the zones with the highest numbers
+    /// first. Each remaining zone finds superblocks at its first write.
     pub(super) fn close_short_group(&mut self, group: u32) {
         let held = self.blocks.zones_held(&self.layout, group, self.reserve) as usize;
         let mut online =

@@ -1,11 +1,11 @@
 //! Recovery: the state of the zones from the media alone.
 //!
-//! The spare area of a row names its mapping units, so each superblock tells which zone it is of, and its place there. The data of
-//! a zone are its rows from the first one on, without a gap: capacitors have carried all programs through. A row of padding, or
-//! one that is programmed in part, says that the zone was finished.
+//! The spare area of a row names its mapping units, so each superblock tells its zone, and its place there. The data of
+//! a zone are its rows from the first one on, without a gap, because capacitors have carried all programs through. A
+//! row of padding, or one that is programmed in part, means that the zone was finished.
 //!
-//! A zone with data, or with a random write area that holds some, and room for more is closed afterwards, whatever it was before (the standard's rule for a power cycle). A zone
-//! is read only if a program has failed in it.
+//! A zone with data, or with a random write area that holds some, and with room for more is closed afterwards, whatever
+//! its state was before (the standard's rule for a power cycle). A zone is read only if a program has failed in it.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -25,12 +25,12 @@ use crate::toolkit::recovery::{self, Found};
 use crate::toolkit::{DieLists, Versions};
 use crate::zone::ZoneState;
 
-/// The content of a superblock's spare areas.
+/// The part of a superblock's spare areas that tells its zone.
 #[derive(Clone, Copy, Debug, Default)]
 struct Contents {
-    /// A mapping unit, and its slot.
+    /// The mapping unit of some slot, and the offset of that slot.
     unit: Option<(Lpn, u32)>,
-    /// The zone of a row of padding.
+    /// The zone of a row of padding, if the superblock has one.
     padded: Option<u32>,
 }
 
@@ -66,7 +66,7 @@ impl ZnsFtl {
         ftl
     }
 
-    /// Gives each superblock to its zone, or to the free ones. Returns which zones have rows of padding.
+    /// Gives each superblock to its zone, or to the free ones. Returns for each zone true if it has a row of padding.
     fn find_superblocks(&mut self, from: &Mount<'_>) -> Vec<bool> {
         let media = from.media;
         let mut padded = vec![false; self.zones.len()];
@@ -95,7 +95,7 @@ impl ZnsFtl {
                 }
             }
         }
-        // A superblock with nothing but padding may be at any place of its zone on its die.
+        // A superblock with nothing but padding may be any of its zone's superblocks on the die.
         for (zone, superblock) in padding {
             let die = self.layout.geometry.die_of(superblock);
             let layout = &self.layout;
@@ -123,7 +123,7 @@ impl ZnsFtl {
         contents
     }
 
-    /// Gives a superblock with a mapping unit in a slot to the zone of the unit.
+    /// Gives a superblock to the zone of a mapping unit that one of its slots holds.
     fn attach(&mut self, lpn: Lpn, offset: u32, superblock: SuperblockId) {
         let (zone, unit) = self.layout.split(lpn);
         let (row, inside) = self.layout.row_of(unit);
@@ -133,7 +133,7 @@ impl ZnsFtl {
         assert_eq!(before, None, "two superblocks at one place of zone {zone}");
     }
 
-    /// Finds the rows in a superblock of no zone.
+    /// Finds the saved rows in a superblock of no zone.
     fn find_saved(&mut self, media: &Media, superblock: SuperblockId) {
         let slots = self.layout.row_units();
         for row in 0..self.layout.superblock_rows() {
@@ -157,7 +157,7 @@ impl ZnsFtl {
         }
     }
 
-    /// Notes the slots of random write areas from an offset in a superblock on.
+    /// Notes the saved slots of random write areas in a superblock, from an offset on.
     fn find_window(&mut self, superblock: SuperblockId, offset: u32, slots: &[(Lpn, u32)]) {
         for (slot, (lpn, version)) in (offset..).zip(slots) {
             match self.layout.window_name(*lpn) {
@@ -173,7 +173,7 @@ impl ZnsFtl {
 
     /// Finds the data and the state of each zone.
     fn find_data(&mut self, media: &Media, padded: &[bool]) {
-        // A save that was begun twice has left two copies of a row: the longer one is whole.
+        // A save that was begun twice has left two copies of a row, of which the longer is complete.
         let mut saved: BTreeMap<(u32, u32), SavedRow> = BTreeMap::new();
         for row in std::mem::take(&mut self.saved.rows) {
             let known = saved.entry((row.zone, row.row)).or_insert(row);
@@ -196,13 +196,13 @@ impl ZnsFtl {
             self.find_state(media, zone, (data, cut || padded[zone as usize]), &saved);
         }
         self.saved.rows = saved.into_values().collect();
-        // A save that was begun twice has left two copies of a unit, with one version.
+        // A save that was begun twice has left two copies of a unit with the same version.
         self.saved.units.sort_by_key(|saved| (saved.lpn, Reverse(saved.version)));
         self.saved.units.dedup_by_key(|saved| saved.lpn);
         self.found += self.saved.units.len() as u32;
     }
 
-    /// The leading mapping units of a row that flash holds.
+    /// The number of mapping units at the begin of a row that flash holds.
     fn units_of_row(&self, media: &Media, zone: u32, row: u32) -> u32 {
         let place = self.layout.place_of(row);
         let Some(superblock) = self.blocks.of_zone(zone)[place.member as usize] else { return 0 };

@@ -1,9 +1,9 @@
-//! Power off and power loss: rows in RAM that are not complete, and random write areas, go to superblocks of no zone, and come back
-//! at the next mount.
+//! Power off and power loss: rows in RAM that are not complete, and random write areas, are saved to superblocks of no
+//! zone, and come back at the next mount.
 //!
-//! Mapping units of random write areas have names of their own. The rows keep the names and the versions of their mapping units. Their superblocks are told from those of zones by the stream
-//! in which they were opened. The mount puts the rows into RAM again and erases these superblocks, before the drive takes a
-//! request.
+//! A saved row keeps the names and the versions of its mapping units; mapping units of random write areas have names of
+//! their own. The stream in which a superblock was opened tells these superblocks from those of zones. The mount puts
+//! the rows into RAM again and erases these superblocks, before the drive takes a request.
 
 use std::collections::BTreeSet;
 
@@ -22,9 +22,9 @@ use crate::zone::ZoneState;
 pub(super) struct SavedRow {
     pub(super) zone: u32,
     pub(super) row: u32,
-    /// Its place.
+    /// The slots of the saved row.
     pub(super) target: Target,
-    /// Its mapping units.
+    /// The number of its mapping units.
     pub(super) units: u32,
 }
 
@@ -33,32 +33,33 @@ pub(super) struct SavedRow {
 pub(super) struct SavedUnit {
     pub(super) lpn: Lpn,
     pub(super) version: u32,
-    /// Its place.
+    /// The slot of the saved mapping unit.
     pub(super) psn: Psn,
 }
 
-/// Rows and random write areas outside their zones.
+/// Rows and random write areas that are saved outside their zones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Saved {
-    /// The power is about to go off in order: the rows in RAM are to be saved.
+    /// True if the power is about to go off in order, so that the rows in RAM are to be saved.
     pub(super) is_due: bool,
-    /// The superblock that takes the next row, and that row's number there.
+    /// The superblock that takes the next saved row, and that row's number there.
     open: Option<(SuperblockId, u32)>,
     /// Programs of saved rows under way.
     saving: Vec<Handle<List>>,
     /// Rows that the mount has found.
     pub(super) rows: Vec<SavedRow>,
-    /// Zones with random write areas that the mount has found, and mapping units of the areas.
+    /// Zones with random write areas that the mount has found, and the saved mapping units of the areas.
     pub(super) windows: BTreeSet<u32>,
     pub(super) units: Vec<SavedUnit>,
-    /// Superblocks without data of a zone that the mount has found.
+    /// Superblocks without data of a zone that the mount has found, to be erased.
     pub(super) useless: Vec<SuperblockId>,
-    /// Erases of them under way.
+    /// Erases of such superblocks under way.
     erasing: Vec<Handle<List>>,
 }
 
 impl ZnsFtl {
-    /// Lists that write all rows in RAM with data, none of which is being programmed, to superblocks of no zone.
+    /// The lists that write the rows in RAM that hold data to superblocks of no zone. None of these rows is being
+    /// programmed.
     fn build_saves(&mut self, flash: &mut Flash<'_>) -> Vec<Handle<List>> {
         let mut lists = Vec::new();
         for zone in 0..self.zones.len() {
@@ -74,8 +75,8 @@ impl ZnsFtl {
         lists
     }
 
-    /// Adds lists that write random write areas to superblocks of no zone: for each zone with an area its name, and behind it what
-    /// is written there.
+    /// Appends the lists that write random write areas to superblocks of no zone: for each zone with an area its name,
+    /// then the mapping units that are written in the area.
     fn build_window_saves(&mut self, flash: &mut Flash<'_>, lists: &mut Vec<Handle<List>>) {
         let (row, mask) = (self.layout.row_units(), full_mask(self.layout.geometry.sectors));
         let mut open: Option<Handle<Command>> = None;
@@ -126,7 +127,7 @@ impl ZnsFtl {
         Some((list, flash.backend.add_program(list, Cause::Recovery, target, Stream::COPIES)))
     }
 
-    /// The list that writes a row to a superblock of no zone; `None` if no superblock is free, and the row is lost.
+    /// The list that writes a row to a superblock of no zone; `None` if no superblock is free, so that the row is lost.
     fn build_save(&mut self, flash: &mut Flash<'_>, number: u32, row: &RamRow) -> Option<Handle<List>> {
         let (list, program) = self.open_save(flash)?;
         let mask = full_mask(self.layout.geometry.sectors);
@@ -148,7 +149,7 @@ impl ZnsFtl {
         }
     }
 
-    /// The program of a saved row has ended. If it has failed, all rows go to another superblock.
+    /// Handles the end of the program of a saved row. If it has failed, all rows go to another superblock.
     pub(super) fn save_finished(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
         let program = flash.backend.list(list).first().expect("a program");
         if flash.backend.command(program).failed {
@@ -158,7 +159,7 @@ impl ZnsFtl {
         flash.backend.release(list);
     }
 
-    /// The erase of a superblock of no zone has ended.
+    /// Handles the end of the erase of a superblock of no zone.
     pub(super) fn unsave_finished(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
         let command = flash.backend.command(flash.backend.list(list).first().expect("an erase"));
         let (superblock, failed) = (command.target.superblock, command.failed);
@@ -172,14 +173,14 @@ impl ZnsFtl {
         }
     }
 
-    /// Puts a row that was saved into RAM again.
+    /// Puts a saved row into RAM again.
     fn restore(&mut self, flash: &mut Flash<'_>, saved: &SavedRow) {
         let SavedRow { zone, row, target, units } = *saved;
         let is_written = self.states.of(zone) == ZoneState::Closed;
         if is_written {
             self.open_row(flash, zone, row, Cause::Host);
         } else {
-            // It is never programmed, and stays in RAM.
+            // This program is never submitted: its slots are the RAM of the row.
             let list = flash.backend.open_list(Class::Other, Kind::Row(zone).tag());
             let program = flash.backend.add_program(list, Cause::Host, target, Stream::HOST);
             self.zones[zone as usize].push(row, RamRow { list, program, state: RowState::Parked });
@@ -194,7 +195,7 @@ impl ZnsFtl {
 }
 
 impl ZnsFtl {
-    /// Gives zones their random write areas back.
+    /// Gives zones their saved random write areas back.
     fn restore_windows(&mut self, flash: &mut Flash<'_>) {
         for zone in std::mem::take(&mut self.saved.windows) {
             let state = self.states.of(zone);

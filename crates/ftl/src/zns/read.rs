@@ -1,4 +1,4 @@
-//! Reads: from a row or a random write area in RAM, from flash, or of nothing.
+//! Reads of mapping units in a row or a random write area in RAM, in flash, or without data.
 
 use base::engine::Handle;
 use base::units::Lpn;
@@ -10,7 +10,8 @@ use crate::port::{Flash, Owners, PageRead, Service};
 use crate::toolkit::{Slots, move_parts};
 
 impl ZnsFtl {
-    /// Reads sectors of a mapping unit. False if the host has not written it since the last reset.
+    /// Reads sectors of a mapping unit. Returns false if the host has not written the mapping unit since the last
+    /// reset.
     pub(super) fn read_unit(
         &mut self,
         flash: &mut Flash<'_>,
@@ -65,7 +66,7 @@ impl ZnsFtl {
         true
     }
 
-    /// The reads of a list have ended.
+    /// Handles the end of a list of reads.
     pub(super) fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut slots = Slots::of(flash.backend, list);

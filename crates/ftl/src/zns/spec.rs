@@ -5,7 +5,7 @@ use base::units::Bytes;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// The zones of a drive.
+/// The keys of a drive with zones.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ZnsSpec {
@@ -16,8 +16,8 @@ pub struct ZnsSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["1077MiB"]))]
     pub capacity: Option<Bytes>,
-    /// The zone size: the bytes from the beginning of a zone to that of the next. The next power of two at or above the capacity if
-    /// missing, as Linux asks for.
+    /// The zone size: the bytes from the beginning of a zone to that of the next. If missing, the next power of two at
+    /// or above the capacity, as Linux asks for.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["2GiB"]))]
     pub size: Option<Bytes>,
@@ -26,8 +26,8 @@ pub struct ZnsSpec {
     /// Zones that may be open at the same time; as many as may be active if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_open: Option<u32>,
-    /// Programs that a die works on at once, at most. With 2, the data of one are ready when the other ends. Complete rows of zones
-    /// wait in RAM for their die, one row of each zone.
+    /// The most programs that a die works on at once. With 2, the data of one are ready when the other ends. Complete
+    /// rows of zones wait in RAM for their die, one row of each zone.
     pub programs_per_die: u32,
     /// The zone random write areas (ZRWA); none if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -42,7 +42,7 @@ pub struct ZrwaSpec {
     /// The size of an area (ZRWASZ): a zone's writes go up to this far behind its write pointer.
     #[schemars(extend("examples" = ["1MiB"]))]
     pub size: Bytes,
-    /// The write pointer moves by multiples of this (ZRWAFG); a mapping unit if missing.
+    /// The granule by whose multiples the write pointer moves (ZRWAFG); a mapping unit if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["16KiB"]))]
     pub flush_granularity: Option<Bytes>,
@@ -58,10 +58,10 @@ impl Default for ZnsSpec {
 }
 
 impl ZnsSpec {
-    /// Programs that a die works on at once, at most: each holds a row in RAM.
+    /// The most programs that a die may work on at once, because each holds a row in RAM.
     const PROGRAMS_MAX: u32 = 1024;
 
-    /// Zones that may be open.
+    /// The number of zones that may be open at the same time.
     pub(super) fn max_open(&self) -> u32 {
         self.max_open.unwrap_or(self.max_active)
     }

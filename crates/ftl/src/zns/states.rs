@@ -1,8 +1,8 @@
 //! The states of all zones of a drive, and the limits that the zones share.
 //!
-//! A drive has at most so many open zones and so many active ones. If all open places are taken, the drive closes the zone
-//! that was implicitly opened first, to serve a command that opens another; it never closes a zone that the host has
-//! opened. Nothing makes room for another active zone but a command of the host: finish, reset, or writes up to the zone's
+//! The numbers of open and of active zones are limited. If the limit of open zones is reached, the drive closes the
+//! zone that was implicitly opened first, to serve a command that opens another; it never closes a zone that the host
+//! has opened. Only commands of the host make room for another active zone: finish, reset, or writes up to the zone's
 //! capacity.
 
 use std::collections::VecDeque;
@@ -30,7 +30,7 @@ pub(super) struct ZoneStates {
 }
 
 impl ZoneStates {
-    /// The empty zones of a drive.
+    /// The states of a new drive: all zones are empty.
     pub(super) fn new(shape: ZoneShape, planted: Planted) -> Self {
         let limits = ZoneLimits { active: shape.max_active, open: shape.max_open };
         let states = vec![ZoneState::Empty; shape.zones as usize];
@@ -48,7 +48,7 @@ impl ZoneStates {
         self.states[zone as usize]
     }
 
-    /// Active zones and open zones.
+    /// The numbers of active zones and of open zones.
     pub(super) const fn counts(&self) -> [u32; 2] {
         [self.active, self.open]
     }
@@ -70,7 +70,7 @@ impl ZoneStates {
         Ok(after)
     }
 
-    /// True if a zone is to be closed, so that another can be open.
+    /// True if another zone must be closed before a zone can change from state `before` to `after`.
     #[inline]
     const fn needs_room(&self, before: ZoneState, after: ZoneState) -> bool {
         after.is_open() && !before.is_open() && self.open == self.limits.open
@@ -95,8 +95,8 @@ impl ZoneStates {
         Ok(())
     }
 
-    /// Puts a zone into a state that no command leads to: full, because all of it is written; read only or offline, because
-    /// flash has failed; or what a mount has found.
+    /// Puts a zone into a state that no command leads to: full, because all of it is written; read only or offline,
+    /// because flash has failed; or the state that a mount has found.
     pub(super) fn enter(&mut self, zone: u32, after: ZoneState) {
         let before = std::mem::replace(&mut self.states[zone as usize], after);
         if before == ZoneState::ImplicitlyOpen {

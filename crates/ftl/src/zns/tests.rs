@@ -40,7 +40,7 @@ fn stamp(lpn: u32, round: u32) -> Stamp {
     Stamp(u64::from(round) << 32 | u64::from(lpn + 1))
 }
 
-/// Writes or appends units, if the drive admits them; does not wait. Returns the first unit.
+/// Submits a write or an append, if the drive admits it; does not wait for its end. Returns the first unit.
 fn submit(rig: &mut Rig, write: ZoneWrite, round: u32) -> Result<u32, ZoneError> {
     let first = rig.ftl.zones().expect("zones").admit(write)?;
     let version = rig.ftl.next_version();
@@ -62,13 +62,13 @@ fn append(rig: &mut Rig, zone: u32, units: u32, round: u32) -> Result<u32, ZoneE
     submit(rig, ZoneWrite { first: Lpn::new(zone * SIZE), units, is_append: true }, round)
 }
 
-/// Begins an action on a zone.
+/// Begins an action on a zone. Returns true if its end follows later.
 fn begin(rig: &mut Rig, zone: u32, action: ZoneAction) -> Result<bool, ZoneError> {
     let place = (NonZeroU32::new(1), Lpn::new(zone * SIZE));
     rig.with_ftl(|ftl, flash, _| ftl.zones().expect("zones").manage(flash, place, action))
 }
 
-/// Carries out an action on a zone.
+/// Carries out an action on a zone, and waits for its end.
 fn act(rig: &mut Rig, zone: u32, action: ZoneAction) -> Result<(), ZoneError> {
     let done = rig.host.zones_done;
     let waits = begin(rig, zone, action)?;
@@ -87,7 +87,7 @@ fn cut(rig: &mut Rig) {
     assert!(!rig.ftl.power_cycle().expect("a mount").is_recovering());
 }
 
-/// The round of each of the first units of a zone; 0 for zeros.
+/// The round in which each of the first units of a zone was written; 0 for zeros.
 fn rounds(rig: &mut Rig, zone: u32, units: u32) -> Vec<u32> {
     let read = |unit| {
         let lpn = zone * SIZE + unit;
@@ -186,18 +186,18 @@ fn a_finish_pads_the_rest_of_the_zone() {
     }
 }
 
-/// Random commands, and a power cut after so many events. Returns true if work was under way then.
+/// Gives random commands, and cuts the power after `events` events. Returns true if work was under way then.
 fn survive(seed: u64, events: u64) -> bool {
     let mut rng = Rng::stream(seed, "zns.cuts");
     let mut rig = rig();
-    // The data of each zone, and whether it is finished.
+    // For each zone: its units with data, their round, and true if it is finished.
     let mut zones = [(0u32, 0u32, false); 6];
     let mut left = events;
     for round in 1..60 {
         let zone = rng.below(4) as u32;
         let (data, _, finished) = zones[zone as usize];
         let units = 1 + rng.below(20) as u32;
-        // The device lets no request overlap an action on its zone, so actions wait for the rows under way only.
+        // The device lets no request overlap an action on its zone, so actions wait only for the rows under way.
         match rng.below(12) {
             0 => {
                 if begin(&mut rig, zone, ZoneAction::Reset).is_ok() {
@@ -220,12 +220,12 @@ fn survive(seed: u64, events: u64) -> bool {
                     let placed = rig.host.written - before;
                     zones[zone as usize] = (data + units, round, data + units == CAPACITY);
                     if placed < units || left < 40 {
-                        // Some units wait: the cut comes here, or after all.
+                        // Some units wait for their row: the cut comes here, or after all of them.
                         while left > 0 && rig.step() {
                             left -= 1;
                         }
                         if left == 0 {
-                            // Only what was acknowledged must be there.
+                            // Only acknowledged units must be there.
                             let acknowledged = data + (rig.host.written - before);
                             zones[zone as usize].0 = acknowledged.min(data + units);
                             break;
@@ -251,7 +251,7 @@ fn survive(seed: u64, events: u64) -> bool {
         };
         assert_eq!((state, pointer), expected, "seed {seed}, {events} events: zone {zone}");
     }
-    // The zones go on where they were.
+    // The zones continue from the state before the cut.
     for (zone, (_, round, _)) in (0..).zip(zones) {
         let (state, pointer) = report(&rig, zone);
         let round = round.max(100);
@@ -306,7 +306,7 @@ fn rows_in_ram_survive_power_cuts_one_after_another() {
         assert_eq!((report(&rig, 0), report(&rig, 1)), ((ZoneState::Closed, 5), (ZoneState::Closed, 17)));
     }
     assert_eq!(rounds(&mut rig, 1, 18), [vec![1; 17], vec![0]].concat());
-    // Also in order, and before the mount has read them back.
+    // The same holds for an orderly power-off, and for a cut before the mount has read the rows back.
     rig.with_ftl(|ftl, _, _| ftl.power_cycle().expect("zones").power_off(Time::ZERO));
     rig.run_until_idle();
     rig.cut_power();
@@ -363,11 +363,11 @@ fn zones_without_superblocks_go_offline() {
     for round in 0..3 {
         append(&mut rig, 0, CAPACITY, 1).expect("it is empty");
         rig.run_until_idle();
-        // Counted from the first planned fault on; a reset erases two blocks on each of two dies.
+        // `fail_erase` counts from the first planned fault on; a reset erases two blocks on each of two dies.
         rig.backend.media_mut().faults_mut().fail_erase(4 * u64::from(round));
         act(&mut rig, 0, ZoneAction::Reset).expect("a reset ends also if an erase fails");
         let offline = (0..6).filter(|zone| report(&rig, *zone).0 == ZoneState::Offline).collect::<Vec<_>>();
-        // Nine superblocks on each die, two in reserve: the zones have one to spare.
+        // There are nine superblocks on each die, two of them in reserve: the zones have one to spare.
         assert_eq!(offline, if round < 1 { vec![] } else { (6 - round..6).collect() }, "after {round} failures");
     }
     assert_eq!(append(&mut rig, 5, 1, 1), Err(ZoneError::Offline));

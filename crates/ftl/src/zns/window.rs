@@ -19,11 +19,11 @@ pub(super) struct Window {
     /// The programs whose slots hold the content, and the slots of each.
     programs: Vec<Handle<Command>>,
     slots: u32,
-    /// The version of each unit that is written, by its slot.
+    /// The version of each unit that is written, by the index of its slot.
     versions: Vec<Option<u32>>,
     /// Units of the zone below this number leave the window for rows.
     committed: u32,
-    /// The zone's units in rows when a reset began.
+    /// The number of the zone's units in rows when a reset began.
     pub(super) placed: u32,
     /// True if the zone counts among those with a random write area.
     pub(super) is_held: bool,
@@ -57,12 +57,12 @@ impl Window {
         backend.slot(self.programs[(index / self.slots) as usize], index % self.slots).0
     }
 
-    /// The slot of a unit that is written, in a zone with so many units in rows.
+    /// The slot of a unit, if it is written in the window of a zone with `placed` units in rows.
     pub(super) fn find(&self, backend: &Backend, placed: u32, unit: u32) -> Option<SlotRef> {
         (self.is_within(placed, unit) && self.versions[self.index(unit)].is_some()).then(|| self.slot(backend, unit))
     }
 
-    /// True if the window has room for a unit of a zone with so many units in rows.
+    /// True if a unit is within the window of a zone with `placed` units in rows.
     pub(super) const fn is_within(&self, placed: u32, unit: u32) -> bool {
         unit >= placed && unit - placed < self.size()
     }
@@ -77,26 +77,26 @@ impl Window {
         self.committed = self.committed.max(end);
     }
 
-    /// Lets all units that are written leave the window of a zone with so many units in rows.
+    /// Lets all written units leave the window of a zone with `placed` units in rows.
     pub(super) fn commit_all(&mut self, placed: u32) {
         let last = (placed..placed + self.size()).rfind(|unit| self.versions[self.index(*unit)].is_some());
         self.commit(last.map_or(0, |last| last + 1));
     }
 
-    /// Notes the version of a unit that the host writes. Returns that of the content which is replaced.
+    /// Notes the version of a unit that the host writes. Returns the version of the content that it replaces.
     pub(super) fn write(&mut self, unit: u32, version: u32) -> Option<u32> {
         let index = self.index(unit);
         self.versions[index].replace(version)
     }
 
-    /// Takes a unit out of the window: its slot and its version, if it is written.
+    /// Takes a unit out of the window, and returns its slot and its version if the unit is written.
     pub(super) fn take(&mut self, backend: &Backend, unit: u32) -> Option<(SlotRef, u32)> {
         let index = self.index(unit);
         let version = self.versions[index].take()?;
         Some((self.slot(backend, unit), version))
     }
 
-    /// The units that are written, in a zone with so many units in rows: number, slot and version of each.
+    /// The written units of a zone with `placed` units in rows: number, slot and version of each.
     pub(super) fn written(&self, backend: &Backend, placed: u32) -> Vec<(u32, SlotRef, u32)> {
         let units = placed..placed + self.size();
         units.filter_map(|unit| Some((unit, self.slot(backend, unit), self.versions[self.index(unit)]?))).collect()
@@ -107,9 +107,9 @@ impl Window {
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     shape: Option<ZrwaShape>,
-    /// Zones that have a random write area.
+    /// The number of zones that have a random write area.
     held: u32,
-    /// Windows of no zone, for the next that asks for one.
+    /// Windows without a zone, kept for the next zone that needs one.
     #[allow(clippy::vec_box)] // So a window changes hands without an allocation.
     spare: Vec<Box<Window>>,
 }
@@ -126,22 +126,22 @@ impl Windows {
         layout.shape.zrwa.map_or(0, |zrwa| units(zrwa) * of_unit)
     }
 
-    /// The shape of a window, if the drive has any.
+    /// The shape of a window, if zones can have one.
     pub(super) const fn shape(&self) -> Option<ZrwaShape> {
         self.shape
     }
 
-    /// Zones that have a random write area.
+    /// The number of zones that have a random write area.
     pub(super) const fn held(&self) -> u32 {
         self.held
     }
 
-    /// True if a further zone can have one.
+    /// True if another zone can have a random write area.
     pub(super) fn is_free(&self) -> bool {
         self.shape.is_some_and(|shape| self.held < shape.zones)
     }
 
-    /// An empty window for a zone whose write pointer is at a unit.
+    /// An empty window for a zone with its write pointer at `pointer`.
     pub(super) fn lend(&mut self, flash: &mut Flash<'_>, layout: &Layout, pointer: u32) -> Box<Window> {
         let size = self.shape.expect("a drive with random write areas").size;
         let mut window = self.spare.pop().unwrap_or_else(|| Box::new(Window::new(flash, layout, size)));
@@ -151,7 +151,7 @@ impl Windows {
         window
     }
 
-    /// The zone of a window counts no more among those with a random write area. The window may still hold data.
+    /// Ends the random write area of a window's zone, which then no longer counts. The window may still hold data.
     pub(super) fn release(&mut self, window: Option<&mut Window>) {
         if let Some(window) = window
             && std::mem::take(&mut window.is_held)
@@ -160,7 +160,7 @@ impl Windows {
         }
     }
 
-    /// Takes the window of a zone back; its content is gone.
+    /// Takes the window of a zone back, with its content.
     pub(super) fn take_back(&mut self, window: &mut Option<Box<Window>>) {
         let Some(mut window) = window.take() else { return };
         self.release(Some(&mut *window));

@@ -14,8 +14,8 @@ use crate::toolkit::give_unit;
 use crate::zone::{ZoneAction, ZoneError, ZoneState};
 
 impl ZnsFtl {
-    /// Checks a write or an append, moves the write pointer behind it and returns its first mapping unit. A write that is
-    /// refused changes nothing.
+    /// Checks a write or an append, moves the write pointer behind it and returns its first mapping unit. A refused
+    /// write changes nothing.
     pub(super) fn admit_write(&mut self, write: ZoneWrite) -> Result<Lpn, ZoneError> {
         let (zone, unit) = self.layout.split(write.first);
         let action = if write.is_append { ZoneAction::Append } else { ZoneAction::Write };
@@ -43,11 +43,11 @@ impl ZnsFtl {
         Ok(self.layout.unit(zone, begin - off))
     }
 
-    /// Writes a mapping unit at the place that its admission has given it.
+    /// Writes a mapping unit at the address that its admission has returned.
     pub(super) fn write_unit(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, unit: PageWrite) {
         let (zone, _) = self.layout.split(unit.lpn);
         if unit.owner.is_none() {
-            // Preconditioning asks for no admission.
+            // Preconditioning writes without an admission, so the unit is admitted here.
             if self.admit_write(ZoneWrite { first: unit.lpn, units: 1, is_append: false }).is_err() {
                 return owners.write_refused(None);
             }
@@ -60,8 +60,8 @@ impl ZnsFtl {
         }
     }
 
-    /// Takes a mapping unit into the random write area or the row of its zone, and acknowledges it. False if it has to wait for a
-    /// die.
+    /// Takes a mapping unit into the random write area or the row of its zone, and acknowledges it. Returns false if it
+    /// has to wait for a die.
     fn accept(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, zone: u32, unit: &PageWrite) -> bool {
         match self.zones[zone as usize].window {
             Some(_) => self.store(flash, owners, zone, unit),
@@ -69,7 +69,8 @@ impl ZnsFtl {
         }
     }
 
-    /// Puts a mapping unit into the row of its zone, and acknowledges it. False if the row before waits for its die.
+    /// Puts a mapping unit into the row of its zone, and acknowledges it. Returns false if the previous row waits for
+    /// its die.
     fn place(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, zone: u32, unit: &PageWrite) -> bool {
         let at = self.zones[zone as usize].placed;
         let (row, inside) = self.layout.row_of(at);
@@ -79,7 +80,7 @@ impl ZnsFtl {
         let Some((_, RamRow { program, .. })) = self.zones[zone as usize].last() else {
             unreachable!("an open row is the last one in RAM")
         };
-        // The owner is told now, so the program is none of its commands.
+        // The owner gets its report now, so the program is not charged to it.
         let mask = full_mask(self.layout.geometry.sectors);
         let lpn = self.layout.unit(zone, at);
         let to = flash.backend.push_slot(
@@ -97,7 +98,7 @@ impl ZnsFtl {
         true
     }
 
-    /// Opens the next row of a zone. False if the row before waits for its die.
+    /// Opens the next row of a zone. Returns false if the previous row waits for its die.
     pub(super) fn open_row(&mut self, flash: &mut Flash<'_>, zone: u32, row: u32, cause: Cause) -> bool {
         if self.zones[zone as usize].last().is_some_and(|(_, row)| row.state == RowState::Ready) {
             return false;
@@ -106,7 +107,7 @@ impl ZnsFtl {
         true
     }
 
-    /// Opens the next row of a zone, whether or not the row before waits for its die.
+    /// Opens the next row of a zone, whether or not the previous row waits for its die.
     pub(super) fn begin_row(&mut self, flash: &mut Flash<'_>, zone: u32, row: u32, cause: Cause) {
         if row == 0 {
             let filled = self.blocks.fill(&self.layout, zone);
@@ -151,7 +152,7 @@ impl ZnsFtl {
         flash.submit(list);
     }
 
-    /// The program of a row has ended.
+    /// Handles the end of the program of a row.
     pub(super) fn row_finished(
         &mut self,
         flash: &mut Flash<'_>,
@@ -180,11 +181,11 @@ impl ZnsFtl {
         self.start_ready(flash, owners, die);
     }
 
-    /// A program of a zone has failed: the zone can only be read from now on. The rows in RAM stay there.
+    /// Makes a zone read only, because one of its programs has failed. The rows in RAM stay there.
     fn fail_zone(&mut self, owners: &mut dyn Owners, zone: u32) {
         self.states.enter(zone, ZoneState::ReadOnly);
         let of = &mut self.zones[zone as usize];
-        // What the random write area holds can only be read from now on, like the rows.
+        // The data of the random write area can only be read from now on, like the rows.
         self.windows.release(of.window.as_deref_mut());
         let waiting = std::mem::take(&mut of.waiting);
         waiting.into_iter().for_each(|unit| owners.zone_refused(unit.owner, ZoneError::ReadOnly));
@@ -193,7 +194,7 @@ impl ZnsFtl {
         }
     }
 
-    /// Programs the rows that wait for a die, as many as it takes.
+    /// Programs the rows that wait for a die, as many as the die takes.
     fn start_ready(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, die: usize) {
         while self.dies[die].under_way < self.programs {
             let Some(zone) = self.dies[die].ready.pop_front() else { return };
@@ -208,7 +209,7 @@ impl ZnsFtl {
         }
     }
 
-    /// Goes on with what a zone waits to do: writes, padding, or a reset.
+    /// Continues the waiting work of a zone: writes, padding, or a reset.
     fn go_on(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, zone: u32) {
         let task = self.zones[zone as usize].task;
         if let Some(Task::Reset { owner, erases: 0 }) = task {

@@ -1,4 +1,4 @@
-//! A zone: its write pointer, and its rows that the drive still has in RAM.
+//! A zone: its write pointer, and the rows that the drive still has in RAM.
 
 use std::collections::VecDeque;
 
@@ -19,41 +19,42 @@ pub(super) struct RamRow {
 /// The state of a row in RAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowState {
-    /// The zone's next data go into the row.
+    /// The zone's next data go into this row.
     Assembling,
-    /// It is complete, and its die works on as many programs as it may.
+    /// The row is complete, and its die works on as many programs as it may.
     Ready,
-    /// Its program is submitted.
+    /// The row's program is submitted.
     UnderWay,
-    /// Its program has failed: the data stay in RAM, as long as the zone is there.
+    /// The row's program has failed: the data stay in RAM until the zone is reset or goes offline.
     Parked,
 }
 
 /// Work on a whole zone that a command has begun.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Task {
-    /// Its programs end, then so many of its superblocks are erased.
+    /// A reset: the zone's programs end, and then `erases` of its superblocks are being erased.
     Reset { owner: Owner, erases: u32 },
-    /// Padding fills the zone, behind what its random write area held if it had one.
+    /// A finish: padding fills the zone, behind the data of its random write area if it had one.
     Finish { owner: Owner, of_window: bool },
 }
 
-/// A zone.
+/// The data of a zone, except its state and its superblocks.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Zone {
-    /// Mapping units that the drive has accepted: the next write begins here.
+    /// Mapping units that the drive has accepted; the next write begins at this one.
     pub(super) write_pointer: u32,
-    /// Mapping units that rows in RAM or flash have, padding included.
+    /// Mapping units in rows, in RAM or flash, including padding.
     pub(super) placed: u32,
-    /// Mapping units with data of the host; those behind read as zeros.
+    /// Mapping units with data of the host; those behind them read as zeros.
     pub(super) data: u32,
-    /// Rows from `first_row` on: those in RAM, and `None` for one whose program has ended before that of an earlier row.
+    /// Rows from `first_row` on: those in RAM, and `None` for a row whose program has ended before that of an earlier
+    /// row.
     rows: VecDeque<Option<RamRow>>,
     first_row: u32,
-    /// Accepted writes that wait for a place.
+    /// Accepted writes that wait for a row or for room in the window.
     pub(super) waiting: VecDeque<PageWrite>,
     pub(super) task: Option<Task>,
-    /// The random write area.
+    /// The random write area, if the zone has one.
     pub(super) window: Option<Box<Window>>,
 }
 
@@ -88,7 +89,7 @@ impl Zone {
         self.rows.push_back(Some(row));
     }
 
-    /// The row is in flash.
+    /// Removes a row, which is in flash.
     pub(super) fn remove(&mut self, number: u32) {
         self.rows[(number - self.first_row) as usize] = None;
         while self.rows.front().is_some_and(Option::is_none) {
@@ -110,7 +111,7 @@ impl Zone {
         self.rows.iter().flatten().any(|row| row.state == RowState::UnderWay)
     }
 
-    /// True if no row is in RAM.
+    /// True if all rows of the zone are in flash.
     pub(super) fn is_in_flash(&self) -> bool {
         self.rows.is_empty()
     }

@@ -1,20 +1,24 @@
-//! Zone random write areas (ZRWA, TP 4076): the window behind a zone's write pointer, in which the host writes in any order.
+//! Zone random write areas (ZRWA, TP 4076): the window behind a zone's write pointer, in which the host writes in any
+//! order.
 //!
 //! The host opens an empty zone with such an area. From then on:
 //!
-//! * A write goes to any place of [write pointer, write pointer + size), and may replace what an earlier one has written there.
-//! * A write that ends behind the window, by at most its size, first moves the write pointer in whole granules, until the write fits
-//!   (implicit flush).
-//! * The host moves the write pointer, too (explicit flush). Only such a flush reaches the zone's capacity, because an implicit one
-//!   leaves a window behind the write pointer.
+//! * A write goes to any place of [write pointer, write pointer + size), and may replace the data of an earlier write
+//!   there.
+//! * A write that ends behind the window, by at most its size, first moves the write pointer in whole granules, until
+//!   the write fits (implicit flush).
+//! * The host moves the write pointer, too (explicit flush). Only such a flush reaches the zone's capacity, because an
+//!   implicit one leaves a window behind the write pointer.
 //!
-//! Units that the write pointer passes leave the window for rows, as far as the dies take programs. Those never written are
-//! programmed as zeros. The window holds units from the first one without a row on, so writes wait when the dies are behind.
+//! Units that the write pointer passes leave the window for rows, as far as the dies take programs. Units that were
+//! never written are programmed as zeros. The window holds units from the first one without a row on, so writes wait
+//! when the dies are behind.
 //!
-//! A window is in the RAM that capacitors protect (ASSUMED, like the RAM of the rows: the standard asks that acknowledged writes
-//! survive as all others do, and does not say where they are). So an acknowledged write is durable. A zone that is closed keeps its
-//! window. After a power cycle a zone with a window is closed and has it again, unless nothing was written: then the zone is empty.
-//! A finish programs what the window holds (ASSUMED: no source says so, but the data were acknowledged).
+//! A window is in the RAM that capacitors protect (ASSUMED, like the RAM of the rows: the standard asks that
+//! acknowledged writes survive as all others do, and does not say where they are). So an acknowledged write is durable.
+//! A zone that is closed keeps its window. After a power cycle a zone with a window is closed and has its window again,
+//! unless nothing was written: then the zone is empty. A finish programs the content of the window (ASSUMED: no source
+//! says so, but the data were acknowledged).
 
 use base::units::Lpn;
 use flash::backend::{Cause, Slot};
@@ -26,17 +30,17 @@ use crate::sabotage::Sabotage;
 use crate::toolkit::give_unit;
 use crate::zone::{ZoneAction, ZoneError, ZoneState};
 
-/// How far units leave a window.
+/// The limit up to which units leave a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Drain {
-    /// As far as the dies take programs.
+    /// As many units as the dies take programs for.
     Dies,
-    /// All that the write pointer has passed: the power fails, and capacitors carry the programs.
+    /// All units that the write pointer has passed: the power fails, and capacitors carry the programs.
     Capacitors,
 }
 
 impl ZnsFtl {
-    /// Opens an empty zone with a window.
+    /// Opens an empty zone with a random write area.
     pub(super) fn open_window(&mut self, flash: &mut Flash<'_>, zone: u32) -> Result<(), ZoneError> {
         if self.windows.shape().is_none() {
             return Err(ZoneError::InvalidOperation);
@@ -50,8 +54,8 @@ impl ZnsFtl {
         Ok(())
     }
 
-    /// Checks a write to a zone with a window, moves the write pointer if the write ends behind the window, and returns its first
-    /// mapping unit. A write that is refused changes nothing.
+    /// Checks a write to a zone with a window, moves the write pointer if the write ends behind the window, and returns
+    /// its first mapping unit. A refused write changes nothing.
     pub(super) fn admit_to_window(&mut self, write: ZoneWrite) -> Result<Lpn, ZoneError> {
         let (zone, unit) = self.layout.split(write.first);
         if write.is_append {
@@ -104,8 +108,8 @@ impl ZnsFtl {
         Ok(())
     }
 
-    /// Puts a mapping unit into the window of its zone, and acknowledges it. False if the window is full of units that wait for
-    /// their dies.
+    /// Puts a mapping unit into the window of its zone, and acknowledges it. Returns false if the window is full of
+    /// units that wait for their dies.
     pub(super) fn store(
         &mut self,
         flash: &mut Flash<'_>,
@@ -113,7 +117,7 @@ impl ZnsFtl {
         zone: u32,
         unit: &PageWrite,
     ) -> bool {
-        // A read may have found another unit in the slot.
+        // A read that is not reported yet may have found another unit in the slot.
         self.report_ram_reads(flash, owners);
         let (_, at) = self.layout.split(unit.lpn);
         let shape = self.windows.shape().expect("a drive with random write areas");
@@ -138,8 +142,8 @@ impl ZnsFtl {
         true
     }
 
-    /// Moves units that the write pointer has passed from the window of a zone into rows. A window that its zone has no more is
-    /// given back when it is empty.
+    /// Moves units that the write pointer has passed from the window of a zone into rows. A window whose area has ended
+    /// is given back when it is empty.
     pub(super) fn drain(&mut self, flash: &mut Flash<'_>, zone: u32, how: Drain) {
         let of = &self.zones[zone as usize];
         let stays = of.window.is_none()
@@ -158,7 +162,7 @@ impl ZnsFtl {
         }
     }
 
-    /// Moves the first unit of a window into the row of its zone. False if the row before waits for its die.
+    /// Moves the first unit of a window into the row of its zone. Returns false if the previous row waits for its die.
     fn drain_unit(&mut self, flash: &mut Flash<'_>, zone: u32, how: Drain) -> bool {
         let at = self.zones[zone as usize].placed;
         let (row, inside) = self.layout.row_of(at);
@@ -199,12 +203,12 @@ impl ZnsFtl {
         self.zones[zone as usize].row_mut(row).expect("it is in RAM").state = RowState::Ready;
     }
 
-    /// The power fails: all units that the write pointer has passed go into rows. A finish of a zone that had a window pads one row
-    /// at least, by which the next mount knows it.
+    /// At a power failure: moves all units that the write pointer has passed into rows. A finish of a zone that had a
+    /// window pads at least one row, by which the next mount recognizes the finish.
     pub(super) fn drain_by_capacitors(&mut self, flash: &mut Flash<'_>, zone: u32) {
         let of = &mut self.zones[zone as usize];
         if let (Some(Task::Reset { .. }), Some(window)) = (of.task, &of.window) {
-            // The reset has erased nothing, and is forgotten.
+            // The reset has erased nothing yet, and is forgotten.
             (of.placed, of.data) = (window.placed, window.placed);
         }
         self.drain(flash, zone, Drain::Capacitors);

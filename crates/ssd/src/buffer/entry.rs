@@ -22,55 +22,56 @@ use flash::nand::SectorMask;
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
     pub(crate) lpn: Lpn,
-    /// The NVM set that it goes to.
+    /// The NVM set to whose dies the unit is written back.
     pub(crate) set: u32,
-    /// The number of its moves between sets, by which its old queue knows that its reference is stale.
+    /// The number of the entry's moves between sets. A queue recognises a stale reference to the entry by an older
+    /// number.
     pub(super) moves: u32,
-    /// The version of the content on its way.
+    /// The version of the content on its way to flash.
     version: u32,
     /// Sectors that the buffer holds.
     pub(crate) mask: SectorMask,
-    /// The batch that logged it last, see [`super::flush`].
+    /// The number of the last batch that logged the entry, see [`super::flush`].
     batch: u64,
     /// The epoch of the content that is dirty or on its way: flushes from it on wait for that content, unless a log
     /// has it.
     epoch: u64,
     logged: bool,
-    /// The FTL has not answered a discard of the unit.
+    /// True if the FTL has not answered a discard of the unit.
     held: bool,
     state: State,
     /// The next entry of its chain in the index.
     pub(super) next: Option<Handle<Self>>,
 }
 
-/// How far the content is on its way to flash.
+/// The state of the content on its way to flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
-    /// It waits to be written back.
+    /// The content waits to be written back.
     Dirty,
-    /// It is on its way, and has not changed since.
+    /// The content is on its way, and has not changed since.
     Sent,
-    /// It was written again while it was on its way.
+    /// The unit was written again while its content was on its way.
     Rewritten(Newer),
-    /// It was discarded while it was on its way.
+    /// The unit was discarded while its content was on its way.
     Discarded,
-    /// It has left the buffer.
+    /// The entry has left the buffer.
     Gone,
 }
 
-/// The newer data of a rewritten entry: with the older sectors, it goes to flash once more.
+/// The newer data of a rewritten entry. The unit goes to flash once more, with its newer and its older sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Newer {
-    /// The NVM set that it goes to.
+    /// The NVM set to whose dies the unit is written back.
     set: u32,
     epoch: u64,
     logged: bool,
 }
 
-/// The result of taking a unit.
+/// The result of adding the sectors of a unit to the buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// The unit got a new place, or a new turn.
+    /// The unit got a new entry, or was queued anew.
     New,
     /// The unit absorbed older data, which need not be written any more.
     Absorbed,
@@ -82,25 +83,25 @@ pub(crate) enum Taken {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rewritten {
     pub(super) taken: Taken,
-    /// Flushes of the present epoch wait for it from now on.
+    /// True if flushes of the present epoch wait for the entry from now on.
     pub(super) counts: bool,
-    /// The entry was discarded: around the new sectors it reads as zeros.
+    /// True if the entry was discarded: around the new sectors it reads as zeros.
     pub(super) zeroed: bool,
 }
 
 /// The result of an entry's arrival on flash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrived {
-    /// It leaves the buffer.
+    /// The entry leaves the buffer.
     Clean,
-    /// It leaves the buffer, and the FTL must discard it.
+    /// The entry leaves the buffer, and the FTL must discard the unit.
     Discarded,
-    /// It was written again, and waits to be written back.
+    /// The unit was written again: the entry waits to be written back.
     Dirty,
 }
 
 impl Entry {
-    /// A dirty entry, which flushes from `epoch` on wait for.
+    /// Creates a dirty entry. Flushes from `epoch` on wait for it.
     pub(super) const fn new(lpn: Lpn, set: u32, epoch: u64) -> Self {
         Self {
             lpn,
@@ -117,7 +118,7 @@ impl Entry {
         }
     }
 
-    /// A dirty entry, of which a log has the sectors in `mask`.
+    /// Creates a dirty entry whose sectors in `mask` a log has.
     pub(super) const fn restored(lpn: Lpn, mask: SectorMask, epoch: u64) -> Self {
         Self { mask, logged: true, ..Self::new(lpn, 0, epoch) }
     }
@@ -126,28 +127,28 @@ impl Entry {
         self.epoch
     }
 
-    /// True if it waits to be written back, and is not on its way.
+    /// True if the entry waits to be written back, and is not on its way.
     pub(super) const fn is_dirty(&self) -> bool {
         matches!(self.state, State::Dirty) && !self.held
     }
 
-    /// True if a program of it has not ended.
+    /// True if a program of the unit has not ended.
     pub(super) const fn is_on_its_way(&self) -> bool {
         !matches!(self.state, State::Dirty | State::Gone)
     }
 
-    /// Holds the entry until the FTL has answered a discard. Its old queue knows by the number of moves that its
-    /// reference is stale.
+    /// Holds the entry until the FTL has answered a discard. The number of moves grows, so that the old queue
+    /// recognises its reference as stale.
     pub(super) const fn hold(&mut self) {
         (self.held, self.moves) = (true, self.moves.wrapping_add(1));
     }
 
-    /// Ends [`Self::hold`]. False if the entry was not held.
+    /// Ends [`Self::hold`]. Returns false if the entry was not held.
     pub(super) const fn release(&mut self) -> bool {
         std::mem::replace(&mut self.held, false)
     }
 
-    /// True if it was discarded while it was on its way.
+    /// True if the entry was discarded while it was on its way.
     pub(super) const fn is_discarded(&self) -> bool {
         matches!(self.state, State::Discarded)
     }
@@ -162,7 +163,7 @@ impl Entry {
         (!self.logged).then_some(self.epoch)
     }
 
-    /// Rewrites the entry at epoch `now`; it goes to `set`.
+    /// Rewrites the entry at epoch `now`, for the NVM set `set`.
     pub(super) fn rewrite(&mut self, set: u32, now: u64) -> Rewritten {
         let newer = Newer { set, epoch: now, logged: false };
         let (taken, counts, zeroed) = match &mut self.state {
@@ -190,12 +191,12 @@ impl Entry {
         self.state = State::Sent;
     }
 
-    /// Sets the version on its way.
+    /// Sets the version of the content on its way.
     pub(super) const fn set_version(&mut self, version: u32) {
         self.version = version;
     }
 
-    /// The version of its content in the buffer, if exactly that is on its way.
+    /// The version on its way, if the content in the buffer has not changed since it was sent.
     pub(super) const fn version_under_way(&self) -> Option<u32> {
         match self.state {
             State::Sent | State::Discarded => Some(self.version),
@@ -225,7 +226,7 @@ impl Entry {
         }
     }
 
-    /// It leaves the buffer.
+    /// Marks the entry as gone from the buffer.
     pub(super) const fn leave(&mut self) {
         self.state = State::Gone;
     }
@@ -252,12 +253,12 @@ impl Entry {
         [first, second]
     }
 
-    /// True if a log wrote it in this batch.
+    /// True if a log wrote the entry in this batch.
     pub(super) fn is_in(&self, batch: u64) -> bool {
         self.batch == batch && self.state != State::Gone
     }
 
-    /// True if a log has all its content.
+    /// True if a log has all content of the entry.
     pub(super) const fn is_logged(&self) -> bool {
         match self.state {
             State::Rewritten(newer) => newer.logged,
@@ -266,8 +267,8 @@ impl Entry {
         }
     }
 
-    /// Counts its newest data as not logged: flushes from `epoch` on wait for it. Returns the epoch that counted it
-    /// before.
+    /// Counts the newest data of the entry as not logged: flushes from `epoch` on wait for it. Returns the epoch under
+    /// which the data counted before.
     pub(super) fn recount(&mut self, epoch: u64) -> Option<u64> {
         let (of, logged) = match &mut self.state {
             State::Rewritten(newer) => (&mut newer.epoch, &mut newer.logged),
@@ -280,7 +281,7 @@ impl Entry {
 }
 
 impl Newer {
-    /// The epoch whose flushes wait for it, if any.
+    /// The epoch whose flushes wait for the newer data, if any.
     fn awaited(self) -> Option<u64> {
         (!self.logged).then_some(self.epoch)
     }

@@ -1,7 +1,8 @@
-//! Flushes wait for all units that were dirty when they came, until these are in their place on flash, or in a log.
+//! Flushes wait for all units that were dirty when the flush came, until these units are in their place on flash, or in
+//! a log.
 //!
-//! Logged content is durable, although its unit stays dirty. So from the moment the log takes it, the flush no longer
-//! counts the unit; it waits for the log, which counts instead. If the log fails, its units count again.
+//! Logged content is durable, although its unit stays dirty. From the moment at which a unit joins a batch of the log,
+//! a flush counts the batch in the unit's place. If the log fails, the units of the batch count again.
 
 use std::num::NonZeroU32;
 
@@ -36,18 +37,18 @@ impl Buffer {
         self.epoch + 1 - self.outstanding.len() as u64 > epoch
     }
 
-    /// Units that a flush waits for, because their content is neither on flash nor in the log.
+    /// The units that a flush waits for, because their content is neither on flash nor in the log.
     pub(crate) fn unlogged(&self, epoch: u64) -> impl Iterator<Item = Handle<Entry>> + '_ {
         let all = (1..=self.entries.places() as u32).filter_map(NonZeroU32::new).map(Handle::from_number);
         all.filter(move |handle| self.entries[*handle].is_awaited(epoch))
     }
 
-    /// The version of a unit's content in the buffer, if it is exactly the content that a merge has taken.
+    /// The version of a unit's content in the buffer, if a merge has taken exactly this content.
     pub(crate) fn version_under_way(&self, handle: Handle<Entry>) -> Option<u32> {
         self.entries[handle].version_under_way()
     }
 
-    /// Sets the version of a unit on its way.
+    /// Sets the version of a unit that is on its way to flash.
     pub(crate) fn set_version(&mut self, handle: Handle<Entry>, version: u32) {
         self.entries[handle].set_version(version);
     }
@@ -67,7 +68,7 @@ impl Buffer {
         replaced.into_iter().flatten().for_each(|epoch| self.written(epoch));
     }
 
-    /// Ends the batch: it is on flash or, if not `well`, must be written again.
+    /// Ends the batch: it is durable if the log was written `well`, otherwise its units must be logged again.
     pub(crate) fn logged(&mut self, well: bool) {
         let Some(Batch { number, epoch }) = self.batch.take() else { return };
         if !well {
@@ -81,7 +82,7 @@ impl Buffer {
         self.written(epoch);
     }
 
-    /// Lets the flushes of this epoch wait for a unit again.
+    /// Makes the flushes of this epoch wait for a unit again.
     fn count_again(&mut self, handle: Handle<Entry>, epoch: u64) {
         let entry = &mut self.entries[handle];
         let (lpn, waits, before) = (entry.lpn, entry.is_dirty(), entry.recount(epoch));
@@ -94,7 +95,7 @@ impl Buffer {
         }
     }
 
-    /// For the coming flush, only units in their place on flash count as durable.
+    /// Makes the next flush count only units in their place on flash as durable, and none that only a log has.
     pub(crate) fn distrust_log(&mut self) {
         for place in 1..=self.entries.places() as u32 {
             let handle = Handle::from_number(NonZeroU32::new(place).expect("above zero"));
@@ -104,7 +105,7 @@ impl Buffer {
         }
     }
 
-    /// Restores a logged unit at power-on. It is durable, and must still be merged.
+    /// Puts a logged unit back into the buffer at power-on. The unit is durable, and must still be merged.
     pub(crate) fn restore<S: Sector>(&mut self, lpn: Lpn, mask: SectorMask, sector: impl Fn(usize) -> S) {
         let handle = self.insert_entry(Entry::restored(lpn, mask, self.epoch));
         self.held += self.count_sectors(mask);
@@ -177,7 +178,7 @@ mod tests {
         take(&mut b, 0, 0b1);
         let flush = b.begin_flush();
         log(&mut b, flush);
-        // While the log is being written, and so not in it.
+        // A rewrite while the log is being written, so the batch does not have it.
         assert_eq!(take(&mut b, 0, 0b10), Taken::Absorbed);
         b.logged(true);
         assert!(b.is_durable(flush));

@@ -25,7 +25,8 @@ impl Buffer {
         self.holds > 0
     }
 
-    /// The FTL has answered the discard of a unit. If the unit is held, the buffer discards or keeps its content.
+    /// Ends the hold of a unit after the FTL has answered its discard: the buffer drops the content if the discard
+    /// `is_done`, and keeps it otherwise. Without effect on a unit that is not held.
     pub(crate) fn answer_discard(&mut self, lpn: Lpn, is_done: bool) {
         let Some(handle) = self.index.get(&self.entries, lpn) else { return };
         let entry = &mut self.entries[handle];
@@ -49,8 +50,8 @@ impl Buffer {
         }
     }
 
-    /// A request may be refused after the FTL has discarded some of its units, and the FTL drops programs that are older
-    /// than a discard. So the content of a unit on its way goes to flash once more.
+    /// Sends the content of a unit to flash once more. A request may be refused after the FTL has discarded some of its
+    /// units, and the FTL drops programs that are older than a discard, so the first program cannot be relied on.
     fn send_again(&mut self, handle: Handle<Entry>) {
         let now = self.epoch;
         let entry = &mut self.entries[handle];
@@ -113,7 +114,7 @@ mod tests {
         b.answer_discard(UNIT, true);
         assert!(!b.holds_any() && b.len() == 0 && b.is_durable(flush));
         assert_eq!(send(&mut b), None);
-        // The place is used anew.
+        // Another unit reuses the entry.
         take(&mut b, 8);
         assert!(send(&mut b).is_some());
     }

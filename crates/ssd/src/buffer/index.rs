@@ -1,7 +1,7 @@
 //! The entry of each mapping unit in the buffer: a hash table whose chains run through the entries.
 //!
-//! The end of a program looks up each of its units. With a table of our own the place can be prefetched, and a unit costs
-//! one cache line beside its entry.
+//! The end of a program looks up each of its units. In this table the place of a unit can be prefetched, and a look-up
+//! costs one cache line beside the entry.
 
 use base::engine::{Handle, Slab};
 use base::prefetch::prefetch;
@@ -9,16 +9,16 @@ use base::units::Lpn;
 
 use super::Entry;
 
-/// The first entry of each chain. About every second chain has one.
+/// The first entry of each chain. At most about half of the chains are in use.
 #[derive(Clone, Debug)]
 pub(super) struct Index {
     heads: Vec<Option<Handle<Entry>>>,
-    /// Bits of a hash that are not in the number of its chain.
+    /// Shift that turns a 32-bit hash into the number of a chain.
     shift: u32,
 }
 
 impl Index {
-    /// For this many entries.
+    /// Creates the index of a buffer with at most this many entries.
     pub(super) fn new(entries: u32) -> Self {
         let chains = Self::chains(entries);
         Self { heads: vec![None; chains], shift: u32::BITS - chains.ilog2() }
@@ -28,12 +28,12 @@ impl Index {
         (2 * entries as usize).next_power_of_two()
     }
 
-    /// The bytes of an index of this many entries.
+    /// The bytes of an index for at most this many entries.
     pub(super) fn memory(entries: u32) -> u64 {
         (Self::chains(entries) * size_of::<Option<Handle<Entry>>>()) as u64
     }
 
-    /// The chain of a unit. A multiplication is enough, because no attacker chooses the numbers.
+    /// The number of a unit's chain. A multiplication is hash enough, because no attacker chooses the numbers.
     #[inline]
     fn chain(&self, lpn: Lpn) -> usize {
         (u64::from(lpn.get().wrapping_mul(0x9E37_79B9)) >> self.shift) as usize
@@ -45,7 +45,7 @@ impl Index {
         prefetch(self.heads.get(self.chain(lpn)));
     }
 
-    /// The entry of a unit.
+    /// The entry of a unit; `None` if the unit is not in the buffer.
     #[inline]
     pub(super) fn get(&self, entries: &Slab<Entry>, lpn: Lpn) -> Option<Handle<Entry>> {
         let mut next = self.heads[self.chain(lpn)];
@@ -59,14 +59,14 @@ impl Index {
         None
     }
 
-    /// Adds an entry, whose unit has none.
+    /// Adds an entry. Its unit must have no entry yet.
     #[inline]
     pub(super) fn insert(&mut self, entries: &mut Slab<Entry>, handle: Handle<Entry>) {
         let chain = self.chain(entries[handle].lpn);
         entries[handle].next = self.heads[chain].replace(handle);
     }
 
-    /// Removes an entry.
+    /// Removes an entry from its chain.
     #[inline]
     pub(super) fn remove(&mut self, entries: &mut Slab<Entry>, handle: Handle<Entry>) {
         let chain = self.chain(entries[handle].lpn);
@@ -96,7 +96,7 @@ mod tests {
     proptest! {
         #[test]
         fn an_index_is_a_map(steps in prop::collection::vec((0u32..40, any::<bool>()), 0..200)) {
-            // Some forty units on eight chains.
+            // Some forty units on eight chains, so that chains have several entries.
             let (mut entries, mut index, mut map) = (Slab::default(), Index::new(4), BTreeMap::new());
             for (lpn, inserts) in steps {
                 let lpn = Lpn::new(lpn);

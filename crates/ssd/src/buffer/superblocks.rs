@@ -18,26 +18,26 @@ use super::multiply::Multiply;
 struct Group {
     dirty: Vec<Handle<Entry>>,
     flushing: u32,
-    /// The epoch of the oldest dirty unit, or an older one.
+    /// The epoch of the oldest dirty unit, or an earlier one.
     epoch: u64,
-    /// The superblocks with dirty units that are the next older and the next younger, if this one has any.
+    /// The next older superblock with dirty units, `None` if this one is the oldest.
     older: Option<u32>,
     younger: Option<u32>,
 }
 
-/// All superblocks with units in the buffer.
+/// All superblocks that have units in the buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Superblocks {
-    /// Units in a superblock.
+    /// The number of units in a superblock.
     units: u32,
-    /// The buffer writes back above this many superblocks.
+    /// The buffer writes back if it has units of more superblocks than this.
     most: u32,
     groups: HashMap<u32, Group, BuildHasherDefault<Multiply>>,
-    /// Superblocks with dirty units: their number, the oldest and the youngest.
+    /// The number of superblocks with dirty units.
     dirty: u32,
     oldest: Option<u32>,
     youngest: Option<u32>,
-    /// The superblock that was written last.
+    /// The superblock that the host wrote last.
     latest: Option<u32>,
     draining: bool,
     /// Unused lists, so that a superblock that comes and goes takes no new memory.
@@ -63,7 +63,7 @@ impl Superblocks {
         unit / self.units
     }
 
-    /// Notes that the host writes a unit.
+    /// Notes the superblock of a unit as the one that the host wrote last.
     pub(super) fn touch(&mut self, unit: u32) {
         self.latest = Some(self.of(unit));
     }
@@ -119,7 +119,7 @@ impl Superblocks {
         std::iter::successors(self.oldest, |superblock| self.groups[superblock].younger).inspect(|_| steps::count())
     }
 
-    /// Lets the flushes of this epoch wait for a dirty unit.
+    /// Makes the flushes of this epoch wait for a dirty unit.
     pub(super) fn urge(&mut self, unit: u32, epoch: u64) {
         let group = self.groups.get_mut(&self.of(unit)).expect("a dirty unit has a superblock");
         group.epoch = group.epoch.min(epoch);
@@ -219,7 +219,7 @@ mod tests {
         )
     }
 
-    /// Writes back the due superblocks and returns the mapping units of each.
+    /// Writes back all superblocks that are due, and returns the mapping units of each.
     fn write_back(buffer: &mut Buffer, flush: Option<u64>, waits: bool) -> Vec<Vec<Handle<Entry>>> {
         let mut all = Vec::new();
         while let Some(superblock) = buffer.is_due(1, flush, waits, |_, _| true) {
@@ -338,7 +338,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a vector of the superblocks with dirty units.
+        /// Compares the list with a vector of the superblocks with dirty units.
         #[test]
         fn superblocks_leave_in_the_order_in_which_they_became_dirty(
             steps in prop::collection::vec((0..6u32, 0..3u32), 0..80),

@@ -4,7 +4,7 @@ use base::engine::Handle;
 
 use super::{Buffer, Entry};
 
-/// Entries are prefetched this many places before they are written back.
+/// Entries are prefetched this many places in the queue ahead of their turn.
 const AHEAD: usize = 8;
 
 impl Buffer {
@@ -14,11 +14,11 @@ impl Buffer {
     }
 
     /// The set, or the superblock, whose turn it is to be written back. Reasons: the buffer is above its watermark, a
-    /// flush waits, or a write `waits` for room. A program is left unfilled only for a flush, or if nothing else
-    /// makes room.
+    /// flush waits, or a write `waits` for room. A program is left unfilled only for a flush, or if nothing else makes
+    /// room.
     ///
-    /// The FTL `takes` writes to a set of which so many units are under way. What it does not take stays dirty, so that
-    /// newer writes to the same units are still absorbed.
+    /// `takes` says whether the FTL takes another write to a set with this number of units under way. Units that the
+    /// FTL does not take stay dirty, so that newer writes to them are still absorbed.
     pub(crate) fn is_due(
         &mut self,
         program: u32,
@@ -72,7 +72,8 @@ impl Buffer {
         }
     }
 
-    /// Takes the oldest dirty unit of a set, or any dirty unit of a superblock, to write it back.
+    /// Takes the oldest dirty unit of a set, or any dirty unit of a superblock, to write it back. `of` is the number of
+    /// the set or of the superblock.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller.
     pub(crate) fn next_to_write(&mut self, of: u32) -> Option<Handle<Entry>> {
@@ -82,7 +83,7 @@ impl Buffer {
             handle
         } else {
             let (handle, ..) = self.pop_oldest(of)?;
-            // It came in long ago.
+            // The entry came in long ago, so it is in no cache.
             if let Some((later, ..)) = self.queues[of as usize].entries.get(AHEAD) {
                 self.entries.fetch(*later);
             }
@@ -146,7 +147,7 @@ mod tests {
             2,
         );
         (0..8).for_each(|lpn| assert_eq!(take(&mut b, lpn, 1, 1), Taken::New));
-        // Two programs of two units at once.
+        // The FTL takes at most two programs of two units each at once.
         let takes = |_: u32, under_way: u32| under_way < 4;
         let mut out = Vec::new();
         while let Some(set) = b.is_due(2, None, true, takes) {
@@ -192,7 +193,7 @@ mod tests {
             assert_eq!(take(&mut b, lpn, set), Taken::New);
         }
         assert_eq!(b.is_due(2, None, true, |_, _| true), Some(1), "of equals the first");
-        // Rewritten through another queue, and back again.
+        // The unit is rewritten through another queue and back again, many times.
         for set in [2, 1].repeat(100).into_iter().chain([2]) {
             assert_eq!(take(&mut b, 0, set), Taken::Absorbed);
         }

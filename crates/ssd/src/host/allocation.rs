@@ -1,4 +1,4 @@
-//! What a device knows of the content of mapping units without reading them.
+//! Which mapping units hold data, known without reading them.
 
 use base::units::Lpn;
 use flash::nand::Sector;

@@ -1,4 +1,4 @@
-//! Writes and flushes through the buffer: into it as far as there is room, and from it to the FTL.
+//! Writes and flushes through the buffer: data enters as far as there is room, and goes on to the FTL.
 
 use base::engine::Handle;
 use base::io::IoKind;
@@ -16,7 +16,8 @@ use ftl::{OldPlace, PageWrite, Sabotage, full_mask};
 const AHEAD: usize = 4;
 
 impl<S: Sector> Ssd<S> {
-    /// A write gets in line for the buffer. Behind others that wait for room, it waits until a unit leaves.
+    /// Puts a write into the line for the buffer. Behind others that wait for room, the write waits until a unit
+    /// leaves.
     pub(super) fn queue_for_buffer(&mut self, handle: Handle<Active<S>>) {
         let waits = self.buffer_is_filled && !self.buffer_queue.is_empty() && !self.clients.is_drained();
         if self.resolved.planted.is(Sabotage::WriteOvertakes) {
@@ -43,7 +44,7 @@ impl<S: Sector> Ssd<S> {
                 if !self.take(handle) {
                     break;
                 }
-                // Requests that end below may bring writes that fill it again.
+                // Requests that end below may bring writes, which set the flag again if they fill the buffer.
                 self.buffer_is_filled = false;
                 let request = &self.clients.requests[handle];
                 if request.next_unit < request.extent.end {
@@ -65,8 +66,8 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Logs the units that a flush waits for, if flushes go to the log and the log is ready. False if it logs
-    /// nothing.
+    /// Logs the units that a flush waits for, if flushes go to the log and the log is ready. Returns false if nothing
+    /// is logged.
     fn log_flush(&mut self) -> bool {
         let Some((epoch, handle)) = self.flushes.back().copied().filter(|_| self.logs_flushes()) else { return false };
         let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
@@ -97,7 +98,8 @@ impl<S: Sector> Ssd<S> {
         true
     }
 
-    /// True if the units that flushes wait for go to the log. Before an orderly power-off they go to their place.
+    /// True if the units that flushes wait for go to the log. Before an orderly power-off they go to their place on
+    /// flash.
     fn logs_flushes(&mut self) -> bool {
         let logs = self.resolved.buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Log);
         logs && !self.powering_off && self.ftl.flush_log().is_some_and(|log| !log.is_full())
@@ -116,7 +118,7 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Takes the units of a write's next piece into the buffer. False if it is full.
+    /// Takes the units of a write's next piece into the buffer. Returns false if the buffer is full.
     fn take(&mut self, handle: Handle<Active<S>>) -> bool {
         let request = &self.clients.requests[handle];
         let end = self.piece(request.next_unit, request.extent.end);
@@ -136,7 +138,8 @@ impl<S: Sector> Ssd<S> {
         true
     }
 
-    /// Writes back one program's worth of the buffer, if it is due or if a write waits for room. False if not.
+    /// Writes back the units of one program, if this is due or if a write waits for room. Returns false if neither
+    /// holds.
     fn write_back(&mut self, waits: bool) -> bool {
         let program = self.backend.slots_per_command() * self.resolved.backend.timing.paired;
         let flush = self.flushes.back().map(|(epoch, _)| *epoch).filter(|_| !self.logs_flushes());
@@ -180,7 +183,8 @@ impl<S: Sector> Ssd<S> {
             self.ftl.write(&mut flash, &mut self.clients, unit);
         }
         if written > 0 {
-            // The programs take the data as they go, so they do not wait for the RAM. Everything else does.
+            // Programs take their data from the RAM as they go, so they do not wait for it. Later users of the RAM wait
+            // for the transfer.
             self.ram.carry(self.now, Sectors::new(sectors).bytes());
             let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
             self.ftl.end_write(&mut flash, &mut self.clients);
@@ -195,7 +199,7 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Units have left the buffer: flushes may be done, and writes may come in.
+    /// Completes the flushes whose units are durable, and fills the buffer. Called after units have left the buffer.
     pub(super) fn buffer_drained(&mut self) {
         self.discard_dropped();
         while let Some((epoch, handle)) = self.flushes.front().copied() {
@@ -208,7 +212,7 @@ impl<S: Sector> Ssd<S> {
         self.fill_buffer();
     }
 
-    /// Without a buffer, flash holds every acknowledged write already.
+    /// Completes a flush of a drive without a buffer: flash holds every acknowledged write already.
     pub(super) fn flush(&mut self, handle: Handle<Active<S>>) {
         let Some(buffer) = &mut self.clients.buffer else {
             self.served(handle);

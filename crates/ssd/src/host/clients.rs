@@ -16,34 +16,34 @@ use super::link::Link;
 use super::overlap::{Extent, Overlaps};
 use super::request::{QueueId, Status, Tag};
 
-/// A request that the device works on.
+/// A request that the device has taken from its queue and not completed.
 #[derive(Clone, Debug)]
 pub(crate) struct Active<S> {
     pub(crate) tag: Tag,
     pub(crate) queue: QueueId,
-    /// The NVM set that its writes are confined to.
+    /// The NVM set to whose dies the request's writes are confined.
     pub(crate) set: u32,
     pub(crate) io: Io,
     pub(crate) arrival: Time,
     pub(crate) start: Time,
     pub(crate) extent: Extent,
     pub(crate) status: Status,
-    /// Mapping units that flash still works on.
+    /// The number of mapping units that flash still works on.
     pub(crate) pending: u32,
-    /// Sectors of a read that have come from flash and wait for the link, and those sent ahead of the rest.
+    /// The number of sectors of a read that have come from flash and wait for the link.
     pub(crate) came: u32,
     pub(crate) sent: u32,
-    /// When the RAM has moved what a read takes from the buffer.
+    /// The time at which the RAM has moved the sectors that a read takes from the buffer.
     pub(crate) from_ram: Option<Time>,
-    /// Earlier requests that overlap and are not finished.
+    /// The number of earlier unfinished requests that overlap this one.
     pub(crate) blockers: u32,
-    /// True if later requests wait for it.
+    /// True if later requests wait for this one.
     pub(crate) blocks: bool,
-    /// It is in the lists of overlapping requests.
+    /// True if the request is in the lists of overlapping requests.
     pub(crate) listed: bool,
-    /// The next mapping unit that the buffer has not taken.
+    /// The next mapping unit of the request for the buffer to take.
     pub(crate) next_unit: u32,
-    /// Position among all requests under way.
+    /// Position of the request in the list of all requests under way.
     pub(crate) position: u32,
     pub(crate) commands: u32,
     pub(crate) wait: Span,
@@ -53,7 +53,7 @@ pub(crate) struct Active<S> {
 }
 
 impl<S> Active<S> {
-    /// A place for a request.
+    /// Creates an empty place for a request.
     pub(crate) const fn blank() -> Self {
         Self {
             tag: 0,
@@ -81,14 +81,15 @@ impl<S> Active<S> {
         }
     }
 
-    /// What an FTL may ask of the request.
+    /// The properties of the request that an FTL may ask for.
     #[inline]
     pub(crate) const fn origin(&self) -> Origin {
         let Io { sectors, placement, .. } = self.io;
         Origin { sectors: sectors.get() as u32, queue: self.queue.get(), placement }
     }
 
-    /// Replaces what the place still holds, field by field: see [`Request::apart`](super::request::Request::apart).
+    /// Replaces the request that the place held before, field by field: see
+    /// [`Request::apart`](super::request::Request::apart).
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller.
     pub(crate) fn begin(&mut self, new: Self) {
@@ -134,43 +135,43 @@ pub(crate) struct Clients<S> {
     pub(crate) buffer: Option<Buffer>,
     /// Requests that flash has finished.
     served: Vec<Handle<Active<S>>>,
-    /// Requests that are served at the same moment complete in this order: writes to a zone random write area may overlap, and the
-    /// last one is what the area holds. Set when a host opens the first zone with such an area.
+    /// True if requests that are served at the same moment complete in this order. Writes to a zone random write area
+    /// may overlap, and the area holds the last one. Set when a host opens the first zone with such an area.
     pub(crate) in_order: bool,
-    /// The first of `served` that has not been taken, while requests complete in order.
+    /// Index of the first request in `served` that has not been taken, while requests complete in order.
     first_served: usize,
-    /// True if the data of a read crosses the link as it comes.
+    /// True if the data of a read crosses the link page by page as it comes from flash, and not after the last page.
     cuts_through: bool,
-    /// The class of the reads of each queue; empty if all may suspend programs and erases.
+    /// The service class of the reads of each queue; empty if all reads may suspend programs and erases.
     read_classes: Vec<Class>,
     /// Reads with data that may cross the link ahead of the rest.
     parts: Vec<Handle<Active<S>>>,
-    /// Mapping units read that were never written, or discarded.
+    /// The number of mapping units read that were never written, or discarded.
     pub(crate) unmapped: u64,
-    /// Of these, the number that a flash read follows all the same.
+    /// The number of these mapping units that took a flash read all the same.
     pub(crate) unmapped_flash_reads: u64,
-    /// Mapping units of writes that the FTL refused.
+    /// The number of mapping units of writes that the FTL refused.
     pub(crate) refused: u64,
-    /// Mapping units that newer writes replaced in a zone random write area.
+    /// The number of mapping units that newer writes replaced in a zone random write area.
     pub(crate) absorbed: u64,
     /// Mapping units that were discarded on their way to flash.
     dropped: Vec<Lpn>,
-    /// Discards under way that took content from the buffer, and the epoch of the flushes that wait for it: now they wait
-    /// for the discard.
+    /// Discards under way that took content from the buffer, each with the epoch whose flushes waited for this content
+    /// and now wait for the discard.
     discards: Vec<(Handle<Active<S>>, u64)>,
-    /// A flush may be done, or a write may come into the buffer.
+    /// True if a flush may be done, or a write may come into the buffer.
     drained: bool,
-    /// The buffer could not write a unit back: too many blocks of the device are bad.
+    /// True if the buffer could not write a unit back, because too many blocks of the device are bad.
     stuck: bool,
-    /// Sectors of a mapping unit.
+    /// The number of sectors of a mapping unit.
     sectors: u32,
-    /// Mapping units of preconditioning, written and refused.
+    /// The numbers of mapping units of preconditioning, written and refused.
     pub(crate) before: Before,
     /// The host link, which the FTL's own data share with the requests.
     pub(crate) link: Link,
 }
 
-/// The next work of the host side, after the FTL's callbacks.
+/// The next work of the host side. The FTL's callbacks only note it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Due<S> {
     /// A part of a read's data has come from flash.
@@ -181,14 +182,14 @@ pub(crate) enum Due<S> {
     Buffer,
 }
 
-/// The fate of the mapping units that preconditioning writes. They have no owner.
+/// The numbers of mapping units of preconditioning by their fate. These writes have no owner.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Before {
     pub(crate) written: u64,
     pub(crate) refused: u64,
 }
 
-/// Set in an owner's number for a buffer entry.
+/// The bit that marks an owner's number as that of a buffer entry.
 const ENTRY: u32 = 1 << 31;
 
 enum OwnerKind<S> {
@@ -229,7 +230,7 @@ impl<S: Sector> Clients<S> {
         }
     }
 
-    /// The same with the queues of the device.
+    /// Adds the service classes of the reads of the device's queues.
     pub(crate) fn with_read_classes(self, queues: &ResolvedQueues) -> Self {
         let class = |queue: &ResolvedQueue| if queue.suspends { Class::HostRead } else { Class::PatientRead };
         let all: Vec<Class> = queues.queues.iter().map(class).collect();
@@ -250,10 +251,10 @@ impl<S: Sector> Clients<S> {
         self.buffer = buffer;
     }
 
-    /// The next work: requests first, then the buffer, once for all units that have left it meanwhile.
+    /// Takes the next work: requests first, then the buffer, once for all units that have left it meanwhile.
     #[inline]
     pub(crate) fn next_due(&mut self) -> Option<Due<S>> {
-        // The last data of a read goes with the end of its command.
+        // The last data of a read crosses the link with the end of its command, not as a part.
         while let Some(handle) = self.parts.pop() {
             if self.requests[handle].pending > 0 {
                 return Some(Due::Part(handle));
@@ -265,7 +266,7 @@ impl<S: Sector> Clients<S> {
         std::mem::take(&mut self.drained).then_some(Due::Buffer)
     }
 
-    /// The next request of those whose part of the device is done.
+    /// Takes the next request whose flash work is done.
     #[inline]
     fn next_served(&mut self) -> Option<Handle<Active<S>>> {
         if !self.in_order {
@@ -280,18 +281,18 @@ impl<S: Sector> Clients<S> {
         Some(handle)
     }
 
-    /// True if [`Self::next_due`] has nothing.
+    /// True if [`Self::next_due`] would return nothing.
     #[inline]
     pub(crate) const fn is_quiet(&self) -> bool {
         self.served.is_empty() && self.parts.is_empty() && !self.drained
     }
 
-    /// True if [`Self::next_due`] will say that writes may come into the buffer.
+    /// True if [`Self::next_due`] will return [`Due::Buffer`].
     pub(crate) const fn is_drained(&self) -> bool {
         self.drained
     }
 
-    /// A flush may be done, or a write may come into the buffer.
+    /// Notes that a flush may be done, or a write may come into the buffer.
     pub(crate) const fn note_buffer_change(&mut self) {
         self.drained = true;
     }
@@ -301,17 +302,17 @@ impl<S: Sector> Clients<S> {
         self.stuck
     }
 
-    /// A unit that was discarded on its way to flash, and that the FTL must discard now.
+    /// Takes a unit that was discarded on its way to flash, and that the FTL must discard now.
     pub(crate) fn next_dropped(&mut self) -> Option<Lpn> {
         self.dropped.pop()
     }
 
-    /// A discard takes a mapping unit out of the buffer.
+    /// Discards a mapping unit in the buffer, for a request.
     pub(crate) fn drop_buffered(&mut self, discard: Handle<Active<S>>, lpn: Lpn) {
         let Some(buffer) = &mut self.buffer else { return };
         if let Some(mut awaited) = buffer.discard(lpn) {
             if let Some((_, first)) = self.discards.last_mut().filter(|(handle, _)| *handle == discard) {
-                // Later flushes wait for earlier epochs, too.
+                // Flushes of later epochs wait for earlier epochs, too.
                 (*first, awaited) = (awaited.min(*first), awaited.max(*first));
                 buffer.written(awaited);
             } else {
@@ -321,26 +322,26 @@ impl<S: Sector> Clients<S> {
         self.note_buffer_change();
     }
 
-    /// The FTL may refuse the discard of a mapping unit: until it answers, the buffer holds the content.
+    /// Makes the buffer hold the content of a mapping unit until the FTL, which may refuse the discard, has answered.
     pub(crate) fn hold_buffered(&mut self, lpn: Lpn) {
         if let Some(buffer) = &mut self.buffer {
             buffer.hold(lpn);
         }
     }
 
-    /// True if the buffer holds content for the FTL's answers to discards.
+    /// True if the buffer holds content until the FTL has answered a discard.
     pub(crate) fn holds_any(&self) -> bool {
         self.buffer.as_ref().is_some_and(Buffer::holds_any)
     }
 
-    /// The FTL has answered the discard of a mapping unit.
+    /// Ends the hold of a mapping unit after the FTL has answered its discard.
     pub(crate) fn answer_discard(&mut self, lpn: Lpn, is_done: bool) {
         let Some(buffer) = &mut self.buffer else { return };
         buffer.answer_discard(lpn, is_done);
         self.note_buffer_change();
     }
 
-    /// The discards of a request have taken effect.
+    /// Notes that the discards of a request have taken effect, for the flushes that wait for them.
     pub(crate) fn end_discard(&mut self, discard: Handle<Active<S>>) {
         let Some(place) = self.discards.iter().position(|(handle, _)| *handle == discard) else { return };
         let (_, epoch) = self.discards.swap_remove(place);
@@ -366,7 +367,7 @@ impl<S: Sector> Clients<S> {
         NonZeroU32::new(number.get() & !ENTRY).map(|number| OwnerKind::Entry(Handle::from_number(number)))
     }
 
-    /// A mapping unit of a request has been read.
+    /// Puts the content of a mapping unit that was read into the data of its request.
     #[inline]
     fn unit_read(&mut self, slot: &Slot, content: SlotContent<'_>, service: Service) {
         let Some(OwnerKind::Request(handle)) = Self::owner_kind(slot.owner) else { return };
@@ -442,7 +443,8 @@ impl<S: Sector> Owners for Clients<S> {
                 let data = self.buffer.as_ref().expect("an entry has a buffer").data(handle);
                 into.put_content(unit.mask, (data, unit.at as u32));
             }
-            // Preconditioning has no owner, and its sectors are not in memory. Bytes are zeros, as the slot is.
+            // Units of preconditioning have no owner, and their sectors are computed. With bytes as payload they stay
+            // zeros, as the slot is.
             None if S::KIND.is_stamp() => {
                 let first = u64::from(unit.lpn.get()) * u64::from(self.sectors) + unit.at as u64;
                 let first = Stamp::preconditioned(Lba::new(first), unit.version);
@@ -485,7 +487,7 @@ impl<S: Sector> Owners for Clients<S> {
         match Self::owner_kind(owner) {
             Some(OwnerKind::Request(handle)) => self.requests[handle].set,
             Some(OwnerKind::Entry(handle)) => self.buffer.as_ref().expect("an entry has a buffer").entry(handle).set,
-            // Data without an owner may go to any die.
+            // Data without an owner may go to any die: set 0 stands for all.
             None => 0,
         }
     }

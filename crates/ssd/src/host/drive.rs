@@ -7,7 +7,7 @@ use crate::{Completion, Counters, Request};
 
 /// A drive. The simulator drives it with virtual time, a server with the wall clock.
 pub trait Drive<S> {
-    /// Sectors that the host can address.
+    /// The number of sectors that the host can address.
     fn capacity(&self) -> Sectors;
 
     /// The granularity of discards, at least one sector. A discard is rounded inward to multiples of it: sectors of a
@@ -26,8 +26,8 @@ pub trait Drive<S> {
     /// If `now` is before the present time of the drive, or the drive has no such queue.
     fn submit(&mut self, now: Time, request: Request<S>);
 
-    /// Announces the requests that will follow, for the drive to prefetch the memory that it will need. A later announcement
-    /// replaces what is left of an earlier one. It changes nothing that anybody sees: neither times nor results.
+    /// Announces the requests that will follow, for the drive to prefetch the memory that it will need. A later
+    /// announcement replaces the rest of an earlier one. Neither times nor results change.
     fn announce(&mut self, _coming: &[Io]) {}
 
     /// The time of the next event; `None` if nothing is under way.
@@ -40,7 +40,7 @@ pub trait Drive<S> {
     /// If `to` is before the present time of the drive.
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion<S>>) -> Time;
 
-    /// Events handled so far, as in [`Counters::events`]: cheap enough to call at every request.
+    /// The number of events handled so far, as in [`Counters::events`]: cheap enough to call at every request.
     fn events(&self) -> u64 {
         self.counters().events
     }

@@ -6,8 +6,8 @@ use flash::nand::Sector;
 use crate::Ssd;
 
 impl<S: Sector> Ssd<S> {
-    /// Gives the drive the memory that the description names for this time, if the drive asks for some. Returns the time of the
-    /// next change.
+    /// Gives the drive the memory that the description names for this time, if the drive asks for host memory. Returns
+    /// the time of the next change.
     pub(crate) fn give_described_memory(&mut self) -> Option<Time> {
         let hmb = self.resolved.spec.ftl.map.hmb()?;
         let given = self.resolved.spec.host.hmb.clone().unwrap_or_default();
@@ -18,10 +18,12 @@ impl<S: Sector> Ssd<S> {
         given.next_change(self.now).filter(|_| self.host_memory.is_none())
     }
 
-    /// The host gives so much memory from now on, in place of what the description says, also after a power cut; nothing, to take
-    /// it back. Returns the time from which on the drive no longer reads what it had before; none if the drive asks for no memory.
+    /// Sets the size of the memory that the host gives from now on, in place of the description's, also after a power
+    /// cut; zero takes the memory back. Returns the time from which on the drive no longer reads the memory that it had
+    /// before; `None` if the drive asks for no memory.
     ///
     /// # Panics
+    ///
     /// If `now` is in the past.
     pub fn set_host_memory(&mut self, now: Time, size: Bytes) -> Option<Time> {
         assert!(now >= self.now, "the host changes its memory at {now} when it is already {}", self.now);
@@ -30,7 +32,7 @@ impl<S: Sector> Ssd<S> {
         Some(buffer.give_host_memory(now, size))
     }
 
-    /// The memory that the drive may use now; none if it asks for none.
+    /// The size of the host memory that the drive may use now; `None` if the drive asks for none.
     #[must_use]
     pub fn host_memory_used(&self) -> Option<Bytes> {
         let hmb = self.resolved.spec.ftl.map.hmb()?;

@@ -6,14 +6,14 @@ use ftl::Direction;
 
 use crate::spec::{Duplex, LinkSpec};
 
-/// A link, and the times when it is free.
+/// A link, and the times at which it is free.
 #[derive(Clone, Debug)]
 pub(crate) struct Link {
     spec: LinkSpec,
     free: [Time; 2],
     busy: Span,
-    /// The data of the last transfer and its time: most requests are as long as the one before, and the time of others
-    /// takes a division.
+    /// The size of the last transfer and its time: most transfers are as long as the one before, and a new size takes a
+    /// division.
     last: (Bytes, Span),
 }
 
@@ -30,7 +30,7 @@ impl Link {
         self.occupy(now, direction, time)
     }
 
-    /// The time by which a request completes after its last transfer.
+    /// The time between the end of a request's last transfer and its completion.
     #[inline]
     pub(crate) const fn latency(&self, kind: IoKind) -> Span {
         match kind {
@@ -53,7 +53,7 @@ impl Link {
         self.occupy(now, direction, time).unwrap_or(now)
     }
 
-    /// Sends a part of a read's data to the host ahead of the rest, with which the command ends.
+    /// Sends a part of a read's data to the host ahead of the rest. The command ends with the rest.
     pub(crate) fn carry_part(&mut self, now: Time, bytes: Bytes) {
         let time = self.data(bytes);
         self.occupy(now, Direction::Out, time);
@@ -81,7 +81,7 @@ impl Link {
         Some(self.free[way])
     }
 
-    /// Time the link worked until `now`. Transfers promised beyond `now` follow each other without a gap.
+    /// The time for which the link worked until `now`. Transfers promised beyond `now` follow each other without a gap.
     pub(crate) fn busy(&self, now: Time) -> Span {
         self.free.iter().fold(self.busy, |busy, free| busy.saturating_sub(free.saturating_since(now)))
     }

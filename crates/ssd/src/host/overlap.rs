@@ -1,12 +1,11 @@
 //! Detects overlapping requests, which the device serves in the order of their submission.
 //!
-//! Extents are compared in whole mapping units, because two writes to different sectors of one unit both rewrite it.
-//! A hash table lists the requests under way by the regions of the address space that they touch, so a request is
+//! Extents are compared in whole mapping units, because two writes to different sectors of one unit both rewrite it. A
+//! hash table lists the requests under way by the regions of the address space that they touch, so a request is
 //! compared only with those near it, however many are under way.
 //!
-//! Reads do not conflict with each other. While none but reads are under way nobody asks for them, so they are in no
-//! list. The first request that changes data has all of them listed, and from then on reads are listed as they begin,
-//! until so many have begun without a change that listing the others again later costs little for each of them.
+//! Reads do not conflict with each other, so they are indexed lazily: the first write or discard indexes all active
+//! reads; after a long run of reads only, indexing stops again.
 
 use std::ops::Range;
 
@@ -14,15 +13,16 @@ use base::io::IoKind;
 use base::prefetch::prefetch;
 use base::steps;
 
-/// Mapping units of a request.
+/// The mapping units of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) first: u32,
-    /// One past the last; equal to `first` for a flush.
+    /// One past the last mapping unit; equal to `first` for a flush.
     pub(crate) end: u32,
     pub(crate) changes: bool,
-    /// A write or an append to a zone. They do not wait for each other: the extent of each goes from the write pointer to the
-    /// end of the zone, so that all of a zone that wait, wait for the same requests.
+    /// True for a write or an append to a zone. Such requests do not wait for each other: the extent of each goes from
+    /// the write pointer to the end of the zone, so that all waiting requests of a zone wait for the same earlier
+    /// requests.
     pub(crate) fills_zone: bool,
 }
 
@@ -31,7 +31,7 @@ impl Extent {
         Self { first, end, changes: !matches!(kind, IoKind::Read), fills_zone: false }
     }
 
-    /// True if the order of the two matters.
+    /// True if the order of the two requests matters.
     #[inline]
     pub(crate) const fn conflicts(&self, other: &Self) -> bool {
         self.first < other.end
@@ -40,23 +40,24 @@ impl Extent {
             && !(self.fills_zone && other.fills_zone)
     }
 
-    /// True if a request changes the data there.
+    /// True if the request changes the data of the extent.
     pub(crate) const fn changes(&self) -> bool {
         self.changes
     }
 }
 
-/// Mapping units of a region, as a power of two; of a drive with zones, as many as a zone has at least, because the extents of its writes
-/// go to the end of their zone.
+/// Mapping units of a region, as a power of two. On a drive with zones a region is at least as large as a zone, because
+/// the extent of a write goes to the end of its zone.
 const REGION: u32 = 4;
-/// Extents of more regions than this are listed apart: a comparison with all requests then costs less than the
-/// request itself.
+/// Extents of more regions than this are listed apart: a comparison with all requests then costs less than the request
+/// itself.
 const WIDE: u32 = 512;
-/// Lists for each request that may be under way, so that few regions share one.
+/// The number of lists for each request that may be under way: enough for few regions to share a list.
 const LISTS: u32 = 4;
-/// Nodes for each of them at first: there are more only if the requests are long.
+/// The number of nodes for each request at first. More are added only if requests touch several regions.
 const NODES: u32 = 2;
-/// Reads are listed until this many times as many have begun without a change as are under way.
+/// Reads are indexed until the number of reads begun since the last change reaches this many times the number of
+/// requests under way.
 const PATIENCE: usize = 4;
 const NONE: u32 = u32::MAX;
 
@@ -64,35 +65,36 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Node<T> {
     extent: Extent,
-    /// `NONE` in an unused node.
+    /// The region; `NONE` in an unused node.
     region: u32,
     next: u32,
     request: T,
 }
 
-/// The requests under way, each known by a `T`.
+/// The index of the requests under way. A `T` identifies a request.
 #[derive(Clone, Debug)]
 pub(crate) struct Overlaps<T> {
-    /// The first node of each list: of the requests that only read, and of those that change data.
+    /// The first node of each list: one list for requests that only read, one for those that change data.
     lists: Vec<[u32; 2]>,
     nodes: Vec<Node<T>>,
-    /// The first of the unused nodes.
+    /// The first unused node.
     free: u32,
     wide: Vec<(Extent, T)>,
-    /// Requests under way that change data.
+    /// The number of requests under way that change data.
     changing: u32,
-    /// Reads are listed as they begin.
+    /// True if reads are indexed as they begin.
     lists_reads: bool,
-    /// Reads that have begun since the last change was under way, while reads are listed.
+    /// The number of reads that have begun since the last change ended, while reads are indexed.
     reads_alone: u32,
-    /// 32 less the bits of a list's number.
+    /// Shift that turns a 32-bit hash into a list number.
     shift: u32,
     /// Mapping units of a region, as a power of two.
     region: u32,
 }
 
 impl<T: Copy + PartialEq> Overlaps<T> {
-    /// No requests, of which there may be `depth` at once, on a drive that may have zones of so many mapping units.
+    /// Creates an empty index for at most `depth` requests at once. `zone` is the number of mapping units of a zone, if
+    /// the drive has zones.
     pub(crate) fn new(depth: u32, zone: Option<u32>) -> Self {
         let lists = Self::lists(depth);
         let shift = 32 - lists.trailing_zeros();
@@ -114,7 +116,7 @@ impl<T: Copy + PartialEq> Overlaps<T> {
         depth.saturating_mul(LISTS).clamp(64, 1 << 30).next_power_of_two()
     }
 
-    /// Bytes of the lists and their nodes.
+    /// Bytes of the lists and their nodes for at most `depth` requests.
     pub(crate) fn memory(depth: u32) -> u64 {
         let nodes = u64::from(NODES * depth) * size_of::<Node<T>>() as u64;
         u64::from(Self::lists(depth)) * size_of::<[u32; 2]>() as u64 + nodes
@@ -135,7 +137,7 @@ impl<T: Copy + PartialEq> Overlaps<T> {
         extent.first >> self.region..(extent.end >> self.region) + is_within as u32
     }
 
-    /// True if the extent is in no list of a region.
+    /// True if the extent has too many regions to be in their lists.
     #[inline]
     const fn is_wide(&self, extent: &Extent) -> bool {
         let Range { start, end } = self.regions(extent);
@@ -153,7 +155,8 @@ impl<T: Copy + PartialEq> Overlaps<T> {
         prefetch(self.lists.get(self.list(unit >> self.region)));
     }
 
-    /// Prefetches what the removal of a request that changes this mapping unit will look at behind those lists.
+    /// Prefetches the second node of these lists, which the removal of a request that changes this mapping unit will
+    /// look at.
     #[inline]
     pub(crate) fn fetch_change(&self, unit: u32) {
         prefetch(self.nodes.get(self.lists[self.list(unit >> self.region)][1] as usize));
@@ -173,13 +176,13 @@ impl<T: Copy + PartialEq> Overlaps<T> {
         }
         for region in self.regions(extent) {
             let lists = self.lists[self.list(region)];
-            // The order of two reads does not matter.
+            // Two reads do not conflict, so a read skips the lists of reads.
             for first in &lists[usize::from(!extent.changes)..] {
                 let mut at = *first;
                 while at != NONE {
                     steps::count();
                     let node = &self.nodes[at as usize];
-                    // Of the regions that both touch, only the first counts.
+                    // A conflict is reported in the first region that both extents touch, so it is reported once.
                     let counts = region == self.regions(&node.extent).start.max(self.regions(extent).start);
                     if node.region == region && counts && node.extent.conflicts(extent) {
                         found(node.request);
@@ -201,7 +204,7 @@ impl<T: Copy + PartialEq> Overlaps<T> {
         }
     }
 
-    /// Notes that a request begins while `under_way` others are under way. Says whether it must be listed.
+    /// Notes that a request begins while `under_way` others are under way. Returns true if the request must be indexed.
     #[inline]
     pub(crate) const fn begin(&mut self, extent: &Extent, under_way: usize) -> bool {
         if extent.changes {
@@ -219,7 +222,7 @@ impl<T: Copy + PartialEq> Overlaps<T> {
         self.changing -= extent.changes as u32;
     }
 
-    /// True if all reads under way are listed.
+    /// True if all reads under way are indexed.
     #[inline]
     pub(crate) const fn lists_reads(&self) -> bool {
         self.lists_reads
@@ -306,7 +309,7 @@ mod tests {
     }
 
     proptest! {
-        /// Against a comparison with every request, while requests come and go.
+        /// Compares the index with a search through all requests, while requests come and go.
         #[test]
         fn exactly_the_requests_that_conflict_are_found(
             steps in prop::collection::vec((extent(), any::<prop::sample::Index>(), any::<bool>()), 0..60),
@@ -332,7 +335,7 @@ mod tests {
             overlaps.conflicting(&Extent { first: 0, end: 8000, changes: true, fills_zone: false }, |request| panic!("{request} is left"));
         }
 
-        /// Reads that are in no list are found all the same, because a change has them listed first.
+        /// Reads that are not indexed are found all the same, because the first change indexes all of them.
         #[test]
         fn a_change_meets_every_read_under_way(
             steps in prop::collection::vec((0u32..60, any::<prop::sample::Index>(), 0..10u32), 0..120),

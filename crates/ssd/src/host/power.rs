@@ -11,7 +11,7 @@ use crate::power_manager::PowerManager;
 use crate::{PowerCounters, Resolved, Ssd};
 
 impl<S: Sector> Ssd<S> {
-    /// A request has arrived: an idle drive leaves its power state.
+    /// Takes an idle drive out of its power state when a request arrives.
     #[cold]
     pub(crate) fn wake_for_request(&mut self) {
         let now = self.now;
@@ -38,7 +38,7 @@ impl<S: Sector> Ssd<S> {
         false
     }
 
-    /// The drive takes a request: a throttle delays the next one.
+    /// Makes the throttle delay the request after this one.
     #[cold]
     pub(crate) fn throttle_after(&mut self, io: &Io) {
         let now = self.now;
@@ -61,7 +61,7 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// The power fails or is switched off.
+    /// Notes that the power fails or is switched off.
     pub(crate) fn note_power_off(&mut self) {
         let (now, flash) = (self.now, self.flash_energy());
         if let Some(power) = &mut self.power {
@@ -69,7 +69,7 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// The power is back.
+    /// Notes that the power is back.
     pub(crate) fn note_power_on(&mut self) {
         let (now, flash) = (self.now, self.flash_energy());
         if let Some(power) = &mut self.power {
@@ -89,7 +89,7 @@ impl<S: Sector> Ssd<S> {
         Some(transition)
     }
 
-    /// Starts the power management anew: as warm as the air, and idle from now on.
+    /// Starts the power management anew: at the temperature of the air, and idle from now on.
     pub(crate) fn reset_power(&mut self) {
         let spec = self.resolved.spec.power.as_ref();
         self.power = spec.map(|power| Box::new(PowerManager::new(power, self.now)));
@@ -121,7 +121,8 @@ impl<S: Sector> Ssd<S> {
         first + second.unwrap_or(Energy::ZERO) + idle_energy(part, *gang, self.idle_dies())
     }
 
-    /// Sum over the dies of the main array of the time that a die was idle while the drive was in no power state.
+    /// The sum, over the dies of the main array, of the time for which the die was idle while the drive was in no power
+    /// state.
     fn idle_dies(&self) -> Span {
         let Some(power) = &self.power else { return Span::ZERO };
         let busy: Span = self.backend.die_busy(self.now).sum();

@@ -1,10 +1,10 @@
 //! The submission queues. Commands of a queue wait in order; arbitration chooses the queue of the next command.
 //!
-//! Queues with a command to offer stand in a ring and take turns, so that a command costs the same however many
-//! queues there are and however many commands wait. Under weighted arbitration, a queue that has used its share of
-//! the round waits until no other queue of the round has a command to offer. Urgent queues have a ring of their own:
-//! as long as a queue stands in it, no other queue has a command taken. A turn that an urgent command interrupts goes on
-//! behind it.
+//! Queues with a command to offer stand in a ring and take turns, so that the cost of a command depends neither on the
+//! number of queues nor on the number of waiting commands. Under weighted arbitration, a queue that has used its share
+//! of the round waits until no other queue of the round has a command to offer. Urgent queues have a ring of their own:
+//! while a queue stands in it, commands of other queues wait. A turn that an urgent command interrupts continues after
+//! it.
 
 use std::collections::VecDeque;
 
@@ -19,10 +19,10 @@ struct Queue<S> {
     waiting: VecDeque<(Time, Request<S>)>,
     weight: u32,
     urgent: bool,
-    /// The most commands of the queue under way at once, and the present number.
+    /// The most commands of the queue that may be under way at once.
     depth: u32,
     under_way: u32,
-    /// Commands that the queue may still offer in the last round that it took part in.
+    /// The number of commands that the queue may still offer in the last round that it took part in.
     credit: u32,
     round: u64,
     /// True if the queue is in `urgent`, `turns` or `next_round`.
@@ -41,16 +41,16 @@ pub(crate) struct Queues<S> {
     queues: Vec<Queue<S>>,
     weighted: bool,
     burst: u32,
-    /// Commands taken from the first queue of `turns` in its turn.
+    /// The number of commands taken from the first queue of `turns` in its present turn.
     taken: u32,
     round: u64,
     /// Urgent queues that offer a command; the first has the turn.
     urgent: VecDeque<u16>,
-    /// Commands taken from the first queue of `urgent` in its turn.
+    /// The number of commands taken from the first queue of `urgent` in its present turn.
     urgent_taken: u32,
     /// Queues that offer a command and have a share of the round left; the first has the turn.
     turns: VecDeque<u16>,
-    /// Queues that offer a command and have used their share.
+    /// Queues that offer a command and have used their share of the round.
     next_round: VecDeque<u16>,
     waiting: usize,
 }
@@ -129,8 +129,8 @@ impl<S> Queues<S> {
         }
     }
 
-    /// Takes a command that has not been added. False if it has to wait, or if there are several queues, whose
-    /// arbitration decides.
+    /// Takes a command past its empty queue. Returns false if the command has to wait, or if there are several queues,
+    /// so that arbitration decides.
     #[inline]
     pub(crate) fn pass(&mut self) -> bool {
         let [queue] = &mut self.queues[..] else { return false };
@@ -176,7 +176,7 @@ impl<S> Queues<S> {
         let offers = queue.offers();
         if !offers || spent || self.taken >= self.burst {
             self.taken = 0;
-            // A queue that is alone in the ring has the next turn too, and the ring stays as it is.
+            // A queue that is alone in the ring has the next turn too, so the ring need not change.
             if !offers || spent || self.turns.len() > 1 {
                 self.turns.pop_front();
                 match (offers, spent) {
@@ -256,7 +256,7 @@ mod tests {
         ResolvedQueue { weight, urgent: false, depth, suspends: true, set: 0 }
     }
 
-    /// Queues with these depths, of which the first are urgent, and the others have weights of 3.
+    /// Creates queues with these depths. The first `urgent` are urgent, and the others have weights of 3.
     fn urgent(urgent: usize, burst: u32, depths: &[Option<u32>]) -> Queues<()> {
         let queue = |(i, depth): (usize, &Option<u32>)| ResolvedQueue { urgent: i < urgent, ..queue(3, *depth) };
         let queues = depths.iter().enumerate().map(queue).collect();

@@ -1,11 +1,10 @@
-//! The RAM of the drive: one rate for all that the write buffer and the look-ups of the map move, first come, first
-//! served.
+//! The RAM of the drive. The write buffer and the look-ups of the map share its rate, first come, first served.
 
 use base::units::{Bytes, Span, Time};
 
 use crate::spec::RamSpec;
 
-/// A RAM, and the time when it is free; a RAM without a rate takes no time.
+/// A RAM, and the time at which it is free; a RAM without a rate takes no time.
 #[derive(Clone, Debug)]
 pub(crate) struct Ram {
     spec: Option<RamSpec>,
@@ -30,19 +29,19 @@ impl Ram {
         Some(self.free)
     }
 
-    /// Looks up `units` mapping units.
+    /// Looks up `units` mapping units in the map. Returns the time of the end, or `None` if the look-up takes no time.
     #[inline]
     pub(crate) fn look_up(&mut self, now: Time, units: u32) -> Option<Time> {
         let bytes = self.spec?.look_up?;
         self.carry(now, bytes * u64::from(units))
     }
 
-    /// Time the RAM worked until `now`. What is promised beyond `now` follows without a gap.
+    /// The time for which the RAM worked until `now`. Transfers promised beyond `now` follow without a gap.
     pub(crate) fn busy(&self, now: Time) -> Span {
         self.busy.saturating_sub(self.free.saturating_since(now))
     }
 
-    /// Drops what is promised beyond `now`, and keeps the busy time.
+    /// Drops the transfers promised beyond `now`, and keeps the busy time.
     pub(crate) fn reset(&mut self, now: Time) {
         self.busy = self.busy(now);
         self.free = now;

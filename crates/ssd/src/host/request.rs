@@ -41,7 +41,7 @@ impl std::fmt::Display for QueueId {
 /// A request to the device. `S` is the content of one sector, see `flash::nand::Sector`.
 #[derive(Clone, Debug)]
 pub struct Request<S> {
-    /// The host's number for it.
+    /// The host's number for the request.
     pub tag: Tag,
     /// The submission queue.
     pub queue: QueueId,
@@ -52,9 +52,9 @@ pub struct Request<S> {
 }
 
 impl<S> Request<S> {
-    /// The same request, put together anew for a call that few requests make. Only this copy must be in memory then: the
-    /// fields of the others go from the caller's registers to where they stay. In memory between, they would be read back
-    /// in larger pieces than they were written in, which a processor must wait for.
+    /// Copies the request through memory, for a call that few requests make. Other requests then go from the caller's
+    /// registers straight to their final place. If they went through memory, the processor would stall: it would read
+    /// them back in larger pieces than they were written in, which defeats store forwarding.
     #[inline(always)]
     #[allow(clippy::inline_always)] // It is nothing but a name for its fields.
     pub(crate) fn apart(self) -> Self {
@@ -63,7 +63,7 @@ impl<S> Request<S> {
     }
 }
 
-/// How a request ended.
+/// The status with which a request ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[repr(u8)]
 pub enum Status {
@@ -90,19 +90,19 @@ pub enum Status {
     ZoneOffline,
     /// A write that does not begin at the write pointer of its zone, or does not lie in the zone's random write area.
     ZoneInvalidWrite,
-    /// One active zone more than the drive can have.
+    /// The drive would have more active zones than it can have.
     TooManyActiveZones,
-    /// One open zone more than the drive can have.
+    /// The drive would have more open zones than it can have.
     TooManyOpenZones,
     /// An action that the state of the zone does not allow.
     InvalidZoneTransition,
     /// A random write area for a zone that is not empty, a flush of a range outside such an area, or an append to a zone with one.
     InvalidZoneOperation,
-    /// One zone with a random write area more than the drive can have.
+    /// The drive would have more zones with a random write area than it can have.
     ZrwaUnavailable,
 }
 
-/// How much of a write or a discard has been carried out. Every checker of data takes its rule from here.
+/// The part of a write or a discard that has been carried out. Every checker of data takes its rule from here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Completeness {
     /// Every sector has the new content.
@@ -140,14 +140,14 @@ impl Status {
         Self::ZrwaUnavailable,
     ];
 
-    /// The statuses that only a command of zones, or a discard to a drive with zones, can have. Results list them where there are
-    /// any.
+    /// True for the statuses that only a command of zones, or a discard to a drive with zones, can have. Results list
+    /// them only if they occurred.
     #[must_use]
     pub const fn is_of_zones(self) -> bool {
         self as u8 >= Self::InvalidOpcode as u8
     }
 
-    /// Its name in results and files.
+    /// The status's name in results and files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -170,13 +170,13 @@ impl Status {
         }
     }
 
-    /// How much of a write or a discard that ended so has been carried out. A drive may notice that it has no room left
-    /// when it has carried out a part of a request, so a refused request may be done in part.
+    /// The part of a write or a discard with this status that has been carried out. A drive may notice that it has no
+    /// room left when it has carried out a part of a request, so a refused request may be done in part.
     #[must_use]
     pub const fn completeness(self) -> Completeness {
         match self {
             Self::Done => Completeness::Whole,
-            // A zone may fail while a write to it waits.
+            // A zone may fail while a write to it waits for its turn.
             Self::ReadOnly | Self::ZoneReadOnly => Completeness::Partial,
             Self::Uncorrectable => Completeness::Unknown,
             Self::OutOfRange
@@ -216,7 +216,7 @@ impl From<ZoneError> for Status {
 /// A finished request.
 #[derive(Clone, Debug)]
 pub struct Completion<S> {
-    /// The host's number for it.
+    /// The host's number for the request.
     pub tag: Tag,
     /// The submission queue.
     pub queue: QueueId,
@@ -226,24 +226,24 @@ pub struct Completion<S> {
     pub status: Status,
     /// The time of submission.
     pub arrival: Time,
-    /// When the device took it from its submission queue: `start - arrival` is the queue wait.
+    /// The time at which the device took the request from its submission queue: `start - arrival` is the queue wait.
     pub start: Time,
-    /// When its last byte or its acknowledgement had crossed the host link.
+    /// The time at which the last byte or the acknowledgement had crossed the host link.
     pub end: Time,
-    /// Flash commands issued on its behalf before it was acknowledged.
+    /// The number of flash commands issued for the request before it was acknowledged.
     pub commands: u32,
-    /// The longest time that one of its flash commands waited for a controller or a die.
+    /// The longest time that one of the request's flash commands waited for a controller or a die.
     pub flash_wait: Span,
-    /// The longest time that one of its command lists waited for the start of its first command.
+    /// The longest time that one of the request's command lists waited for the start of its first command.
     pub start_wait: Span,
-    /// The causes of the commands that it waited for.
+    /// The causes of the commands that the request waited for.
     pub waited_for: CauseSet,
     /// One entry per sector for a read, empty otherwise.
     pub data: Vec<S>,
 }
 
 impl<S> Completion<S> {
-    /// The completion of a request that has just come, for a layer over drives, which fills it in.
+    /// Creates the completion of a request that has just arrived, for a layer over drives to fill in.
     #[must_use]
     pub fn of(request: Request<S>, now: Time) -> Self {
         let Request { tag, queue, io, data } = request;
@@ -263,7 +263,7 @@ impl<S> Completion<S> {
         }
     }
 
-    /// Adds what a request to a drive cost that a layer made for this one.
+    /// Adds the costs of a request that a layer made to a drive for this request.
     pub fn add_costs<T>(&mut self, part: &Completion<T>) {
         self.commands += part.commands;
         self.flash_wait = self.flash_wait.max(part.flash_wait);
@@ -271,7 +271,7 @@ impl<S> Completion<S> {
         self.waited_for.extend(part.waited_for);
     }
 
-    /// The completion as the host gets it: only a read that has succeeded returns data.
+    /// Ends the completion at this time. Only a read that has succeeded returns data.
     #[must_use]
     pub fn at(self, end: Time) -> Self {
         let has_data = self.io.kind == IoKind::Read && self.status == Status::Done;
@@ -284,13 +284,13 @@ impl<S> Completion<S> {
         self.end - self.arrival
     }
 
-    /// Time in the submission queue.
+    /// The time in the submission queue.
     #[must_use]
     pub fn queue_wait(&self) -> Span {
         self.start - self.arrival
     }
 
-    /// Time from leaving the submission queue to the end.
+    /// The time from leaving the submission queue to the end.
     #[must_use]
     pub fn service(&self) -> Span {
         self.end - self.start

@@ -14,8 +14,9 @@ use ftl::{
     Background, Direction, Event, Ftl, HostEvent, OldPlace, PageRead, PageWrite, Sabotage, ZoneAction, full_mask,
 };
 
-/// The last version in a spare area with which the drive still takes writes: it becomes read-only before its versions
-/// of 32 bits are used up. The others are for what it still has to store by itself: its buffer, its map, its records.
+/// The last version in a spare area with which the drive still takes writes: the drive becomes read-only before its
+/// versions of 32 bits are used up. The remaining versions are for data that the drive still has to store by itself:
+/// its buffer, its map, its records.
 pub(crate) const LAST_VERSION: u32 = u32::MAX - (1 << 24);
 
 impl<S: Sector> Ssd<S> {
@@ -33,7 +34,7 @@ impl<S: Sector> Ssd<S> {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
                 background(&mut self.ftl).run_due(&mut flash, &mut self.clients);
             } else if self.serve_clients() {
-                // The flash or the FTL may have something now.
+                // The end of the processor's work may have made flash or FTL work due, so the loop goes on.
             } else if let Some(token) = self.backend.take_cpu_done() {
                 let mut flash = Self::flash(self.now, &mut self.backend, &mut self.slc_array, &mut self.events);
                 background(&mut self.ftl).on_cpu_done(&mut flash, token);
@@ -46,8 +47,8 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// True if nothing is left to do at this moment, as after most requests that begin: what [`Self::run_ready`] asks one
-    /// after the other, in one condition.
+    /// True if nothing is left to do at this moment, as after most requests that begin: the checks of
+    /// [`Self::run_ready`] in one condition.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Every request asks once.
     pub(crate) fn is_quiet(&self) -> bool {
@@ -59,8 +60,8 @@ impl<S: Sector> Ssd<S> {
             && !self.ftl.is_due(self.backend.is_timed())
     }
 
-    /// Does the host side's work that flash has made due. True if anything else may be due then: a transfer that begins
-    /// changes nothing that the FTL or another request sees before it ends.
+    /// Does the host side's work that flash has made due. Returns true if anything else may be due then. The begin of a
+    /// transfer makes nothing due: neither the FTL nor another request sees it before it ends.
     #[inline]
     fn serve_clients(&mut self) -> bool {
         while let Some(due) = self.clients.next_due() {
@@ -80,13 +81,13 @@ impl<S: Sector> Ssd<S> {
         false
     }
 
-    /// False if no request waits to be admitted, which is cheaper to ask than whether one may be.
+    /// False if no request waits to be admitted. Cheaper than [`Self::may_admit`], and asked first.
     #[inline]
     fn has_waiting(&self) -> bool {
         self.queues.waiting() > 0 || !self.ready
     }
 
-    /// Lets the FTL work on its own while no request is under way. True if it does.
+    /// Lets the FTL work on its own while no request is under way. Returns true if the FTL does.
     #[inline]
     fn on_idle(&mut self) -> bool {
         if !self.active.is_empty() || !self.ready {
@@ -97,7 +98,7 @@ impl<S: Sector> Ssd<S> {
         background.on_idle(&mut flash, &mut self.clients)
     }
 
-    /// Takes the next request, if the device works on fewer requests than its queue depth.
+    /// Takes the next request, if fewer requests are under way than the queue depth. Returns false if none is taken.
     #[inline]
     pub(crate) fn admit(&mut self) -> bool {
         if !self.may_admit() {
@@ -119,14 +120,14 @@ impl<S: Sector> Ssd<S> {
             && (self.power.is_none() || self.power_admits_request())
     }
 
-    /// The same for a request that has waited in its queue.
+    /// Begins a request that has waited in its queue.
     #[inline(never)]
     fn take_up_waiting(&mut self, arrival: Time, request: Request<S>) {
         self.take_up(arrival, request);
     }
 
-    /// Begins a request that has left its queue, or refuses it. Every request passes here once, from one of two
-    /// places.
+    /// Begins or refuses a request that has left its queue. Each request passes here exactly once, from one of two
+    /// callers.
     #[inline(always)]
     #[allow(clippy::inline_always)] // See [`Request::apart`].
     pub(crate) fn take_up(&mut self, arrival: Time, request: Request<S>) {
@@ -148,7 +149,7 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Notifies the observer of all levels.
+    /// Notifies the observer of the level of every queue and buffer.
     #[inline]
     pub(crate) fn notify_levels(&mut self) {
         if self.backend.observer().is_some() {
@@ -228,7 +229,7 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Lists the reads under way that are in no list of overlapping requests.
+    /// Indexes the reads under way that are not in the lists of overlapping requests.
     #[cold]
     fn list_reads(&mut self) {
         for handle in &self.active {
@@ -258,7 +259,7 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// The command and the data of a write have arrived.
+    /// Continues a write whose command and data have arrived.
     pub(crate) fn data_in(&mut self, handle: Handle<Active<S>>) {
         self.notify(handle, RequestStep::Here);
         match self.clients.requests[handle].io.kind {
@@ -308,7 +309,8 @@ impl<S: Sector> Ssd<S> {
 
     /// Reads the mapping units of a request, from the buffer or from flash.
     fn read_units(&mut self, handle: Handle<Active<S>>, io: &Io, extent: Extent) {
-        // The FTL must not find what was discarded on its way to flash and has left the buffer at this very moment.
+        // Units that were discarded on their way to flash may have left the buffer at this very moment; the FTL must
+        // discard them before it reads.
         self.discard_dropped();
         let owner = Clients::request_owner(handle);
         let mut pending = 0;
@@ -337,7 +339,7 @@ impl<S: Sector> Ssd<S> {
             }
             from = piece + u32::from(self.resolved.planted.is(Sabotage::PieceSkips));
         }
-        // No list finishes while it is submitted, so no unit has been subtracted yet.
+        // No list finishes while it is submitted, so `pending` still has the full number.
         let first = self.resolved.planted.is(Sabotage::FirstPartServes);
         let bytes = Sectors::new(u64::from(buffered)).bytes();
         let from_ram = if buffered > 0 { self.ram.carry(self.now, bytes) } else { None };
@@ -349,7 +351,7 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Reads the only mapping unit of a request, where no buffer may have a part of it.
+    /// Reads the only mapping unit of a request, on a drive whose buffer cannot have a part of it.
     #[inline]
     fn read_alone(&mut self, handle: Handle<Active<S>>, io: &Io, unit: u32) {
         let (at, mask) = self.cover(io, unit);
@@ -456,8 +458,8 @@ impl<S: Sector> Ssd<S> {
             || self.resolved.planted.is(Sabotage::PartDiscarded)
     }
 
-    /// The FTL has answered a discard: the buffer discards what it holds for it, or keeps all of it if the FTL has
-    /// refused a unit.
+    /// Ends a discard that the FTL has answered: the buffer discards the units that it holds for the discard, or keeps
+    /// all of them if the FTL has refused a unit.
     fn end_discard(&mut self, handle: Handle<Active<S>>) {
         if self.clients.holds_any() {
             let Active { extent, io, status, .. } = self.clients.requests[handle];
@@ -470,7 +472,7 @@ impl<S: Sector> Ssd<S> {
         self.clients.end_discard(handle);
     }
 
-    /// Sends the data of a read that has come so far, ahead of the rest.
+    /// Sends the data that has come so far for a read to the host, ahead of the rest.
     fn send_part(&mut self, handle: Handle<Active<S>>) {
         let request = &mut self.clients.requests[handle];
         let part = std::mem::take(&mut request.came);
@@ -478,8 +480,8 @@ impl<S: Sector> Ssd<S> {
         self.clients.link.carry_part(self.now, Sectors::new(u64::from(part)).bytes());
     }
 
-    /// Ends the device's part of a request: the data of a read crosses the link, all else is complete. True if the
-    /// request is complete, so that others may follow.
+    /// Ends the device's part of a request: the data of a read crosses the link, any other request is complete. Returns
+    /// true if the request is complete, so that others may follow.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Every read comes from one of its callers: a call would cost it 25 instructions.
     fn serve(&mut self, handle: Handle<Active<S>>) -> bool {
@@ -509,13 +511,13 @@ impl<S: Sector> Ssd<S> {
         end.is_none()
     }
 
-    /// The same for requests that are served without a flash command of their own.
+    /// Serves a request that needed no flash command of its own, as [`Self::serve`] does.
     #[inline(never)]
     pub(super) fn served(&mut self, handle: Handle<Active<S>>) -> bool {
         self.serve(handle)
     }
 
-    /// Completes a request. True if others waited for it and continue.
+    /// Completes a request. Returns true if others waited for it and continue.
     #[inline]
     pub(crate) fn complete(&mut self, handle: Handle<Active<S>>) -> bool {
         let succeeded = self.clients.requests[handle].status == Status::Done;
@@ -555,13 +557,12 @@ impl<S: Sector> Ssd<S> {
         blocks
     }
 
-    /// Continues the requests that waited only for this one, in the order of their arrival.
+    /// Continues the requests that waited only for a request with this extent, in the order of their arrival.
     fn unblock(&mut self, extent: &Extent) {
         // A request may unblock others at once: each call uses the end of the vector.
         let first = self.unblocked.len();
         if first == 0 {
-            // At most all active requests are unblocked together: the vector grows only with the number of active
-            // requests.
+            // At most all active requests are unblocked together, so the vector never needs more room than this.
             self.unblocked.reserve(self.active.capacity());
         }
         let (Clients { requests, overlaps, .. }, unblocked) = (&mut self.clients, &mut self.unblocked);
@@ -583,7 +584,7 @@ impl<S: Sector> Ssd<S> {
     }
 }
 
-/// The work of an FTL beside requests, of which the device has just heard.
+/// The FTL's interface for its own work. The caller knows that this FTL has one.
 fn background(ftl: &mut Box<dyn Ftl>) -> &mut dyn Background {
     ftl.background().expect("an FTL with work beside requests")
 }

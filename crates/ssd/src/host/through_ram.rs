@@ -9,7 +9,7 @@ use super::clients::Active;
 use crate::Ssd;
 
 impl<S: Sector> Ssd<S> {
-    /// Looks a read up and begins it.
+    /// Looks a read up in the map, which takes time of the RAM, and begins it.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller.
     pub(super) fn look_up(&mut self, handle: Handle<Active<S>>) {
@@ -20,7 +20,7 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Begins a write; into a buffer its data goes through the RAM first.
+    /// Begins a write. For a drive with a buffer, the data goes through the RAM first.
     #[inline]
     pub(super) fn take_in(&mut self, handle: Handle<Active<S>>) {
         let bytes = self.clients.requests[handle].io.sectors.bytes();
@@ -30,8 +30,8 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// The RAM has done its part for a request: it has looked a read up, taken a write in, or moved what a read takes
-    /// from the buffer.
+    /// Continues a request after its transfer of the RAM: the RAM has looked a read up, taken a write in, or moved the
+    /// sectors that a read takes from the buffer.
     pub(crate) fn ram_done(&mut self, handle: Handle<Active<S>>) {
         let request = &self.clients.requests[handle];
         match request.io.kind {

@@ -1,8 +1,9 @@
 //! Requests to zones: their extents, their admission, and the actions on whole zones.
 //!
-//! An action has the whole zone as its extent. The extent of a write or an append goes from the write pointer to the end of the
-//! zone. So the device carries out actions in order with all other requests to the zone, and writes in order with actions and with
-//! reads behind the write pointer. Writes do not wait for each other: they reach the FTL in the order of their submission.
+//! An action has the whole zone as its extent. The extent of a write or an append goes from the write pointer to the
+//! end of the zone. So the device keeps actions in order with all other requests to the zone, and writes in order with
+//! actions and with reads behind the write pointer. Writes do not wait for each other: they reach the FTL in the order
+//! of their submission.
 
 use base::engine::Handle;
 use base::io::{Io, IoKind};
@@ -57,7 +58,8 @@ impl<S: Sector> Ssd<S> {
         if is_reset { Extent { first: begin, ..extent } } else { extent }
     }
 
-    /// The status with which a drive with zones refuses a request before it works on it, or one without zones a command of zones.
+    /// The status with which the device refuses a request before it works on it: a drive with zones for many reasons, a
+    /// drive without zones only for a command of zones.
     #[inline(never)]
     pub(super) fn refusal_of_zones(&mut self, io: &Io) -> Option<Status> {
         if self.resolved.zones.is_none() || io.kind == IoKind::Discard {
@@ -77,7 +79,7 @@ impl<S: Sector> Ssd<S> {
         self.ftl.zones().expect("the FTL of a drive with zones has zones")
     }
 
-    /// The mapping units that a write or an append has to write, if the drive admits it; otherwise the request ends here.
+    /// The mapping units of a write or an append, if the drive admits it; otherwise the request ends here.
     #[inline]
     pub(super) fn admitted(&mut self, handle: Handle<Active<S>>) -> Option<Extent> {
         match self.resolved.zones {
@@ -86,7 +88,7 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Asks the FTL to admit a write. An append gets its address here.
+    /// Asks the FTL to admit a write or an append to a zone. An append gets its address here.
     fn admit_to_zone(&mut self, handle: Handle<Active<S>>, shape: ZoneShape) -> Option<Extent> {
         let io = self.clients.requests[handle].io;
         let sectors = u64::from(self.resolved.geometry.sectors);
@@ -144,8 +146,8 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Sorts the requests from `first` on that no other blocks any more: they go on in the order of their arrival. Writes to a
-    /// zone must keep the order of their submission, which their tags have, where several arrive at the same moment.
+    /// Sorts the newly unblocked requests, from index `first` on, into the order of their arrival. Writes to a zone
+    /// must keep the order of their submission; their tags have this order, where several arrive at the same moment.
     pub(super) fn order_unblocked(&mut self, first: usize) {
         let requests = &self.clients.requests;
         let is_zoned = self.resolved.zones.is_some();

@@ -7,11 +7,11 @@ use crate::spec::PowerState;
 /// A phase of an idle drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IdlePhase {
-    /// In no power state.
+    /// The drive is in no power state.
     Operational,
-    /// On the way into the power state of this number.
+    /// The drive enters the power state of this number.
     Entry(usize),
-    /// In the power state of this number.
+    /// The drive is in the power state of this number.
     State(usize),
 }
 
@@ -38,7 +38,7 @@ impl IdleMoment {
 pub(super) fn visit_phases(states: &[PowerState], idle: Span, mut visit: impl FnMut(IdlePhase, Span)) -> IdleMoment {
     let (mut phase, mut at) = (IdlePhase::Operational, Span::ZERO);
     for (number, state) in states.iter().enumerate() {
-        // An entry ends before the next one begins.
+        // An entry ends before the next one begins, even if the next threshold comes earlier.
         let begin = state.idle_after.max(at);
         if idle < begin {
             break;
@@ -85,7 +85,7 @@ mod tests {
     }
 
     proptest! {
-        /// The phases divide the idle time without a gap.
+        /// Compares the sum of the phases with the idle time.
         #[test]
         fn the_phases_add_up(
             gaps in prop::collection::vec((1u64..50, 0u64..80, 0u64..50), 0..4),

@@ -1,8 +1,8 @@
 //! The temperature of the drive: a thermal resistance and a capacity (a first-order RC network), and the throttle.
 //!
-//! The throttle knows the temperature of the latest reading of a sensor. The firmware reads the sensor when a request arrives and the
-//! latest reading is at least `sample` old. Between two readings the network takes the mean power, for which its step response is exact.
-//! So a long idle time needs no event.
+//! The throttle uses the latest reading of a sensor. The firmware reads the sensor when a request arrives and the
+//! latest reading is at least `sample` old. Between two readings the network takes the mean power, for which its step
+//! response is exact. So a long idle time needs no event.
 
 use base::units::{Bytes, Energy, Rate, Span, Time};
 use libm::exp;
@@ -13,18 +13,18 @@ use crate::spec::{ThermalSpec, ThrottleStyle};
 #[derive(Clone, Debug)]
 pub(super) struct Thermal {
     spec: ThermalSpec,
-    /// The latest reading, and the energy that the drive had spent by then.
+    /// The time of the latest reading.
     read_at: Time,
     spent: Energy,
     celsius: f64,
     /// The highest of all readings.
     hottest: f64,
-    /// The on/off throttle limits the rate.
+    /// True if the on/off throttle limits the rate.
     is_throttled: bool,
 }
 
 impl Thermal {
-    /// A drive as warm as the air.
+    /// Creates the state of a drive at the temperature of the air.
     pub(super) fn new(spec: ThermalSpec, now: Time) -> Self {
         let celsius = spec.ambient.as_celsius();
         Self { spec, read_at: now, spent: Energy::ZERO, celsius, hottest: celsius, is_throttled: false }
@@ -46,7 +46,7 @@ impl Thermal {
         self.hottest.max(celsius)
     }
 
-    /// True if the sensor is to be read.
+    /// True if the latest reading is at least `sample` old.
     pub(super) fn is_due(&self, now: Time) -> bool {
         now.saturating_since(self.read_at) >= self.spec.sample
     }
@@ -108,7 +108,7 @@ mod tests {
         }
     }
 
-    /// Seconds after the beginning.
+    /// The time this many seconds after the beginning.
     const fn at(s: u64) -> Time {
         Time::from_ps(s * 1_000_000_000_000)
     }
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_rate_falls_with_the_temperature_or_all_at_once() {
-        // A drive that has had this temperature for a long time.
+        // Brings a drive to this temperature by constant power over a long time.
         let rate = |thermal: &mut Thermal, celsius: f64| {
             let now = thermal.read_at + Span::from_secs(100_000);
             let joules = thermal.spent.as_joules() + (celsius - 25.0) / 10.0 * 100_000.0;

@@ -1,4 +1,4 @@
-//! The steady state that a model predicts.
+//! Preconditioning by a model: lays out the steady state that it predicts.
 
 use base::units::Time;
 use flash::nand::Sector;
@@ -6,11 +6,12 @@ use flash::nand::Sector;
 use crate::Ssd;
 
 impl<S: Sector> Ssd<S> {
-    /// Lays out the flash of a new drive as a long run of random writes would leave it, and lets the FTL mount it. Time
-    /// is off and stays off; it was `before` earlier. Returns false, and changes nothing, if so many blocks are bad that
-    /// the units have no room.
+    /// Lays out the flash of a new drive as a long run of random writes would leave it, and makes the FTL mount it.
+    /// Time is switched off and is set back to `before` at the end. Returns false, and changes nothing, if so many
+    /// blocks are bad that the units have no room.
     ///
     /// # Panics
+    ///
     /// If the FTL has no such model, the drive is not new, or the mount does not find every unit.
     pub(super) fn lay_out_steady(&mut self, before: Time) -> bool {
         let mut rng = self.precondition_stream();
@@ -32,11 +33,11 @@ impl<S: Sector> Ssd<S> {
         true
     }
 
-    /// The units of a window: a fortieth of the drive, and at least four superblocks for each pool, so that collection has
-    /// left the start behind; at most a tenth, as in the long way.
+    /// The units of a window: a fortieth of the drive, and at least four superblocks for each pool, so that collection
+    /// no longer depends on the layout; at most a tenth, as for [`Precondition::Steady`].
     ///
-    /// After a mount all pools begin new superblocks together, and each works once for every superblock of the host. So
-    /// it is a whole number of them, without which windows of 15 and of 16 would never agree.
+    /// A window is a whole number of superblocks for each pool. All pools open their superblocks together after a
+    /// mount, and each collects once per superblock of the host. So windows of 15 and 16 collections would never agree.
     pub(super) fn settling_window(&self) -> u64 {
         let geometry = &self.resolved.geometry;
         let units = u64::from(self.ftl.units());

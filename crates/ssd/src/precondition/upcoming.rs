@@ -10,24 +10,24 @@ const AHEAD: usize = 8;
 
 /// The next units.
 pub(super) enum Upcoming {
-    /// In the order of addresses, from this one on.
+    /// In the order of addresses, from this unit on.
     InOrder(u32),
-    /// At random.
+    /// In random order, with repetitions.
     Drawn {
         rng: Rng,
-        /// Units of the drive.
+        /// The number of units of the drive.
         units: u64,
         drawn: VecDeque<Lpn>,
     },
 }
 
 impl Upcoming {
-    /// All units, from the first on.
+    /// Creates the order of all addresses, from the first unit on.
     pub(super) const fn in_order() -> Self {
         Self::InOrder(0)
     }
 
-    /// Random ones of so many units.
+    /// Creates a random order of units below `units`.
     pub(super) fn random(rng: Rng, units: u64) -> Self {
         Self::Drawn { rng, units, drawn: VecDeque::with_capacity(AHEAD + 1) }
     }
@@ -37,7 +37,7 @@ impl Upcoming {
         matches!(self, Self::InOrder(_))
     }
 
-    /// The next unit. `fetch` prefetches the map entry of a later one.
+    /// The next unit. `fetch` prefetches the map entry of a unit that will come later.
     #[inline]
     pub(super) fn next(&mut self, fetch: impl Fn(Lpn)) -> Lpn {
         match self {

@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use super::Spec;
 use base::fault::Faults;
 
-/// A volatile write buffer: a write is acknowledged when it is in the buffer, and durable after a flush. It hands over
-/// only what the dies can begin soon, and absorbs newer writes of everything else.
+/// A volatile write buffer: a write is acknowledged when it is in the buffer, and durable after a flush. The buffer
+/// hands over only as much as the dies can begin soon, and absorbs newer writes of the rest.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BufferSpec {
@@ -39,7 +39,7 @@ pub struct BufferSpec {
 }
 
 impl BufferSpec {
-    /// A buffer of this size with defaults.
+    /// Creates a buffer of this size, with the defaults of all other keys.
     #[must_use]
     pub const fn new(size: Bytes) -> Self {
         Self {
@@ -58,12 +58,12 @@ impl BufferSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum BufferPolicy {
-    /// A program's worth of the mapping units that have been dirty for longest (FIFO: a newer write does not change their
-    /// order). The size of the buffer counts mapping units.
+    /// The mapping units that have been dirty for longest, as many as a program has (FIFO: a newer write does not
+    /// change their order). The size of the buffer counts mapping units.
     #[default]
     Units,
-    /// All units of the superblock that has been in the buffer for longest (Seong et al., "Hydra", Sec. 3.2). The
-    /// size of the buffer counts the sectors that it really holds.
+    /// All units of the superblock that has been in the buffer for longest (Seong et al., "Hydra", Sec. 3.2). The size
+    /// of the buffer counts the sectors that it holds.
     Superblock,
 }
 
@@ -75,8 +75,8 @@ pub enum FlushPolicy {
     #[default]
     WriteBack,
     /// The buffer writes all its sectors to a reserved area of flash, one behind the other, and keeps them. Merges
-    /// happen when they would have happened without the flush (Seong et al., Sec. 4.2.2, Fig. 16). Only with Hydra's
-    /// FTL and the superblock policy.
+    /// happen at the same times as without the flush (Seong et al., Sec. 4.2.2, Fig. 16). Only with Hydra's FTL and the
+    /// superblock policy.
     Log,
     /// No effect: acknowledged writes may be lost with the power (Seong et al., Sec. 4.2.2, Fig. 14b).
     Ignore,
@@ -90,28 +90,28 @@ impl BufferPolicy {
 /// The write buffer, in mapping units.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResolvedBuffer {
-    /// The size of the buffer.
+    /// The size of the buffer, in mapping units.
     pub units: u32,
     /// The buffer writes back above this many dirty units.
     pub high: u32,
-    /// It stops at this many dirty units.
+    /// The buffer stops writing back at this many dirty units.
     pub low: u32,
     /// The superblock policy, if whole superblocks are written back.
     pub superblocks: Option<ResolvedSuperblocks>,
     /// The effect of a flush.
     pub flush: FlushPolicy,
-    /// The buffer remembers the requests of its units, because the FTL asks for them.
+    /// True if the buffer remembers the request that wrote each unit, because the FTL asks for it.
     pub origins: bool,
 }
 
 /// The resolved superblock policy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ResolvedSuperblocks {
-    /// Mapping units in a superblock.
+    /// The number of mapping units in a superblock.
     pub units: u32,
-    /// The buffer writes back above this many superblocks.
+    /// The buffer writes back if it has units of more superblocks than this.
     pub most: u32,
-    /// Sectors that the buffer can hold.
+    /// The number of sectors that the buffer can hold.
     pub sectors: u64,
     /// The buffer writes back above this many sectors.
     pub high: u64,
@@ -157,7 +157,7 @@ impl Spec {
         })
     }
 
-    /// Refuses the keys of the superblock policy.
+    /// Refuses the keys of the superblock policy under another policy.
     fn no_superblocks(&self, faults: &mut Faults) -> Option<ResolvedSuperblocks> {
         let buffer = self.buffer.as_ref()?;
         let remedy = "leave it out, or set buffer.policy = \"superblock\"";

@@ -1,13 +1,14 @@
-//! The cost of a drive's flash. RAM, controllers and everything else of a drive are not counted.
+//! The cost of a drive's flash. RAM, controllers and all other parts of a drive are not counted.
 
 use super::Resolved;
 
-/// Prices in GiB of MLC flash (see [`flash::nand::Part::cost`]): only their ratios have a meaning.
+/// The cost of flash, in the price of a GiB of MLC flash (see [`flash::nand::Part::cost`]): only ratios of costs have a
+/// meaning.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cost {
-    /// The main array, all blocks counted.
+    /// The cost of the main array, all blocks counted.
     pub flash: f64,
-    /// The SLC array; zero without one.
+    /// The cost of the SLC array; zero without one.
     pub slc_array: f64,
 }
 

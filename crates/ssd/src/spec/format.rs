@@ -1,7 +1,7 @@
-//! The format of a drive: the keys that decide where it keeps data on flash. A drive must agree in them with the
-//! drive whose flash it takes over. The others (queues, link, buffer, collection, times, faults) may differ.
+//! The format of a drive: the keys that decide where it keeps data on flash. A drive must agree in them with the drive
+//! whose flash it takes over. The other keys (queues, link, buffer, collection, times, faults) may differ.
 //!
-//! Drives of one format that differ in [`UNSEEN_KEYS`] only, or in those of [`Resolved::unseen_keys`], are also
+//! Drives of one format that differ only in [`UNSEEN_KEYS`], or in those of [`Resolved::unseen_keys`], are also
 //! preconditioned to the same content of their flash.
 
 use flash::nand::{FaultSpec, Geometry};
@@ -9,8 +9,9 @@ use flash::nand::{FaultSpec, Geometry};
 use super::Resolved;
 use crate::Precondition;
 
-/// Keys and tables of a device that decide nothing of what preconditioning leaves on a new drive: it writes without the
-/// host, and with time off. What is not listed may decide something: in doubt a key stays out.
+/// Keys and tables of a device that cannot change the flash that preconditioning leaves on a new drive, because it
+/// writes without the host and with time switched off. Keys that may change the flash are not listed; in doubt a key is
+/// not listed either.
 pub const UNSEEN_KEYS: [&str; 27] = [
     "name",
     "description",
@@ -68,7 +69,8 @@ impl Resolved {
         keys
     }
 
-    /// The keys of the format of the SLC array, and their values. They count if it [holds anything](crate::Ssd::is_slc_array_new).
+    /// The keys of the format of the SLC array, and their values. They matter only if the array [holds
+    /// anything](crate::Ssd::is_slc_array_new).
     #[must_use]
     pub fn slc_format(&self) -> Vec<(&'static str, String)> {
         let mut keys = Vec::new();
@@ -76,7 +78,7 @@ impl Resolved {
         keys
     }
 
-    /// [`UNSEEN_KEYS`], and those that this drive does not see if these steps begin with a new drive.
+    /// [`UNSEEN_KEYS`], and further keys that do not matter for this drive if these steps begin with a new drive.
     pub fn unseen_keys(&self, steps: &[Precondition]) -> impl Iterator<Item = &'static str> {
         let only_fills = steps == [Precondition::Fill];
         let may_fail = self.spec.flash.faults != FaultSpec::default();

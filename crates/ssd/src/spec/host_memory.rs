@@ -25,21 +25,22 @@ pub struct HostMemorySpec {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct HostMemoryChange {
-    /// Simulated time: the first request that reaches the drive then, or later, meets the new size.
+    /// The simulated time of the change: the first request that reaches the drive at this time or later meets the new
+    /// size.
     #[schemars(extend("examples" = ["2s"]))]
     pub at: Span,
-    /// The size from then on. With `0B` the host takes its memory back.
+    /// The new size. With `0B` the host takes its memory back.
     pub size: Bytes,
 }
 
 impl HostMemorySpec {
-    /// The size that the host gives from the last change at `now` or before; none if it gives as much as the drive prefers.
+    /// The size that the host gives after the last change up to `now`; `None` if it gives as much as the drive prefers.
     pub(crate) fn size_at(&self, now: Time) -> Option<Bytes> {
         let due = self.changes.iter().filter(|change| Time::ZERO + change.at <= now);
         due.max_by_key(|change| change.at).map(|change| change.size).or(self.size)
     }
 
-    /// The time of the first change behind `now`.
+    /// The time of the first change after `now`.
     pub(crate) fn next_change(&self, now: Time) -> Option<Time> {
         self.changes.iter().map(|change| Time::ZERO + change.at).filter(|at| *at > now).min()
     }

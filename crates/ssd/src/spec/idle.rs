@@ -1,4 +1,4 @@
-//! Refuses keys that would have no effect on this device, so that no user believes that such a key was active.
+//! Refuses keys that would have no effect on this device, so that no user believes in an effect that is not there.
 //!
 //! The default value of a key is never refused, because a resolved description has all keys.
 
@@ -23,7 +23,7 @@ impl Spec {
             .chain(ftl)
             .chain(self.idle_host())
         {
-            // A wrong value has been refused already.
+            // A key with a fault has been refused already.
             if idle.is_set && faults.0.iter().all(|fault| fault.path != idle.path) {
                 faults.add(idle.path, format!("has no effect here: {}", idle.why), idle.remedy);
             }
@@ -129,7 +129,7 @@ impl Spec {
         ]
     }
 
-    /// Runs after the family's own checks of planes.
+    /// The keys of planes without effect. Called after the family's own checks of planes.
     fn idle_planes(&self, site: &Site<'_>) -> Vec<Idle> {
         let one = self.flash.multi_plane.is_some() && site.part.geometry.planes_per_die == 1;
         vec![Idle::new("flash.multi-plane", one, "a die has one plane")]
@@ -139,7 +139,8 @@ impl Spec {
         let host = &self.host;
         let count = host.queues.map_or(host.queue.len().max(1), |queues| queues as usize);
         let weighted = host.arbitration == QueueArbitration::Weighted;
-        // A weight that is written counts, even one of 1: a sweep of weights contains the point at which all are equal.
+        // A weight that is written counts, even a weight of 1: a sweep of weights contains the point at which all are
+        // equal.
         let even = host.burst == 1 && host.queue.iter().all(|queue| queue.weight.is_none() && !queue.urgent);
         let all_urgent = count > 1 && !host.queue.is_empty() && host.queue.iter().all(|queue| queue.urgent);
         let whole = |buffer: &BufferSpec| {

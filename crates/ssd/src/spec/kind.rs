@@ -1,4 +1,4 @@
-//! Drives of a RAID that are not of its description.
+//! Drives of a RAID with a description of their own.
 
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Serialize};
@@ -9,9 +9,10 @@ use super::Spec;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DriveKind {
-    /// The numbers of the drives, from 0, in the order of those of the stripes, the spares, and that of the journal.
+    /// The numbers of the drives, from 0: first the drives of the stripes, then the spares, then the drive of the
+    /// journal.
     pub drives: Vec<u32>,
-    /// The device: a built-in one, or a file. This one, without its RAID, if missing.
+    /// The device: a built-in one, or a file. If missing, the device of this file, without its RAID.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["demo"]))]
     pub device: Option<String>,
@@ -24,7 +25,8 @@ pub struct DriveKind {
     pub spec: Option<Box<Spec>>,
 }
 
-/// A description has a RAID, and that has descriptions: their keys are listed once.
+/// Leaves the keys of a nested description out of the schema, which lists them already: a description has a RAID, and
+/// the RAID has descriptions.
 fn any_table(_: &mut schemars::SchemaGenerator) -> Schema {
     json_schema!({ "type": "object", "additionalProperties": {} })
 }

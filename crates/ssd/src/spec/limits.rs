@@ -8,13 +8,14 @@ use ftl::{DiscardSpec, Site};
 
 use super::Spec;
 
-/// Requests that the device works on at once: as many as the largest queue of NVM Express holds.
+/// The most requests that the device works on at once: the length of the largest queue of NVM Express.
 const QUEUE_DEPTH_MAX: u32 = 1 << 16;
 
-/// Sectors of one program, with all its planes and pages: the backend has a transfer time for each number of sectors.
+/// The most sectors of one program, with all its planes and pages: the backend has a table of the transfer times by
+/// number of sectors.
 const PROGRAM_SECTORS_MAX: u64 = 1 << 16;
 
-/// Bits of a channel.
+/// The most bits of a channel.
 const WIDTH_MAX: u32 = 8192;
 
 impl Spec {
@@ -39,7 +40,7 @@ impl Spec {
         }
     }
 
-    /// Checks that the drive has the dies that fail, and rebuilds their data.
+    /// Checks that the drive has the dies that are to fail, and that parity can rebuild their data.
     pub(super) fn check_die_failures(&self, geometry: &Geometry, faults: &mut Faults) {
         let path = "flash.faults.dies";
         let dies = geometry.die_count();
@@ -76,7 +77,7 @@ impl Spec {
         }
     }
 
-    /// Checks that commands of one block keep their order, whoever goes first.
+    /// Checks that commands of one block keep their order under every priority.
     pub(super) fn check_order(&self, faults: &mut Faults) {
         self.check_suspend(faults);
         if self.flash.arbitration.commands != Order::CollectionFirst {
@@ -92,7 +93,7 @@ impl Spec {
         }
     }
 
-    /// Checks that all data that moves is corrected, if reads have errors.
+    /// Checks that copied data is corrected, if reads have errors.
     pub(super) fn check_copies_of_errors(&self, faults: &mut Faults) {
         if self.flash.errors.is_none() {
             return;
@@ -109,7 +110,7 @@ impl Spec {
         }
     }
 
-    /// Checks that host writes may go before copies, if they go into suspended erases.
+    /// Checks that host writes have priority over copies, if erases are suspended for host writes.
     fn check_suspend(&self, faults: &mut Faults) {
         let writes = self.flash.suspend.is_some_and(|suspend| suspend.writes);
         if writes && (!self.ftl.kind.family().separates_copies() || self.ftl.gc.shared_log) {
@@ -191,7 +192,7 @@ mod tests {
             let found = with(SMALL, rest);
             assert!(found.iter().any(|fault| fault.starts_with(wanted)), "{rest}: {found:?}");
         }
-        // The ends of the ranges are valid.
+        // The ends of the ranges are valid values.
         for rest in [
             "ftl = { gc = { victim = { policy = 'd-choices', d = 4096 } } }",
             "ftl = { gc = { victim = { policy = 'windowed-greedy', window = 4294967295 } } }",
@@ -242,7 +243,7 @@ mod tests {
         let wanted = "flash.blocks: 3 blocks in each plane leave none for the host: each plane group reserves 3 for \
                       writing and garbage collection; give it at least 5";
         assert_eq!(found, [wanted]);
-        // And that is enough.
+        // The size of the message is enough.
         assert_eq!(with("channels = 1, chips = 2, blocks = 5", "ftl = { over-provisioning = '80%' }"), [""; 0]);
         for (kind, rest, wanted) in [
             ("bast", "", "flash.blocks: the array has 6 blocks, the log uses 8 and merges reserve 3: none remains"),

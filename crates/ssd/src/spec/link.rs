@@ -7,7 +7,7 @@ use base::units::{Rate, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// Whether both directions work at once.
+/// The directions in which a link works at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Duplex {
@@ -20,17 +20,17 @@ pub enum Duplex {
 /// A host link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkSpec {
-    /// Its name, or `custom`.
+    /// The name of a preset, or `custom`.
     pub name: Cow<'static, str>,
     /// Bytes per second in one direction; `None` for a link that costs no time.
     pub rate: Option<Rate>,
-    /// Time each command takes on the link besides its data.
+    /// The time that each command takes on the link besides its data.
     pub overhead: Span,
-    /// Time by which a read completes later; it occupies nothing.
+    /// The delay of the completion of each read; the link is free meanwhile.
     pub read_latency: Span,
-    /// Time by which a write completes later; it occupies nothing.
+    /// The delay of the completion of each write; the link is free meanwhile.
     pub write_latency: Span,
-    /// Whether both directions work at once.
+    /// The directions in which the link works at the same time.
     pub duplex: Duplex,
 }
 
@@ -81,7 +81,7 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
     *value == T::default()
 }
 
-/// The written-out form.
+/// A link written out as a table of keys.
 #[derive(Deserialize, Serialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Custom {
@@ -149,7 +149,7 @@ impl Serialize for LinkSpec {
         if Self::preset(&self.name).as_ref() == Some(self) {
             return serializer.serialize_str(&self.name);
         }
-        // Beside a name, only the keys that differ from it.
+        // Beside a name, only the keys that differ from the preset are written.
         let preset = Self::preset(&self.name);
         let own = preset.as_ref().is_none_or(|preset| preset.duplex != self.duplex);
         let custom = Custom {

@@ -1,4 +1,5 @@
-//! A RAID of drives with different descriptions: what it takes of each, and which drives it cannot have.
+//! A RAID of drives with different descriptions: the RAID's numbers from those of its drives, and the drives that it
+//! cannot have.
 
 use base::fault::{Fault, Faults};
 use base::units::{Bytes, SECTOR};
@@ -47,7 +48,7 @@ impl RaidSpec {
 }
 
 impl Resolved {
-    /// Checks that its RAID can have the drives that it has.
+    /// Checks that the RAID can have the drives with a description of their own.
     pub(super) fn check_kinds(&self, faults: &mut Faults) {
         let Some(raid) = &self.spec.raid else { return };
         for (number, kind) in self.kinds.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The table `[power]` of a description: what the drive draws beside its flash, its power states, its temperature.
+//! The table `[power]` of a description: the power of the drive beside its flash, its power states, its temperature.
 
 use base::fault::Faults;
 use base::units::{Power, Rate, Ratio, Span, Temperature, ThermalResistance};
@@ -18,7 +18,7 @@ const STATES_MAX: usize = 32;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct PowerSpec {
-    /// What the controller draws, with its RAM; nothing if missing.
+    /// The power of the controller, with its RAM; zero if missing.
     #[serde(skip_serializing_if = "is_default")]
     pub controller: ControllerPower,
     /// Operational power states (NVM Express), in descending order of their power. A host selects one to limit what the drive draws.
@@ -38,14 +38,14 @@ pub struct PowerSpec {
     pub thermal: Option<ThermalSpec>,
 }
 
-/// What a controller draws.
+/// The power of a controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ControllerPower {
-    /// While a request or a flash command is under way.
+    /// The power while a request or a flash command is under way.
     pub active: Power,
-    /// While nothing is under way and the drive is in no power state, and while the drive enters or leaves a state (assumed: data
-    /// sheets give no power for these times).
+    /// The power while nothing is under way and the drive is in no power state, and while the drive enters or leaves a
+    /// state (assumed: data sheets give no power for these times).
     pub idle: Power,
 }
 
@@ -53,14 +53,14 @@ pub struct ControllerPower {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct OperationalState {
-    /// The most that the whole drive draws in the state. The flash arrays get what the active controller leaves of it (assumed);
-    /// channels and idle dies are not counted.
+    /// The most that the whole drive draws in the state. The flash arrays get this power less that of the active
+    /// controller (assumed); channels and idle dies are not counted.
     #[schemars(extend("examples" = ["7.8W", "3.4W"]))]
     pub power: Power,
-    /// Time that the drive takes to enter the state from another operational one. It takes no request meanwhile.
+    /// The time that the drive takes to enter the state from another operational one. It takes no request meanwhile.
     #[serde(default, skip_serializing_if = "is_default")]
     pub entry: Span,
-    /// Time that the drive takes to leave the state for another operational one, before it enters that.
+    /// The time that the drive takes to leave the state for another operational one, before it enters that state.
     #[serde(default, skip_serializing_if = "is_default")]
     pub exit: Span,
 }
@@ -69,68 +69,71 @@ pub struct OperationalState {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct PowerState {
-    /// What the whole drive draws in the state, its flash included.
+    /// The power of the whole drive in the state, its flash included.
     #[schemars(extend("examples" = ["70mW", "5mW"]))]
     pub power: Power,
     /// Time without work after which the drive enters the state. A drive works while a request or a flash command is under way.
     #[schemars(extend("examples" = ["100ms", "2s"]))]
     pub idle_after: Span,
-    /// Time that the drive takes to enter the state. A request that comes meanwhile waits for the rest of it, and then for `exit`.
+    /// The time that the drive takes to enter the state. A request that arrives meanwhile waits for the end of the
+    /// entry, and then for `exit`.
     pub entry: Span,
-    /// Time from a request until the drive takes it. Work of the FTL that no request waits for begins at once (assumed).
+    /// The time from the arrival of a request in this state until the drive takes it. Work of the FTL that no request
+    /// waits for begins at once (assumed).
     pub exit: Span,
 }
 
 /// The temperature of the drive: one thermal resistance and one capacity between the flash and the air.
 ///
-/// In steady state the drive is `resistance` times its power above `ambient`. After a step of the power the temperature
-/// approaches its new value as `1 - exp(-t / time-constant)`.
+/// In steady state the drive's temperature is `ambient` plus `resistance` times its power. After a step of the power
+/// the temperature approaches its new value as `1 - exp(-t / time-constant)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ThermalSpec {
-    /// The temperature of the air. The drive has it at power-on.
+    /// The temperature of the air, and of the drive at power-on.
     pub ambient: Temperature,
-    /// Kelvins above the air per watt, in steady state.
+    /// Thermal resistance: kelvins above the air per watt, in steady state.
     pub resistance: ThermalResistance,
-    /// The time after which the drive has covered 63 % of the way to its new temperature.
+    /// The time after which the temperature has covered 63 % of the way to its new value.
     pub time_constant: Span,
     /// The shortest time between two readings of the sensor. The default is assumed.
     #[serde(default = "sample", skip_serializing_if = "is_sample")]
     pub sample: Span,
-    /// What the drive does when it is hot; nothing if missing.
+    /// The throttle of a hot drive; none if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub throttle: Option<ThrottleSpec>,
 }
 
-/// A limit on the data rate of a hot drive. It delays requests before the drive takes them: behind a request of `n` bytes the next
-/// one waits for `n` divided by the rate.
+/// A limit on the data rate of a hot drive. The drive delays requests before it takes them: after a request of `n`
+/// bytes the next one waits for `n` divided by the rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ThrottleSpec {
-    /// How the rate follows the temperature.
+    /// The dependence of the rate on the temperature.
     pub style: ThrottleStyle,
-    /// The lower end of the band of temperatures.
+    /// The lower end of the band of temperatures in which the throttle works.
     pub from: Temperature,
-    /// The upper end.
+    /// The upper end of the band.
     pub to: Temperature,
-    /// The rate at the upper end and beyond.
+    /// The rate at the upper end of the band and above.
     pub lowest_rate: Rate,
-    /// The rate at the lower end, if `style` is `proportional`. Below that end there is no limit.
+    /// The rate at the lower end of the band, if `style` is `proportional`. Below that end there is no limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub highest_rate: Option<Rate>,
 }
 
-/// How the rate of a throttled drive follows its temperature.
+/// The dependence of a throttled drive's rate on its temperature.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ThrottleStyle {
     /// Between the ends of the band the rate falls linearly from `highest-rate` to `lowest-rate`.
     Proportional,
-    /// The limit of `lowest-rate` begins at the upper end and ends at the lower one.
+    /// The limit is `lowest-rate`. It begins when the temperature reaches the upper end of the band and ends when the
+    /// temperature has fallen to the lower end.
     OnOff,
 }
 
-/// Assumed.
+/// Assumed; no source.
 const fn sample() -> Span {
     Span::from_ms(100)
 }
@@ -144,13 +147,14 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl PowerSpec {
-    /// What the controller leaves for the flash arrays in this operational power state.
+    /// The power that the controller leaves for the flash arrays in this operational power state.
     #[must_use]
     pub fn array_power(&self, state: &OperationalState) -> Power {
         Power::from_uw(state.power.as_uw().saturating_sub(self.controller.active.as_uw()))
     }
 
-    /// The number of operational power states, and of the first non-operational one. A drive that describes no operational state has one.
+    /// The number of operational power states, which is the number of the first non-operational one. A drive that
+    /// describes no operational state has one.
     #[must_use]
     pub fn operational_count(&self) -> usize {
         self.operational.len().max(1)
@@ -244,7 +248,7 @@ impl Spec {
         }
     }
 
-    /// Why this drive takes no cap on the power of its arrays; `None` if it takes one.
+    /// The reason for which this drive cannot have a cap on the power of its arrays; `None` if it can.
     fn refusal_of_caps(&self) -> Option<&'static str> {
         if self.ftl.kind != FtlKind::Page {
             Some("this FTL works on several arrays in one step: the cap cannot ask between them")
@@ -259,7 +263,7 @@ impl Spec {
         }
     }
 
-    /// What the arrays draw, if their planes make a difference or a cap limits it.
+    /// The power of the arrays' operations, if it depends on the planes or a cap limits it.
     pub(super) fn supply(&self, part: &Part, geometry: &Geometry, faults: &mut Faults) -> Option<Supply> {
         let cap = self.power.as_ref().and_then(|power| power.cap);
         let supply = Supply::new(part, self.flash.gang);
@@ -274,8 +278,8 @@ impl Spec {
         (cap.is_some() || part.electrical.further_plane != Ratio::ZERO).then_some(supply)
     }
 
-    /// The cap of the selected operational power state; `None` if no state, selected or not, ever lets an operation wait. `most` is the
-    /// most that an operation draws.
+    /// The cap of the selected operational power state; `None` if no state makes an operation wait. `most` is the most
+    /// that an operation draws.
     fn operational_cap(&self, geometry: &Geometry, most: Power, faults: &mut Faults) -> Option<PowerCapSpec> {
         let power = self.power.as_ref()?;
         let planes = if self.flash.plane_reads.is_some() { geometry.planes } else { 1 };

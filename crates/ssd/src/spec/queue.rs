@@ -1,4 +1,4 @@
-//! Submission queues of a device file: their number, arbitration, and the dies of their writes.
+//! Submission queues of a device file: their number, their arbitration, and the dies that their writes go to.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,7 @@ use super::Spec;
 use crate::QueueId;
 use base::fault::Faults;
 
-/// NVM Express has queue identifiers of 16 bits, and 0 is that of the admin queue.
+/// The most queues: NVM Express has queue identifiers of 16 bits, and 0 is that of the admin queue.
 const MOST_QUEUES: usize = 65_535;
 
 /// The order of commands that wait in several submission queues (NVM Express Base Specification 2.0, section 3.4.4,
@@ -24,9 +24,9 @@ pub enum QueueArbitration {
     /// All queues take turns.
     #[default]
     RoundRobin,
-    /// Urgent queues go first and take turns. The other queues are served in rounds: in each, a queue may have as many
-    /// commands taken as its weight. NVM Express gives weights to three classes of queues; here each queue is a class of
-    /// its own.
+    /// Urgent queues go first and take turns. The other queues are served in rounds: in each round, at most as many
+    /// commands are taken from a queue as its weight. NVM Express gives weights to three classes of queues; here each
+    /// queue is a class of its own.
     Weighted,
 }
 
@@ -42,23 +42,25 @@ pub struct QueueSpec {
     /// The weight: commands taken in each round of weighted arbitration; one if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,
-    /// Urgent class of weighted arbitration: as long as an urgent queue has a command to offer, no command of another
-    /// queue is taken.
+    /// Urgent class of weighted arbitration: while an urgent queue has a command to offer, no command of another queue
+    /// is taken.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub urgent: bool,
-    /// Commands of this queue that the device works on at once; if missing, only `queue-depth` limits them.
+    /// The most commands of this queue that the device works on at once; if missing, only `queue-depth` limits them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// Whether its reads suspend programs and erases where the flash suspends them for host reads (`flash.suspend`); if
-    /// missing, they do. The others go before programs and erases that have not begun. A read of a translation page
-    /// always suspends.
+    /// Whether reads of this queue suspend programs and erases, where the flash suspends them for host reads
+    /// (`flash.suspend`); if missing, they do. Reads that do not suspend still go before programs and erases that have
+    /// not begun. A read of a translation page always suspends.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub suspend: Option<bool>,
-    /// The channels that its writes go to; all if neither these nor `dies` are given. The data of the queue must fit
-    /// there: the device refuses further writes, as if it had become read-only.
+    /// The channels that writes of this queue go to; all if neither `channels` nor `dies` is given. The data of the
+    /// queue must fit there: when it does not, the device refuses further writes of the queue, as if it had become
+    /// read-only.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub channels: Option<Vec<u32>>,
-    /// The dies that its writes go to, counted channel by channel and there chip by chip; instead of `channels`.
+    /// The dies that writes of this queue go to, counted channel by channel and there chip by chip; instead of
+    /// `channels`.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub dies: Option<Vec<u32>>,
 }
@@ -66,15 +68,15 @@ pub struct QueueSpec {
 /// A resolved submission queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ResolvedQueue {
-    /// Commands taken in each round of weighted arbitration.
+    /// The number of commands taken in each round of weighted arbitration.
     pub weight: u32,
-    /// True if its commands are taken before those of all queues that are not urgent.
+    /// True if the queue's commands are taken before those of all queues that are not urgent.
     pub urgent: bool,
-    /// Commands of this queue that the device works on at once.
+    /// The most commands of this queue that the device works on at once; `None` without a limit.
     pub depth: Option<u32>,
-    /// Whether its reads may suspend programs and erases.
+    /// True if the queue's reads may suspend programs and erases.
     pub suspends: bool,
-    /// The NVM set that its writes go to.
+    /// The NVM set that the queue's writes go to.
     pub set: u32,
 }
 
@@ -85,12 +87,12 @@ pub struct ResolvedQueues {
     pub queues: Vec<ResolvedQueue>,
     /// The arbitration between the queues.
     pub arbitration: QueueArbitration,
-    /// Commands taken from a queue per turn.
+    /// The number of commands taken from a queue per turn.
     pub burst: u32,
-    /// The NVM sets: dies that the writes of some queue or placement identifier are confined to, in ascending order. The first is the
-    /// whole array.
+    /// The NVM sets in ascending order: each is a set of dies to which the writes of some queue or placement identifier
+    /// are confined. The first is the whole array.
     pub sets: Vec<Vec<DieId>>,
-    /// What placement identifiers name, if they name reclaim groups: group 0 is set 1.
+    /// The meaning of placement identifiers, if they name reclaim groups: group 0 is set 1.
     pub placement: Option<FdpSpec>,
 }
 
@@ -234,7 +236,7 @@ fn check_reach(geometry: &Geometry, units: u32, dies: usize, room: Option<u64>, 
     faults.add("host.queue", message, remedy);
 }
 
-/// The dies that a queue writes on.
+/// The dies that a queue's writes go to.
 fn dies(queue: &QueueSpec, number: usize, geometry: &Geometry, faults: &mut Faults) -> Vec<DieId> {
     let mut unknown = |name: &str, what: &str, list: &[u32], count: u32| {
         for wrong in list.iter().filter(|one| **one >= count) {

@@ -9,22 +9,26 @@ use serde::{Deserialize, Serialize};
 
 use super::{DriveKind, Spec};
 
-/// The most drives, spares included: a set of drives is a mask of 64 bits, and a published stripe has far fewer.
+/// The most drives, spares included: far more than the stripes of published RAIDs have, and few enough for a mask of 64
+/// bits.
 const MOST_DRIVES: u32 = 32;
 
-/// Several drives as one. All are of this description but those of a `kind` of their own, and each has random streams of its own. The
-/// software RAID of a host is modelled: each drive has its own link, and the host's processor takes no time.
+/// Several drives as one. All have this description except those of a `kind` of their own, and each has random streams
+/// of its own. The model is that of the software RAID of a host: each drive has its own link, and the host's processor
+/// takes no time.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RaidSpec {
-    /// How the drives share the data.
+    /// The level: the distribution of data and parity over the drives.
     pub level: RaidLevel,
-    /// Drives, without spares: at least 1 for raid0, 2 for raid1, 3 for raid5, 4 for raid6, and an even number from 4 on for raid10.
+    /// The number of drives, without spares: at least 1 for raid0, 2 for raid1, 3 for raid5, 4 for raid6, and an even
+    /// number from 4 on for raid10.
     pub drives: u32,
-    /// Bytes of a drive before the next drive follows: a power of two of whole mapping units. 512KiB is what Linux takes by default.
+    /// Bytes on a drive before the next drive follows: a power of two of whole mapping units. 512KiB is the default of
+    /// Linux.
     #[serde(default = "chunk")]
     pub chunk: Bytes,
-    /// Drives that stand by. A spare takes the place of a drive that fails, and is rebuilt.
+    /// The number of drives in reserve. A spare takes the place of a drive that fails, and is rebuilt.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub spares: u32,
     /// The most bytes per second that a rebuild, or the repair of parity after a power cut, writes to one drive. Linux allows 200MB/s
@@ -32,39 +36,39 @@ pub struct RaidSpec {
     #[serde(default = "rebuild_rate")]
     #[schemars(extend("examples" = ["200MB/s"]))]
     pub rebuild_rate: Rate,
-    /// The size of a journal on one more drive: data and parity are there before they are written to their places, so that a power cut
-    /// leaves no parity that contradicts its data. For levels with parity.
+    /// The size of a journal on a drive of its own. Data and parity are written to the journal before they go to their
+    /// places, so that after a power cut no parity contradicts its data. For levels with parity.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(extend("examples" = ["64MiB"]))]
     pub journal: Option<Bytes>,
-    /// Windows of time in which the drives collect garbage; without them drives collect when they like.
+    /// Windows of time in which the drives collect garbage; without them each drive collects at any time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub collection: Option<RaidCollection>,
     /// Drives that fail while the RAID runs, as a whole and at once.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub failures: Vec<DriveFailure>,
-    /// Drives that are not of this description. The RAID takes from each drive as much as the smallest one has.
+    /// Drives with another description. The RAID uses as much of each drive as the smallest one has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub kind: Vec<DriveKind>,
 }
 
-/// When the drives of a RAID collect garbage. A pool that can wait waits for the window of its drive (`ftl.gc.pace` with the policy
-/// `window`): give pools room for that with a higher `ftl.gc.start` and `stop`.
+/// The times at which the drives of a RAID collect garbage. A pool that can wait waits for the window of its drive
+/// (`ftl.gc.pace` with the policy `window`): give pools room for that with a higher `ftl.gc.start` and `stop`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RaidCollection {
-    /// The length of a window. Each drive has one of as many windows as there are drives.
+    /// The length of a window. If drives take turns, each has one of as many windows as there are drives.
     #[schemars(extend("examples" = ["100ms"]))]
     pub window: Span,
-    /// Whose window it is.
+    /// The drives that have a window together.
     #[serde(default)]
     pub turns: CollectionTurns,
-    /// Reads of the host avoid the drive that may collect, as far as other copies or parity allow.
+    /// True if reads of the host avoid the drive that may collect, as far as other copies or parity allow.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub reads_around: bool,
 }
 
-/// Whose window it is.
+/// The drives that have a window together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CollectionTurns {
@@ -80,14 +84,14 @@ pub enum CollectionTurns {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DriveFailure {
-    /// Simulated time.
+    /// The simulated time of the failure.
     #[schemars(extend("examples" = ["2s"]))]
     pub at: Span,
-    /// The drive, from 0.
+    /// The number of the drive, from 0.
     pub drive: u32,
 }
 
-/// How the drives of a RAID share the data.
+/// The distribution of data and parity over the drives of a RAID.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum RaidLevel {
@@ -104,7 +108,7 @@ pub enum RaidLevel {
 }
 
 impl RaidLevel {
-    /// The levels.
+    /// Every level, for checks and help texts.
     pub const ALL: [Self; 5] = [Self::Raid0, Self::Raid1, Self::Raid5, Self::Raid6, Self::Raid10];
 
     /// The level's name in a description.
@@ -119,7 +123,7 @@ impl RaidLevel {
         }
     }
 
-    /// Chunks of parity in each stripe.
+    /// The number of parity chunks in each stripe.
     #[must_use]
     pub const fn parities(self) -> u32 {
         match self {
@@ -129,7 +133,7 @@ impl RaidLevel {
         }
     }
 
-    /// Chunks of different data in each stripe over so many drives.
+    /// The number of chunks with different data in each stripe over this many drives.
     #[must_use]
     pub const fn data_of(self, drives: u32) -> u32 {
         match self {
@@ -163,7 +167,7 @@ const fn is_zero(spares: &u32) -> bool {
 }
 
 impl RaidSpec {
-    /// A RAID without spares, with the defaults of Linux.
+    /// Creates a RAID without spares, with the defaults of Linux.
     #[must_use]
     pub const fn new(level: RaidLevel, drives: u32) -> Self {
         Self {
@@ -179,18 +183,18 @@ impl RaidSpec {
         }
     }
 
-    /// All drives: those of the stripes, then the spares, then that of the journal.
+    /// The number of all drives: those of the stripes, the spares, and that of the journal.
     #[must_use]
     pub const fn all_drives(&self) -> u32 {
         self.drives.saturating_add(self.spares).saturating_add(self.journal.is_some() as u32)
     }
 
-    /// The least size of a journal: it must have room for some records, each of at least a whole stripe. Eight is assumed.
+    /// The least size of a journal: room for some records, each of at least a whole stripe. Eight is assumed.
     const fn least_journal(&self) -> Bytes {
         Bytes::new(self.chunk.get().saturating_mul(8 * self.drives as u64))
     }
 
-    /// The first drive of the mirror to which a drive belongs; a drive without a mirror itself.
+    /// The first drive of the mirror to which a drive belongs; the drive itself if it has no mirror.
     #[must_use]
     pub const fn first_of_mirror(&self, drive: u32) -> u32 {
         match self.level {
@@ -200,7 +204,7 @@ impl RaidSpec {
         }
     }
 
-    /// When a drive collects; `None` if it does when it likes, as that of the journal.
+    /// The window in which a drive collects; `None` if it may collect at any time, as the drive of the journal may.
     #[must_use]
     pub fn window_of(&self, drive: u32) -> Option<CollectionWindow> {
         let RaidCollection { window, turns, .. } = self.collection.filter(|_| drive < self.drives + self.spares)?;
@@ -208,7 +212,7 @@ impl RaidSpec {
         Some(CollectionWindow { length: window, of: self.drives, turn })
     }
 
-    /// Sectors that the host can address, over drives of so many sectors: whole stripes of chunks.
+    /// The number of sectors that the host can address, over drives of `of_drive` sectors: whole stripes of chunks.
     #[must_use]
     pub const fn capacity(&self, of_drive: u64) -> u64 {
         let chunk = self.chunk.get() / SECTOR.get();
@@ -241,7 +245,8 @@ impl Spec {
         self.check_turns(raid, faults);
         self.check_journal(raid, faults);
         if self.slc.is_some() {
-            // The programs of two arrays of each drive are not added up yet, and a smaller sum would flatter.
+            // The sum of programs over both arrays of each drive is not computed, and a smaller sum would show too low
+            // a write amplification.
             faults.add("raid", "the drives have an SLC array in front of the other one", "use drives with one array");
         }
         if level == RaidLevel::Raid0 && raid.spares > 0 {
@@ -263,7 +268,7 @@ impl Spec {
             faults.add(PATH, message, format!("use at least {}, or a smaller raid.chunk", raid.least_journal()));
         }
         if self.ftl.discard != DiscardSpec::Durable {
-            // The other drives would contradict their parity when one forgets a discard.
+            // If one drive forgets a discard, the data of the other drives contradicts their parity.
             let message = "drives may forget discards without power, which no journal can order";
             faults.add(PATH, message, "set ftl.discard = \"durable\", or leave it out");
         }

@@ -1,7 +1,7 @@
-//! The RAM of a drive: the RAM that a real drive of this description needs for its tables and its write buffer.
+//! The RAM that a real drive of this description needs for its tables and its write buffer.
 //!
-//! This is not the memory of the simulator. Every entry of a map counts four bytes; code, queues and data in transit
-//! do not count.
+//! The memory of the simulator is another matter. Every entry of a map counts four bytes; code, queues and data in
+//! transit are not counted.
 
 use base::fault::Faults;
 use base::units::{Bytes, Rate, SECTOR};
@@ -12,11 +12,12 @@ use serde::{Deserialize, Serialize};
 use super::ResolvedBuffer;
 use super::{Resolved, Spec};
 
-/// The speed of the RAM: everything that it moves goes through it first come, first served.
+/// The speed of the RAM. All transfers are served first come, first served.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct RamSpec {
-    /// Bytes per second, in both directions together: writes into the buffer, reads from it, and what leaves it for flash.
+    /// Bytes per second, in both directions together: writes into the buffer, reads from it, and data that leaves the
+    /// buffer for flash.
     #[schemars(extend("examples" = ["1.6GB/s", "200MB/s"]))]
     pub rate: Rate,
     /// Bytes that the RAM moves to look up a mapping unit that the host reads: an entry of the map, or the burst that

@@ -20,7 +20,7 @@ pub struct Resolved {
     pub part: Part,
     /// The geometry of the main array.
     pub geometry: Geometry,
-    /// The SLC array in front of it, if there is one.
+    /// The SLC array in front of the main array, if there is one.
     pub slc_array: Option<ResolvedSlcArray>,
     /// Times, controllers and arbitration.
     pub backend: Config,
@@ -32,11 +32,11 @@ pub struct Resolved {
     pub buffer: Option<ResolvedBuffer>,
     /// Mapping units that the host can address.
     pub units: u32,
-    /// Its zones; `None` if the user may write anywhere.
+    /// The zones of the drive; `None` if the user may write anywhere.
     pub zones: Option<ZoneShape>,
-    /// The translation over its zones, if there is one.
+    /// The translation over the zones, if there is one.
     pub translation: Option<TranslationShape>,
-    /// Chips in a gang.
+    /// The number of chips in a gang.
     pub gang: u32,
     /// The configuration of the FTL.
     pub family: Arc<dyn ftl::Config>,
@@ -46,7 +46,7 @@ pub struct Resolved {
     pub(crate) planted: Planted,
 }
 
-/// A kind of drives that can be built.
+/// A group of equal drives that can be built.
 #[derive(Clone, Debug)]
 pub(super) struct ResolvedKind {
     pub(super) drives: Vec<u32>,
@@ -60,22 +60,23 @@ pub struct ResolvedHost {
     pub link: LinkSpec,
     /// Requests that the device works on at once.
     pub queue_depth: u32,
-    /// When the data of a read crosses the link.
+    /// The time at which the data of a read crosses the link.
     pub read_transfer: ReadTransfer,
-    /// Mapping units in a piece of a chopped request.
+    /// The number of mapping units in a piece of a chopped request; `None` if requests are not chopped.
     pub chop: Option<u32>,
     /// The submission queues.
     pub queues: ResolvedQueues,
 }
 
 impl Resolved {
-    /// Sectors that the user can address: of a RAID, those of all its drives together; through a translation, those of its map.
+    /// The number of sectors that the user can address: in a RAID, those of all its drives together; through a
+    /// translation, those of its map.
     #[must_use]
     pub fn capacity(&self) -> Sectors {
         let units = self.translation.map_or(self.units, |shape| shape.units);
         let of_drive = u64::from(units) * u64::from(self.geometry.sectors);
         let Some(raid) = &self.spec.raid else { return Sectors::new(of_drive) };
-        // The drive of the journal is none of the stripes.
+        // The drive of the journal is not part of the stripes.
         let each = (0..raid.drives + raid.spares).map(|drive| u64::from(self.kind_of(drive).units));
         let least = each.min().map_or(0, |units| units * u64::from(self.geometry.sectors));
         Sectors::new(raid.capacity(least))
@@ -91,8 +92,9 @@ impl Resolved {
         }
     }
 
-    /// Drives, the spares of a RAID and that of its journal included. Capacities, cost and memory are those of all together; units, geometry and all other
-    /// tables are those of each that has no description of its own.
+    /// The number of drives, including the spares of a RAID and the drive of its journal. Capacities, cost and memory
+    /// are those of all drives together; units, geometry and all other tables are those of each drive without a
+    /// description of its own.
     #[must_use]
     pub fn drives(&self) -> u32 {
         self.spec.raid.as_ref().map_or(1, super::RaidSpec::all_drives)
@@ -105,14 +107,15 @@ impl Resolved {
         std::iter::once((self, others)).chain(own)
     }
 
-    /// The description that the drive of a number has, in a RAID or alone.
+    /// The description of the drive with this number, in a RAID or alone.
     fn kind_of(&self, number: u32) -> &Self {
         self.kinds.iter().find(|kind| kind.drives.contains(&number)).map_or(self, |kind| &kind.resolved)
     }
 
-    /// One drive of a RAID, by its number, or the drive below a translation.
+    /// The description of one drive of a RAID, by its number, or of the drive below a translation.
     ///
     /// # Panics
+    ///
     /// Never: the description of a drive is checked with that of its RAID.
     #[must_use]
     pub fn of_drive(&self, number: u32) -> Self {
@@ -136,7 +139,7 @@ impl Resolved {
         }
     }
 
-    /// Bytes that the host can store: the capacity, without the gaps between the capacities and the sizes of zones.
+    /// Bytes that the host can store: the capacity without the sectors between the capacity and the end of each zone.
     #[must_use]
     pub fn writable(&self) -> Bytes {
         if self.spec.raid.is_some() || self.translation.is_some() {
@@ -163,14 +166,14 @@ impl Resolved {
         self.planted.is(bug)
     }
 
-    /// The same device with a foresight; `None` if its FTL makes nothing of it.
+    /// Copies the device with a foresight of its writes; `None` if its FTL does not use one.
     #[must_use]
     pub fn with_foresight(&self, foresight: &ftl::Foresight) -> Option<Self> {
         let family = self.family.with_foresight(foresight)?;
         Some(Self { family, ..self.clone() })
     }
 
-    /// The same device with a planted bug.
+    /// Plants a bug in the device, for tests of the checkers.
     #[cfg(feature = "sabotage")]
     #[must_use]
     pub const fn sabotaged(mut self, bug: ftl::Sabotage) -> Self {
@@ -395,7 +398,7 @@ impl Spec {
     }
 }
 
-/// The SLC array as an FTL sees it.
+/// The SLC array as the FTL needs to know it.
 fn array_of(slc_array: &ResolvedSlcArray) -> Array {
     Array {
         geometry: slc_array.geometry.clone(),

@@ -20,10 +20,10 @@ const ENTRY: u64 = 8;
 pub struct TranslationSpec {
     /// The share of the zones' data that users cannot address.
     pub over_provisioning: Ratio,
-    /// Streams of user data, each with open zones of its own. A write with the placement identifier n goes to stream n, and to the last
-    /// stream if there are fewer.
+    /// The number of streams of user data, each with open zones of its own. A write with the placement identifier n
+    /// goes to stream n, and to the last stream if n is too large.
     pub streams: u32,
-    /// Open zones of each stream, written in turn; copies have as many more.
+    /// The number of open zones of each stream, written in turn; copies have the same number again.
     pub zones_per_stream: u32,
     /// The command that writes to zones.
     pub command: ZoneCommand,
@@ -35,11 +35,11 @@ pub struct TranslationSpec {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ZoneGcSpec {
-    /// The policy that chooses a full zone to collect.
+    /// The policy that chooses the full zone to collect.
     pub victim: ZoneVictim,
-    /// The free zones at which collection starts, beside `zones-per-stream` that only copies may use.
+    /// Collection starts at this number of free zones, not counting `zones-per-stream` that only copies may use.
     pub start: u32,
-    /// The free zones at which it stops; more than `start`.
+    /// Collection stops at this number of free zones; more than `start`.
     pub stop: u32,
     /// The most copies under way at once.
     pub parallel: u32,
@@ -58,15 +58,15 @@ pub enum ZoneCommand {
     Write,
 }
 
-/// The zone that collection takes.
+/// The policy that chooses the full zone to collect.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ZoneVictim {
-    /// The fewest valid units.
+    /// The zone with the fewest valid units.
     #[default]
     Greedy,
-    /// The most of (1 - u) * age / (1 + u), with u the share of valid units and the age in zones opened since (Rosenblum and Ousterhout,
-    /// SOSP 1991).
+    /// The zone with the largest (1 - u) * age / (1 + u), with u the share of valid units and the age in zones opened
+    /// since (Rosenblum and Ousterhout, SOSP 1991).
     CostBenefit,
     /// The zone that was opened first.
     Fifo,
@@ -75,16 +75,16 @@ pub enum ZoneVictim {
 /// The numbers of a translation, in mapping units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TranslationShape {
-    /// The zones below.
+    /// The zones of the drive below.
     pub zones: ZoneShape,
-    /// Units of data in a zone; the others hold its summary.
+    /// The number of units of data in a zone; the others hold its summary.
     pub data: u32,
-    /// Units that users can address.
+    /// The number of units that users can address.
     pub units: u32,
 }
 
 impl TranslationShape {
-    /// Units of a zone's summary.
+    /// The number of units of a zone's summary.
     #[must_use]
     pub const fn summary(&self) -> u32 {
         self.zones.capacity - self.data
@@ -110,13 +110,14 @@ impl Default for ZoneGcSpec {
 }
 
 impl TranslationSpec {
-    /// Zones that are open at once, those of copies included.
+    /// The number of zones that are open at once, those of copies included.
     #[must_use]
     pub const fn open_zones(&self) -> u32 {
         (self.streams + 1) * self.zones_per_stream
     }
 
-    /// Zones that must be there beside those that hold the data: open ones, those that collection keeps free, and one to collect.
+    /// The number of zones beside those that the data fills: open ones, those that collection keeps free, and one to
+    /// collect.
     const fn spare_zones(&self) -> u32 {
         self.open_zones() + self.zones_per_stream + self.gc.stop + 1
     }
@@ -156,7 +157,7 @@ impl Spec {
         }
     }
 
-    /// The translation over these zones; adds the reasons for which they do not suffice.
+    /// The shape of the translation over these zones. Adds a fault for each reason for which the zones do not suffice.
     pub(super) fn translation_over(
         &self,
         zones: Option<ZoneShape>,
@@ -175,7 +176,7 @@ impl Spec {
             faults.add("translation.gc.piece", message, format!("use a multiple of {unit} B"));
         }
         if let Some(zrwa) = self.ftl.zns.zrwa.as_ref().filter(|_| zones.zrwa.is_some()) {
-            // It would be a key without an effect.
+            // The key would have no effect.
             let message = format!("random write areas of {}: the translation opens zones without them", zrwa.size);
             faults.add("ftl.zns.zrwa", message, "leave it out");
         }

@@ -1,4 +1,4 @@
-//! From the name of a device to a drive that can be built.
+//! Finds a device by its name and resolves it to a drive that can be built.
 
 use std::path::Path;
 
@@ -17,22 +17,24 @@ pub struct Device {
     pub name: String,
     /// The resolved device.
     pub resolved: Resolved,
-    /// Keys of its file that later changes replace, in words.
+    /// Sentences about keys of the device file that later changes replace.
     pub replaced: Vec<String>,
 }
 
 impl Device {
-    /// The device of a file, or the built-in one of this name.
+    /// Opens the device of a file, or the built-in device of this name.
     ///
     /// # Errors
+    ///
     /// All faults of the description, each with its line, key and remedy.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, Faults> {
         Self::open_with(path, [""; 0])
     }
 
-    /// The same with changed keys, each as `key=value`: `flash.channels=8`, `ftl.gc.start=4`.
+    /// Opens a device with changed keys, each as `key=value`: `flash.channels=8`, `ftl.gc.start=4`.
     ///
     /// # Errors
+    ///
     /// All faults of the description and of the changes.
     pub fn open_with(
         path: impl AsRef<Path>,
@@ -43,9 +45,10 @@ impl Device {
         device_from(&document)
     }
 
-    /// The device that a TOML text describes. Faults name the file `device`.
+    /// Creates the device that a TOML text describes. Faults name the file `device`.
     ///
     /// # Errors
+    ///
     /// All faults of the description.
     pub fn parse(text: impl Into<String>) -> Result<Self, Faults> {
         device_from(&Document::parse(Path::new("device"), text.into())?)
@@ -60,7 +63,7 @@ impl Device {
         toml::Table::try_from(&self.resolved.spec).expect("a description can be written")
     }
 
-    /// Sectors the host can address.
+    /// The number of sectors that the host can address.
     #[must_use]
     pub fn capacity(&self) -> Sectors {
         self.resolved.capacity()
@@ -83,12 +86,12 @@ pub fn device(path: &Path) -> Result<Document, Faults> {
 /// # Errors
 /// All its faults.
 pub fn device_from(document: &Document) -> Result<Device, Faults> {
-    // A part of its own beside a named one is a difference to that.
+    // A custom part beside a named part has only the differences from the named one.
     let mut document = document.clone();
     let mut replaced = document.replace_alternatives(&ssd::ALTERNATIVES);
     for table in ["flash", "slc"] {
         let [part, own] = ["part", "custom-part"].map(|key| format!("{table}.{key}"));
-        // A part that is written out is no difference to another one.
+        // A custom part that is written out in full has no differences from another part.
         let is_whole = |own: &toml::Value| own.clone().try_into::<CustomPart>().is_ok_and(|own| own.like().is_none());
         let whole = document.table().get(table).and_then(|table| table.get("custom-part")).is_some_and(is_whole);
         if whole && document.is_later(&part, &own) {
@@ -101,17 +104,17 @@ pub fn device_from(document: &Document) -> Result<Device, Faults> {
     Ok(Device { name: spec.name, resolved, replaced })
 }
 
-/// Puts the descriptions of the drives of a RAID in the place of their names and changes.
+/// Replaces the device names and changes of the drives of a RAID by full descriptions.
 fn write_out_kinds(document: &mut Document) -> Result<(), Faults> {
     let kinds = document.table().get("raid").and_then(|raid| raid.get("kind")).and_then(Value::as_array);
     let Some(kinds) = kinds.cloned() else { return Ok(()) };
-    // The faults of the description itself come first, and in the place of its own keys.
+    // The faults of the description itself are reported first, each at its own key.
     if document.without("raid").decode_and(Spec::resolve).is_err() {
         return Ok(());
     }
     for (number, kind) in kinds.into_iter().enumerate() {
         let key = format!("raid.kind[{number}]");
-        // What has another form is a fault of the schema.
+        // An entry of another form is refused by the schema.
         let Ok(DriveKind { drives, device: name, set, spec: None }) = kind.try_into() else { continue };
         let mut own = match &name {
             Some(name) => device(&document.beside(Path::new(name)))?,
@@ -154,7 +157,7 @@ mod tests {
         let own = changed.spec.flash.custom_part.as_ref().expect("a part of its own");
         assert_eq!(own.like(), Some("kioxia-wd-128l-tlc"));
         assert_eq!(own.changed(), ["bus.rate", "timing.erase"]);
-        // `like` says the same, and so does the command line.
+        // `like` means the same, and so does the command line.
         let like = FIVE.replace("part = \"kioxia", "custom-part.like = \"kioxia");
         let like =
             Device::parse(format!("{like}custom-part.timing.erase = \"5ms\"\ncustom-part.bus.rate = \"1.2GT/s\"\n"));

@@ -1,4 +1,4 @@
-//! From the name of a workload to requests that can be run.
+//! Finds a workload by its name and opens it as a source of requests.
 
 mod stages;
 
@@ -25,15 +25,15 @@ pub struct Stage {
     pub name: String,
     /// The stage's requests.
     pub source: Box<dyn Source>,
-    /// What its description says of its measurement.
+    /// The measurement that the stage's description asks for.
     pub measured: Measured,
-    /// Other requests that begin with the stage; if there are some, the results have all of them by name.
+    /// Other jobs that begin with the stage. If there are some, the results name every job of the stage.
     pub beside: Option<ConcurrentJobs>,
 }
 
 /// The jobs of a stage that run at the same time, each at its own pace.
 pub struct ConcurrentJobs {
-    /// The name of the job that makes the stage's own requests.
+    /// The name of the job that issues the stage's own requests.
     pub own: String,
     /// The names and requests of the other jobs.
     pub others: Vec<(String, Box<dyn Source>)>,
@@ -92,14 +92,15 @@ pub enum WorkloadFile {
     Jobs(PathBuf, String),
     /// A trace.
     Trace(TraceFile),
-    /// A list of requests that a program made.
+    /// A list of requests that a program created.
     Listed(Arc<ScriptSpec>),
 }
 
-/// Finds a workload: `.toml` is a generator or a script, `.fio` a job file, anything else a trace, `-` a trace from
-/// standard input. A name that is not a file may be that of a built-in workload.
+/// Finds a workload: `.toml` is a generator or a script, `.fio` a job file, any other file a trace, `-` a trace from
+/// standard input. If there is no such file, the name may be that of a built-in workload.
 ///
 /// # Errors
+///
 /// If there is no such workload, or a description cannot be read or is not TOML.
 pub fn workload(path: &Path) -> Result<WorkloadFile, Faults> {
     if path == Path::new("-") {
@@ -116,14 +117,14 @@ pub fn workload(path: &Path) -> Result<WorkloadFile, Faults> {
 }
 
 impl Stage {
-    /// A stage whose requests are those of one source, all of which are measured.
+    /// Creates a stage with a single source, whose requests are all measured.
     pub fn alone(name: String, source: impl Source + 'static) -> Self {
         Self { name, source: Box::new(source), measured: Measured::default(), beside: None }
     }
 }
 
 impl Workload {
-    /// A workload without notes.
+    /// Creates a workload without notes.
     #[must_use]
     pub const fn of(stages: Vec<Stage>, config: toml::Table) -> Self {
         Self { stages, config, notes: Vec::new(), verifies: false }
@@ -131,36 +132,38 @@ impl Workload {
 }
 
 impl WorkloadFile {
-    /// A generator, a script, a fio job file, a trace, or the built-in workload of this name; `-` is a trace from
-    /// standard input. A session reads it when it [opens](crate::session::Session::open) it.
+    /// Finds a generator, a script, a fio job file, a trace, or the built-in workload of this name; `-` is a trace from
+    /// standard input. Its requests are read when a session [opens](crate::session::Session::open) it.
     ///
     /// # Errors
+    ///
     /// If there is no such workload, or a description is not TOML.
     pub fn find(path: impl AsRef<Path>) -> Result<Self, Faults> {
         workload(path.as_ref())
     }
 
-    /// The generator or script that a TOML text describes. Faults name the file `workload`.
+    /// Parses a generator or a script from a TOML text. Faults name the file `workload`.
     ///
     /// # Errors
-    /// If it is not TOML.
+    ///
+    /// If the text is not TOML.
     pub fn parse(text: impl Into<String>) -> Result<Self, Faults> {
         Ok(Self::Described(Document::parse(Path::new("workload"), text.into())?))
     }
 
-    /// True if it is a trace.
+    /// True if the workload is a trace.
     #[must_use]
     pub const fn is_trace(&self) -> bool {
         matches!(self, Self::Trace(_))
     }
 
-    /// True if it describes a generator.
+    /// True if the workload is the description of a generator.
     pub(crate) fn is_generator(&self) -> bool {
         let Self::Described(document) = self else { return false };
         !["request", "stage", "zones"].iter().any(|key| document.table().contains_key(*key))
     }
 
-    /// True if it is a trace, and there is no such file.
+    /// True if the workload is a trace whose file does not exist.
     #[must_use]
     pub fn is_missing(&self) -> bool {
         matches!(self, Self::Trace(trace) if trace.is_missing())
@@ -174,7 +177,7 @@ impl WorkloadFile {
         }
     }
 
-    /// Its name in results; `None` for a job file, whose name is known when it is opened.
+    /// The workload's name in results; `None` for a job file, whose name is known when it is opened.
     #[must_use]
     pub fn name(&self) -> Option<String> {
         match self {
@@ -185,7 +188,7 @@ impl WorkloadFile {
         }
     }
 
-    /// True if each completion triggers the next request.
+    /// True if each completion triggers the next request, so that the drive decides the rate.
     #[must_use]
     pub fn is_closed_loop(&self) -> bool {
         let document = match self {
@@ -199,8 +202,7 @@ impl WorkloadFile {
         document.table().get("arrivals").and_then(|arrivals| arrivals.get("kind")?.as_str()) == Some("closed")
     }
 
-    /// The most requests of the workload in a run of this window, and the largest of them, as far as its description says;
-    /// `None` if it does not.
+    /// Upper bounds of the requests of the workload in a run of this window; `None` if the description gives no bounds.
     pub(crate) fn most(&self, window: Window) -> Option<Most> {
         let listed = |spec: &ScriptSpec| {
             let sizes = spec.requests.iter().map(|request| request.size.get());
@@ -232,10 +234,11 @@ impl WorkloadFile {
         }
     }
 
-    /// The resolved description, which describes the same workload as a file of its own; that of a trace says how it is
-    /// read by default, and that of a list has all its requests.
+    /// The resolved description, which describes the same workload as a file of its own. The description of a trace has
+    /// the default options of reading it, and the description of a list has all its requests.
     ///
     /// # Errors
+    ///
     /// All faults of a description, or the fault of a trace.
     pub fn resolved(&self, capacity: Sectors) -> Result<toml::Table, WorkloadError> {
         if let Self::Listed(spec) = self {
@@ -252,8 +255,8 @@ impl WorkloadFile {
         self.open_for(options, capacity, seed, Window::default())
     }
 
-    /// As [`WorkloadFile::open`] for a run that measures this part of it: a generator that is alone goes on for as long as
-    /// that takes.
+    /// Opens the workload as [`WorkloadFile::open`] does, for a run that measures this window: a generator without
+    /// other stages issues requests until the window ends.
     pub(crate) fn open_for(
         &self,
         options: &TraceOptions,
@@ -324,19 +327,20 @@ impl WorkloadFile {
     }
 }
 
-/// Upper bounds of the requests of a workload: their number, and the length of the largest.
+/// Upper bounds of the requests of a workload: their number, and the sectors of the largest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Most {
     pub(crate) requests: u64,
     pub(crate) largest: Sectors,
 }
 
-/// Sectors that hold so many bytes.
+/// The number of sectors that hold this many bytes.
 fn sectors(bytes: u64) -> Sectors {
     Sectors::new(bytes.div_ceil(SECTOR.get()))
 }
 
-/// The options with which a trace was read: `skip`, `repeat` and `extent`, and others that differ from the defaults.
+/// The options with which a trace was read: always `skip`, `repeat` and `extent`, and any other option that differs
+/// from its default.
 fn reading(options: &TraceOptions) -> toml::Table {
     let plain = TraceOptions::default();
     let mut table = toml::Table::new();

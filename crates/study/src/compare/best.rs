@@ -1,24 +1,25 @@
-//! The drives of a column that may be the best: the rule of the star.
+//! The drives of a column that may be the best, which a table marks with a star.
 //!
-//! The marked drives are a confidence set of the best one: the drive with the best mean, and each that the runs cannot tell
-//! from it. All drives run with the same seeds and thus see the same requests, so the runs are compared in pairs (paired-t,
-//! see [`crate::spread`]). A column of k drives takes k - 1 such comparisons, each of which asks only whether the other drive
-//! is worse. So each has the one-sided error 5 % / (k - 1) (Bonferroni), at most the 2.5 % of a 95 % interval, and the best
-//! drive is among the marked ones with 95 % confidence. Values that are printed alike are not told apart either.
+//! The marked drives are a confidence set of the best one: the drive with the best mean, and each drive that the runs
+//! cannot tell from it. All drives run with the same seeds and thus get the same requests, so the runs are compared in
+//! pairs (paired t-test, see [`crate::spread`]). A column of k drives takes k - 1 comparisons, each of which asks only
+//! whether the other drive is worse. So each comparison has the one-sided error 5 % / (k - 1) (Bonferroni), at most the
+//! 2.5 % of a 95 % interval, and the best drive is among the marked ones with 95 % confidence. Values with equal
+//! printed texts count as equal.
 //!
-//! A column in which no drive can be told from the best has no mark. So with one seed, which says nothing of the spread, the
-//! only marks are in columns that no run changes.
+//! A column in which no drive can be told from the best has no mark. With one seed, which has no spread, the only marks
+//! are in columns that no run changes.
 
 use crate::spread::{self, CONFIDENCE, Spread};
 
 /// The values of one drive in a column.
 pub(super) struct Candidate<'a> {
-    /// The number of its row.
+    /// The number of the drive's row.
     pub(super) row: usize,
     pub(super) spread: &'a Spread,
 }
 
-/// How the values of a column rank: the direction, and whether runs change them.
+/// The rules by which the values of a column rank.
 #[derive(Clone, Copy)]
 pub(super) struct Ranking {
     /// True if a higher value is better.
@@ -30,14 +31,14 @@ pub(super) struct Ranking {
 }
 
 impl Ranking {
-    /// The rows of the drives that may be the best; none if that is all of them.
+    /// The rows of the drives that may be the best; empty if all of them may be.
     pub(super) fn best(self, candidates: &[Candidate<'_>]) -> Vec<usize> {
         let cost = |of: &Spread| if self.more { -of.mean } else { of.mean };
         let Some(best) = candidates.iter().min_by(|a, b| cost(a.spread).total_cmp(&cost(b.spread))) else {
             return Vec::new();
         };
         let comparisons = candidates.len().saturating_sub(1).max(1);
-        // Of a two-sided interval half of the error lies on the side of worse values.
+        // Half of the error of a two-sided interval lies on the side of worse values.
         let error = (1.0 - CONFIDENCE) * f64::min(1.0, 2.0 / comparisons as f64);
         let may_be_best =
             |other: &&Candidate<'_>| other.row == best.row || !self.differs(best.spread, other.spread, error);
@@ -92,7 +93,7 @@ mod tests {
     fn a_drive_that_the_seeds_cannot_tell_from_the_best_shares_its_star() {
         // Means of 2 and 3, but the seeds disagree on the order.
         assert!(stars(&[&[1.0, 2.0, 3.0], &[4.0, 2.0, 3.0]], false).is_empty());
-        // The spread over the seeds is as large, and every seed has the same order.
+        // The spread over the seeds is as large, but every seed has the drives in one order.
         assert_eq!(stars(&[&[1.0, 2.0, 3.0], &[2.0, 3.0, 4.1]], false), [0]);
         // The third is as good as the first.
         assert_eq!(stars(&[&[1.0, 2.0, 3.0], &[2.0, 3.0, 4.1], &[1.2, 1.9, 3.2]], false), [0, 2]);

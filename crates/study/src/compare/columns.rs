@@ -19,7 +19,7 @@ pub struct Column {
     of: fn(&Summary, &Device) -> Option<f64>,
     /// Formats a value.
     pub show: fn(f64) -> String,
-    /// The dimension in which a value with its interval is written; its unit of measure is that of `show`.
+    /// The dimension in which a value with its interval is written. `show` decides the unit of measure.
     dimension: Dimension,
     /// True if a higher value is better.
     more: bool,
@@ -27,7 +27,7 @@ pub struct Column {
     is_fixed: bool,
 }
 
-/// A latency of a run; `None` for a percentile that too few requests support.
+/// A latency of a run in seconds; `None` for a percentile that too few requests support.
 fn latency(summary: &Summary, kind: &str, of: &str) -> Option<f64> {
     let hidden = summary.validity.unsupported.get(kind).is_some_and(|keys| keys.contains(&of));
     summary.kinds.get(kind)?.latency_us.get(of).copied().filter(|_| !hidden)
@@ -38,7 +38,7 @@ fn metric(summary: &Summary, name: &str) -> Option<f64> {
     name.parse::<Metric>().expect("a constant, valid name").of(summary)
 }
 
-/// The columns of the drives' speed.
+/// The columns with the speed of the drives.
 pub const LATENCIES: [Column; 8] = [
     Column {
         key: "read_mean_us",
@@ -123,7 +123,7 @@ const IN_UNITS: &str = "write_amplification";
 /// The key of the column of write amplification in bytes.
 const IN_BYTES: &str = "byte_write_amplification";
 
-/// A note on the last column.
+/// The note below a table, on its last column.
 pub const COST: &str = "Cost is that of the flash alone, in GiB of MLC flash";
 
 /// The columns of flash, energy and RAM.
@@ -158,7 +158,7 @@ pub const FLASH: [Column; 10] = [
     Column {
         key: "erases",
         heading: "erases",
-        // With those of the SLC flash of a hybrid drive.
+        // Erases of the SLC flash of a hybrid drive are included.
         of: |s, _| metric(s, "commands.erase").map(|all| all + metric(s, "slc.commands.erase").unwrap_or(0.0)),
         show: count,
         dimension: Dimension::Count,
@@ -224,24 +224,25 @@ pub const FLASH: [Column; 10] = [
     },
 ];
 
-/// All columns.
+/// All columns, in the order of the tables.
 pub(super) fn columns() -> impl Iterator<Item = &'static Column> {
     LATENCIES.iter().chain(&FLASH)
 }
 
 impl Column {
-    /// The value of a run.
+    /// The column's value of a run; `None` if the column does not apply.
     pub(super) fn of(&self, summary: &Summary, device: &Device) -> Option<f64> {
         (self.of)(summary, device)
     }
 
-    /// How the values of the column rank.
+    /// The rules by which the values of the column rank.
     pub(super) const fn ranking(&self) -> Ranking {
         Ranking { more: self.more, is_fixed: self.is_fixed, show: self.show }
     }
 
-    /// True if a table of these rows shows the column: a row has a value that says something. A share of failed requests does
-    /// if it is not zero, write amplification in bytes if it differs from that in mapping units.
+    /// True if a table of these rows shows the column, because a value in it is informative: for the share of failed
+    /// requests a value above zero, for write amplification in bytes a value other than that in mapping units, for all
+    /// other columns any value.
     #[must_use]
     pub fn is_shown(&self, rows: &[Row]) -> bool {
         let says_something = |row: &Row| match (self.key, row.values.get(self.key)) {
@@ -260,7 +261,7 @@ impl Column {
     pub fn text(&self, row: &Row) -> Option<String> {
         let interval = row.spread.get(self.key).and_then(Spread::interval).filter(|interval| interval.half_width > 0.0);
         match interval {
-            // Its text has the unit of measure.
+            // The text of the value has the unit of measure already.
             Some(interval) if self.key == "energy_j_per_gb" => Some(format!("{}J/GB", interval.show(self.dimension))),
             Some(interval) => Some(interval.show(self.dimension)),
             None => row.values.get(self.key).map(|value| (self.show)(*value)),

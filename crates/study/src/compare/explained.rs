@@ -3,7 +3,7 @@
 use crate::summary::Summary;
 use crate::watch::explain::{ALL, Band, Explained};
 
-/// The slowest 1 % in one band, because small runs have hardly any requests beyond p99.9.
+/// The band of the slowest 1 %. Small runs have hardly any requests beyond p99.9.
 pub const SLOWEST: &str = "beyond p99";
 
 /// The parts for each kind of request over all runs of a drive, and for the slowest of them.

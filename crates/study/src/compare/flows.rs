@@ -20,7 +20,7 @@ pub struct FlowColumn {
     pub key: &'static str,
     /// The heading.
     pub heading: &'static str,
-    /// The metric; that of a flow without `flow.NAME.` before it.
+    /// The name of the metric; for a column of one flow, without the prefix `flow.NAME.`.
     metric: &'static str,
     /// Formats a value.
     pub show: fn(f64) -> String,
@@ -64,23 +64,23 @@ pub const FAIRNESS: [FlowColumn; 5] = [
     FlowColumn { key: "harmonic_speedup", heading: "harmonic", metric: "harmonic-speedup", show: plain, more: true },
 ];
 
-/// A note on the fairness of flows.
+/// The note below a table that has slowdowns.
 pub const MEANING: &str = "Slowdown: mean latency beside the other flows, by that of the same requests alone";
 
-/// A drive's numbers of one flow, or of all together.
+/// A drive's values for one flow, or for all flows together.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FlowRow {
     /// The drive's name.
     pub device: String,
-    /// Values in base units; columns that do not apply are missing.
+    /// Values in base units; columns that do not apply are left out.
     #[schemars(extend("propertyNames" = schema::keys(FLOW.iter().chain(&FAIRNESS).map(|column| column.key))))]
     pub values: BTreeMap<&'static str, f64>,
     /// The values over the seeds: their mean, its 95 % interval, and each run's; missing with one seed.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(FLOW.iter().chain(&FAIRNESS).map(|column| column.key))))]
     pub spread: BTreeMap<&'static str, Spread>,
-    /// The keys of the columns in which the drive may be the best: it has the best mean, or the seeds cannot tell it from
-    /// the drive that has. Empty with one seed.
+    /// The keys of the columns in which the drive may be the best: it has the best mean, or the seeds cannot tell it
+    /// from the drive with the best mean. Empty with one seed.
     pub best: Vec<&'static str>,
 }
 
@@ -91,17 +91,17 @@ impl FlowColumn {
         let interval = row.spread.get(self.key).and_then(Spread::interval).filter(|interval| interval.half_width > 0.0);
         let dimension = || match self.metric.parse::<Metric>() {
             Ok(metric) => metric.dimension(),
-            // A quotient of a flow, which is no metric without it.
+            // A quotient for one flow, which is not a metric by itself.
             Err(_) => Dimension::Plain,
         };
         interval.map(|interval| interval.show(dimension())).or_else(|| Some((self.show)(*row.values.get(self.key)?)))
     }
 }
 
-/// One flow on all drives, or all flows together.
+/// The table of one flow on all drives, or of all flows together.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FlowTable {
-    /// The flow's name; missing for all together.
+    /// The flow's name; missing for all flows together.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub flow: Option<String>,
     /// The drives in the order of the user.
@@ -159,7 +159,7 @@ impl FlowTable {
     }
 }
 
-/// A table for each flow, and one for all together if each ran alone, too.
+/// One table for each flow, and one for all flows together if each flow also ran alone.
 pub(super) fn tables(outcome: &Outcome) -> Vec<FlowTable> {
     let first = outcome.runs.first().and_then(|runs| runs.first());
     let flows = first.into_iter().flat_map(|run| &run.flows);

@@ -5,7 +5,7 @@ use crate::text::percent;
 use crate::validity::MOST_FAILED;
 
 impl Comparison {
-    /// The meaning of the mark, and how the spread was measured.
+    /// Explains the star, and how the spread over the seeds was computed.
     #[must_use]
     pub fn explain_marks(&self) -> String {
         match self.seeds() {
@@ -20,7 +20,8 @@ impl Comparison {
         }
     }
 
-    /// Names the drives that have no mark because too many of their requests failed; `None` if all are sound.
+    /// Names the drives that have no star because too many of their requests failed; `None` if there are no such
+    /// drives.
     #[must_use]
     pub fn explain_missing_marks(&self) -> Option<String> {
         let failed: Vec<&str> =

@@ -1,4 +1,4 @@
-//! Keys that stand for one another: of those in one file only one may be given, and a later change replaces an earlier one.
+//! Alternative keys: a file may give only one key of a group, and a later change replaces an earlier one.
 
 use toml::{Table, Value};
 
@@ -6,9 +6,9 @@ use super::document::{Document, Rank};
 use super::place::{Step, split};
 
 impl Document {
-    /// Removes keys that a later change replaces: of each group of alternatives those whose value is from the latest
-    /// layer stay. The layers are the file, a study's `set`, its axes, and the command line; two keys of one layer both
-    /// stay, and the check of the description refuses them. Returns what was replaced, in words.
+    /// Removes keys that a later change replaces: of each group of alternatives, only the keys of the latest layer are
+    /// kept. The layers are the file, a study's `set`, its axes, and the command line. Two keys of one layer are both
+    /// kept, and the check of the description refuses them. Returns a sentence about each replaced key.
     pub fn replace_alternatives(&mut self, groups: &[&[&str]]) -> Vec<String> {
         let mut notes = Vec::new();
         for group in groups {
@@ -34,7 +34,7 @@ impl Document {
         Some(format!("{by}, which is set here, replaces {key}{value} of {}", self.path().display()))
     }
 
-    /// True if a later change than that of `other` sets `key`.
+    /// True if a later layer sets `key` than sets `other`.
     pub(crate) fn is_later(&self, key: &str, other: &str) -> bool {
         at(self.table(), &split(key)).is_some() && self.rank(key) > self.rank(other)
     }

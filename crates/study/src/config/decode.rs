@@ -11,15 +11,15 @@ use super::place::{Step, joined, places, split};
 use super::schema::{Found, Schema, Substitute};
 use super::{Fault, Faults};
 
-/// The maximum number of repairs and retries that uncover further faults.
+/// The maximum number of rounds of repair, after each of which the table is decoded again to find further faults.
 const ROUNDS: usize = 8;
 
-/// The effort to find all faults: tests bound it instead of time.
+/// Counts of the work to find all faults. Tests bound these counts, because a time would depend on the machine.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Work {
-    /// Values compared with the schema.
+    /// The number of values compared with the schema.
     pub(super) visited: usize,
-    /// Attempts to decode the whole table.
+    /// The number of attempts to decode the whole table.
     pub(super) attempts: usize,
 }
 
@@ -40,9 +40,10 @@ impl Document {
         self.decode_and(|_: &T| Ok(())).map(|(value, ())| value)
     }
 
-    /// Decodes the document into a `T`, and passes that to `check`.
+    /// Decodes the document into a `T`, and calls `check` with it.
     ///
     /// # Errors
+    ///
     /// All faults of single values, and those faults of `check` that are not consequences of them, in the order of
     /// their lines.
     pub fn decode_and<T: DeserializeOwned + JsonSchema, R>(
@@ -58,13 +59,14 @@ impl Document {
         Err(self.all_faults(&|value: &T| check(value).err().unwrap_or_default()).0)
     }
 
-    /// True if the schema has all keys of the document and accepts their values. Serde overlooks unknown keys in a
-    /// choice without keys of its own, e.g. `victim = { policy = "greedy", window = 8 }`, and reads a date as a text.
+    /// True if the schema has all keys of the document and accepts their values. The check is needed beside serde,
+    /// which ignores unknown keys in a choice without keys of its own, e.g. `victim = { policy = "greedy", window = 8
+    /// }`, and reads a date as a text.
     fn fits_schema<T: JsonSchema>(&self) -> bool {
         Schema::shared::<T>().walk(&mut self.table().clone(), Substitute::First).found.is_empty()
     }
 
-    /// All faults, including keys that serde accepts and the schema lacks.
+    /// All faults, including keys that serde accepts and the schema does not have.
     pub(super) fn all_faults<T: DeserializeOwned + JsonSchema>(
         &self,
         check: &dyn Fn(&T) -> Vec<Whole>,
@@ -79,7 +81,7 @@ impl Document {
             _ => None,
         });
         let mut blamed: Vec<String> = used.collect();
-        // With this many faults, most of the file has another meaning than its writer intended.
+        // With this many faults, the file was probably meant as another kind of file.
         let hopeless = all.len() > MOST_FAULTS;
         if !hopeless {
             work.visited += schema.walk(&mut second, Substitute::Second).visited;
@@ -130,14 +132,14 @@ impl Document {
         (self.in_order(&all, way, say), work)
     }
 
-    /// The faults of a whole description in the order of their lines.
+    /// Orders the faults of a whole description by their lines.
     #[must_use]
     pub fn faults(&self, faults: Vec<Whole>) -> Faults {
         let say = |fault: &Whole| (fault.path.clone(), fault.message.clone(), fault.remedy.clone());
         self.in_order(&faults, |fault| split(&fault.path), say)
     }
 
-    /// Faults in the order of their lines; no more than a reader can use.
+    /// Orders faults by their lines, and drops those beyond [`MOST_FAULTS`].
     fn in_order<F>(
         &self,
         faults: &[F],
@@ -165,7 +167,7 @@ pub(super) fn touches(one: &str, other: &str) -> bool {
     long.strip_prefix(short).is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
 }
 
-/// The fault of a value that the schema accepts and the type refuses.
+/// The fault of a value that the schema accepts and serde refuses.
 fn strange(error: &serde_path_to_error::Error<toml::de::Error>) -> Whole {
     let steps: Vec<Step> = error
         .path()
@@ -177,7 +179,7 @@ fn strange(error: &serde_path_to_error::Error<toml::de::Error>) -> Whole {
         })
         .collect();
     let message = error.inner().message().trim();
-    // Messages of our own types have the form "fault: remedy".
+    // Messages of the program's own types have the form "fault: remedy".
     match message.split_once(": ") {
         Some((wrong, remedy)) if wrong.contains('`') && !wrong.starts_with("invalid") => {
             Whole::new(joined(&steps), wrong, remedy)

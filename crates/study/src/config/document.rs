@@ -16,10 +16,10 @@ use super::parse;
 use super::place::{Place, Step, joined, place_of, split};
 use super::{Fault, Faults};
 
-/// More faults at once than a reader can use.
+/// The most faults that are reported at once.
 pub(super) const MOST_FAULTS: usize = 50;
 
-/// A parsed file, including values from the command line.
+/// A parsed file with the changes that were made to its values.
 #[derive(Clone, Debug)]
 pub struct Document {
     path: PathBuf,
@@ -38,14 +38,14 @@ enum Setter {
     File { path: PathBuf, source: Arc<str>, key: String },
 }
 
-/// The layers that set values, the latest last.
+/// The layers that set values, in ascending order: a later layer replaces an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Rank {
     /// The file itself.
     File,
-    /// A study that changes it.
+    /// The `set` of a study.
     Study,
-    /// An axis of that study.
+    /// An axis of a study.
     Axis,
     /// The command line.
     CommandLine,
@@ -88,7 +88,7 @@ impl Document {
         Ok(Self { path: path.to_owned(), source: source.into(), table, overridden: BTreeMap::new() })
     }
 
-    /// The document of values that a program made; faults name `path` as its file, without a line.
+    /// Creates a document of values that a program made. Faults name `path` as its file, without a line.
     #[must_use]
     pub fn of(path: &Path, table: Table) -> Self {
         Self { path: path.to_owned(), source: "".into(), table, overridden: BTreeMap::new() }
@@ -139,8 +139,8 @@ impl Document {
         Ok(())
     }
 
-    /// Applies `changes`, which are the value of `key` in another file: tables are merged, all other values replaced.
-    /// If `whole`, `key` itself is the origin of each change; otherwise the origin is the key inside it.
+    /// Applies `changes`, the value of `key` in another file: tables are merged, all other values replaced. The origin
+    /// of each change is its own key in the other file or, if `whole`, always `key` itself.
     pub fn merge(&mut self, changes: &Table, from: &Self, key: &str, whole: bool) {
         merge(&mut self.table, changes, &mut Vec::new(), &mut |set| {
             let key = if whole { key.to_owned() } else { format!("{key}.{set}") };
@@ -149,8 +149,8 @@ impl Document {
         });
     }
 
-    /// Sets the value at `key` as `from` has it at `there`: a fault of it is one of that file. Returns false if `key`
-    /// leads through a list that is too short, or a value that is not a table.
+    /// Sets the value at `key` to the value that `from` has at `there`: a fault of the value is reported in that file.
+    /// Returns false if `key` leads through a list that is too short, or a value that is not a table.
     pub(crate) fn put(&mut self, key: &str, value: Value, from: &Self, there: &str) -> bool {
         let Some(slot) = make(&mut self.table, &split(key)) else { return false };
         *slot = value;
@@ -161,15 +161,17 @@ impl Document {
         true
     }
 
-    /// Replaces the value at `key`, which is there, by another notation of it: its faults stay where they are.
+    /// Replaces the existing value at `key` by another notation of it. Faults of the value are still reported at its
+    /// old place.
     ///
     /// # Panics
-    /// If there is none.
+    ///
+    /// If there is no value at `key`.
     pub(crate) fn put_in_place(&mut self, key: &str, value: Value) {
         *make(&mut self.table, &split(key)).expect("a value in tables and lists") = value;
     }
 
-    /// The document without a table.
+    /// Copies the document without one table.
     pub(crate) fn without(&self, key: &str) -> Self {
         let mut document = self.clone();
         document.table.remove(key);
@@ -179,12 +181,12 @@ impl Document {
 
     /// The change that set the value at `key`, or a table around it.
     fn setter(&self, key: &str) -> Option<(&str, &Setter)> {
-        // The innermost of them is the latest.
+        // The innermost change is the latest.
         let around = self.overridden.iter().filter(|(set, _)| set.as_str() == key || within(set, key));
         around.max_by_key(|(set, _)| set.len()).map(|(set, setter)| (set.as_str(), setter))
     }
 
-    /// The layers that set the value at `key`, a table around it, or a value in it, beside the file.
+    /// The layers beside the file that set the value at `key`, a table around it, or a value in it.
     pub(super) fn ranks(&self, key: &str) -> impl Iterator<Item = Rank> {
         let touches = move |set: &str| set == key || within(set, key) || within(key, set);
         self.overridden.iter().filter(move |(set, _)| touches(set)).map(|(_, setter)| match setter {
@@ -194,8 +196,9 @@ impl Document {
         })
     }
 
-    /// The document in which a table `own` beside a name, both in the table `at`, has that name under `like`: the table
-    /// is a difference to what the name stands for. Unchanged if either is missing, or `own` has the key itself.
+    /// Copies the document so that the table `own` has the value of its neighbour `name` under `like`; both are in the
+    /// table `at`. The keys of `own` are then differences from the thing that the name stands for. Nothing changes if
+    /// either is missing, or `own` has `like` already.
     #[must_use]
     pub fn with_base(&self, at: &str, name: &str, own: &str, like: &str) -> Self {
         let mut document = self.clone();
@@ -217,7 +220,7 @@ impl Document {
         &self.path
     }
 
-    /// The place of a file that the document names: beside the document, or as it is.
+    /// The path of a file that the document names: relative to the document's folder, or as it is if absolute.
     pub(crate) fn beside(&self, path: &Path) -> PathBuf {
         let there = self.path.parent().map(|folder| folder.join(path));
         there.filter(|there| there.exists()).unwrap_or_else(|| path.to_owned())
@@ -234,7 +237,7 @@ impl Document {
         &self.table
     }
 
-    /// The parsed values, to be changed.
+    /// The parsed values, to change them.
     pub(super) const fn table_mut(&mut self) -> &mut Table {
         &mut self.table
     }
@@ -248,7 +251,7 @@ impl Document {
 
     pub(super) fn fault_at(&self, key: &str, place: Place, message: String, remedy: String) -> Fault {
         let setter = self.setter(key).map(|(set, setter)| (set, setter.inside(set, key)));
-        // The table exists only because a change set a key in it.
+        // No line of the file has this table: a change created it by setting a key in it.
         let setter = setter.or_else(|| {
             let inside = self.overridden.iter().find(|(set, _)| !place.there && !key.is_empty() && within(key, set));
             inside.map(|(set, setter)| (set.as_str(), setter.clone()))
@@ -275,7 +278,7 @@ fn within(outer: &str, inner: &str) -> bool {
 }
 
 impl Setter {
-    /// The origin of the value at `key`, if this is that of the value at `set` around it.
+    /// The origin of the value at `key`, where `self` is the origin of the value at `set` around it.
     fn inside(&self, set: &str, key: &str) -> Self {
         match self {
             Self::File { path, source, key: there } => {
@@ -302,7 +305,8 @@ fn merge(table: &mut Table, changes: &Table, way: &mut Vec<Step>, set: &mut dyn 
     }
 }
 
-/// The slot of a value; creates it and its tables if they are missing.
+/// The place of a value in a table. Missing tables on the way are created; `None` if the way leads through another
+/// value.
 fn make<'a>(table: &'a mut Table, steps: &[Step]) -> Option<&'a mut Value> {
     let (first, rest) = steps.split_first()?;
     let Step::Key(key) = first else { return None };

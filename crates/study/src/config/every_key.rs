@@ -61,14 +61,14 @@ const FORBIDDEN: [&str; 38] = [
     "identifier",
 ];
 
-/// The first forbidden word of a message. Quotations and examples are exempt, because they have the words of the file.
+/// The first forbidden word of a message. Quotations and examples are exempt, because their words come from the file.
 fn forbidden(message: &str) -> Option<&'static str> {
     let plain: String = message.split("e.g. ").next().unwrap_or_default().split('`').step_by(2).collect();
     let words: Vec<&str> = plain.split(|c: char| !c.is_alphanumeric() && c != '-').collect();
     FORBIDDEN.into_iter().find(|word| words.contains(word))
 }
 
-/// Makes a valid file around a value at some key.
+/// Builds a valid file with this value at some key.
 type Around<'a> = &'a dyn Fn(Value) -> Table;
 
 /// Calls `each` with every key.
@@ -155,7 +155,7 @@ fn every_wrong_value<T: DeserializeOwned + JsonSchema>() -> usize {
             }
             assert!(!faults.is_empty());
         }
-        // The study does not check tables that it passes on; their users do.
+        // The study does not check tables that it passes on; the runs check them.
         let passed_on = way.iter().any(|step| *step == Step::Key("run".into()));
         assert!(some || passed_on, "{} takes everything", joined(way));
         refused += 1;
@@ -218,7 +218,7 @@ enum Slip {
     Unknown(&'static str),
     Missing(&'static str),
     Wrong(&'static str),
-    /// A value of the right type that the device cannot have.
+    /// A value of the right type that is out of place in the device: the key, and the value.
     Whole(&'static str, &'static str),
 }
 
@@ -275,10 +275,10 @@ impl Slip {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 
-    /// Any combination of faults is reported completely, and no other fault is.
+    /// Plants any combination of faults: all of them are reported, and nothing else is.
     #[test]
     fn all_wrong_values_of_a_device_are_found_at_once_and_no_others(which in proptest::sample::subsequence(SLIPS.to_vec(), 1..8), device in 0..64_usize) {
-        // Other families do not have all of these keys.
+        // Devices of other families do not have all of these keys.
         let is_plain = |text: &str| {
             let table = text.parse::<Table>().expect("TOML");
             let kind = table.get("ftl").and_then(|ftl| ftl.get("kind")).and_then(Value::as_str);
@@ -296,7 +296,7 @@ proptest! {
         prop_assert_eq!(found, planted, "{}: {:#?}", name, faults);
     }
 
-    /// The same for workloads.
+    /// Plants faults in workloads: all of them are reported.
     #[test]
     fn all_wrong_values_of_a_workload_are_found_at_once(streams in 1..4_usize, faulty in 0..8_u8) {
         let mut text = String::from("requests = 10\narrivals = { kind = \"closed\", depth = 4 }\n");

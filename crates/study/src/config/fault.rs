@@ -56,7 +56,7 @@ impl fmt::Display for Faults {
 impl std::error::Error for Faults {}
 
 impl Faults {
-    /// Adds a note that there are `more` faults.
+    /// Adds a note that there are `more` faults than those listed.
     pub(super) fn and_more(mut self, path: &Path, more: usize) -> Self {
         if more > 0 {
             self.0.push(Fault {

@@ -7,7 +7,7 @@ use std::path::Path;
 /// The maximum size of a description in bytes: a thousand times the largest built-in one.
 const MOST: u64 = 4 << 20;
 
-/// Reads a whole file. Of a larger file, or of one without end such as a device, it reads no more than the limit.
+/// Reads a whole file. A larger file, or one without end such as a device, is refused after the limit.
 pub(crate) fn read(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?.take(MOST + 1).read_to_end(&mut bytes)?;

@@ -11,10 +11,11 @@ use super::place::Lines;
 use super::shown::shortened;
 use super::{Fault, Faults};
 
-/// Reads the text of a file that should be `what`.
+/// Reads the text of a file. `what` names the kind of file in messages.
 ///
 /// # Errors
-/// If it cannot be read, is too large, or is not text.
+///
+/// If the file cannot be read, is too large, or is not text.
 pub fn text(path: &Path, what: &str) -> Result<String, Faults> {
     let whole = |line: Option<usize>, message: String, remedy: String| Fault {
         path: Some(path.to_owned()),
@@ -53,7 +54,7 @@ pub(super) fn table(source: &str) -> Result<Table, Vec<(Option<usize>, String, S
             (Some(lines.at(offset)), message, "write a number below 1e308".to_owned())
         }));
     }
-    // One slip causes several errors on its line; the first describes it best.
+    // One mistake causes several errors on its line, of which the first describes it best.
     faults.sort_by_key(|(line, ..)| *line);
     faults.dedup_by_key(|(line, ..)| *line);
     Err(faults)
@@ -72,8 +73,8 @@ fn fault(lines: &Lines, error: &Error) -> (Option<usize>, String, String) {
     (line, message, "correct the TOML; text values need quotes, e.g. \"25us\"".to_owned())
 }
 
-/// The same values without their places. An integer beyond 64 bits becomes a float, so that a key that needs an integer
-/// refuses it by name. `beyond` receives numbers too large for a float.
+/// Copies the values without their positions in the text. An integer beyond 64 bits becomes a float, so that a key that
+/// needs an integer refuses it by name. `beyond` receives numbers too large for a float, each with its line.
 fn plain(table: DeTable<'_>, beyond: &mut Vec<(usize, String)>) -> Table {
     let entry = |(key, value): (toml::Spanned<_>, toml::Spanned<DeValue<'_>>)| {
         let key: std::borrow::Cow<'_, str> = key.into_inner();

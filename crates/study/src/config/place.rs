@@ -6,9 +6,9 @@ use toml::de::{DeTable, DeValue};
 /// One step on the path to a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Step {
-    /// Into a table.
+    /// A step into a table.
     Key(String),
-    /// Into an array.
+    /// A step into an array.
     Item(usize),
 }
 
@@ -39,17 +39,17 @@ pub(super) fn split(key: &str) -> Vec<Step> {
     steps
 }
 
-/// The starts of a text's lines. One scan of the text serves look-ups of many bytes.
+/// The offsets at which a text's lines begin. One scan of the text serves many look-ups.
 pub(super) struct Lines(Vec<usize>);
 
 impl Lines {
-    /// The lines of `source`.
+    /// Scans `source`.
     pub(super) fn new(source: &str) -> Self {
         let ends = source.bytes().enumerate().filter(|(_, byte)| *byte == b'\n');
         Self(std::iter::once(0).chain(ends.map(|(at, _)| at + 1)).collect())
     }
 
-    /// The line of the byte at `offset`, counted from one.
+    /// The line, counted from one, of the byte at `offset`.
     pub(super) fn at(&self, offset: usize) -> usize {
         self.0.partition_point(|start| *start <= offset)
     }
@@ -58,7 +58,7 @@ impl Lines {
 /// The place of a key in the text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Place {
-    /// The line of the key, or of its innermost table that is in the text.
+    /// The line of the key; if the text does not have the key, the line of its innermost table.
     pub(super) line: Option<usize>,
     /// True if the text has the key itself.
     pub(super) there: bool,

@@ -1,13 +1,13 @@
-//! Names of earlier versions. Each is refused with a hint at its current name.
+//! Names of earlier versions of the program. Each is refused with a hint at its current name.
 
 /// A name of an earlier version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Renamed {
     /// A key of a device file.
     Key {
-        /// Its path in the file.
+        /// The key's path in the file.
         path: &'static str,
-        /// Its current name.
+        /// The key's current name.
         now: &'static str,
     },
     /// A value of a key of a device file.
@@ -16,14 +16,14 @@ pub enum Renamed {
         path: &'static str,
         /// The value.
         old: &'static str,
-        /// Its current name.
+        /// The value's current name.
         now: &'static str,
     },
     /// A metric.
     Metric {
-        /// Its former name.
+        /// The metric's former name.
         old: &'static str,
-        /// Its current name.
+        /// The metric's current name.
         now: &'static str,
     },
 }
@@ -47,7 +47,7 @@ impl Renamed {
     }
 }
 
-/// The current name of the former `name`, if it is one of `candidates`.
+/// The current name of a metric formerly called `name`, if it is one of `candidates`.
 pub(crate) fn renamed<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let now = |candidate: &&'a str| {
         RENAMED.iter().any(|renamed| {

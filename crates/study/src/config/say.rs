@@ -13,7 +13,7 @@ fn quoted<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
 }
 
 impl Schema {
-    /// The fault and the remedy.
+    /// The fault and the remedy, as two texts.
     pub(super) fn say(&self, found: &Found<'_>) -> (String, String) {
         let steps = &found.steps;
         match &found.wrong {
@@ -147,7 +147,7 @@ impl Schema {
     }
 }
 
-/// The head of a table, with the keys that it requires.
+/// The head of a table, followed by the keys that it requires.
 fn headed(head: &str, table: &Json) -> String {
     match quoted(required(table)) {
         none if none.is_empty() => format!("the table {head}"),
@@ -155,14 +155,14 @@ fn headed(head: &str, table: &Json) -> String {
     }
 }
 
-/// "A time with its unit." as part of a sentence.
+/// Turns a description such as "A time with its unit." into a part of a sentence.
 fn lowered(text: &str) -> String {
     let text = text.trim_end_matches('.');
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())
 }
 
-/// The message, with a long quotation shortened.
+/// Shortens a long quotation in a message.
 fn shortened_quote(message: &str) -> String {
     let mut parts = message.splitn(2, '`');
     match (parts.next(), parts.next().and_then(|rest| rest.rsplit_once('`'))) {

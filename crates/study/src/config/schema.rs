@@ -21,21 +21,21 @@ pub(super) struct Schema(Json);
 /// The fault of a key.
 #[derive(Debug)]
 pub(super) enum Wrong<'a> {
-    /// None of the schema's tables at this place has the key.
+    /// None of the schema's tables at this place has the key; these tables.
     Unknown(Vec<&'a Json>),
     /// A required key is missing.
     Missing(&'a Json),
     /// The value has another type, or is out of range.
     Value(&'a Json, Value),
-    /// None of the choices has this name; `None` if the table names no choice.
+    /// No form of the table has this name; `None` if the table names no form.
     Choice(&'a Json, Option<String>),
     /// Keys that exclude each other.
     Both(String, String),
-    /// The message of the value's own type: fault and remedy.
+    /// The value's own type refuses it: fault and remedy.
     Text(String, String),
 }
 
-/// One fault and the path to it.
+/// One fault and the path to its value.
 #[derive(Debug)]
 pub(super) struct Found<'a> {
     pub(super) steps: Vec<Step>,
@@ -49,12 +49,12 @@ pub(super) enum Substitute {
     Second,
 }
 
-/// One pass over a table.
+/// The state of one pass over a table.
 pub(super) struct Walk<'a> {
     pub(super) schema: &'a Schema,
     pub(super) substitute: Substitute,
     pub(super) found: Vec<Found<'a>>,
-    /// Values visited.
+    /// The number of values visited.
     pub(super) visited: usize,
 }
 
@@ -63,7 +63,7 @@ impl Schema {
         Self(schemars::schema_for!(T).to_value())
     }
 
-    /// The same schema, built once: every point of a study is compared with it.
+    /// The schema of a type, built once per process because every point of a study is compared with it.
     pub(super) fn shared<T: JsonSchema>() -> Arc<Self> {
         static MADE: Mutex<BTreeMap<String, Arc<Schema>>> = Mutex::new(BTreeMap::new());
         let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -86,7 +86,7 @@ impl Schema {
         walk
     }
 
-    /// The target of a reference, and its name.
+    /// Follows a reference. Returns its target and its name.
     pub(super) fn follow<'a>(&'a self, schema: &'a Json) -> (&'a Json, Option<&'a str>) {
         let name = schema.get("$ref").and_then(Json::as_str).and_then(|way| way.strip_prefix("#/$defs/"));
         match name.and_then(|name| Some((self.0.get("$defs")?.get(name)?, name))) {
@@ -101,7 +101,7 @@ impl Schema {
         all.into_iter().flatten().filter(|branch| kinds(branch) != ["null"]).collect()
     }
 
-    /// The schema of the key at these steps, and whether the key is required.
+    /// The schema of the key at these steps, and true if the key is required.
     pub(super) fn at<'a>(&'a self, steps: &[Step]) -> Option<(&'a Json, bool)> {
         let mut here = vec![&self.0];
         let mut needed = true;
@@ -144,7 +144,7 @@ impl Schema {
         let Some(parent) = parent else { return false };
         match parent.get(last) {
             Some(Value::Table(_)) => return false,
-            // The default might conflict with the other keys as well.
+            // The default might conflict with the other keys as well, so the key is not simply removed.
             Some(Value::Integer(_)) => parent.insert(last.clone(), Value::Integer(number(substitute))),
             Some(_) if !needed && substitute == Substitute::First => parent.remove(last),
             _ => parent.insert(last.clone(), self.example(schema, substitute)),
@@ -196,7 +196,7 @@ impl Schema {
     }
 }
 
-/// An integer that hardly any key refuses.
+/// An integer that nearly every key accepts.
 const fn number(substitute: Substitute) -> i64 {
     match substitute {
         Substitute::First => 8,
@@ -276,7 +276,7 @@ impl<'a> Walk<'a> {
         let Some(name) = name.filter(|name| texts::is_known(name)) else {
             return self.inside(schema, value, way);
         };
-        // The type itself gives the best message for a number without a unit of measure.
+        // For a number without a unit of measure, the type of the value gives the best message.
         let plain = matches!(value, Value::Integer(_) | Value::Float(_)) && kinds(schema) == ["string"];
         let before = self.found.len();
         if !plain && (!self.inside(schema, value, way) || self.found.len() > before) {
@@ -368,7 +368,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Treats an unknown key as the known one that the writer probably meant, so that the latter is not reported as
+    /// Treats an unknown key as the known key that the writer probably meant, so that the known one is not reported as
     /// missing.
     fn rename(&mut self, schema: &'a Json, table: &mut Table, name: &str, way: &mut Vec<Step>) {
         let Some(mut value) = table.remove(name) else { return };
@@ -478,7 +478,7 @@ pub(super) fn named<'a>(form: &'a Json, key: &str) -> Option<&'a str> {
 }
 
 impl Wrong<'_> {
-    /// True if the fault's value is neither used nor substituted, and thus has no consequences.
+    /// True if the fault's value is neither used nor substituted, so that no other fault can follow from it.
     pub(super) const fn is_idle(&self) -> bool {
         matches!(self, Self::Unknown(_))
     }

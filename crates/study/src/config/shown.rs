@@ -13,7 +13,7 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// A text of a file, shortened to at most this many letters.
+/// Shortens a text of a file to at most this many characters.
 pub(super) fn shortened(text: &str, most: usize) -> String {
     let plain: String = text.chars().take(most).map(|c| if c.is_control() { ' ' } else { c }).collect();
     if plain.len() == text.len() { plain } else { format!("{plain}...") }

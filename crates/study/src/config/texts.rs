@@ -1,5 +1,5 @@
-//! Values with a syntax of their own: texts with a unit of measure, preconditioning steps, metrics. The schema only
-//! says that they are texts; their types parse them.
+//! Values with a syntax of their own: texts with a unit of measure, preconditioning steps, metrics. The schema knows
+//! them only as texts; their types parse them.
 
 use base::units::{
     Age, Bytes, Current, Frequency, LaneRate, Power, Rate, Ratio, Span, Temperature, ThermalResistance, Voltage,
@@ -14,7 +14,7 @@ use crate::metric::Metric;
 /// The message with which a type refuses a value.
 type Refusal = fn(&Value) -> Option<String>;
 
-/// The types by their names in the schema.
+/// The types, by their names in the schema.
 const TEXTS: [(&str, Refusal); 20] = [
     ("Age", refusal::<Age>),
     ("Amount", refusal::<Amount>),

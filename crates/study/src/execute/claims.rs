@@ -1,4 +1,4 @@
-//! The claims of studies, each beside the measurements.
+//! Judges the claims of studies by the measurements.
 
 use std::cmp::Ordering;
 
@@ -16,15 +16,15 @@ use crate::validity::MOST_FAILED;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Verdict {
-    /// It holds.
+    /// The expectation or claim holds.
     Holds,
     /// Some expectations of a claim hold; the others differ for a known reason.
     Partly,
-    /// It does not hold, for a known reason.
+    /// The expectation or claim does not hold, for a known reason.
     Differs,
-    /// It does not hold, and no reason is known.
+    /// The expectation or claim does not hold, and no reason is known.
     Fails,
-    /// The study is out of date: something holds beside a reason why it does not, or a point that is left out has
+    /// The study is out of date: a known reason is given for something that holds, or a point that is left out has
     /// another value than the study says, or a measurement does not isolate a reason any more.
     Stale,
 }
@@ -46,31 +46,31 @@ impl Verdict {
 /// The result of one expectation.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Finding {
-    /// The study that measured it.
+    /// The study that measured the value.
     pub study: String,
-    /// Its metric.
+    /// The metric of the expectation.
     pub metric: String,
     /// The paper's value.
     pub paper: String,
     /// The measured value.
     pub measured: String,
-    /// How much it asks for.
+    /// The kind of agreement that the expectation asks for.
     #[serde(flatten)]
     pub sharpness: Sharpness,
-    /// The paper's words that ask for no more.
+    /// The paper's words, if they ask for no more than the expectation does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub asks_no_more: Option<String>,
-    /// What its inputs were fitted to; `null` if the study does not say.
+    /// The data to which inputs of the expectation were fitted; `null` if the study does not say.
     pub calibrated: Option<Calibrated>,
     /// The verdict.
     pub verdict: Verdict,
     /// The known reason for a difference.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The points at which it does not hold.
+    /// The points at which the expectation does not hold.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub offenders: Vec<String>,
-    /// The points that it leaves out.
+    /// The points that the expectation leaves out.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
 }
@@ -78,33 +78,33 @@ pub struct Finding {
 /// Points of the paper's range that an expectation leaves out.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct LeftOut {
-    /// The points.
+    /// The points in words.
     pub points: String,
     /// The measured value.
     pub measured: String,
     /// The reason.
     pub reason: String,
-    /// Why the study is out of date about them.
+    /// The reason for which the study is out of date about these points, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stale: Option<String>,
 }
 
-/// A measurement that isolates a reason.
+/// A measurement that isolates the reason for a difference.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Isolation {
-    /// The study that measured it.
+    /// The study that measured the value.
     pub study: String,
-    /// Its metric.
+    /// The metric of the measurement.
     pub metric: String,
-    /// What it shows.
+    /// The conclusion that the measurement supports.
     pub shows: String,
     /// The measured value.
     pub measured: String,
-    /// True if it still shows that.
+    /// True if the measurement still supports the conclusion.
     pub holds: bool,
 }
 
-/// The result of one claim, over all studies that test it.
+/// The result of one claim, from all studies that test it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Claim {
     /// The claim's name.
@@ -118,18 +118,18 @@ pub struct Claim {
     pub note: String,
     /// The verdict on all expectations together.
     pub verdict: Verdict,
-    /// What the inputs were fitted to, by the expectation that is fitted most; `null` if a study does not say.
+    /// The data to which inputs were fitted, for the expectation that is fitted most; `null` if a study does not say.
     /// Expectations that restate an input do not count, unless there are no others.
     pub calibrated: Option<Calibrated>,
-    /// Which inputs were fitted, and to which numbers.
+    /// The inputs that were fitted, and the numbers to which they were fitted.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub calibration: String,
     /// Half the width of the widest band with two ends, as a share of its middle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub widest: Option<f64>,
-    /// The results of its expectations.
+    /// The results of the claim's expectations.
     pub findings: Vec<Finding>,
-    /// Measurements that isolate the reasons of those that differ.
+    /// Measurements that isolate the reasons for expectations that differ.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub isolated: Vec<Isolation>,
 }
@@ -150,7 +150,7 @@ impl Claim {
         }
     }
 
-    /// Adds what one study says about the claim.
+    /// Adds the results of one study for the claim.
     fn add(&mut self, spec: &ClaimSpec, outcome: &Outcome) {
         self.findings.extend(spec.expectations.iter().map(|one| finding(one, spec.calibrated, outcome)));
         self.isolated.extend(spec.isolations.iter().map(|one| isolation(one, outcome)));
@@ -184,22 +184,22 @@ impl Claim {
         let most = all.iter().copied().max().flatten();
         match most {
             None if all.is_empty() => self.findings.first().and_then(of),
-            // It is fitted to the claim, whatever else a study does not say.
+            // An expectation fitted to the claim decides, whatever the others say.
             Some(Calibrated::This) => most,
             _ if all.contains(&None) => None,
             _ => most,
         }
     }
 
-    /// True if it does not hold, and no measurement isolates a reason.
+    /// True if the claim does not hold, and no measurement isolates a reason.
     #[must_use]
     pub fn is_unexplained(&self) -> bool {
         self.verdict != Verdict::Holds && self.isolated.is_empty()
     }
 }
 
-/// The judgement by the means over the seeds and, if the expectation asks for it, by the spread over them. No expectation holds
-/// that looks at a point where too many requests failed.
+/// Judges an expectation by the means over the seeds and, if it asks for that, by the spread over them. An expectation
+/// about a point at which too many requests failed never holds.
 fn judged(spec: &ExpectSpec, outcome: &Outcome) -> Judgement {
     let mut judgement = spec.judge(&outcome.values(&spec.metric));
     let unsound = outcome.unsound().above_zero(&spec.filter, spec.per.as_ref());
@@ -212,7 +212,7 @@ fn judged(spec: &ExpectSpec, outcome: &Outcome) -> Judgement {
     judgement
 }
 
-/// The result of an expectation.
+/// Measures and judges an expectation.
 fn finding(spec: &ExpectSpec, calibrated: Option<Calibrated>, outcome: &Outcome) -> Finding {
     let Judgement { holds, measured, mut offenders } = judged(spec, outcome);
     let left_out: Vec<LeftOut> =
@@ -243,7 +243,7 @@ fn finding(spec: &ExpectSpec, calibrated: Option<Calibrated>, outcome: &Outcome)
     }
 }
 
-/// What an expectation leaves out, beside its judgement there.
+/// Measures and judges the points that an expectation leaves out.
 fn left_out(spec: &LeftOutSpec, judgement: Judgement) -> LeftOut {
     let Judgement { holds, measured, .. } = judgement;
     let stale = if holds {
@@ -315,7 +315,7 @@ mod tests {
     use crate::execute::{Program, run};
     use crate::plan::Plan;
 
-    /// The claims of a small study in which banks help: reads take less time with 2 than with 1, and with 4 than with 2.
+    /// The claims of a small study in which a read takes less time with 2 banks than with 1, and with 4 than with 2.
     fn judged(text: &str) -> Vec<Claim> {
         let document = Document::parse(Path::new("s.toml"), [STUDY, text].concat()).expect("TOML");
         let plan = Plan::new(&document).unwrap_or_else(|faults| panic!("{faults}"));
@@ -432,7 +432,7 @@ mod tests {
         assert_eq!(of("no", ["", ""]), Some(Calibrated::No));
         assert_eq!(of("no", ["other", ""]), Some(Calibrated::Other));
         assert_eq!(of("no", ["other", "this"]), Some(Calibrated::This));
-        // What restates an input does not count.
+        // An expectation that restates an input does not count.
         assert_eq!(of("no", ["input", ""]), Some(Calibrated::No));
         assert_eq!(of("this", ["input", "input"]), Some(Calibrated::Input));
     }

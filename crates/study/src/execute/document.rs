@@ -10,19 +10,19 @@ use crate::plan::Label;
 use crate::spread::Spread;
 use crate::summary::Summary;
 
-/// Version of the keys, raised when a key changes its meaning or disappears.
+/// Version of the keys; higher after a key has changed its meaning or disappeared.
 pub const SCHEMA: &str = "flashloom-study-2";
 
 /// The document that studies print with `--json` and write as `study.json`: every run, and the results of the claims.
 #[derive(Debug, Serialize, JsonSchema)]
 #[schemars(title = SCHEMA)]
 pub struct Studies<'a> {
-    /// Version of these keys.
+    /// Version of the keys of this document.
     #[schemars(extend("const" = SCHEMA))]
     schema: &'static str,
-    /// Version of the program.
+    /// Version of the program that wrote the document.
     version: &'a str,
-    /// Commit of the program.
+    /// Commit of the program that wrote the document.
     commit: &'a str,
     /// The results of the claims of all studies.
     claims: &'a [Claim],
@@ -37,7 +37,7 @@ struct StudyResult<'a> {
     name: &'a str,
     /// The names of the axes.
     axes: Vec<&'a str>,
-    /// Axes along which no result changes, in words.
+    /// Sentences about axes along which no result changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
     /// The points.
@@ -49,10 +49,10 @@ struct StudyResult<'a> {
 struct PointResult<'a> {
     /// The point's label on each axis.
     labels: &'a [Label],
-    /// The study's metrics over the seeds.
+    /// The study's metrics, each with its mean and spread over the seeds.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     metrics: BTreeMap<String, Spread>,
-    /// One for each seed.
+    /// The runs, one for each seed.
     runs: &'a [Summary],
 }
 

@@ -1,7 +1,9 @@
-//! The keys of a study's runs as files, for schedulers that do each run on its own: `flashloom point KEY.json`.
+//! Writes the keys of a study's runs as files, for schedulers that do each run on its own with `flashloom point
+//! KEY.json`.
 //!
-//! Beside the keys lies a list: what each run needs in memory, and how long it will take as far as that can be predicted. The
-//! list begins with the runs that are not done, longest first: in this order a scheduler ends soonest.
+//! A list of the runs is written beside the keys, with the memory that each run needs and, as far as it can be
+//! predicted, the time. The list begins with the runs whose results are missing, the longest first, because a scheduler
+//! that takes them in this order finishes soonest.
 
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
@@ -24,7 +26,7 @@ use crate::plan::{Plan, Point};
 use crate::session::Session;
 use crate::store::{Basis, Digest, Digests, Key, Predicted, Store, Timings};
 
-/// Version of the list, raised when a key of it changes its meaning or disappears.
+/// Version of the list; higher after a key of it has changed its meaning.
 const SCHEMA: &str = "flashloom-keys-1";
 
 /// The file of the list.
@@ -37,27 +39,28 @@ pub struct KeyList {
     /// Version of this list.
     #[schemars(extend("const" = SCHEMA))]
     schema: String,
-    /// The runs: those that are not in the store first, and of these the longest first.
+    /// The runs: first those whose results are not in the store, the longest first.
     pub runs: Vec<PlannedRun>,
 }
 
 /// A run of a study that is to be done.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct PlannedRun {
-    /// The file with its key, beside the list.
+    /// The file with the run's key, beside the list.
     pub file: String,
-    /// The memory that it needs, as `flashloom check` predicts it; the program itself takes some 100 MiB more.
+    /// The memory that the run needs, as `flashloom check` predicts it; the program itself takes some 100 MiB more.
     pub memory_bytes: u64,
-    /// Its requests; missing if the study does not say.
+    /// The number of the run's requests; missing if the study does not say.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// Its predicted time in seconds; missing if nothing is known of it. Zero if its result is in the store.
+    /// The predicted time of the run in seconds; missing if nothing is known of it, zero if the result is in the store.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds: Option<f64>,
-    /// From what the time is predicted: `run` if the same run was done before, `device` if runs of its device were.
+    /// The basis of the predicted time: `run` if the same run was done before, `device` if other runs of its device
+    /// were.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub basis: Option<Basis>,
-    /// True if its result is in the store.
+    /// True if the result is in the store.
     pub stored: bool,
     /// The study's name.
     pub study: String,
@@ -66,7 +69,7 @@ pub struct PlannedRun {
     /// The point's label on each axis.
     #[schemars(with = "Vec<String>")]
     pub labels: Vec<Label>,
-    /// Its seed.
+    /// The seed of the run.
     pub seed: u64,
 }
 
@@ -76,10 +79,11 @@ struct Keyed {
     run: PlannedRun,
 }
 
-/// The keys of all runs of these studies, longest first, and the list of them. `store` has results and the time that runs
-/// took.
+/// Computes the keys of all runs of these studies, longest first, and the list of them. `store` has results and the
+/// times that runs took.
 ///
 /// # Errors
+///
 /// If a workload cannot be read, or is a pipe, which no other program can read again.
 pub fn list_keys(
     plans: &[Plan],
@@ -91,7 +95,7 @@ pub fn list_keys(
     for plan in plans {
         all.extend(of_study(plan, store, &timings, threads)?);
     }
-    // What takes unknown time may take longest.
+    // A run of unknown time comes first, because it may take longest.
     let order = |keyed: &Keyed| {
         let micros = keyed.run.seconds.map_or(u64::MAX, |seconds| (seconds * 1e6) as u64);
         (keyed.run.stored, Reverse(micros), Reverse(keyed.run.requests.unwrap_or(u64::MAX)))
@@ -140,7 +144,7 @@ fn of_study(
         let (job, point) = (jobs[number], &plan.points[jobs[number].point]);
         let key = key_of(plan, job, &digests)?;
         let digest = key.digest();
-        // A result that cannot be used has to be made again.
+        // A result that cannot be used counts as missing.
         let stored = store.is_some_and(|store| matches!(store.row(digest), Ok(Some(_))));
         let requests = requests(point);
         let predicted = match stored {
@@ -180,10 +184,11 @@ impl KeyList {
     }
 }
 
-/// Writes each key into a file of the folder, and then the list of them. Keys that an earlier list there names and this one
-/// does not are removed; other files stay. With `force`, the list replaces a file that Flashloom did not write.
+/// Writes each key into a file of the folder, and then the list of them. Keys that only an earlier list in the folder
+/// names are removed; other files are kept. With `force`, the list may replace a file that Flashloom did not write.
 ///
 /// # Errors
+///
 /// If a file cannot be written.
 pub fn write_keys(
     folder: &Path,
@@ -203,7 +208,7 @@ pub fn write_keys(
     let mut to = Outputs::new(named, force).file("--keys", &path, Kind::Results)?;
     let earlier: Option<KeyList> = fs::read(&path).ok().and_then(|text| serde_json::from_slice(&text).ok());
     if earlier.is_some() {
-        // From now on the folder has no list, until all keys are there.
+        // The folder has no list until all keys are written.
         fs::remove_file(&path).map_err(|error| failed(&path, &error))?;
     }
     for (run, key) in list.runs.iter().zip(keys) {
@@ -213,7 +218,7 @@ pub fn write_keys(
     let files: BTreeSet<&str> = list.runs.iter().map(|run| run.file.as_str()).collect();
     for run in earlier.iter().flat_map(|earlier| &earlier.runs).filter(|run| !files.contains(run.file.as_str())) {
         if run.file.strip_suffix(".json").is_some_and(|name| name.parse::<Digest>().is_ok()) {
-            // A key too many does no harm.
+            // A key file that cannot be removed does no harm.
             let _ = fs::remove_file(folder.join(&run.file));
         }
     }

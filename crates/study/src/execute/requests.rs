@@ -1,11 +1,12 @@
-//! The number of requests that a run will issue, as far as the study says it.
+//! The number of requests that a run will issue, as far as the study determines it.
 
 use crate::catalogue::WorkloadFile;
 use crate::plan::Point;
 use crate::run::{Stop, WarmUp};
 
-/// The requests of a run of this point: those of its warm-up and of its measurement, or all of its described workloads.
-/// `None` if the study does not say: of a trace without a limit, or a run that ends with time, data or steady state.
+/// The number of requests of a run of this point: those of its warm-up and of its measurement, or all requests of its
+/// described workloads. `None` if the study does not determine it: for a trace without a limit, or a run that ends with
+/// time, data or steady state.
 pub(super) fn requests(point: &Point) -> Option<u64> {
     let window = point.run.window();
     match (window.warm_up, window.stop) {
@@ -14,13 +15,13 @@ pub(super) fn requests(point: &Point) -> Option<u64> {
             let all: Option<u64> = point.workloads().map(described).sum();
             Some(all.map_or(limit, |all| all.min(limit)))
         }
-        // The workload goes on for as long as that takes.
+        // The workload issues requests until the run ends.
         (WarmUp::Requests(before), Stop::Requests(limit)) => Some(before.saturating_add(limit)),
         _ => None,
     }
 }
 
-/// The requests that a description gives.
+/// The number of requests that a description gives.
 fn described(workload: &WorkloadFile) -> Option<u64> {
     let WorkloadFile::Described(document) = workload else { return None };
     let table = document.table();

@@ -7,7 +7,7 @@ use crate::output::{Kind, OutFile, OutputError, Outputs, publish};
 use crate::plan::{Plan, Point};
 use crate::session::Session;
 
-/// What a message calls the key.
+/// The name of the key in messages.
 const KEY: &str = "run.save-snapshot";
 
 /// Checks that the snapshots of all points can be written, before the first run.
@@ -20,7 +20,8 @@ pub fn check_snapshots(plan: &Plan) -> Result<(), OutputError> {
     paths.try_for_each(|path| outputs.file(KEY, path, Kind::Snapshot).map(drop))
 }
 
-/// Lets the session save the state of its drive, if the point asks for that. The snapshot is kept if the run fails.
+/// Makes the session save the state of its drive, if the point asks for that. The snapshot is kept even if the run
+/// fails.
 pub(super) fn saving<'a>(
     session: Session<'a>,
     plan: &Plan,

@@ -1,9 +1,10 @@
-//! Shards: the runs of studies dealt to several machines.
+//! Shards: the runs of studies divided among several machines.
 //!
-//! Which runs a shard has follows from the studies alone, so the machines need not know of each other, and every run is in
-//! one shard: the runs with the most requests are dealt first, each to the shard that has the fewest requests so far. Runs
-//! of equal length go around in the order of the study, so neighbours on an axis, which often take equally long, are in
-//! different shards. What a store knows of the time that runs take does not count: the stores of two shards may differ.
+//! The studies alone determine the runs of each shard, so the machines need no communication, and every run is in
+//! exactly one shard. The runs with the most requests are assigned first, each to the shard with the fewest requests so
+//! far. Runs of equal length go around in the order of the study, so neighbours on an axis, which often take equally
+//! long, are in different shards. Times of earlier runs in a store are not used, because the stores of two shards may
+//! differ.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -23,7 +24,7 @@ const MOST: u32 = 1_000_000;
 /// One of several shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// Its number, from one.
+    /// The number of the shard, from one.
     number: NonZeroU32,
     /// The number of all shards.
     count: NonZeroU32,
@@ -66,7 +67,7 @@ impl fmt::Display for Shard {
 }
 
 impl Shard {
-    /// Its number, from one.
+    /// The number of the shard, from one.
     #[must_use]
     pub const fn number(self) -> u32 {
         self.number.get()
@@ -78,14 +79,14 @@ impl Shard {
         self.count.get()
     }
 
-    /// For runs of these lengths in requests, those that belong to the shard, in order. A run of unknown length counts as
-    /// the longest.
+    /// The indices, in order, of the runs that belong to the shard. `lengths` are the numbers of requests of all runs;
+    /// a run of unknown length counts as the longest.
     fn of(self, lengths: &[Option<u64>]) -> Vec<usize> {
         let longest = lengths.iter().copied().flatten().max().unwrap_or(1);
         let length = |run: usize| lengths[run].unwrap_or(longest);
         let mut order: Vec<usize> = (0..lengths.len()).collect();
         order.sort_by_key(|run| Reverse(length(*run)));
-        // The shards by their requests so far, their runs and their numbers.
+        // Each shard by its requests so far, then its runs, then its number.
         let mut shards: BinaryHeap<Reverse<(u64, u64, u32)>> =
             (1..=self.count.get()).map(|number| Reverse((0, 0, number))).collect();
         let mut mine = Vec::new();
@@ -101,7 +102,7 @@ impl Shard {
     }
 }
 
-/// The labels of a point, each behind the name of its axis.
+/// The labels of a point, each after the name of its axis.
 #[must_use]
 pub fn describe_point(axes: &[String], labels: &[Label]) -> String {
     let pairs = axes.iter().zip(labels).map(|(name, label)| format!("{name} {label}"));
@@ -116,8 +117,8 @@ pub struct Dealt {
 }
 
 impl Dealt {
-    /// The runs of these studies that belong to the shard. The studies are dealt together, so that the first shards do not
-    /// get what is left over of each.
+    /// The runs of these studies that belong to the shard. All studies are divided together, so that the remainders of
+    /// each study do not all go to the first shards.
     #[must_use]
     pub fn new(plans: &[Plan], shard: Shard) -> Self {
         let lengths = |plan: &Plan| -> Vec<Option<u64>> {
@@ -136,19 +137,19 @@ impl Dealt {
         Self { runs }
     }
 
-    /// The number of its runs.
+    /// The number of the shard's runs.
     #[must_use]
     pub fn len(&self) -> usize {
         self.runs.iter().map(Vec::len).sum()
     }
 
-    /// True without runs: there are more shards than runs.
+    /// True if the shard has no runs, because there are more shards than runs.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Of the needs of all runs of the study with this number, those of the shard.
+    /// The needs of the shard's runs, from the needs of all runs of the study with this number.
     #[must_use]
     pub fn needs(&self, study: usize, all: &[Need]) -> Vec<Need> {
         self.runs[study].iter().map(|run| all[*run].clone()).collect()
@@ -160,11 +161,11 @@ impl Dealt {
 pub struct ShardRun {
     /// The point's label on each axis.
     pub labels: Vec<Label>,
-    /// Its seed.
+    /// The seed of the run.
     pub seed: u64,
-    /// The digest of its key: the name of its result.
+    /// The digest of the run's key, under which the store has the result.
     pub digest: Digest,
-    /// True if its result was in the store before.
+    /// True if the result was in the store before.
     pub was_stored: bool,
 }
 
@@ -231,7 +232,7 @@ mod tests {
         // The long run has a shard of its own.
         let lengths = [1, 1, 1, 1, 9, 1].map(Some);
         assert_eq!(of(&lengths), [vec![4], vec![0, 2, 5], vec![1, 3]].map(|runs: Vec<usize>| runs));
-        // One of unknown length counts as the longest.
+        // A run of unknown length counts as the longest.
         assert_eq!(of(&[Some(9), Some(1), None, Some(1)]), [vec![0], vec![2], vec![1, 3]]);
     }
 

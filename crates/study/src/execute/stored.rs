@@ -1,7 +1,7 @@
-//! Runs with a store of results: only those that are not there are done.
+//! Runs with a store of results: only runs whose results are not in the store are done.
 //!
-//! Several runs that precondition equal drives share the drive's state, too: the first run makes it, and the others load
-//! it.
+//! Several runs that precondition equal drives share the state of the drive: the first run makes it, and the others
+//! load it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
@@ -23,10 +23,10 @@ use crate::snapshot::{LoadError, LoadReason};
 use crate::store::{Digest, Digests, Key, Store, StudyOf, Timing, Unused, state_of};
 use crate::summary::Summary;
 
-/// The most files of a store that are named because they cannot be used.
+/// The most unusable files of a store that a warning names.
 const NAMED: usize = 3;
 
-/// A store, and where to say what is wrong in it.
+/// A store of results, with a function for warnings about its files.
 #[derive(Clone, Copy)]
 pub struct Storing<'a> {
     pub(super) store: &'a Store,
@@ -54,39 +54,40 @@ pub fn shared_states(plans: &[Plan]) -> BTreeSet<Digest> {
 struct Known {
     key: Key,
     digest: Digest,
-    /// The state that it shares with others.
+    /// The digest of the drive state that the run shares with others.
     state: Option<Digest>,
     found: Option<Summary>,
 }
 
-/// The runs of a study, and those of their results that a store has.
+/// The runs of a study, each with its result if a store has it.
 pub(super) struct Looked<'a> {
     storing: Storing<'a>,
     runs: Vec<Known>,
-    /// For each shared state a lock, which its maker holds; true if the state cannot be shared.
+    /// A lock for each shared state, held while a run makes the state; the value is true if the state cannot be shared.
     states: BTreeMap<Digest, Mutex<bool>>,
-    /// True once the user knows that the store takes no more results.
+    /// True once the user has been told that the store takes no more results.
     is_full: AtomicBool,
 }
 
 impl<'a> Storing<'a> {
-    /// A store. `warn` takes sentences for the user: nothing that prevents a result.
+    /// Creates a storing. `warn` receives sentences for the user, about problems that do not prevent results.
     #[must_use]
     pub const fn new(store: &'a Store, warn: &'a (dyn Fn(&dyn fmt::Display) + Sync)) -> Self {
         Self { store, warn, shared: &NO_STATES }
     }
 
-    /// Keeps these states even if one study needs them only once: another one needs them, too. See [`shared_states`].
+    /// Keeps these states even if one study needs them only once, because another study needs them, too. See
+    /// [`shared_states`].
     #[must_use]
     pub fn keeping(self, shared: &'a BTreeSet<Digest>) -> Self {
         Self { shared, ..self }
     }
 
-    /// Looks for the results of these runs.
+    /// Looks up the results of these runs.
     pub(super) fn look_up(self, plan: &mut Plan, jobs: &[Job], threads: usize) -> Result<Looked<'a>, ExecuteError> {
         let unreadable = |error: SourceError| ExecuteError::Workload(error.into());
         for workload in plan.points.iter_mut().flat_map(Point::workloads_mut) {
-            // The digest takes one pass and the run another.
+            // The digest takes one pass over the bytes, and the run another.
             workload.keep().map_err(ExecuteError::Workload)?;
         }
         // The points of other shards do not count.
@@ -96,7 +97,7 @@ impl<'a> Storing<'a> {
             let (job, point) = (jobs[number], &plan.points[jobs[number].point]);
             let key = key_of(plan, job, &digests)?;
             let digest = key.digest();
-            // A run that writes a snapshot has to be done.
+            // A run that writes a snapshot must be done even if its result is known.
             let found = if point.run.save_snapshot.is_some() { Ok(None) } else { self.store.get(digest) };
             let state = key.state(&point.device.resolved).filter(|_| is_worth_keeping(point));
             Ok((Known { state, key, digest, found: None }, found))
@@ -111,7 +112,7 @@ impl<'a> Storing<'a> {
             runs.push(run);
         }
         say_unused(&unused, self.warn);
-        // A shard leaves the list of all points to those who want them all: it would compute every key for it.
+        // Only a run of the whole study writes the list of its points. A shard would have to compute every key for it.
         if jobs.len() == plan.points.len() * plan.spec.seeds.len() {
             let digests: Vec<Digest> = runs.iter().map(|run| run.digest).collect();
             if let Err(error) = self.store.put_study(&StudyOf::new(plan, &digests)) {
@@ -122,7 +123,7 @@ impl<'a> Storing<'a> {
         Ok(Looked { storing: self, runs, states, is_full: AtomicBool::new(false) })
     }
 
-    /// The states that more than one of the runs needs, or a later study, or that are there.
+    /// The states that at least two of the runs need, or a later study needs, or that the store has already.
     fn shared(self, runs: &[Known]) -> BTreeMap<Digest, Mutex<bool>> {
         let mut counts: BTreeMap<Digest, usize> = BTreeMap::new();
         for state in runs.iter().filter(|run| run.found.is_none()).filter_map(|run| run.state) {
@@ -135,14 +136,14 @@ impl<'a> Storing<'a> {
     }
 }
 
-/// The mapping units that preconditioning writes in the time that it takes to find, open and check a file.
+/// The number of mapping units that preconditioning writes in the time that it takes to find, open and check a file.
 const UNITS_OF_FILE: f64 = 1_024.0;
 
 /// True if it takes longer to precondition the drive of a point than to load its state.
 fn is_worth_keeping(point: &Point) -> bool {
     let resolved = &point.device.resolved;
     if resolved.layer().is_some() {
-        // A snapshot holds one drive, and nothing above it.
+        // A snapshot has one drive and none of the layers above drives.
         return false;
     }
     let (units, slots) = (f64::from(resolved.units), f64::from(resolved.geometry.slot_count()));
@@ -154,11 +155,12 @@ fn is_worth_keeping(point: &Point) -> bool {
         Precondition::RandomOverwrite(times) => units * times,
         Precondition::Steady | Precondition::SteadyModel => f64::INFINITY,
     };
-    // A state that two runs share is also written once; and a drive takes time for each of its slots, however it is made.
+    // A state that two runs share must also be written once, and every drive takes time for each of its slots, also a
+    // loaded one.
     point.run.precondition.iter().map(written).sum::<f64>() >= UNITS_OF_FILE.min(slots / 4.0)
 }
 
-/// Says which files of a store cannot be used.
+/// Warns about the files of a store that cannot be used.
 pub(super) fn say_unused(unused: &[Unused], warn: &dyn Fn(&dyn fmt::Display)) {
     for file in unused.iter().take(NAMED) {
         warn(&format_args!("{file}; its run is done again and replaces it"));
@@ -169,7 +171,7 @@ pub(super) fn say_unused(unused: &[Unused], warn: &dyn Fn(&dyn fmt::Display)) {
 }
 
 impl Looked<'_> {
-    /// The results that are there.
+    /// The results that were in the store.
     pub(super) fn found(&self) -> Vec<Option<Summary>> {
         self.runs.iter().map(|run| run.found.clone()).collect()
     }
@@ -179,8 +181,8 @@ impl Looked<'_> {
         self.runs[number].digest
     }
 
-    /// The runs whose results are not there. Those that make a state come first, so that no thread waits for a state while
-    /// another one could be made.
+    /// The order of the runs to do. Runs that make a state come first, so that no thread waits for a state while
+    /// another state could be made.
     pub(super) fn order(&self) -> Vec<usize> {
         let missing: Vec<usize> = (0..self.runs.len()).filter(|run| self.runs[*run].found.is_none()).collect();
         let mut made = Vec::new();
@@ -196,12 +198,12 @@ impl Looked<'_> {
         order
     }
 
-    /// Does the run with this number and keeps its result.
+    /// Does the run with this number and writes its result to the store.
     pub(super) fn run(&self, plan: &Plan, job: Job, number: usize, by: By<'_>) -> Result<Summary, ExecuteError> {
         let run = &self.runs[number];
         let (summary, took) = self.perform(plan, job, run, by)?;
         let timing = Timing::new(run.digest, &summary, requests(&plan.points[job.point]), took);
-        // Without it another run's time is predicted less well.
+        // A lost timing only makes predictions less exact.
         let _ = self.storing.store.put_timing(&timing);
         if let Err(error) = self.storing.store.put(&run.key, &summary)
             && !self.is_full.swap(true, Ordering::Relaxed)
@@ -211,7 +213,7 @@ impl Looked<'_> {
         Ok(summary)
     }
 
-    /// Does a run. Returns its result and how long it took, without the time that it waited for a state.
+    /// Does a run. Returns its result and the time that it took, without waits for a state.
     fn perform(&self, plan: &Plan, job: Job, run: &Known, by: By<'_>) -> Result<(Summary, Duration), ExecuteError> {
         let (store, point) = (self.storing.store, &plan.points[job.point]);
         let place = || place(plan, job);
@@ -219,7 +221,7 @@ impl Looked<'_> {
         let Some((digest, lock)) = shared.and_then(|state| self.states.get_key_value(&state)) else {
             return timed(|| plain(plan, job, by));
         };
-        // One that panicked made no state, and the next one makes it.
+        // A maker that panicked made no state, so the next run makes it.
         let mut making = lock.lock().unwrap_or_else(PoisonError::into_inner);
         if *making {
             drop(making);
@@ -229,7 +231,7 @@ impl Looked<'_> {
             return timed(|| {
                 one(point, job.seed, by, place, |session| {
                     Ok(session.keep_preconditioned(move |state| {
-                        // A run on the loaded drive would differ.
+                        // A state that is not exact is not shared: a run on the loaded drive would differ.
                         *making = !state.is_exact();
                         if !*making && let Err(error) = store.put_state(*digest, |out| state.write(out)) {
                             (self.storing.warn)(&format_args!("a state cannot be kept in the store: {error}"));

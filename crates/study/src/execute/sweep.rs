@@ -1,8 +1,8 @@
-//! A study whose runs other programs do: what is to be done, and the results as they come back.
+//! A study whose runs other programs do: the runs that are left, and the results as they come back.
 //!
-//! Nothing here knows how keys and results travel. A program that does know takes the runs that are [left](Sweep::left),
-//! gives each as a [`Task`] to a machine that does it, and hands the bytes of the result to [`take`](Sweep::take), in any
-//! order. The outcome is that of a study that ran here.
+//! The transport of keys and results is the caller's. The caller takes the runs that are [left](Sweep::left), sends
+//! each as a [`Task`] to a machine that does it, and passes the bytes of the result to [`take`](Sweep::take), in any
+//! order. The outcome is equal to that of a study that ran in this process.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -20,58 +20,58 @@ use crate::plan::{Label, Plan};
 use crate::store::{Digest, Digests, Row, RowError, Store, StudyOf, Timing, Timings};
 use crate::summary::Summary;
 
-/// Takes sentences for the user.
+/// Receives sentences for the user.
 pub type Warn = Box<dyn Fn(&dyn fmt::Display) + Send + Sync>;
 
 /// A study whose runs other programs do.
 pub struct Sweep {
     plan: Plan,
     jobs: Vec<Job>,
-    /// Those of traces and snapshots.
+    /// The digests of traces and snapshots.
     files: Digests,
     /// The digest of each run's key.
     digests: Vec<Digest>,
-    /// The runs of each digest: points that differ in nothing have one.
+    /// The runs with each digest: points that do not differ share one.
     same: BTreeMap<Digest, Vec<usize>>,
     found: Vec<Option<Summary>>,
-    /// Results that are there.
+    /// The number of runs whose results are known.
     done: usize,
-    /// Those that a store had.
+    /// The number of results that the store had.
     stored: usize,
     store: Option<Store>,
     timings: Timings,
     warn: Warn,
-    /// True once the user knows that the store takes no more results.
+    /// True once the user has been told that the store takes no more results.
     is_full: bool,
 }
 
 /// A run that is to be done.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Due {
-    /// The digest of its key.
+    /// The digest of the run's key.
     pub digest: Digest,
     /// The point's label on each axis.
     pub labels: Vec<Label>,
-    /// Its seed.
+    /// The seed of the run.
     pub seed: u64,
     /// The study, the point and the seed, for messages.
     pub place: String,
-    /// The name of its device.
+    /// The name of the run's device.
     pub device: String,
-    /// The memory that it needs.
+    /// The memory that the run needs.
     pub memory: Bytes,
-    /// Its requests, if the study says them.
+    /// The number of the run's requests, if the study determines it.
     pub requests: Option<u64>,
-    /// Its predicted time in seconds, if anything is known of it.
+    /// The predicted time of the run in seconds, if anything is known of it.
     pub seconds: Option<f64>,
 }
 
 /// The reason that bytes are not the result of a run.
 #[derive(Debug)]
 pub enum TakeError {
-    /// They are no result of this version.
+    /// The bytes are not a result of this version.
     Row(RowError),
-    /// They are the result of another run.
+    /// The bytes are the result of another run.
     Other,
 }
 
@@ -87,10 +87,11 @@ impl fmt::Display for TakeError {
 impl std::error::Error for TakeError {}
 
 impl Sweep {
-    /// Looks which runs of the study are to be done. `store` has results, and takes those that come; `warn` takes sentences
-    /// for the user.
+    /// Looks up the runs of the study that are left. `store` has results, and receives new ones; `warn` receives
+    /// sentences for the user.
     ///
     /// # Errors
+    ///
     /// If a workload cannot be read or is a pipe, or a point saves a snapshot.
     pub fn new(
         plan: Plan,
@@ -144,19 +145,19 @@ impl Sweep {
         self.jobs.len()
     }
 
-    /// The number of runs whose results are there.
+    /// The number of runs whose results are known.
     #[must_use]
     pub const fn done(&self) -> usize {
         self.done
     }
 
-    /// Which results belong to the study.
+    /// The study to which results belong.
     #[must_use]
     pub fn study(&self) -> StudyOf {
         StudyOf::new(&self.plan, &self.digests)
     }
 
-    /// The numbers of the runs that are to be done. Of runs that have one key, the first.
+    /// The numbers of the runs that are left. Of several runs with one key only the first is listed.
     #[must_use]
     pub fn left(&self) -> Vec<usize> {
         let firsts = self.same.values().map(|runs| runs[0]);
@@ -165,7 +166,7 @@ impl Sweep {
         left
     }
 
-    /// What is known of the run with this number.
+    /// The key, place and predicted cost of the run with this number.
     #[must_use]
     pub fn due(&self, number: usize) -> Due {
         let (job, digest) = (self.jobs[number], self.digests[number]);
@@ -191,9 +192,10 @@ impl Sweep {
         self.files.iter().map(file).collect()
     }
 
-    /// The run with this number for another program.
+    /// The task of the run with this number, for another program.
     ///
     /// # Errors
+    ///
     /// If its workload cannot be read.
     pub fn task(&self, number: usize) -> Result<Task, ExecuteError> {
         let job = self.jobs[number];
@@ -201,16 +203,17 @@ impl Sweep {
         Ok(Task::new(place(&self.plan, job), key))
     }
 
-    /// The result of the run with this number, and its point, if the result is there.
+    /// The point and the result of the run with this number; `None` while the result is unknown.
     #[must_use]
     pub fn result(&self, number: usize) -> Option<(&[Label], &Summary)> {
         Some((&self.plan.points[self.jobs[number].point].labels, self.found[number].as_ref()?))
     }
 
-    /// Takes the bytes of the result of the run with this number, and keeps them in the store. `took` is the time of the run;
-    /// without it, the result is from another store. Returns the numbers of all runs that now have their result.
+    /// Takes the bytes of the result of the run with this number, and writes them to the store. `took` is the time of
+    /// the run; `None` if the result is from another store. Returns the numbers of all runs that now have a result.
     ///
     /// # Errors
+    ///
     /// If the bytes are not the result of this run.
     pub fn take(&mut self, number: usize, bytes: Vec<u8>, took: Option<Duration>) -> Result<Vec<usize>, TakeError> {
         let digest = self.digests[number];
@@ -228,7 +231,7 @@ impl Sweep {
             {
                 (self.warn)(&error);
             }
-            // Without it another run's time is predicted less well.
+            // A lost timing only makes predictions less exact.
             timing.iter().for_each(|timing| drop(store.put_timing(timing)));
         }
         timing.into_iter().for_each(|timing| self.timings.note(timing));
@@ -292,7 +295,7 @@ mod tests {
         assert!(first.left().is_empty() && first.due(0).seconds.is_some());
         let outcome = first.outcome().expect("all are there");
         assert_eq!((&outcome.runs, outcome.stored), (&wanted.runs, 0));
-        // The store has them now, and without it they can be handed over.
+        // The store has the results now; without the store they can be handed over.
         let again = sweep(Some(&store));
         assert_eq!((again.done(), again.outcome().map(|outcome| outcome.stored)), (6, Some(6)));
         let mut other = sweep(None);
@@ -324,7 +327,7 @@ mod tests {
         assert_eq!((sweep.runs(), left.len()), (6, 3));
         let filled = sweep.take(left[1], done(&sweep, left[1]), None).expect("its");
         assert_eq!((filled.len(), sweep.done()), (2, 2));
-        // A result that comes twice is one.
+        // A second copy of a result changes nothing.
         assert_eq!(sweep.take(left[1], done(&sweep, left[1]), None).expect("its"), filled);
         assert_eq!((sweep.done(), sweep.left().len()), (2, 2));
     }

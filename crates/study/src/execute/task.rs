@@ -1,4 +1,4 @@
-//! The run of a key, done by another program than the one that has the study.
+//! Does the run of a key in a program that does not have the study.
 
 use std::fmt;
 use std::sync::atomic::AtomicBool;
@@ -9,9 +9,10 @@ use super::{By, ExecuteError, Place, Program, one};
 use crate::store::{Digest, Key, KeyError, Located, Row};
 use crate::summary::Summary;
 
-/// Does the run of a key. The result is a function of the key and of the program's version of the model.
+/// Does the run of a key. The result depends only on the key and the program's version of the model.
 ///
 /// # Errors
+///
 /// If the key cannot be used, or its run fails.
 pub fn point(key: &Key, program: &Program) -> Result<Summary, PointError> {
     let point = key.point().map_err(PointError::Key)?;
@@ -22,7 +23,7 @@ pub fn point(key: &Key, program: &Program) -> Result<Summary, PointError> {
 /// A run of a study for another program: its key, and its name in messages.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Task {
-    /// The study, the point and the seed.
+    /// The names of the study, the point and the seed, for messages.
     place: String,
     key: Key,
 }
@@ -40,9 +41,10 @@ impl Task {
         serde_json::from_str(text).map_err(KeyError::Text)
     }
 
-    /// As JSON.
+    /// Writes the task as JSON.
     ///
     /// # Panics
+    ///
     /// Never: every task can be written as JSON.
     #[must_use]
     pub fn json(&self) -> String {
@@ -54,9 +56,11 @@ impl Task {
         self.key.files()
     }
 
-    /// Does the run, with traces and snapshots from where they are located. Returns the bytes of the result's file.
+    /// Does the run. `located` has the paths of traces and snapshots on this machine. Returns the bytes of the result's
+    /// file.
     ///
     /// # Errors
+    ///
     /// If the key cannot be used, or its run fails or is interrupted.
     pub fn run(&self, located: &Located, program: &Program, interrupt: &AtomicBool) -> Result<Vec<u8>, PointError> {
         let Self { place, key } = self;
@@ -72,7 +76,7 @@ impl Task {
 pub enum PointError {
     /// The key cannot be used.
     Key(KeyError),
-    /// The key of a task cannot be used; the place of its run.
+    /// The key of a task cannot be used. The text is the place of its run.
     Task(String, KeyError),
     /// The run failed.
     Run(ExecuteError),

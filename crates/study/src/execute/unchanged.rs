@@ -1,4 +1,4 @@
-//! Axes along which no result changes: most likely their keys have no effect.
+//! Finds axes along which no result changes: most likely their keys have no effect.
 
 use super::Outcome;
 use crate::plan::Label;
@@ -35,7 +35,7 @@ impl Outcome {
     }
 }
 
-/// The results without the names of what was run.
+/// The results of a run without the names of its device, workload and study, so that only numbers are compared.
 fn results(run: &Summary) -> Summary {
     Summary { device: String::new(), workload: String::new(), ..run.clone() }
 }
@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn an_axis_along_which_no_result_changes_is_warned_of() {
         assert_eq!(warnings(""), [""; 0], "each axis of the study has an effect");
-        // The closed loop of this study never fills a queue of 64.
+        // The closed loop of this study never fills a queue of 64, so longer queues change nothing.
         let axis = "[[axis]]\nname = \"long queue\"\nkey = \"device.host.queue-depth\"\nvalues = [4096, 8192]\n";
         let said = warnings(axis);
         assert!(said.len() == 1 && said[0].starts_with("along the axis long queue no result changes"), "{said:?}");

@@ -1,4 +1,4 @@
-//! Differences that must be larger than the spread over the seeds.
+//! Checks that differences are larger than the spread over the seeds.
 
 use base::fault::Fault;
 
@@ -6,7 +6,7 @@ use super::values::Group;
 use super::{Condition, DifferenceOf, ExpectSpec, RatioOf, Values};
 use crate::spread;
 
-/// The numbers at two points that an expectation compares.
+/// Two numbers that an expectation compares, with the names of their points.
 struct Pair {
     place: String,
     a: f64,
@@ -14,7 +14,7 @@ struct Pair {
 }
 
 impl ExpectSpec {
-    /// The fault of a difference that cannot be compared with the spread.
+    /// Checks that the condition can be compared with the spread. Returns the fault, if any.
     pub(crate) fn spread_fault(&self, seeds: usize) -> Option<Fault> {
         let fault = |message: &str, remedy: &str| Some(Fault::new("beyond-spread", message, remedy));
         if !self.beyond_spread {
@@ -33,8 +33,8 @@ impl ExpectSpec {
         None
     }
 
-    /// The differences that are not larger than the spread, one sentence each; `seeds` are the values of the metric with each
-    /// seed.
+    /// The differences that are not larger than the spread, one sentence for each. `seeds` are the values of the metric
+    /// with each seed.
     pub(crate) fn within_spread(&self, seeds: &[Values<'_>]) -> Vec<String> {
         if !self.beyond_spread {
             return Vec::new();

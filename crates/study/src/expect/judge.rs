@@ -1,4 +1,4 @@
-//! Judges expectations.
+//! Judges an expectation by measured values.
 
 use base::units::Ratio;
 
@@ -13,15 +13,15 @@ use crate::metric::{Dimension, digits};
 /// The judgement of an expectation.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
-    /// True if it holds.
+    /// True if the expectation holds.
     pub holds: bool,
-    /// The measured values, in short.
+    /// The measured values, shortened for the table.
     pub measured: String,
-    /// The places at which it does not hold, one sentence each.
+    /// The places at which the expectation does not hold, one sentence for each.
     pub offenders: Vec<String>,
 }
 
-/// A change in words: a share of the old value, or a factor if it is large.
+/// A change in words: in percent of the old value, or as a factor if it is large.
 pub(super) fn change(ratio: f64) -> String {
     match ratio {
         ratio if ratio >= 2.0 => format!("x{}", digits(ratio)),
@@ -30,7 +30,7 @@ pub(super) fn change(ratio: f64) -> String {
     }
 }
 
-/// The extremes of some values, or the value if there is one.
+/// The smallest and the largest of some values in words, or the value if there is only one.
 fn range(values: impl IntoIterator<Item = f64>, show: impl Fn(f64) -> String) -> String {
     let (least, most) = values.into_iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
     let (low, high) = (show(least), show(most));
@@ -44,7 +44,7 @@ fn over(
     holds: impl Fn(&Group) -> bool,
     show: impl Fn(&Group) -> String,
 ) -> Judgement {
-    // An expectation about no value must not hold.
+    // An expectation about no value does not hold.
     let nothing = |group: &Group| group.values.is_empty() || !group.values.iter().all(|value| value.is_finite());
     if groups.is_empty() || groups.iter().any(nothing) {
         let offenders = vec!["there is no such number at these points".to_owned()];
@@ -68,7 +68,7 @@ impl Group {
     }
 
     /// The largest deviation of a value from the line between the first and the last, as a share of their difference;
-    /// `None` if a label is not a number, or there is no line.
+    /// `None` if a label is not a number, or there are too few values for a line.
     fn bend(&self) -> Option<f64> {
         let (first, last) = self.ends()?;
         let at: Vec<f64> = self.labels.iter().map(Label::number).collect::<Option<_>>()?;
@@ -109,7 +109,7 @@ impl ExpectSpec {
 }
 
 impl Within {
-    /// Every number lies in the range.
+    /// Holds if every number lies in the range.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();
         let (low, high) = self.bounds(unit).expect("they were checked");
@@ -119,7 +119,7 @@ impl Within {
 }
 
 impl Bounded {
-    /// Every number respects the bounds.
+    /// Holds if every number respects the bounds.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();
         let bound = |bound: &Bound| bound.number(unit).expect("it was checked");
@@ -133,7 +133,8 @@ impl Bounded {
 }
 
 impl RatioOf {
-    /// The quotients of the numbers at two points lie between the bounds.
+    /// Holds if the quotient of the numbers at two points lies between the bounds, in each combination of the other
+    /// axes.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();
         let groups = values.tuples(&[&self.at, &self.to]);
@@ -148,7 +149,8 @@ impl RatioOf {
 }
 
 impl DifferenceOf {
-    /// The differences of the numbers at two points lie between the bounds.
+    /// Holds if the difference of the numbers at two points lies between the bounds, in each combination of the other
+    /// axes.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();
         let groups = values.tuples(&[&self.at, &self.to]);
@@ -164,7 +166,7 @@ impl DifferenceOf {
 }
 
 impl Monotonic {
-    /// Each step along the axis has the required direction.
+    /// Holds if the numbers change in the required direction with each step along the axis.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();
         let groups = values.along(&self.along);
@@ -177,7 +179,7 @@ impl Monotonic {
                 Direction::Rises => whole >= 1.0 + self.by.get(),
             }
         };
-        // One value has no direction.
+        // A single value has no direction.
         let holds = |group: &Group| {
             group.values.len() > 1
                 && (self.by == Ratio::default() || is_enough(group))
@@ -198,7 +200,7 @@ impl Monotonic {
 }
 
 impl Linear {
-    /// The numbers along the axis lie on the line from the first to the last.
+    /// Holds if the numbers along the axis lie on the line from the first to the last.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();
         let groups = values.along(&self.along);
@@ -221,7 +223,7 @@ impl Linear {
 }
 
 impl Saturates {
-    /// The number changes up to a point of the axis, and stays constant beyond it.
+    /// Holds if the number changes up to a point of the axis, and stays constant beyond it.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();
         let groups = values.along(&self.along);
@@ -229,7 +231,7 @@ impl Saturates {
         let before = |group: &Group| at(group).map(|at| group.values[at] / group.values[0]);
         let beyond = |group: &Group| {
             let at = at(group)?;
-            // The value beyond `from` that deviates most from the one at `from`.
+            // The number beyond `from` that deviates most from the number at `from`.
             let ratios = group.values[at + 1..].iter().map(|value| value / group.values[at]);
             ratios.max_by(|a, b| (a - 1.0).abs().total_cmp(&(b - 1.0).abs()))
         };
@@ -246,7 +248,7 @@ impl Saturates {
 }
 
 impl Equal {
-    /// The largest number exceeds the smallest by at most a share.
+    /// Holds if the largest number exceeds the smallest by at most a share.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();
         let groups = match &self.along {
@@ -257,7 +259,7 @@ impl Equal {
         };
         let spread = |group: &Group| {
             let (least, most) = group.values.iter().fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(*v), b.max(*v)));
-            // All zeros are equal, too.
+            // Numbers that are all zero are equal, too.
             if most <= least { 0.0 } else { most / least - 1.0 }
         };
         let holds = |group: &Group| group.values.len() > 1 && spread(group) <= self.within.get();
@@ -267,7 +269,7 @@ impl Equal {
 }
 
 impl Ascending {
-    /// Each number exceeds the previous one.
+    /// Holds if each number exceeds the previous one.
     fn judge(&self, values: &Values<'_>) -> Judgement {
         let unit = values.dimension();
         let groups = values.tuples(&self.of.iter().collect::<Vec<_>>());

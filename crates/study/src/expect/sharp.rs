@@ -1,7 +1,7 @@
-//! How much an expectation asks for: the width of its band.
+//! The sharpness of an expectation: the width of its band.
 //!
-//! A band that is open on one side, or an order without a margin, can hardly fail. It is called loose unless the study
-//! says which words of the paper ask for no more.
+//! A band that is open on one side, or an order without a margin, can hardly fail. Such an expectation is called loose,
+//! unless the study cites words of the paper that ask for no more.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -13,26 +13,26 @@ use crate::metric::Dimension;
 /// A band whose ends are further apart than this factor counts as open above.
 const OPEN: f64 = 5.0;
 
-/// How much an expectation asks for.
+/// The sharpness of an expectation.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Sharpness {
-    /// The band in short, e.g. `at most +10%`, `at least 98.0%`, `10% apart`.
+    /// The band as a short text, e.g. `at most +10%`, `at least 98.0%`, `10% apart`.
     pub band: String,
     /// Half the width of a band with two ends, as a share of its middle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub width: Option<f64>,
-    /// True if it has only one end or no margin, and the study cites no words of the paper that ask for no more.
+    /// True if the band has only one end or no margin, and the study cites no words of the paper that ask for no more.
     pub loose: bool,
 }
 
-/// A band before anyone asks whether the paper wants it open.
+/// A band, before the words of the paper are considered.
 struct Band {
     text: String,
     width: Option<f64>,
     is_open: bool,
 }
 
-/// A share of a whole, in short.
+/// A share of a whole as a short text in percent.
 fn percent(share: f64) -> String {
     let text = format!("{:.1}", share * 100.0);
     format!("{}%", text.strip_suffix(".0").unwrap_or(&text))
@@ -49,7 +49,7 @@ impl Band {
 
     /// The band between two numbers.
     fn between(low: f64, high: f64, show: impl Fn(f64) -> String) -> Self {
-        // A band on both sides of zero that ends as far above as below says that there is no difference.
+        // A band with zero in its middle means that there is no difference.
         let is_centred = low < 0.0 && (low + high).abs() <= 1e-9 * high;
         if low >= high {
             Self::of("exact".into(), Some(0.0))
@@ -68,9 +68,10 @@ impl Band {
 }
 
 impl ExpectSpec {
-    /// How much the expectation asks for.
+    /// The sharpness of the expectation.
     ///
     /// # Panics
+    ///
     /// If the expectation was not checked before: see `plan::Plan::new`.
     #[must_use]
     pub fn sharpness(&self) -> Sharpness {
@@ -106,7 +107,7 @@ impl ExpectSpec {
             }
             Condition::Monotonic(monotonic) => monotonic.band(),
             Condition::Order(Ascending { by, .. }) => match by.get() {
-                // The spread is a margin.
+                // The spread over the seeds is a margin.
                 0.0 if self.beyond_spread => Band::of("order".into(), None),
                 0.0 => Band::one_sided("order".into()),
                 by => Band::of(format!("{} apart", percent(by)), None),
@@ -128,7 +129,7 @@ impl Bounded {
         match (self.least.as_ref().map(number), self.most.as_ref().map(number)) {
             (Some(low), Some(high)) => Band::between(low, high, |value| unit.show(value)),
             (Some(low), None) => Band::one_sided(format!("at least {}", unit.show(low))),
-            // Nothing lies below zero, so that zero at most is zero exactly.
+            // No number is below zero, so "at most zero" means exactly zero.
             (None, Some(high)) if high <= 0.0 => Band::of("exact".into(), Some(0.0)),
             (None, high) => Band::one_sided(format!("at most {}", unit.show(high.unwrap_or_default()))),
         }
@@ -140,7 +141,7 @@ impl Monotonic {
         match (self.by.get(), self.slack.get()) {
             // Every step must have the direction.
             (0.0, 0.0) => Band::of("each step".into(), None),
-            // Without any change all steps keep within the slack.
+            // Numbers that do not change at all are within the slack, too.
             (0.0, slack) => Band::one_sided(format!("slack {}", percent(slack))),
             (by, _) => Band::of(format!("{} in all", percent(by)), None),
         }

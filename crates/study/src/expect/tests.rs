@@ -1,9 +1,9 @@
-//! Every condition, once true and once false.
+//! Tests of every condition, once true and once false.
 
 use super::*;
 use crate::config::Document;
 
-/// Response times of drives old and new with 1, 2, 4 and 8 banks.
+/// The axes of a study: response times of drives old and new with 1, 2, 4 and 8 banks.
 fn axes() -> Vec<(String, Vec<Label>)> {
     let labels = |all: &[&str]| all.iter().map(|label| Label::from(*label)).collect();
     vec![("drive".into(), labels(&["old", "new"])), ("banks".into(), labels(&["1", "2", "4", "8"]))]
@@ -189,7 +189,7 @@ fn an_expectation_without_points_fails() {
         let one = (vec![Label::from("old"), Label::from("1")], Some(f64::NAN));
         assert!(!spec.judge(&Values::new(&axes, Dimension::Time, [one])).holds, "{condition}");
     }
-    // A single point has no direction, and no other to equal.
+    // A single point has no direction, and no other point to equal.
     let one = (vec![Label::from("old"), Label::from("1")], Some(1.0));
     for condition in &conditions[2..6] {
         assert!(!parse(condition).judge(&Values::new(&axes, Dimension::Time, [one.clone()])).holds, "{condition}");

@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 use crate::label::{Assignment, Label};
 use crate::metric::Dimension;
 
-/// The values of a metric by the positions of their points on the axes, and thus in the axes' order.
+/// The values of a metric. The keys are the positions of the points on the axes, so the values are in the order of the
+/// axes.
 #[derive(Clone, Debug)]
 pub struct Values<'a> {
     axes: Cow<'a, [(String, Vec<Label>)]>,
@@ -14,10 +15,10 @@ pub struct Values<'a> {
     unit: Dimension,
 }
 
-/// Numbers that are judged together, in the order of their axis, and their common labels.
+/// Numbers that are judged together, in the order of their axis.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Group {
-    /// Their common labels.
+    /// The labels that all points of the group have.
     pub(crate) name: String,
     pub(crate) labels: Vec<Label>,
     pub(crate) values: Vec<f64>,
@@ -54,7 +55,7 @@ impl<'a> Values<'a> {
             .all(|(axis, wanted)| wanted.labels().contains(self.label(axis, place)))
     }
 
-    /// The values at points that match `filter`, each divided by the value at the same point moved to `per`.
+    /// The values at points that match `filter`, each divided by the value at the same point with the labels of `per`.
     pub(crate) fn select(&self, filter: &Assignment, per: Option<&Assignment>) -> Self {
         let value = |place: &Vec<usize>, value: f64| match per {
             None => Some(value),
@@ -65,7 +66,8 @@ impl<'a> Values<'a> {
         Self { axes: self.axes.clone(), at, unit: if per.is_some() { Dimension::Plain } else { self.unit } }
     }
 
-    /// The names of the points with a value above zero, of those that [`Values::select`] with these assignments looks at.
+    /// The names of the points with a value above zero, among the points that [`Values::select`] uses for these
+    /// assignments.
     pub(crate) fn above_zero(&self, filter: &Assignment, per: Option<&Assignment>) -> Vec<String> {
         let mut names = Vec::new();
         for place in self.at.keys().filter(|place| self.matches(filter, place)) {
@@ -80,8 +82,8 @@ impl<'a> Values<'a> {
         names
     }
 
-    /// The geometric means along an axis, which removes that axis. Combinations of the other axes with fewer points
-    /// than others are left out.
+    /// The geometric means along an axis; the result does not have that axis. Combinations of the other axes with fewer
+    /// points than others are left out.
     pub(crate) fn geometric_mean(mut self, axis: &str) -> Self {
         let Some(at) = self.axes.iter().position(|(name, _)| name == axis) else { return self };
         let mut logarithms: BTreeMap<Vec<usize>, Vec<f64>> = BTreeMap::new();
@@ -98,7 +100,7 @@ impl<'a> Values<'a> {
         self
     }
 
-    /// The value at a point, and that at the same point with the labels of `to`.
+    /// The value at a point, and the value at the same point with the labels of `to`.
     #[must_use]
     pub fn beside(&self, labels: &[Label], to: &Assignment) -> Option<(f64, f64)> {
         let pairs = self.axes.iter().zip(labels);
@@ -113,7 +115,7 @@ impl<'a> Values<'a> {
         self.at.values().copied()
     }
 
-    /// The point, with the labels of an assignment replacing its own.
+    /// The position of a point after the labels of an assignment have replaced its own.
     fn moved(&self, place: &[usize], to: &Assignment) -> Vec<usize> {
         let moved = |(axis, (name, all)): (usize, &(String, Vec<Label>))| {
             let wanted = to.get(name).and_then(|wanted| wanted.labels().first());
@@ -122,7 +124,7 @@ impl<'a> Values<'a> {
         self.axes.iter().enumerate().map(moved).collect()
     }
 
-    /// For each combination of the axes that no assignment names: the values at all the assignments, in their order.
+    /// For each combination of the axes that no assignment names: the values at all assignments, in their order.
     /// Combinations with a missing value are left out.
     pub(crate) fn tuples(&self, of: &[&Assignment]) -> Vec<Group> {
         let Some(first) = of.first() else { return Vec::new() };

@@ -1,4 +1,4 @@
-//! Why a drive has no life that a session can simulate.
+//! The error for a drive whose life a session cannot simulate.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -16,25 +16,25 @@ pub enum LifeError {
     Option {
         /// The option.
         name: &'static str,
-        /// Why it does not go together with a life.
+        /// The reason for which the option cannot be combined with a life.
         why: &'static str,
     },
     /// The session runs on a drive of its caller.
     OwnDrive,
-    /// A round wrote nothing.
+    /// A round ended without a write.
     NoWrites,
-    /// The drive took as many writes as its versions allow.
+    /// The drive took as many writes as its versions allow, so it is read-only before it is worn.
     Versions,
-    /// The life in the snapshot is that of another seed.
+    /// The life in the snapshot has another seed than the session.
     Seed {
-        /// The snapshot.
+        /// The path of the snapshot.
         path: PathBuf,
-        /// Its seed.
+        /// The seed of the life in the snapshot.
         there: u64,
     },
     /// The drive in the snapshot is worn.
     Ended {
-        /// The snapshot.
+        /// The path of the snapshot.
         path: PathBuf,
     },
 }

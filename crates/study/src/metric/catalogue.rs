@@ -6,12 +6,12 @@ use ssd::Status;
 
 use super::Metric;
 
-/// Metrics that belong together.
+/// A group of metrics with one subject.
 #[derive(Clone, Debug)]
 pub struct Group {
-    /// What they are about.
+    /// The subject of the metrics.
     pub title: &'static str,
-    /// Which runs have them.
+    /// The runs that have these metrics.
     pub runs: &'static str,
     /// The metrics.
     pub entries: Vec<Entry>,
@@ -20,17 +20,18 @@ pub struct Group {
 /// A metric and its meaning.
 #[derive(Clone, Debug)]
 pub struct Entry {
-    /// Its name. `KIND`, `OP` and `CAUSE` stand for the kind of request, the flash operation and its cause, `OUTCOME` for what
-    /// became of a request, `NAME` for a flow, `STAT` for a number of the requests of one kind.
+    /// The metric's name. `KIND`, `OP` and `CAUSE` stand for the kind of request, the flash operation and its cause,
+    /// `OUTCOME` for the result of a request, `NAME` for a flow, `STAT` for a number of the requests of one kind.
     pub name: String,
-    /// Its meaning.
+    /// The meaning of the metric, as a sentence of the reference page.
     pub meaning: &'static str,
 }
 
 impl Entry {
-    /// The metric; of those that the name stands for, the first one.
+    /// The first metric that the name stands for.
     ///
     /// # Panics
+    ///
     /// Never: the catalogue names metrics.
     #[must_use]
     pub fn metric(&self) -> Metric {
@@ -60,7 +61,7 @@ impl Entry {
     }
 }
 
-/// What the flash commands of an operation do.
+/// The effect of the flash commands of an operation, in words.
 #[must_use]
 pub const fn meaning_of_op(op: Op) -> &'static str {
     match op {
@@ -71,7 +72,7 @@ pub const fn meaning_of_op(op: Op) -> &'static str {
     }
 }
 
-/// Why flash commands of a cause exist.
+/// The reason for flash commands of a cause, in words.
 #[must_use]
 pub const fn meaning_of_cause(cause: Cause) -> &'static str {
     match cause {
@@ -459,8 +460,8 @@ pub fn catalogue() -> Vec<Group> {
     ]
 }
 
-/// Every metric once, with all kinds of requests and operations and these flows; those by cause, and those of a flow alone
-/// other than its slowdown, are left out.
+/// Every metric once, with all kinds of requests and operations, and with these flows. Metrics by cause are left out,
+/// and so are metrics of a flow that runs alone, except its slowdown.
 pub(crate) fn every(flows: &[String]) -> Vec<Metric> {
     let entries = catalogue().into_iter().flat_map(|group| group.entries).map(|entry| entry.name);
     let each = |name: String, key: &str, values: &mut dyn Iterator<Item = &str>| -> Vec<String> {
@@ -506,7 +507,7 @@ mod tests {
         }
     }
 
-    /// The help of a metric and the catalogue name the same numbers.
+    /// Compares the names in the help of metrics with those in the catalogue.
     #[test]
     fn the_catalogue_and_the_help_agree() {
         let listed = listed();

@@ -1,4 +1,4 @@
-//! Dimensions of numbers, and how numbers are written.
+//! Dimensions of numbers, and the notation of numbers.
 
 use base::units::{Energy, Rate, Ratio, Span};
 use serde::Serialize;
@@ -63,8 +63,8 @@ impl Dimension {
         }
     }
 
-    /// The factor by which a number of this size is multiplied to be written, and the unit behind it. Energies have texts
-    /// of their own.
+    /// The factor by which a number of this size is multiplied before it is written, and the unit behind it. Energies
+    /// are written by other code.
     pub(crate) fn scale(self, value: f64) -> (f64, String) {
         let (factor, prefix) = match (self, value.abs()) {
             (Self::Time, us) if us >= 1e6 => (1e-6, "s"),
@@ -94,7 +94,7 @@ pub(crate) fn digits(value: f64) -> String {
         abs if abs >= 9.995 => format!("{value:.1}"),
         abs if abs >= 0.09995 || abs == 0.0 => format!("{value:.2}"),
         abs if abs >= 0.009_995 => format!("{value:.4}"),
-        // Of smaller numbers three significant digits.
+        // Smaller numbers get three significant digits as well.
         abs => format!("{value:.*}", (2 - abs.log10().floor() as i32).clamp(4, 15) as usize),
     }
 }

@@ -1,4 +1,4 @@
-//! The metrics of one of several flows by name, and how fairly the drive treated them.
+//! Metrics of one of several flows by name, and metrics of the drive's fairness to them.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use super::{KINDS, LATENCIES, Name, STATS};
 use crate::metric::dimension::Dimension;
 use crate::summary::{FairnessSummary, FlowSummary, KindSummary, Slowdown, Summary};
 
-/// The requests that a number is about: those of a run, or of one of its flows.
+/// The requests over which a number is taken: those of a run, or of one of its flows.
 #[derive(Clone, Copy)]
 pub(super) struct Requests<'a> {
     kinds: &'a BTreeMap<&'static str, KindSummary>,
@@ -27,7 +27,7 @@ impl<'a> Requests<'a> {
         Self { kinds, requests_per_s: *requests_per_s, simulated_s: *simulated_s }
     }
 
-    /// Bytes read and written: a discard moves no data.
+    /// The number of bytes read and written; a discard moves no data.
     pub(super) fn bytes(&self) -> f64 {
         IoKind::DATA.iter().filter_map(|kind| Some(self.kinds.get(kind.name())?.bytes)).sum::<u64>() as f64
     }
@@ -40,7 +40,7 @@ impl<'a> Requests<'a> {
         (requests > 0).then_some((sum, requests))
     }
 
-    /// The number of this name; `None` if it is not about requests, or there is none.
+    /// The number of this name; `None` if it is not a number of requests, or the run does not have it.
     pub(super) fn number(&self, name: &Name) -> Option<f64> {
         match name {
             Name::Mean => self.accumulated().map(|(sum, requests)| sum / requests as f64),
@@ -57,18 +57,18 @@ impl<'a> Requests<'a> {
 /// A number of one flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FlowStat {
-    /// A number of its requests, beside the other flows.
+    /// A number of the flow's requests, beside the other flows.
     Of(Box<Name>),
-    /// The same number of the same requests alone on the drive.
+    /// A number of the same requests in a run in which the flow has the drive alone.
     Alone(Box<Name>),
     Slowdown,
     RateSlowdown,
 }
 
-/// The numbers of all requests that a flow has, too.
+/// Names of numbers over all requests that flows have as well.
 const PLAIN: [&str; 5] = ["mean", "accumulated", "requests-per-s", "rate", "simulated"];
 
-/// The numbers that compare a flow with itself alone.
+/// Names of numbers that compare a flow with its run alone.
 const COMPARED: [&str; 2] = ["slowdown", "rate-slowdown"];
 
 /// The names of all numbers of a flow.
@@ -82,7 +82,7 @@ pub(super) fn names(flow: &str) -> Vec<String> {
 }
 
 impl FlowStat {
-    /// The flow and the number that these parts of a name behind `flow` stand for.
+    /// The flow and the number that a name stands for, from the parts of the name after `flow`.
     pub(super) fn parse(parts: &[&str]) -> Option<(String, Self)> {
         let (flow, rest) = parts.split_first().filter(|(flow, _)| !flow.is_empty())?;
         let of = |stat: &[&str]| match stat {
@@ -113,7 +113,7 @@ impl FlowStat {
     pub(super) fn of(&self, summary: &Summary, flow: &str) -> Option<f64> {
         let compared = || -> Option<&Slowdown> { summary.fairness.as_ref()?.flows.iter().find(|of| of.name == flow) };
         match self {
-            // A workload that has the drive for itself is the flow of its name.
+            // A workload that runs alone counts as the flow of its name.
             Self::Of(name) if summary.flows.is_empty() && summary.workload == flow => {
                 Requests::of(summary).number(name)
             }
@@ -125,7 +125,7 @@ impl FlowStat {
     }
 }
 
-/// A number about all flows together.
+/// A number over all flows together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum FairStat {
     Fairness,

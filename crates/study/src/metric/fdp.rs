@@ -3,7 +3,7 @@
 use super::dimension::Dimension;
 use crate::summary::FdpSummary;
 
-/// The names.
+/// The names of the metrics after `fdp.`.
 pub(super) const NAMES: [&str; 6] =
     ["host-bytes", "media-bytes", "erased-bytes", "moved-bytes", "partial-superblocks", "invalid-identifiers"];
 

@@ -1,6 +1,6 @@
 //! The help text of metrics: the forms of their names.
 
-/// The forms a metric can take.
+/// The forms that the name of a metric can have.
 pub const HELP: [&str; 43] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",

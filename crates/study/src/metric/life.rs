@@ -3,7 +3,7 @@
 use super::dimension::Dimension;
 use crate::summary::{LifeMilestone, LifeSummary};
 
-/// The names.
+/// The names of the metrics after `life.`.
 pub(super) const NAMES: [&str; 10] =
     ["tbw", "dwpd", "waf", "time", "bad-blocks", "spare", "first-failure", "percent-bad", "half-spare", "rounds"];
 

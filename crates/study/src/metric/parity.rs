@@ -3,7 +3,7 @@
 use super::dimension::Dimension;
 use crate::summary::ParitySummary;
 
-/// The names.
+/// The names of the metrics after `parity.`.
 pub(super) const NAMES: [&str; 4] = ["rebuilt", "lost", "superblocks", "waiting"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]

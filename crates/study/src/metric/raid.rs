@@ -3,7 +3,7 @@
 use super::dimension::Dimension;
 use crate::summary::RaidSummary;
 
-/// The names.
+/// The names of the metrics after `raid.`.
 pub(super) const NAMES: [&str; 18] = [
     "waf",
     "read-amplification",

@@ -3,7 +3,7 @@
 use super::dimension::Dimension;
 use crate::summary::RefreshSummary;
 
-/// The names.
+/// The names of the metrics after `refresh.`.
 pub(super) const NAMES: [&str; 5] = ["superblocks", "age", "reads", "errors", "patrol-reads"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -3,7 +3,7 @@
 use super::dimension::Dimension;
 use crate::summary::SlcCacheSummary;
 
-/// The names.
+/// The names of the metrics after `slc-cache.`.
 pub(super) const NAMES: [&str; 5] = ["share", "cached", "direct", "superblocks", "limit"];
 
 #[derive(Clone, Debug, PartialEq, Eq)]

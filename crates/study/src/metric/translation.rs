@@ -3,7 +3,7 @@
 use super::dimension::Dimension;
 use crate::summary::TranslationSummary;
 
-/// The names.
+/// The names of the metrics after `translation.`.
 pub(super) const NAMES: [&str; 16] = [
     "waf",
     "drive-waf",

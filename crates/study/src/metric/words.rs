@@ -1,30 +1,30 @@
-//! Metrics in words, for titles and for readers who do not know their keys.
+//! Describes metrics in words, for titles and for readers who do not know their names.
 
 use super::catalogue::catalogue;
 use super::{KINDS, Metric};
 
 impl Metric {
-    /// What the metric is, in a sentence.
+    /// The meaning of the metric, as a sentence.
     #[must_use]
     pub fn meaning(&self) -> String {
         let meanings: Vec<String> = self.names().map(|name| meaning(name, false)).collect();
         meanings.join("; divided by: ")
     }
 
-    /// The metric in a few words.
+    /// A title for the metric, of a few words.
     #[must_use]
     pub fn title(&self) -> String {
         let titles: Vec<String> = self.names().map(|name| meaning(name, true)).collect();
         titles.join(" / ")
     }
 
-    /// The name, or those of the dividend and the divisor.
+    /// The name of the metric; for a quotient, the names of dividend and divisor.
     fn names(&self) -> impl Iterator<Item = &str> {
         self.text.split('/').map(str::trim)
     }
 }
 
-/// The meaning of a name in the catalogue; `short` leaves out what the first words need not.
+/// The meaning of a name in the catalogue; `short` shortens it to the words that a title needs.
 fn meaning(name: &str, short: bool) -> String {
     let (group, stat) = name.split_once('.').unwrap_or(("", name));
     if let Some((flow, number)) = stat.split_once('.').filter(|(flow, _)| group == "flow" && *flow != "NAME") {
@@ -53,7 +53,7 @@ fn meaning(name: &str, short: bool) -> String {
         "log" | "merges" => "Merges: ",
         _ => "",
     };
-    // "Flash commands of an operation" names the operation instead.
+    // The title names the operation in place of "of an operation".
     let text = entry.meaning.split(" of an operation").next().unwrap_or(entry.meaning);
     let ends = [": ", "; ", ", ", " ("].iter().filter_map(|end| text.find(end));
     let (head, rest) = text.split_at(ends.min().unwrap_or(text.len()));
@@ -61,7 +61,7 @@ fn meaning(name: &str, short: bool) -> String {
     format!("{first}{head}{about}{rest}")
 }
 
-/// The requests of a kind.
+/// The plural noun for the requests of a kind.
 fn several(kind: &str) -> String {
     if kind.ends_with("sh") { format!("{kind}es") } else { format!("{kind}s") }
 }

@@ -3,7 +3,7 @@
 use super::dimension::Dimension;
 use crate::summary::ZonesSummary;
 
-/// The names. Those of random write areas have a value only on a drive with them.
+/// The names of the metrics after `zones.`. Those of random write areas have a value only on a drive with such areas.
 pub(super) const NAMES: [&str; 10] = [
     "resets",
     "finishes",

@@ -1,8 +1,8 @@
 //! The flat array: the content that each sector must have.
 //!
-//! The stamps of one write follow each other. So a mapping unit that one write filled takes one word, its first stamp,
-//! and the comparison of a read touches few cache lines. A mapping unit with sectors of several writes takes a word for
-//! each sector. Nothing is computed or stored for a mapping unit that no request has touched: the history of
+//! The sectors of one write have consecutive stamps. So a mapping unit that one write filled takes one word, its first
+//! stamp, and the comparison of a read touches few cache lines. A mapping unit with sectors of several writes takes a
+//! word for each sector. Nothing is computed or stored for a mapping unit that no request has touched: the history of
 //! preconditioning determines it.
 
 use base::io::Io;
@@ -15,27 +15,28 @@ use ssd::History;
 /// content; later reads must return the same.
 pub(super) const UNKNOWN: u64 = u64::MAX;
 
-/// No request has touched the mapping unit.
+/// The word of a mapping unit that no request has touched.
 const UNTOUCHED: u64 = 0;
-/// Its sectors are stored one by one.
+/// The word of a mapping unit whose sectors are stored one by one.
 const SINGLE: u64 = 1;
-/// All its sectors read as zeros. Any other word is the stamp of the first sector; those of writes are larger.
+/// The word of a mapping unit that reads as zeros. Any other word is the stamp of the first sector; stamps of writes
+/// are larger than these constants.
 const ZEROS: u64 = 2;
 
-/// No place of a word.
+/// An index that no word has.
 const NOWHERE: usize = usize::MAX;
 
-/// Sectors of one chunk of the array, if mapping units divide it.
+/// The number of sectors of one chunk of the array, if mapping units divide it.
 const CHUNK: u64 = 1024;
 
 /// The content of the sectors of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Content {
-    /// The stamps of a write, of which this is the first.
+    /// Consecutive stamps of a write; this is the first.
     Stamps(u64),
     /// Zeros.
     Zeros,
-    /// Unknown.
+    /// Unknown: the next read decides.
     Unknown,
 }
 
@@ -49,7 +50,7 @@ impl Content {
         }
     }
 
-    /// The word of a whole mapping unit that begins at this offset in the request.
+    /// The word of a whole mapping unit whose first sector has this offset in the request.
     const fn word(self, offset: u64) -> u64 {
         match self {
             Self::Zeros => ZEROS,
@@ -62,35 +63,36 @@ impl Content {
 #[derive(Clone, Copy, Debug)]
 struct Piece {
     unit: u64,
-    /// The first sector and the one behind the last, counted in the mapping unit.
+    /// The first sector and the one behind the last, counted from the start of the mapping unit.
     from: u64,
     until: u64,
     /// The offset of the first sector in the request.
     offset: u64,
 }
 
-/// The array.
+/// The flat array of a device's sectors.
 #[derive(Clone, Debug)]
 pub(super) struct Array {
-    /// The number of each chunk among those that have been touched, counted from 1 on; 0 if nothing in it has. Runs
-    /// rarely touch all of a device of terabytes.
+    /// The number of each chunk among the touched ones, counted from 1; 0 for an untouched chunk. Runs rarely touch all
+    /// of a device of terabytes.
     chunks: Vec<u32>,
-    /// A word for each mapping unit of the chunks that have been touched: its first stamp, or one of the constants.
+    /// A word for each mapping unit of touched chunks: its first stamp, or one of the constants.
     words: Vec<u64>,
-    /// The sectors of mapping units that are stored one by one, for each touched chunk; empty while there are none.
+    /// The sectors of mapping units that are stored one by one, for each touched chunk; empty while it has none.
     sectors: Vec<Box<[u64]>>,
-    /// Sectors of a mapping unit.
+    /// The number of sectors of a mapping unit.
     unit: u64,
     by_unit: Divisor,
-    /// Mapping units of a chunk, as a power of two.
+    /// The number of mapping units of a chunk, as a power of two.
     shift: u32,
-    /// The content of all sectors that nothing has touched, without a history.
+    /// The content of all untouched sectors, if there is no history.
     untouched: u64,
     history: Option<History>,
 }
 
 impl Array {
-    /// An array with mapping units of `unit` sectors, in which every sector holds `untouched`: zeros or [`UNKNOWN`].
+    /// Creates an array with mapping units of `unit` sectors, in which every sector has the content `untouched`: zeros
+    /// or [`UNKNOWN`].
     pub(super) fn new(unit: Sectors, untouched: u64) -> Self {
         let shift = (CHUNK / unit.get()).max(1).ilog2();
         let by_unit = Divisor::new(unit.get() as u32);
@@ -98,21 +100,22 @@ impl Array {
         Self { chunks, words, sectors, unit: unit.get(), by_unit, shift, untouched, history: None }
     }
 
-    /// Bytes of an array of this capacity of which so many mapping units have been touched, or all, and most sectors of them
-    /// one by one, unless writes are of whole mapping units (`is_whole`). In the worst case each unit is in a chunk of its own.
+    /// The most bytes of an array of this capacity in which `touched` mapping units have been touched, or all if
+    /// `None`. Most of their sectors are stored one by one, unless writes are of whole mapping units (`is_whole`). In
+    /// the worst case each unit is in a chunk of its own.
     pub(super) fn memory(capacity: Sectors, unit: Sectors, touched: Option<u64>, is_whole: bool) -> u64 {
         let units = 1 << Self::new(unit, 0).shift;
         let all: u64 = capacity.get().div_ceil(unit.get()).div_ceil(units);
         let numbers = all * size_of::<u32>() as u64;
         let chunks = touched.unwrap_or(u64::MAX).min(all);
         let words = units * if is_whole { 1 } else { 1 + unit.get() };
-        // Each chunk has entries in lists that may have been doubled just before. What they have no use for yet of the
-        // words takes no memory.
+        // Each chunk has entries in lists that may have been doubled just before. Reserved, untouched pages take no
+        // memory.
         let entries = size_of::<Box<[u64]>>() + size_of::<u32>();
         numbers + chunks * (words * size_of::<u64>() as u64 + 2 * entries as u64)
     }
 
-    /// The sectors that nothing has touched yet hold what this history says.
+    /// Makes a history the source of the content of untouched sectors.
     pub(super) fn begin(&mut self, history: Option<History>) {
         self.history = history;
     }
@@ -126,7 +129,7 @@ impl Array {
         })
     }
 
-    /// The number of the chunk of a mapping unit. Something in it is touched now.
+    /// The number of the chunk of a mapping unit. An untouched chunk becomes a touched one.
     #[inline]
     fn chunk(&mut self, unit: u64) -> usize {
         match self.touched(unit) {
@@ -147,27 +150,27 @@ impl Array {
         number
     }
 
-    /// The number of the chunk of a mapping unit, if anything in it has been touched.
+    /// The number of the chunk of a mapping unit, if the chunk is touched.
     #[inline]
     fn touched(&self, unit: u64) -> Option<usize> {
         let number = *self.chunks.get((unit >> self.shift) as usize)?;
         (number as usize).checked_sub(1)
     }
 
-    /// The place of a mapping unit in its chunk.
+    /// The position of a mapping unit in its chunk.
     #[inline]
     const fn place(&self, unit: u64) -> usize {
         (unit & ((1 << self.shift) - 1)) as usize
     }
 
-    /// The place of a mapping unit's word, if its chunk has been touched.
+    /// The index of a mapping unit's word, if its chunk is touched.
     #[inline]
     fn index(&self, unit: u64) -> Option<usize> {
         self.touched(unit).map(|chunk| (chunk << self.shift) + self.place(unit))
     }
 
-    /// The place of a mapping unit's word, which is touched now. `next` is that of the unit behind the one before, and becomes
-    /// that of the unit behind this one.
+    /// The index of a mapping unit's word, whose chunk becomes touched. Called for consecutive units: `next` is the
+    /// expected index of this unit's word, and becomes that of the next unit's.
     #[inline]
     fn index_of_next(&mut self, unit: u64, next: &mut usize) -> usize {
         let place = self.place(unit);
@@ -181,7 +184,7 @@ impl Array {
         self.words[index] = word;
     }
 
-    /// The word of a mapping unit, which is touched now.
+    /// The word of a mapping unit, which becomes touched.
     #[inline]
     fn word(&mut self, unit: u64) -> u64 {
         match self.index(unit).map(|index| self.words[index]) {
@@ -190,7 +193,7 @@ impl Array {
         }
     }
 
-    /// Stores what an untouched mapping unit holds.
+    /// Stores the derived word of an untouched mapping unit.
     #[inline(never)]
     fn touch(&mut self, unit: u64) -> u64 {
         let word = self.derived(unit);
@@ -213,8 +216,8 @@ impl Array {
         [first, self.by_unit.wide_quotient(io.end().get().saturating_sub(1)).max(first)]
     }
 
-    /// The sectors of these requests will be looked at: prefetches the words of the first and the last mapping unit of
-    /// each. Their chunks are looked up first, so that the processor waits for all of them together.
+    /// Prefetches the words of the first and the last mapping unit of each of these requests. Their chunks are looked
+    /// up first, so that the processor waits for all of them together.
     pub(super) fn announce(&self, coming: &[Io]) {
         for io in coming {
             let [first, _] = self.ends(io);
@@ -229,7 +232,7 @@ impl Array {
         }
     }
 
-    /// The sectors of a request that was announced will be looked at: prefetches the history of what no request has touched.
+    /// Prefetches the history of the untouched mapping units of an announced request.
     #[inline]
     pub(super) fn fetch(&self, io: &Io) {
         let Some(history) = &self.history else { return };
@@ -240,7 +243,7 @@ impl Array {
         }
     }
 
-    /// The word of a mapping unit that no request has touched.
+    /// The word of a mapping unit that no request has touched, from the history.
     fn derived(&self, unit: u64) -> u64 {
         let first = match &self.history {
             None => self.untouched,
@@ -281,16 +284,16 @@ impl Array {
         }
     }
 
-    /// Changes the content of a sector.
+    /// Sets the content of a sector.
     pub(super) fn put(&mut self, sector: u64, content: u64) {
         let (unit, offset) = (sector / self.unit, sector % self.unit);
         self.split(unit)[offset as usize] = content;
     }
 
-    /// Changes the content of the sectors of a request.
+    /// Sets the content of the sectors of a request.
     pub(super) fn set(&mut self, io: &Io, content: Content) {
         let mut next = NOWHERE;
-        // What nothing has touched holds zeros already: a reset of a zone may cover gigabytes.
+        // Untouched sectors read as zeros already, and a reset of a zone may cover gigabytes of them.
         let keeps_untouched = content == Content::Zeros && self.untouched == 0 && self.history.is_none();
         for Piece { unit, from, until, offset } in self.pieces(io) {
             if keeps_untouched && self.touched(unit).is_none() {
@@ -337,7 +340,7 @@ impl Array {
     }
 }
 
-/// The content of a sector by the word of its mapping unit, which is not [`SINGLE`].
+/// The content of a sector, from the word of its mapping unit; the word must not be [`SINGLE`].
 const fn of_word(word: u64, sector: u64) -> u64 {
     match word {
         ZEROS => 0,
@@ -346,7 +349,7 @@ const fn of_word(word: u64, sector: u64) -> u64 {
     }
 }
 
-/// The content that preconditioning left in a sector.
+/// The content of a sector after preconditioning.
 fn held(history: &History, sector: u64) -> u64 {
     history.content(Lba::new(sector)).map_or(UNKNOWN, |Stamp(stamp)| stamp)
 }
@@ -408,7 +411,7 @@ mod tests {
             agrees_with_a_list(unit, None, 0, seed);
             agrees_with_a_list(unit, None, UNKNOWN, seed);
             for size in [unit as u32, 4] {
-                // Written with several versions, never written, and refused.
+                // The history has units with several versions, never written ones, and refused ones.
                 let versions = (0..60).map(|i| if i % 7 == 6 { u32::MAX } else { i % 5 }).collect();
                 agrees_with_a_list(unit, Some(History::new(size, versions)), 0, seed);
             }

@@ -3,10 +3,10 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// An output that cannot be written.
+/// The error for an output that cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputError {
-    /// Its path.
+    /// The path of the output.
     pub path: PathBuf,
     /// The reason.
     pub reason: String,

@@ -1,4 +1,5 @@
-//! The folder of `--out`. Its files get their names together, when all are complete ([`super::set`]). Other files stay.
+//! The folder of `--out`. Its files get their names together, when all are complete ([`super::set`]). Other files in
+//! the folder are kept.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -14,7 +15,7 @@ use super::staged::Staged;
 /// The prefix of the folders of stages.
 const STAGE: &str = "stage-";
 
-/// The folder of a result.
+/// The folder for the files of a result.
 #[derive(Debug)]
 pub struct OutFolder {
     shown: PathBuf,
@@ -33,7 +34,7 @@ impl OutFolder {
         names: &[String],
     ) -> Result<Self, OutputError> {
         let folder = Self { shown: shown.to_owned(), path, force, inputs: inputs.clone(), files: Vec::new() };
-        // An unwritable folder must be found before the run.
+        // Creates the stage now, so that an unwritable folder is found before the run.
         drop(folder.stage()?);
         let earlier = folder.earlier()?;
         for name in &earlier {
@@ -115,7 +116,7 @@ impl OutFolder {
         Ok(found)
     }
 
-    /// Checks that all files can get their names. Returns the fate of each existing file.
+    /// Checks that all files can get their names. Returns, for each name, whether a file has it now.
     pub(super) fn check(&self) -> Result<Vec<Before>, OutputError> {
         self.files.iter().map(|(name, _)| self.permit(name)).collect()
     }
@@ -151,7 +152,7 @@ impl OutFolder {
     }
 }
 
-/// True if a file at `path` would lie among the results in `folder`. Both follow links.
+/// True if `path` lies in `folder`, or would if it existed; links are followed for both.
 pub(super) fn holds(folder: &Path, path: &Path) -> bool {
     let Some(inside) = path.parent() else { return false };
     let stage = inside.file_name().is_some_and(|name| name.to_string_lossy().starts_with(STAGE));

@@ -1,7 +1,7 @@
-//! A file that grows, and is whole under its name at every moment.
+//! A file that grows, and is complete under its name at every moment.
 //!
-//! There are two files. One has the name; the other gets what it lacks, and then takes the name over. So each byte is written
-//! twice, and whatever ends the program leaves the file as it was after one of its pieces.
+//! There are two files. One has the name; the other gets the pieces that it lacks, and then takes over the name. So
+//! each byte is written twice, and a program that ends at any moment leaves the file as it was after one of its pieces.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -20,20 +20,21 @@ pub struct Growing {
     to: PathBuf,
     kind: Kind,
     force: bool,
-    /// The file that has the name, and the bytes of its pieces.
+    /// The file that has the name, and the length of its pieces in bytes.
     named: Option<File>,
     length: u64,
-    /// The file that will have it next, and the bytes of the pieces that it has.
+    /// The file that will have the name next, and the length of the pieces that it has.
     twin: Option<(Staged, u64)>,
-    /// The pieces that the twin lacks.
+    /// The bytes of the pieces that the twin lacks.
     lacks: Vec<u8>,
 }
 
 impl OutFile {
-    /// The file as one that grows.
+    /// Makes the file a growing one.
     ///
     /// # Errors
-    /// If it is a device or a pipe.
+    ///
+    /// If the file is a device or a pipe.
     pub fn growing(self) -> Result<Growing, OutputError> {
         match self.to {
             To::Stream(_) => {
@@ -47,16 +48,18 @@ impl OutFile {
 }
 
 impl Growing {
-    /// An error of the file, with its name.
+    /// The error of a failed operation on the file, with the file's name.
     #[must_use]
     pub fn failed(&self, error: &io::Error) -> OutputError {
         unwritable(&self.path, error)
     }
 
-    /// Appends a piece, and lets `end` stand behind it until the next. Returns a note if another file had the name.
+    /// Appends a piece, and writes `end` after it, which the next piece overwrites. Returns a note if another file had
+    /// the name.
     ///
     /// # Errors
-    /// If it cannot be written, or the name was taken meanwhile. What was there before is there still.
+    ///
+    /// If the piece cannot be written, or another file got the name meanwhile. The file keeps its earlier pieces.
     pub fn grow(&mut self, piece: &[u8], end: &[u8]) -> Result<Option<String>, OutputError> {
         let before = match self.named {
             Some(_) => Before::Nothing,
@@ -97,7 +100,7 @@ impl Growing {
         Ok(())
     }
 
-    /// A new twin with all pieces.
+    /// Copies all pieces into a new twin.
     fn copy(&mut self) -> io::Result<(Staged, u64)> {
         let staged = Staged::named(self.to.parent().unwrap_or(Path::new(".")))?;
         if let Some(mut named) = self.named.as_ref() {

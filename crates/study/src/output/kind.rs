@@ -11,11 +11,11 @@ use crate::snapshot;
 pub enum Kind {
     /// An HTML page.
     Page,
-    /// Results as JSON.
+    /// The results of a run, a study or a comparison, as JSON.
     Results,
     /// A table or a configuration, as text.
     Text,
-    /// Results as Parquet.
+    /// The results of a study or a comparison, as Parquet.
     Columns,
     /// One row per request, as Parquet.
     Requests,
@@ -64,13 +64,13 @@ pub const REQUESTS: &str = "flashloom request log";
 pub(super) const FORMATS: [&str; 14] =
     ["csv", "gif", "htm", "html", "json", "md", "parquet", "pdf", "png", "svg", "toml", "txt", "xlsx", "xml"];
 
-/// A page has its mark within this many bytes.
+/// The mark of a page lies within this many bytes from its start.
 const HEAD: u64 = 1024;
 
 /// The bytes of the footer's length and the magic at the end of a Parquet file.
 const TAIL: u64 = 8;
 
-/// A longer footer is not Flashloom's.
+/// The longest footer that Flashloom writes; a longer one is foreign.
 const FOOTER: u64 = 64 << 20;
 
 impl Kind {
@@ -106,7 +106,7 @@ impl Kind {
         }
     }
 
-    /// The extensions of the kind's files, if they have a format that other programs read.
+    /// The usual extensions of the kind's files, if other programs read the format.
     const fn extensions(self) -> &'static [&'static str] {
         match self {
             Self::Page => &["html", "htm"],
@@ -118,8 +118,8 @@ impl Kind {
         }
     }
 
-    /// The extension of a path that promises another format than the kind has, and what to do instead. A path without an
-    /// extension promises nothing.
+    /// The format that a path's extension stands for, and a remedy, if the kind has another format. A path without an
+    /// extension stands for none.
     pub(super) fn promised(self, path: &Path) -> Option<(String, String)> {
         let extension = path.extension()?.to_str()?;
         let is = |known: &[&str]| known.iter().any(|known| known.eq_ignore_ascii_case(extension));
@@ -181,9 +181,9 @@ fn footer(file: &mut File) -> io::Result<Vec<u8>> {
     Ok(footer)
 }
 
-/// The file that marks a folder with the result of a run.
+/// The file whose presence marks a folder with the result of a run.
 pub const MARK: &str = "summary.json";
-/// The file that marks a folder with the result of studies.
+/// The file whose presence marks a folder with the result of studies.
 pub const STUDY_MARK: &str = "study.json";
 
 /// The kind of a result file with this name.

@@ -8,22 +8,22 @@ use super::error::OutputError;
 use super::kind::Kind;
 use super::system::{self, Sort};
 
-/// The destination of a path, links followed.
+/// The thing that a path leads to, after links.
 #[derive(Debug)]
 pub(super) enum Place {
-    /// Nothing exists yet: the folder and the name in it.
+    /// A file that does not exist yet: its folder and its name.
     New(PathBuf),
     /// An existing file.
     File(PathBuf),
     /// A folder.
     Folder(PathBuf),
-    /// A device or a pipe, opened.
+    /// A device or a pipe, open for writing.
     Stream(File),
 }
 
 const WRITABLE: &str = "choose a path that exists and is writable";
 
-/// The error that the system reports for `path`.
+/// The error for a `path` at which the system refuses to write.
 pub(super) fn unwritable(path: &Path, error: &io::Error) -> OutputError {
     let remedy = match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free space there, or choose another path",
@@ -34,7 +34,7 @@ pub(super) fn unwritable(path: &Path, error: &io::Error) -> OutputError {
     OutputError::new(path, format!("cannot be written: {error}"), remedy)
 }
 
-/// The destination of an option's path.
+/// Finds the destination of an option's path.
 pub(super) fn find(option: &str, path: &Path) -> Result<Place, OutputError> {
     let fault = |reason: &str, remedy: &'static str| Err(OutputError::new(path, reason, remedy));
     if path.as_os_str().is_empty() {
@@ -62,10 +62,10 @@ pub(super) fn find(option: &str, path: &Path) -> Result<Place, OutputError> {
     })
 }
 
-/// The fate of an existing file.
+/// The existing file at a destination, and the reason for which it may be replaced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Before {
-    /// No file exists.
+    /// No file has the name.
     Nothing,
     /// The existing file is empty.
     Empty,
@@ -75,7 +75,7 @@ pub(super) enum Before {
     Forced,
 }
 
-/// Decides whether a file of this kind may replace `path`, shown as `shown`.
+/// Decides whether a file of this kind may replace `path`. Messages name it `shown`.
 pub(super) fn permit(path: &Path, shown: &Path, kind: Kind, force: bool) -> Result<Before, OutputError> {
     let meta = match fs::symlink_metadata(path) {
         Ok(meta) => meta,
@@ -106,7 +106,7 @@ pub(super) fn permit(path: &Path, shown: &Path, kind: Kind, force: bool) -> Resu
 }
 
 impl Before {
-    /// The note about the replacement.
+    /// The note about the replacement; `None` if none is needed.
     pub(super) fn note(self, shown: &Path) -> Option<String> {
         let shown = shown.display();
         match self {

@@ -1,9 +1,10 @@
-//! A set of files that appears in its folder as a whole, whatever ends the program.
+//! A set of files that appears in its folder all at once, even if the program ends at any moment.
 //!
-//! The files get their names in a hidden folder first. A result in a new folder then is one rename. Where a folder exists,
-//! the two folders exchange their names at once, and files of others are linked into the new one before. The exchange has
-//! three conditions: this program's working directory is not in the folder, the file system can exchange names, and beside the
-//! result there are only files. Otherwise the files move one by one, those that mark a result last.
+//! The files get their names in a hidden folder first. If the destination is a new folder, the hidden folder is
+//! renamed. If it exists, the two folders exchange their names at once, after the files of other programs have been
+//! linked into the new one. The exchange has three conditions: this program's working directory is not in the folder,
+//! the file system can exchange names, and all other entries of the folder are files. If one is not met, the files move
+//! one by one, those that mark a result last.
 
 use std::fs::{self, File};
 use std::io;
@@ -17,15 +18,15 @@ use super::system;
 #[derive(Debug)]
 pub(super) struct FileSet {
     hidden: Hidden,
-    /// Locked for as long as the program runs, so that no other program removes the folder.
+    /// Locked while the program runs, so that no other program removes the folder.
     _lock: File,
     names: Vec<String>,
-    /// True if the hidden folder lies beside the destination, not in it.
+    /// True if the hidden folder lies beside the destination, false if it lies in it.
     is_beside: bool,
 }
 
 impl FileSet {
-    /// A set for the folder at `to`, which need not exist.
+    /// Creates a set for the folder at `to`, which need not exist.
     pub(super) fn create(to: &Path) -> io::Result<Self> {
         let parent = to.parent().unwrap_or(Path::new("."));
         let beside = (!to.is_dir() || system::is_same_device(parent, to)).then(|| Self::within(parent, true));
@@ -43,7 +44,7 @@ impl FileSet {
         Ok(Self { hidden, _lock: lock, names: Vec::new(), is_beside })
     }
 
-    /// Gives a complete file its name in the set. It takes the permissions of the file that it replaces at `to`.
+    /// Gives a complete file its name in the set, with the permissions of the file that it replaces at `to`.
     pub(super) fn add(&mut self, name: String, staged: Staged, to: &Path) -> io::Result<()> {
         let path = self.hidden.path().join(&name);
         if let Some(inner) = path.parent().filter(|inner| !inner.is_dir()) {
@@ -59,7 +60,7 @@ impl FileSet {
         Ok(())
     }
 
-    /// Puts the set in the place of the files `earlier` of the folder at `to`.
+    /// Replaces the files `earlier` of the folder at `to` by the set.
     pub(super) fn publish(mut self, to: &Path, earlier: &[String]) -> io::Result<()> {
         if !to.is_dir() && self.is_beside {
             fs::rename(self.hidden.path(), to)?;
@@ -72,7 +73,7 @@ impl FileSet {
         self.move_each(to, earlier)
     }
 
-    /// Links the files of others at `to` into the set. False if there is something that cannot be linked.
+    /// Links the files of other programs at `to` into the set. Returns false if an entry cannot be linked.
     fn link_others(&self, to: &Path, earlier: &[String]) -> io::Result<bool> {
         for other in others(to, earlier)? {
             let Some(name) = other.filter(|name| !self.names.contains(name)) else { return Ok(false) };
@@ -87,13 +88,13 @@ impl FileSet {
         Ok(true)
     }
 
-    /// Exchanges the names of the two folders; false if the system cannot.
+    /// Exchanges the names of the two folders. Returns false if the system cannot.
     fn exchange(&mut self, to: &Path) -> io::Result<bool> {
         fs::set_permissions(self.hidden.path(), fs::metadata(to)?.permissions())?;
         if !system::exchange(self.hidden.path(), to)? {
             return Ok(false);
         }
-        // What others have written in the moment before the exchange comes along.
+        // Also moves files that another program has written in the moment before the exchange.
         for name in others(self.hidden.path(), &[])?.into_iter().flatten() {
             let new = to.join(&name);
             if fs::symlink_metadata(&new).is_err() && kind_of(&name).is_none() {
@@ -110,7 +111,7 @@ impl FileSet {
         for name in earlier.iter().filter(is_mark).chain(earlier.iter().filter(|name| !is_mark(name) && !stays(name))) {
             fs::remove_file(to.join(name))?;
             if let Some((stage, _)) = name.split_once('/') {
-                // A folder with other files stays.
+                // A folder that has other files is kept: the call fails for it.
                 let _ = fs::remove_dir(to.join(stage));
             }
         }
@@ -125,13 +126,13 @@ impl FileSet {
     }
 }
 
-/// True if this program works in the folder, or below it.
+/// True if the working directory of this program is the folder, or lies in it.
 fn holds_us(folder: &Path) -> bool {
     std::env::current_dir().is_ok_and(|here| here.canonicalize().unwrap_or(here).starts_with(folder))
 }
 
-/// The names of all files below `folder` but for those that are `known`, with one folder at most before a name; `None` for
-/// each thing that is neither a file nor a link.
+/// The names of all files below `folder` that are not `known`. A name may include one folder. `None` stands for each
+/// entry that is neither a file nor a link.
 fn others(folder: &Path, known: &[String]) -> io::Result<Vec<Option<String>>> {
     let mut found = Vec::new();
     let mut inner: Vec<PathBuf> = Vec::new();
@@ -206,7 +207,7 @@ mod tests {
         assert_eq!(names(dir.path()), ["out"]);
         assert_eq!(names(&to), ["c.toml", "notes.md", "stage-1", "summary.json"]);
         assert_eq!(names(&to.join("stage-1")), ["notes.md"]);
-        // A folder of others cannot be linked, so the files move one by one.
+        // A folder of another program cannot be linked, so the files move one by one.
         fs::create_dir_all(to.join("mine/deep")).expect("created");
         set(&to, &["d.toml", "summary.json"])
             .publish(&to, &["c.toml".into(), "summary.json".into()])

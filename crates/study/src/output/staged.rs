@@ -1,9 +1,9 @@
 //! A file that gets its name when it is complete.
 //!
-//! On file systems that support it, the file has no name until then, and no end of the program leaves anything behind.
-//! Elsewhere it has a hidden name beside its destination, and so has a set of files. A signal or a panic
+//! On file systems that support it, the file has no name until then, so a program that ends early leaves nothing
+//! behind. Elsewhere the file has a hidden name beside its destination, and so has a set of files. A signal or a panic
 //! removes the hidden names ([`sweep`]). After SIGKILL the next run that writes to the folder removes them: a running
-//! program locks its files.
+//! program locks its files, so unlocked ones are abandoned.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek};
@@ -13,7 +13,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::system;
 
-/// Held while complete files get their names: an interruption waits for it.
+/// Locked while complete files get their names: an interruption waits for the lock.
 static NAMING: Mutex<()> = Mutex::new(());
 
 /// The hidden names in use.
@@ -23,22 +23,23 @@ const FIRST: &str = ".flashloom-";
 const LAST: &str = ".part";
 
 fn locked<T>(of: &'static Mutex<T>) -> MutexGuard<'static, T> {
-    // A panic elsewhere leaves these values valid.
+    // The values are valid even after a panic of another thread.
     of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Takes the lock for which an interruption waits, until all files of one result are named.
+/// Takes the lock for which an interruption waits. The caller holds it until all files of one result are named.
 pub(super) fn naming() -> MutexGuard<'static, ()> {
     locked(&NAMING)
 }
 
-/// Removes all incomplete files; for a panic hook.
+/// Removes all incomplete files. Called by a panic hook.
 pub fn sweep() {
-    // They are temporary files: if one cannot be removed, no remedy is possible here.
+    // These are temporary files: if one cannot be removed, no remedy is possible here.
     locked(&HIDDEN).drain(..).for_each(|path| drop(remove(&path)));
 }
 
-/// The same for a signal that ends the program. It waits for the naming that is in progress and prevents any other.
+/// Removes all incomplete files for a signal that ends the program. Waits for the naming that is in progress and
+/// prevents any other.
 pub fn sweep_for_good() {
     std::mem::forget(naming());
     sweep();
@@ -49,7 +50,7 @@ fn remove(path: &Path) -> io::Result<()> {
     if fs::symlink_metadata(path)?.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) }
 }
 
-/// Removes hidden files and folders of programs that no longer run, and returns their lengths.
+/// Removes hidden files and folders of programs that no longer run. Returns the lengths of the files.
 pub(crate) fn clear(folder: &Path) -> Vec<u64> {
     let mut removed = Vec::new();
     let Ok(entries) = fs::read_dir(folder) else { return removed };
@@ -63,7 +64,7 @@ pub(crate) fn clear(folder: &Path) -> Vec<u64> {
             && system::lock(&file)
         {
             let length = file.metadata().map_or(0, |meta| meta.len());
-            // If the file is gone, another program was faster.
+            // If the file is gone, another program has removed it.
             if remove(&entry.path()).is_ok() {
                 removed.push(length);
             }
@@ -72,8 +73,8 @@ pub(crate) fn clear(folder: &Path) -> Vec<u64> {
     removed
 }
 
-/// Writes a file of a cache, whole or not at all, whatever ends the program; replaces an older one. It does not wait for
-/// the disk: if the machine stops, the file may be damaged, which its reader must find.
+/// Writes a file of a cache, completely or not at all, even if the program ends at any moment; replaces an older one.
+/// The call does not wait for the disk: if the machine stops, the file may be damaged, and its reader must find that.
 pub(crate) fn write_whole(to: &Path, fill: impl FnOnce(&File) -> io::Result<()>) -> io::Result<()> {
     let folder = to.parent().unwrap_or(Path::new("."));
     let staged = Staged::unswept(folder)?;
@@ -82,7 +83,7 @@ pub(crate) fn write_whole(to: &Path, fill: impl FnOnce(&File) -> io::Result<()>)
     staged.name(to, true)
 }
 
-/// A hidden name of a file or folder. Dropping it removes what has the name.
+/// A hidden name of a file or folder. Dropping the value removes the file or folder.
 #[derive(Debug)]
 pub(super) struct Hidden(PathBuf);
 
@@ -93,7 +94,7 @@ impl Hidden {
         Self(folder.join(format!("{FIRST}{}-{number}{LAST}", std::process::id())))
     }
 
-    /// A new folder with a hidden name.
+    /// Creates a folder with a hidden name.
     pub(super) fn folder(home: &Path) -> io::Result<Self> {
         clear(home);
         loop {
@@ -113,7 +114,7 @@ impl Hidden {
         &self.0
     }
 
-    /// The file that had the name has another one now.
+    /// Gives up the name without removing anything, because the file has another name now.
     pub(super) fn forget(&self) {
         locked(&HIDDEN).retain(|path| *path != self.0);
     }
@@ -143,17 +144,17 @@ pub(super) struct Staged {
 }
 
 impl Staged {
-    /// Creates a file that will get its name in this folder.
+    /// Creates a file that will get its name in this folder, and removes hidden files of programs that no longer run.
     pub(super) fn create(folder: &Path) -> io::Result<Self> {
         clear(folder);
         Self::unswept(folder)
     }
 
-    /// The same without a look at files that others have left.
+    /// Creates a file without a search for files of other programs.
     fn unswept(folder: &Path) -> io::Result<Self> {
         match system::anonymous(folder)? {
             Some(file) => {
-                // A lock, because the file may get a hidden name before its own.
+                // Locked, because the file may get a hidden name before its own.
                 system::lock(&file);
                 Ok(Self { file, hidden: None })
             }
@@ -161,14 +162,14 @@ impl Staged {
         }
     }
 
-    /// The same on file systems without nameless files.
+    /// Creates a file with a hidden name, for file systems without nameless files.
     pub(super) fn named(folder: &Path) -> io::Result<Self> {
         loop {
             let hidden = Hidden::new(folder);
             match hidden.create() {
                 Ok(file) => {
                     system::lock(&file);
-                    // Another program may have removed the file before the lock.
+                    // Between creation and lock, another program may have removed the file as abandoned.
                     if system::has_name(&file) {
                         return Ok(Self { file, hidden: Some(hidden) });
                     }
@@ -183,8 +184,8 @@ impl Staged {
         &self.file
     }
 
-    /// Names the file, in the folder of its creation or in another one of the same file system. Without `replace`, the
-    /// name must be free.
+    /// Gives the file a name, in the folder of its creation or in another one of the same file system. Without
+    /// `replace`, the name must be free.
     pub(super) fn publish(self, to: &Path, replace: bool) -> io::Result<()> {
         // Some file systems report only here that they are full.
         self.file.sync_all()?;
@@ -200,7 +201,7 @@ impl Staged {
             None => match system::link(&self.file, to) {
                 Ok(()) => return Ok(()),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && !replace => return Err(error),
-                // A link replaces nothing, so the file gets a hidden name first and is renamed.
+                // A link cannot replace a file, so the file gets a hidden name first and is renamed.
                 Err(_) => self.hide(to)?,
             },
         };
@@ -210,8 +211,8 @@ impl Staged {
         fs::rename(&hidden.0, to)
     }
 
-    /// Takes the name of `before`, at once. `before` gets a hidden name, so that it can take its place again; `None` where
-    /// a file cannot have two names.
+    /// Takes the name of `before`, at once. Returns `before` under a hidden name, so that it can take its place again;
+    /// `None` where a file cannot have two names.
     pub(super) fn exchange(mut self, to: &Path, before: File) -> io::Result<(File, Option<Self>)> {
         let from = self.hidden.take().expect("it has a hidden name");
         let hidden = Hidden::new(to.parent().unwrap_or(Path::new(".")));
@@ -223,7 +224,7 @@ impl Staged {
         Ok((self.file, stays.then_some(Self { file: before, hidden: Some(hidden) })))
     }
 
-    /// Gives the file a hidden name beside `to`. If files cannot be linked, it makes a copy with that name.
+    /// Gives the file a hidden name beside `to`. If files cannot be linked, a copy gets the name.
     fn hide(&self, to: &Path) -> io::Result<Hidden> {
         let hidden = Hidden::new(to.parent().unwrap_or(Path::new(".")));
         locked(&HIDDEN).push(hidden.0.clone());
@@ -247,7 +248,7 @@ mod tests {
 
     use super::*;
 
-    /// Nameless files and named ones.
+    /// Both ways to create a file: nameless, and with a hidden name.
     const WAYS: [fn(&Path) -> io::Result<Staged>; 2] = [Staged::create, Staged::named];
 
     #[test]
@@ -282,7 +283,7 @@ mod tests {
     fn a_file_has_no_name_before_it_is_whole() {
         let dir = tempfile::tempdir().expect("a directory");
         let staged = Staged::create(dir.path()).expect("writable");
-        // Few file systems have nameless files; elsewhere there is a hidden name.
+        // Few file systems have nameless files; on others the file has a hidden name.
         if staged.hidden.is_none() {
             assert!(names(dir.path()).is_empty());
         } else {
@@ -305,7 +306,7 @@ mod tests {
     #[test]
     fn part_files_of_dead_processes_are_removed_and_those_of_live_ones_kept() {
         let dir = tempfile::tempdir().expect("a directory");
-        // No program holds a lock on it, as after SIGKILL.
+        // No program has a lock on the file, as after SIGKILL.
         fs::write(dir.path().join(".flashloom-1-0.part"), "half").expect("written");
         fs::write(dir.path().join(".flashloom.part"), "somebody else's").expect("written");
         let alive = Staged::named(dir.path()).expect("writable");

@@ -4,14 +4,14 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
-/// The kind of a name's target, links followed.
+/// The kind of a file, after links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Sort {
     File,
     Folder,
-    /// A character device or a pipe: data written there leave at once.
+    /// A character device or a pipe: data written to it cannot be taken back.
     Stream,
-    /// A block device or a socket, in words.
+    /// A block device or a socket; the text names it.
     Other(&'static str),
 }
 
@@ -55,7 +55,7 @@ mod unix {
         path.metadata().is_ok_and(|meta| meta.file_type().is_char_device())
     }
 
-    /// Locks the file for this program; returns false if another has it. The lock ends with the program.
+    /// Locks the file for this program. Returns false if another program has locked it. The lock ends with the program.
     pub(crate) fn lock(file: &File) -> bool {
         flock(file, FlockOperation::NonBlockingLockExclusive).is_ok()
     }
@@ -77,7 +77,7 @@ mod unix {
     use std::fs::FileType;
     use std::path::PathBuf;
 
-    /// The whole path, links followed.
+    /// The whole path, after links.
     pub(crate) type FileId = PathBuf;
 
     pub(crate) fn sort(of: FileType) -> Sort {
@@ -112,7 +112,7 @@ mod unix {
 
 pub(super) use unix::{FileId, has_name, identity, is_same_device, lock, may_be_shared, sort, stream};
 
-/// Exchanges the names of two folders at once; false where the system or the file system cannot.
+/// Exchanges the names of two folders at once. Returns false where the system or the file system cannot.
 #[cfg(target_os = "linux")]
 pub(super) fn exchange(one: &Path, other: &Path) -> io::Result<bool> {
     use rustix::fs::{CWD, RenameFlags, renameat_with};
@@ -129,7 +129,7 @@ pub(super) fn exchange(_: &Path, _: &Path) -> io::Result<bool> {
     Ok(false)
 }
 
-/// A nameless file in this folder, which vanishes with the program; `None` where files need names.
+/// Creates a nameless file in this folder, which vanishes with the program; `None` where files need names.
 #[cfg(target_os = "linux")]
 pub(super) fn anonymous(folder: &Path) -> io::Result<Option<File>> {
     use rustix::fs::{Mode, OFlags, open};
@@ -138,7 +138,7 @@ pub(super) fn anonymous(folder: &Path) -> io::Result<Option<File>> {
     match open(folder, flags, Mode::from_raw_mode(0o666)) {
         Ok(file) => {
             let file = File::from(file);
-            // The link to its name needs /proc.
+            // A link from the nameless file to a name needs /proc.
             Ok(way(&file).exists().then_some(file))
         }
         Err(Errno::OPNOTSUPP | Errno::ISDIR | Errno::INVAL) => Ok(None),

@@ -1,4 +1,4 @@
-//! Tests of the rule for outputs, and of each violation.
+//! Tests of the rule for outputs.
 
 use std::fs;
 
@@ -142,7 +142,7 @@ fn an_input_is_never_overwritten() {
     fs::create_dir(&out).expect("created");
     for name in ["a.toml", "b.toml"] {
         fs::hard_link(&input, out.join(name)).expect("linked");
-        // Both a planned file and one of an earlier result.
+        // The inputs include a planned file and a file of an earlier result.
         let error = result(&[&input], &out, true, &["a.toml", "study.json"]).expect_err("an input").to_string();
         assert!(error.contains(name) && error.contains("is an input of this command"), "{error}");
         fs::remove_file(out.join(name)).expect("removed");

@@ -118,7 +118,7 @@ mod tests {
         assert_eq!(ids, [""; 0], "missing");
     }
 
-    /// A figure never has a gap that its study could fill, and a mark never stands without a measured number beside it.
+    /// Checks that a figure has no gap that its study could fill, and no mark without a measured number beside it.
     #[test]
     fn figures_draw_points_that_run_and_marks_cite_the_text() {
         let mut figures = 0;
@@ -154,7 +154,7 @@ mod tests {
         assert!(figures > 50, "{figures}");
     }
 
-    /// The papers whose claims all say how sharp they are and what they were fitted to.
+    /// The papers for which every claim must state its sharpness and the numbers to which it was fitted.
     const SHARP: [&str; 5] = ["chang/", "dirik/", "fmmu/", "hydra/", "sung/"];
 
     #[test]

@@ -22,24 +22,24 @@ pub struct ClaimSpec {
     /// A note for readers of the verdict.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// What the inputs of the study were fitted to. Only a claim to which nothing was fitted counts as holding
-    /// independently.
+    /// The numbers to which the inputs of the study were fitted. Only a claim to which nothing was fitted counts as
+    /// holding independently.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calibrated: Option<Calibrated>,
-    /// Which inputs were fitted, and to which numbers.
+    /// The inputs that were fitted, and the numbers to which they were fitted.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub calibration: String,
     /// The expectations; the claim holds if all of them hold.
     #[serde(default, rename = "expect")]
     pub expectations: Vec<ExpectSpec>,
-    /// Measurements that isolate the reason of an expectation with `known`; `paper` says what each shows. They do not
-    /// count for the verdict, but it is an error of the study if one does not hold.
+    /// Measurements that isolate the reason of an expectation with `known`; `paper` states the conclusion from each.
+    /// They do not count for the verdict, but a measurement that does not hold is an error of the study.
     #[serde(default, rename = "isolate", skip_serializing_if = "Vec::is_empty")]
     pub isolations: Vec<ExpectSpec>,
 }
 
 impl ClaimSpec {
-    /// All faults of the claim, with its key before theirs.
+    /// All faults of the claim. Each key begins with `key`, the claim's own.
     pub(super) fn faults(&self, key: &str, axes: &[(String, Vec<Label>)], seeds: usize) -> Vec<Fault> {
         let mut faults = Vec::new();
         if self.expectations.is_empty() && self.isolations.is_empty() {

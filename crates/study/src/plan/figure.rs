@@ -1,4 +1,5 @@
-//! A figure in the file of a study: numbers along an axis, as a paper draws them, beside the values that the paper states.
+//! A figure in the file of a study: numbers along an axis, as a paper draws them, beside the values that the paper
+//! states.
 
 mod relation;
 mod stated;
@@ -22,59 +23,60 @@ pub use stated::StatedSpec;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FigureSpec {
-    /// Its number in the source, e.g. `Fig. 12(a)`. The report sorts figures by it.
+    /// The figure's number in the source, e.g. `Fig. 12(a)`, by which the report sorts figures.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub number: String,
-    /// What it shows, in a few words.
+    /// The title of the figure.
     pub title: String,
-    /// What it draws: a panel for each of these metrics.
+    /// The metrics to draw, each in a panel of its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub metrics: Vec<Metric>,
-    /// Instead of `metrics`: a bar for each point, divided into these parts.
+    /// The parts of a bar for each point, in place of `metrics`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub parts: Vec<FigurePart>,
-    /// Instead of `metrics`: the erase counts of these arrays of a hybrid drive by the number of the block, a panel for each
-    /// array.
+    /// The arrays of a hybrid drive whose erase counts are drawn by block number, each in a panel of its own; in place
+    /// of `metrics`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub erases_of: Vec<FlashArray>,
-    /// The horizontal axis of the chart: an axis of the study. Erase counts have none, and a score without it stands for the
-    /// study's device.
+    /// The horizontal axis of the chart: an axis of the study. Erase counts have no such axis, and a score without it
+    /// is that of the study's device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub along: Option<String>,
-    /// A metric on the horizontal axis, e.g. `requests-per-s`: lines through the points of the axis `along`, in its order, one
-    /// line for each metric and each point of the axis `by`. Latency against the achieved rate is such a figure.
+    /// A metric on the horizontal axis, e.g. `requests-per-s`. Lines go through the points of the axis `along`, in its
+    /// order, one line for each metric and each point of the axis `by`. An example is latency against the achieved
+    /// rate.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub against: Option<Metric>,
     /// The axis whose points are lines or bars of different colours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
-    /// Only these points; default: all. Axes that are neither drawn nor left with one point make a panel for each of their
-    /// points.
+    /// The points to draw; all if missing. For axes that are not drawn and still have several points, each of these
+    /// points has a panel.
     #[serde(default, rename = "where", skip_serializing_if = "Assignment::is_empty")]
     pub filter: Assignment,
-    /// Draw the geometric mean over the points of an axis, as benchmarks do that add up to a score.
+    /// The score to draw: a geometric mean over the points of an axis, as in benchmarks that end in one score.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<ScoreSpec>,
-    /// Divide each number by the one at the same point with these labels.
+    /// Divides each number by the number at the same point with these labels.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per: Option<Assignment>,
-    /// Divide each number by the one at the point whose labels on these two axes are exchanged: `["banks", "superblock"]`
-    /// divides that of 4 banks of superblocks of 1 by that of 1 bank of superblocks of 4.
+    /// Divides each number by the number at the point whose labels on these two axes are exchanged: `["banks",
+    /// "superblock"]` divides the number of 4 banks with superblocks of 1 by that of 1 bank with superblocks of 4.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub per_exchanged: Option<[String; 2]>,
-    /// Divide the number at the same point with these labels by each number: a speed-up, if the metric is a time.
+    /// Divides the number at the same point with these labels by each number: a speed-up, if the metric is a time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gain_over: Option<Assignment>,
-    /// Subtract each number from the one at the same point with these labels: what is saved.
+    /// Subtracts each number from the number at the same point with these labels: the saving.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub less_than: Option<Assignment>,
-    /// The scale of the numbers; the default depends on how far they are apart.
+    /// The scale of the numbers. If missing, it is logarithmic for numbers that are far apart.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub scale: Option<FigureScale>,
-    /// What a reader should know, e.g. that the source gives no numbers for its bars.
+    /// A note for readers, e.g. that the source gives no numbers for its bars.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub note: String,
-    /// The values that the source states. They are marks beside the measured ones.
+    /// The values that the source states, drawn as marks beside the measured ones.
     #[serde(default, rename = "paper", skip_serializing_if = "Vec::is_empty")]
     pub stated: Vec<StatedSpec>,
 }
@@ -83,9 +85,9 @@ pub struct FigureSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FigurePart {
-    /// Its name.
+    /// The name of the part.
     pub name: String,
-    /// Its length. All parts of a figure have the same dimension.
+    /// The metric that gives the length of the part. All parts of a figure have one dimension.
     pub metric: Metric,
 }
 
@@ -103,15 +105,15 @@ pub enum FlashArray {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScoreSpec {
-    /// The axis over whose points the mean is.
+    /// The axis over whose points the mean is taken.
     pub over: String,
-    /// The unit of measure in which the score counts, e.g. `"1MB/s"`.
+    /// The unit of measure of the numbers in the mean, e.g. `"1MB/s"`.
     pub unit: Bound,
     /// The number by which the mean is multiplied.
     pub times: f64,
 }
 
-/// How an axis maps numbers to positions.
+/// The mapping of numbers to positions on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureScale {
@@ -133,14 +135,15 @@ impl ScoreSpec {
 }
 
 impl FigureSpec {
-    /// The dimension of what is drawn of a metric.
+    /// The dimension of the drawn numbers of a metric.
     #[must_use]
     pub fn unit(&self, metric: &Metric) -> Dimension {
         let plain = self.score.is_some() || self.relation().is_some_and(|relation| relation.is_quotient());
         if plain { Dimension::Plain } else { metric.dimension() }
     }
 
-    /// The dimensions of the dividend and of the divisor, if the figure draws a quotient of what the source can state.
+    /// The dimensions of the dividend and of the divisor, if the figure draws a quotient of numbers that the source can
+    /// state.
     fn quotient(&self, metric: &Metric) -> Option<(Dimension, Dimension)> {
         let whole = metric.dimension();
         match self.relation() {
@@ -150,7 +153,7 @@ impl FigureSpec {
         }
     }
 
-    /// All faults of the figure, with its key before theirs.
+    /// All faults of the figure. Each key begins with `key`, the figure's own.
     pub(super) fn faults(&self, key: &str, axes: &[(String, Vec<Label>)]) -> Vec<Fault> {
         let mut faults = self.kind_faults(key);
         faults.extend(self.axis_faults(key, axes));
@@ -187,7 +190,7 @@ impl FigureSpec {
         faults
     }
 
-    /// A figure draws metrics, parts or erase counts, and has no key that its kind does not heed.
+    /// Checks that the figure draws metrics, parts or erase counts, and has no key that has no effect for them.
     fn kind_faults(&self, key: &str) -> Vec<Fault> {
         let kinds = [
             ("metrics", !self.metrics.is_empty()),
@@ -215,7 +218,7 @@ impl FigureSpec {
         }
     }
 
-    /// A figure against a metric draws the metrics themselves, on one vertical axis.
+    /// Checks that a figure with a metric on the horizontal axis draws metrics without change, on one vertical axis.
     fn against_faults(&self, key: &str) -> Vec<Fault> {
         if self.against.is_none() || self.metrics.is_empty() {
             return Vec::new();

@@ -20,38 +20,39 @@ use crate::metric::Metric;
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct FlowSpec {
-    /// The workload, which every flow needs: a file beside the study, or the name of one that comes with Flashloom.
+    /// The workload, which every flow needs: a file (its path is relative to the study), or the name of one that comes
+    /// with Flashloom.
     #[schemars(extend("examples" = ["oltp", "random-read-4k"]))]
     pub workload: PathBuf,
-    /// Submit its requests to this submission queue of the drive; see `host.queue` in device files.
+    /// The submission queue of the drive for the flow's requests; see `host.queue` in device files.
     #[serde(skip_serializing_if = "is_zero")]
     pub queue: u16,
-    /// The placement identifier of its writes that have none of their own; see the policy `placement-id` of
+    /// The placement identifier of the flow's writes that have none of their own; see the policy `placement-id` of
     /// `ftl.streams.host` in device files.
     #[serde(skip_serializing_if = "is_zero")]
     pub placement_id: u16,
-    /// The weight of that queue, instead of the drive's own.
+    /// The weight of that queue, in place of the drive's own.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub weight: Option<u32>,
     /// Keep this many requests outstanding, instead of the workload's pacing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// Issue its requests at their arrival times, instead of the workload's pacing.
+    /// True to issue the flow's requests at their arrival times, in place of the workload's pacing.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub open: bool,
     /// Changes of keys of the workload.
     #[serde(skip_serializing_if = "Table::is_empty")]
     #[schemars(with = "std::collections::BTreeMap<String, serde_json::Value>")]
     pub set: Table,
-    /// Read at most this many requests of its trace.
+    /// The most requests to read of the flow's trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub limit: Option<u64>,
-    /// How its trace is read, instead of as `run` says.
+    /// Options for reading the flow's trace, in place of those of `run`.
     #[serde(flatten)]
     pub reading: ReadingSpec,
 }
 
-/// True if the number need not be written.
+/// True if the number is the default, which is not written.
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde calls it with a reference.
 pub(super) const fn is_zero(number: &u16) -> bool {
     *number == 0
@@ -67,28 +68,28 @@ pub(crate) const fn pacing(depth: Option<u32>, open: bool) -> Option<Pacing> {
 }
 
 impl FlowSpec {
-    /// The flow of a workload, with all defaults.
+    /// Creates the flow of a workload, with all defaults.
     #[must_use]
     pub fn new(workload: impl Into<PathBuf>) -> Self {
         Self { workload: workload.into(), ..Self::default() }
     }
 
-    /// The pacing of its requests, if it is not the workload's own.
+    /// The pacing of the flow's requests, if it is not the workload's own.
     pub(crate) const fn pacing(&self) -> Option<Pacing> {
         pacing(self.depth, self.open)
     }
 
-    /// The options with which to read its trace: by its own keys, and those of the run for the rest.
+    /// The options with which to read the flow's trace: the flow's own keys, and those of the run for the rest.
     pub(crate) fn trace_options(&self, run: &RunSpec) -> Result<TraceOptions, UnknownRule> {
         Ok(TraceOptions { limit: self.limit, ..self.reading.or(&run.reading).options()? })
     }
 
-    /// Removes the keys that say how to read its trace, because it reads none.
+    /// Removes the options for reading a trace, because the flow reads none.
     pub(super) fn forget_traces(&mut self) {
         (self.limit, self.reading) = (None, ReadingSpec::default());
     }
 
-    /// The keys that say how to read its trace, of those that the study gives.
+    /// The options for reading a trace that the study gives for the flow.
     fn of_traces(&self) -> Vec<String> {
         let limit = self.limit.map(|_| "limit".to_owned());
         limit.into_iter().chain(self.reading.given()).collect()
@@ -129,7 +130,7 @@ pub(super) fn faults(run: &RunSpec, device: Option<&Device>) -> Vec<Fault> {
             let remedy = "name a file or a built-in workload, e.g. workload = \"oltp\"";
             faults.push(Fault::new(format!("flows.{name}.workload"), "is missing", remedy));
         }
-        // A rule that the run gives is a fault of the run alone.
+        // An unknown rule of the run is reported once, for the run.
         if let Err(unknown) = flow.reading.options() {
             let fault = unknown.fault(&flow.reading);
             faults.push(Fault::new(format!("flows.{name}.{}", fault.path), fault.message, fault.remedy));
@@ -166,7 +167,7 @@ pub(super) fn weigh(run: &Document, device: &mut Document) -> Result<(), Faults>
     if faults.is_empty() { Ok(()) } else { Err(Faults(faults)) }
 }
 
-/// Finds a workload of a study. `run` has the key that names it: a trace that is not there is a fault of that key.
+/// Finds a workload of a study. `run` has the key that names it, which is at fault if a trace is missing.
 pub(super) fn find(path: &Path, run: &Document, key: &str) -> Result<WorkloadFile, Faults> {
     let file = catalogue::workload(path)?;
     if let WorkloadFile::Trace(trace) = &file
@@ -237,14 +238,15 @@ fn one(
 }
 
 impl Point {
-    /// All workloads of the point, its own first.
+    /// All workloads of the point, the first one first.
     pub fn workloads(&self) -> impl Iterator<Item = &WorkloadFile> {
         std::iter::once(&self.workload).chain(self.beside.iter().map(|flow| &flow.workload))
     }
 
-    /// The same, each with the options to read it if it is a trace.
+    /// All workloads of the point, each with the options to read it if it is a trace.
     ///
     /// # Panics
+    ///
     /// Never: a plan checks the names of its rules.
     pub(crate) fn readings(&self) -> impl Iterator<Item = (&WorkloadFile, TraceOptions)> {
         let own = self.run.reading.options();
@@ -253,7 +255,7 @@ impl Point {
         self.workloads().zip(options)
     }
 
-    /// All workloads of the point, for changes.
+    /// All workloads of the point, for keeping the bytes of pipes.
     pub(crate) fn workloads_mut(&mut self) -> impl Iterator<Item = &mut WorkloadFile> {
         std::iter::once(&mut self.workload).chain(self.beside.iter_mut().map(|flow| &mut flow.workload))
     }
@@ -270,7 +272,7 @@ impl Point {
         std::iter::once(own).chain(beside).all(|(pacing, workload)| closed(pacing, workload))
     }
 
-    /// The names of the point's flows, that of the first workload among them; `None` if that is known only when the
+    /// The names of the point's flows, including that of the first workload; `None` if a name is known only when the
     /// workload is opened.
     fn flow_names(&self) -> Option<Vec<String>> {
         let first = self.run.name.clone().or_else(|| self.workload.name())?;
@@ -278,7 +280,7 @@ impl Point {
     }
 }
 
-/// Checks the flows of all points and the metrics that name flows. Marks the points whose flows must run alone, too,
+/// Checks the flows of all points and the metrics that name flows. Marks the points whose flows must also run alone,
 /// because a metric compares the two.
 pub(super) fn check(study: &StudySpec, points: &mut [Point]) -> Vec<Fault> {
     let mut faults = Vec::new();

@@ -1,4 +1,4 @@
-//! The points of a study: every combination of its axes, each a device, a workload and a way to run it.
+//! The points of a study: every combination of its axes, each with a device, workloads and a table `run`.
 
 use std::path::{Path, PathBuf};
 
@@ -14,7 +14,7 @@ use super::{Assignment, AxisSpec, Changes, Label, RunSpec, StudySpec, seeds};
 use crate::catalogue::{self, Device, WorkloadFile};
 use crate::config::{self, Document, Faults};
 
-/// Too many points to wait for; a slip in an axis easily makes as many.
+/// The most points of a study: more take too long, and most likely come from a mistake in an axis.
 const MOST_POINTS: usize = 100_000;
 
 /// A study that is ready to run.
@@ -28,7 +28,7 @@ pub struct Plan {
     pub points: Vec<Point>,
     /// The devices, workloads and snapshots that the study reads: paths of files, or names from the catalogue.
     pub named: Vec<PathBuf>,
-    /// Whether snapshots of the study replace files that Flashloom did not write.
+    /// True if snapshots of the study may replace files that Flashloom did not write.
     pub force: bool,
 }
 
@@ -36,7 +36,7 @@ pub struct Plan {
 struct Step {
     /// The study's key that makes the change.
     key: String,
-    /// True if that key holds a value, false if it holds a table of changes.
+    /// True if the key holds a value, false if it holds a table of changes.
     whole: bool,
     label: Label,
     device: Option<PathBuf>,
@@ -54,10 +54,11 @@ impl Plan {
         Self::of(document, spec, grid)
     }
 
-    /// The same study with another workload: a file or a name from the catalogue. Axes that change the workload are
+    /// Makes the study with another workload: a file or a name from the catalogue. Axes that change the workload are
     /// dropped, and so are claims and figures, because they are about the study's own workload.
     ///
     /// # Errors
+    ///
     /// As [`Plan::new`]; also if there is no such workload.
     pub fn under(document: &Document, workload: &Path) -> Result<Self, Faults> {
         flow::find(workload, &Document::parse(workload, String::new())?, "")?;
@@ -76,15 +77,15 @@ impl Plan {
         Self::of(document, spec, grid)
     }
 
-    /// True if any point plays a trace. Otherwise the options of traces have no effect.
+    /// True if any point plays a trace. If not, options for reading traces have no effect.
     #[must_use]
     pub fn plays_a_trace(&self) -> bool {
         let mut all = self.points.iter().flat_map(Point::workloads);
         all.any(WorkloadFile::is_trace)
     }
 
-    /// Keys of `run` in the file that have no effect. Options of traces are never among them, because any study can run
-    /// with a trace.
+    /// Faults of keys of `run` in the file that have no effect. Options for reading traces are never among them,
+    /// because any study can run with a trace.
     #[must_use]
     pub fn idle(&self, document: &Document) -> Faults {
         if !self.spec.run.contains_key("time-scale") || !self.points.iter().all(Point::is_closed_loop) {
@@ -177,7 +178,7 @@ impl Grid {
     }
 }
 
-/// The faults of all points. Each fault appears once, with the first point that has it.
+/// The faults of all points, each listed once, with the first point that has it.
 #[derive(Default)]
 struct PointFaults {
     found: Vec<config::Fault>,
@@ -185,7 +186,7 @@ struct PointFaults {
 }
 
 impl PointFaults {
-    /// Too many points with their own faults for a reader.
+    /// The most points with faults of their own that are listed.
     const MOST: usize = 50;
 
     fn add(&mut self, document: &Document, axes: &[(String, Vec<Label>)], labels: &[Label], faults: Faults) {
@@ -195,7 +196,7 @@ impl PointFaults {
             pairs => format!("at {}, ", pairs.join(", ")),
         };
         for fault in faults.0 {
-            // An unknown key is the same fault at every value of its axis.
+            // An unknown key is one fault, whatever the value of its axis.
             let axis = |key: &str| key.rsplit_once(".values[").map_or(key.len(), |(axis, _)| axis.len());
             let alike = |other: &config::Fault| {
                 other.key[..axis(&other.key)] == fault.key[..axis(&fault.key)]
@@ -279,7 +280,7 @@ fn steps(spec: &StudySpec, number: usize, faults: &mut Vec<Fault>) -> Vec<Step> 
     steps
 }
 
-/// The point that sets `key` to this value.
+/// The step of an axis that sets `key` to this value.
 fn step(axis: &str, key: &str, i: usize, value: &Value, faults: &mut Vec<Fault>) -> Option<Step> {
     let Some(label) = Label::of(value) else {
         let message = format!("`{value}` is not a name for a point");
@@ -317,7 +318,7 @@ fn step(axis: &str, key: &str, i: usize, value: &Value, faults: &mut Vec<Fault>)
     Some(Step { key: format!("{axis}.values[{i}]"), whole: true, label, device: None, workload: None, set: changes })
 }
 
-/// Reports labels and axes of an assignment that do not exist.
+/// Adds faults for labels and axes of an assignment that do not exist.
 pub(super) fn check(key: &str, assignment: &Assignment, axes: &[(String, Vec<Label>)], faults: &mut Vec<Fault>) {
     for (name, wanted) in assignment {
         let Some((_, labels)) = axes.iter().find(|(other, _)| other == name) else {
@@ -360,7 +361,7 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
     let mut run = Document::parse(document.path(), String::new())?;
     run.merge(&spec.run, document, "run", false);
     parts.iter().for_each(|part| part.apply("run", &part.set.run, &mut run, document));
-    // The device says what is replaced of it; here the axis that does so is beside the key.
+    // The device reports the replaced keys of its file; for `run`, the axis that replaces a key is in the same file.
     run.replace_alternatives(&RunSpec::ALTERNATIVES);
 
     let device = catalogue::device(&device_path).and_then(|mut device| {
@@ -401,9 +402,11 @@ fn point(document: &Document, spec: &StudySpec, labels: Vec<Label>, steps: &[&St
 }
 
 impl Point {
-    /// A point of no study: a device, its workload, those beside it, and a table `run` that names these under `flows`.
+    /// Creates a point outside any study: a device, its workload, the workloads beside it, and a table `run` that names
+    /// these under `flows`.
     ///
     /// # Errors
+    ///
     /// All faults of the table.
     pub fn alone(device: Device, workload: WorkloadFile, beside: Vec<Beside>, run: &Document) -> Result<Self, Faults> {
         let (run, ()) = run.decode_and(|run: &RunSpec| check_run(run, Some(&device)))?;

@@ -5,7 +5,7 @@ use toml::Table;
 use super::Changes;
 use crate::config::Document;
 
-/// A part of the study with changes: its key, whether that key holds one value, and the changes.
+/// A part of the study with changes: its key, true if the key holds one value, and the changes.
 pub(super) struct Part<'a> {
     pub(super) key: String,
     pub(super) whole: bool,

@@ -1,4 +1,4 @@
-//! A point of a study: a device, its workloads and a way to run them.
+//! A point of a study: a device, its workloads and the options of its runs.
 
 use super::{Label, RunSpec};
 use crate::catalogue::{Device, WorkloadFile};
@@ -14,7 +14,7 @@ pub struct Point {
     pub workload: WorkloadFile,
     /// The workloads that run at the same time, in the order of their names.
     pub beside: Vec<Beside>,
-    /// How the point runs.
+    /// The options of the point's runs.
     pub run: RunSpec,
 }
 

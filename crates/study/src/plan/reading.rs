@@ -1,4 +1,4 @@
-//! How a trace is read: the keys that `run` and each of `run.flows.NAME` have.
+//! Options for reading traces: the keys that `run` and each of `run.flows.NAME` have.
 
 use std::str::FromStr;
 
@@ -10,14 +10,14 @@ use workload::trace::{Columns, Event, ExtentRule, Format, NamedUnits, SizeUnit, 
 
 use crate::config::did_you_mean;
 
-/// How a trace is read.
+/// Options for reading a trace.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(default, rename_all = "kebab-case")]
 pub struct ReadingSpec {
-    /// Skip this many requests at the beginning of a trace.
+    /// The number of requests to skip at the beginning of a trace.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub skip: Option<u64>,
-    /// Play a trace this many times.
+    /// The number of times that a trace is played.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub repeat: Option<u32>,
     /// The event that stands for a request in files of blktrace, blkparse and tracepoints: `auto`, `queue`, `issue` or `complete`.
@@ -41,16 +41,17 @@ pub struct ReadingSpec {
     /// The unit of a trace's addresses, instead of its format's.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub address_unit: Option<String>,
-    /// Refuse a trace if its units, columns or format are in doubt.
+    /// True to refuse a trace if its units, columns or format are in doubt.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub strict: Option<bool>,
-    /// Shorten gaps between requests of a trace to this.
+    /// The longest gap between requests of a trace; longer ones are shortened to it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gap_limit: Option<Span>,
-    /// How far a time of a trace may lie before the latest one so far. Requests within this tolerance are sorted.
+    /// The tolerance for times out of order: a request may be earlier than the latest one so far by at most this time,
+    /// and is sorted into its place.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<Span>,
-    /// Play only this volume of a trace.
+    /// The only volume of a trace to play; all if missing.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub volume: Option<String>,
     /// The rule for a trace of several volumes: `single`, `overlay` or `stride:SIZE`.
@@ -58,7 +59,7 @@ pub struct ReadingSpec {
     pub volumes: Option<String>,
 }
 
-/// A key whose value does not say how to read a trace.
+/// The key of an option with an unknown value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum UnknownRule {
     Format,
@@ -70,7 +71,7 @@ pub(crate) enum UnknownRule {
 }
 
 impl UnknownRule {
-    /// The fault of the keys.
+    /// The fault with its key and value.
     pub(super) fn fault(self, reading: &ReadingSpec) -> Fault {
         let one_of = |names: Vec<&str>, name: &str| {
             format!("{}choose one of {}", did_you_mean(name, names.iter().copied()), names.join(", "))
@@ -124,7 +125,7 @@ impl ReadingSpec {
         }
     }
 
-    /// The options with which to read a trace.
+    /// The parsed options for reading a trace.
     pub(crate) fn options(&self) -> Result<TraceOptions, UnknownRule> {
         let format = match self.format.as_deref().map(Format::from_name) {
             Some(None) => return Err(UnknownRule::Format),
@@ -150,7 +151,7 @@ impl ReadingSpec {
         })
     }
 
-    /// The keys that are given here, and those of `other` for the rest.
+    /// The given keys, and those of `other` for the rest.
     pub(super) fn or(&self, other: &Self) -> Self {
         let text = |own: &Option<String>, other: &Option<String>| own.clone().or_else(|| other.clone());
         Self {
@@ -194,7 +195,7 @@ impl ReadingSpec {
     }
 }
 
-/// The parsed text, if there is one.
+/// Parses an optional text; `Err` if its type refuses it.
 fn parsed<T: FromStr>(text: &Option<String>) -> Result<Option<T>, ()> {
     text.as_deref().map(|text| text.parse().map_err(|_| ())).transpose()
 }

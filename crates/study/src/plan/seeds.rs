@@ -18,7 +18,7 @@ pub fn seeds_from(first: u64, count: u32) -> Vec<u64> {
     (0..u64::from(count)).map(|i| first.wrapping_add(i)).collect()
 }
 
-/// The schema of the key.
+/// A type that stands for the schema of the key.
 pub(super) struct Seeds;
 
 impl JsonSchema for Seeds {
@@ -38,7 +38,7 @@ impl JsonSchema for Seeds {
     }
 }
 
-/// Reads the key.
+/// Reads the key, in either form.
 pub(super) fn read<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<u64>, D::Error> {
     struct Either;
 

@@ -6,12 +6,15 @@ use super::{Failures, Plan, Point, StudySpec, flow, state};
 use crate::config::{Document, Faults};
 
 impl Plan {
-    /// The study of this point with these seeds. It has no file; `named` are the paths of its device and of its workloads.
+    /// Creates the study of this point with these seeds. The study has no file; `named` are the paths of its device and
+    /// of its workloads.
     ///
     /// # Errors
+    ///
     /// The faults of the point, under the keys of a study.
     ///
     /// # Panics
+    ///
     /// If the point has labels.
     pub fn single(name: &str, point: Point, seeds: Vec<u64>, named: Vec<PathBuf>) -> Result<Self, Faults> {
         assert!(point.labels.is_empty(), "a study without axes");
@@ -24,7 +27,7 @@ impl Plan {
             device: path(0),
             workload: path(1),
             seeds,
-            // Only a number beyond those of TOML has no form there; the point itself is what runs.
+            // The table is empty if a number is too large for TOML; the point itself runs all the same.
             run: toml::Table::try_from(&point.run).unwrap_or_default(),
             set: Default::default(),
             failures: Failures::default(),

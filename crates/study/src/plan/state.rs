@@ -27,7 +27,7 @@ pub(super) fn place(
     let Some(device) = device else { return Ok(()) };
     snapshot::check_device(path, &device.resolved).map_err(|error| {
         let text = error.to_string();
-        // An error ends with its remedy.
+        // The text of the error ends with its remedy.
         let (message, remedy) = text.rsplit_once("; ").unwrap_or((&text, ""));
         of_run.fault("load-snapshot", message, remedy).into()
     })

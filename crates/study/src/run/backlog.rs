@@ -1,17 +1,17 @@
 //! The requests outstanding at the arrivals of an open loop, in bounded memory.
 
-/// The most stretches that are kept; half as many remain when neighbours are joined.
+/// The most stretches that are kept. When there are more, neighbours are joined, which halves their number.
 const STRETCHES: usize = 80;
 
-/// The parts of a run whose backlogs are compared.
+/// The number of parts of a run whose backlogs are compared.
 pub(super) const PARTS: usize = 5;
 
-/// The least and the most requests outstanding at the arrivals of a part of a run. An arrival counts itself.
+/// The range of the number of outstanding requests at the arrivals of a part of a run. An arrival counts itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Level {
-    /// The least.
+    /// The least number of outstanding requests.
     pub least: u64,
-    /// The most.
+    /// The most outstanding requests.
     pub most: u64,
 }
 
@@ -25,9 +25,9 @@ impl Level {
 #[derive(Clone, Debug)]
 pub(super) struct Backlog {
     stretches: Vec<Level>,
-    /// Arrivals in a whole stretch.
+    /// The number of arrivals in a full stretch.
     length: u64,
-    /// Arrivals in the last stretch.
+    /// The number of arrivals in the last stretch.
     filled: u64,
 }
 
@@ -93,7 +93,7 @@ mod tests {
     fn every_part_has_the_extremes_of_its_arrivals() {
         for count in [40, 1_000, 12_345, 1_000_000] {
             let found = parts(1..=count).expect("enough arrivals");
-            // Stretches are a fortieth of the run at most.
+            // A stretch is at most a fortieth of the run.
             let slack = count as f64 / 40.0 + 1.0;
             for (i, level) in found.iter().enumerate() {
                 let wanted = [i, i + 1].map(|edge| edge as f64 * count as f64 / PARTS as f64);

@@ -6,15 +6,15 @@ use workload::Source;
 
 use crate::oracle::Payload;
 
-/// Requests that are copied from the source at once: each request would else be a virtual call.
+/// The number of requests copied from the source at once, to save a virtual call for each.
 const MOST: usize = 16;
 
-/// Requests that a source knows and the drive has been told of.
+/// Requests that the source has drawn ahead, and that were announced to the drive.
 pub(super) struct Coming {
     requests: [Io; MOST],
     taken: usize,
     known: usize,
-    /// False once the source knew none: it does not draw ahead, or is at its end.
+    /// False once the source returned none: it does not draw ahead, or is at its end.
     asks: bool,
 }
 
@@ -25,7 +25,7 @@ impl Default for Coming {
 }
 
 impl Coming {
-    /// The next request; `None` if the source has to be asked for it, or is at its end.
+    /// The next request that was drawn ahead; `None` if the source must be asked for its next request.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Its fields go to the drive in registers.
     pub(super) fn next<S, W, D, P>(&mut self, source: &mut W, drive: &mut D, payload: &mut P) -> Option<Io>
@@ -41,7 +41,8 @@ impl Coming {
         Some(self.requests[self.taken - 1])
     }
 
-    /// Asks the source for more requests, and tells the drive and the payload. False if it knows none.
+    /// Copies more requests from the source, and announces them to the drive and the payload. Returns false if there
+    /// are none.
     #[inline(never)]
     fn look_ahead<S, W, D, P>(&mut self, source: &mut W, drive: &mut D, payload: &mut P) -> bool
     where
@@ -62,7 +63,7 @@ impl Coming {
         self.asks
     }
 
-    /// Tells the source which of its requests were taken. It keeps the others.
+    /// Tells the source the number of its requests that were taken. The source keeps the others.
     pub(super) fn settle<W: Source + ?Sized>(&mut self, source: &mut W) {
         source.pass(self.taken);
         (self.taken, self.known) = (0, 0);

@@ -8,16 +8,17 @@ use crate::series::Series;
 /// The maximum number of points of the time series. A long run keeps at least half as many.
 pub(super) const SERIES_POINTS: usize = 400;
 
-/// The distance of the points before the first doubling: shorter than any run that deserves a time series.
+/// The distance of the points before the first doubling: short enough for any run that needs a time series.
 pub(super) const SERIES_INTERVAL: Span = Span::from_us(10);
 
-/// The most intervals of a chosen length. A longer run has half as many, each twice as long, and its results say so.
+/// The most intervals of a length that the user has chosen. A longer run has half as many, each twice as long, and its
+/// results say so.
 pub const MOST_INTERVALS: usize = 4_096;
 
 /// A detailed time series: distributions of latencies and queue depths, by flow if there are several.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Course {
-    /// The length of its intervals; `None` for one that makes some hundred of them.
+    /// The length of the intervals; `None` for a length that gives some hundred of them.
     pub interval: Option<Span>,
 }
 
@@ -27,12 +28,13 @@ impl Course {
         if self.interval.is_some() { MOST_INTERVALS } else { SERIES_POINTS }
     }
 
-    /// A series from `start`. The flows have these requests outstanding; there is none if there is one workload.
+    /// Creates a series from `start`. `outstanding` has the number of outstanding requests of each flow; it is empty if
+    /// there is only one workload.
     pub(super) fn series(self, start: Counters, outstanding: &[u64]) -> Series {
         Series::detailed(start, self.interval.unwrap_or(SERIES_INTERVAL), self.points(), outstanding)
     }
 
-    /// A note for a reader if the intervals are longer than asked for.
+    /// A note for the reader, if the intervals are longer than the user asked for.
     pub(crate) fn note(self, series: &Series) -> Option<String> {
         let asked = self.interval.filter(|asked| *asked != series.interval())?;
         let is = series.interval();

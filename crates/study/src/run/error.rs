@@ -27,7 +27,7 @@ pub enum RunError {
     Interrupted,
     /// A closed loop of depth zero never starts.
     NoDepth,
-    /// A flow names a queue that the device does not have.
+    /// A request or flow names a queue that the device does not have.
     NoQueue {
         /// The queue.
         queue: QueueId,
@@ -111,7 +111,7 @@ impl From<SourceError> for RunError {
     }
 }
 
-/// The error of a request that arrives after the end of simulated time, with its place in the workload.
+/// The error for a request that arrives after the end of simulated time, with its place in the workload.
 pub(super) fn too_late<W: Source + ?Sized>(source: &W, number: u64) -> RunError {
     let days = LAST.as_secs_f64() / 86_400.0;
     let message =

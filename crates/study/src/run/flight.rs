@@ -1,4 +1,4 @@
-//! The state of a running run: it submits requests, takes completions and accounts for every request.
+//! The state of a run: the code that submits requests, takes completions and accounts for every request.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -24,39 +24,39 @@ use crate::series::Series;
 use crate::steady::Settled;
 use workload::measure::Amount;
 
-/// Requests completed between two calls of the progress callback.
+/// The number of completions between two calls of the progress callback.
 const PROGRESS_EVERY: u64 = 1 << 14;
 
-/// Requests from one check of the interruption to the next: some hundredths of a second of a drive that merges.
+/// The number of completions between two checks of the interruption: some hundredths of a second for a drive that
+/// merges.
 const INTERRUPTION_EVERY: u64 = 1 << 10;
 
-/// Events per mapping unit of a drive after which a request counts as lost, if none was submitted or completed
-/// meanwhile. The longest request touches about every mapping unit, each takes some dozens of events, and garbage
-/// collection copies some hundred mapping units for each one written. Simulated time would be no measure, because a
-/// drive may be slow.
+/// Events per mapping unit of a drive, without a submission or completion, after which a request counts as lost. The
+/// longest request touches about every mapping unit, each takes some dozens of events, and garbage collection copies
+/// some hundred mapping units for each one written. A limit in simulated time would be wrong for slow drives.
 const LOST_AFTER: u64 = 1 << 14;
 
-/// The state of a running run.
+/// The state of a run.
 pub(super) struct Flight<'a, 'l, S, D, P> {
     pub(super) drive: &'a mut D,
     payload: &'a mut P,
     capacity: Sectors,
-    /// Requests that may still be submitted.
+    /// The number of requests that may still be submitted.
     pub(super) left: u64,
-    /// Submission ends at this time.
+    /// The time at which submission ends.
     pub(super) stop_at: Time,
     stop: Stop,
-    /// The arrival of the first request behind that time, if it is known.
+    /// The arrival of the first request after the end of submission, if it is known.
     pub(super) next_at: Option<Time>,
-    /// Submission ends when this is reached, if the stop rule measures data.
+    /// The amount of data at which submission ends, if the stop rule measures data.
     enough: Option<Target>,
     /// The warm-up, until it ends.
     warm_up: Option<Warm<'l, D>>,
-    /// Requests completed in the warm-up.
+    /// The number of requests completed in the warm-up.
     warmed: u64,
-    /// The end of a warm-up that waited for steady state.
+    /// The result of a warm-up that waited for steady state.
     settled: Option<Settled>,
-    /// The life that notes the drive's wear, if the run is a part of one.
+    /// The life that records the drive's wear, if the run is a round of one.
     wear: Option<WearWatch<'l, D>>,
     first_tag: Tag,
     scale: Option<f64>,
@@ -64,7 +64,7 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     log: Option<&'l mut dyn RequestLog>,
     progress: Option<&'l mut dyn FnMut(Progress)>,
     completions: Vec<Completion<S>>,
-    /// A sum over the tags in flight: zero again if each tag came back exactly once.
+    /// A sum over the tags in flight. It is zero again if each tag came back exactly once.
     ledger: u64,
     pub(super) outstanding: u64,
     pub(super) now: Time,
@@ -72,18 +72,18 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     last_sign: (Time, u64),
     /// The counters at the start, with nothing in flight.
     at_rest: Counters,
-    /// Events without a submission or completion after which a request counts as lost.
+    /// The number of events without a submission or completion after which a request counts as lost.
     patience: u64,
     before: Counters,
     series: Series,
-    /// The detailed time series, if one is asked for.
+    /// The detailed time series, if the user asked for one.
     detailed: Option<(Course, Series)>,
     pub(super) result: Collected,
 }
 
 /// A warm-up that has not ended.
 struct Warm<'l, D> {
-    /// It ends here,
+    /// The warm-up ends when this is reached,
     target: Target,
     /// or when these rounds are steady.
     rounds: Option<Rounds>,
@@ -93,19 +93,19 @@ struct Warm<'l, D> {
     measure: fn(&mut D, Time),
 }
 
-/// A tag's contribution to the ledger: scrambled, so that two wrong tags do not cancel.
+/// A tag's contribution to the ledger: scrambled, so that two wrong tags do not cancel each other.
 fn entry(tag: Tag) -> u64 {
     let x = (tag + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     (x ^ (x >> 31)).wrapping_mul(0xD6E8_FEB8_6659_FD93)
 }
 
-/// Events without a submission or completion after which a request counts as lost. `unit` is the size of a mapping
-/// unit.
+/// The number of events without a submission or completion after which a request counts as lost. `unit` is the size of
+/// a mapping unit.
 fn patience(capacity: Sectors, unit: Sectors) -> u64 {
     (capacity.get() / unit.get().max(1)).max(64).saturating_mul(LOST_AFTER)
 }
 
-/// True if a sum of busy times has reached the maximum of a span.
+/// True if a sum of busy times has reached the maximum of a span, so that it may have overflowed.
 fn is_beyond_telling(counters: &Counters) -> bool {
     let second = counters.slc_array.iter().map(|second| &second.flash);
     let accounts = std::iter::once(&counters.flash).chain(second);
@@ -117,7 +117,7 @@ fn is_beyond_telling(counters: &Counters) -> bool {
     })
 }
 
-/// The owners of the requests in flight.
+/// The flows to which the requests in flight belong.
 pub(super) trait Flows {
     /// Accounts for a completed request and returns the index of its flow.
     fn completed<S>(&mut self, completion: &Completion<S>) -> u16;
@@ -126,7 +126,7 @@ pub(super) trait Flows {
     fn measure(&mut self) {}
 }
 
-/// A single flow, whose results are those of the run.
+/// The only flow of a run, whose results are those of the run.
 struct Alone;
 
 impl Flows for Alone {
@@ -137,7 +137,7 @@ impl Flows for Alone {
 }
 
 impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
-    /// A flight of this many flows, or of one workload if there are none.
+    /// Creates the state of a run with this many flows, or with one workload if `flows` is zero.
     pub(super) fn new(rules: Rules<'l>, drive: &'a mut D, payload: &'a mut P, hooks: Hooks<D>, flows: usize) -> Self {
         let before = drive.counters();
         let capacity = drive.capacity();
@@ -189,11 +189,11 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         flight
     }
 
-    /// Restarts the stop rule from now.
+    /// Applies the stop rule from now on.
     fn limit(&mut self) {
         match self.stop {
             Stop::AtEnd => {}
-            // Requests in flight have already been submitted.
+            // Requests in flight count for the limit, and have already been submitted.
             Stop::Requests(requests) => self.left = requests.saturating_sub(self.outstanding),
             Stop::Time(span) => self.stop_at = until(self.now, Some(span)),
             Stop::Bytes(bytes) => self.enough = Some(Target::new(Amount::Bytes(bytes), self.now, self.capacity)),
@@ -228,7 +228,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         self.limit();
     }
 
-    /// True if the run is a round of a life that ends before its workload does.
+    /// True if the run is a round of a life that may end before its workload does.
     pub(super) const fn is_bounded_round(&self) -> bool {
         matches!(self.stop, Stop::Worn(Some(_)))
     }
@@ -273,8 +273,8 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         Ok(())
     }
 
-    /// Runs an open loop: submits each request at its time of arrival, counted from now. With a `depth`, a request also waits
-    /// until fewer than so many are outstanding, and is late then.
+    /// Runs an open loop: submits each request at its time of arrival, counted from now. With a `depth`, a request also
+    /// waits until fewer than `depth` requests are outstanding, and is then late.
     pub(super) fn open<W: Source + ?Sized>(
         &mut self,
         source: &mut W,
@@ -291,7 +291,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
                 }
                 return Err(too_late(source, self.first_tag + self.result.submitted));
             };
-            // A replayed request may be late.
+            // A request of a replay may be late without being out of order.
             self.result.inversions += u64::from(at < self.now && depth.is_none());
             if at >= self.stop_at {
                 self.next_at = Some(at);
@@ -303,7 +303,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             while depth.is_some_and(|depth| self.outstanding >= u64::from(depth)) {
                 self.advance(Time::MAX, &mut Alone)?;
             }
-            // The warm-up may have ended meanwhile; the stop rule then starts from here and may hold at once.
+            // The warm-up may have ended meanwhile; the stop rule then counts from now and may be fulfilled at once.
             let issue = if depth.is_some() { self.now } else { at };
             if self.left == 0 || issue >= self.stop_at {
                 break;
@@ -321,7 +321,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
 
     /// Submits the next request of the source. Returns false if there is none or it arrives after `until`.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Every request of a closed loop passes it.
+    #[allow(clippy::inline_always)] // #[allow(clippy::inline_always)] // Every request of a closed loop passes here.
     pub(super) fn submit_next<W: Source + ?Sized>(
         &mut self,
         source: &mut W,
@@ -341,7 +341,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         Ok(true)
     }
 
-    /// The queue that a source names for a request, or that of its flow.
+    /// The queue that the source names for a request; if it names none, that of the flow.
     #[inline]
     pub(super) fn named(&self, queue: Option<u16>, of_flow: QueueId) -> Result<QueueId, RunError> {
         let Some(queue) = queue.map(QueueId::new) else { return Ok(of_flow) };
@@ -355,9 +355,9 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         self.submit_here(io, queue)
     }
 
-    /// The same without a call, for requests that a closed loop knows ahead.
+    /// Submits a request that a closed loop has drawn ahead. Inlined, to save a call.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Nearly every request of a closed loop passes it.
+    #[allow(clippy::inline_always)] // #[allow(clippy::inline_always)] // Most requests of a closed loop pass here.
     fn submit_here(&mut self, io: Io, queue: QueueId) -> Result<(), RunError> {
         let tag = self.first_tag + self.result.submitted;
         if io.end().get() > self.capacity.get() {
@@ -376,7 +376,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
     /// Advances the device to `to`, the next point of the series or the first completion, whichever comes first.
     /// Returns the number of completed requests.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Every completion passes it.
+    #[allow(clippy::inline_always)] // #[allow(clippy::inline_always)] // Every completion passes here.
     pub(super) fn advance(&mut self, to: Time, flows: &mut impl Flows) -> Result<u64, RunError> {
         let due = match &self.warm_up {
             None => self.due(),
@@ -454,7 +454,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         }
     }
 
-    /// True if the warm-up is over. Ends its round if that is.
+    /// True if the warm-up is over. Ends its current round if that is over.
     fn is_warm(&mut self) -> bool {
         let Some(Warm { target, rounds, .. }) = &mut self.warm_up else { return false };
         let moved = self.result.moved();
@@ -565,7 +565,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         Ok(result)
     }
 
-    /// Lets background work finish. Returns the counters then, or `None` if it does not finish in time.
+    /// Lets background work finish. Returns the counters at its end, or `None` if it takes longer than `at_most`.
     fn settle(&mut self, at_most: Span) -> Option<Counters> {
         let deadline = until(self.now, Some(at_most));
         while let Some(next) = self.drive.next_event() {

@@ -44,14 +44,14 @@ struct State<'a> {
     pause: Pause,
     /// The next request of an open loop or a replay.
     next: Option<(Io, Option<u16>)>,
-    /// True if the next request of a replay is due and waits for a completion.
+    /// True if the next request of a replay is due and waits for a completion, because its depth is reached.
     held: bool,
     /// True if the source has ended.
     over: bool,
     outstanding: u64,
-    /// Requests submitted so far, warm-up included.
+    /// The number of requests submitted so far, warm-up included.
     issued: u64,
-    /// The next requests of a closed loop.
+    /// The requests of a closed loop that were drawn ahead.
     coming: Coming,
     collected: Collected,
 }
@@ -59,14 +59,14 @@ struct State<'a> {
 /// The pauses of a closed loop.
 struct Pause {
     think: Option<Think>,
-    /// Requests since the last pause.
+    /// The number of requests since the last pause.
     since: u32,
-    /// True until the flow is woken.
+    /// True during a pause.
     is_on: bool,
 }
 
 impl Pause {
-    /// True if a pause is due as soon as all requests of the flow have completed.
+    /// True if a pause begins as soon as all requests of the flow have completed.
     fn is_due(&self) -> bool {
         self.think.is_some_and(|think| self.since >= think.every)
     }
@@ -75,7 +75,7 @@ impl Pause {
 /// The flow of each request in flight, by tag. Tags are assigned in order and return in nearly that order.
 struct Window {
     first: Tag,
-    /// `None` for a completed request.
+    /// The flow of each tag, from the oldest tag in flight on; `None` for a completed request.
     flows: VecDeque<Option<u16>>,
 }
 
@@ -94,7 +94,7 @@ impl Window {
 /// All flows of a run.
 pub(super) struct Several<'a> {
     flows: Vec<State<'a>>,
-    /// The times of the next requests of open loops, and those at which closed loops begin or end a pause.
+    /// The times of the next requests of open loops, and the times at which closed loops begin or end a pause.
     due: BinaryHeap<Reverse<(Time, usize)>>,
     window: Window,
     /// The flows whose requests have just completed, in order of completion.
@@ -149,7 +149,7 @@ impl<'a> Several<'a> {
                     }
                     return Err(too_late(&*state.flow.source, state.issued));
                 };
-                // A replayed request may be late.
+                // A request of a replay may be late without being out of order.
                 state.collected.inversions += u64::from(at < now && state.pacing == Pacing::Open);
                 self.due.push(Reverse((at, i)));
                 Some((next.io, next.queue))
@@ -163,7 +163,7 @@ impl<'a> Several<'a> {
         self.due.peek().map(|Reverse(due)| *due)
     }
 
-    /// Removes the request that is due; `None` if a closed loop is due, which pauses no longer.
+    /// Takes the request that is due; `None` if the pause of a closed loop ends.
     fn take_due(&mut self) -> Option<(Io, Option<u16>)> {
         steps::count();
         let Reverse((_, i)) = self.due.pop().expect("it is due");
@@ -172,7 +172,7 @@ impl<'a> Several<'a> {
         next.take()
     }
 
-    /// Lets a closed loop pause, unless it has ended when the pause is over.
+    /// Makes a closed loop pause. A loop whose end comes before the end of the pause ends now.
     fn pause(&mut self, i: usize, from: Time, span: Span) {
         let State { pause, over, until, .. } = &mut self.flows[i];
         (pause.is_on, pause.since) = (true, 0);
@@ -182,8 +182,8 @@ impl<'a> Several<'a> {
         }
     }
 
-    /// Holds the request that is due until a request of its flow completes, if as many are outstanding as its replay
-    /// allows. Returns true if it does.
+    /// Holds the request that is due until a request of its flow completes, if its replay has as many outstanding as it
+    /// may have. Returns true if so.
     fn hold_due(&mut self) -> bool {
         let Some((_, i)) = self.due() else { return false };
         let state = &mut self.flows[i];
@@ -255,7 +255,7 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
                 several.pause(i, self.now, delay);
             }
         }
-        // Closed loops submit one request each by turns, so that none has an advantage.
+        // Closed loops take turns to submit one request each, so that none has an advantage.
         let mut more = true;
         while more {
             more = false;
@@ -299,8 +299,8 @@ impl<S, D: Drive<S>, P: Payload<S>> Flight<'_, '_, S, D, P> {
         Ok(())
     }
 
-    /// Submits a request of a closed loop that has fewer outstanding than its depth, or the one that a replay holds. Returns
-    /// false if it submitted none.
+    /// Submits a request of a closed loop with fewer outstanding than its depth, or the request that a replay holds.
+    /// Returns false if none is submitted.
     fn refill(&mut self, several: &mut Several<'_>, i: usize) -> Result<bool, RunError> {
         steps::count();
         let State { flow, pacing, until, over, outstanding, coming, pause, held, next, .. } = &mut several.flows[i];

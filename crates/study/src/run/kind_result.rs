@@ -15,41 +15,41 @@ pub struct Delay {
     pub latency_ps: u128,
 }
 
-/// The results of all requests of one kind. Every number but those by outcome is about requests that succeeded.
+/// The results of all requests of one kind. Only requests that succeeded count, except in the numbers by outcome.
 #[derive(Clone, Debug, Default)]
 pub struct KindResult {
-    /// Requests by outcome.
+    /// The number of requests by outcome.
     pub(super) outcomes: [u64; Status::COUNT],
-    /// From submission to completion.
+    /// The times from submission to completion.
     pub latency: Histogram,
-    /// From submission to leaving the host queue.
+    /// The times from submission to leaving the host queue.
     pub queue_wait: Histogram,
-    /// From leaving the host queue to completion.
+    /// The times from leaving the host queue to completion.
     pub service: Histogram,
-    /// The completion of the latest one.
+    /// The time of the latest completion.
     latest: Time,
     /// The longest time between two completions.
     pub longest_gap: Span,
-    /// Sectors that they asked for.
+    /// The number of sectors of the requests.
     pub sectors: Sectors,
-    /// Flash commands issued before the acknowledgements.
+    /// The number of flash commands issued before the acknowledgements.
     pub commands: u64,
     /// The sum over the requests of the longest wait for a controller or a die, in picoseconds.
     pub flash_wait_ps: u128,
     /// The sum over the requests of their waits for the start of their flash commands, in picoseconds.
     pub start_wait_ps: u128,
-    /// The requests that waited behind other commands, by `Cause`.
+    /// The requests that waited behind commands of each `Cause`.
     pub delayed: [Delay; Cause::COUNT],
 }
 
 impl KindResult {
-    /// Requests with this outcome.
+    /// The number of requests with this outcome.
     #[must_use]
     pub const fn with_status(&self, status: Status) -> u64 {
         self.outcomes[status as usize]
     }
 
-    /// Requests that failed.
+    /// The number of requests that failed.
     #[must_use]
     pub fn failed(&self) -> u64 {
         self.outcomes.iter().sum::<u64>() - self.with_status(Status::Done)
@@ -63,7 +63,7 @@ impl KindResult {
         self.latest = self.latest.max(end);
     }
 
-    /// A request waited in the host queue. Not inline: a closed loop has few.
+    /// Counts a request that waited in the host queue. Not inline: a closed loop has few.
     #[inline(never)]
     pub(super) fn waited(&mut self, queue_wait: Span, service: Span) {
         self.queue_wait.record(queue_wait);

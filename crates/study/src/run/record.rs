@@ -26,11 +26,11 @@ pub struct Record {
     pub start: Time,
     /// The time of its completion.
     pub end: Time,
-    /// Flash commands issued on its behalf before its acknowledgement.
+    /// The number of flash commands issued for the request before its acknowledgement.
     pub commands: u32,
     /// The longest wait of any of these commands for a controller or a die.
     pub flash_wait: Span,
-    /// The causes of the commands that they waited behind.
+    /// The causes of the commands that these commands waited behind.
     pub waited_for: CauseSet,
 }
 
@@ -59,7 +59,7 @@ impl<L: RequestLog + ?Sized> RequestLog for &mut L {
 /// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Progress {
-    /// Requests completed.
+    /// The number of completed requests.
     pub completed: u64,
     /// Simulated time since the run started.
     pub simulated: Span,

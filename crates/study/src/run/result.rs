@@ -19,14 +19,14 @@ pub(crate) const fn index(kind: IoKind) -> usize {
     kind as usize
 }
 
-/// The arrivals of an open loop, or of flows that all are open loops, and how many requests were outstanding.
+/// The arrivals of an open loop, or of flows that are all open loops, with the numbers of outstanding requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrivals {
-    /// The arrival of the last request.
+    /// The time of the last arrival.
     pub last: Time,
-    /// Requests outstanding then.
+    /// The number of requests outstanding at the last arrival.
     pub outstanding: u64,
-    /// The requests outstanding at the arrivals of each fifth of them; `None` if there were too few.
+    /// The range of outstanding requests for each fifth of the arrivals; `None` if there were too few arrivals.
     pub fifths: Option<[Level; PARTS]>,
 }
 
@@ -36,16 +36,16 @@ pub(super) struct Collected {
     pub(super) submitted: u64,
     pub(super) completed: u64,
     pub(super) inversions: u64,
-    /// Sectors that reads asked for and that writes asked for, whatever became of them.
+    /// The number of sectors of all reads and of all writes, whatever their outcome.
     asked: [u64; 2],
     kinds: [KindResult; IoKind::ALL.len()],
-    /// Latencies of the requests that did not wait in the host queue. Their latency equals their service time, so that
-    /// one histogram instead of two is updated, which saves a cache miss per request. The end of the run adds them to
-    /// the others.
+    /// Latencies of the requests that did not wait in the host queue. Their latency equals their service time, so only
+    /// one histogram is updated, which saves a cache miss per request. The end of the run adds them to the other
+    /// histograms.
     prompt: [Histogram; IoKind::ALL.len()],
     first_arrival: Time,
     last_end: Time,
-    /// The last arrival, if the loop is open, and the requests outstanding then.
+    /// If the loop is open: the time of the last arrival, and the requests outstanding then.
     last_arrival: Option<(Time, u64)>,
     /// The requests outstanding at all arrivals of an open loop.
     backlog: Backlog,
@@ -69,12 +69,12 @@ impl Default for Collected {
 }
 
 impl Collected {
-    /// A measurement that begins with this many requests in flight.
+    /// Creates the sums of a measurement that begins with this many requests in flight.
     pub(super) fn with_under_way(submitted: u64) -> Self {
         Self { submitted, ..Self::default() }
     }
 
-    /// Records that a request of an open loop has arrived, with `outstanding` of them in flight.
+    /// Counts the arrival of a request of an open loop, with `outstanding` requests in flight.
     #[inline]
     pub(super) fn arrived(&mut self, now: Time, outstanding: u64) {
         self.last_arrival = Some((now, outstanding));
@@ -124,14 +124,14 @@ impl Collected {
         }
     }
 
-    /// Sectors of the writes that succeeded, and whether the drive refused one.
+    /// The number of sectors of the writes that succeeded, and true if the drive refused one.
     pub(super) const fn writes(&self) -> (Sectors, bool) {
         let [writes, appends] = [&self.kinds[index(IoKind::Write)], &self.kinds[index(IoKind::Append)]];
         let refused = writes.with_status(Status::ReadOnly) + appends.with_status(Status::ReadOnly);
         (Sectors::new(writes.sectors.get() + appends.sectors.get()), refused > 0)
     }
 
-    /// What the completed requests asked for, and how the reads and writes of them were served.
+    /// The sectors of the completed requests, and the number and latencies of the reads and writes that succeeded.
     pub(super) fn moved(&self) -> Moved {
         let [read, written] = self.asked;
         let served = IoKind::DATA.map(index).into_iter().map(|i| self.kinds[i].with_status(Status::Done)).sum();
@@ -140,7 +140,7 @@ impl Collected {
         Moved { requests: self.completed, read, written, served, latency_ps }
     }
 
-    /// The results by kind, with every request in all its histograms.
+    /// The results by kind. Latencies of prompt requests are added to all histograms.
     fn kinds(&mut self) -> [KindResult; IoKind::ALL.len()] {
         let mut kinds = std::mem::take(&mut self.kinds);
         for (kind, prompt) in kinds.iter_mut().zip(&self.prompt) {
@@ -161,17 +161,18 @@ pub struct FlowResult {
     pub queue: QueueId,
     /// The pacing of its requests.
     pub pacing: Pacing,
-    /// Its requests completed in the warm-up. No other field counts them.
+    /// The number of the flow's requests completed in the warm-up. No other field counts them.
     pub warmed_up: u64,
-    /// Requests submitted to the device.
+    /// The number of requests submitted to the device.
     pub submitted: u64,
-    /// Requests completed, whatever their outcome.
+    /// The number of requests completed, whatever their outcome.
     pub completed: u64,
-    /// Requests of an open loop that the workload yielded after a later one, and that were therefore issued late.
+    /// The number of requests of an open loop that the workload yielded after a later one, and that were therefore
+    /// issued late.
     pub inversions: u64,
-    /// The submission time of its first request.
+    /// The submission time of the flow's first request.
     pub started: Time,
-    /// The completion time of its last request.
+    /// The completion time of the flow's last request.
     pub ended: Time,
     kinds: [KindResult; IoKind::ALL.len()],
 }
@@ -202,13 +203,13 @@ impl FlowResult {
         }
     }
 
-    /// The results of its requests of one kind.
+    /// The results of the flow's requests of one kind.
     #[must_use]
     pub const fn kind(&self, kind: IoKind) -> &KindResult {
         &self.kinds[index(kind)]
     }
 
-    /// The mean latency in microseconds of its reads and writes that succeeded; `None` if none did.
+    /// The mean latency in microseconds of the flow's reads and writes that succeeded; `None` if none did.
     #[must_use]
     pub fn mean_latency_us(&self) -> Option<f64> {
         let sum: u128 = IoKind::DATA.map(|kind| self.kind(kind).latency.sum_ps()).into_iter().sum();
@@ -216,28 +217,29 @@ impl FlowResult {
         (served > 0).then(|| sum as f64 * 1e-6 / served as f64)
     }
 
-    /// Its requests with this outcome.
+    /// The number of the flow's requests with this outcome.
     #[must_use]
     pub fn with_status(&self, status: Status) -> u64 {
         self.kinds.iter().map(|kind| kind.with_status(status)).sum()
     }
 
-    /// Simulated time from its first submission to its last completion.
+    /// Simulated time from the flow's first submission to its last completion.
     #[must_use]
     pub fn span(&self) -> Span {
         self.ended.saturating_since(self.started)
     }
 
-    /// Its reads and writes that succeeded per simulated second of [`FlowResult::span`]; `None` if that span is empty.
+    /// The flow's reads and writes that succeeded per simulated second of [`FlowResult::span`]; `None` if that span is
+    /// empty.
     #[must_use]
     pub fn requests_per_second(&self) -> Option<f64> {
         (!self.span().is_zero()).then(|| served(&self.kinds) as f64 / self.span().as_secs_f64())
     }
 }
 
-/// What is known when the measurement begins.
+/// The numbers that are known when the measurement begins.
 pub(super) struct BeforeIt {
-    /// Requests completed in the warm-up.
+    /// The number of requests completed in the warm-up.
     pub(super) warmed: u64,
     pub(super) settled: Option<Settled>,
     pub(super) capacity: Sectors,
@@ -256,25 +258,26 @@ pub(super) struct Books {
 pub struct RunResult {
     /// The pacing of the requests.
     pub pacing: Pacing,
-    /// The arrivals of an open loop.
+    /// The arrivals, if the loop was open.
     pub arrivals: Option<Arrivals>,
-    /// Requests submitted to the device.
+    /// The number of requests submitted to the device.
     pub submitted: u64,
-    /// Requests completed, whatever their outcome.
+    /// The number of requests completed, whatever their outcome.
     pub completed: u64,
-    /// Sectors that reads asked for and that writes asked for, whatever became of them.
+    /// The number of sectors of all reads and of all writes, whatever their outcome.
     pub asked: [Sectors; 2],
-    /// Requests of an open loop that the workload yielded after a later one, and that were therefore issued late.
+    /// The number of requests of an open loop that the workload yielded after a later one, and that were therefore
+    /// issued late.
     pub inversions: u64,
     /// The submission time of the first request.
     pub started: Time,
     /// The completion time of the last request.
     pub ended: Time,
-    /// Requests completed in the warm-up. No other field counts them.
+    /// The number of requests completed in the warm-up. No other field counts them.
     pub warmed_up: u64,
     /// The rounds of a warm-up that waited for steady state.
     pub steady: Option<Settled>,
-    /// Sectors that the host can address.
+    /// The number of sectors that the host can address.
     pub capacity: Sectors,
     /// The counters at the start of the run, with nothing in flight.
     pub at_rest: Counters,
@@ -335,19 +338,19 @@ impl RunResult {
         &self.kinds[index(kind)]
     }
 
-    /// Requests with this outcome.
+    /// The number of requests with this outcome.
     #[must_use]
     pub fn with_status(&self, status: Status) -> u64 {
         self.kinds.iter().map(|kind| kind.with_status(status)).sum()
     }
 
-    /// Reads and writes that succeeded.
+    /// The number of reads and writes that succeeded.
     #[must_use]
     pub fn served(&self) -> u64 {
         served(&self.kinds)
     }
 
-    /// How often its writes asked for the capacity; if it only read, how often its reads did.
+    /// The sectors of the run's writes, divided by the capacity; if it had no writes, the sectors of its reads.
     #[must_use]
     pub fn capacities_asked(&self) -> f64 {
         let [read, written] = self.asked;
@@ -379,25 +382,25 @@ impl RunResult {
         rate(self.kind(kind).sectors.bytes(), self.span())
     }
 
-    /// Mapping units programmed on all flash, filling included.
+    /// The number of mapping units programmed on all flash, filling included.
     #[must_use]
     pub fn programmed_units(&self) -> f64 {
         programmed(&self.before, &self.after)
     }
 
-    /// Bytes that the writes of the host carried; those that failed do not count.
+    /// The bytes of the host's writes that succeeded.
     #[must_use]
     pub fn written(&self) -> Bytes {
         written(&self.before, &self.after)
     }
 
-    /// The same with the warm-up.
+    /// The bytes of the host's writes that succeeded, including the warm-up.
     #[must_use]
     pub fn written_with_warm_up(&self) -> Bytes {
         written(&self.at_rest, &self.after)
     }
 
-    /// Blocks erased.
+    /// The number of blocks erased.
     #[must_use]
     pub fn erases(&self) -> u64 {
         self.after.flash.since(&self.before.flash).op(Op::Erase).commands
@@ -410,12 +413,12 @@ impl RunResult {
     }
 }
 
-/// Reads and writes that succeeded.
+/// The number of reads and writes that succeeded.
 fn served(kinds: &[KindResult; IoKind::ALL.len()]) -> u64 {
     IoKind::DATA.into_iter().map(|kind| kinds[index(kind)].with_status(Status::Done)).sum()
 }
 
-/// Bytes per second: whole ones, or a part of one below that; `None` if either is zero.
+/// Bytes per second, rounded down to whole ones if at least 1; `None` if the bytes or the span are zero.
 #[must_use]
 pub fn rate(bytes: Bytes, span: Span) -> Option<f64> {
     if span.is_zero() || bytes.is_zero() {
@@ -427,9 +430,9 @@ pub fn rate(bytes: Bytes, span: Span) -> Option<f64> {
     }
 }
 
-/// Mapping units programmed per mapping unit that the host wrote, that the drive did not refuse and that no buffer absorbed,
-/// between two snapshots of the counters. Programs of the SLC array of a hybrid drive count too. A buffer may absorb a write later than it accepted
-/// it, so that a short interval can have a divisor of zero.
+/// Mapping units programmed per mapping unit that the host wrote, that the drive did not refuse and that no buffer
+/// absorbed, between two snapshots of the counters. Programs of the SLC array of a hybrid drive count, too. A buffer
+/// may absorb a write later than it accepted it, so a short interval can have a divisor of zero.
 #[must_use]
 pub fn write_amplification(from: &Counters, to: &Counters) -> Option<f64> {
     host_slots(from, to).map(|host| programmed(from, to) / host as f64)
@@ -455,7 +458,7 @@ fn slc_units(from: &Counters, to: &Counters) -> f64 {
     to.slc_controllers() - from.slc_controllers()
 }
 
-/// The parts of the write amplification by cause of the programs, and that of the SLC flash of a hybrid drive. Zero
+/// The parts of the write amplification by cause of the programs, and the part of the SLC flash of a hybrid drive. Zero
 /// parts are left out.
 #[must_use]
 pub fn write_amplification_by(from: &Counters, to: &Counters) -> Vec<(&'static str, f64)> {
@@ -472,8 +475,8 @@ pub fn programmed_by(from: &Counters, to: &Counters) -> [u64; Cause::COUNT] {
     Cause::ALL.map(|cause| flash.of(Op::Program, cause).slots + flash.of(Op::CopyBack, cause).slots)
 }
 
-/// The time that all dies worked between two snapshots, by cause, those of an SLC array included. A plane that reads by itself
-/// counts as in [`Counters::die_busy`].
+/// The time that all dies worked between two snapshots, by cause, dies of an SLC array included. A plane that reads by
+/// itself counts as in [`Counters::die_busy`].
 #[must_use]
 pub fn array_time_by(from: &Counters, to: &Counters) -> [Span; Cause::COUNT] {
     let slc_array = from.slc_array.as_ref().zip(to.slc_array.as_ref());
@@ -491,8 +494,9 @@ pub fn array_time_by(from: &Counters, to: &Counters) -> [Span; Cause::COUNT] {
     })
 }
 
-/// Mapping units that the host wrote, that the drive did not refuse and that no buffer absorbed; `None` if zero. A write may be
-/// refused later than it was counted, so that a short interval can have fewer than none.
+/// The number of mapping units that the host wrote, that the drive did not refuse and that no buffer absorbed; `None`
+/// if zero. A write may be refused later than it was counted, so the difference can be negative in a short interval; it
+/// then counts as zero.
 fn host_slots(from: &Counters, to: &Counters) -> Option<u64> {
     let host = (to.host_slots - from.host_slots).checked_sub(to.refused_slots - from.refused_slots)?;
     let host = host.checked_sub(to.absorbed_slots - from.absorbed_slots)?;
@@ -503,6 +507,7 @@ fn host_slots(from: &Counters, to: &Counters) -> Option<u64> {
 /// hash) are those of the later snapshot.
 ///
 /// # Panics
+///
 /// If `from` is later than `to`.
 #[must_use]
 pub fn since(to: &Counters, from: &Counters) -> Counters {

@@ -9,7 +9,7 @@ use super::rules::Steady;
 use super::target::{Moved, Target};
 use crate::steady::{Round, Settled, Verdict};
 
-/// The rounds so far.
+/// The rounds of a warm-up so far.
 #[derive(Debug)]
 pub(super) struct Rounds {
     rule: Steady,
@@ -22,8 +22,8 @@ pub(super) struct Rounds {
     target: Target,
 }
 
-/// The part of a run between two snapshots of the counters, in which `requests` reads and writes succeeded whose latencies add
-/// up to `latency_ps` picoseconds.
+/// The numbers of a round, between two snapshots of the counters. In it `requests` reads and writes succeeded, whose
+/// latencies add up to `latency_ps` picoseconds.
 pub(crate) fn part(from: &Counters, to: &Counters, requests: u64, latency_ps: u128) -> Round {
     let flash = to.flash.since(&from.flash);
     let commands = |op| flash.op(op).commands;

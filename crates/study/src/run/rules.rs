@@ -15,23 +15,24 @@ use crate::steady::{Metric, WINDOW};
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum WarmUp {
-    /// None: the first request is measured.
+    /// No warm-up: the first request is measured.
     #[default]
     None,
-    /// Until this many requests of all flows together have completed.
+    /// Ends when this many requests of all flows together have completed.
     Requests(u64),
-    /// For this much simulated time.
+    /// Ends after this much simulated time.
     Time(Span),
-    /// Until requests have read and written this much.
+    /// Ends when requests have read and written this many bytes.
     Bytes(Bytes),
-    /// Until requests have written the capacity of the drive this many times; if they only read, until they have read it.
+    /// Ends when requests have written the capacity of the drive this many times; if there are no writes, when they
+    /// have read it.
     Capacities(f64),
-    /// Until the drive is in steady state.
+    /// Ends when the drive is in steady state.
     Steady(Steady),
 }
 
-/// When a run stops submitting requests, unless its workload ends first. Counts and times begin at the end of the
-/// warm-up.
+/// The rule by which a run stops submitting requests, unless its workload ends first. Counts and times begin at the end
+/// of the warm-up.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub enum Stop {
@@ -42,13 +43,14 @@ pub enum Stop {
     Requests(u64),
     /// After this much simulated time. Requests submitted before are completed and measured.
     Time(Span),
-    /// When requests have read and written this much. Requests submitted before are completed and measured.
+    /// When requests have read and written this many bytes. Requests submitted before are completed and measured.
     Bytes(Bytes),
-    /// When requests have written the capacity of the drive this many times; if they only read, when they have read it.
-    /// Requests submitted before are completed and measured.
+    /// When requests have written the capacity of the drive this many times; if there are no writes, when they have
+    /// read it. Requests submitted before are completed and measured.
     Capacities(f64),
-    /// When the drive refuses a write because too many of its blocks have failed. A round of its life ends earlier, after this
-    /// amount or after 100 days of simulated time or of one operation's array time; `None` plays the whole workload in a round.
+    /// When the drive refuses a write because too many of its blocks have failed. A round of its life ends earlier:
+    /// after this amount, or after 100 days of simulated time or of one operation's array time. With `None` a round
+    /// plays the whole workload.
     Worn(Option<Amount>),
 }
 
@@ -81,7 +83,8 @@ pub struct Steady {
     pub metric: Metric,
     /// The length of a round.
     pub round: Amount,
-    /// The measurement begins after this many rounds, steady or not, and the result says which.
+    /// The number of rounds after which the measurement begins even if the drive is not steady. The result says whether
+    /// it was.
     pub at_most: u32,
 }
 
@@ -93,7 +96,7 @@ impl Default for Steady {
 }
 
 impl Steady {
-    /// The measurement that follows if no other is asked for: as long as the window in which the drive was steady.
+    /// The length of the measurement if the user asks for none: that of the window in which the drive was steady.
     #[must_use]
     pub fn window(&self) -> Stop {
         let rounds = WINDOW as u64;
@@ -115,7 +118,7 @@ pub(super) struct Rules<'a> {
     pub(super) time_scale: Option<f64>,
     /// The detailed time series, if one is asked for.
     pub(super) course: Option<Course>,
-    /// The life that notes the drive's wear.
+    /// The life that records the drive's wear.
     pub(super) life: Option<&'a mut Life>,
     pub(super) interrupt: Option<&'a AtomicBool>,
     pub(super) log: Option<&'a mut dyn RequestLog>,

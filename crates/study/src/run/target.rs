@@ -1,38 +1,38 @@
-//! The end of a part of a run: of the warm-up, a round or the measurement.
+//! The amount of requests, data or time that ends a part of a run: the warm-up, a round or the measurement.
 
 use base::units::{SECTOR, Sectors, Time};
 
 use super::time::until;
 use workload::measure::Amount;
 
-/// An end that completed requests or time reach.
+/// An amount of completed requests, data or time that ends a part of a run.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Target {
     requests: u64,
-    /// Sectors read and written.
+    /// The number of sectors read and written.
     moved: u64,
-    /// Sectors written; if none were, sectors read.
+    /// The number of sectors written; if there are no writes, of sectors read.
     written: u64,
-    /// Reached at this time.
+    /// The time at which the part ends.
     pub(super) at: Time,
 }
 
-/// What completed requests asked for. An end counts requests that failed, too: a drive that refuses every write would
-/// otherwise never reach it.
+/// The sums over completed requests. Requests that failed count, too: a drive that refuses every write would otherwise
+/// never reach an end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Moved {
     pub(super) requests: u64,
-    /// Sectors of reads.
+    /// The number of sectors of reads.
     pub(super) read: u64,
-    /// Sectors of writes.
+    /// The number of sectors of writes.
     pub(super) written: u64,
-    /// Reads and writes that succeeded, and the sum of their latencies.
+    /// The number of reads and writes that succeeded.
     pub(super) served: u64,
     pub(super) latency_ps: u128,
 }
 
 impl Moved {
-    /// What happened since `earlier`.
+    /// The sums since `earlier`.
     pub(super) const fn since(self, earlier: Self) -> Self {
         Self {
             requests: self.requests - earlier.requests,
@@ -45,10 +45,10 @@ impl Moved {
 }
 
 impl Target {
-    /// An end that nothing reaches.
+    /// A target that is never reached.
     pub(super) const NEVER: Self = Self { requests: u64::MAX, moved: u64::MAX, written: u64::MAX, at: Time::MAX };
 
-    /// The end of a part that begins now, on a drive of this capacity.
+    /// The target of a part that begins now, on a drive of this capacity.
     pub(super) fn new(amount: Amount, now: Time, capacity: Sectors) -> Self {
         match amount {
             Amount::Requests(requests) => Self { requests, ..Self::NEVER },
@@ -58,7 +58,7 @@ impl Target {
         }
     }
 
-    /// True once `moved` has happened and the time is `now`.
+    /// True if the sums `moved` or the time `now` have reached the target.
     pub(super) fn is_reached(&self, moved: Moved, now: Time) -> bool {
         let Moved { requests, read, written, .. } = moved;
         requests >= self.requests

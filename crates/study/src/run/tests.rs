@@ -1,4 +1,4 @@
-//! Tests the runner with a drive whose numbers follow from a formula.
+//! Tests of the runner with a drive whose numbers follow from a formula.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
@@ -49,7 +49,7 @@ fn an_open_loop_submits_at_the_times_of_arrival() {
     assert_eq!(result.span(), Span::from_us(2_530));
     assert_eq!(result.kind(IoKind::Read).latency.min(), Some(Span::from_us(100)));
     assert_eq!(result.kind(IoKind::Read).latency.max(), Some(Span::from_us(2_530 - 990)));
-    // Arrivals are three times slower: no request waits.
+    // Arrivals are three times as far apart, so no request waits.
     let mut source = List::cycle(READ, 100, 8, 256, 10_000_000, Pacing::Open);
     let result =
         Runner::new().time_scale(3.0).run(&mut small::four_servers(), &mut source, &mut Blank).expect("it runs");
@@ -82,7 +82,7 @@ fn a_replayed_request_waits_for_its_time_and_for_a_worker() {
         assert_eq!((result.completed, result.inversions), (3, 0), "{pacing:?}");
         assert_eq!(result.span(), Span::from_us(span), "{pacing:?}");
         assert_eq!(log[1].end, Time::from_ps(first * 1_000_000), "{pacing:?}");
-        // Beside a flow that never starts, it runs as alone.
+        // Beside a flow that never starts, the replay runs as it does alone.
         let (mut source, mut none) = (List::new(arrivals.clone(), pacing), List::new(Vec::new(), Pacing::Open));
         let flow = |name: &str, source| Flow { name: name.into(), source, pacing: None, queue: QueueId::default() };
         let flows = vec![flow("replay", &mut source as &mut dyn Source), flow("none", &mut none)];
@@ -175,7 +175,7 @@ fn a_lost_request_ends_the_run() {
     let _ = Runner::new().run(&mut small::four_servers().with(Bug::Loses(7)), &mut closed(READ, 20, 2), &mut Blank);
 }
 
-/// A drive that is always busy and completes no request; events are `step` apart.
+/// A drive that is always busy and never completes a request; its events are `step` apart.
 struct Circles {
     step: Span,
     now: Time,
@@ -205,7 +205,7 @@ impl ssd::Drive<()> for Circles {
     }
 }
 
-/// A drive that checks what it is told.
+/// A drive that checks announcements against submissions.
 struct Told {
     drive: FixedDrive<()>,
     announced: Vec<Io>,
@@ -245,7 +245,7 @@ fn a_closed_loop_announces_each_request_before_it_submits_it() {
     let mut told = Told { drive: small::four_servers(), announced: Vec::new(), submitted: Vec::new() };
     let spec = GeneratorSpec::from_toml(text).expect("it is valid");
     let mut source = Generator::new(&spec, told.drive.capacity(), 1).expect("it is valid");
-    // The first run ends in the midst of what has been announced; the second begins with the rest.
+    // The first run ends amid the announced requests; the second begins with the rest of them.
     for requests in [37, 63] {
         let result = Runner::new().limit(requests).run(&mut told, &mut source, &mut Blank).expect("it runs");
         assert_eq!(result.completed, requests);
@@ -294,7 +294,7 @@ fn a_very_slow_drive_is_simulated() {
     let flash = "name = 's'\nflash = { part = 'dirik-2009', channels = 1, chips = 2, blocks = 16, pages = 16";
     let op = "ftl = { over-provisioning = '45%'";
     for (slow, wanted) in [
-        // Each request brings its 4 KiB over the bus at a byte a second; the last ones of a link overlap.
+        // Each request brings its 4 KiB over the bus at a byte a second; on a link the last requests overlap.
         (format!("{flash}, lane-rate = '1B/s' }}\n{op} }}"), 120 * 4096),
         (format!("{flash} }}\n{op} }}\nhost = {{ link = {{ rate = '1B/s' }} }}"), 110 * 4096),
         (format!("{flash} }}\n{op} }}\nhost = {{ link = {{ overhead = '5000s' }} }}"), 110 * 5_000),
@@ -360,7 +360,7 @@ fn progress_is_reported() {
     assert_eq!(told, [1 << 14, 2 << 14]);
 }
 
-/// Requests at these picoseconds.
+/// A list of requests that arrive at these picoseconds.
 fn at_times(times: &[u64]) -> List {
     let io = Io::new(IoKind::Read, Lba::new(0), Sectors::new(1));
     List::new(times.iter().map(|ps| Arrival::new(Time::from_ps(*ps), io)).collect(), Pacing::Open)

@@ -2,14 +2,15 @@
 
 use base::units::{Span, Time};
 
-/// The latest time at which a request may arrive: 13 days before 64 bits end, so that the device has time to finish.
+/// The latest time at which a request may arrive: 13 days before the end of 64 bits, so that the device has time to
+/// finish.
 pub(super) const LAST: Time = Time::from_ps(u64::MAX - (1 << 60));
 
-/// The latest time at which a run continues, half of these days later: sums of device times that start here stay within
-/// 64 bits.
+/// The latest time at which a run continues, half of these 13 days later: sums of device times that start here stay
+/// within 64 bits.
 pub(super) const END: Time = Time::from_ps(u64::MAX - (1 << 59));
 
-/// The time at which a request arrives whose source says `at`; `None` if that is after the end of simulated time.
+/// The time of arrival of a request with the source's time `at`; `None` if it is after the end of simulated time.
 pub(super) fn arrival(start: Time, at: Time, scale: Option<f64>) -> Option<Time> {
     let ps = match scale {
         None => at.as_ps(),

@@ -1,4 +1,4 @@
-//! The wear of a drive during a run, for the life of which the run is a round.
+//! Records the wear of a drive during a run that is a round of a life.
 
 use base::units::Time;
 use ssd::Drive;
@@ -6,24 +6,24 @@ use ssd::Drive;
 use super::result::Collected;
 use crate::life::{Life, RoundProgress};
 
-/// What a run asks of a drive beyond [`Drive`], or tells its owner.
+/// Functions of a drive that a run needs beyond [`Drive`], or calls to inform the drive's owner.
 pub(crate) struct Hooks<D> {
-    /// The warm-up is over.
+    /// Called when the warm-up is over.
     pub(crate) measure: fn(&mut D, Time),
-    /// The number of bad blocks.
+    /// Returns the number of bad blocks.
     pub(crate) bad_blocks: fn(&D) -> u64,
-    /// The erases of each block.
+    /// Returns the erases of each block.
     pub(crate) erases: fn(&D) -> Vec<u32>,
 }
 
 impl<D> Hooks<D> {
-    /// Those of a drive of which only requests and counters are known.
+    /// The hooks of a drive that offers only requests and counters.
     pub(crate) fn none() -> Self {
         Self { measure: |_, _| {}, bad_blocks: |_| 0, erases: |_| Vec::new() }
     }
 }
 
-/// Tells a life what happens to its drive.
+/// Reports the requests of a drive to its life.
 pub(super) struct WearWatch<'l, D> {
     life: &'l mut Life,
     hooks: Hooks<D>,
@@ -34,7 +34,7 @@ impl<'l, D> WearWatch<'l, D> {
         Self { life, hooks }
     }
 
-    /// Notes the requests that have completed. Returns true if the round is over.
+    /// Reports the requests that have completed. Returns true if the round is over.
     pub(super) fn note<S>(&mut self, drive: &D, now: Time, result: &Collected) -> bool
     where
         D: Drive<S>,
@@ -44,7 +44,7 @@ impl<'l, D> WearWatch<'l, D> {
         self.life.complete(done, || (drive.counters(), (self.hooks.erases)(drive)))
     }
 
-    /// The next request comes after the end of the round.
+    /// Reports that the next request comes after the end of the round.
     pub(super) fn idle_until(&mut self, at: Time) {
         self.life.idle_until(at);
     }

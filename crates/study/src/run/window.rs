@@ -1,4 +1,4 @@
-//! The part of a run that is measured, from what the run and its workload say.
+//! The part of a run that is measured, from the settings of the run and of its workload.
 
 use workload::measure::{Measured, Until};
 
@@ -9,29 +9,29 @@ use super::rules::{Steady, Stop, WarmUp};
 pub(crate) struct Window {
     pub(crate) warm_up: WarmUp,
     pub(crate) stop: Stop,
-    /// True if somebody said how much to measure; otherwise `stop` follows from the warm-up.
+    /// True if the run or the workload states the end; false if the end follows from the warm-up.
     is_stop_given: bool,
-    /// True if nothing is left open.
+    /// True if no part of the window is open any more.
     is_fixed: bool,
 }
 
 impl Window {
-    /// The window with another warm-up.
+    /// Replaces the warm-up of the window.
     pub(crate) fn warmed_up_by(self, warm_up: WarmUp) -> Self {
         Self { warm_up, ..self }
     }
 
-    /// The window with another end.
+    /// Replaces the end of the window.
     pub(crate) fn stopped_by(self, stop: Stop) -> Self {
         Self { stop, is_stop_given: true, ..self }
     }
 
-    /// The window as it is, with nothing left open.
+    /// Closes all open parts of the window with their defaults.
     pub(crate) fn fixed(self) -> Self {
         Self { is_fixed: true, ..self }
     }
 
-    /// The window with what it leaves open taken from `other`.
+    /// Fills the open parts of the window with those of `other`.
     pub(crate) fn or(self, other: &Measured) -> Self {
         if self.is_fixed {
             return self;
@@ -55,8 +55,8 @@ impl Window {
         }
     }
 
-    /// The window of a later stage. The session's warm-up is over, and of its end this much is left; what the session leaves
-    /// open, the stage's description says.
+    /// The window of a later stage. The session's warm-up is over, and `left` is the rest of its end; parts that the
+    /// session leaves open are those of the stage's description.
     pub(crate) fn next(self, left: Stop, stage: &Measured) -> Self {
         let own = if self.warm_up == WarmUp::None {
             *stage
@@ -67,7 +67,7 @@ impl Window {
         if self.stop == Stop::AtEnd { plain } else { plain.stopped_by(left) }.or(&own)
     }
 
-    /// The number of requests up to which the run extends its first described workload, if that has fewer.
+    /// The number of requests up to which the run extends its first described workload, if that workload has fewer.
     pub(crate) const fn extends_to(&self) -> Option<u64> {
         match (self.is_fixed, self.warm_up, self.stop) {
             (false, WarmUp::None, Stop::Requests(requests)) => Some(requests),
@@ -75,7 +75,7 @@ impl Window {
         }
     }
 
-    /// The number of requests that ends the run, without a warm-up before it.
+    /// The number of requests that ends a run without a warm-up.
     pub(crate) const fn stop_requests(&self) -> Option<u64> {
         match (self.warm_up, self.stop) {
             (WarmUp::None, Stop::Requests(requests)) => Some(requests),
@@ -83,12 +83,12 @@ impl Window {
         }
     }
 
-    /// True if the run is a drive's life.
+    /// True if the run lasts until the drive is worn.
     pub(crate) const fn is_life(&self) -> bool {
         matches!(self.stop, Stop::Worn(_))
     }
 
-    /// True if the run ends described workloads, not their own limits.
+    /// True if described workloads end with the run, and not at their own limits.
     pub(crate) const fn ends_workloads(&self) -> bool {
         !matches!((self.warm_up, self.stop), (_, Stop::AtEnd) | (WarmUp::None, Stop::Requests(_)))
     }
@@ -120,12 +120,13 @@ mod tests {
         assert_eq!(of(next), requests(10, 20), "a stage has a warm-up and an end of its own");
         let next = run(measured(Some(1), false, Some(9))).next(Stop::Requests(4), &workload);
         assert_eq!(of(next), (WarmUp::None, Stop::Requests(4)), "what the session says is for all stages together");
-        // A run that waits for steady state still measures as much as the workload says, or else what follows from the rule.
+        // A run that waits for steady state still measures as much as the workload states, or else as much as follows
+        // from the rule.
         let steady = Steady { metric: Metric::Waf, ..Steady::default() };
         let waits = run(measured(None, true, None));
         assert_eq!(of(waits.or(&workload)), (WarmUp::Steady(steady), Stop::Requests(20)));
         assert_eq!(of(waits.or(&Measured::default())), (WarmUp::Steady(steady), steady.window()));
-        // A run to the end of the drive's life takes nothing else from the workload.
+        // A run to the end of the drive's life takes no other setting from the workload.
         let worn = |round| Measured { until: Some(Until::Worn), round, ..Measured::default() };
         let round = Some(Amount::Requests(7));
         assert_eq!(of(run(worn(round)).or(&workload)), (WarmUp::None, Stop::Worn(round)));

@@ -1,5 +1,5 @@
-//! What a detailed series has of each interval besides its counters: the distribution of latencies by kind and by flow,
-//! and the queue depth.
+//! The details of an interval of a detailed series, beside its counters: the distribution of latencies by kind and by
+//! flow, and the queue depth.
 //!
 //! The bins of a distribution are logarithmic, 128 to each power of two, so that a percentile lies within 0.8 % or one
 //! nanosecond of its sample. Only bins with requests are kept, so intervals can be merged and their memory stays small.
@@ -9,7 +9,7 @@ use base::units::{Sectors, Span};
 
 use super::Window;
 
-/// Bits of the bins within a power of two.
+/// The number of bits for bins within a power of two.
 const BITS: u32 = 7;
 
 /// The bin of a latency in nanoseconds.
@@ -29,16 +29,16 @@ const fn up_to(bin: u16) -> u64 {
         return bin;
     }
     let shift = bin / least - 1;
-    // The edge of the last bin does not fit.
+    // The edge of the last bin overflows.
     ((bin % least + least + 1) << shift).wrapping_sub(1)
 }
 
-/// A distribution of latencies: bins with their requests, shortest first.
+/// A distribution of latencies: bins, each with its number of requests, shortest first.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Latencies(Vec<(u16, u32)>);
 
 impl Latencies {
-    /// Requests.
+    /// The number of requests.
     #[must_use]
     pub fn count(&self) -> u64 {
         self.0.iter().map(|(_, count)| u64::from(*count)).sum()
@@ -70,7 +70,7 @@ impl Latencies {
     }
 }
 
-/// A distribution that grows: a count for each bin, and the bins in use.
+/// A distribution under construction: a count for each bin, and the bins in use.
 #[derive(Clone, Default)]
 struct Growing {
     counts: Vec<u32>,
@@ -91,7 +91,7 @@ impl Growing {
         *count = count.saturating_add(1);
     }
 
-    /// The distribution so far; the next one begins.
+    /// Returns the distribution so far, and begins the next one.
     fn take(&mut self) -> Latencies {
         self.used.sort_unstable();
         let counts = &mut self.counts;
@@ -99,12 +99,12 @@ impl Growing {
     }
 }
 
-/// How many requests were outstanding.
+/// The number of outstanding requests during an interval.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Depth {
-    /// The sum over all picoseconds.
+    /// The sum of the number of outstanding requests over all picoseconds.
     sum_ps: u128,
-    /// The most for any length of time.
+    /// The largest number at any time.
     pub max: u64,
 }
 
@@ -120,34 +120,34 @@ impl Depth {
         self.max = self.max.max(other.max);
     }
 
-    /// The mean over an interval of this length; zero if it has none.
+    /// The mean over an interval of this length; zero if the length is zero.
     #[must_use]
     pub fn mean(&self, over: Span) -> f64 {
         if over.is_zero() { 0.0 } else { self.sum_ps as f64 / over.as_ps() as f64 }
     }
 }
 
-/// One of several flows in one interval.
+/// The details of one of several flows in one interval.
 #[derive(Clone, Debug, Default)]
 pub struct FlowDetail {
-    /// The latencies of its requests that succeeded.
+    /// Count and latencies of the flow's requests that succeeded.
     pub window: Window,
-    /// Their distribution.
+    /// The distribution of the latencies.
     pub latencies: Latencies,
-    /// What its reads and writes moved.
+    /// The number of sectors that the flow's reads and writes moved.
     pub moved: Sectors,
-    /// Its requests outstanding.
+    /// The number of the flow's outstanding requests.
     pub depth: Depth,
 }
 
-/// One interval.
+/// The details of one interval.
 #[derive(Clone, Debug, Default)]
 pub struct Detail {
     /// The distribution of latencies by `IoKind`.
     pub kinds: [Latencies; IoKind::ALL.len()],
-    /// Requests outstanding.
+    /// The number of outstanding requests of all flows.
     pub depth: Depth,
-    /// Each flow, if there are several.
+    /// The details of each flow, if there are several.
     pub flows: Vec<FlowDetail>,
 }
 
@@ -171,7 +171,7 @@ pub(super) struct Open {
     kinds: [Growing; IoKind::ALL.len()],
     flows: Vec<OpenFlow>,
     depth: Depth,
-    /// What was taken back from a longer interval that could not be completed.
+    /// The details of a longer interval that was taken back because it could not be completed.
     before: Option<Detail>,
 }
 
@@ -200,7 +200,7 @@ impl Open {
         }
     }
 
-    /// A request of a flow is no longer outstanding.
+    /// Counts the end of a request of a flow.
     #[inline]
     pub(super) fn ended(&mut self, flow: u16) {
         if let Some(flow) = self.flows.get_mut(usize::from(flow)) {
@@ -208,7 +208,7 @@ impl Open {
         }
     }
 
-    /// A request of a flow succeeded.
+    /// Counts a request of a flow that succeeded.
     #[inline]
     pub(super) fn completed(&mut self, flow: u16, kind: IoKind, sectors: Sectors, latency: Span) {
         self.ended(flow);
@@ -233,7 +233,7 @@ impl Open {
         }
     }
 
-    /// Ends the interval and begins the next.
+    /// Ends the interval and begins the next. Returns the details of the ended one.
     pub(super) fn close(&mut self) -> Detail {
         let flow =
             |flow: &mut OpenFlow| FlowDetail { latencies: flow.latencies.take(), ..std::mem::take(&mut flow.detail) };
@@ -248,7 +248,7 @@ impl Open {
         detail
     }
 
-    /// Takes back an interval: it becomes a part of this one.
+    /// Takes back an interval: its details become a part of the open one.
     pub(super) fn reopen(&mut self, detail: Detail) {
         match &mut self.before {
             Some(before) => before.merge(&detail),
@@ -273,10 +273,10 @@ mod tests {
             ns.iter().for_each(|ns| growing.record(Span::from_ps(ns * 1_000)));
             let latencies = growing.take();
             ns.sort_unstable();
-            // In integers: the least rank that a share of all does not exceed.
+            // The rank in integers: the least rank that a share of all does not exceed.
             let rank = (thousandths * ns.len() as u64).div_ceil(1_000).max(1);
             let nearest = Span::from_ps(up_to(bin_of(ns[rank as usize - 1])) * 1_000);
-            // A hair below, because a thousandth has no exact binary fraction.
+            // Slightly less than the share, because a thousandth has no exact binary fraction.
             let q = (thousandths as f64 / 1_000.0 - 1e-9).max(0.0);
             prop_assert_eq!(latencies.quantile(q), Some(nearest));
         }
@@ -288,7 +288,8 @@ mod tests {
             let share = (q * 1e5).round() as u64;
             for count in (1..2_000).chain((2_000..2_000_000).step_by(977)) {
                 let rank = (share * count).div_ceil(100_000) as u32;
-                // As many requests as the rank lie in the first bin, so the percentile does; with one fewer it does not.
+                // If the first bin has as many requests as the rank, the percentile lies in it; with one fewer it does
+                // not.
                 for (first, bin) in [(rank, 0), (rank - 1, 1)] {
                     let latencies = Latencies(vec![(0, first), (1, count as u32 - first)]);
                     let found = latencies.quantile(q).expect("requests");

@@ -1,4 +1,4 @@
-//! The provenance of results.
+//! The provenance of results: the resolved inputs of a session.
 
 use base::units::Exact;
 use toml::{Table, Value};
@@ -17,7 +17,7 @@ pub(super) fn about(device: &Device, settings: &Settings, flows: &[Flow<'_>]) ->
         ("device".to_owned(), Value::Table(device.config())),
         ("run".to_owned(), Value::Table(run(settings, flows.first()))),
     ]);
-    // A flow of `Flow::of` has no description that could run again.
+    // A flow made by `Flow::of` has no description that could run again.
     if let Some(first) = flows.first().filter(|flow| !flow.config.is_empty()) {
         config.insert("workload".into(), Value::Table(first.config.clone()));
     }
@@ -41,7 +41,7 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
     let window = first.map_or(settings.window, |first| first.window(settings.window));
     let mut run = Table::new();
     let mut note = |key: &str, value: Value| run.insert(key.into(), value);
-    // TOML integers have 64 bits with a sign: a larger seed becomes text.
+    // TOML integers have 64 bits with a sign, so a larger seed is written as text.
     let seed = i64::try_from(settings.seed).map_or_else(|_| settings.seed.to_string().into(), Value::Integer);
     note("seed", seed);
     note("verify", settings.verify.into());
@@ -49,7 +49,7 @@ fn run(settings: &Settings, first: Option<&Flow<'_>>) -> Table {
         match first.pacing {
             Some(Pacing::Closed { depth }) => drop(note("depth", i64::from(depth).into())),
             Some(Pacing::Open) => drop(note("open", true.into())),
-            // Only a trace asks for a replay.
+            // Only a trace has a replay.
             Some(Pacing::Replay { .. }) | None => {}
         }
         if first.queue.get() > 0 {

@@ -1,4 +1,4 @@
-//! Each of several flows alone: the same requests on a new drive with the same seed and preconditioning.
+//! Runs each of several flows alone: the same requests on a new drive with the same seed and preconditioning.
 
 use super::flow::Flow;
 use super::settings::Settings;
@@ -6,7 +6,7 @@ use super::{Outcome, Session, SessionError, Stop, WarmUp};
 use crate::run::{FlowResult, Window};
 
 impl Session<'_> {
-    /// Opens every flow a second time, if the session is to compare each with itself alone.
+    /// Opens every flow a second time, if the session compares each flow with its run alone.
     pub(super) fn open_again(&self) -> Result<Vec<Flow<'static>>, SessionError> {
         if !self.settings.fairness {
             return Ok(Vec::new());
@@ -20,7 +20,8 @@ impl Session<'_> {
         self.flows.iter().map(Flow::again).collect()
     }
 
-    /// Runs each of these flows alone: the requests that it completed in `outcome`, in the warm-up and after it.
+    /// Runs each of these flows alone, with as many requests as it completed in `outcome`, both in the warm-up and
+    /// after it.
     pub(super) fn run_alone(&mut self, outcome: &mut Outcome, flows: Vec<Flow<'static>>) -> Result<(), SessionError> {
         let Some(measured) = outcome.measurements.first_mut() else { return Ok(()) };
         for (number, (flow, beside)) in (1..).zip(flows.into_iter().zip(&measured.result.flows)) {
@@ -44,7 +45,7 @@ impl Session<'_> {
         session.flows = vec![flow];
         session.interrupt = self.interrupt;
         session.alone = Some(number);
-        // Lent for this run: the caller sees the progress of each.
+        // The callback is lent for this run, so that the caller sees the progress of each.
         session.progress = self.progress.take();
         let outcome = session.run_once();
         self.progress = session.progress.take();

@@ -25,19 +25,19 @@ pub enum SessionError {
         /// The first such workload.
         workload: String,
     },
-    /// There is one workload, which has nothing to be compared with.
+    /// There is only one workload, so it cannot be compared with its run alone.
     NoNeighbour,
-    /// A workload has jobs that run at the same time, so that it is no flow of its own.
+    /// A workload has jobs that run at the same time, so it cannot be one of several flows.
     JobsBeside {
         /// The workload.
         workload: String,
     },
-    /// The requests of a workload can be read only once, so it cannot run alone, too.
+    /// The requests of a workload can be read only once, so it cannot also run alone.
     Once {
         /// The workload.
         workload: String,
     },
-    /// The streams of the drive's FTL need to know the writes to come, and the run cannot be made twice.
+    /// The FTL of the drive needs to know future writes for its streams, and the run cannot be made twice.
     Foresight {
         /// The reason.
         cannot: &'static str,
@@ -58,7 +58,7 @@ pub enum SessionError {
         /// The fault.
         fault: Fault,
     },
-    /// The device cannot age, or not so.
+    /// The device cannot age, or cannot age in this way.
     Age {
         /// The fault.
         fault: Fault,
@@ -67,13 +67,13 @@ pub enum SessionError {
     WornOut(WornOut),
     /// The snapshot cannot be loaded.
     Load(LoadError),
-    /// The snapshot cannot be kept.
+    /// The snapshot cannot be written.
     Save(io::Error),
-    /// A RAID of drives, or a translation over zones, cannot do what the session asks for.
+    /// A RAID of drives, or a translation over zones, cannot do something that the session asks for.
     Layer {
-        /// Its table in the description.
+        /// The table of the layer in the description.
         layer: &'static str,
-        /// What it cannot.
+        /// The thing that the layer cannot do.
         cannot: &'static str,
     },
     /// The drive's life cannot be simulated.

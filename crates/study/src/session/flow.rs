@@ -21,22 +21,22 @@ pub struct Flow<'a> {
     doubts: Vec<String>,
     pub(super) pacing: Option<Pacing>,
     pub(super) queue: QueueId,
-    /// The placement identifier of its writes that have none of their own.
+    /// The placement identifier of the flow's writes that have none of their own.
     pub(super) placement: PlacementId,
-    /// What it was opened from; `None` if a caller made its source.
+    /// The description or trace from which the flow was opened; `None` if a caller made its source.
     origin: Option<Origin>,
-    /// True if its description asks for a check of all data.
+    /// True if the flow's description asks for a check of all data.
     pub(super) verifies: bool,
 }
 
-/// What a flow is opened from, and can be opened from again.
+/// All that is needed to open a flow, once more if necessary.
 #[derive(Clone)]
 pub(super) struct Origin {
     pub(super) file: WorkloadFile,
     pub(super) options: TraceOptions,
     pub(super) capacity: Sectors,
     pub(super) seed: u64,
-    /// The part of the run that is measured, as far as session and first workload say.
+    /// The part of the run that is measured, from the settings of the session and of the first workload.
     pub(super) window: Window,
 }
 
@@ -44,15 +44,15 @@ pub(super) struct Origin {
 pub(super) struct Part<'a> {
     pub(super) name: String,
     pub(super) source: Box<dyn Source + 'a>,
-    /// What its description says of its measurement.
+    /// The measurement that the stage's description asks for.
     pub(super) measured: Measured,
-    /// Other requests that begin with the stage.
+    /// Other jobs that begin with the stage.
     pub(super) beside: Option<ConcurrentJobs>,
 }
 
 impl<'a> Part<'a> {
-    /// All its requests, as the runner takes them. One workload has `name`; several have their own names, behind
-    /// `within` if that is given.
+    /// All requests of the stage, as flows for the runner. A single workload has `name`; several have their own names,
+    /// after `within` if that is given.
     pub(super) fn running(
         &mut self,
         name: &str,
@@ -71,7 +71,7 @@ impl<'a> Part<'a> {
         all
     }
 
-    /// The same requests, whose writes carry this placement identifier unless they have one of their own.
+    /// Gives a placement identifier to the stage's writes that have none of their own.
     fn placed(mut self, placement: PlacementId) -> Self {
         self.source = Box::new(PlacementSource::new(self.source, placement));
         if let Some(ConcurrentJobs { others, .. }) = &mut self.beside {
@@ -84,7 +84,7 @@ impl<'a> Part<'a> {
         self
     }
 
-    /// Everything that makes requests.
+    /// All sources of the stage's requests.
     pub(super) fn sources(&self) -> impl Iterator<Item = &dyn Source> {
         let others = self.beside.iter().flat_map(|beside| &beside.others).map(|(_, source)| &**source as &dyn Source);
         std::iter::once(&*self.source as &dyn Source).chain(others)
@@ -92,7 +92,7 @@ impl<'a> Part<'a> {
 }
 
 impl<'a> Flow<'a> {
-    /// An opened workload, named after its first stage.
+    /// Creates a flow of an opened workload, named after its first stage.
     #[must_use]
     pub fn new(workload: Workload) -> Self {
         let Workload { stages, config, notes, verifies } = workload;
@@ -104,31 +104,32 @@ impl<'a> Flow<'a> {
         Self { name, parts, config, doubts: notes, pacing, queue, placement, origin, verifies }
     }
 
-    /// Opens a workload.
+    /// Opens a workload as a flow.
     pub(super) fn open(origin: Origin) -> Result<Self, WorkloadError> {
         let Origin { file, options, capacity, seed, window } = &origin;
         let flow = Self::new(file.open_for(options, *capacity, *seed, *window)?);
         Ok(Self { origin: Some(origin), ..flow })
     }
 
-    /// What it was opened from, unless a caller made its source.
+    /// The description or trace from which the flow was opened; `None` if a caller made its source.
     pub(super) const fn origin(&self) -> Option<&Origin> {
         self.origin.as_ref()
     }
 
-    /// The same requests once more, with the same name, pacing, queue and placement identifier.
+    /// Opens the flow once more, with its name, pacing, queue and placement identifier. The part that is measured is
+    /// left open.
     pub(super) fn again(&self) -> Result<Flow<'static>, SessionError> {
         let Some(origin) = self.origin.clone() else {
             return Err(SessionError::Once { workload: self.name.clone() });
         };
         let again = Flow::open(origin).map_err(|error| SessionError::Again { error, workload: self.name.clone() });
         let mut again = again?;
-        // Who runs it again says how much of it is measured.
+        // The caller decides how much of the second run is measured.
         again.parts.iter_mut().for_each(|part| part.measured = Measured::default());
         Ok(again.named(&self.name).pacing(self.pacing).queue(self.queue).placement_id(self.placement))
     }
 
-    /// What a later round of a life opens it from, without its requests.
+    /// A copy without requests, from which a later round of a life opens the flow.
     pub(super) fn outline(&self) -> Self {
         let Self { name, config, doubts, pacing, queue, placement, origin, verifies, .. } = self;
         let (name, config, doubts) = (name.clone(), config.clone(), doubts.clone());
@@ -136,7 +137,7 @@ impl<'a> Flow<'a> {
         Self { name, parts: Vec::new(), config, doubts, pacing, queue, placement, origin, verifies }
     }
 
-    /// The workload in a later round of a life: a described one draws other requests.
+    /// Opens the workload for a later round of a life: a described workload draws other requests in each round.
     pub(super) fn of_round(&self, number: u32) -> Result<Flow<'static>, SessionError> {
         let mut flow = self.outline();
         if let Some(origin) = &mut flow.origin {
@@ -145,19 +146,19 @@ impl<'a> Flow<'a> {
         flow.again()
     }
 
-    /// True if it goes on for as long as the run does.
+    /// True if the flow issues requests for as long as the run lasts.
     pub(super) fn is_endless(&self) -> bool {
         self.origin.as_ref().is_some_and(|origin| origin.file.is_generator())
     }
 
-    /// The same requests once more, with the same part measured.
+    /// Opens the flow once more, with the same part measured.
     pub(super) fn repeated(&self) -> Result<Flow<'static>, SessionError> {
         let mut again = self.again()?;
         again.parts.iter_mut().zip(&self.parts).for_each(|(again, part)| again.measured = part.measured);
         Ok(again)
     }
 
-    /// A flow of any source. Results have no description of it.
+    /// Creates a flow from any source. Results have no description of it.
     #[must_use]
     pub fn of(name: impl Into<String>, source: impl Source + 'a) -> Self {
         let name = name.into();
@@ -175,7 +176,7 @@ impl<'a> Flow<'a> {
         self
     }
 
-    /// Issues the requests with this pacing instead of the workload's.
+    /// Issues the requests with this pacing in place of the workload's.
     #[must_use]
     pub fn pacing(mut self, pacing: impl Into<Option<Pacing>>) -> Self {
         self.pacing = pacing.into();
@@ -189,7 +190,7 @@ impl<'a> Flow<'a> {
         self
     }
 
-    /// Gives this placement identifier to the writes that have none of their own, those of all stages.
+    /// Gives this placement identifier to the writes of all stages that have none of their own.
     #[must_use]
     pub fn placement_id(mut self, placement: PlacementId) -> Self {
         self.placement = placement;
@@ -237,23 +238,24 @@ impl<'a> Flow<'a> {
         self.parts.iter().flat_map(Part::sources).all(|source| matches!(pacing(source), Pacing::Closed { .. }))
     }
 
-    /// The part of a run with this flow as the first that is measured: what the session leaves open, the first stage says.
+    /// The part that is measured in a run with this flow as the first: parts that the session leaves open are those of
+    /// the first stage.
     pub(super) fn window(&self, session: Window) -> Window {
         self.parts.first().map_or(session, |part| session.or(&part.measured))
     }
 
-    /// Notes for a reader of the results, if the flow ran beside another.
+    /// Notes for a reader of the results of a flow that ran beside another.
     pub(super) fn notes(&self) -> impl Iterator<Item = String> + '_ {
         let notes = self.parts.iter().flat_map(|part| part.source.notes());
         notes.map(|note| format!("{}: {note}", self.name))
     }
 
-    /// True if a stage has several jobs at the same time, each with its own pace.
+    /// True if a stage has several jobs that run at the same time, each at its own pace.
     pub(super) fn has_jobs_beside(&self) -> bool {
         self.parts.iter().any(|part| part.beside.is_some())
     }
 
-    /// The flow as the runner takes it, if it has a stage.
+    /// The flow for the runner, one for each job of its first stage; empty if no stage is left.
     pub(super) fn running(&mut self) -> Vec<run::Flow<'_>> {
         let Self { name, pacing, queue, .. } = self;
         let part = self.parts.first_mut();
@@ -261,7 +263,7 @@ impl<'a> Flow<'a> {
     }
 }
 
-/// The first of several workloads that has more than one stage.
+/// The name of the first workload with more than one stage, if there are several workloads.
 pub(super) fn of_several_stages<'b>(first: &'b Flow<'_>, others: &'b [Flow<'_>]) -> Option<&'b str> {
     if others.is_empty() {
         return None;

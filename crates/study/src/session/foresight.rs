@@ -1,4 +1,4 @@
-//! A run that is made twice, so that the FTL knows the writes to come.
+//! Runs a session twice, so that the FTL knows future writes in the second run.
 
 use std::sync::Arc;
 
@@ -10,7 +10,8 @@ use super::{Session, SessionError};
 use crate::catalogue::Device;
 
 impl Session<'_> {
-    /// The device whose FTL knows the writes of this run, which is made once for that; `None` if the FTL makes nothing of it.
+    /// Runs the session once to record its writes, and returns the device with an FTL that knows them; `None` if the
+    /// FTL does not use them.
     pub(super) fn with_foresight(&mut self) -> Result<Option<Device>, SessionError> {
         let (resolved, log) = (&self.device.resolved, Arc::new(WriteLog::default()));
         let Some(noting) = resolved.with_foresight(&Foresight::Log(Arc::clone(&log))) else { return Ok(None) };
@@ -34,7 +35,7 @@ impl Session<'_> {
         Ok(resolved.with_foresight(&known).map(|resolved| Device { resolved, ..self.device.clone() }))
     }
 
-    /// Refuses a drive that is used in another way than by a run that can be made twice.
+    /// Returns an error unless the session is a run that can be made twice.
     pub(super) fn refuse_foresight(&self) -> Result<(), SessionError> {
         match self.device.resolved.with_foresight(&Foresight::None) {
             None => Ok(()),

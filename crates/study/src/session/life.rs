@@ -1,4 +1,4 @@
-//! A session that runs a drive until it is worn: round behind round, with a power cycle between two.
+//! Runs a drive until it is worn: one round after another, with a power cycle between two rounds.
 
 use std::io::Write;
 use std::path::Path;
@@ -18,14 +18,15 @@ use crate::snapshot::{self, State};
 use crate::summary::LifeSummary;
 use crate::watch::Watch;
 
-/// Capacities that the host writes in a round, unless the workload ends by itself or the length is given.
+/// The default length of a round, in capacities that the host writes. Used unless the workload ends by itself.
 const ROUND: f64 = 100.0;
 
 /// A round's outcome and the state in which it leaves its drive; no state if no round follows.
 type RoundOutcome = (Outcome, Option<State>);
 
 impl Session<'_> {
-    /// Ends after this many rounds of a life, worn or not. The next session can continue it from a snapshot.
+    /// Ends the session after this many rounds of a life, worn or not. The next session can continue the life from a
+    /// snapshot.
     #[must_use]
     pub fn rounds(mut self, rounds: u32) -> Self {
         self.settings.rounds = Some(rounds);
@@ -39,7 +40,7 @@ impl Session<'_> {
         self
     }
 
-    /// The length of a round, if the session runs until the drive is worn.
+    /// The length of a round; `None` unless the session runs until the drive is worn.
     pub(super) fn life_round(&self) -> Option<Option<Amount>> {
         match self.window().stop {
             Stop::Worn(round) => Some(round),
@@ -84,7 +85,7 @@ impl Session<'_> {
         }
     }
 
-    /// The reasons for which a life cannot be simulated.
+    /// Returns an error if the drive's life cannot be simulated.
     fn refuse_life(&self) -> Result<(), SessionError> {
         let resolved = &self.device.resolved;
         let faults = &resolved.spec.flash.faults;
@@ -132,7 +133,7 @@ impl Session<'_> {
         Ok(Some(life))
     }
 
-    /// The workloads once more, as a round issues them.
+    /// Opens the workloads once more, for the round with this number.
     fn flows_of_round(&self, number: u32) -> Result<Vec<Flow<'static>>, SessionError> {
         self.flows.iter().map(|flow| flow.of_round(number)).collect()
     }
@@ -173,7 +174,7 @@ impl Session<'_> {
             drive.advance(end, &mut Vec::new());
         }
         drop(drive.power_off());
-        // The cell clock goes on where it stands at the end of the round.
+        // Brings the cell clock up to the end of the round.
         drive.age(Age::from_secs(0), Temperature::from_celsius(0));
         life.finish(&drive.counters(), &drive.erase_counts()).map_err(SessionError::Life)?;
         let ends = life.worn || is_last;

@@ -18,13 +18,13 @@ pub struct Measurement {
     pub about: About,
     /// Latencies, counters, flows and the time series.
     pub result: RunResult,
-    /// Each flow alone on the drive, if the session compared them.
+    /// The results of each flow in its run alone, if the session compared them.
     pub alone: Vec<FlowResult>,
-    /// The parts of the requests' time, if an observer attributed it.
+    /// The parts of the time of the requests, if an observer attributed it.
     pub explained: Vec<Explained>,
     /// The erase count of every block at the end; empty if the device has none.
     pub erase_counts: Vec<u32>,
-    /// That of every block of the SLC array; empty without one.
+    /// The erase count of every block of the SLC array; empty without one.
     pub slc_erase_counts: Vec<u32>,
     /// The shape of the flash array, without an SLC array, if known.
     pub geometry: Option<Geometry>,
@@ -32,18 +32,19 @@ pub struct Measurement {
     pub power_draw: Option<PowerDraw>,
     /// The time that a mount would take after a power cut at the end, if known.
     pub mount: Option<Span>,
-    /// Energy spent, by name; empty if unknown.
+    /// The energy spent, by name; empty if unknown.
     pub energy: Vec<(String, Energy)>,
-    /// The oracle's comparisons since the session began, if it ran.
+    /// The oracle's comparisons since the session began, if it checked data.
     pub verified: Option<Verified>,
-    /// The drive's life, if the session ran until it was worn: the sums of all rounds. The rest is about the last round.
+    /// The drive's life, if the session ran until it was worn: the sums of all rounds. All other fields have the last
+    /// round only.
     pub life: Option<LifeSummary>,
     /// Notes for a reader, one sentence each.
     pub notes: Vec<String>,
 }
 
 impl Measurement {
-    /// The hash of all events since the device was made.
+    /// The hash of all events since the device was created.
     #[must_use]
     pub const fn event_hash(&self) -> u64 {
         self.result.after.event_hash
@@ -55,7 +56,7 @@ impl Measurement {
         Summary::new(&self.report(None))
     }
 
-    /// The input of reports.
+    /// The measurement as input of a report.
     #[must_use]
     pub fn report<'a>(&'a self, timeline: Option<&'a Timeline>) -> Report<'a> {
         Report {
@@ -80,7 +81,7 @@ impl Measurement {
 /// The outcome of a session.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// One for each stage of the workload that ran, in order: at least one.
+    /// The measurement of each stage of the workload that ran, in order: at least one.
     pub measurements: Vec<Measurement>,
     /// The observer with its records, if there was one.
     pub watch: Option<Watch>,
@@ -102,8 +103,8 @@ impl Outcome {
         self.watch.as_ref().and_then(Watch::seen)
     }
 
-    /// The input of reports, in the order of the stages. The first stage gets the timeline: the window's times count
-    /// from its start.
+    /// The measurements as input of a report, in the order of the stages. The first stage gets the timeline, because
+    /// the window's times count from its start.
     #[must_use]
     pub fn reports(&self) -> Vec<Report<'_>> {
         let timelines = std::iter::once(self.timeline()).chain(std::iter::repeat(None));

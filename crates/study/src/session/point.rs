@@ -8,12 +8,14 @@ use crate::catalogue::WorkloadError;
 use crate::plan::{Beside, Point, pacing};
 
 impl Session<'_> {
-    /// Opens all workloads of a study's point: its own, and those that run at the same time.
+    /// Opens all workloads of a study's point: its first one, and those that run at the same time.
     ///
     /// # Errors
+    ///
     /// All faults of a description, or the fault of a trace.
     ///
     /// # Panics
+    ///
     /// Never: a plan checks the names of its rules.
     pub fn open_all(mut self, point: &Point) -> Result<Self, WorkloadError> {
         let run = &point.run;

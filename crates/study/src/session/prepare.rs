@@ -1,4 +1,4 @@
-//! The drive of a session, before its first request.
+//! Prepares the drive of a session, before its first request.
 
 use std::io::Write;
 use std::ops::ControlFlow;
@@ -13,7 +13,7 @@ use crate::snapshot;
 use crate::watch::Watch;
 
 impl Session<'_> {
-    /// Makes the drive or loads its snapshot, and preconditions it.
+    /// Creates the drive or loads its snapshot, and preconditions it.
     pub(super) fn prepared<S: Sector>(&mut self, watch: Option<Watch>) -> Result<Ssd<S>, SessionError> {
         let resolved = &self.device.resolved;
         let seed = self.settings.seed;
@@ -42,7 +42,7 @@ impl Session<'_> {
             self.precondition_drive(&mut drive, step, &mut at_rest)?;
         }
         kept.map_err(SessionError::Save)?;
-        // What runs share is the state without age; a snapshot that is saved for later has aged.
+        // The state that runs share has not aged; a snapshot that the user saves has.
         for (keep, ages) in [(keep, false), (self.save.take(), true)] {
             if ages && let Some(storage) = self.settings.storage {
                 let (age, temperature) = storage.conditions(self.settings.temperature);

@@ -1,4 +1,4 @@
-//! The progress of a session, for bars.
+//! The progress of a session, for progress bars.
 
 use ssd::Precondition;
 
@@ -12,9 +12,9 @@ pub enum Progress {
     Preconditioning {
         /// The current step.
         step: Precondition,
-        /// Mapping units written.
+        /// The number of mapping units written.
         done: u64,
-        /// Mapping units to write, as far as known.
+        /// The number of mapping units to write, as far as known.
         total: u64,
     },
     /// The session runs a workload.
@@ -23,7 +23,7 @@ pub enum Progress {
         stage: usize,
         /// The progress of the run, warm-up included.
         run: run::Progress,
-        /// Requests of the stage, if known.
+        /// The number of requests of the stage, if known.
         requests: Option<u64>,
     },
 }

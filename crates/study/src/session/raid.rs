@@ -1,4 +1,4 @@
-//! A session on a RAID of drives.
+//! Runs a session on a RAID of drives.
 
 use base::units::{Bytes, SECTOR};
 use flash::nand::{Sector, Stamp};
@@ -10,7 +10,7 @@ use crate::oracle::{Blank, Oracle};
 use crate::watch::{Layered, Watch};
 
 impl Session<'_> {
-    /// Refuses what only a drive without a layer above it can do.
+    /// Returns an error for settings that only a drive without a layer above it supports.
     pub(super) fn refuse_layers(&self) -> Result<(), SessionError> {
         let Some(layer) = self.device.resolved.layer() else { return Ok(()) };
         let settings = &self.settings;
@@ -35,19 +35,22 @@ impl Session<'_> {
         }
         let mut raid = Layered::new(self.raid::<Stamp>(spec, watch.is_some())?, watch);
         let granularity = raid.discard_granularity();
-        // What preconditioning left carries addresses of drives, not of the RAID: the first read of a sector says what it holds.
+        // Stamps of preconditioning have addresses of drives, not of the RAID, so the first read of a sector determines
+        // its content.
         let is_new = self.settings.steps.is_empty();
         let mut oracle = if is_new { Oracle::blank(granularity) } else { Oracle::adopting(granularity) };
         self.run_all(&mut raid, &mut oracle)
     }
 
-    /// Makes and prepares a RAID without a run, for callers that drive it themselves.
+    /// Creates and prepares a RAID without a run, for callers that drive it themselves.
     ///
     /// # Errors
+    ///
     /// See [`Session::prepare`].
     ///
     /// # Panics
-    /// If the device is no RAID.
+    ///
+    /// If the device is not a RAID.
     pub fn prepare_raid<S: Sector>(mut self) -> Result<Raid<S>, SessionError> {
         self.refuse_foresight()?;
         self.check_content::<S>()?;
@@ -55,11 +58,11 @@ impl Session<'_> {
         self.raid(&spec, false)
     }
 
-    /// Makes the drives of a RAID and preconditions those of the stripes.
+    /// Creates the drives of a RAID and preconditions those of the stripes.
     fn raid<S: Sector>(&mut self, spec: &RaidSpec, is_observed: bool) -> Result<Raid<S>, SessionError> {
         let mut drives = Vec::new();
         for number in 0..spec.all_drives() {
-            // Far from the seeds of the workloads, which differ in higher bits.
+            // These seeds differ from those of the workloads, which vary in higher bits.
             let seed = |number: u32| self.settings.seed ^ u64::from(number) << 24;
             let (own, first) = (seed(number), seed(spec.first_of_mirror(number)));
             let mut drive: Ssd<S> = Ssd::new(&self.device.resolved.of_drive(number), own).written_as(first);
@@ -81,7 +84,7 @@ impl Session<'_> {
     }
 }
 
-/// A step of preconditioning of the whole RAID, for one of its drives.
+/// The step for one of the drives by which the whole RAID is preconditioned.
 fn on_each(step: Precondition, spec: &RaidSpec) -> Precondition {
     match step {
         Precondition::Preload { piece, extent } => {

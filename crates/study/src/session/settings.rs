@@ -8,13 +8,13 @@ use ssd::{Precondition, Storage};
 use crate::run::{Course, Window};
 use crate::snapshot::State;
 
-/// How long background work may continue after the last request, so that the counters can be reconciled.
+/// The time for which background work may continue after the last request, so that the counters can be reconciled.
 const SETTLE: Span = Span::from_secs(60);
 
-/// The warranty if none is given: what makers of client and enterprise drives usually state.
+/// The default warranty: the usual one of client and enterprise drives.
 pub(super) const WARRANTY: Age = Age::from_days(5 * 365);
 
-/// The program that runs a session, for its results.
+/// The program that runs a session, as results record it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
     /// The version.
@@ -29,26 +29,26 @@ pub(super) struct Settings {
     pub(super) seed: u64,
     pub(super) verify: bool,
     pub(super) check_drive: bool,
-    /// Whether each flow runs alone, too.
+    /// True if each flow also runs alone.
     pub(super) fairness: bool,
     /// Preconditioning steps.
     pub(super) steps: Vec<Precondition>,
-    /// The time without power behind preconditioning, and the temperature meanwhile, if one is given.
+    /// The kind of storage between preconditioning and run, during which the drive has no power.
     pub(super) storage: Option<Storage>,
     pub(super) temperature: Option<Temperature>,
     /// The snapshot to start from.
     pub(super) load: Option<PathBuf>,
-    /// The snapshot stands for preconditioning that would lead to it.
+    /// True if the snapshot replaces the preconditioning that would lead to it.
     pub(super) as_preconditioned: bool,
-    /// The same in memory.
+    /// The state in memory to start from.
     pub(super) state: Option<State>,
     pub(super) time_scale: Option<f64>,
-    /// The detailed time series, if one is asked for.
+    /// The detailed time series, if the user asked for one.
     pub(super) course: Option<Course>,
-    /// The part of the run that is measured, as far as the session says.
+    /// The part of the run that is measured, as far as the session states it.
     pub(super) window: Window,
     pub(super) settle: Span,
-    /// Rounds of a life at most.
+    /// The most rounds of a life.
     pub(super) rounds: Option<u32>,
     /// The time over which a life's writes are spread.
     pub(super) warranty: Age,

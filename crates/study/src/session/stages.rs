@@ -1,4 +1,4 @@
-//! The stop rule of a session over the stages of its workload.
+//! Applies the stop rule of a session to the stages of its workload.
 
 use base::units::Bytes;
 
@@ -6,7 +6,7 @@ use super::Session;
 use crate::run::{RunResult, Stop, WarmUp};
 
 impl Session<'_> {
-    /// True if the stop rule allows no further stage.
+    /// True if the stop rule leaves nothing for another stage.
     pub(super) fn is_over(&self) -> bool {
         match self.settings.window.stop {
             Stop::AtEnd | Stop::Worn(_) => false,
@@ -17,7 +17,7 @@ impl Session<'_> {
         }
     }
 
-    /// Deducts a finished stage from the stop rule. Later stages need no warm-up.
+    /// Subtracts a finished stage from the stop rule, and drops the warm-up.
     pub(super) fn use_up(&mut self, result: &RunResult) {
         self.settings.window.warm_up = WarmUp::None;
         self.settings.window.stop = match self.settings.window.stop {

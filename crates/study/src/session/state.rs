@@ -11,7 +11,7 @@ use ssd::{Purpose, Ssd};
 use super::{Session, SessionError};
 use crate::snapshot::State;
 
-/// The state of a preconditioned drive, ready to be written to a file.
+/// The state of a preconditioned drive, to be written to a file.
 pub struct Snapshot<'a> {
     pub(super) save: &'a dyn Fn(&mut dyn Write) -> io::Result<()>,
     pub(super) is_exact: bool,
@@ -35,15 +35,15 @@ impl Snapshot<'_> {
 }
 
 impl<'a> Session<'a> {
-    /// Starts from the drive state in a file instead of a new drive. Preconditioning steps run after the load.
+    /// Starts from the drive state in a file, and not from a new drive. Preconditioning steps run after the load.
     #[must_use]
     pub fn load_snapshot(mut self, path: impl Into<PathBuf>) -> Self {
         self.settings.load = Some(path.into());
         self
     }
 
-    /// Starts from the state in a file that another session kept after this session's preconditioning steps, instead of
-    /// doing them. The outcome is the same, to the event hash.
+    /// Starts from the state in a file that another session kept after this session's preconditioning steps, and does
+    /// not do the steps. The outcome is equal, including the event hash.
     #[must_use]
     pub(crate) fn preconditioned_by(mut self, path: impl Into<PathBuf>) -> Self {
         (self.settings.load, self.settings.as_preconditioned) = (Some(path.into()), true);
@@ -62,10 +62,11 @@ impl<'a> Session<'a> {
         Purpose { verify: self.settings.verify, precondition: !self.settings.steps.is_empty(), units: None }
     }
 
-    /// Makes and prepares the drive without a run, for callers that drive it themselves.
+    /// Creates and prepares the drive without a run, for callers that drive it themselves.
     ///
     /// # Errors
-    /// If it needs too much memory, its snapshot cannot be read or kept, or preconditioning wears it out.
+    ///
+    /// If the drive needs too much memory, its snapshot cannot be read or written, or preconditioning wears it out.
     pub fn prepare<S: Sector>(mut self) -> Result<Ssd<S>, SessionError> {
         self.refuse_foresight()?;
         if let Some(layer) = self.device.resolved.layer() {
@@ -75,14 +76,15 @@ impl<'a> Session<'a> {
         self.prepared(None)
     }
 
-    /// Checks a session without a run: the content of the sectors counts as memory, and there is no time series.
+    /// Checks a session without a run: its memory includes the content of the sectors, but no time series.
     pub(super) fn check_content<S: Sector>(&self) -> Result<(), SessionError> {
         self.check_with(self.device.resolved.memory_of::<S>(self.purpose()))
     }
 
-    /// Makes and prepares the drive, and returns its state instead of a run.
+    /// Creates and prepares the drive, and returns its state.
     ///
     /// # Errors
+    ///
     /// See [`Session::prepare`].
     pub fn into_state(mut self) -> Result<State, SessionError> {
         self.check()?;
@@ -100,15 +102,16 @@ impl<'a> Session<'a> {
         Ok(State::new(kept.take()))
     }
 
-    /// Passes the drive's state to `keep` for [`Session::preconditioned_by`]: that at the end of preconditioning, before the
-    /// drive is switched on again, or, if its flash may fail, that before the first request.
+    /// Calls `keep` with the drive's state for [`Session::preconditioned_by`]. This is the state at the end of
+    /// preconditioning, before the drive is switched on again; if the flash may fail, it is the state before the first
+    /// request.
     #[must_use]
     pub(crate) fn keep_preconditioned(mut self, keep: impl FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a) -> Self {
         self.keep = Some(Box::new(keep));
         self
     }
 
-    /// Passes the drive's state to `keep` after preconditioning and before the first request. The snapshot is complete
+    /// Calls `keep` with the drive's state after preconditioning and before the first request. The snapshot is complete
     /// even if the run fails later.
     #[must_use]
     pub fn save_snapshot(mut self, keep: impl FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a) -> Self {

@@ -57,7 +57,7 @@ fn session<'a>(device: &'a Device, count: u64, pacing: Pacing) -> Session<'a> {
     Session::new(device).seed(3).precondition(vec![FILL]).flow(flow)
 }
 
-/// The event hash of the same run, step by step without the code of sessions and runners.
+/// The event hash of the same run, made step by step without the code of sessions and runners.
 fn by_hand(device: &Device, count: u64) -> u64 {
     let mut drive = Ssd::<()>::new(&device.resolved, 3);
     drive.precondition(FILL, &mut |_, _| {});
@@ -180,7 +180,7 @@ fn a_workload_that_ends_in_its_warm_up_is_an_error() {
     assert!(matches!(Session::new(&device).run(), Err(SessionError::NoFlow)));
 }
 
-/// Four servers that take 100 us each.
+/// A drive with four servers that take 100 us for each request.
 fn drive() -> FixedDrive<u64> {
     FixedDrive::new(Sectors::new(1 << 20), 4, Span::from_us(100))
 }
@@ -270,10 +270,10 @@ fn an_interrupted_session_ends_at_once_with_an_error() {
             && matches!(&error, SessionError::Run { error, .. } if matches!(**error, RunError::Interrupted))
     );
     assert!(seen.get() > 0 && log.len() as u64 == seen.get(), "{} of {}", log.len(), seen.get());
-    // An interruption between two steps of preconditioning, too.
+    // An interruption between two steps of preconditioning ends the session, too.
     let both = Session::new(&device).precondition(vec![FILL, FILL]).interrupt(&interrupt);
     assert!(both.prepare::<()>().is_err_and(|error| error.to_string().contains("interrupted")));
-    // And in the middle of a step.
+    // An interruption within a step ends the session as well.
     interrupt.store(false, Ordering::Relaxed);
     let units = Cell::new((0, 0));
     let long = Session::new(&device).precondition(vec![Precondition::RandomOverwrite(1000.0)]).interrupt(&interrupt);
@@ -302,7 +302,7 @@ fn a_session_saves_a_snapshot_and_another_continues_from_it() {
         assert_eq!(first.erase_counts, again.erase_counts, "{}", of.0);
         assert_eq!(first.verified, again.verified, "{}", of.0);
         assert_eq!(first.result.span(), again.result.span(), "{}", of.0);
-        // A map unit has a clock during preconditioning: the run starts later, and its event hash differs.
+        // A map unit has a clock during preconditioning, so the run starts later, and its event hash differs.
         assert!(first.event_hash() == again.event_hash() || first.result.at_rest.at > Time::ZERO, "{}", of.0);
         let about = &again.about.config["run"];
         assert_eq!(about["snapshot"].as_str(), path.to_str());
@@ -336,7 +336,7 @@ fn a_drive_ages_before_its_first_request_and_a_snapshot_keeps_its_age() {
     let (none, _) = retries(session().precondition(vec![FILL]));
     let (some, hash) = retries(session().precondition(vec![FILL]).age(month, forty));
     assert!(none == 0 && some > 20, "{none} retries, and {some} after a month");
-    // A month for one run, or a month before its snapshot: the same.
+    // A month before the run has the same effect as a month before its snapshot.
     let dir = tempfile::tempdir().expect("a directory");
     let [new, aged] = ["new", "aged"].map(|name| dir.path().join(name));
     let save = |path: &Path| {
@@ -377,7 +377,7 @@ fn check_refuses_a_session_that_cannot_run() {
         assert!(error.starts_with("--precondition steady: ") && error.ends_with("use fill,steady"), "{error}");
     }
     assert!(steady(&[FILL, Precondition::Steady]).check().is_ok());
-    // A snapshot may hold a full drive.
+    // A snapshot may contain a full drive.
     assert!(steady(&[Precondition::Steady]).load_snapshot("state").check().is_ok());
 }
 
@@ -414,7 +414,7 @@ fn stages_follow_each_other_and_stop_together() {
 const DESCRIBED: &str = "name = \"w\"\nrequests = 20\narrivals = { kind = \"closed\", depth = 2 }\n\
     [[stream]]\nreads = \"50%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
 
-/// The requests of a run with this limit, and the notes of its result.
+/// The number of requests of a run with this limit, and the notes of its result.
 fn limited(workload: &str, limit: u64) -> (u64, Vec<String>) {
     let device = device(DEVICES[0]);
     let file = WorkloadFile::parse(workload).expect("TOML");
@@ -452,10 +452,11 @@ fn memory_is_that_of_what_the_run_can_touch() {
     let memory = |limit| Session::new(&device).spec(&spec(limit)).memory_under([&file]).total().get();
     let [few, many] = [20_000, 2_000_000].map(|limit| memory(Some(limit)));
     assert!(few < 8 << 30 && few < many, "{few} {many}");
-    // What a full drive holds may be copied anywhere.
+    // Collection may copy the content of a full drive to any block.
     let full = Session::new(&device).spec(&RunSpec { precondition: vec![FILL], ..spec(Some(20_000)) });
     assert!(full.memory_under([&file]).total().get() > 16 << 30);
-    // An opened workload says the same, and one of unknown requests may touch all.
+    // An opened workload needs as much as its file, and a workload with an unknown number of requests may touch all
+    // blocks.
     let session = Session::new(&device).spec(&spec(Some(20_000)));
     let flow = session.open(&file, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(session.flow(flow).memory().total().get(), few);
@@ -463,7 +464,7 @@ fn memory_is_that_of_what_the_run_can_touch() {
     assert!(Session::new(&device).spec(&spec(Some(20_000))).flow(unknown).memory().total().get() > 30 << 30);
 }
 
-/// A drive with streams by the next write.
+/// A drive whose FTL chooses the stream of a write by the time of the next write.
 fn with_oracle() -> Device {
     device(("oracle", "streams = { host = { policy = \"oracle\", limits = [\"64KiB\"] } }"))
 }

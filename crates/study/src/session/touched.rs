@@ -1,4 +1,4 @@
-//! The memory that a session needs, by what its requests can touch.
+//! The memory that a session needs, from the blocks that its requests can touch.
 
 use ssd::{Memory, Purpose};
 
@@ -8,7 +8,7 @@ use crate::catalogue::WorkloadFile;
 use crate::run::{self, Window};
 
 impl<'a> Session<'a> {
-    /// The memory that the simulation needs with the workloads added so far: without any, as if they touched nothing.
+    /// The memory that the simulation needs with the workloads added so far. Without workloads, no block is touched.
     #[must_use]
     pub fn memory(&self) -> Memory {
         let origin = |flow: &'_ Flow<'a>| flow.origin().map(|origin| (origin.file.clone(), origin.window));
@@ -20,7 +20,7 @@ impl<'a> Session<'a> {
         self.memory_for(purpose)
     }
 
-    /// The memory that the simulation needs with these workloads, which are not opened for it.
+    /// The memory that the simulation needs with these workloads. The call does not open them.
     #[must_use]
     pub fn memory_under<'b>(&self, workloads: impl IntoIterator<Item = &'b WorkloadFile>) -> Memory {
         let window = self.settings.window;
@@ -35,8 +35,9 @@ impl<'a> Session<'a> {
         memory
     }
 
-    /// What requests touch of a new drive under these workloads, each with the part of the run that it is opened for. What a
-    /// drive holds before, collection may copy anywhere.
+    /// The purpose of a drive under these workloads: the mapping units that their requests touch on a new drive. Each
+    /// workload comes with the part of the run for which it is opened. A drive that has content may touch all units,
+    /// because collection may copy them anywhere.
     fn purpose_under<'b>(&self, workloads: impl IntoIterator<Item = (&'b WorkloadFile, Window)>) -> Purpose {
         let Settings { steps, load, state, .. } = &self.settings;
         let resolved = &self.device.resolved;

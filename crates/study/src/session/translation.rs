@@ -1,4 +1,4 @@
-//! A session on a translation over a drive with zones.
+//! Runs a session on a translation over a drive with zones.
 
 use std::ops::ControlFlow;
 use std::sync::atomic::Ordering;
@@ -21,18 +21,20 @@ impl Session<'_> {
         }
         let mut translation = Layered::new(self.translation::<Stamp>(watch.is_some())?, watch);
         let granularity = translation.discard_granularity();
-        // What preconditioning left carries addresses of the drive: the first read of a sector says what it holds.
+        // Stamps of preconditioning have addresses of the drive, so the first read of a sector determines its content.
         let is_new = self.settings.steps.is_empty();
         let mut oracle = if is_new { Oracle::blank(granularity) } else { Oracle::adopting(granularity) };
         self.run_all(&mut translation, &mut oracle)
     }
 
-    /// Makes and prepares a translation over zones without a run, for callers that drive it themselves.
+    /// Creates and prepares a translation over zones without a run, for callers that drive it themselves.
     ///
     /// # Errors
+    ///
     /// See [`Session::prepare`].
     ///
     /// # Panics
+    ///
     /// If the device has no translation.
     pub fn prepare_translation<S: Sector>(mut self) -> Result<Translation<S>, SessionError> {
         self.refuse_foresight()?;

@@ -1,4 +1,4 @@
-//! Tests that a drive loads its own snapshots, and refuses those of other drives and changed ones.
+//! Tests that a drive loads its own snapshots, and refuses changed ones and those of other drives.
 
 use std::io::Cursor;
 
@@ -70,7 +70,7 @@ fn a_snapshot_without_a_payload_is_verified() {
 fn verification_finds_a_lost_mapping_unit() {
     let resolved = device(DEVICES[0]);
     let drive = prepared::<Stamp>(&resolved);
-    // The same flash with a history that counts one more write of one mapping unit.
+    // A copy of the flash with a history that counts one more write of one mapping unit.
     let mut versions = drive.history().expect("it is noted").versions().to_vec();
     versions[7] += 1;
     let history = ssd::History::new(resolved.geometry.sectors, versions);
@@ -81,7 +81,7 @@ fn verification_finds_a_lost_mapping_unit() {
 
 #[test]
 fn a_snapshot_loads_on_drives_of_its_format_and_is_refused_elsewhere() {
-    // Drives with the same format of data. An SLC array in front is no part of it, unless it holds some.
+    // Drives with one format of data. An SLC array in front is part of the format only if it holds data.
     let alike = |a: &str, b: &str| {
         let either = |pair: &[&str; 2]| pair.contains(&a) && pair.contains(&b);
         a == b || [["page", "table"], ["dftl", "fmmu"], ["chang", "slc"]].iter().any(either)

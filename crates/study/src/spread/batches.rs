@@ -1,9 +1,9 @@
 //! The spread of a mean within one run, by batch means.
 //!
-//! Requests of one run that follow each other are alike: the same collection delays many of them. Treating them as
-//! independent would make every interval far too narrow. The method of batch means divides the run into batches, each long
-//! enough for their means to be independent. How long that is, the data say: by Fishman's rule ("Grouping observations in
-//! digital simulation", Management Science 24(5), 1978) batches are joined in pairs until von Neumann's test finds
+//! Successive requests of one run are correlated: one collection delays many of them. To treat them as independent
+//! would make every interval far too narrow. The method of batch means divides the run into batches, each long enough
+//! for their means to be independent. The length follows from the data, by Fishman's rule ("Grouping observations in
+//! digital simulation", Management Science 24(5), 1978): batches are joined in pairs until von Neumann's test finds
 //! their means independent. Schmeiser ("Batch size effects in the analysis of simulation output", Operations Research
 //! 30(3), 1982) shows that 10 to 30 batches are enough, and fewer than ten too few.
 
@@ -18,8 +18,8 @@ pub const LEAST: usize = 10;
 /// The quantile of the normal distribution beyond which von Neumann's test calls batch means correlated: one-sided, at 5 %.
 const CORRELATED: f64 = 1.645;
 
-/// The interval of the mean of consecutive parts of a run, in their order; `None` if there are fewer than [`LEAST`], or if
-/// even [`LEAST`] batches of them depend on each other: the run is too short, or drifts.
+/// The interval of the mean of consecutive parts of a run, in their order. `None` if there are fewer than [`LEAST`]
+/// parts, or if even [`LEAST`] batches of them are correlated: the run is then too short, or drifts.
 #[must_use]
 pub fn interval(parts: &[f64]) -> Option<Interval> {
     let mut batches = parts.to_vec();
@@ -32,18 +32,18 @@ pub fn interval(parts: &[f64]) -> Option<Interval> {
     None
 }
 
-/// Von Neumann's test: true unless neighbours are more alike than independent values would be.
+/// Von Neumann's test: returns false if neighbours are more alike than independent values would be.
 fn is_independent(values: &[f64]) -> bool {
     let (Some(mean), Some(deviation)) = (mean(values), deviation(values)) else { return false };
-    // Values without spread do not depend on each other.
+    // Values without spread count as independent.
     if deviation <= mean.abs() * 1e-12 {
         return true;
     }
     standardized(values, deviation) <= CORRELATED
 }
 
-/// Von Neumann's statistic of values with this sample deviation. Of independent normal values it has the mean 0 and the
-/// variance 1.
+/// Von Neumann's statistic of values with this sample deviation. For independent normal values it has the mean 0 and
+/// the variance 1.
 fn standardized(values: &[f64], deviation: f64) -> f64 {
     let n = values.len() as f64;
     let steps: f64 = values.windows(2).map(|pair| (pair[0] - pair[1]).powi(2)).sum();
@@ -92,7 +92,7 @@ mod tests {
             assert!(known >= 380, "{memory}: {known} of 400 runs have an interval");
             let share = f64::from(inside) / f64::from(known);
             assert!((0.91..=0.98).contains(&share), "{memory}: {share}");
-            // Independent requests would promise far too much.
+            // The interval for independent requests contains the mean far too rarely.
             assert!(memory < 0.9 || naive < known / 2, "{naive} of {known}");
         }
     }
@@ -108,7 +108,7 @@ mod tests {
                 })
                 .collect();
             let (mean, deviation) = (mean(&found).expect("many"), deviation(&found).expect("many"));
-            // Four standard errors of each.
+            // The limits are four standard errors.
             assert!(mean.abs() < 0.064, "{n} values: {mean}");
             assert!((deviation - 1.0).abs() < 0.045, "{n} values: {deviation}");
         }

@@ -1,4 +1,4 @@
-//! Tests against published tables and worked examples.
+//! Tests of the intervals, by comparison with published tables and worked examples.
 
 use proptest::prelude::*;
 
@@ -32,7 +32,7 @@ fn quantiles_are_those_of_the_published_table() {
     for (freedom, t) in table {
         assert!(near(student_t(freedom), t, 0.000_51), "{freedom}: {}, the table has {t}", student_t(freedom));
     }
-    // The last row of the table, infinity, is 1.960.
+    // The last row of the table, for infinity, is 1.960.
     assert!(near(student_t(1_000_000), 1.960, 0.000_51), "{}", student_t(1_000_000));
 }
 
@@ -81,7 +81,7 @@ fn a_number_that_no_seed_changes_has_no_spread_to_show() {
 
 #[test]
 fn values_of_the_same_seeds_are_compared_in_pairs() {
-    // The seeds differ by 100, the drives by about 1: no independent samples would show it.
+    // The seeds differ by 100, the drives by about 1: a test for independent samples would find no difference.
     let (a, b) = ([100.0, 200.0, 300.0, 400.0], [101.0, 201.1, 300.9, 401.0]);
     assert_eq!(differs(&a, &b), Some(true));
     assert!(Interval::of(&a).expect("four").overlaps(&Interval::of(&b).expect("four")));

@@ -1,4 +1,4 @@
-//! The rule of steady state on windows whose excursion and slope are known.
+//! Tests of the rule of steady state on windows with known excursion and slope.
 
 use proptest::prelude::*;
 
@@ -24,7 +24,7 @@ fn rounds(waf: [f64; WINDOW], erases: u64) -> Vec<Round> {
 
 #[test]
 fn a_straight_line_has_its_own_rise_as_slope() {
-    // 9, 9.5, 10, 10.5, 11: a mean of 10, a rise of 2, and so 20 % both ways.
+    // 9, 9.5, 10, 10.5, 11: the mean is 10 and the rise 2, so excursion and slope are both 20 %.
     let line = window([9.0, 9.5, 10.0, 10.5, 11.0]);
     assert!((line.mean - 10.0).abs() < 1e-12 && (line.slope - 0.2).abs() < 1e-12, "{line:?}");
     assert!((line.excursion - 0.2).abs() < 1e-12);
@@ -35,14 +35,14 @@ fn a_straight_line_has_its_own_rise_as_slope() {
 
 #[test]
 fn each_limit_counts_alone() {
-    // Within both.
+    // Within both limits.
     assert!(window([10.0, 10.4, 9.8, 10.2, 10.1]).is_steady());
-    // Excursion 18 % and slope 9 %: x = -2..2, so the rise is 4/10 (-2 a - b + d + 2 e).
+    // Excursion 9 % and slope below that: for x = -2..2 the rise is 4/10 (-2 a - b + d + 2 e).
     assert!(window([9.5, 9.8, 10.0, 10.2, 10.4]).is_steady());
-    // No slope, but one value stands out by 22 % of the mean.
+    // No slope, but one value is 22 % of the mean away from the others.
     let spike = window([10.0, 10.0, 12.3, 10.0, 10.0]);
     assert!(spike.slope.abs() < 1e-12 && !spike.is_steady(), "{spike:?}");
-    // An excursion of 12 %, which is all slope.
+    // An excursion of 12 %, all of it from the slope.
     let slope = window([9.4, 9.7, 10.0, 10.3, 10.6]);
     assert!(slope.excursion < EXCURSION && slope.slope > SLOPE && !slope.is_steady(), "{slope:?}");
 }

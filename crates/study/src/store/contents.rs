@@ -1,4 +1,4 @@
-//! What is in a store, and the removal of what is no longer wanted.
+//! Lists the content of a store, and removes unwanted files from it.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -16,18 +16,18 @@ use crate::output::clear;
 /// A result in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Stored {
-    /// The digest of its key.
+    /// The digest of the run's key.
     pub digest: Digest,
-    /// Its file.
+    /// The path of the result's file.
     pub path: PathBuf,
     /// The length of the file.
     pub bytes: u64,
-    /// When it was written.
+    /// The time at which the file was written.
     pub written: SystemTime,
 }
 
 impl Stored {
-    /// What it is the result of; `None` if it is damaged or something else.
+    /// The device, workload and seed of the result; `None` if the file is damaged or of another kind.
     #[must_use]
     pub fn facts(&self) -> Option<Facts> {
         row::facts(File::open(&self.path).ok()?).ok()
@@ -40,10 +40,10 @@ impl Stored {
     }
 }
 
-/// What is in a store.
+/// The files of a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contents {
-    /// The results, last written first.
+    /// The results, the last written first.
     pub points: Vec<Stored>,
     /// The number of states.
     pub states: usize,
@@ -58,38 +58,39 @@ impl Contents {
         self.points.iter().map(|point| point.bytes).sum()
     }
 
-    /// The results whose digests begin with this text.
+    /// The results whose digests begin with this text, in hexadecimal digits.
     pub fn named<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a Stored> {
         self.points.iter().filter(move |point| point.digest.to_string().starts_with(text))
     }
 }
 
-/// What to remove from a store. Files that programs which no longer run have left half-written always go, and so do
+/// The files to remove from a store. Half-written files of programs that no longer run are always removed, and so are
 /// states beyond the limit of the store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Discard {
-    /// Results that this version of Flashloom does not use: of other versions of the model, and damaged ones.
+    /// True for results that this version of Flashloom does not use: results of other versions of the model, and
+    /// damaged ones.
     pub unusable: bool,
-    /// Results written, and states used, longer ago than this.
+    /// Removes results that were written, and states that were used, longer ago than this.
     pub older: Option<Duration>,
-    /// The oldest results and states, until the others fit into this many bytes.
+    /// Removes the oldest results and states, until the others fit into this many bytes.
     pub beyond: Option<Bytes>,
 }
 
-/// What was removed from a store.
+/// The files that were removed from a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// Results.
+    /// The number of results.
     pub points: u64,
-    /// States.
+    /// The number of states.
     pub states: u64,
-    /// Half-written files.
+    /// The number of half-written files.
     pub leftovers: u64,
-    /// The bytes of all of them.
+    /// The bytes of all removed files.
     pub bytes: u64,
 }
 
-/// The folders of the results.
+/// The folders with results below a store's folder.
 fn folders(folder: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(folder.join(POINTS)).into_iter().flatten().flatten();
     let mut found: Vec<PathBuf> = entries.map(|entry| entry.path()).filter(|path| path.is_dir()).collect();
@@ -98,7 +99,7 @@ fn folders(folder: &Path) -> Vec<PathBuf> {
 }
 
 impl Store {
-    /// What is in the store.
+    /// Lists the files of the store.
     #[must_use]
     pub fn contents(&self) -> Contents {
         let point = |entry: fs::DirEntry| {
@@ -114,7 +115,7 @@ impl Store {
         Contents { points, states: states.len(), state_bytes: states.iter().map(|state| state.bytes).sum() }
     }
 
-    /// Removes what is not wanted. Programs that use the store at the same time do again what they miss.
+    /// Removes unwanted files. Programs that use the store at the same time repeat the runs that they miss.
     #[must_use]
     pub fn discard(&self, what: Discard) -> Removed {
         let mut removed = Removed::default();
@@ -157,7 +158,7 @@ impl Store {
     }
 }
 
-/// A result or a state.
+/// A file that may be removed: a result or a state.
 enum Kept {
     Point(Stored),
     State(State),
@@ -193,7 +194,7 @@ impl Removed {
         }
     }
 
-    /// Counts a state that is gone.
+    /// Counts a removed state.
     fn state(&mut self, state: &State) {
         self.states += 1;
         self.bytes += state.bytes;

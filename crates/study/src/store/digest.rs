@@ -1,4 +1,4 @@
-//! Digests: the name of whatever is determined by its content.
+//! Digests: names that follow from content.
 
 use std::fmt;
 use std::io::{self, Read};
@@ -7,7 +7,7 @@ use std::str::FromStr;
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 use sha2::{Digest as _, Sha256};
 
-/// The SHA-256 of some bytes; its text is the one that `sha256sum` prints.
+/// The SHA-256 of some bytes, written as `sha256sum` writes it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Digest([u8; 32]);
 
@@ -30,9 +30,10 @@ impl Digest {
         Self(Sha256::digest(bytes).into())
     }
 
-    /// The digest of everything that the reader gives.
+    /// The digest of all bytes of a reader.
     ///
     /// # Errors
+    ///
     /// If the reader fails.
     pub fn read(from: &mut dyn Read) -> io::Result<Self> {
         let mut hasher = Sha256::new();

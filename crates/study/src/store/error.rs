@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::row::RowError;
 
-/// A store that cannot be read or written.
+/// The error for a store that cannot be read or written.
 #[derive(Debug)]
 pub struct StoreError {
     path: PathBuf,
@@ -22,12 +22,12 @@ enum Purpose {
 }
 
 impl StoreError {
-    /// The file or folder at `path` cannot be written.
+    /// The error for a file or folder at `path` that cannot be written.
     pub(super) fn new(path: &Path, error: io::Error) -> Self {
         Self { path: path.to_owned(), purpose: Purpose::Write, error }
     }
 
-    /// There is no store at `path` to be read.
+    /// The error for a `path` at which there is no store.
     pub(super) fn missing(path: &Path, error: io::Error) -> Self {
         Self { path: path.to_owned(), purpose: Purpose::Find, error }
     }
@@ -62,7 +62,7 @@ impl fmt::Display for StoreError {
 
 impl std::error::Error for StoreError {}
 
-/// A file in a store that is not used, and why.
+/// A file of a store that cannot be used, and the reason.
 #[derive(Debug)]
 pub struct Unused {
     path: PathBuf,

@@ -1,7 +1,8 @@
-//! The key of a run: all that determines its result.
+//! The key of a run: all inputs that determine its result.
 //!
 //! Two runs with equal keys have equal results, on any machine. A key is a JSON document that describes the run
-//! completely, so the run can be done again from it. Its digest leaves out what does not matter: where a trace lies.
+//! completely, so the run can be done again from it. Its digest leaves out the paths of traces and snapshots, which do
+//! not affect the result.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -21,15 +22,15 @@ use crate::catalogue::{Device, WorkloadError, WorkloadFile};
 use crate::config::Faults;
 use crate::plan::{Beside, Point, RunSpec, check_run};
 
-/// Version of the keys, raised when a key changes its meaning or disappears.
+/// Version of the keys; higher after a key has changed its meaning or disappeared.
 pub const SCHEMA: &str = "flashloom-key-1";
 
-/// All that determines the result of one run of a point with one seed.
+/// All inputs that determine the result of one run of a point with one seed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = SCHEMA)]
 pub struct Key {
-    /// Version of these keys.
+    /// Version of the keys of this document.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
     /// Version of the model.
@@ -44,7 +45,7 @@ pub struct Key {
     /// The snapshot from which the drive starts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub snapshot: Option<SnapshotKey>,
-    /// How they run.
+    /// The options of the run.
     pub run: RunSpec,
 }
 
@@ -52,7 +53,7 @@ pub struct Key {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum WorkloadKey {
-    /// A generator, the stages of a job file, or a script: the resolved description.
+    /// A generator, the stages of a job file, or a script, as the resolved description.
     Described(#[schemars(with = "BTreeMap<String, serde_json::Value>")] Table),
     /// A trace.
     Trace(TraceKey),
@@ -62,13 +63,13 @@ pub enum WorkloadKey {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct TraceKey {
-    /// Where it lies; no part of the digest.
+    /// The path of the trace, which is not part of the digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
-    /// Its name in results.
+    /// The trace's name in results.
     pub name: String,
-    /// The SHA-256 of its bytes as they lie in the file; of a recording with a file for each CPU, that of the lines with
-    /// their digests.
+    /// The SHA-256 of the file as it is, compressed or not. For a recording with a file for each CPU: the SHA-256 of a
+    /// list of their digests.
     #[schemars(with = "String")]
     pub sha256: Digest,
 }
@@ -77,10 +78,10 @@ pub struct TraceKey {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SnapshotKey {
-    /// Where it lies; no part of the digest.
+    /// The path of the snapshot, which is not part of the digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
-    /// The SHA-256 of its bytes.
+    /// The SHA-256 of the snapshot's file.
     #[schemars(with = "String")]
     pub sha256: Digest,
 }
@@ -90,28 +91,28 @@ pub struct SnapshotKey {
 pub enum KeyError {
     /// The text is not a key.
     Text(serde_json::Error),
-    /// It is a key of another version.
+    /// The key has the schema of another version.
     Schema(String),
     /// It is a key for another version of the model.
     Model(u32),
-    /// Its device or a workload has faults.
+    /// The device or a workload of the key has faults.
     Faults(Faults),
-    /// The way to run it has faults.
+    /// The options of the run have faults.
     Run(Vec<Fault>),
-    /// It has another number of workloads than of flows.
+    /// The number of workloads of the key does not fit its number of flows.
     Workloads(usize),
     /// A trace or a snapshot cannot be read.
     Trace(SourceError),
     /// A trace or a snapshot is not the one of the key.
     Changed {
-        /// Where it should be.
+        /// The path that the key names.
         path: PathBuf,
-        /// Its digest.
+        /// The digest of the file at that path.
         found: Digest,
-        /// The digest of the key.
+        /// The digest in the key.
         wanted: Digest,
     },
-    /// The key does not say where a trace or a snapshot lies.
+    /// The key has no path for a trace or a snapshot.
     Nowhere(String),
 }
 
@@ -156,7 +157,7 @@ impl fmt::Display for KeyError {
 
 impl std::error::Error for KeyError {}
 
-/// The digests of traces and snapshots that are already known: many points of a study read one file.
+/// The digests of traces and snapshots by path, so that a file that many points read is hashed once.
 #[derive(Clone, Debug, Default)]
 pub struct Digests(BTreeMap<PathBuf, Digest>);
 
@@ -213,18 +214,19 @@ fn digest_of(file: &TraceFile) -> Result<Digest, SourceError> {
     })
 }
 
-/// Where traces and snapshots lie on this machine whose digests are known, instead of where their keys say.
+/// The paths of traces and snapshots on this machine, by digest. They replace the paths in keys.
 pub type Located = BTreeMap<Digest, PathBuf>;
 
 /// The digest of a trace or a snapshot, as keys have it.
 ///
 /// # Errors
-/// If it cannot be read.
+///
+/// If the file cannot be read.
 pub fn file_digest(path: &Path) -> Result<Digest, SourceError> {
     digest_of(&TraceFile::at(path))
 }
 
-/// The digest of a file that must have this one.
+/// Returns an error unless a file has this digest.
 fn expect(file: &TraceFile, wanted: Digest) -> Result<(), KeyError> {
     let found = digest_of(file).map_err(KeyError::Trace)?;
     match found == wanted {
@@ -234,19 +236,20 @@ fn expect(file: &TraceFile, wanted: Digest) -> Result<(), KeyError> {
 }
 
 impl Key {
-    /// The key of a point with a seed.
+    /// Creates the key of a point with a seed.
     ///
     /// # Errors
+    ///
     /// All faults of the descriptions of the workloads, or the fault of a trace or of the snapshot.
     pub fn of(point: &Point, seed: u64, digests: &mut Digests) -> Result<Self, WorkloadError> {
         let device = &point.device;
         let mut run = point.run.clone();
-        // That a snapshot is saved changes no result.
+        // A run that saves a snapshot has the same result.
         run.save_snapshot = None;
-        // The resolved device has the weights.
+        // The resolved device includes the weights.
         run.weight = None;
         for (name, flow) in &mut run.flows {
-            // The list of workloads has their content.
+            // The list of workloads has the content of the flows' workloads.
             (flow.weight, flow.workload, flow.set) = (None, name.into(), Table::new());
         }
         if !point.workloads().any(WorkloadFile::is_trace) {
@@ -273,7 +276,7 @@ impl Key {
     /// # Errors
     /// If the text is not a key, or one of another version.
     pub fn parse(text: &str) -> Result<Self, KeyError> {
-        /// What every version of a key has.
+        /// The keys that every version of this document has.
         #[derive(Deserialize)]
         struct Head {
             schema: String,
@@ -289,18 +292,20 @@ impl Key {
         serde_json::from_str(text).map_err(KeyError::Text)
     }
 
-    /// As JSON, indented, with a newline at its end.
+    /// Writes the key as JSON, indented, with a newline at its end.
     ///
     /// # Panics
+    ///
     /// Never: every key can be written as JSON.
     #[must_use]
     pub fn json(&self) -> String {
         serde_json::to_string_pretty(self).expect("numbers, texts and tables") + "\n"
     }
 
-    /// The digest of the key: equal for equal results.
+    /// The digest of the key. Runs with equal digests have equal results.
     ///
     /// # Panics
+    ///
     /// Never: every key can be written as JSON.
     #[must_use]
     pub fn digest(&self) -> Digest {
@@ -326,10 +331,11 @@ impl Key {
         traces.chain(self.snapshot.as_ref().map(|snapshot| snapshot.sha256))
     }
 
-    /// The digest of the drive's state after preconditioning; `None` for a new drive. Equal for drives that differ only in
-    /// what preconditioning does not see. `resolved` is the drive.
+    /// The digest of the drive's state after preconditioning; `None` for a new drive. Drives that differ only in keys
+    /// that preconditioning does not use have equal digests. `resolved` is the drive.
     ///
     /// # Panics
+    ///
     /// Never: every key can be written as JSON.
     #[must_use]
     pub fn state(&self, resolved: &Resolved) -> Option<Digest> {
@@ -340,18 +346,21 @@ impl Key {
         Some(state_digest(self.seed, (self.device.clone(), resolved), snapshot, &self.run))
     }
 
-    /// The point of which this is a key.
+    /// Opens the point of which this is the key.
     ///
     /// # Errors
-    /// If a description has faults, a trace or the snapshot cannot be read, or is not the one of the key.
+    ///
+    /// If a description has faults, or a trace or the snapshot cannot be read or has another digest than in the key.
     pub fn point(&self) -> Result<Point, KeyError> {
         self.point_in(&Located::new())
     }
 
-    /// As [`point`](Self::point); files that are located are not looked for where the key says, nor read for their digests.
+    /// Opens the point as [`point`](Self::point) does. Files in `located` are taken from there, and their digests are
+    /// not computed again.
     ///
     /// # Errors
-    /// If a description has faults, a trace or the snapshot cannot be read, or is not the one of the key.
+    ///
+    /// If a description has faults, or a trace or the snapshot cannot be read or has another digest than in the key.
     pub fn point_in(&self, located: &Located) -> Result<Point, KeyError> {
         let device = Device::parse(self.device.to_string()).map_err(KeyError::Faults)?;
         let mut run = self.run.clone();
@@ -395,12 +404,12 @@ fn state_digest(
         Some(_) => UNSEEN_KEYS.iter().for_each(|path| remove(&mut device, path)),
         None => resolved.unseen_keys(&run.precondition).for_each(|path| remove(&mut device, path)),
     }
-    // What a key that is unseen decides of the layout on flash still counts.
+    // A removed key may still affect the layout on flash; the format of the drive includes that effect.
     let all = (MODEL, seed, device, resolved.format(), snapshot, &run.precondition);
     Digest::of(serde_json::to_string(&all).expect("numbers, texts and tables").as_bytes())
 }
 
-/// Removes the value at a dotted path, if it is there.
+/// Removes the value at a dotted path, if it exists.
 fn remove(table: &mut Table, path: &str) {
     match path.split_once('.') {
         None => _ = table.remove(path),

@@ -1,8 +1,8 @@
-//! Takes over the results of other stores: those that the shards of a study have filled.
+//! Copies the results of other stores into this one, e.g. those that the shards of a study have filled.
 //!
-//! A result comes over whole or not at all, under its own name, so a merge that is killed is done again, and one that is
-//! done twice changes nothing. A result that this version of Flashloom cannot use stays where it is: it is damaged, or of
-//! another version of the model. States stay, too. They take much room, and whoever needs one makes it again.
+//! A result is copied completely or not at all, under its own name, so a merge that was killed can be repeated, and a
+//! repeated merge changes nothing. Results that this version of Flashloom cannot use are not copied: they are damaged,
+//! or of another version of the model. States are not copied either, because they are large and can be made again.
 
 use std::fs::{self, File};
 use std::io;
@@ -11,28 +11,29 @@ use std::path::Path;
 use super::error::{StoreError, Unused};
 use super::{Digest, POINTS, Store, row};
 
-/// What a merge has done.
+/// The files that merges have copied or left out.
 #[derive(Debug, Default)]
 pub struct Merged {
-    /// Results that came over.
+    /// The number of results that were copied.
     pub taken: u64,
-    /// Results that were there.
+    /// The number of results that this store had already.
     pub there: u64,
-    /// Files that cannot be used, and why.
+    /// Files that cannot be used, with the reasons.
     pub left: Vec<Unused>,
 }
 
 impl Store {
-    /// Takes over the results of another store.
+    /// Copies the results of another store into this one.
     ///
     /// # Errors
+    ///
     /// If this store cannot be written.
     pub fn merge(&self, from: &Self, merged: &mut Merged) -> Result<(), StoreError> {
         let mut points = from.contents().points;
-        // In an order that does not depend on times, for messages.
+        // Sorted by digest, so that messages do not depend on times.
         points.sort_by_key(|point| point.digest);
         for point in points {
-            // A file that is damaged here is replaced.
+            // A damaged file in this store is replaced.
             if matches!(self.row(point.digest), Ok(Some(_))) {
                 merged.there += 1;
                 continue;
@@ -49,13 +50,13 @@ impl Store {
         self.merge_timings(from)
     }
 
-    /// Takes over which results belong to a study, for the studies that are not here.
+    /// Copies the lists of studies that this store does not have.
     fn merge_studies(&self, from: &Self) -> Result<(), StoreError> {
         let here: Vec<String> = self.studies().into_iter().map(|study| study.study).collect();
         from.studies().iter().filter(|study| !here.contains(&study.study)).try_for_each(|study| self.put_study(study))
     }
 
-    /// True if the other one is in the same folder.
+    /// True if the other store is in the same folder.
     #[must_use]
     pub fn is_same(&self, other: &Self) -> bool {
         let real = |store: &Self| -> io::Result<_> { store.folder.join(POINTS).canonicalize() };
@@ -63,7 +64,7 @@ impl Store {
     }
 }
 
-/// The bytes of a result that can be used.
+/// The bytes of a result's file, if the result can be used.
 fn sound(path: &Path, digest: Digest) -> Result<Vec<u8>, Unused> {
     let unreadable = |error| Unused::unreadable(path, error);
     let found = row::read(File::open(path).map_err(unreadable)?).map_err(|error| Unused::of(path, error))?;

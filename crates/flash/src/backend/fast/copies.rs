@@ -2,11 +2,11 @@
 //!
 //! A merge copies up to a block of pages. As commands, each page takes a read, a program and their slots. A [`CopySet`]
 //! has a few bytes for each page and its two steps instead, and the [run](super::copy_run) carries them out without a
-//! queue. The lists of a set are ordinary lists: they wait for a controller, and finish one by one. In each of them one
+//! queue. The lists of a set are ordinary lists: they wait for a controller, and finish one by one. In each list one
 //! step follows another, and a program waits for the read of its page, which may be a step of another list.
 //!
-//! This needs a list that has its dies and its channel to itself while a controller executes it, so that nobody else
-//! waits for them or makes it wait. Where that does not hold, or somebody observes the commands, or operations may
+//! This needs a list that has its dies and its channel for itself while a controller executes it, so that no other
+//! command waits for them or makes it wait. If that does not hold, or an observer sees the commands, or operations may
 //! fail, a set turns into commands, at any moment between two events ([`Backend::write_out`]).
 
 use crate::nand::{Geometry, Stream, Target};
@@ -16,7 +16,7 @@ use base::units::{DieId, Lpn, Psn, Span, SuperblockId, Time};
 
 use crate::backend::{Backend, Cause, Command, Event, List, Slot, State};
 
-/// A set of page copies.
+/// The handle of a set of page copies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CopySet(NonMaxU32);
 
@@ -34,7 +34,7 @@ impl CopySet {
     }
 }
 
-/// The place of a list in a set.
+/// A list as a part of a set: the set, and the index of the part.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::backend) struct ListPart {
     pub(in crate::backend) set: CopySet,
@@ -60,7 +60,7 @@ impl Step {
         self.0 & 1 != 0
     }
 
-    /// The program of a read's page.
+    /// The step that programs the page of a read step.
     #[inline]
     pub(in crate::backend) const fn of_program(read: Self) -> Self {
         Self(read.0 | 1)
@@ -71,17 +71,17 @@ impl Step {
 #[derive(Clone, Copy, Debug)]
 pub(in crate::backend) struct PageCopy {
     pub(in crate::backend) from: Psn,
-    /// The offset in the target.
+    /// The page's offset in the target.
     pub(in crate::backend) offset: u32,
-    /// The spare area, once the page is read.
+    /// The mapping unit in the spare area, once the page is read.
     pub(in crate::backend) lpn: Lpn,
     pub(in crate::backend) version: u32,
     pub(in crate::backend) lost: bool,
-    /// The data has left the source's die.
+    /// True once the data has left the source's die.
     pub(in crate::backend) is_read: bool,
-    /// What the source must hold, if the FTL knows that beforehand.
+    /// The mapping unit that the source must hold, if the FTL knows it beforehand.
     pub(in crate::backend) expected: Option<Lpn>,
-    /// The parts of its read and of its program.
+    /// The index of the part with its read, and of the part with its program.
     parts: [u16; 2],
 }
 
@@ -106,21 +106,21 @@ pub(in crate::backend) enum Phase {
     Channel,
 }
 
-/// The steps of one list.
+/// A list of a set: its steps, and its present phase.
 #[derive(Clone, Debug)]
 pub(in crate::backend) struct Part {
     pub(in crate::backend) list: Handle<List>,
     pub(in crate::backend) steps: Vec<Step>,
-    /// Its dies, that of the first step first, and the number of steps on each.
+    /// The dies of the part, that of the first step first, each with the number of steps on it.
     pub(in crate::backend) dies: Vec<(u32, u32)>,
-    /// The current step.
+    /// The index of the current step.
     pub(in crate::backend) at: usize,
     pub(in crate::backend) phase: Phase,
     pub(in crate::backend) die: u32,
     pub(in crate::backend) channel: u32,
-    /// The end of the phase.
+    /// The end of the present phase.
     pub(in crate::backend) due: Due,
-    /// The list is gone; another may have its handle.
+    /// True if the FTL has released the list; its handle may belong to another list.
     released: bool,
 }
 
@@ -137,26 +137,26 @@ impl Part {
         }
     }
 
-    /// True if all its steps are done, so that the FTL has the list back.
+    /// True if all steps of the part are done, so that the FTL has the list back.
     const fn is_over(&self) -> bool {
         self.at > 0 && self.at == self.steps.len()
     }
 }
 
-/// The content of a set. Ended sets keep their allocations for later ones.
+/// The pages and the parts of a set. Ended sets keep their memory for later ones.
 #[derive(Clone, Debug)]
 pub(in crate::backend) struct Copies {
     pub(in crate::backend) cause: Cause,
     pub(in crate::backend) target: SuperblockId,
     pub(in crate::backend) pages: Vec<PageCopy>,
-    /// The content of the pages, one mapping unit each; empty without a payload.
+    /// The content of the pages, one mapping unit each; empty if sectors have no content.
     pub(in crate::backend) payload: Vec<u8>,
-    /// Those behind the first `used` are left from earlier sets.
+    /// The parts. Those behind the first `used` are left over from earlier sets.
     parts: Vec<Part>,
     used: usize,
-    /// Lists that have not been released.
+    /// The number of lists that have not been released.
     kept: usize,
-    /// The number of its latest event; an earlier one is dropped.
+    /// The number of the set's latest event; earlier events are dropped.
     pub(in crate::backend) generation: u16,
 }
 
@@ -191,7 +191,7 @@ impl Copies {
         if step.is_program() { (self.target, page.offset) } else { geometry.locate(page.from) }
     }
 
-    /// The place of a page in the payload.
+    /// The bytes of a page in the payload.
     #[inline]
     pub(in crate::backend) fn range(&self, page: usize) -> std::ops::Range<usize> {
         let slot = self.payload.len() / self.pages.len();
@@ -204,9 +204,9 @@ impl Copies {
 pub(in crate::backend) struct CopySets {
     pub(in crate::backend) sets: Vec<Copies>,
     free: Vec<CopySet>,
-    /// The backend can carry copies out in bulk.
+    /// True if the backend can carry out copies in bulk.
     in_bulk: bool,
-    /// A scratch list.
+    /// A scratch list, kept to save its allocation.
     pub(in crate::backend) charges: Vec<(u32, [Span; 2])>,
 }
 
@@ -220,7 +220,7 @@ impl CopySets {
         &mut self.sets[set.index()]
     }
 
-    /// Forgets all sets, at a power loss. No event of them may be left.
+    /// Removes all sets, at a power loss. The queue must have no event of a set any more.
     pub(in crate::backend) fn clear(&mut self) {
         self.sets.clear();
         self.free.clear();
@@ -230,12 +230,12 @@ impl CopySets {
         self.sets[set].used == 0
     }
 
-    /// The dies of a list, and the number of its steps on each.
+    /// The dies of a list, each with the number of its steps there.
     pub(in crate::backend) fn dies_of(&self, at: ListPart) -> &[(u32, u32)] {
         &self.sets[at.set.index()].parts[at.part as usize].dies
     }
 
-    /// A list of a set is released.
+    /// Releases a list of a set.
     pub(in crate::backend) fn release(&mut self, ListPart { set, part }: ListPart) {
         let copies = self.of(set);
         copies.parts[part as usize].released = true;
@@ -268,10 +268,11 @@ impl Backend {
         set
     }
 
-    /// Adds copies of pages of a superblock, each to an offset of the set's target: their reads to one list, and their
-    /// programs to another or the same. Each step waits for the one before it in its list. All lists must be submitted
-    /// without another call of the FTL in between, those with the programs last, and hold nothing but copies of this
-    /// set.
+    /// Adds copies of pages of a superblock, each to an offset of the set's target. The reads go to one list, and the
+    /// programs to another list or the same. Each step waits for the step before it in its list.
+    ///
+    /// The caller must submit all lists of the set without another call of the FTL in between, those with the programs
+    /// last, and the lists must hold nothing but copies of this set.
     pub fn push_copies(
         &mut self,
         set: CopySet,
@@ -301,7 +302,7 @@ impl Backend {
         copies.parts[programs].add_steps(geometry.die_of(copies.target), new.len() as u32);
     }
 
-    /// The part of a list in a set; a new one if the list has none.
+    /// The index of the part for a list in a set; adds a part if the list has none.
     #[inline]
     pub(in crate::backend) fn part_of(&mut self, set: CopySet, list: Handle<List>) -> u16 {
         if let Some(ListPart { part, .. }) = self.table.lists[list].copies() {
@@ -325,7 +326,8 @@ impl Backend {
         part
     }
 
-    /// The set of a list that is submitted, if it is carried out in bulk. If it cannot be, the set becomes commands.
+    /// The set of a list that is submitted, if the set is carried out in bulk. If it cannot be, the set becomes
+    /// commands.
     pub(in crate::backend) fn copies_of(&mut self, list: Handle<List>) -> Option<ListPart> {
         let part = self.table.lists[list].copies()?;
         if self.fast.copies.in_bulk && self.media.cannot_fail() {
@@ -341,7 +343,7 @@ impl Backend {
         copies.place_of(step, self.geometry())
     }
 
-    /// Turns a set into commands, whatever has been done of it. From then on its lists are like any others.
+    /// Turns a set into commands, whatever part of it is done. From then on its lists are like any others.
     #[cold]
     #[inline(never)]
     pub(in crate::backend) fn write_out<E: From<Event> + Copy>(
@@ -371,7 +373,7 @@ impl Backend {
             let program = program.map(|list| {
                 let target = Target { superblock: copies.target, offset: page.offset };
                 let program = self.add_program(list, copies.cause, target, Stream::COPIES);
-                // What a list that is over has read is with its program.
+                // The data that a finished list has read is now in the slot of its program.
                 let slot =
                     if read.is_none() { Slot { lpn, version, lost, ..Slot::default() } } else { Slot::default() };
                 (program, self.push_slot(program, slot))
@@ -413,7 +415,7 @@ impl Backend {
         self.fast.copies.free.push(set);
     }
 
-    /// A new command was done before it was written out.
+    /// Marks a command as done, because its step was done before the set became commands.
     fn mark_done(&mut self, handle: Handle<Command>) {
         self.pass_on(handle);
         let command = &mut self.table.commands[handle];
@@ -425,7 +427,7 @@ impl Backend {
         }
     }
 
-    /// A new command is where the current step of a list is.
+    /// Puts a new command into the state of the current step of a list.
     fn put_in_place<E: From<Event> + Copy>(
         &mut self,
         part: &Part,
@@ -454,7 +456,7 @@ impl Backend {
         events.push_at(part.due, Event::Bus { channel: part.channel, generation }.into());
     }
 
-    /// The programs of sets whose arrays work: the die and the target of each.
+    /// The programs of sets on which arrays work now: the die and the target of each.
     pub(in crate::backend) fn copies_being_programmed(&self, now: Time) -> Vec<(usize, Target)> {
         let of = |(copies, part): (&Copies, &Part)| {
             let step = part.step().filter(|step| step.is_program() && part.phase == Phase::Array)?;

@@ -1,17 +1,18 @@
-//! Copy-backs of one page after another, as one command and, where nothing else wants their die, one event.
+//! Copy-backs of one page after another as one command and, if no other command needs their die, one event.
 //!
-//! The merges of a block-mapped drive copy most of a block back page by page (Seong et al., Sec. 3.3.1). A run is a
-//! copy-back with more pages behind the present one: consecutive pages of one block to consecutive pages of another. At
-//! every boundary between two pages other commands of the die may go first, so several runs on one die take turns. If
-//! nothing but such runs waits for the die, it is known what it will do until the first of them ends: these boundaries are
-//! no events. A command that comes to the die meanwhile makes the next boundary an event again. What has happened at the
-//! boundaries that have passed (effects on the media, turns, counts, the event hash) is made up for then, at the end of
-//! the run, or at a power cut.
+//! The merges of a block-mapped drive copy most of a block back page by page (Seong et al., Sec. 3.3.1). A *run* is a
+//! copy-back with more pages after the present one: consecutive pages of one block to consecutive pages of another.
 //!
-//! The pages of a run are copy-backs of their own for everybody who can tell: an observer, and a program that may fail.
-//! For these the FTL's commands are not joined, or a run is split before its next page. So that a boundary that is an
-//! event and one that is none agree on what comes first of two things at the same time, a copy-back that begins as
-//! another ends on its die takes over the place of that one's event.
+//! * At every boundary between two pages other commands of the die may go first, so several runs on one die take turns.
+//!   If only such runs wait for the die, its work is known until the first of them ends: these boundaries are no
+//!   events.
+//! * A command that comes to the die meanwhile makes the next boundary an event again. The effects of the boundaries
+//!   that have passed (on the media, turns, counts, the event hash) are made up for then, at the end of the run, or at
+//!   a power cut.
+//! * An observer, and a program that may fail, must see the pages of a run as separate copy-backs. In these cases the
+//!   FTL's commands are not joined, and a run is split before its next page.
+//! * Ties: a copy-back that starts when another ends on its die inherits that end's sequence number, so ties break the
+//!   same way with and without an event.
 
 use std::ops::Range;
 
@@ -22,19 +23,19 @@ use base::units::{Lpn, Psn, Span, Time};
 use crate::backend::queue::Links;
 use crate::backend::{Account, Backend, Cause, Class, Command, Event, Op, Primitive, Slot};
 
-/// The dies whose next boundaries are no events.
+/// The dies on which the next boundaries of runs are no events.
 #[derive(Clone, Debug, Default)]
 pub(in crate::backend) struct CopyBackRuns {
-    /// For each die the place of the next event, where a run ends, or no place; empty if there are no runs.
+    /// For each die the end of the run that ends first, or `NEVER`; empty if runs are not used.
     ends: Vec<Due>,
-    /// The die on which a copy-back has just ended, and the place of that end.
+    /// The die on which a copy-back has just ended, and the time and sequence number of that end.
     successor: Option<(u32, Due)>,
-    /// A scratch list.
+    /// A scratch list, kept to save its allocation.
     turns: Vec<Handle<Command>>,
 }
 
 impl CopyBackRuns {
-    /// Runs on this many dies; on none if there are no runs.
+    /// Room for runs on `dies` dies; 0 if runs are not used.
     pub(super) fn new(dies: usize) -> Self {
         Self { ends: vec![Due::NEVER; dies], ..Self::default() }
     }
@@ -56,14 +57,14 @@ impl CopyBackRuns {
     }
 }
 
-/// Of `all` turns, those of the run at a place among `runs` that take turns.
+/// The number of turns, out of the next `all`, that the run at index `place` has among `runs` runs that take turns.
 const fn turns_of(place: usize, runs: usize, all: u32) -> u32 {
     (all + (runs - 1 - place) as u32) / runs as u32
 }
 
 impl Backend {
-    /// Joins the copy-back of a page to a copy-back, if its page is the next of the same blocks. False if it needs a
-    /// command of its own. The mapping units of consecutive pages must have the same distance.
+    /// Joins the copy-back of a page to the copy-back `handle`, if the page is the next of the same blocks. Returns
+    /// false if it needs a command of its own. The mapping units of consecutive pages must have the same distance.
     ///
     /// The caller must not have submitted the list, or let anything depend on the command.
     pub fn extend_copy_back(&mut self, handle: Handle<Command>, cause: Cause, target: Target, slot: &Slot) -> bool {
@@ -93,7 +94,7 @@ impl Backend {
         true
     }
 
-    /// The array begins a copy-back, which has taken effect, or the next page of a run.
+    /// Begins the array's work on a copy-back, which has taken effect, or on the next page of a run.
     #[inline(never)]
     pub(in crate::backend) fn start_copy_back<E: From<Event> + Copy>(
         &mut self,
@@ -121,15 +122,15 @@ impl Backend {
         self.start_array(now, handle, (delay, all - delay), primitive, (place, events));
     }
 
-    /// Lists the runs that take turns on a die, the one first whose page begins. Returns the number of pages until one
-    /// of them has ended; a page if anything else waits for the die.
+    /// Lists the runs that take turns on a die, from the one whose page begins on. Returns the number of pages until
+    /// one of them has ended; 1 if any other command waits for the die.
     fn turns_ahead(&self, die: u32, first: Handle<Command>, turns: &mut Vec<Handle<Command>>) -> u32 {
         self.list_turns(die, first, turns);
         let cause = self.table.commands[first].cause;
         let runs = turns.len() as u32;
         let ends = (0..runs).map(|place| {
             let command = &self.table.commands[turns[place as usize]];
-            // The first page of a run opens a block, and the order of these matters.
+            // Excludes a run whose first page opens a block, because blocks must be opened in order.
             let is_known = command.op == Op::CopyBack && command.sectors == 0 && command.effected;
             if is_known && command.class == Class::Other && command.cause == cause {
                 command.behind * runs + place + 1
@@ -151,7 +152,7 @@ impl Backend {
         }
     }
 
-    /// The time of the page at turn `turn` from now on.
+    /// The array time of the page at turn `turn` from now on.
     #[inline]
     fn time_of_turn(&self, turns: &[Handle<Command>], turn: u32) -> Span {
         let timing = &self.rules.timing;
@@ -167,12 +168,12 @@ impl Backend {
         timing.cycles.busy + self.rules.read_time(&self.media, from, row(source)) + program
     }
 
-    /// The time of the next `count` turns.
+    /// The array time of the next `count` turns.
     fn time_of(&self, turns: &[Handle<Command>], count: u32) -> Span {
         (0..count).map(|turn| self.time_of_turn(turns, turn)).sum()
     }
 
-    /// The array of a die is done with a copy-back, or with one page of a run.
+    /// Handles the end of a copy-back on the array of a die, or of one page of a run.
     #[inline(never)]
     pub(in crate::backend) fn copied_back<E: From<Event> + Copy>(
         &mut self,
@@ -199,7 +200,7 @@ impl Backend {
         self.next_command(now, die, events);
     }
 
-    /// A page of a run, which is not the last, has ended.
+    /// Ends a page of a run that is not the last one.
     fn end_page(&mut self, handle: Handle<Command>) {
         self.count(handle);
         let command = &mut self.table.commands[handle];
@@ -209,7 +210,7 @@ impl Backend {
         list.wait = list.wait.max(std::mem::take(&mut command.wait));
     }
 
-    /// Moves a run to a later page.
+    /// Moves a run on by `pages` pages.
     fn advance_run(&mut self, handle: Handle<Command>, pages: u32) {
         let command = &mut self.table.commands[handle];
         command.behind -= pages;
@@ -219,8 +220,8 @@ impl Backend {
         slot.lpn = Lpn::new(slot.lpn.get() + pages * command.stride);
     }
 
-    /// Makes up for the next boundaries on a die, up to the first that has not passed. Returns the command whose page has
-    /// begun at the last of them, and when that page ends.
+    /// Makes up for the next boundaries on a die, up to the first that has not passed. Returns the command whose page
+    /// began at the last of them, and the end of that page.
     fn pass_boundaries(
         &mut self,
         die: u32,
@@ -247,7 +248,7 @@ impl Backend {
         let runs = turns.len();
         let present = passed as usize % runs;
         for (place, handle) in turns.iter().enumerate() {
-            // The array's own page has begun before.
+            // The array's present page has begun before.
             let begun = turns_of(place, runs, passed + 1);
             self.copy_ahead(*handle, u32::from(place == 0)..begun);
             self.advance_run(*handle, begun - u32::from(place == present));
@@ -266,7 +267,7 @@ impl Backend {
         (present, end)
     }
 
-    /// The pages of a run at these distances take effect.
+    /// Applies the pages of a run at these distances to the media.
     fn copy_ahead(&mut self, handle: Handle<Command>, pages: Range<u32>) {
         if pages.is_empty() {
             return;
@@ -289,14 +290,14 @@ impl Backend {
         self.table.slots[handle.index()] = slot;
     }
 
-    /// All pages of a command that have not begun take effect.
+    /// Applies all pages of a command that have not begun to the media.
     pub(in crate::backend) fn copy_rest(&mut self, handle: Handle<Command>) {
         let behind = self.table.commands[handle].behind;
         self.copy_ahead(handle, 1..behind + 1);
         self.advance_run(handle, behind);
     }
 
-    /// A command comes to a die whose next boundaries are no events: the next one is.
+    /// Makes the next boundary on a die an event, because a command comes to the die.
     #[cold]
     #[inline(never)]
     pub(in crate::backend) fn interrupt_run<E: From<Event> + Copy>(
@@ -312,14 +313,14 @@ impl Backend {
         events.push_at(end.moved_to(next), Event::Array { die, generation }.into());
     }
 
-    /// The same for all runs, because from now on a program may fail.
+    /// Makes the next boundary of all runs an event, because from now on a program may fail.
     pub fn interrupt_runs<E: From<Event> + Copy>(&mut self, now: Time, events: &mut EventQueue<E>) {
         for die in 0..self.fast.copy_back_runs.ends.len() as u32 {
             self.interrupt_run(now, die, events);
         }
     }
 
-    /// Makes up for what has happened up to a power cut.
+    /// Makes up for all boundaries up to a power cut.
     pub(in crate::backend) fn settle_runs(&mut self, now: Time) {
         for die in 0..self.fast.copy_back_runs.ends.len() as u32 {
             if self.fast.copy_back_runs.take(die).is_some() {
@@ -329,8 +330,8 @@ impl Backend {
         }
     }
 
-    /// Calls `then` for each boundary up to `now` that was no event and has not been made up for, with its time, its die
-    /// and the cause of the page that ended there.
+    /// Calls `then` with the time, the die and the cause of the ended page for each boundary up to `now` that was no
+    /// event and has not been made up for.
     pub(in crate::backend) fn each_boundary(&self, now: Time, mut then: impl FnMut(Time, u32, Cause)) {
         if !self.fast.copy_back_runs.are_possible() {
             return;
@@ -352,7 +353,7 @@ impl Backend {
         }
     }
 
-    /// Adds the pages of runs under way that have been copied.
+    /// Adds the copied pages of runs under way to an account.
     pub(in crate::backend) fn add_runs_under_way(&self, now: Time, account: &mut Account) {
         self.each_boundary(now, |_, _, cause| {
             let tally = account.at(Op::CopyBack, cause);
@@ -362,8 +363,8 @@ impl Backend {
         });
     }
 
-    /// With time off: copies all pages of a run but the last, which is left. Where a program may fail, the pages become
-    /// commands of their own.
+    /// With time off: copies all pages of a run except the last, which the caller copies. If a program may fail, the
+    /// pages become commands of their own.
     #[cold]
     #[inline(never)]
     pub(in crate::backend) fn copy_all(&mut self, handle: Handle<Command>) {
@@ -377,7 +378,7 @@ impl Backend {
         }
     }
 
-    /// Lets each page of a run that has not begun have a command of its own.
+    /// Gives each page of a run that has not begun a command of its own.
     #[cold]
     #[inline(never)]
     pub(in crate::backend) fn split_run(&mut self, handle: Handle<Command>) {
@@ -419,7 +420,7 @@ mod tests {
     const SOURCE: SuperblockId = SuperblockId::new(0);
     const PAGES: u32 = 4;
 
-    /// One die with a full block of mapping units 10, 12, 14...
+    /// A backend with one die, whose first block is full of mapping units 10, 12, 14...
     fn die(seed: u64) -> Backend {
         let mut part = Part::preset("K9K8G08U0M").expect("a preset").clone();
         part.bus.command = Span::ZERO;
@@ -434,7 +435,7 @@ mod tests {
         Backend::new(media, &config)
     }
 
-    /// Submits the copies of all pages to a block as one command.
+    /// Submits copies of all pages to block `to` as one command.
     fn copy(backend: &mut Backend, to: u32, now: Time, events: &mut EventQueue<Event>) -> Handle<List> {
         let list = backend.open_list(Class::Other, to);
         let target = |page| Target { superblock: SuperblockId::new(to), offset: page };
@@ -454,7 +455,7 @@ mod tests {
         list
     }
 
-    /// Handles all events; returns the ends of lists.
+    /// Handles all events; returns the tag of each list and the time of its end.
     fn run(backend: &mut Backend, events: &mut EventQueue<Event>) -> Vec<(u32, f64)> {
         let (mut hash, mut ends) = (EventHash::default(), Vec::new());
         while let Some((at, event)) = events.pop() {
@@ -472,7 +473,7 @@ mod tests {
         let (mut backend, mut events) = (die(1), EventQueue::default());
         copy(&mut backend, 1, Time::ZERO, &mut events);
         assert_eq!((events.len(), events.next_time()), (1, Some(Time::from_ps(4 * 220_000_000))));
-        // Another run comes in the second page: it has the die every other time from the third on.
+        // A second run comes during the second page: from the third page on the runs take turns.
         copy(&mut backend, 2, Time::from_ps(300_000_000), &mut events);
         assert_eq!(run(&mut backend, &mut events), [(1, 6.0 * 220.0), (2, 8.0 * 220.0)]);
         let tally = backend.account(Time::from_ps(2_000_000_000)).of(Op::CopyBack, Cause::Merge);

@@ -1,8 +1,8 @@
 //! The run of page copies: the steps of a set, one after another, without a queue.
 //!
-//! Every list of a set has at most one event to come. A run takes the next of them as long as nothing else in the event
-//! queue goes before it. The times, the effects on the media, the accounts and the hash are those of the commands that
-//! the set stands for, and each event has the place in the order of all events that it would have as one of theirs.
+//! Every list of a set has at most one pending event. A run takes the earliest of them as long as no event in the queue
+//! comes before it. The times, the effects on the media, the accounts and the hash are those of the commands for which
+//! the set stands. Each event has the position in the order of all events that the event of such a command would have.
 
 use crate::nand::{Mode, Spare, Stream, Target};
 use base::engine::{Due, EventHash, EventQueue, Handle};
@@ -62,7 +62,7 @@ impl Backend {
         }
     }
 
-    /// A controller has a list of a set: begins with its first step.
+    /// Begins the first step of a list, which has got its controller.
     pub(in crate::backend) fn begin_copies<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -90,8 +90,8 @@ impl Backend {
         }
     }
 
-    /// Handles the event of a set, and those of the same set up to `until` that come before any other. Returns the time
-    /// of the last one.
+    /// Handles the event of a set, and further events of the set up to `until` that come before any other event.
+    /// Returns the time of the last one.
     #[inline(never)]
     pub fn run_copies<E: From<Event> + Copy>(
         &mut self,
@@ -134,7 +134,7 @@ impl Backend {
         now
     }
 
-    /// The phase of a list's step is over. Returns the list if all its steps are done.
+    /// Ends the phase of a list's step. Returns the list if all its steps are done.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller, the loop above.
     fn next_phase<E: From<Event> + Copy>(
@@ -177,7 +177,7 @@ impl Backend {
         None
     }
 
-    /// Begins a transfer.
+    /// Begins a transfer over a channel, and returns its end.
     #[inline]
     fn cross_channel<E: From<Event> + Copy>(&mut self, now: Time, channel: u32, events: &mut EventQueue<E>) -> Due {
         let until = now + self.rules.timing.transfer[1];
@@ -185,7 +185,7 @@ impl Backend {
         events.reserve(until)
     }
 
-    /// A step is done: begins the program that waits for it, and the next step of its list.
+    /// Ends a step: begins the program that waits for it, and the next step of its list.
     #[inline]
     fn end_step<E: From<Event> + Copy>(
         &mut self,
@@ -214,7 +214,7 @@ impl Backend {
         (part.at == part.steps.len()).then_some(part.list)
     }
 
-    /// Begins the current step of a list, if there is one and its page is there.
+    /// Begins the current step of a list, unless all are done or the step's page has not been read.
     #[inline]
     fn begin_step<E: From<Event> + Copy>(
         &mut self,
@@ -251,7 +251,7 @@ impl Backend {
         (part.phase, part.due, part.die, part.channel) = (phase, due, die, channel);
     }
 
-    /// The array of a source takes its page.
+    /// Applies the read of a page to the media.
     #[inline]
     fn read_copy(&mut self, copies: &mut Copies, step: Step) {
         let range = if self.payload.is_present() { copies.range(step.page()) } else { 0..0 };
@@ -260,7 +260,7 @@ impl Backend {
         (page.lpn, page.version, page.lost) = (read.lpn, read.version, !read.readable);
     }
 
-    /// The array of the target takes a page.
+    /// Applies the program of a page to the media.
     #[inline]
     fn program_copy(&mut self, copies: &Copies, step: Step) {
         let page = &copies.pages[step.page()];
@@ -279,7 +279,7 @@ impl Backend {
         tally.slots += 1;
     }
 
-    /// Adds the elapsed part of the phases under way.
+    /// Adds the elapsed part of the phases under way to an account.
     pub(in crate::backend) fn add_copies_under_way(&self, now: Time, account: &mut Account) {
         for (copies, part) in self.fast.copies.working() {
             let is_program = part.step().is_some_and(Step::is_program);
@@ -294,7 +294,7 @@ impl Backend {
     }
 }
 
-/// The list whose event is next, and when that is.
+/// The index of the part with the earliest event, and the time and sequence number of that event.
 #[inline]
 fn next_of(copies: &Copies) -> (usize, Due) {
     let mut best = (0, Due::NEVER);

@@ -1,4 +1,4 @@
-//! Prefetches what coming events will need. It changes nothing that anybody sees.
+//! Prefetches of memory that coming events will need. They change no result.
 
 use base::engine::Handle;
 use base::prefetch::{prefetch_all, prefetch_whole};
@@ -8,14 +8,15 @@ use crate::backend::{Backend, Command, Event, List, Op};
 use base::units::{Lpn, Psn};
 
 impl Backend {
-    /// A read of this mapping unit at its place will follow: prefetches the state of its page, and its spare area if the
-    /// read will be compared with it or have content.
+    /// Prefetches for a read of this mapping unit at its place that will follow: the state of its page, and its spare
+    /// area if the read will be compared with it or has content.
     #[inline]
     pub fn prefetch_read(&self, lpn: Lpn, psn: Psn) {
         self.prefetch_read_behind(lpn, psn, None);
     }
 
-    /// The same, unless what it needs lies beside what a read of the slot `before` needs.
+    /// Prefetches as [`Self::prefetch_read`] does, unless the same cache lines were prefetched for a read of the slot
+    /// `before`.
     #[inline]
     pub fn prefetch_read_behind(&self, lpn: Lpn, psn: Psn, before: Option<Psn>) {
         match self.payload.is_present() || is_compared(lpn) {
@@ -24,7 +25,7 @@ impl Backend {
         }
     }
 
-    /// The program or copy-back that will end with an event, if it is such an event.
+    /// The program or copy-back that an event will end, if the event is the end of an array's work.
     #[must_use]
     #[inline]
     pub fn ends_program(&self, event: Event) -> Option<Handle<Command>> {
@@ -33,7 +34,7 @@ impl Backend {
         matches!(self.table.commands[command].op, Op::Program | Op::CopyBack).then_some(command)
     }
 
-    /// Prefetches the command that the array of a die will end with an event, and as many slots as it may have.
+    /// Prefetches the command whose array work an event will end, and its slots.
     #[inline]
     pub fn prefetch_ending(&self, event: Event) {
         let Event::Array { die, .. } = event else { return };
@@ -44,7 +45,7 @@ impl Backend {
         prefetch_all(self.table.slots.get(first..first + slots));
     }
 
-    /// Prefetches the spare area that the command behind this one on its die will read.
+    /// Prefetches the spare area that the next command on the die of this one will read.
     #[inline]
     pub fn prefetch_behind(&self, command: Handle<Command>) {
         let Some(next) = self.behind(command) else { return };
@@ -53,8 +54,8 @@ impl Backend {
         }
     }
 
-    /// A command begins: prefetches what its die will begin behind it, a command that waits there or else the next list
-    /// of its controller. Where many requests wait, no cache has held it since it came.
+    /// Prefetches the command that will begin on a die after `command`, which begins now: a command that waits there,
+    /// or else the next list of its controller. If many requests wait, the command is in no cache any more.
     #[inline]
     pub(in crate::backend) fn prefetch_next(&self, command: Handle<Command>) {
         if self.table.commands.is_large() {
@@ -71,7 +72,8 @@ impl Backend {
         }
     }
 
-    /// The array works for a command: prefetches the rest of what its die will begin behind it.
+    /// Prefetches the slots and the target of the command that will begin on the die next, while the array works for
+    /// `command`.
     #[inline]
     pub(in crate::backend) fn prefetch_next_data(&self, command: Handle<Command>) {
         if self.table.commands.is_large() {
@@ -95,13 +97,13 @@ impl Backend {
         prefetch_whole(self.table.slots.get(self.table.first_slot(command)));
     }
 
-    /// The command that waits first on the die of this one.
+    /// The first command that waits on the die of `command`.
     #[inline]
     fn behind(&self, command: Handle<Command>) -> Option<Handle<Command>> {
         self.dies[self.table.commands[command].unit as usize].queue.peek()
     }
 
-    /// The list that waits first for the controller of a command.
+    /// The first list that waits for the controller of a command.
     #[inline]
     fn next_list(&self, command: Handle<Command>) -> Option<Handle<List>> {
         let controller = self.table.lists[self.table.commands[command].list].controller()?;

@@ -4,9 +4,9 @@
 //! event of that end only puts the read into the channel's queue.
 //!
 //! The mechanism: when an array begins a read, a Lindley recursion over the reads under way gives a lower bound on the
-//! time at which the channel has sent all data that is ready by the end of this one. If the read ends before that
-//! bound, its end is *quiet*: it gets a sequence number and no event. Before the channel's queue is used, all quiet ends
-//! whose time and sequence number have passed take effect.
+//! time at which the channel has sent all data that is ready by the end of this read. If the read ends before that
+//! bound, its end is *quiet*: it gets a sequence number and no event. Before the channel's queue is used, all quiet
+//! ends whose time and sequence number have passed take effect.
 
 use base::engine::{Due, EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
@@ -14,7 +14,7 @@ use std::collections::VecDeque;
 
 use crate::backend::{Backend, Command, Config, Event, Op, State};
 
-/// The end of a read that is no event.
+/// The end of a read's array phase that is no event.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct QuietEnd {
     due: Due,
@@ -23,14 +23,14 @@ pub(super) struct QuietEnd {
     generation: u16,
 }
 
-/// The reads of a channel whose ends may be quiet.
+/// The reads of a channel whose array phases may end quietly.
 #[derive(Clone, Debug, Default)]
 pub(in crate::backend) struct QuietReads {
     /// Lower bound on the time at which the channel has sent all data that is ready by `latest`.
     busy_until: Time,
-    /// The latest end of a read that an array has begun.
+    /// The latest end of an array phase among the reads that have begun.
     latest: Time,
-    /// Quiet ends to come, in their order.
+    /// Pending quiet ends, in their order.
     ends: VecDeque<QuietEnd>,
 }
 
@@ -45,7 +45,7 @@ impl QuietReads {
         self.ends.capacity() * size_of::<QuietEnd>()
     }
 
-    /// A transfer begins that nothing interrupts.
+    /// Notes a transfer that begins and that no read may interrupt.
     #[inline]
     pub(in crate::backend) fn begin_transfer(&mut self, now: Time, until: Time) {
         if self.busy_until <= now {
@@ -59,11 +59,11 @@ impl QuietReads {
         (self.busy_until, self.latest) = (Time::ZERO, Time::ZERO);
     }
 
-    /// Notes a read that an array begins. Returns true if its end is to be quiet, were it not for pages of a program
-    /// that a host read may interrupt.
+    /// Notes a read that an array begins. Returns true if its end may be quiet. The caller checks for pages of a
+    /// program, which a host read may interrupt.
     #[inline]
     fn note(&mut self, until: Time, transfer: Span) -> bool {
-        // Pages of one part may take different times.
+        // Reads may end out of order, because pages of one part may have different times.
         if until < self.latest {
             return false;
         }
@@ -78,21 +78,21 @@ impl QuietReads {
 }
 
 impl Config {
-    /// Bytes of the quiet ends that may be under way.
+    /// Bytes of the quiet ends that may be pending.
     pub(in crate::backend) fn quiet_memory(&self, units: u64) -> u64 {
         if self.has_plain_reads() { units * size_of::<QuietEnd>() as u64 } else { 0 }
     }
 }
 
 impl Backend {
-    /// The events that the quiet ends up to `now` would have been.
+    /// The hash of the events that were left out up to `now`: quiet ends, and boundaries of copy-back runs.
     #[must_use]
     pub fn quiet_ends(&self, now: Time) -> EventHash {
         let mut hash = self.fast.events;
         self.each_boundary(now, |at, die, _| hash.add(at, u64::from(die) << 2));
         for (number, die) in (0u32..).zip(&self.dies) {
-            // The end of any other array at work is an event to come. A read whose end was quiet keeps the array while
-            // its data waits for the channel.
+            // Of arrays at work, only reads with quiet ends have no event. Such a read keeps the array while its data
+            // waits for the channel.
             let reads = |handle: Handle<Command>| {
                 let command = &self.table.commands[handle];
                 command.op == Op::Read && matches!(command.state, State::Array | State::DataOut)
@@ -104,14 +104,14 @@ impl Backend {
         hash
     }
 
-    /// The number of those whose data has been sent.
+    /// The number of events that were left out and are already in the hash.
     #[must_use]
     #[inline]
     pub const fn quiet_events(&self) -> u64 {
         self.fast.events.events()
     }
 
-    /// The array of a die begins a read of a plain backend. False if its end is to be an event.
+    /// Notes that the array of a die begins a plain read. Returns false if its end has to be an event.
     #[inline]
     pub(in crate::backend) fn ends_quietly<E: From<Event> + Copy>(
         &mut self,
@@ -129,7 +129,7 @@ impl Backend {
         true
     }
 
-    /// The read of the first quiet end, if the place of that has passed: now its data may be sent.
+    /// The read of the first quiet end, if that end has passed: its data may be sent now.
     #[inline]
     pub(super) fn next_quiet<E: From<Event> + Copy>(
         &mut self,
@@ -140,14 +140,15 @@ impl Backend {
         let quiet = &mut self.channels[number as usize].quiet.ends;
         let &QuietEnd { due, die, .. } = quiet.front().filter(|end| events.has_passed(end.due, now))?;
         quiet.pop_front();
-        // The array keeps the command until its data has been sent: nobody else sees the difference to the register.
+        // The command stays with the array until its data has been sent, instead of moving to the register; no other
+        // command can see the difference.
         let handle = self.dies[die as usize].array.expect("the array that has ended");
         let command = &mut self.table.commands[handle];
         (command.state, command.ready) = (State::DataOut, due.at());
         Some(handle)
     }
 
-    /// Lets the reads wait for the channel whose quiet ends have passed.
+    /// Queues the reads whose quiet ends have passed at the channel.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Mostly there is none: a call would cost a program 30 instructions.
     pub(in crate::backend) fn settle<E: From<Event> + Copy>(&mut self, now: Time, number: u32, events: &EventQueue<E>) {
@@ -164,7 +165,8 @@ impl Backend {
         }
     }
 
-    /// Pages of a program begin to cross a channel, which a host read interrupts: the ends of reads are events again.
+    /// Turns quiet ends back into events, because pages of a program begin to cross a channel and a host read may
+    /// interrupt them.
     #[inline]
     pub(in crate::backend) fn wake_quiet_reads<E: From<Event> + Copy>(
         &mut self,

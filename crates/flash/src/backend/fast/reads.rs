@@ -1,5 +1,5 @@
-//! The short way of a read that meets nothing but its array and its channel. Each step does in one piece what several
-//! functions of the ordinary way do, in the same order.
+//! The short way of a read that meets only its array and its channel. Each step does in one function the work of
+//! several functions of the ordinary way, in the same order.
 
 use base::engine::{EventQueue, Handle};
 use base::units::Time;
@@ -8,7 +8,7 @@ use crate::backend::command_table::CommandTable;
 use crate::backend::{Backend, BusOrder, Command, Event, List, Op, State};
 
 impl Backend {
-    /// The array of a die begins a read.
+    /// Begins a read in the array of a die.
     #[inline]
     pub(in crate::backend) fn begin_read<E: From<Event> + Copy>(
         &mut self,
@@ -31,7 +31,7 @@ impl Backend {
         self.prefetch_next_data(handle);
     }
 
-    /// The data of a read has been sent: frees the channel, ends the command, and begins the next one of its die.
+    /// Ends a read whose data has been sent: frees the channel, ends the command, and begins the next one of its die.
     pub(in crate::backend) fn read_sent<E: From<Event> + Copy>(
         &mut self,
         now: Time,
@@ -56,7 +56,7 @@ impl Backend {
         self.unfinished -= 1;
         let state = &mut self.dies[unit as usize];
         if state.array.take().is_some() {
-            // The read has ended quietly, and its data went straight from the array to the channel.
+            // The array phase ended quietly, and the data went straight from the array to the channel.
             tally.array += state.meter.end(now);
             self.fast.note_end(state.meter.until(), unit);
         } else {
@@ -75,7 +75,7 @@ impl Backend {
         }
         let channel = &mut self.channels[number as usize];
         if channel.queue.is_empty() && self.rules.arbitration.bus != BusOrder::ReadFirst {
-            // The order of the queue has nothing to choose from.
+            // No other transfer waits, so the channel need not choose.
             channel.chooses = false;
             if let Some(next) = self.next_quiet(now, number, events) {
                 self.send_read(now, number, next, events);
@@ -86,7 +86,7 @@ impl Backend {
         }
     }
 
-    /// The data of a read whose end was quiet begins to be sent.
+    /// Begins to send the data of a read whose array phase ended quietly.
     #[inline]
     fn send_read<E: From<Event> + Copy>(
         &mut self,
@@ -103,8 +103,8 @@ impl Backend {
         events.push(now + load.time, Event::Bus { channel: number, generation }.into());
     }
 
-    /// A free controller of a die takes a list. If that is one read for an idle die, its array begins. No observer is told,
-    /// and no chips are held: plain reads have neither.
+    /// Gives a list to the free controller of a die. If the list is one read for an idle die, the array begins at once.
+    /// Observers and held chips need no attention, because plain reads exist only without them.
     #[inline]
     fn begin_list<E: From<Event> + Copy>(
         &mut self,

@@ -1,9 +1,9 @@
 //! Serial lists: one command after another, and one event for the whole list.
 //!
-//! Where nothing works in parallel (Chang, Sec. 5.1: no parallelism between chips), the time of every command follows
-//! from the commands before it. So a list needs only one event, its end, and takes effect then. If the power fails
-//! earlier, the commands that are over are done, and the one under way is torn. The list's time is fixed when it
-//! begins, so a program that the backend does not begin (see `refuse`) takes its time as well.
+//! If no two operations work in parallel (Chang, Sec. 5.1: no parallelism between chips), the time of every command
+//! follows from the commands before it. So a list needs only one event, its end, and takes effect then. If the power
+//! fails earlier, the commands that are over are done, and the command under way is torn. The list's time is fixed when
+//! it begins, so a program that the backend refuses (see `refuse`) takes its time as well.
 
 use base::engine::{EventHash, Handle};
 use base::units::{Span, SuperblockId, Time};
@@ -19,11 +19,11 @@ struct Serial {
     since: Time,
 }
 
-/// Serial lists: one of them at a time is under way.
+/// The state of serial lists, of which one at a time is under way.
 #[derive(Clone, Debug, Default)]
 pub(in crate::backend) struct SerialLists {
     current: Option<Serial>,
-    /// The times of its commands.
+    /// The times of each command of the list.
     times: Vec<Times>,
 }
 
@@ -33,21 +33,22 @@ impl SerialLists {
     }
 }
 
-/// The times of a command, in their order.
+/// The times of a command, in the order in which they pass.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Times {
     /// Channel time before the array works.
     before: Span,
     pub(super) array: Span,
-    /// Channel time afterwards.
+    /// Channel time after the array has worked.
     after: Span,
-    /// Time of the error correction behind it, and how much of that a decoder works behind the transfer's begin.
+    /// Time of the error correction after the transfer, and the part of a decoder's work that comes after the begin of
+    /// the transfer.
     decode: Span,
     decoder: Span,
 }
 
 impl Times {
-    /// Those without error correction.
+    /// The times of a command without error correction.
     pub(super) const fn plain(before: Span, array: Span, after: Span) -> Self {
         Self { before, array, after, decode: Span::ZERO, decoder: Span::ZERO }
     }
@@ -56,21 +57,21 @@ impl Times {
         self.before + self.array + self.after + self.decode
     }
 
-    /// Time on the channel.
+    /// Time on the channel, before and after the array's work.
     pub(super) fn bus(&self) -> Span {
         self.before + self.after
     }
 }
 
 impl Timing {
-    /// The times of a read of one page of one slot, without error correction, whose array works so long.
+    /// The times of a read of one page of one slot, without error correction; `array` is the array time.
     #[inline]
     pub(super) fn page_read(&self, array: Span) -> Times {
         let after = self.transfer[1] + self.around_data_out(1);
         Times::plain(self.commands(Op::Read, 1), self.cycles.busy + array, after)
     }
 
-    /// The same of a program.
+    /// The times of a program of one page of one slot; `array` is the array time.
     #[inline]
     pub(super) fn page_program(&self, array: Span) -> Times {
         let before = self.before_data_in(1) + self.transfer[1];
@@ -78,7 +79,7 @@ impl Timing {
     }
 }
 
-/// Hears of the commands of a serial list as if each were an event.
+/// Receives the phases of a serial list's commands, as if each phase were an event.
 trait Listener {
     fn stop(&mut self, backend: &mut Backend, at: Time, command: Handle<Command>, stop: Stop);
     fn phase(&mut self, backend: &mut Backend, phase: Phase);
@@ -86,7 +87,7 @@ trait Listener {
     fn copies(&mut self, backend: &mut Backend, from: Time, until: Time, cause: Cause);
 }
 
-/// The observer of the array itself.
+/// The listener for the observer of the backend itself.
 struct Own;
 
 impl Listener for Own {
@@ -117,7 +118,8 @@ impl Listener for Own {
     }
 }
 
-/// The observer of another array. The dies and channels of this array are numbered from `first` on.
+/// The listener for the observer of another backend. The dies and channels of this backend are numbered from `first`
+/// on.
 struct Other<'a> {
     observer: &'a mut dyn Observer,
     first: (u32, u32),
@@ -153,10 +155,11 @@ impl Listener for Other<'_> {
 }
 
 impl Backend {
-    /// Adds a scan of the spare areas of `pages` pages of a superblock. Each takes as long as the whole page (Chang,
-    /// Sec. 4.1, footnote 2); the FTL asks the media for the content.
+    /// Adds a scan of the spare areas of `pages` pages of a superblock. Each spare area takes as long as the whole page
+    /// (Chang, Sec. 4.1, footnote 2); the FTL asks the media for the content.
     ///
     /// # Panics
+    ///
     /// If `pages` is zero.
     pub fn add_scan(&mut self, list: Handle<List>, cause: Cause, superblock: SuperblockId, pages: u32) {
         assert!(pages > 0, "a scan of nothing");
@@ -164,8 +167,8 @@ impl Backend {
         self.table.commands[command].scanned = pages;
     }
 
-    /// Forwards data from a read to a program, as [`Backend::forward`] does, in serial lists. There the order of the
-    /// commands is the only order needed, and any number of programs may take data from one read.
+    /// Forwards data from a read to a program, as [`Backend::forward`] does, in serial lists. The order of the commands
+    /// is the only dependency in such a list, and any number of programs may take data from one read.
     pub fn forward_serial(&mut self, from: crate::backend::SlotRef, to: crate::backend::SlotRef) {
         self.table.slots[from.0 as usize].forward = Some(to);
     }
@@ -251,13 +254,13 @@ impl Backend {
         self.table.finished.push_back(list);
     }
 
-    /// Notifies an observer of another array, too, before [`Backend::end_serial`]. The dies and channels of this
-    /// array are numbered from `first` on.
+    /// Notifies the observer of another backend, too, before [`Backend::end_serial`]. The dies and channels of this
+    /// backend are numbered from `first` on.
     pub fn notify_serial(&mut self, observer: &mut dyn Observer, first: (u32, u32)) {
         self.narrate(&mut Other { observer, first });
     }
 
-    /// Tells a listener of the list under way, in the order of its commands.
+    /// Calls a listener for the phases of the list under way, in the order of its commands.
     fn narrate(&mut self, to: &mut impl Listener) {
         let Serial { list, since } = self.fast.serial.current.expect("a list under way");
         if let Some(copies) = self.table.lists[list].copies() {
@@ -308,13 +311,14 @@ impl Backend {
         self.fast.serial.times = all;
     }
 
-    /// Cuts the power of a serial list. Observers get no notice, because the purpose of the list is lost as well.
+    /// Cuts the power of a serial list. Observers get no notice, because the tag of the list, and with it its purpose,
+    /// is lost as well.
     pub(in crate::backend) fn cut_serial(&mut self, now: Time) {
         let Some(Serial { list, since }) = self.fast.serial.current.take() else { return };
         if let Some(copies) = self.table.lists[list].copies() {
             self.write_out::<crate::backend::Event>(copies.set, None);
         }
-        // Faults are off: without power, no one learns that a command failed at this very moment.
+        // Faults are off, because without power no one learns that a command failed at this very moment.
         self.media.faults_mut().suspend(true);
         let mut from = since;
         let mut next = self.table.lists[list].first;
@@ -328,11 +332,11 @@ impl Backend {
                 continue;
             }
             let Times { before, array, after, .. } = times;
-            // An erase or a program is torn only if the array has begun. A read changes nothing.
+            // An erase or a program is torn only if the array has begun it. A read changes nothing.
             let begun = now.saturating_since(from);
             let in_array = begun.saturating_sub(before).min(array);
             let afterwards = begun.saturating_sub(before).saturating_sub(array).min(after);
-            // What a decoder has begun is not counted.
+            // Decoding that has begun is not counted.
             let (decode, decoder) = (Span::ZERO, Span::ZERO);
             self.spend(
                 command,
@@ -346,7 +350,7 @@ impl Backend {
                 }
                 match op {
                     Op::Read => {}
-                    // Only its status was still to be read.
+                    // The operation is done: only its status had still to be read.
                     _ if begun >= before + array => {}
                     Op::Program | Op::CopyBack if self.table.commands[command].refused => {}
                     Op::Program | Op::CopyBack => self.media.tear_program(target, count),
@@ -374,7 +378,7 @@ impl Backend {
         let busy = timing.cycles.busy;
         let page = |offset| geometry.page_and_plane(offset).0;
         let (decode, decoder) = (Span::ZERO, Span::ZERO);
-        // The decoding of `slots` slots that cross the channel together.
+        // The decoding times of `slots` slots that cross the channel together.
         let decoding = |slots: u32| match &self.decoders {
             None => (Span::ZERO, Span::ZERO),
             Some(correction) => {

@@ -1,7 +1,7 @@
 //! Page copies in a serial list: a read and a program for each page, without commands.
 //!
 //! The list takes as long as its commands would, and takes effect at its end as they would. The set turns into commands
-//! if somebody observes it, if an operation may fail, or if the power is cut before its end.
+//! if an observer sees it, if an operation may fail, or if the power is cut before its end.
 
 use crate::nand::{Mode, Spare, Stream, Target};
 use base::engine::Handle;
@@ -12,8 +12,8 @@ use super::serial::Times;
 use crate::backend::{Backend, Cause, List, Op};
 
 impl Backend {
-    /// Adds copies of pages, each to an offset of the set's target, in a serial list that holds nothing but copies of
-    /// this set. Each source is checked against the mapping unit.
+    /// Adds copies of pages, each to an offset of the set's target, to a serial list that holds nothing but copies of
+    /// this set. The mapping unit in each source's spare area is checked.
     pub fn push_serial_copies(
         &mut self,
         set: CopySet,
@@ -25,8 +25,8 @@ impl Backend {
         self.fast.copies.of(set).pages.extend(pages);
     }
 
-    /// True if copies can be carried out in bulk in a serial list: nobody observes each of them, none can fail, and their
-    /// times are those of the arrays and the channel.
+    /// True if copies can be carried out in bulk in a serial list: no observer sees each of them, none can fail, and
+    /// their times are only those of the arrays and the channel.
     pub(super) fn takes_serial_copies(&self) -> bool {
         let one_slot = self.table.slots_per_command == 1 && self.geometry().slots == 1;
         self.observer.as_ref().is_none_or(|observer| !observer.sees_each_copy())
@@ -49,7 +49,7 @@ impl Backend {
         sum
     }
 
-    /// Calls `then` for each run of pages that are read from one die and take the same times: with the die, the times
+    /// Calls `then` for each run of pages that are read from one die and take the same times, with the die, the times
     /// of a read and of a program, and the number of pages.
     #[inline(always)]
     #[allow(clippy::inline_always)] // A closure that adds.
@@ -58,7 +58,7 @@ impl Backend {
         let timing = &self.rules.timing;
         let row = |offset| geometry.page_and_plane(offset).0;
         let by_page = timing.read.len() > 1 || timing.program.len() > 1;
-        // The superblock that was read last, its die, and the times of its pages.
+        // The superblock of the previous page, its die, and the times of its pages.
         let mut last: Option<(SuperblockId, u32, [Times; 2])> = None;
         let mut run = 0;
         for page in &copies.pages {
@@ -87,12 +87,12 @@ impl Backend {
         }
     }
 
-    /// Charges and carries out all copies of a set. Returns the number of commands that they stand for.
+    /// Charges and carries out all copies of a set. Returns the number of commands for which they stand.
     pub(super) fn end_serial_copies(&mut self, ListPart { set, .. }: ListPart) -> u64 {
         let copies = std::mem::replace(self.fast.copies.of(set), Copies::new());
         let into = self.media.geometry().die_of(copies.target).get();
         let (mut array, mut bus, mut target) = ([Span::ZERO; 2], [Span::ZERO; 2], [Span::ZERO; 2]);
-        // `each_run` borrows the backend, and the meters are its own: the dies are charged behind it.
+        // `each_run` borrows the whole backend, so the dies are charged after it.
         let mut charges = std::mem::take(&mut self.fast.copies.charges);
         self.each_run(&copies, |die, [read, program], pages| {
             let (reads, programs) =

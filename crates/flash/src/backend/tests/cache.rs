@@ -3,7 +3,7 @@
 use super::*;
 use base::engine::Rng;
 
-/// A die behind a channel of `mbps`; a page takes 2048 / mbps us, tR 25 us, tPROG 200 us.
+/// A die behind a channel of `mbps` MB/s: a page takes 2048 / mbps us, tR 25 us, tPROG 200 us.
 fn bench(mbps: u64, across: bool, program_copy: u64, arbitration: Arbitration) -> Bench {
     let mut part = Part::preset("dirik-2009").expect("a preset");
     part.timing.cache_program_copy = Span::from_us(program_copy);
@@ -18,7 +18,7 @@ fn plain(mbps: u64, across: bool) -> Bench {
     bench(mbps, across, 0, Arbitration::default())
 }
 
-/// The end of `n` commands of a page each, all in lists and blocks of their own, in us.
+/// The time in us until the end of `n` commands of a page each, every command in a list and a block of its own.
 fn apart(bench: &mut Bench, op: Op, n: u32) -> f64 {
     for block in 0..n {
         let list = bench.list(op, block, 0, 1);
@@ -31,11 +31,11 @@ fn apart(bench: &mut Bench, op: Op, n: u32) -> f64 {
 fn programs_of_different_lists_hide_their_data_behind_each_other() {
     for mbps in [5, 25, 100] {
         let transfer = 2048.0 / mbps as f64;
-        // Whatever is slower decides: the array, or the channel.
+        // The slower of the array and the channel decides.
         close(apart(&mut plain(mbps, true), Op::Program, 8), transfer + 7.0 * transfer.max(200.0) + 200.0);
         close(apart(&mut plain(mbps, false), Op::Program, 8), 8.0 * (transfer + 200.0));
     }
-    // Each program is issued as one that another may follow, and spends its copy.
+    // Each program is issued so that another may follow, and so takes the time of the copy.
     close(apart(&mut bench(25, true, 3, Arbitration::default()), Op::Program, 8), 81.92 + 8.0 * 203.0);
 }
 
@@ -62,10 +62,10 @@ fn a_read_that_comes_while_the_array_reads_lets_the_page_be_copied_late() {
     let list = bench.list(Op::Read, 1, 0, 1);
     bench.submit(list);
     let ends: Vec<f64> = bench.run().iter().map(|(_, end)| end.as_us_f64() + 10.0).collect();
-    // 25 us and the copy, then the data; the second reads and is copied meanwhile.
+    // The first read takes 25 us and the copy, then the data; the second reads and is copied meanwhile.
     close(ends[0], 28.0 + 20.48);
     close(ends[1], 28.0 + 28.0 + 20.48);
-    // One that comes when the data is being sent finds the register taken.
+    // A read that comes while the data is being sent finds the register occupied.
     let begin = bench.now;
     let list = bench.list(Op::Read, 0, 0, 1);
     bench.submit(list);
@@ -103,12 +103,12 @@ struct One {
     came: f64,
 }
 
-/// The second model: a die and its channel as times at which they are next free, first come first served. It shares
-/// nothing with the backend.
+/// The second model: a die and its channel as the times at which they are next free, first come first served. It shares
+/// no code with the backend.
 fn model(commands: &[One], transfer: f64, (read_copy, program_copy): (f64, f64)) -> Vec<f64> {
     let (read, program) = (25.0, 200.0);
     let mut ends = Vec::new();
-    // When the array is free for the next command; when the register is; when all of the die is.
+    // The times at which the array, the register, and the whole die are free for the next command.
     let (mut array, mut register, mut empty) = (0.0_f64, 0.0_f64, 0.0_f64);
     for (i, one) in commands.iter().enumerate() {
         let before = i.checked_sub(1).map(|i| commands[i]);
@@ -123,7 +123,8 @@ fn model(commands: &[One], transfer: f64, (read_copy, program_copy): (f64, f64))
             ends.push(array);
             continue;
         }
-        // `array` is when the page before moved to the register, if that was a read: this one joins it if it waited.
+        // If the previous command was a read, `array` is the time at which its page moved to the register: this read
+        // joins it if it was waiting by then.
         let joins = before.is_some_and(|before| !before.write) && one.came <= array;
         let begin = if joins { array } else { one.came.max(empty) };
         let waits = |at: f64| next.is_some_and(|next| !next.write && next.came <= at);
@@ -141,7 +142,7 @@ fn model(commands: &[One], transfer: f64, (read_copy, program_copy): (f64, f64))
     ends
 }
 
-/// Enters the ends of the lists that have finished.
+/// Enters the end times of the lists that have finished.
 fn take(bench: &mut Bench, begin: Time, ends: &mut [f64]) {
     while let Some(list) = bench.backend.take_finished() {
         ends[bench.backend.list(list).tag() as usize] = (bench.now - begin).as_us_f64();
@@ -156,14 +157,14 @@ fn a_die_agrees_with_a_second_model_under_any_arrivals() {
         let mbps = [5, 25, 50, 100, 400][rng.below(5) as usize];
         let copy = [0, 3][rng.below(2) as usize];
         let mut bench = bench(mbps, true, copy, Arbitration::default());
-        // Something to read, in blocks that the test does not write.
+        // The test reads blocks that it does not write.
         for block in 8..16 {
             let list = bench.list(Op::Program, block, 0, 64);
             bench.submit(list);
         }
         bench.run();
         let begin = bench.now;
-        // Odd steps, so that nothing comes at the moment when something ends.
+        // The steps are odd, so that no command comes at the moment at which another ends.
         let gap = [20_000_003, 120_000_007, 400_000_009][rng.below(3) as usize];
         let mut at = 0;
         let mut commands = Vec::new();

@@ -1,15 +1,15 @@
-//! Time is charged as phases end, and the event of an aborted phase is dropped.
+//! Tests that time is charged as phases end, and that the event of an aborted phase is dropped.
 
 use super::hydra::{FORWARDED, Hydra};
 use super::*;
 
 #[test]
 fn an_event_takes_eight_bytes_with_its_generation() {
-    // The queue keeps millions of them, each beside its key.
+    // The queue keeps millions of events, each with its key.
     assert_eq!((size_of::<Event>(), size_of::<Option<Event>>()), (8, 8));
 }
 
-/// Readings in the middle between two events, and the time charged until then.
+/// Calls `look` at each event and in the middle between two events.
 fn follow(bench: &mut Bench, mut look: impl FnMut(&Backend, Time)) {
     while let Some((at, event)) = bench.events.pop() {
         look(&bench.backend, Time::from_ps((bench.now.as_ps() + at.as_ps()) / 2));
@@ -31,7 +31,7 @@ fn a_phase_is_charged_only_at_its_end() {
         seen.push([charged.bus, read.bus, charged.array, read.array].map(us));
         assert_eq!((charged.bytes.get(), read.bytes.get()), (if charged.bus.is_zero() { 0 } else { 2048 }, 2048));
     });
-    // In the middle of the transfer, at its end, in the middle of the program, at its end.
+    // Four readings: in the middle of the transfer, at its end, in the middle of the program, at its end.
     assert_eq!(seen, [[0, 41, 0, 0], [83, 83, 0, 0], [83, 83, 0, 100], [83, 83, 200, 200]]);
 }
 
@@ -70,7 +70,7 @@ fn events_of_phases_that_a_power_cut_ended_are_dropped() {
         let list = bench.list(Op::Program, die * 16, 0, 2);
         bench.submit(list);
     }
-    // Both arrays work on the first page and both channels move the second.
+    // At the cut both arrays work on the first page and both channels move the second.
     let cut = Time::from_ps(100_000_000);
     bench.until(cut);
     bench.backend.use_cpu(cut, Span::from_us(500), 7, &mut bench.events);
@@ -79,7 +79,7 @@ fn events_of_phases_that_a_power_cut_ended_are_dropped() {
     bench.backend.cut_power(cut);
     let (hash, account) = (bench.hash.value(), bench.backend.account(cut));
     assert_eq!(account.op(Op::Program).array, bench.backend.die_busy(cut).sum());
-    // New work begins before the events of the old are due, and they do not end it.
+    // New work begins before the events of the old work are due, and these do not end the new work.
     let list = bench.list(Op::Erase, 1, 0, 0);
     bench.backend.add_erase(list, Cause::Gc, SuperblockId::new(1));
     bench.submit(list);

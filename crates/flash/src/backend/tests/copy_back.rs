@@ -6,7 +6,7 @@ use crate::nand::{SectorMask, Spare, Stamp};
 
 const NEW: Stamp = Stamp(1000);
 
-/// A copy of row 0 of die 0 to its block 1, some sectors of it new.
+/// Submits a copy of row 0 of die 0 to its block 1, with the sectors of `mask` new.
 fn merge(bench: &mut Bench, mask: SectorMask, slot: Slot) -> Handle<List> {
     let list = bench.background(5);
     let target = Target { superblock: block_of(0, 1), offset: 0 };
@@ -55,7 +55,8 @@ fn copied(bench: &mut Bench) -> (Vec<Stamp>, Spare) {
 
 #[test]
 fn a_copy_back_is_a_read_a_data_in_and_a_program() {
-    // B7.2: 20 us, five sectors of 3.3 us on four buses, 200 us; the bus is free in the first and the last.
+    // B7.2: 20 us to read, five sectors of 3.3 us on four buses, 200 us to program. The bus is free in the first and
+    // the last phase.
     let mut bench = full(Hydra::default(), 1);
     let list = merge(&mut bench, 0b1_1111, Slot::default());
     bench.submit(list);
@@ -74,12 +75,13 @@ fn other_commands_use_the_channel_during_the_read_and_the_program_of_a_copy_back
     let mut bench = full(Hydra::default(), 1);
     let list = merge(&mut bench, 0xFFF, Slot::default());
     bench.submit(list);
-    // A page of another die comes in while die 0 reads, and the next while die 0 programs.
+    // The page of one die comes in while die 0 reads, and that of another while die 0 programs.
     let list = bench.background(1);
     (0..2).for_each(|die| bench.program(list, die + 1, 1, 0));
     bench.submit(list);
     let ends = bench.run();
-    // The data of die 1 (52.8 us) and die 2, then that of the copy-back, which requested the bus after 20 us.
+    // The bus carries the data of die 1 (52.8 us), of die 2, and then of the copy-back, which requested the bus after
+    // 20 us.
     close(ends[0].1.as_us_f64(), 2.0 * 52.8 + 200.0);
     close(ends[1].1.as_us_f64(), 2.0 * 52.8 + 12.0 * 3.3 + 200.0);
 }
@@ -98,7 +100,7 @@ fn new_sectors_replace_those_of_the_source() {
         assert_eq!(data, expected);
         assert_eq!(spare, Spare::Data { lpn: Lpn::new(77), version: 9 });
     }
-    // Slots that the FTL does not name keep the name of their source.
+    // Slots that the FTL does not name keep the mapping unit of their source.
     let mut bench = full(Hydra::default(), 1);
     let list = merge(&mut bench, 0b10, Slot::default());
     bench.submit(list);
@@ -153,7 +155,8 @@ fn a_copy_back_keeps_the_rules_of_the_media() {
 
 #[test]
 fn a_power_cut_in_any_phase_tears_the_target_of_a_copy_back() {
-    // Read until 20 us, data in until 72.8 us, program until 272.8 us. At each end the event is not handled yet.
+    // The read lasts until 20 us, data in until 72.8 us, the program until 272.8 us. At each of these times the event
+    // is not handled yet.
     let after_cut = |us_tenths: u64, seed| {
         let mut bench = full(Hydra { arbitration: FORWARDED, ..Hydra::default() }, seed);
         let list = merge(&mut bench, 0xFFFF, Slot::default());
@@ -177,7 +180,7 @@ fn a_power_cut_in_any_phase_tears_the_target_of_a_copy_back() {
 
 #[test]
 fn a_power_cut_before_a_copy_back_begins_leaves_its_target_erased() {
-    // Its command cycles wait behind a page of another die.
+    // The command cycles of the copy-back wait behind a page of another die.
     let mut bench = full(Hydra { command: Span::from_us(1), ..Hydra::default() }, 1);
     let list = bench.background(1);
     bench.program(list, 1, 1, 0);

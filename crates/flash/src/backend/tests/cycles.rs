@@ -11,7 +11,7 @@ const RHW: f64 = 7.0;
 const WB: f64 = 11.0;
 const PAGE: f64 = 81.92;
 
-/// A part with a microsecond or more for each of the times, all different.
+/// A part whose times are all at least a microsecond, and all different.
 fn part() -> Part {
     let us = |time: f64| Span::from_ps((time * 1e6) as u64);
     let mut part = Part::preset("dirik-2009").expect("a preset");
@@ -22,7 +22,7 @@ fn part() -> Part {
     part
 }
 
-/// One die of `planes` planes in gangs of `gang` chips, with programs of `one_shot` rows.
+/// A bench with one die of `planes` planes in gangs of `gang` chips, with programs of `one_shot` rows.
 fn bench(planes: u32, gang: u32, one_shot: u32, between_pages: bool) -> Bench {
     let mut part = part();
     part.timing.one_shot = one_shot;
@@ -64,10 +64,10 @@ fn one(bench: &mut Bench, op: Op, slots: std::ops::Range<u32>) -> f64 {
 fn each_plane_and_each_page_has_its_cycles() {
     for between_pages in [false, true] {
         let mut bench = bench(4, 1, 3, between_pages);
-        // A word line of three rows of four planes, two slots a page.
+        // A word line of three rows of four planes, with two slots in a page.
         let program = 12.0 * (COMMAND + ADL + PAGE) + WB + 200.0;
         close(one(&mut bench, Op::Program, 0..24), program);
-        // A row; one page; half a page; half of each of two pages.
+        // Reads of four sizes: a row; one page; half a page; half of each of two pages.
         let read = |pages: f64, data: f64| pages * (COMMAND + COLUMN + CCS) + WB + 25.0 + data * PAGE + RHW;
         close(one(&mut bench, Op::Read, 0..8), read(4.0, 4.0));
         close(one(&mut bench, Op::Read, 2..4), read(1.0, 1.0));
@@ -97,7 +97,7 @@ fn a_one_shot_program_is_copied_back_from_a_page_of_each_plane_for_each_of_its_r
 
 #[test]
 fn other_chips_may_use_the_channel_while_a_die_waits_for_its_array() {
-    // tWB occupies the die. The channel carries the command of the next chip meanwhile.
+    // tWB occupies the die, and the channel carries the command of the next chip in that time.
     let shape = Shape { chips: 2, cache: false, controllers: Controllers::None, ..Shape::default() };
     let mut bench = shape.build();
     bench.backend.rules.timing.cycles.busy = Span::from_us(11);

@@ -1,8 +1,8 @@
-//! The timing diagrams of Seong et al., Figs. 5, 7 and 8, as the backend runs them.
+//! The timing diagrams of Seong et al., Figs. 5, 7 and 8, as the backend executes them.
 //!
-//! Not to scale, as in the paper: a page takes five columns of 10 us, tR two, tPROG 20, a command one where it is
-//! drawn, an erase 30. Capital letters are background controllers; `for` names the controller that has the bus. Our
-//! bus is all buses of a superchip, and a die all its chips that work in step. Status checks cost no time here.
+//! Not to scale, as in the paper: a page takes five columns of 10 us, tR two, tPROG 20, a command one column if it is
+//! drawn, an erase 30. Capital letters are background controllers; `for` is the controller that has the bus. Our bus is
+//! all buses of a superchip, and a die all its chips that work in step. Status checks cost no time here.
 
 use super::hydra::{FORWARDED, Hydra, block_of};
 use super::lanes::lanes;
@@ -13,7 +13,7 @@ const COLUMN: Span = Span::from_us(10);
 fn hydra(chips: u32, hold: bool, command: Span) -> Hydra {
     Hydra {
         chips,
-        // 8 KB in 50 us, to which the paper rounds.
+        // 8 KB in 50 us, the rounded time of the paper.
         lane: Rate::new(40_960_000),
         spare: false,
         command,
@@ -71,8 +71,8 @@ fn figure_5b_two_chips_keep_the_bus_busy() {
     );
 }
 
-/// Controller 1 erases, controller 2 programs, controller 3 reads, controller 4 merges a page with new sectors; a
-/// superchip each.
+/// Controller 1 erases, controller 2 programs, controller 3 reads, and controller 4 merges a page with new sectors;
+/// each works on a superchip of its own.
 fn four_units(hold: bool) -> String {
     let mut bench = hydra(1, hold, COLUMN).build();
     bench.phases().clear();
@@ -124,7 +124,7 @@ fn figure_7b_a_free_bus_lets_all_controllers_work() {
     );
 }
 
-/// Four controllers program two pages each; a host read of a die comes in between.
+/// Four controllers program two pages each, and a host read of a die comes in between.
 fn preempted(die: u32, column: u64) -> String {
     let mut bench = hydra(1, false, COLUMN).build();
     bench.phases().clear();

@@ -1,15 +1,16 @@
-//! Decoding against closed forms, and against a second model where channels share decoders.
+//! Decoding against closed forms, and against a second model if channels share decoders.
 
 use base::engine::Rng;
 
 use super::*;
 
-/// A page of 2 KiB at 25 MB/s.
+/// Time in us of a page of 2 KiB at 25 MB/s.
 const PAGE: f64 = 81.92;
 const READ: f64 = 25.0;
 const LATENCY: f64 = 6.0;
 
-/// `channels` channels with `chips` dies each; codewords of 512 bytes, four in a page, each in `codeword` us.
+/// A bench of `channels` channels with `chips` dies each. A page has four codewords of 512 bytes, and a decoder takes
+/// each in `codeword` us.
 fn bench(channels: u32, chips: u32, codeword: f64, decoders: Decoders) -> Bench {
     let part = Part::preset("dirik-2009").expect("a preset");
     let geometry = Geometry::new(channels, chips, 1, 1, 1, 16, 64, 1, 4).expect("a small array");
@@ -31,7 +32,7 @@ fn write(bench: &mut Bench, superblock: u32, pages: u32) {
     bench.run();
 }
 
-/// Each decoder's work and that of all commands.
+/// Checks that the decoders worked as long as all commands were decoded; returns that time.
 fn reconciles(bench: &Bench) -> Span {
     let busy = bench.backend.decoder_busy(bench.now).fold(Span::ZERO, |sum, busy| sum + busy);
     let account = bench.backend.account(bench.now);
@@ -42,7 +43,7 @@ fn reconciles(bench: &Bench) -> Span {
 
 #[test]
 fn a_read_on_an_idle_drive_takes_the_last_codeword_and_the_latency_longer() {
-    // A decoder that keeps up has only the last codeword left when the transfer ends; a slower one has more.
+    // A decoder that keeps up has only the last codeword left when the transfer ends; a slower decoder has more.
     for codeword in [0.5, 4.0, 20.0, 20.48, 21.0, 50.0] {
         let mut bench = bench(1, 1, codeword, Decoders::PerChannel);
         write(&mut bench, 0, 1);
@@ -97,7 +98,7 @@ fn the_slower_of_bus_and_decoder_decides_the_throughput() {
         bench.run();
         let page = f64::max(PAGE, 4.0 * codeword);
         let reads = f64::from(4 * pages);
-        // The first page's array time, and what the decoder still has to do behind the last.
+        // The lead is the first page's array time, and the decoder's work after the last transfer.
         let lead = if 4.0 * codeword > PAGE { READ + PAGE / 4.0 } else { READ + codeword };
         close((bench.now - begin).as_us_f64(), lead + reads * page + LATENCY);
         close(reconciles(&bench).as_us_f64(), reads * 4.0 * codeword);
@@ -133,7 +134,7 @@ fn codewords_of_several_channels_mix_at_shared_decoders() {
     let mut rng = Rng::stream(3, "ecc");
     for decoders in [1, 2, 3] {
         for codeword in [3.1, 9.3, 27.7] {
-            // One read on each of six channels, begun at odd moments.
+            // One read on each of six channels, begun at odd times.
             let mut bench = bench(6, 1, codeword, Decoders::Shared(decoders));
             (0..6).for_each(|die| write(&mut bench, die * 16, 1));
             let begin = bench.now;
@@ -165,7 +166,7 @@ fn codewords_of_several_channels_mix_at_shared_decoders() {
 
 #[test]
 fn a_controller_has_its_own_decoder() {
-    // Two dies of one channel: their pages come one behind the other, and each has its decoder.
+    // Two dies of one channel: their pages come one after the other, and each has its own decoder.
     for (decoders, second) in [(Decoders::PerController, PAGE), (Decoders::PerChannel, 4.0 * 50.0)] {
         let mut bench = bench(1, 2, 50.0, decoders);
         let config = bench.backend.clone();
@@ -181,7 +182,7 @@ fn a_controller_has_its_own_decoder() {
     }
 }
 
-/// The same bench with a controller for each die.
+/// A bench with a controller for each die, on the media of `backend`.
 fn rebuilt(backend: Backend, decoders: Decoders) -> Backend {
     let ecc = backend.decoders.as_ref().map(|pool| Ecc { decoders, ..pool.ecc });
     let config = Config { controllers: Controllers::PerDie, ecc, ..Config::new(backend.rules.timing) };
@@ -198,7 +199,8 @@ fn a_held_channel_is_free_while_its_read_is_decoded() {
         bench.submit(list);
     }
     let ends: Vec<f64> = bench.run().iter().map(|(_, end)| end.as_us_f64()).collect();
-    // Two decoders take turns with the first page: its last codeword begins behind the second, at 20.48 + 100.
+    // Two decoders take turns with the codewords of the first page, and the last codeword begins after the second, at
+    // 20.48 + 100.
     assert!(ends[0] < 2.0 * (READ + PAGE) + 400.0 && ends[1] > ends[0], "{ends:?}");
     close(bench.backend.account(bench.now).op(Op::Read).bus.as_us_f64(), 2.0 * (READ + PAGE));
 }
@@ -223,7 +225,8 @@ fn a_serial_list_is_decoded_like_an_idle_drive() {
 
 #[test]
 fn the_power_ends_all_decoding() {
-    // A cut at every microsecond of a read: its data is lost with the power, and the next read is as on a new drive.
+    // The power is cut at every microsecond of a read: its data is lost, and the next read takes the time of a new
+    // drive.
     for us in 1..260 {
         let mut bench = bench(1, 1, 30.0, Decoders::PerChannel);
         write(&mut bench, 0, 1);

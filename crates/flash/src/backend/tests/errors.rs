@@ -1,4 +1,4 @@
-//! Read retry against closed forms: an attempt costs what a read costs, on every resource.
+//! Read retry against closed forms: an attempt takes the time of a read on every resource.
 
 use std::sync::Arc;
 
@@ -7,16 +7,16 @@ use crate::backend::SuspendSpec;
 use crate::nand::{Decoding, ErrorModel, ErrorSettings, ErrorTable, SoftLimit};
 use base::units::{Age, Ratio, Temperature};
 
-/// A page of 2 KiB at 25 MB/s.
+/// Time in us of a page of 2 KiB at 25 MB/s.
 const PAGE: f64 = 81.92;
 const READ: f64 = 25.0;
 const LATENCY: f64 = 6.0;
 const CODEWORD: f64 = 4.0;
-/// One attempt: the array, the transfer, the last codeword, and the decoder's pipeline.
+/// Time in us of one attempt: the array, the transfer, the last codeword, and the decoder's pipeline.
 const ATTEMPT: f64 = READ + PAGE + CODEWORD + LATENCY;
 
-/// Codewords of 4,096 bits of which 40 may be wrong. At a rate of 3 % the first attempt and that with the first step fail, and
-/// that with the second step succeeds, each with near certainty.
+/// Codewords of 4,096 bits of which 40 may be wrong. At a rate of 3 % the first attempt and the attempt with the first
+/// step fail, and the attempt with the second step succeeds, each with near certainty.
 fn table() -> ErrorTable {
     let mut table = Part::preset("tlc-72l").expect("a preset").errors.expect("its errors");
     (table.base, table.wear, table.retention, table.disturb) = (0.03, 0.0, 0.0, 0.0);
@@ -75,14 +75,14 @@ impl Drive {
     }
 }
 
-/// Time of a read of one page of a block.
+/// Reads one page of a block, and returns the time.
 fn read(bench: &mut Bench, superblock: u32, offset: u32) -> f64 {
     let list = bench.list(Op::Read, superblock, offset, 1);
     bench.submit(list);
     bench.run()[0].1.as_us_f64()
 }
 
-/// The laws of the accounts: what resources worked is what commands took.
+/// Checks the laws of the accounts: the time that resources worked is the time of the commands.
 fn reconciles(bench: &Bench) -> Account {
     let now = bench.now;
     let account = bench.backend.account(now);
@@ -135,14 +135,14 @@ fn soft_decoding_follows_the_last_step_with_reads_of_its_own() {
     let soft = Some(SoftLimit { sensings: 3, limit: 200 });
     let short = ErrorTable { retry_rber: vec![Ratio::new(0.9)], retry_time: vec![Span::ZERO], ..table() };
     let mut bench = Drive { table: short.clone(), soft, ..Drive::default() }.build();
-    // The decoder works 14 us on each codeword of the last sensing: it keeps up with a codeword in 20.48 us.
+    // The decoder works 14 us on each codeword of the last sensing, so it keeps up with a codeword in 20.48 us.
     close(read(&mut bench, 0, 0), 5.0 * ATTEMPT + 10.0);
     let tally = reconciles(&bench).op(Op::Read);
     close(tally.decode.as_us_f64(), 20.0 * CODEWORD + 4.0 * 10.0);
     let counters = bench.backend.media().error_counters().expect("errors");
     assert_eq!((counters.soft, counters.uncorrectable, counters.by_retries[4]), (1, 0, 1));
     assert!(!bench.backend.media().is_unreadable(Psn::new(0)));
-    // A limit that soft decoding does not reach either: the data is lost after as many attempts.
+    // With a limit that soft decoding does not reach either, the data is lost after the same number of attempts.
     let soft = Some(SoftLimit { sensings: 3, limit: 50 });
     let mut bench = Drive { table: short, soft, ..Drive::default() }.build();
     let list = bench.list(Op::Read, 0, 0, 1);
@@ -164,7 +164,7 @@ fn a_retry_goes_before_the_commands_that_wait_for_its_die() {
     let mut bench = Drive::default().build();
     let lists = [(0, 0), (1, 0), (0, 1)].map(|(superblock, offset)| bench.list(Op::Read, superblock, offset, 1));
     lists.into_iter().for_each(|list| bench.submit(list));
-    // The die reads the second page while the first crosses, and so on; the third waits for both.
+    // The die reads the second page while the first crosses, and so on; the third read waits for both.
     let ends = bench.run();
     assert_eq!(ends.iter().map(|(tag, _)| *tag).collect::<Vec<_>>(), [0, 1, 0]);
     let phases = bench.phases().clone();
@@ -209,12 +209,12 @@ fn data_ages_with_and_without_power() {
     let thirty = Temperature::from_celsius(30);
     bench.backend.media_mut().age(Age::from_secs(545 * 3600), thirty);
     close(read(&mut bench, 0, 1), 3.0 * ATTEMPT + 3.0);
-    // What is programmed now is new.
+    // A page that is programmed now is new.
     let list = bench.list(Op::Program, 2, 0, 1);
     bench.submit(list);
     bench.run();
     close(read(&mut bench, 2, 0), ATTEMPT);
-    // At 40 C the same happens in a fraction of the time.
+    // At 40 C the same errors come in a fraction of the time.
     let mut bench = drive.build();
     bench.backend.media_mut().age(Age::from_secs(545 * 3600 * 10 / 38), Temperature::from_celsius(40));
     close(read(&mut bench, 0, 1), 3.0 * ATTEMPT + 3.0);
@@ -227,7 +227,7 @@ fn data_ages_with_and_without_power() {
 fn reads_disturb_their_block_and_no_other() {
     let disturbed = ErrorTable { base: 1e-4, disturb: 0.06, disturb_cycles: 0.0, disturb_reads: 1.0, ..table() };
     let mut bench = Drive { table: disturbed, remember: false, ..Drive::default() }.build();
-    // Reads of half the pages of a block are a half for each page: a rate of 3 %.
+    // Reads of half the pages of a block count as half a read for each page: a rate of 3 %.
     (0..6).for_each(|_| close(read(&mut bench, 1, 0), ATTEMPT));
     (0..26).for_each(|_| _ = read(&mut bench, 1, 0));
     assert!(read(&mut bench, 1, 1) > 2.0 * ATTEMPT);

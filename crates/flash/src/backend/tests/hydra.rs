@@ -1,14 +1,15 @@
 //! Hydra's array against the arithmetic of its paper: superchips, controllers, and the latency of a host read.
 //!
-//! B buses of a superchip are one channel of 8 B bits with chips whose pages are B x 2 KB; its C chips on each bus are
-//! C such dies. A superpage is a row of each of them. Seong et al., IEEE Trans. Computers 59(7), 2010.
+//! Model: the B buses of a superchip are one channel of 8 B bits with chips whose pages are B x 2 KB, and its C chips
+//! on each bus are C such dies. A superpage is a row of each of these dies. Seong et al., IEEE Trans. Computers 59(7),
+//! 2010.
 
 use super::*;
 
 /// Rows of a block.
 pub(super) const ROWS: u32 = 64;
 
-/// The prioritised forwarder.
+/// Host reads first at the dies and on the channels, so that the forwarder works.
 pub(super) const FORWARDED: Arbitration =
     Arbitration { commands: Order::ReadFirst, bus: BusOrder::ReadFirst, hold: false, between_pages: true };
 
@@ -44,7 +45,8 @@ impl Default for Hydra {
 }
 
 impl Hydra {
-    /// Four blocks in a die, the first of each full: its slots hold their own numbers.
+    /// Builds the backend with four blocks in a die. The first block of each die is full, and its slots hold their own
+    /// numbers.
     pub(super) fn build(&self) -> Bench {
         self.seeded(SectorKind::Nothing, 1)
     }
@@ -115,7 +117,7 @@ impl Bench {
         command
     }
 
-    /// A copy-back from the first block of a die to another.
+    /// Adds a copy-back of a row from the first block of a die to another block.
     pub(super) fn copy(&mut self, list: Handle<List>, die: u32, block: u32, row: u32) -> Handle<Command> {
         let target = Target { superblock: block_of(die, block), offset: row };
         let command = self.backend.add_copy_back(list, Cause::Merge, target, Stream::COPIES);
@@ -133,7 +135,7 @@ impl Bench {
         command
     }
 
-    /// The end of the list with a tag.
+    /// The time at which the list with a tag ends.
     pub(super) fn end_of(&mut self, tag: u32) -> Time {
         let begin = self.now;
         let ends = self.run();
@@ -141,12 +143,12 @@ impl Bench {
     }
 }
 
-/// MB/s of `bytes` in a number of microseconds.
+/// The rate in MB/s of `bytes` in `us` microseconds.
 fn rate(bytes: u64, us: f64) -> f64 {
     bytes as f64 / us
 }
 
-/// Microseconds of a sequential read of `rows` superpages of the first superchip.
+/// The time in microseconds of a sequential read of `rows` superpages of the first superchip.
 fn sequential_read(hydra: Hydra, rows: u32) -> f64 {
     let mut bench = hydra.build();
     let list = bench.backend.open_list(Class::HostRead, 0);
@@ -181,7 +183,7 @@ fn without_chip_interleaving_the_bus_idles_during_the_array_read() {
 
 #[test]
 fn each_chip_interleaving_has_its_read_ceiling() {
-    // D3, before the host's 75 MB/s: with two chips the bus never waits but for the first tR.
+    // D3, without the host's limit of 75 MB/s: with two chips the bus waits only for the first tR.
     let table = [(1, 1, 28.1), (1, 2, 38.8), (2, 1, 56.3), (2, 2, 77.6), (4, 1, 112.5), (4, 2, 155.2)];
     let ceiling = |buses, chips, lane, mbps: f64| {
         let us = sequential_read(Hydra { buses, chips, lane: Rate::new(lane), ..Hydra::default() }, ROWS);
@@ -206,7 +208,8 @@ fn more_chips_hide_a_longer_read() {
     close(fast(4), 20.0 + f64::from(4 * ROWS) * 13.2);
 }
 
-/// Microseconds until the background controllers have programmed a superblock on each of `superchips` superchips.
+/// The time in microseconds until the background controllers have programmed a superblock on each of `superchips`
+/// superchips.
 fn programs(hydra: Hydra, superchips: u32, erase: bool) -> f64 {
     let mut bench = hydra.build();
     for superchip in 0..superchips {
@@ -254,7 +257,7 @@ fn background_controllers_raise_the_program_rate_until_the_bus_saturates() {
         let sustained = rate(8192 * u64::from(2 * count * ROWS), us - edge);
         assert!((sustained / mbps - 1.0).abs() < 0.005, "{count} controllers: {sustained} MB/s");
     }
-    // Four superchips and one controller: one after another.
+    // With four superchips and one controller the superblocks are programmed one after another.
     let one = programs(Hydra { controllers: Controllers::Background(1), ..Hydra::default() }, 4, false);
     close(one, 4.0 * (f64::from(ROWS) * 252.8 + page));
 }
@@ -362,15 +365,15 @@ fn a_program_yields_only_if_host_reads_go_first_at_dies_and_on_channels() {
     }
 }
 
-/// The longest time that a 4 KB host read takes beyond its 46.4 us alone, over arrivals throughout the time that
-/// background controllers work on `lists`, and the longest time until the array reads for it.
+/// The longest time that a 4 KB host read takes beyond its 46.4 us alone, and the longest time until the array reads
+/// for it. The arrivals are spread over the time that background controllers work on `lists`.
 fn worst_wait(hydra: Hydra, die: u32, lists: impl Fn(&mut Bench)) -> (f64, f64) {
     let (mut wait, mut start) = (0.0_f64, 0.0_f64);
     for step in 0..300 {
         let mut bench = hydra.build();
         bench.phases().clear();
         lists(&mut bench);
-        // Steps without a common measure with 13.2 us, 20 us or 200 us.
+        // The steps have no common measure with 13.2 us, 20 us or 200 us.
         let at = Time::from_ps(1_000_000 + step * 7_919_311);
         bench.until(at);
         let from = bench.phases().len();
@@ -385,7 +388,7 @@ fn worst_wait(hydra: Hydra, die: u32, lists: impl Fn(&mut Bench)) -> (f64, f64) 
     (wait, start)
 }
 
-/// Four controllers that program, on dies from `first` on.
+/// Submits work for four controllers that program, on dies from `first` on.
 fn saturate(bench: &mut Bench, first: u32) {
     for unit in 0..4 {
         let list = bench.background(unit);
@@ -399,7 +402,7 @@ fn saturate(bench: &mut Bench, first: u32) {
 
 #[test]
 fn a_host_read_waits_for_one_primitive() {
-    // D10: 46.4 us alone, and not more than a page transfer longer while seven other dies keep the bus busy.
+    // D10: the read takes 46.4 us alone, and at most a page transfer longer while seven other dies keep the bus busy.
     let mut bench = Hydra::default().build();
     bench.host_read(0, 7, 0, 8);
     close((bench.end_of(0) - Time::ZERO).as_us_f64(), 46.4);
@@ -408,7 +411,7 @@ fn a_host_read_waits_for_one_primitive() {
     let (wait, start) = worst_wait(Hydra::default(), 7, |bench| saturate(bench, 0));
     assert!((0.9 * 52.8..=52.8).contains(&wait), "{wait} us");
     close(start, 0.0);
-    // First come, first served, it waits for all earlier work.
+    // Under first come, first served, the read waits for all earlier work.
     let fifo = Hydra { arbitration: Arbitration::default(), ..Hydra::default() };
     let (wait, _) = worst_wait(fifo, 7, |bench| saturate(bench, 0));
     assert!(wait > 4.0 * 52.8, "{wait} us");
@@ -416,8 +419,8 @@ fn a_host_read_waits_for_one_primitive() {
 
 #[test]
 fn a_host_read_waits_for_one_operation_on_its_die() {
-    // D10: a program that has begun is finished first; one that only waits for the bus gives way. Then the read's data
-    // waits for a primitive of another die.
+    // D10: a program that has begun is finished first, and a program that only waits for the bus steps back. Then the
+    // read's data waits for a primitive of another die.
     let hydra = Hydra::default();
     let (wait, start) = worst_wait(hydra, 0, |bench| saturate(bench, 0));
     assert!((0.9 * 252.8..=252.8).contains(&start), "{start} us until the array read");
@@ -439,8 +442,8 @@ fn a_host_read_waits_for_one_operation_on_its_die() {
 
 #[test]
 fn a_host_read_speeds_up_the_copy_back_it_waits_for() {
-    // Its second phase does not queue behind the other controllers' data: read, at most one transfer of another die,
-    // data in, program.
+    // The copy-back's second phase does not queue behind the other controllers' data. The read waits for: the array's
+    // read, at most one transfer of another die, data in, and the program.
     let lists = |bench: &mut Bench| {
         let list = bench.background(9);
         for row in 0..20 {
@@ -457,7 +460,7 @@ fn a_host_read_speeds_up_the_copy_back_it_waits_for() {
 
 #[test]
 fn a_preempted_list_resumes_after_the_host_reads_of_its_die() {
-    // B9(b): two host reads of one die in one list; the background's next program there is behind both.
+    // B9(b): two host reads of one die are in one list; the next background program of that die comes after both.
     let mut bench = Hydra::default().build();
     let list = bench.background(0);
     (0..3).for_each(|row| bench.program(list, 0, 1, row));
@@ -474,7 +477,7 @@ fn a_preempted_list_resumes_after_the_host_reads_of_its_die() {
 
 #[test]
 fn a_held_channel_is_busy_until_its_command_is_done() {
-    // Fig. 7a: with four controllers, one operation at a time, arrays included.
+    // Fig. 7a: with four controllers, one operation at a time, including its array work.
     let hold = Arbitration { hold: true, ..FORWARDED };
     let hydra = Hydra { arbitration: hold, ..Hydra::default() };
     let us = programs(hydra, 4, false);
@@ -485,7 +488,7 @@ fn a_held_channel_is_busy_until_its_command_is_done() {
     bench.submit(list);
     bench.until(Time::from_ps(5_000_000));
     bench.host_read(1, 7, 0, 8);
-    // Half way the accounts balance too.
+    // The accounts balance half way, too.
     let middle = Time::from_ps(1_000_000_000);
     bench.until(middle);
     assert_eq!(bench.backend.account(middle).op(Op::Erase).bus, Span::from_ms(1));

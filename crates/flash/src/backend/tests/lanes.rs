@@ -19,7 +19,8 @@ fn letter(phase: &Phase) -> char {
     if phase.cause == Cause::Host { letter } else { letter.to_ascii_uppercase() }
 }
 
-/// The channel, the dies that it works for, and the arrays of the dies in `dies`, in steps of `column` from `from` on.
+/// Draws a lane for the channel, one for the dies that it works for, and one for the array of each die in `dies`, in
+/// steps of `column` from `from` on.
 pub(super) fn lanes(phases: &[Phase], dies: &[u32], from: Time, column: Span) -> String {
     let end = phases.iter().map(|phase| phase.until).max().unwrap_or(from);
     let columns = (end.saturating_since(from).as_ps()).div_ceil(column.as_ps());

@@ -1,12 +1,12 @@
-//! A backend's `memory` is the size of its tables.
+//! Tests that `memory` of a backend is the size of its tables.
 
 use super::*;
 
 #[test]
 fn the_backend_takes_the_memory_it_predicts() {
     let part = Part::preset("dirik-2009").expect("a preset");
-    // Rows of eight slots, each of four sectors; a program of each die, and there are fewer dies than usual or more.
-    // Without cache mode reads may end quietly.
+    // Rows have eight slots of four sectors, and each die has a program under way. The arrays have fewer or more dies
+    // than `memory` assumes at least. Without cache mode reads may end quietly.
     for (channels, one_shot, cache) in [(2, 1, true), (2, 3, true), (70, 1, true), (2, 1, false)] {
         let geometry = Geometry::new(channels, 2, 1, 2, 2, 16, 66, 4, 4).expect("an array");
         let mut timing = Timing::new(&part, &geometry, Rate::new(25_000_000), cache).expect("a valid part");
@@ -32,7 +32,7 @@ fn the_backend_takes_the_memory_it_predicts() {
             let tables = tables + quiet;
             let lists = commands as usize * (size_of::<Command>() + size_of::<List>());
             let taken = tables + lists + size_of_val(&*backend.table.slots) + backend.payload.taken();
-            // The description holds a second copy of the timing tables.
+            // The description has a second copy of the timing tables.
             let said = Backend::memory(&geometry, SectorKind::Stamp, &config);
             assert_eq!(said, taken as u64 + 2 * config.timing.memory(), "{channels}, {one_shot}, {controllers:?}");
         }

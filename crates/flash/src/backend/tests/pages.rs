@@ -3,12 +3,12 @@
 use super::*;
 use base::engine::Rng;
 
-/// Two chips of four planes on a channel: a page takes 81.92 us, tR 25 us, tPROG 200 us.
+/// A bench of two chips of four planes on a channel: a page takes 81.92 us, tR 25 us, tPROG 200 us.
 fn bench(bus: BusOrder, between_pages: bool) -> Bench {
     let arbitration = Arbitration { bus, between_pages, ..Arbitration::default() };
     let controllers = Controllers::None;
     let mut bench = Shape { chips: 4, stripe: 4, cache: false, controllers, arbitration, ..Shape::default() }.build();
-    // Something to read on every chip but the first.
+    // Every chip except the first gets data to read.
     for chip in 1..4 {
         let list = bench.list(Op::Program, chip * 16, 0, 4);
         bench.submit(list);
@@ -17,7 +17,7 @@ fn bench(bus: BusOrder, between_pages: bool) -> Bench {
     bench
 }
 
-/// The end of a program of four pages on the first chip and of the reads of a page that come after it, in us.
+/// The end times in us of a program of four pages on the first chip, and of reads of a page that come after it.
 fn ends(bench: &mut Bench, class: Class, offset: u32, reads: &[(u32, u64)]) -> Vec<f64> {
     let begin = bench.now;
     let list = bench.list(Op::Program, 0, offset, 4);
@@ -44,15 +44,15 @@ const PAGE: f64 = 81.92;
 #[test]
 fn a_host_read_waits_for_one_page_and_not_for_a_program() {
     for bus in BusOrder::EVERY {
-        // Ready at 125 us, in the second page: it goes before the third.
+        // The read is ready at 125 us, during the second page, and goes before the third.
         let at = ends(&mut bench(bus, true), Class::HostRead, 0, &[(1, 100_000)]);
         close(at[1], 3.0 * PAGE);
         close(at[0], 5.0 * PAGE + 200.0);
-        // In one piece: it waits for all four.
+        // With the program's data in one piece, the read waits for all four pages.
         let at = ends(&mut bench(bus, false), Class::HostRead, 0, &[(1, 100_000)]);
         close(at[1], 5.0 * PAGE);
         close(at[0], 4.0 * PAGE + 200.0);
-        // Nobody waits for a read of garbage collection.
+        // No host waits for a read of garbage collection, so it does not go between.
         let at = ends(&mut bench(bus, true), Class::Other, 0, &[(1, 100_000)]);
         close(at[1], 5.0 * PAGE);
         close(at[0], 4.0 * PAGE + 200.0);
@@ -64,7 +64,7 @@ fn the_order_of_the_channel_decides_what_goes_before_the_next_page() {
     let three = [(1, 100_000), (2, 101_000), (3, 102_000)];
     for bus in BusOrder::EVERY {
         let at = ends(&mut bench(bus, true), Class::HostRead, 0, &three);
-        // After each page one of them passes, or all at once where the program has no precedence over them.
+        // After each page one read passes; all pass at once if the order gives the program no precedence over them.
         let at_once = matches!(bus, BusOrder::DataFirst | BusOrder::ReadFirst);
         let wanted = if at_once { [3.0, 4.0, 5.0] } else { [3.0, 5.0, 7.0] };
         for (chip, pages) in wanted.into_iter().enumerate() {

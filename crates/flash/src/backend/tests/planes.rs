@@ -10,7 +10,7 @@ const PLANES: u32 = 4;
 const READ: f64 = 50.0;
 const PROGRAM: f64 = 1000.0;
 
-/// One die of four planes whose first block holds one page each.
+/// A die of four planes. Its first block holds one page in each plane.
 struct Die {
     bench: Bench,
     ends: Vec<(u32, f64)>,
@@ -67,7 +67,7 @@ impl Die {
         backend.submit(at, list, events);
     }
 
-    /// Handles all events before a time. The tags and ends, in microseconds, of the lists that end are kept.
+    /// Handles all events before a time, and keeps the tags and ends (in microseconds) of the lists that end.
     fn until(&mut self, before: Time) {
         while let Some((at, event)) = self.bench.events.pop_due(before) {
             self.bench.backend.handle(at, event, &mut self.bench.events, &mut self.bench.hash);
@@ -78,7 +78,7 @@ impl Die {
         }
     }
 
-    /// Reads for each second of a closed system: a read that ends is followed by one of a plane drawn at random.
+    /// The reads per second of a closed system: after each read that ends, a read of a random plane begins.
     fn closed(mut self, outstanding: u32, reads: usize) -> f64 {
         let mut rng = Rng::stream(1, "planes");
         (0..outstanding).for_each(|_| self.read(0, rng.below(u64::from(PLANES)) as u32, Time::ZERO));
@@ -102,8 +102,8 @@ const fn at(us: u64) -> Time {
     Time::from_ps(us * 1_000_000)
 }
 
-/// The mean number of planes that work in a closed system in which all of them read in step: each plane with reads ends
-/// one, and the reads that end go to planes drawn at random. The stationary distribution of the numbers of reads.
+/// The mean number of working planes in a closed system in which all planes read in step: each plane with reads ends
+/// one, and a read of a random plane follows. Computed from the stationary distribution of the numbers of reads.
 fn mean_working(outstanding: u32) -> f64 {
     let mut states: BTreeMap<Vec<u32>, f64> = BTreeMap::from([(vec![outstanding, 0, 0, 0], 1.0)]);
     for _ in 0..60 {
@@ -114,7 +114,7 @@ fn mean_working(outstanding: u32) -> f64 {
             for choice in 0..PLANES.pow(ended) {
                 let mut after = rest.clone();
                 (0..ended).for_each(|i| after[(choice / PLANES.pow(i) % PLANES) as usize] += 1);
-                // Planes are alike.
+                // The order of the planes does not matter.
                 after.sort_unstable();
                 *next.entry(after).or_default() += probability / f64::from(PLANES.pow(ended));
             }
@@ -141,7 +141,7 @@ fn as_many_planes_read_at_once_as_the_part_allows_or_the_channel_carries() {
     let close = |got: f64, expected: f64| assert!((got / expected - 1.0).abs() < 0.001, "{got}, not {expected}");
     close(Die::fast(None).closed(64, 20_000), 1e6 / READ);
     close(Die::fast(spec(Some(2))).closed(64, 20_000), 2e6 / READ);
-    // The data of a page takes longer than its read: two planes keep the channel busy.
+    // The data of a page takes longer than its read, so two planes keep the channel busy.
     let slow = Die::new(spec(None), Rate::new(30_000_000), Order::Fifo, None);
     let transfer = slow.bench.backend.timing().transfer[1].as_us_f64();
     assert!(transfer > READ, "{transfer} us");

@@ -1,10 +1,10 @@
-//! The backend does not begin a program behind a failed one of its block if the FTL could not know of the failure;
-//! the media refuse it if the FTL could.
+//! Tests of programs behind a failed program of the same block: the backend does not begin one if the FTL could not
+//! know of the failure, and the media refuse one if the FTL could.
 
 use super::hydra::{Hydra, block_of};
 use super::*;
 
-/// The result of each command of the lists, in order.
+/// The failures of the lists' commands, in order.
 fn ends(bench: &mut Bench, lists: &[Handle<List>]) -> Vec<bool> {
     while let Some((at, event)) = bench.events.pop() {
         bench.now = at;
@@ -29,7 +29,7 @@ fn programs_submitted_before_a_failure_fail_without_array_time() {
         let mut bench = Shape { cache, ..Shape::default() }.build();
         bench.backend.set_timed(timed);
         bench.backend.media_mut().faults_mut().fail_program(1);
-        // The second list is opened before the first has come back.
+        // The second list is opened before the FTL has the first one back.
         let first = bench.list(Op::Program, 0, 0, 4);
         let second = bench.list(Op::Program, 0, 4, 2);
         let other = bench.list(Op::Program, 1, 0, 1);
@@ -51,7 +51,8 @@ fn programs_submitted_before_a_failure_fail_without_array_time() {
     }
 }
 
-/// A program behind a failed one of its block, with or without another list in between that reports the failure.
+/// Whether a program behind a failed one of its block fails too, with or without a list in between that reports the
+/// failure.
 fn behind(reported: bool, erased: bool) -> bool {
     let mut bench = Shape::default().build();
     bench.backend.media_mut().faults_mut().fail_program(0);
@@ -125,7 +126,7 @@ fn a_serial_list_skips_the_rest_of_a_failing_block_and_so_does_a_cut() {
         let list = bench.list(Op::Program, 0, 0, 4);
         let end = bench.backend.begin_serial(bench.now, list).expect("it takes time");
         match cut {
-            // In the last program. Faults at the moment of a cut are not modelled, so no program is refused.
+            // The cut is in the last program. Faults at the moment of a cut are not modelled, so no program is refused.
             Some(us) => bench.backend.cut_power(Time::from_ps(us * 1_000_000)),
             None => {
                 bench.backend.end_serial(end, &mut bench.hash);
@@ -154,7 +155,7 @@ fn capacitors_program_nothing_behind_a_failure() {
     bench.backend.media_mut().faults_mut().fail_program(0);
     let list = bench.list(Op::Program, 0, 0, 3);
     bench.submit(list);
-    // In the program of the first page, whose failure the FTL has not learned of.
+    // The cut is in the program of the first page, whose failure the FTL has not learned of.
     bench.until(Time::from_ps(150_000_000));
     bench.backend.save(bench.now, &[list]);
     let mut next = bench.backend.list(list).first();

@@ -1,9 +1,9 @@
-//! Serial lists: their times add up, and a power cut tears the command under way.
+//! Tests of serial lists: their times add up, and a power cut tears the command under way.
 
 use super::*;
 use crate::nand::Spare;
 
-/// Two chips, pages of 2 KiB at 100 MB/s: 20.48 us each on the bus, without cache mode.
+/// A bench of two chips, with pages of 2 KiB at 100 MB/s: 20.48 us each on the bus, without cache mode.
 fn bench() -> Bench {
     Shape { chips: 2, rate: Rate::new(100_000_000), cache: false, ..Shape::default() }.build()
 }
@@ -14,7 +14,7 @@ fn begin(bench: &mut Bench, list: Handle<List>) -> Span {
     bench.backend.begin_serial(bench.now, list).expect("time is on") - bench.now
 }
 
-/// A program of two pages, and an erase of a block of the other chip behind them.
+/// A list with a program of two pages, and then an erase of a block of the other chip.
 fn two_pages_and_an_erase(bench: &mut Bench) -> Handle<List> {
     let list = bench.list(Op::Program, 0, 0, 2);
     bench.backend.add_erase(list, Cause::Gc, SuperblockId::new(16));
@@ -26,7 +26,7 @@ fn a_serial_list_takes_the_sum_of_its_commands() {
     let mut bench = bench();
     let list = two_pages_and_an_erase(&mut bench);
     let end = begin(&mut bench, list);
-    // One after another, although they are on two chips.
+    // The commands run one after another, although they are on two chips.
     assert_eq!(end, (PAGE + Span::from_us(200)) * 2 + Span::from_us(3_000));
     bench.now += end;
     bench.backend.end_serial(bench.now, &mut bench.hash);
@@ -73,7 +73,8 @@ fn a_serial_list_forwards_read_data_to_its_programs() {
     assert!(matches!(there, Spare::Data { lpn, .. } if lpn == Lpn::new(1)), "{there:?}");
 }
 
-/// A cut in the second program: the first is complete, the second torn or complete, and the erase has not begun.
+/// The cut comes in the second program: the first is complete, the second torn or complete, and the erase has not
+/// begun.
 #[test]
 fn a_power_cut_keeps_finished_commands_and_tears_the_one_under_way() {
     let mut torn = 0;
@@ -107,7 +108,7 @@ fn a_power_cut_during_the_data_transfer_leaves_the_page_erased() {
     assert!(bench.backend.media().is_erased(SuperblockId::new(0)));
 }
 
-/// Two pages in SLC mode, the second of them read again; blocks in the other mode take their usual time.
+/// A block in SLC mode takes two pages and a read of the second; blocks in full mode take their usual times.
 #[test]
 fn a_block_in_slc_mode_has_its_own_times() {
     let mut bench = bench();

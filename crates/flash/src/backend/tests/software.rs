@@ -3,7 +3,7 @@
 use super::hydra::{Hydra, ROWS};
 use super::*;
 
-/// Microseconds for superblocks of four superchips of one chip each.
+/// The time in microseconds to program superblocks of four superchips of one chip each.
 fn programs(software: Option<Span>, controllers: u32) -> f64 {
     let hydra = Hydra { chips: 1, software, controllers: Controllers::Background(controllers), ..Hydra::default() };
     let mut bench = hydra.build();
@@ -17,11 +17,11 @@ fn programs(software: Option<Span>, controllers: u32) -> f64 {
 
 #[test]
 fn each_command_costs_its_time_before_its_die_begins_it() {
-    // One controller, one die at a time: no other work hides the processor.
+    // With one controller, one die works at a time, and no other work hides the processor's time.
     let rows = f64::from(4 * ROWS);
     close(programs(None, 1), rows * 252.8);
     close(programs(Some(Span::from_us(5)), 1), rows * 257.8);
-    // Four controllers keep it busy: a command every 100 us.
+    // Four controllers keep the processor busy: a command every 100 us.
     close(programs(Some(Span::from_us(100)), 4), rows * 100.0 + 252.8);
 }
 
@@ -41,7 +41,7 @@ fn a_host_read_bypasses_the_processor() {
     let list = bench.background(0);
     bench.program(list, 0, 1, 0);
     bench.submit(list);
-    // The processor works on a program of this very die: the die is free until then.
+    // The processor works on a program of this very die, which is free until then.
     bench.until(Time::from_ps(100_000_000));
     bench.host_read(1, 0, 0, 16);
     let ends = bench.run();
@@ -61,7 +61,7 @@ fn ftl_jobs_and_commands_alternate_on_the_processor() {
     bench.backend.use_cpu(bench.now, Span::from_us(5), 8, &mut bench.events);
     let mut log = Vec::new();
     while let Some((at, event)) = bench.events.pop() {
-        // The processor's time passes evenly.
+        // The busy time of the processor grows evenly.
         let middle = Time::from_ps((bench.now.as_ps() + at.as_ps()) / 2);
         let until = Time::from_ps(middle.as_ps().min(45_000_000));
         assert_eq!(bench.backend.processor_busy(middle), until - Time::ZERO);
@@ -84,7 +84,7 @@ fn hardware_leaves_the_processor_to_the_ftl() {
     assert!(!bench.backend.is_idle());
     bench.run();
     assert_eq!(bench.backend.processor_busy(bench.now), Span::ZERO);
-    // With time off, a processor job takes no time.
+    // With time off, a job of the processor takes no time.
     bench.backend.set_timed(false);
     bench.backend.use_cpu(bench.now, Span::from_us(30), 7, &mut bench.events);
     assert!(!bench.backend.is_idle(), "it waits to be taken");
@@ -104,7 +104,7 @@ fn a_power_cut_drops_the_work_of_the_processor() {
     bench.events.clear();
     assert!(bench.backend.is_idle());
     assert_eq!(bench.backend.processor_busy(now + Span::from_us(1)), Span::from_us(20));
-    // And accepts new work.
+    // The processor accepts new work after the cut.
     bench.now = now;
     let list = bench.background(1);
     bench.erase(list, 0, 1);

@@ -5,7 +5,7 @@ use super::*;
 const STATUS: f64 = 0.5;
 const PAGE: f64 = 81.92;
 
-/// One channel with `chips` dies; a page takes 81.92 us, tR 25 us, tPROG 200 us, a status 0.5 us.
+/// A bench of one channel with `chips` dies; a page takes 81.92 us, tR 25 us, tPROG 200 us, a status 0.5 us.
 fn bench(chips: u32, completion: Completion, across: bool) -> Bench {
     let mut part = Part::preset("dirik-2009").expect("a preset");
     (part.bus.status, part.timing.cache_program_copy) = (Span::from_ns(500), Span::ZERO);
@@ -37,15 +37,15 @@ fn a_status_is_read_after_a_program_and_an_erase_and_not_after_a_read() {
 
 #[test]
 fn cache_mode_goes_on_while_a_status_waits() {
-    // The next page is there when the array ends, so that the array works without a gap.
+    // The next page has arrived when the array ends, so the array works without a gap.
     let mut bench = bench(1, Completion::ReadyBusy, true);
     close(bench.time(Op::Program, 4), PAGE + 4.0 * 200.0 + STATUS);
 }
 
 #[test]
 fn a_page_that_comes_in_before_the_status_begins_all_the_same() {
-    // A page takes longer than its program: the status of the page ahead waits for the page under way, whose program
-    // begins as soon as it is there.
+    // A page takes longer than its program. The status of the previous page waits for the page that is crossing, whose
+    // program begins as soon as it has crossed.
     let mut bench = bench(1, Completion::ReadyBusy, true);
     bench.backend.rules.timing.transfer[1] = Span::from_us(400);
     // The third and the fourth page wait for the status of the first and the second.
@@ -56,7 +56,7 @@ fn a_page_that_comes_in_before_the_status_begins_all_the_same() {
 fn a_controller_that_polls_learns_of_the_end_with_the_first_status_behind_it() {
     for interval in [7, 30, 60, 199, 250] {
         let gap = interval as f64;
-        // The k-th status begins after k pauses and k - 1 others.
+        // The k-th status begins after k pauses and k - 1 earlier statuses.
         let noticed = |table: f64| {
             let ends = (1..).map(|k| f64::from(k) * (gap + STATUS));
             let k = (1..).zip(ends).find(|(_, end)| *end >= table).expect("it ends").0;
@@ -87,6 +87,6 @@ fn the_power_ends_all_polls() {
     bench.backend.add_erase(list, Cause::Gc, SuperblockId::new(0));
     bench.now = Time::ZERO + Span::from_ms(1);
     bench.submit(list);
-    // 545 pauses and statuses take 2,997.5 us, so the 546th says that the erase is done.
+    // 545 pauses and statuses take 2,997.5 us, so the 546th reports that the erase is done.
     close(bench.run()[0].1.as_us_f64(), 546.0 * 5.5);
 }

@@ -1,4 +1,4 @@
-//! Suspension against the closed forms of queues whose urgent customers interrupt the others.
+//! Suspension against the closed forms of queues in which urgent customers interrupt others.
 
 use super::*;
 use crate::backend::{StopPoint, SuspendSpec};
@@ -7,12 +7,12 @@ use base::engine::Rng;
 const READ: f64 = 50.0;
 const PROGRAM: f64 = 1000.0;
 
-/// One die whose reads take 50 us and programs 1 ms, and whose channel takes next to no time.
+/// A die whose reads take 50 us and programs 1 ms, with a channel that takes nearly no time.
 struct Die {
     bench: Bench,
     rng: Rng,
     programs: u32,
-    /// The kind and the arrival of each list, whose tag is its place here.
+    /// The kind and the arrival of each list; a list's tag is its index here.
     arrivals: Vec<(Op, Time)>,
 }
 
@@ -21,7 +21,7 @@ impl Die {
         Self::with_lanes(suspend, Rate::new(1 << 50), seed)
     }
 
-    /// The same with a channel of this rate.
+    /// A die with a channel of this rate.
     fn with_lanes(suspend: Option<SuspendSpec>, rate: Rate, seed: u64) -> Self {
         let mut part = Part::preset("dirik-2009").expect("a preset").clone();
         part.timing.read = vec![Span::from_us(READ as u64)];
@@ -40,7 +40,7 @@ impl Die {
         Self { bench, rng: Rng::stream(seed, "arrivals"), programs: 0, arrivals: Vec::new() }
     }
 
-    /// A read of the first page, or a program of the next one, arrives at a time.
+    /// Submits a read of the first page, or a program of the next page, which arrives at `at`.
     fn arrive(&mut self, op: Op, at: Time) {
         let Bench { backend, events, .. } = &mut self.bench;
         let class = if op == Op::Read { Class::HostRead } else { Class::Other };
@@ -49,7 +49,8 @@ impl Die {
         let command = match op {
             Op::Read => backend.add_read(list, Cause::Host, SuperblockId::new(0)),
             _ => {
-                // Block after block; none is used while a program of its last round waits.
+                // The programs go from block to block; no block is used again while a program of its previous round
+                // waits.
                 let (block, page) = (1 + self.programs / 64 % 63, self.programs % 64);
                 if page == 0 {
                     backend.media_mut().erase(SuperblockId::new(block));
@@ -64,12 +65,13 @@ impl Die {
         backend.submit(at, list, events);
     }
 
-    /// The time to the next event of a Poisson process whose mean gap is so many microseconds.
+    /// The time to the next event of a Poisson process with a mean gap of `mean` microseconds.
     fn gap(&mut self, mean: f64) -> Span {
         Span::from_ps((-(1.0 - self.rng.unit()).ln() * mean * 1e6) as u64)
     }
 
-    /// Handles the next event, if it comes before a time. Returns the kind and the response of each list that ends.
+    /// Handles the next event, if it comes before `before`. Returns the kind and the response time of each list that
+    /// ends.
     fn step(&mut self, before: Time) -> Option<Vec<(Op, f64)>> {
         let (at, event) = self.bench.events.pop_due(before)?;
         self.bench.backend.handle(at, event, &mut self.bench.events, &mut self.bench.hash);
@@ -79,7 +81,7 @@ impl Die {
             ended.push((op, (at - arrival).as_us_f64()));
             self.bench.backend.release(list);
         }
-        // The latest phases alone are still open.
+        // Only the latest phases can still be open.
         let phases = self.bench.phases();
         if phases.len() > 1000 {
             phases.drain(..900);
@@ -87,8 +89,8 @@ impl Die {
         Some(ended)
     }
 
-    /// Reads and programs come as Poisson processes with these mean gaps, in microseconds. Returns the mean responses of
-    /// reads and of programs.
+    /// Submits reads and programs as Poisson processes with these mean gaps, in microseconds. Returns the mean response
+    /// times of reads and of programs.
     fn open(mut self, gaps: [f64; 2], programs: u32) -> [f64; 2] {
         let mut next = gaps.map(|gap| Time::from_ps(10_000_000_000) + self.gap(gap));
         let (mut sums, mut counts) = ([0.0; 2], [0_u32; 2]);
@@ -106,7 +108,7 @@ impl Die {
         [sums[0] / f64::from(counts[0]), sums[1] / f64::from(counts[1])]
     }
 
-    /// One program follows another, and reads come as a Poisson process. Returns the mean time of a program.
+    /// Submits one program after another, and reads as a Poisson process. Returns the mean time of a program.
     fn closed(mut self, gap: f64, programs: u32) -> f64 {
         let start = Time::from_ps(10_000_000_000);
         self.arrive(Op::Program, start);
@@ -165,7 +167,7 @@ fn operations_that_may_not_be_suspended_are_the_queue_with_priorities_alone() {
 
 #[test]
 fn a_step_that_is_lost_is_repeated_as_long_as_reads_come() {
-    // Preemptive repeat identical, step by step: a step ends when no read comes while it works. Each read that comes
+    // Preemptive repeat identical, step by step: a step ends if no read comes while it works. Each read that comes
     // begins a busy period of reads.
     let (gap, steps) = (400.0, 4.0);
     let busy_period = READ / (1.0 - READ / gap);
@@ -193,14 +195,14 @@ fn each_suspension_costs_the_times_to_stop_and_to_go_on() {
         }
         let tally = die.bench.backend.account(Time::MAX).of(Op::Program, Cause::Host);
         assert_eq!((tally.suspensions, tally.suspend_overhead), (1, Span::from_us(30)));
-        // The channel takes some picoseconds.
+        // The channel takes some picoseconds, hence the rounding.
         let us = |span: Span| span.as_us_f64().round() as u64;
         assert_eq!(us(tally.suspend_gain), (PROGRAM - works_until - 20.0) as u64, "{stop:?}");
         assert_eq!(us(tally.suspended), READ as u64);
         let lost = if stop == StopPoint::Cancel { 50.0 } else { 0.0 };
         let ends: Vec<f64> = ends.iter().map(|(_, response)| response.round()).collect();
         assert_eq!(ends, [works_until - 300.0 + 20.0 + READ, PROGRAM + 20.0 + READ + 10.0 + lost], "{stop:?}");
-        // The program before took 1 ms, too.
+        // The earlier program took 1 ms, too.
         assert_eq!(us(tally.array), (2.0 * PROGRAM + 30.0 + lost) as u64);
     }
 }
@@ -237,7 +239,7 @@ fn a_power_cut_tears_what_is_suspended() {
         let place = geometry.slot(SuperblockId::new(1), 0);
         die.bench.backend.media().spare(place) == crate::nand::Spare::Torn
     };
-    // The program works, is suspended from 300 to 350 us, works again until 1,050 us, and is done.
+    // The program works, stands still from 300 to 350 us, works again until 1,050 us, and is done.
     for (cut, may_tear) in [(200, true), (320, true), (700, true), (1049, true), (1060, false)] {
         assert_eq!((0..20).any(|seed| torn(cut, seed)), may_tear, "a cut {cut} us behind the begin");
     }

@@ -6,7 +6,8 @@ use libm::exp;
 /// Boltzmann's constant, in electronvolts per kelvin.
 const BOLTZMANN: f64 = 8.62e-5;
 
-/// How much faster cells age at `at` than at `reference` (Arrhenius, JESD218): `exp(E / k (1 / T_reference - 1 / T_at))`.
+/// The factor by which cells age faster at `at` than at `reference` (Arrhenius, JESD218): `exp(E / k (1 / T_reference -
+/// 1 / T_at))`.
 #[must_use]
 pub fn acceleration(activation_ev: f64, reference: Temperature, at: Temperature) -> f64 {
     exp(activation_ev / BOLTZMANN * (1.0 / reference.as_kelvin() - 1.0 / at.as_kelvin()))

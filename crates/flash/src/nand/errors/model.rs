@@ -9,68 +9,68 @@ use super::tail::Tail;
 use crate::nand::Mode;
 use crate::nand::part::ErrorTable;
 
-/// How a drive that counts errors is used.
+/// The conditions of use on which the errors of a drive depend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ErrorSettings {
     /// The temperature of the flash while it has power.
     pub temperature: Temperature,
-    /// True if reads of a block begin with the last step that one of them has needed.
+    /// True if reads of a block begin with the last retry step that one of them has needed.
     pub remember: bool,
-    /// Erases that each block had before the drive was new to the simulation.
+    /// Erases of each block before the begin of the simulation.
     pub cycles: u32,
 }
 
 /// The soft decoding that follows the last step of the retry table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SoftLimit {
-    /// Reads of the page that it takes.
+    /// Reads of the page for one soft decoding.
     pub sensings: u32,
-    /// The most wrong bits of a codeword that it corrects.
+    /// The most wrong bits of a codeword that soft decoding corrects.
     pub limit: u32,
 }
 
-/// The codewords of an array and what their decoder corrects.
+/// The codewords of an array, and the errors that the decoder corrects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decoding {
-    /// Bits of a codeword, its share of the spare area included.
+    /// Bits of a codeword, including its share of the spare area.
     pub bits: u32,
     /// Sectors of a codeword.
     pub sectors: u32,
     /// The most wrong bits of a codeword that are corrected from one read.
     pub limit: u32,
-    /// Soft decoding, if there is any.
+    /// The soft decoding; none if the drive has only hard decoding.
     pub soft: Option<SoftLimit>,
 }
 
-/// The attempt in which the data of a page is read.
+/// The attempt that succeeds in reading the data of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Attempt {
-    /// With this step of the retry table; 0 is a read without one.
+    /// An attempt with this step of the retry table; 0 is a read without a retry step.
     Step(u8),
     /// With soft decoding.
     Soft,
-    /// None: the data is uncorrectable.
+    /// No attempt succeeds: the data is uncorrectable.
     None,
 }
 
-/// A page as its errors see it.
+/// The properties of a page on which its errors depend.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Page {
-    /// The number of its block.
+    /// The number of the page's block.
     pub(crate) block: u32,
-    /// Its index in the block.
+    /// The page's index in the block.
     pub(crate) index: u32,
     /// The mode of the block.
     pub(crate) mode: Mode,
     /// Erases of the block.
     pub(crate) cycles: u32,
-    /// Time since its program at the table's temperature, in seconds.
+    /// Seconds since the program of the page, converted to the table's temperature.
     pub(crate) age_s: u32,
-    /// Reads of the pages of its block since the erase.
+    /// Reads of the pages of its block since the block's erase.
     pub(crate) reads: u32,
 }
 
-/// The errors of an array.
+/// The errors of an array: the part's table with the factors of each page and block.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ErrorModel {
     table: ErrorTable,
@@ -78,14 +78,14 @@ pub struct ErrorModel {
     decoding: Decoding,
     hard: Tail,
     soft: Option<Tail>,
-    /// The factor of each page of a block: of its type and its layer.
+    /// The factor of each page of a block, from the page's type and layer.
     pages: Vec<f64>,
-    /// Seconds at the table's temperature in a second with power.
+    /// Seconds at the table's temperature that count for a second with power.
     pace: f64,
 }
 
 impl ErrorModel {
-    /// The errors of blocks of `pages` pages.
+    /// The errors of an array whose blocks have `pages` pages.
     #[must_use]
     pub fn new(table: &ErrorTable, settings: ErrorSettings, decoding: Decoding, pages: u32) -> Self {
         Self {
@@ -99,43 +99,44 @@ impl ErrorModel {
         }
     }
 
-    /// Bytes of its tables.
+    /// Bytes of the model's tables.
     #[must_use]
     pub fn memory(&self) -> u64 {
         size_of_val(&*self.pages) as u64 + Tail::MEMORY * (1 + u64::from(self.soft.is_some()))
     }
 
-    /// Its codewords.
+    /// The codewords of the array, and the limits of its decoder.
     #[must_use]
     pub const fn decoding(&self) -> &Decoding {
         &self.decoding
     }
 
-    /// True if reads of a block begin with the last step that one of them has needed.
+    /// True if reads of a block begin with the last retry step that one of them has needed.
     #[must_use]
     pub const fn remembers(&self) -> bool {
         self.settings.remember
     }
 
-    /// Seconds at the table's temperature in a second at `temperature`; with power if there is none.
+    /// Seconds at the table's temperature that count for a second at `temperature`, or for a second with power if that
+    /// is `None`.
     #[must_use]
     pub fn pace(&self, temperature: Option<Temperature>) -> f64 {
         temperature.map_or(self.pace, |at| acceleration(self.table.activation_ev, self.table.temperature, at))
     }
 
-    /// The last step of the retry table.
+    /// The number of the last step of the retry table.
     #[must_use]
     pub fn last_step(&self) -> u8 {
         self.table.retry_rber.len() as u8
     }
 
-    /// Attempts of a read at most.
+    /// The most attempts of a read, including soft decoding.
     #[must_use]
     pub fn most_attempts(&self) -> usize {
         1 + usize::from(self.last_step()) + self.decoding.soft.map_or(0, |soft| soft.sensings as usize)
     }
 
-    /// Attempts behind one with `step` until `attempt` ends.
+    /// The number of attempts from the one with `step`, not included, to `attempt`.
     #[must_use]
     pub fn retries(&self, step: u8, attempt: Attempt) -> u8 {
         let sensings = self.decoding.soft.map_or(0, |soft| soft.sensings as u8);
@@ -145,8 +146,8 @@ impl ErrorModel {
         }
     }
 
-    /// Array time of an attempt beyond that of a read without retry. The sensings of soft decoding use the voltages of the
-    /// last step.
+    /// Array time of an attempt in addition to that of a read without retry. The sensings of soft decoding use the
+    /// voltages of the last step.
     #[must_use]
     pub fn retry_time(&self, step: u8) -> Span {
         let times = &self.table.retry_time;
@@ -167,7 +168,7 @@ impl ErrorModel {
         (powers.rber(&self.table, &self.numbers(page)) * factor).min(0.5)
     }
 
-    /// Keeps the powers of a page, for its next reads and those of its like.
+    /// Remembers the powers of a page, for its next reads and those of pages with equal numbers.
     pub(crate) fn remember_powers(&self, page: &Page, powers: &mut Powers) {
         powers.remember(&self.table, &self.numbers(page));
     }
@@ -177,13 +178,14 @@ impl ErrorModel {
         Numbers { cycles, age_s: page.age_s, reads: page.reads, pages: self.pages.len() }
     }
 
-    /// The wrong bits of a codeword on average at this error rate, as a share of what one read corrects.
+    /// The mean number of wrong bits of a codeword at this error rate, as a share of what the decoder corrects from one
+    /// read.
     pub(crate) fn share_of_limit(&self, rber: f64) -> f64 {
         rber * f64::from(self.decoding.bits) / f64::from(self.decoding.limit)
     }
 
     /// Draws the errors of `codewords` codewords of a page with this error rate, and returns the attempt that corrects
-    /// all of them; the first is the one with `step`.
+    /// all of them. The first attempt is the one with `step`.
     pub(crate) fn attempt(&self, rber: f64, step: u8, codewords: u32, rng: &mut Rng) -> Attempt {
         // The codeword with the most errors decides.
         let worst = (0..codewords).map(|_| rng.unit()).fold(1.0, f64::min);
@@ -216,7 +218,7 @@ mod tests {
     fn attempts_fail_as_often_as_the_tail_says() {
         let model = model(180, Some(SoftLimit { sensings: 3, limit: 260 }));
         let mut rng = Rng::stream(1, "test");
-        // 180 errors of 36,000 bits are a rate of 0.5 %.
+        // 180 errors in 36,000 bits are a rate of 0.5 %.
         let mut tries = |rber, codewords| {
             let all: Vec<_> = (0..4000).map(|_| model.attempt(rber, 0, codewords, &mut rng)).collect();
             let first = all.iter().filter(|attempt| **attempt == Attempt::Step(0)).count();
@@ -227,7 +229,7 @@ mod tests {
         assert!((tries(0.0052, 1).0 - well).abs() < 0.03);
         assert!((tries(0.0052, 4).0 - well.powi(4)).abs() < 0.03, "each codeword draws");
         assert_eq!(tries(0.2, 1), (0.0, Some(Attempt::None)));
-        // Behind the last step the rate is above the hard limit and below that of soft decoding.
+        // With the last step the rate is above the hard limit and below the limit of soft decoding.
         let last = model.table.retry_rber.last().expect("steps").get();
         assert_eq!(model.attempt(0.006 / last, 0, 1, &mut rng), Attempt::Soft);
         assert_eq!(model.retries(2, Attempt::Soft), model.last_step() - 2 + 3);

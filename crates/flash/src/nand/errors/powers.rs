@@ -1,11 +1,11 @@
-//! Remembered powers of the power law: pages of like wear, age and reads share them, and `pow` takes longer than the rest of a read's
-//! errors.
+//! Remembered powers of the power law. Pages with equal wear, age and reads share them, and `pow` takes longer than the
+//! rest of a read's errors.
 //!
-//! All of them are powers of whole numbers, so a remembered power is the same number as a computed one.
+//! The bases are whole numbers, so a remembered power is exactly the computed one.
 
 use crate::nand::part::ErrorTable;
 
-/// Entries of each table, a power of two.
+/// Number of entries of each table, a power of two.
 const ENTRIES: usize = 1 << 10;
 
 /// A direct-mapped cache from whole numbers to `V`.
@@ -30,7 +30,7 @@ impl<V: Copy> Table<V> {
     }
 }
 
-/// The powers of one array's pages.
+/// The remembered powers for the pages of one array.
 #[derive(Clone, Debug)]
 pub(crate) struct Powers {
     cycles: Table<[f64; 3]>,
@@ -43,12 +43,12 @@ impl Powers {
         Self { cycles: Table::new(), hours: Table::new(), reads: Table::new() }
     }
 
-    /// Bytes of memory.
+    /// Bytes of all tables.
     pub(crate) const fn memory() -> u64 {
         (ENTRIES * (size_of::<Option<(u32, [f64; 3])>>() + 2 * size_of::<Option<(u32, f64)>>())) as u64
     }
 
-    /// Computes and keeps the powers of a page that are not there yet.
+    /// Computes and keeps the powers of a page that are not in the tables yet.
     pub(super) fn remember(&mut self, table: &ErrorTable, numbers: &Numbers) {
         if self.cycles.find(numbers.cycles).is_none() {
             self.cycles.store(numbers.cycles, numbers.cycle_powers(table));
@@ -61,7 +61,7 @@ impl Powers {
         }
     }
 
-    /// The raw bit error rate of a page before the factors, with the powers that are there.
+    /// The raw bit error rate of a page before the factors, with remembered powers as far as they are in the tables.
     pub(super) fn rber(&self, table: &ErrorTable, numbers: &Numbers) -> f64 {
         let cycles = self.cycles.find(numbers.cycles).unwrap_or_else(|| numbers.cycle_powers(table));
         let hours = self.hours.find(numbers.age_s).unwrap_or_else(|| numbers.hours_power(table));
@@ -75,11 +75,11 @@ impl Powers {
 pub(super) struct Numbers {
     /// Erases of the block.
     pub(super) cycles: u32,
-    /// Seconds since the program, at the table's temperature.
+    /// Seconds since the program, converted to the table's temperature.
     pub(super) age_s: u32,
     /// Reads of all pages of the block since the erase.
     pub(super) reads: u32,
-    /// Pages of a block.
+    /// Number of pages of a block.
     pub(super) pages: usize,
 }
 

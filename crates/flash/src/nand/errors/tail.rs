@@ -1,24 +1,26 @@
-//! The tail of the binomial distribution: how likely a codeword has more errors than its decoder corrects.
+//! The tail of the binomial distribution: the probability that a codeword has more errors than its decoder corrects.
 
 use libm::{exp, lgamma, log, log1p};
 
-/// The chance that of `bits` bits more than `limit` are wrong.
+/// The probability that more than `limit` of `bits` bits are wrong.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Tail {
     bits: f64,
     limit: f64,
-    /// The logarithm of the number of ways to choose `limit + 1` of `bits`.
+    /// The logarithm of the number of ways to choose `limit + 1` bits of `bits`.
     ways: f64,
-    /// [`beyond`](Self::beyond) at the lower end of each range of probabilities, and at the end of the last.
+    /// The value of [`beyond`](Self::beyond) at the lower end of each range of probabilities, and at the end of the
+    /// last range.
     ends: Vec<f64>,
 }
 
-/// Ranges of probabilities from 2^-32 to 1: 16 to each power of two, by the exponent and the first bits of the mantissa.
+/// The number of ranges of probabilities from 2^-32 to 1: 16 to each power of two, by the exponent and the first bits
+/// of the mantissa.
 const RANGES: u64 = 32 * 16;
 const SHIFT: u32 = f64::MANTISSA_DIGITS - 1 - 4;
 const FIRST: u64 = (1.0_f64.to_bits() >> SHIFT) - RANGES;
 
-/// More than the rounding of [`Tail::beyond`].
+/// A bound on the rounding error of [`Tail::beyond`].
 const MARGIN: f64 = 1e-6;
 
 impl Tail {
@@ -31,10 +33,11 @@ impl Tail {
         tail
     }
 
-    /// Bytes of the ends of the ranges.
+    /// Bytes of the table of values at the ends of the ranges.
     pub(super) const MEMORY: u64 = (RANGES + 1) * size_of::<f64>() as u64;
 
-    /// True if `u < beyond(p)`. The chance rises with `p`, so the ends of the range of `p` decide nearly always.
+    /// True if `u < beyond(p)`. `beyond` rises with `p`, so its values at the ends of the range of `p` decide nearly
+    /// always.
     pub(super) fn exceeds(&self, u: f64, p: f64) -> bool {
         let range = (p.to_bits() >> SHIFT).checked_sub(FIRST).filter(|range| *range < RANGES);
         match range.map(|range| &self.ends[range as usize..][..2]) {
@@ -44,8 +47,8 @@ impl Tail {
         }
     }
 
-    /// The chance if each bit is wrong with probability `p`: the sum over the shorter side of the limit. Each term
-    /// follows from the one before, and far from the mean they vanish quickly.
+    /// The probability that more than `limit` bits are wrong, if each is wrong with probability `p`: the sum over the
+    /// shorter side of the limit. Each term follows from the one before, and terms far from the mean vanish quickly.
     pub(super) fn beyond(&self, p: f64) -> f64 {
         let &Self { bits, limit, ways, .. } = self;
         if p <= 0.0 || limit >= bits {
@@ -98,7 +101,7 @@ mod tests {
         assert!(!tail.exceeds(0.0, 0.0) && tail.exceeds(0.999, 1.0));
     }
 
-    /// The sum of the probabilities themselves.
+    /// The probability as a sum of single probabilities, each computed by itself.
     fn exact(bits: u32, limit: u32, p: f64) -> f64 {
         let mut chance = (1.0 - p).powi(bits.cast_signed());
         let mut upto = chance;

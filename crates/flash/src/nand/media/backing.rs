@@ -1,7 +1,8 @@
-//! The place outside memory where a drive keeps its flash, so that the flash survives the process.
+//! The backing store: a place outside memory where a drive keeps its flash, so that the flash survives the process.
 //!
-//! The media do no input or output. They tell a [`BackingStore`] of every change, and ask it for content. The order of
-//! the calls is the order of the changes on flash: after any of them, the store holds what a power cut could leave.
+//! The media do no input or output. They report every change to a [`BackingStore`], and ask it for content. The order
+//! of the calls is the order of the changes on flash: after each call, the store holds a state that a power cut could
+//! leave.
 
 use std::fmt;
 
@@ -17,32 +18,33 @@ use crate::nand::{Geometry, Spare};
 pub struct SlotRecord {
     /// The spare area.
     pub spare: Spare,
-    /// The data is uncorrectable.
+    /// True if the data is uncorrectable.
     pub lost: bool,
-    /// The program of its page failed, and its block takes no more.
+    /// True if the program of the slot's page failed, so that its block takes no more.
     pub failed: bool,
-    /// Erases of its block: a slot with fewer was programmed before the last erase, and is empty.
+    /// Erases of the slot's block at the program. A slot with fewer than the block has now was programmed before the
+    /// last erase, and is empty.
     pub erases: u32,
-    /// Position of its block among all openings.
+    /// The position of the block's opening among all openings.
     pub opened: u64,
-    /// The stream its block was opened for.
+    /// The stream for which the block was opened.
     pub stream: Stream,
-    /// The mode its block was opened in.
+    /// The mode in which the block was opened.
     pub mode: Mode,
 }
 
-/// A block, as a backing store keeps it; the rest of its state follows from its slots.
+/// A block, as a backing store keeps it; the rest of the block's state follows from its slots.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockRecord {
     /// Program/erase cycles.
     pub erases: u32,
     /// Erases that ended a use in SLC mode.
     pub slc_erases: u32,
-    /// The block is bad.
+    /// True if the block is bad.
     pub bad: bool,
-    /// Its die has failed as a whole.
+    /// True if the block's die has failed as a whole.
     pub dead: bool,
-    /// Openings of all blocks before this record was made.
+    /// The number of openings of all blocks before this record was made.
     pub openings: u64,
 }
 
@@ -51,20 +53,20 @@ pub struct BlockRecord {
 pub struct ImageRecord<'a> {
     /// The number of the page.
     pub page: u32,
-    /// One of the two places of a page; what it held before is gone.
+    /// The index of one of the two places of a page. The record replaces the earlier content of the place.
     pub place: u8,
-    /// The version.
+    /// The version of the content, as in the spare area.
     pub version: u32,
-    /// The content.
+    /// The words of the page.
     pub entries: &'a [u32],
 }
 
-/// The answer of a backing store that was asked for the content of a slot.
+/// The answer of a backing store to a question for the content of a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// The content.
+    /// The content has been copied into the buffer.
     Stored,
-    /// The store has none, because it follows from the spare area.
+    /// The store has no content for the slot, because it follows from the spare area.
     Derived,
     /// The content has changed since it was programmed, or cannot be read.
     Damaged,
@@ -73,9 +75,9 @@ pub enum Held {
 /// A slot that is programmed, and the bytes of its content if the store must keep it.
 pub type ProgrammedSlot<'a> = (SlotRecord, Option<&'a [u8]>);
 
-/// Keeps a flash array: the records of its slots and blocks, the content of slots, and translation pages.
+/// Stores a flash array: the records of its slots and blocks, the content of slots, and translation pages.
 pub trait BackingStore: fmt::Debug + Send + Sync {
-    /// Stores the slots of one program, from `first` on: their content before their records.
+    /// Stores the slots of one program, from `first` on. Their content must be stored before their records.
     fn program(&mut self, first: Psn, slots: &mut dyn Iterator<Item = ProgrammedSlot<'_>>);
 
     /// Replaces the records of programmed slots, from `first` on. Their content stays.
@@ -84,16 +86,17 @@ pub trait BackingStore: fmt::Debug + Send + Sync {
     /// Replaces the records of blocks, from `first` on.
     fn retire(&mut self, first: BlockId, blocks: &mut dyn Iterator<Item = BlockRecord>);
 
-    /// The same for blocks whose slots, from `first_slot` to before `end`, have been erased.
+    /// Replaces the records of blocks, from `first` on. Their slots, from slot `slots.start` to before `slots.end`,
+    /// have been erased.
     fn erase(&mut self, first: BlockId, blocks: &mut dyn Iterator<Item = BlockRecord>, slots: std::ops::Range<u32>);
 
     /// Stores a translation page, before the program that makes it count.
     fn image(&mut self, image: ImageRecord<'_>);
 
-    /// Reads the content of a slot.
+    /// Copies the content of a slot into `into`.
     fn read(&self, psn: Psn, into: &mut [u8]) -> Held;
 
-    /// The content of this slot is damaged, and there is no way to report it: the drive must not go on.
+    /// Stops the drive, because the content of this slot is damaged and the caller has no way to report it.
     fn refuse(&self, psn: Psn);
 
     /// A store in memory with the same content, for a copy of the drive.
@@ -104,7 +107,7 @@ pub trait BackingStore: fmt::Debug + Send + Sync {
 #[derive(Debug, Default)]
 pub(super) struct Backing {
     store: Option<Box<dyn BackingStore>>,
-    /// Places of translation pages that the store has not got yet.
+    /// Translation pages that are not stored yet, as page and place.
     staged: Vec<(u32, u8)>,
 }
 
@@ -133,14 +136,14 @@ impl Backing {
     }
 }
 
-/// A record that contradicts those before it.
+/// The reason why a record contradicts the records before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Contradiction {
     /// A slot has been programmed after more erases of its block than there were.
     Erases {
-        /// Those of the slot.
+        /// The erases that the record of the slot has.
         slot: u32,
-        /// Those of its block.
+        /// The erases that the record of its block has.
         block: u32,
     },
     /// A spare area names a mapping unit that the array cannot hold.
@@ -160,9 +163,10 @@ impl fmt::Display for Contradiction {
 
 impl std::error::Error for Contradiction {}
 
-/// What a drive remembers of a backing store. First all blocks, then all slots and translation pages, then the store.
+/// Restores an array from its backing store: first all blocks, then all slots and translation pages, and then the store
+/// is attached.
 impl Media {
-    /// Restores a block of a new array.
+    /// Restores a block of a new array from its record.
     pub fn recall_block(&mut self, block: BlockId, record: BlockRecord) {
         let state = &mut self.blocks[block.index()];
         let before = std::mem::replace(&mut state.bad, record.bad);
@@ -175,14 +179,15 @@ impl Media {
         }
     }
 
-    /// Restores a slot. False if its block has been erased since, and the slot is empty.
+    /// Restores a slot from its record. Returns false if its block has been erased since, so that the slot is empty.
     ///
     /// # Errors
+    ///
     /// If the record contradicts that of its block or the shape of the array.
     pub fn recall_slot(&mut self, psn: Psn, record: SlotRecord) -> Result<bool, Contradiction> {
         let (superblock, offset) = self.geometry.locate(psn);
         let (page, plane) = self.geometry.page_and_plane(offset);
-        // Planes that were not erased together hold nothing, see `attach`.
+        // Planes of a superblock that were not erased together hold no data, see `attach`.
         let erases = self.erases(superblock);
         let block = self.geometry.block(superblock, plane).index();
         let state = &mut self.blocks[block];
@@ -207,12 +212,12 @@ impl Media {
         Ok(true)
     }
 
-    /// Restores a translation page.
+    /// Restores a translation page from its record.
     pub fn recall_image(&mut self, image: ImageRecord<'_>) {
         self.images.put(image.page, usize::from(image.place), image.version, image.entries);
     }
 
-    /// From now on the array is kept in `store`, from which it was recalled. Blocks of a superblock that were not erased
+    /// Keeps the array from now on in `store`, from which it was restored. Blocks of a superblock that were not erased
     /// together count as torn by a power cut in their erase.
     pub fn attach(&mut self, store: Box<dyn BackingStore>) {
         (self.payload, self.writes) = (Vec::new(), Writes::new(&self.geometry, self.kind));
@@ -234,7 +239,7 @@ impl Media {
         }
     }
 
-    /// Moves the array from memory into `store`, which is empty, and keeps it there from now on.
+    /// Moves the array from memory into `store`, which must be empty, and keeps it there from now on.
     pub fn keep_in(&mut self, mut store: Box<dyn BackingStore>) {
         let geometry = self.geometry.clone();
         let mut content = vec![0; self.slot_bytes() * geometry.slots as usize];
@@ -287,7 +292,7 @@ impl Media {
         }
     }
 
-    /// Passes `count` programmed slots to a store, with the content that it must keep.
+    /// Passes `count` programmed slots to a store, with the content that the store must keep.
     fn put_program(&self, store: &mut dyn BackingStore, first: Psn, count: u32, content: &[u8]) {
         let Geometry { sectors, .. } = self.geometry;
         let slots = (first.get()..first.get() + count).map(Psn::new).zip(content.chunks_exact(self.slot_bytes()));
@@ -308,13 +313,13 @@ impl Media {
         self.backing.store = Some(store);
     }
 
-    /// True if a store keeps the content, and memory none.
+    /// True if a store keeps the content of slots, so that memory has none.
     #[inline]
     pub(crate) const fn has_store(&self) -> bool {
         self.backing.is_some()
     }
 
-    /// Stores a program that has taken place, and before it the translation pages that wait.
+    /// Passes a program that has taken place to the store, after the translation pages that wait.
     #[inline(never)]
     pub(super) fn store_program(&mut self, target: Target, count: u32, payload: &[u8]) {
         let staged = std::mem::take(&mut self.backing.staged);
@@ -331,7 +336,7 @@ impl Media {
         self.backing.staged.clear();
     }
 
-    /// Stores the state of programmed slots, from `first` on.
+    /// Passes the present state of programmed slots to the store, from `first` on.
     pub(super) fn store_change(&mut self, first: Psn, count: u32) {
         let slots = first.get()..first.get() + count;
         self.with_store(|media, store| {
@@ -339,7 +344,7 @@ impl Media {
         });
     }
 
-    /// Stores the end of an erase.
+    /// Passes the end of an erase to the store.
     pub(super) fn store_erase(&mut self, superblock: SuperblockId) {
         let first = self.geometry.slot(superblock, 0).get();
         let slots = first..first + self.geometry.superblock_slots();
@@ -348,7 +353,7 @@ impl Media {
         });
     }
 
-    /// Stores the state of the blocks of a superblock.
+    /// Passes the present state of a superblock's blocks to the store.
     pub(super) fn store_blocks(&mut self, superblock: SuperblockId) {
         self.with_store(|media, store| {
             store.retire(media.geometry.block(superblock, 0), &mut media.block_records(superblock));

@@ -1,8 +1,9 @@
-//! What the bit errors of pages depend on: when each page was programmed, and how often its block was read.
+//! The state on which the bit errors of pages depend: the time of each page's program, and the reads of each block.
 //!
-//! Only arrays that count errors have this state: four bytes for a page, nine for a block. The media know no time. Whoever
-//! programs and reads hands in the *cell clock*: seconds at the temperature of the part's table of errors, so that a
-//! second in the heat is several. The clock goes on from run to run: a snapshot has it, and time without power adds to it.
+//! Only arrays that count errors have this state: four bytes for a page, nine for a block. The media know no time. The
+//! caller of a program or a read passes the *cell clock*: seconds at the temperature of the part's table of errors, so
+//! that a second in the heat is several. The clock goes on from run to run: a snapshot has it, and time without power
+//! adds to it.
 
 use std::sync::Arc;
 
@@ -15,11 +16,11 @@ use crate::nand::errors::{Attempt, ErrorModel, Page, Powers};
 /// The reads of an array that counts errors, since its counters were reset.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ErrorCounters {
-    /// Read commands by the number of attempts behind the first.
+    /// The number of read commands, by the number of attempts after the first.
     pub by_retries: Vec<u64>,
-    /// Codewords read, those of several attempts once.
+    /// Codewords read; a codeword with several attempts counts once.
     pub codewords: u64,
-    /// The sum over these codewords of their raw bit error rates, as a read without retry meets them.
+    /// The sum of the raw bit error rates of these codewords, as a read without retry meets them.
     pub rber_sum: f64,
     /// Read commands that took soft decoding.
     pub soft: u64,
@@ -28,7 +29,7 @@ pub struct ErrorCounters {
 }
 
 impl ErrorCounters {
-    /// The difference to `earlier`.
+    /// The counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         let before = |i: usize| earlier.by_retries.get(i).copied().unwrap_or(0);
@@ -42,14 +43,14 @@ impl ErrorCounters {
     }
 }
 
-/// What a controller knows of the errors of a page that it has read.
+/// The errors of a page as far as a controller knows them after a read.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PageErrors {
     /// Time since the program, in seconds at the temperature of the flash with power.
     pub age_s: f64,
-    /// Reads of the pages of its block since the erase.
+    /// Reads of the pages of its block since the block's erase.
     pub reads: u32,
-    /// The wrong bits of a codeword on average, as a share of what the decoder corrects from one read.
+    /// The mean number of wrong bits of a codeword, as a share of what the decoder corrects from one read.
     pub share_of_limit: f64,
 }
 
@@ -57,15 +58,15 @@ pub struct PageErrors {
 #[derive(Clone, Debug)]
 pub(super) struct CellState {
     pub(super) model: Arc<ErrorModel>,
-    /// The cell clock at the program of each page.
+    /// For each page, the cell clock when it was programmed.
     pub(super) programmed: Vec<u32>,
-    /// Reads of each block's pages since its erase.
+    /// For each block, the reads of its pages since its erase.
     pub(super) reads: Vec<u32>,
-    /// The last step with which a retry in each block has succeeded.
+    /// For each block, the last retry step that has succeeded.
     pub(super) steps: Vec<u8>,
     /// The cell clock at the start of simulated time.
     pub(super) start: f64,
-    /// The cell clock.
+    /// The present cell clock, in seconds.
     pub(super) clock: u32,
     rng: Rng,
     counters: ErrorCounters,
@@ -87,14 +88,14 @@ impl CellState {
         }
     }
 
-    /// Bytes of the state of an array with so many pages and blocks.
+    /// Bytes of the state of an array with `pages` pages and `blocks` blocks.
     pub(super) fn memory(pages: u64, blocks: u64) -> u64 {
         4 * pages + 5 * blocks + Powers::memory()
     }
 }
 
 impl Media {
-    /// The array with errors after `model`.
+    /// Gives the array bit errors after `model`; none if it is `None`.
     #[must_use]
     pub fn with_errors(mut self, model: Option<&Arc<ErrorModel>>, seed: u64) -> Self {
         let shape = (self.geometry.slot_count() / self.geometry.slots, self.geometry.block_count());
@@ -108,14 +109,14 @@ impl Media {
         self.cells.is_some()
     }
 
-    /// Sets the cell clock: it is `now` in simulated time.
+    /// Sets the cell clock to the simulated time `now`.
     pub fn set_clock(&mut self, now: Time) {
         if let Some(cells) = &mut self.cells {
             cells.clock = (cells.start + now.as_secs_f64() * cells.model.pace(None)) as u32;
         }
     }
 
-    /// Lets time pass without power, at a temperature.
+    /// Adds a time without power, at a temperature, to the age of all data.
     pub fn age(&mut self, age: Age, temperature: Temperature) {
         if let Some(cells) = &mut self.cells {
             let aged = age.as_secs() as f64 * cells.model.pace(Some(temperature));
@@ -124,7 +125,7 @@ impl Media {
         }
     }
 
-    /// The reads since the counters were reset, if the array has errors.
+    /// The counters of reads since their latest reset; none if reads have no errors.
     #[must_use]
     pub fn error_counters(&self) -> Option<&ErrorCounters> {
         self.cells.as_ref().map(|cells| &cells.counters)
@@ -138,7 +139,7 @@ impl Media {
         }
     }
 
-    /// Notes the time of a page's program.
+    /// Notes the cell clock at a page's program.
     #[inline]
     pub(super) fn note_program(&mut self, psn: Psn) {
         if let Some(cells) = &mut self.cells {
@@ -171,7 +172,7 @@ impl Media {
         }
     }
 
-    /// The page of a slot as its errors see it.
+    /// The properties of a slot's page on which its errors depend.
     fn page_of(&self, cells: &CellState, psn: Psn) -> Page {
         let (block, index) = self.block_of(psn);
         let (mode, cycles) = (self.blocks[block].mode, self.cycles_of(&self.blocks[block]));
@@ -192,7 +193,8 @@ impl Media {
         })
     }
 
-    /// Draws the errors of the codewords of a slot: the attempt that corrects them if the first one is that with `step`.
+    /// Draws the errors of the codewords of a slot. Returns the attempt that corrects them, if the first attempt is the
+    /// one with `step`.
     pub(crate) fn attempt(&mut self, psn: Psn, step: u8, codewords: u32) -> Attempt {
         let Some(page) = self.cells.as_ref().map(|cells| self.page_of(cells, psn)) else { return Attempt::Step(0) };
         let Some(cells) = &mut self.cells else { return Attempt::Step(0) };
@@ -204,7 +206,8 @@ impl Media {
         model.attempt(rber, step, codewords, rng)
     }
 
-    /// A retry has succeeded with this step: reads of the blocks of its pages begin with it, or a later one, from now on.
+    /// Remembers a retry step that has succeeded: reads of the blocks of these slots begin with it, or with a later
+    /// one, from now on.
     pub(crate) fn remember_step(&mut self, psns: impl Iterator<Item = Psn>, step: u8) {
         for psn in psns {
             let (block, _) = self.block_of(psn);
@@ -213,7 +216,7 @@ impl Media {
         }
     }
 
-    /// Notes the attempts of a read command: they disturb the blocks of its pages.
+    /// Counts the attempts of a read command, which disturb the blocks of its pages.
     pub(crate) fn note_attempts(&mut self, psns: impl Iterator<Item = Psn>, (retries, attempt): (u8, Attempt)) {
         let mut last = None;
         for psn in psns {
@@ -231,7 +234,7 @@ impl Media {
         cells.counters.soft += u64::from(!corrected_hard && cells.model.decoding().soft.is_some());
     }
 
-    /// The data of a slot has turned out to be uncorrectable.
+    /// Marks the data of a slot as uncorrectable.
     #[cold]
     pub fn lose(&mut self, psn: Psn) {
         self.tentative.remove(&psn.get());

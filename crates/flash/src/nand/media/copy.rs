@@ -6,25 +6,26 @@ use super::payload::{Content, Contents};
 use super::{Media, Mode, Stream};
 use crate::nand::Spare;
 
-/// Pages behind the one that is copied, whose spare areas are prefetched.
+/// The number of pages by which the prefetch of spare areas runs ahead of the copies.
 const AHEAD: usize = 16;
-/// Adjacent pages whose spare areas are mostly in one cache line.
+/// The number of adjacent pages whose spare areas mostly share a cache line.
 const BESIDE: u32 = 8;
 
-/// True if what is prefetched for a page is not what was prefetched for the one before it.
+/// True if the spare area of a page is not in the cache lines that were prefetched for the previous page.
 fn is_apart(page: Psn, before: &mut Option<u32>) -> bool {
     let line = page.get() / BESIDE;
     before.replace(line) != Some(line)
 }
 
 impl Media {
-    /// Reads pages and programs them into a superblock of a stream, each to an offset there; one that names its mapping unit is
-    /// checked against it. Does what a read and a program of each page would do, if no program can fail and no page
-    /// is lost. Returns false, and does nothing, if a page is lost, or if there is content that the first sector of a slot
-    /// cannot determine.
+    /// Reads pages and programs them into a superblock, each to an offset there. A page that names its mapping unit is
+    /// checked against it. The result is that of a read and a program of each page, if no program can fail and no page
+    /// is lost. Returns false, and does nothing, if a page is lost, or if some content does not follow from the first
+    /// sector of its slot.
     ///
     /// # Panics
-    /// Where the reads and the programs would: see [`Media::read`] and [`Media::program`].
+    ///
+    /// If one of the reads or programs would: see [`Media::read`] and [`Media::program`].
     pub(crate) fn copy_pages(
         &mut self,
         (target, stream): (SuperblockId, Stream),
@@ -83,12 +84,12 @@ impl Media {
         }
     }
 
-    /// Copies the content of pages behind their spare areas.
+    /// Copies the content of pages whose spare areas have been copied.
     fn copy_content(&mut self, target: SuperblockId, mut pages: impl Iterator<Item = (Psn, u32)>) {
         let into = self.geometry.block(target, 0).index();
-        // It is no source of these copies.
+        // The target is not a source of these copies.
         let mut kept = std::mem::take(&mut self.payload[into]);
-        // The first page that is not copied here.
+        // The first page whose content this loop cannot copy.
         let mut left = None;
         for (from, page) in pages.by_ref() {
             let (superblock, slot) = self.geometry.locate(from);
@@ -113,7 +114,7 @@ impl Media {
         left.into_iter().chain(pages).for_each(|(from, page)| self.copy_sectors(target, from, page));
     }
 
-    /// Copies the content of a page whose block, or one before it in a list of copies, stores all sectors.
+    /// Copies the content of a page, if its block or a block before it in a list of copies stores all sectors.
     #[cold]
     fn copy_sectors(&mut self, target: SuperblockId, from: Psn, page: u32) {
         let mut content = vec![0; self.slot_bytes()];
@@ -158,14 +159,14 @@ mod tests {
         media
     }
 
-    /// Copies pages of one block to another; each page is named by its number in both.
+    /// Copies pages of one block to another; a pair has the page's number in the source and in the target.
     fn copy(media: &mut Media, pages: &[(u32, u32)]) -> bool {
         let pages = pages.iter().map(|(from, to)| (media.geometry().slot(FROM, *from), *to, Some(Lpn::new(from + 7))));
         let pages: Vec<_> = pages.collect();
         media.copy_pages((TO, Stream::COPIES), pages.into_iter())
     }
 
-    /// The same with a read and a program for each.
+    /// Copies pages with a read and a program for each.
     fn copy_one_by_one(media: &mut Media, pages: &[(u32, u32)]) {
         let mut data = vec![0; media.slot_bytes()];
         for (from, to) in pages {
@@ -184,7 +185,7 @@ mod tests {
         assert_eq!(format!("{bulk:?}"), format!("{single:?}"));
     }
 
-    /// What a page holds: what preconditioning wrote, what one write wrote, zeros, or sectors of two writes.
+    /// The content of a page: that of preconditioning, of one write, zeros, or sectors of two writes.
     fn content(kind: u32, page: u32) -> Vec<Stamp> {
         let first = Lba::new(u64::from((page + 7) * SECTORS));
         let start = match kind {

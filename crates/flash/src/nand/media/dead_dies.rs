@@ -1,16 +1,17 @@
 //! Dies that have failed as a whole.
 //!
-//! Reads of a failed die are uncorrectable, and its programs and erases fail. Each takes the time that it would have taken: how
-//! long a failed die keeps a controller waiting is not published, and differs with the failure.
+//! Reads of a failed die are uncorrectable, and its programs and erases fail. Each takes the time that it takes on a
+//! good die: no publication says how long a failed die keeps a controller waiting, and the time depends on the failure.
 
 use base::units::{DieId, Psn, SuperblockId};
 
 use super::Media;
 
 impl Media {
-    /// A die fails as a whole, for good.
+    /// Makes a die fail as a whole, for good.
     ///
     /// # Panics
+    ///
     /// If the array has no such die.
     pub fn fail_die(&mut self, die: DieId) {
         assert!(die.get() < self.geometry.die_count(), "the array has no {die}");

@@ -1,4 +1,4 @@
-//! Superblocks whose programmed rows are known without a look at their spare areas: mostly all of them.
+//! Dense superblocks: their programmed rows are known without reading spare areas. Mostly all superblocks are dense.
 
 use base::units::SuperblockId;
 
@@ -6,8 +6,8 @@ use super::Media;
 use crate::nand::Spare;
 
 impl Media {
-    /// The number of rows of a superblock that hold something, if they are its first rows. `None` if a page before its
-    /// block's last programmed one may hold nothing, because it was skipped or programmed as padding.
+    /// The number of rows of a superblock that hold data, if these are its first rows. `None` if a page before its
+    /// block's last programmed one may hold no data, because it was skipped or programmed as padding.
     #[must_use]
     pub fn first_rows(&self, superblock: SuperblockId) -> Option<u32> {
         let planes = self.planes(superblock);
@@ -15,8 +15,7 @@ impl Media {
         dense.then(|| planes.iter().map(|block| block.next_page).max().unwrap_or(0))
     }
 
-    /// Finds the blocks with a page that holds nothing before their last programmed one, in an array that was not
-    /// programmed but loaded.
+    /// After an array was loaded: finds the blocks with a page that holds no data before their last programmed one.
     pub(super) fn find_sparse(&mut self) {
         let (stripe, slots) = (self.geometry.stripe, self.geometry.slots);
         for superblock in (0..self.geometry.superblock_count()).map(SuperblockId::new) {
@@ -44,7 +43,7 @@ mod tests {
         Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1))
     }
 
-    /// The rows that hold something.
+    /// The numbers of the rows that hold data.
     fn rows(media: &Media) -> Vec<u32> {
         let row = media.geometry().row_slots();
         let holds = |slot: u32| media.spare(media.geometry().slot(SUPERBLOCK, slot)) != Spare::Empty;
@@ -52,7 +51,7 @@ mod tests {
     }
 
     proptest! {
-        /// Programs of one page: some skip pages, some are of padding, which has no mapping unit.
+        /// Programs single pages: some programs skip pages, some are of padding, which has no mapping unit.
         #[test]
         fn the_first_rows_are_those_that_hold_something(
             programs in prop::collection::vec((0_u32..2, prop_oneof![3 => Just(0_u32), 1 => 1_u32..3], 0_u32..8), 0..10),

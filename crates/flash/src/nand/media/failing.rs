@@ -1,7 +1,7 @@
-//! A block in which a program has failed takes no more programs before it is erased.
+//! Failing blocks: a block in which a program has failed takes no more programs before it is erased.
 //!
-//! Real parts have this rule: pages programmed earlier stay readable, and the FTL should retire the block. A page
-//! torn by a power loss has not failed, because no status reported it.
+//! Real parts have this rule: pages programmed earlier stay readable, and the FTL should retire the block. A page torn
+//! by a power loss has not failed, because no status reported it.
 
 use base::units::{Psn, SuperblockId};
 
@@ -31,7 +31,7 @@ impl Media {
     /// True if a program of `count` slots from `target` on goes to a block in which a program has failed.
     #[inline]
     pub(crate) fn refuses(&self, target: Target, count: u32) -> bool {
-        // Drives without a failing block, which are nearly all, pay for one comparison.
+        // Nearly all drives have no failing block, and pay for one comparison.
         self.failing > 0 && self.goes_to_failing(target, count)
     }
 
@@ -45,7 +45,7 @@ impl Media {
         (0..count).step_by(slots as usize).any(is_failing)
     }
 
-    /// Marks the blocks in which the last program failed. Returns false: the program was not well.
+    /// Marks the blocks in which the last program failed. Returns false, as the result of that program.
     #[cold]
     pub(super) fn note_failures(&mut self, target: Target, count: u32) -> bool {
         for first in (0..count).step_by(self.geometry.slots as usize) {
@@ -73,7 +73,7 @@ mod tests {
 
     const BLOCK: SuperblockId = SuperblockId::new(1);
 
-    /// Superblocks of two planes, with rows of four slots in two pages; the `nth` page program fails.
+    /// An array of superblocks of two planes, with rows of four slots in two pages; the `nth` page program fails.
     fn media(one_shot: u32, nth: u64) -> Media {
         let geometry = Geometry::new(1, 1, 1, 2, 2, 4, 6, 2, 2).expect("a small array");
         let mut media =

@@ -8,17 +8,17 @@ use base::prefetch::prefetch_whole;
 
 use crate::nand::Image;
 
-/// Words that a version has room for from the start.
+/// The number of words for which a version has room from the start.
 const USUAL: usize = 64;
 
-/// One version of a page; none if `version` is `None`.
+/// One version of a page; the place is free if `version` is `None`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Version {
     version: Option<u32>,
     image: Image,
 }
 
-/// The versions of all pages.
+/// Both places of all pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Images {
     pages: Vec<[Version; 2]>,
@@ -27,29 +27,30 @@ pub(super) struct Images {
 impl Images {
     /// Bytes of `pages` pages of `entries` entries, with both versions of each.
     pub(super) fn memory(pages: u32, entries: u32) -> u64 {
-        // The list of pages has doubled its capacity.
+        // The list of pages may have doubled its capacity.
         u64::from(pages) * 2 * (Self::memory_of_one(entries) + 2 * size_of::<Version>() as u64)
     }
 
-    /// Bytes of one version: its words, and what counts their owners.
+    /// Bytes of one version: its words, and the count of its owners.
     pub(super) fn memory_of_one(entries: u32) -> u64 {
         (size_of::<u32>() * (entries as usize).max(USUAL) + size_of::<Vec<u32>>() + 2 * size_of::<usize>()) as u64
     }
 
-    /// The place for a new version among the two of the page.
+    /// The index of the place that a new version of the page takes.
     fn place_for(&self, page: u32, durable: Option<u32>) -> usize {
         let first = self.pages.get(page as usize).and_then(|versions| versions[0].version);
         usize::from(durable.is_some() && first == durable)
     }
 
-    /// Returns the place of the version among the two of the page.
+    /// Stores a version, and returns the index of its place.
     pub(super) fn stage(&mut self, page: u32, durable: Option<u32>, version: u32, entries: &[u32]) -> u8 {
         let place = self.place_for(page, durable);
         self.put(page, place, version, entries);
         place as u8
     }
 
-    /// The same with content that its owner shares. Also returns what was in the place.
+    /// Stores a version as [`Self::stage`] does, sharing the content with its owner. Also returns the content that was
+    /// in the place.
     pub(super) fn stage_shared(&mut self, page: u32, durable: Option<u32>, version: u32, image: Image) -> (u8, Image) {
         let place = self.place_for(page, durable);
         let staged = self.version_mut(page, place);
@@ -61,8 +62,8 @@ impl Images {
     pub(super) fn put(&mut self, page: u32, place: usize, version: u32, entries: &[u32]) {
         let staged = self.version_mut(page, place);
         staged.version = Some(version);
-        // Pages of a log differ in length. The usual capacity is reserved, so that they need not grow again and
-        // again.
+        // Pages of a log differ in length. The usual capacity is reserved at once, so that they need not grow
+        // repeatedly.
         staged.image.copy_from(entries, USUAL);
     }
 
@@ -73,7 +74,10 @@ impl Images {
         &mut self.pages[page as usize][place]
     }
 
+    /// The staged content of a version, to be filled.
+    ///
     /// # Panics
+    ///
     /// If the version was not staged.
     pub(super) fn fill(&mut self, page: u32, version: u32, words: usize) -> &mut [u32] {
         let versions = self.pages.get_mut(page as usize).into_iter().flatten();
@@ -93,25 +97,25 @@ impl Images {
         versions.iter().find(|staged| staged.version == Some(version)).map(|staged| &staged.image)
     }
 
-    /// A version of this page will be looked at: prefetches what leads to both.
+    /// Prefetches the places of a page, because one of its versions will be read.
     #[inline]
     pub(super) fn fetch(&self, page: u32) {
         prefetch_whole(self.pages.get(page as usize));
     }
 
-    /// The place of a staged version.
+    /// The index of the place that holds a version.
     pub(super) fn place(&self, page: u32, version: u32) -> Option<u8> {
         let places = self.pages.get(page as usize)?;
         places.iter().rposition(|staged| staged.version == Some(version)).map(|place| place as u8)
     }
 
-    /// The version in a place of a page, and its content.
+    /// The version in one place of a page, and its content.
     pub(super) fn at(&self, page: u32, place: usize) -> Option<(u32, &[u32])> {
         let staged = &self.pages.get(page as usize)?[place];
         staged.version.map(|version| (version, &staged.image[..]))
     }
 
-    /// All images: page, place, version and content.
+    /// All images, as page, place, version and content.
     pub(super) fn places(&self) -> impl Iterator<Item = (u32, u8, u32, &[u32])> {
         (0..self.pages.len() as u32).flat_map(move |page| {
             (0..2).filter_map(move |place| {
@@ -121,7 +125,7 @@ impl Images {
         })
     }
 
-    /// All images: page, version and content.
+    /// All images, as page, version and content.
     pub(super) fn iter(&self) -> impl Iterator<Item = (u32, u32, &[u32])> {
         self.places().map(|(page, _, version, entries)| (page, version, entries))
     }
@@ -139,7 +143,7 @@ mod tests {
         assert_eq!([(3, 7), (3, 6), (9, 7)].map(|(p, v)| get(&images, p, v)), [Some(vec![1, 2]), None, None]);
         images.keep(3, 7);
         images.stage(3, Some(7), 8, &[3]);
-        // The power went, version 8 was torn, and the next attempt has another number.
+        // The power was cut: version 8 is torn, and the next attempt has another number.
         images.stage(3, Some(7), 9, &[4]);
         assert_eq!([7, 8, 9].map(|version| get(&images, 3, version)), [Some(vec![1, 2]), None, Some(vec![4])]);
         images.keep(3, 9);

@@ -1,13 +1,14 @@
-//! Content laid out without commands: a drive that starts in a computed state.
+//! Content that is laid out without commands, for a drive that starts in a computed state.
 
 use super::{Media, Mode, Spare, Stream, Target};
 use crate::nand::media::payload::Preconditioned;
 
 impl Media {
-    /// Programs the slots from `target` on with these spare areas and the content that preconditioning writes. All rules
-    /// of a program hold; it takes no time, and does not fail.
+    /// Programs the slots from `target` on with these spare areas and the content that preconditioning writes. All
+    /// rules of a program hold; the call takes no simulated time, and does not fail.
     ///
     /// # Panics
+    ///
     /// Like a program.
     pub fn lay_out(&mut self, target: Target, stream: Stream, spares: &[Spare]) {
         let mut content = vec![0; spares.len() * self.slot_bytes()];

@@ -5,7 +5,7 @@ use super::{Block, CellState, Images, Media, Spares, Writes};
 use crate::nand::{ErrorModel, Geometry, SectorKind};
 
 impl Media {
-    /// Bytes of a new array of this shape, and of its payload once all of it is programmed.
+    /// Bytes of a new array of this shape, and of its payload after all of it is programmed.
     #[must_use]
     pub fn memory(geometry: &Geometry, kind: SectorKind) -> [u64; 2] {
         let blocks = u64::from(geometry.block_count());
@@ -23,7 +23,7 @@ impl Media {
         errors.map_or(0, |model| CellState::memory(slots / u64::from(geometry.slots), blocks) + model.memory())
     }
 
-    /// Bytes of the payload of an array of this shape while so many of its blocks have content of their own.
+    /// Bytes of the payload of an array of this shape if `blocks` of its blocks store content of their own.
     #[must_use]
     pub fn memory_of_content(geometry: &Geometry, kind: SectorKind, blocks: u64) -> u64 {
         let all = u64::from(geometry.block_count());
@@ -36,8 +36,8 @@ impl Media {
         if kind.is_present() { payload } else { 0 }
     }
 
-    /// Bytes of the content of `pages` translation pages of `entries` entries, and of the `copies` of them that the FTL
-    /// has.
+    /// Bytes of the content of `pages` translation pages of `entries` entries, and of the `copies` of such pages that
+    /// the FTL has.
     #[must_use]
     pub fn memory_of_images(pages: u32, copies: u32, entries: u32) -> u64 {
         Images::memory(pages, entries) + u64::from(copies) * Images::memory_of_one(entries)

@@ -16,7 +16,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Pages in this mode of a block of `pages` pages, whose part has so many bits per cell.
+    /// The number of pages in this mode of a block of `pages` pages, if the part's cells have `bits` bits.
     #[must_use]
     pub const fn pages(self, pages: u32, bits: u32) -> u32 {
         match self {
@@ -26,12 +26,12 @@ impl Mode {
     }
 }
 
-/// SLC mode, as a part has it.
+/// The properties of a part's SLC mode.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SlcMode {
-    /// Bits per cell in the other mode.
+    /// Bits that a cell stores in full mode.
     bits: u32,
-    /// The rated cycles of a block that is always in SLC mode, if they are not those of the other.
+    /// The rated cycles of a block that is always in SLC mode; none if they are those of full mode.
     endurance: Option<u32>,
 }
 
@@ -40,16 +40,16 @@ impl SlcMode {
 }
 
 impl Media {
-    /// The array of a part with so many bits per cell, of which a block in SLC mode stores one. Such a block is rated for
-    /// `endurance` cycles, or for those of the other mode.
+    /// Gives the array an SLC mode, in which a cell of `bits` bits stores one. A block that is always in that mode is
+    /// rated for `endurance` cycles, or for those of full mode.
     #[must_use]
     pub const fn with_slc_mode(mut self, bits: u32, endurance: Option<u32>) -> Self {
         self.slc_mode = SlcMode { bits, endurance };
         self
     }
 
-    /// The share of its rated cycles that a superblock has had: that of its most worn block. Each erase takes the share of the mode
-    /// that it ends.
+    /// The share of its rated cycles that a superblock has had: that of its most worn block. Each erase counts with the
+    /// rating of the mode that it ends.
     #[must_use]
     pub fn wear(&self, superblock: SuperblockId) -> f64 {
         self.planes(superblock).iter().map(|block| self.wear_of(block)).fold(0.0, f64::max)
@@ -61,7 +61,7 @@ impl Media {
         full + f64::from(slc_erases) / f64::from(self.slc_mode.endurance.unwrap_or(1))
     }
 
-    /// The erases of a block that wear it as much as those that it has had in both modes.
+    /// The number of erases in full mode that would wear a block as much as its erases in both modes.
     pub(super) fn cycles_of(&self, block: &Block) -> u32 {
         match self.slc_mode.endurance {
             None => block.erases,
@@ -69,15 +69,15 @@ impl Media {
         }
     }
 
-    /// Lets blocks differ in endurance by this standard deviation, as a share of the rated cycles. Each block draws its own once,
-    /// from `seed` and its number.
+    /// Makes blocks differ in endurance by this standard deviation, as a share of the rated cycles. Each block draws
+    /// its own endurance once, from `seed` and its number.
     #[must_use]
     pub fn with_endurance_spread(mut self, deviation: Ratio, seed: u64) -> Self {
         self.endurance_spread = EnduranceSpread::new(deviation, seed);
         self
     }
 
-    /// The cycles that a block endures if it is never in SLC mode: the rated ones, unless blocks differ.
+    /// The cycles that a block endures if it is never in SLC mode: the rated cycles, unless blocks differ.
     #[must_use]
     pub fn endurance_of(&self, block: BlockId) -> u32 {
         match self.endurance_spread {
@@ -86,7 +86,7 @@ impl Media {
         }
     }
 
-    /// True if a block has had the cycles that it endures.
+    /// True if a block has had all the cycles that it endures.
     pub(super) fn is_worn_out(&self, block: usize) -> bool {
         let (state, number) = (&self.blocks[block], block as u32);
         match (self.slc_mode.endurance, self.endurance_spread) {

@@ -1,11 +1,12 @@
 //! The content of sectors.
 //!
-//! The spare areas determine the content that preconditioning writes: the sector and the version of the write. A
-//! block that holds nothing else stores no content, so a drive that is only preconditioned takes no memory for it,
-//! and neither does its snapshot. The same holds in memory for writes whose versions are noted (`super::writes`).
+//! The spare areas determine the content that preconditioning writes: it follows from the sector and the version of the
+//! write. A block with no other content stores none, so a drive that is only preconditioned takes no memory for it, and
+//! neither does its snapshot. In memory the same holds for writes whose versions are noted (`super::writes`).
 //!
-//! The stamps of one write follow each other. As long as each slot of a block comes from one write, the block stores the
-//! first stamp of each: an eighth of the memory for slots of 4 KiB, and the copies of a merge touch few cache lines.
+//! The stamps of one write follow each other. As long as each slot of a block comes from one write, the block stores
+//! the first stamp of each: an eighth of the memory for slots of 4 KiB, and the copies of a merge touch few cache
+//! lines.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -32,7 +33,8 @@ impl fmt::Display for DamagedSlot {
 
 impl std::error::Error for DamagedSlot {}
 
-/// The content that preconditioning writes to a slot: its first sector and the version, if it holds data.
+/// The content that preconditioning writes to a slot: its first sector and the version, or zeros if the slot holds no
+/// data.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Preconditioned(Option<(u64, u32)>);
 
@@ -58,7 +60,7 @@ impl Preconditioned {
         }
     }
 
-    /// True if a slot holds this content.
+    /// True if the bytes of a slot are this content.
     #[inline]
     pub(super) fn is(self, kind: SectorKind, content: &[u8]) -> bool {
         match kind {
@@ -68,12 +70,12 @@ impl Preconditioned {
     }
 }
 
-/// The content that a spare area tells.
+/// The content that follows from a spare area.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Told {
-    /// What preconditioning writes.
+    /// The content that preconditioning writes.
     Preconditioned(Preconditioned),
-    /// The first sector of a noted write's mapping unit.
+    /// The first sector of a mapping unit of a noted write.
     Run(Stamp),
 }
 
@@ -99,16 +101,16 @@ impl Told {
 /// The content of a block's sectors.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) enum Content {
-    /// Every slot holds the content that its spare area tells.
+    /// Every slot has the content that follows from its spare area.
     #[default]
     Derived,
-    /// The first sector of each slot; the others follow it. Only of stamps.
+    /// The first sector of each slot, from which the others follow. Only for stamps.
     Firsts(Box<[Stamp]>),
     /// The bytes of all sectors.
     Sectors(Box<[u8]>),
 }
 
-/// The content of a slot: its first sector, if that determines the others, or the bytes of all sectors.
+/// The content of a slot: its first sector, if the others follow from it, or the bytes of all sectors.
 #[derive(Clone, Copy, Debug)]
 enum Slot<'a> {
     Run(Stamp),
@@ -121,7 +123,7 @@ impl<'a> Slot<'a> {
         kind.run(bytes).map_or(Self::Sectors(bytes), Self::Run)
     }
 
-    /// True if this is the content that the spare area tells.
+    /// True if this content is the one that follows from the spare area.
     #[inline]
     fn is(self, kind: SectorKind, told: Told) -> bool {
         match (self, told) {
@@ -132,18 +134,18 @@ impl<'a> Slot<'a> {
     }
 }
 
-/// The content of the slots of a program: all sectors, or the first one of a slot where it is known to determine the
-/// others.
+/// The content of the slots of a program: the first sector of a slot if the others are known to follow from it,
+/// otherwise all sectors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Contents<'a> {
     kind: SectorKind,
     all: &'a [u8],
-    /// The first sector of each slot that it is known to determine; empty if no slot is.
+    /// The first sector of each slot whose others are known to follow from it; empty if there is no such slot.
     runs: &'a [Option<Stamp>],
 }
 
 impl<'a> Contents<'a> {
-    /// The content of slots; `all` is without meaning where `runs` has the first sector.
+    /// The content of slots. For a slot with a first sector in `runs`, its bytes in `all` have no meaning.
     #[inline]
     pub(crate) const fn new(kind: SectorKind, all: &'a [u8], runs: &'a [Option<Stamp>]) -> Self {
         Self { kind, all, runs }
@@ -152,13 +154,14 @@ impl<'a> Contents<'a> {
     /// The bytes of all sectors of all slots.
     ///
     /// # Panics
-    /// If a slot has only its first.
+    ///
+    /// If a slot has only its first sector.
     pub(crate) fn all(self) -> &'a [u8] {
         assert!(self.runs.iter().all(Option::is_none), "a store takes all sectors");
         self.all
     }
 
-    /// The content of a slot of this many bytes.
+    /// The content of slot `i`, of `bytes` bytes.
     #[inline]
     fn slot(self, i: usize, bytes: usize) -> Slot<'a> {
         match self.runs.get(i) {
@@ -169,7 +172,7 @@ impl<'a> Contents<'a> {
 }
 
 impl Content {
-    /// Stores these bytes of all slots, each of `slot` bytes.
+    /// The content of a block with these bytes, in slots of `slot` bytes.
     pub(super) fn of(kind: SectorKind, all: Box<[u8]>, slot: usize) -> Self {
         let firsts: Option<Box<[Stamp]>> = all.chunks_exact(slot).map(|slot| kind.run(slot)).collect();
         firsts.map_or(Self::Sectors(all), Self::Firsts)
@@ -188,7 +191,7 @@ impl Content {
         }
     }
 
-    /// Puts a slot that `first` determines into a block that stores content, with slots of `bytes` bytes.
+    /// Writes a slot whose sectors follow from `first`, in a block that stores content, with slots of `bytes` bytes.
     #[inline]
     pub(super) fn put_run(&mut self, slot: usize, first: Stamp, bytes: usize) {
         match self {
@@ -198,7 +201,7 @@ impl Content {
         }
     }
 
-    /// Puts a slot that its first sector does not determine into a block that stores content.
+    /// Writes a slot whose sectors do not follow from the first, in a block that stores content.
     #[inline(never)]
     fn put_sectors(&mut self, slot: usize, content: &[u8]) {
         let bytes = content.len();
@@ -213,21 +216,22 @@ impl Content {
     }
 }
 
-/// Slots of one page of which memory keeps only the first sectors.
+/// The slots of one page, of which memory keeps only the first sectors.
 pub(crate) struct Runs<'a> {
     media: &'a Media,
-    /// The first sectors of the block; none if the spare areas tell them.
+    /// The first sectors of the block; none if they follow from the spare areas.
     firsts: Option<&'a [Stamp]>,
-    /// A slot of the page, and its number in the block.
+    /// A slot of the page, and its index in the block.
     psn: Psn,
     slot: usize,
     is_all_readable: bool,
 }
 
 impl Runs<'_> {
-    /// Reads a slot of the page as [`Media::read`] does, and its first sector.
+    /// Reads a slot of the page as [`Media::read`] does, and returns its first sector, too.
     ///
     /// # Panics
+    ///
     /// If the slot holds no data.
     #[inline(always)]
     #[allow(clippy::inline_always)] // The loop over the slots of a page.
@@ -243,7 +247,7 @@ impl Runs<'_> {
 }
 
 impl Media {
-    /// The place of a slot's payload: the block and the number of the slot in it.
+    /// The block of a slot's payload, and the slot's index in that block.
     #[inline]
     pub(crate) fn place(&self, psn: Psn) -> (BlockId, usize) {
         let (superblock, offset) = self.geometry.locate(psn);
@@ -252,7 +256,7 @@ impl Media {
         (self.geometry.block(superblock, plane), (page * self.geometry.slots + in_page) as usize)
     }
 
-    /// Reads the content of a slot. False if its backing store has it no more.
+    /// Reads the content of a slot. Returns false if the backing store no longer has it.
     #[inline]
     pub(super) fn read_payload(&self, psn: Psn, spare: Spare, into: &mut [u8]) -> bool {
         if let Some(store) = self.backing.get() {
@@ -284,7 +288,8 @@ impl Media {
     /// The content of all sectors of a block, as memory keeps it.
     ///
     /// # Errors
-    /// If the backing store has lost some of it.
+    ///
+    /// If the backing store has lost a part of it.
     pub(super) fn payload_of(&self, block: usize) -> io::Result<Option<Cow<'_, [u8]>>> {
         let stored = if self.backing.is_some() { None } else { Some(&self.payload[block]) };
         match stored {
@@ -307,14 +312,14 @@ impl Media {
         Ok((!is_derived).then_some(Cow::Owned(data)))
     }
 
-    /// The content of a sector of a slot; the default without payload. Like reading the spare area, the call itself
+    /// The content of a sector of a slot; the default if sectors have no content. Like reading the spare area, the call
     /// takes no simulated time.
     #[must_use]
     pub fn content<S: Sector>(&self, psn: Psn, sector: u32) -> S {
         if self.kind.is_present() { S::decode(&self.sector(psn, sector)) } else { S::default() }
     }
 
-    /// The bytes of a sector of a slot; none without payload.
+    /// The bytes of a sector of a slot; empty if sectors have no content.
     #[must_use]
     pub fn sector(&self, psn: Psn, sector: u32) -> Vec<u8> {
         let mut slot = vec![0; self.slot_bytes()];
@@ -328,7 +333,7 @@ impl Media {
         slot[sector as usize * bytes..][..bytes].to_vec()
     }
 
-    /// The content that a spare area tells.
+    /// The content that follows from a spare area.
     #[inline]
     pub(super) fn told(&self, spare: Spare) -> Told {
         let sectors = self.geometry.sectors;
@@ -341,7 +346,8 @@ impl Media {
         Told::Preconditioned(Preconditioned::of(spare, sectors))
     }
 
-    /// True if the spare area of a slot tells its content, which begins with `first`. The version is noted if it is new.
+    /// True if the content of a slot follows from its spare area and begins with `first`. Notes the version if it is
+    /// new.
     #[inline]
     pub(super) fn tells_run(&mut self, spare: Spare, first: Stamp) -> bool {
         if let Spare::Data { lpn, version } = spare
@@ -361,9 +367,9 @@ impl Media {
         }
     }
 
-    /// Stores the content of the slots of a page, which has just been programmed and is `torn` if that failed; nothing if
-    /// its spare areas and those of the pages before it determine all content of the block. `content` is that of the
-    /// program, of which the page takes the slots of `range`.
+    /// Stores the content of the slots of a page that has just been programmed, and is `torn` if its program failed.
+    /// Stores nothing if all content of the block follows from spare areas. `content` is that of the whole program, of
+    /// which the page takes the slots of `range`.
     #[inline]
     pub(super) fn keep_page(
         &mut self,
@@ -374,7 +380,7 @@ impl Media {
     ) {
         let bytes = self.slot_bytes();
         let block = self.geometry.block(superblock, plane).index();
-        // Most pages of one slot.
+        // The frequent case: pages of one slot.
         if let (&[Some(run)], 1) = (content.runs, self.geometry.slots) {
             if let Content::Firsts(firsts) = &mut self.payload[block] {
                 firsts[page as usize] = run;
@@ -386,7 +392,7 @@ impl Media {
         }
         let content = range.map(|i| content.slot(i as usize, bytes));
         if matches!(self.payload[block], Content::Derived) {
-            // What a torn slot holds does not matter.
+            // The content of a torn slot does not matter.
             let mut slots = (first.get()..).map(Psn::new).zip(content.clone());
             if torn || slots.all(|(psn, content)| self.tells(psn, content)) {
                 return;
@@ -417,7 +423,7 @@ impl Media {
         Some(Runs { media: self, firsts, psn, slot, is_all_readable: self.is_all_readable() })
     }
 
-    /// The content of a block whose last programmed page is `page`, stored.
+    /// The content of a block whose last programmed page is `page`, derived from the spare areas.
     #[inline(never)]
     pub(super) fn derived(&self, superblock: SuperblockId, plane: u32, page: u32) -> Content {
         let Geometry { slots, stripe, pages, .. } = self.geometry;
@@ -440,7 +446,7 @@ impl Media {
     }
 }
 
-/// Programs and reads of typed sectors, as tests look at them.
+/// Programs and reads of typed sectors, for tests.
 #[cfg(test)]
 impl Media {
     pub(crate) fn program_sectors<S: Sector>(

@@ -1,4 +1,4 @@
-//! Prefetches of the state of slots that will be looked at.
+//! Prefetches of the state of slots that will be read.
 
 use base::prefetch::prefetch;
 use base::units::Psn;
@@ -7,7 +7,7 @@ use super::Media;
 use super::payload::Content;
 
 impl Media {
-    /// Prefetches what [`Media::is_readable_at`] looks at.
+    /// Prefetches the state that [`Media::is_readable_at`] reads.
     #[inline]
     pub(crate) fn fetch_state(&self, psn: Psn) {
         let (superblock, offset) = self.geometry.locate(psn);
@@ -24,11 +24,12 @@ impl Media {
         }
     }
 
-    /// Prefetches the spare area of a slot, and its content unless it lies beside that of the slot `before`.
+    /// Prefetches the spare area of a slot, and its content unless that is in the cache line of the slot `before`.
     #[inline]
     pub fn fetch_spare_behind(&self, psn: Psn, before: Option<Psn>) {
         self.spares.fetch(psn.index());
-        // Exact if the slots of a page are a power of two; otherwise one is fetched twice, or not.
+        // Exact if the number of slots of a page is a power of two; otherwise a line is sometimes prefetched twice, or
+        // not.
         if self.kind.is_present() && before.is_none_or(|before| psn.get() ^ before.get() >= self.geometry.slots) {
             self.fetch_payload(psn);
         }
@@ -45,7 +46,7 @@ impl Media {
         }
     }
 
-    /// A version of this translation page will be looked at: prefetches what leads to it.
+    /// Prefetches the places of a translation page, because one of its versions will be read.
     #[inline]
     pub fn fetch_image(&self, page: u32) {
         self.images.fetch(page);

@@ -8,46 +8,48 @@ use super::{Contents, Media, Mode, Stream, Target};
 use crate::nand::Spare;
 
 impl Media {
-    /// Slots programmed with data that could not be read before, since the array was made or loaded.
+    /// Number of slots programmed with data that could not be read before, since the array was made or loaded.
     #[must_use]
     pub const fn unreadable_copies(&self) -> u64 {
         self.unreadable_copies
     }
 
-    /// True if a slot was programmed with data that could not be read, and no FTL has said that it stays so. An FTL that makes such
-    /// programs again ignores the slot when it mounts.
+    /// True if a slot was programmed with data that could not be read, and no FTL has said that it stays so. An FTL
+    /// that programs such data again ignores the slot when it mounts.
     #[must_use]
     pub fn is_tentative(&self, psn: Psn) -> bool {
         !self.tentative.is_empty() && self.tentative.contains_key(&psn.get())
     }
 
-    /// A slot that was programmed with unreadable data is made again elsewhere: it is no copy of unreadable data.
+    /// Notes that the data of a slot programmed with unreadable data is programmed again elsewhere: the slot is no copy
+    /// of unreadable data.
     pub fn make_again(&mut self, psn: Psn) {
         if let Some(again) = self.tentative.get_mut(&psn.get()) {
             self.unreadable_copies -= u64::from(!std::mem::replace(again, true));
         }
     }
 
-    /// All slots that were programmed with unreadable data count as made again: a mount ignores those of which the FTL had said nothing
-    /// when the power was cut.
+    /// Notes for all slots that were programmed with unreadable data that their data is programmed again. So a mount
+    /// ignores the slots on which the FTL had not decided when the power was cut.
     pub fn make_all_again(&mut self) {
         let new = self.tentative.values_mut().filter_map(|again| (!std::mem::replace(again, true)).then_some(1));
         self.unreadable_copies -= new.sum::<u64>();
     }
 
-    /// The data of a slot stays lost: there is nothing to make it from again.
+    /// Notes that the data of a slot stays lost, because there is no source to make it from.
     pub fn keep_lost(&mut self, psn: Psn) {
         self.tentative.remove(&psn.get());
     }
 
-    /// Programs pages from `target` on. `spare_of(i)` returns the spare area of the i-th of `count` slots, and
-    /// whether its data is known to be lost; the rest of the last page is padding. Returns true if no page failed;
-    /// the slots of a failed page are torn.
+    /// Programs pages from `target` on. `spare_of(i)` returns the spare area of the i-th of `count` slots, and true if
+    /// its data is known to be lost; the rest of the last page is padding. Returns true if no page failed; the slots of
+    /// a failed page are torn.
     ///
     /// # Panics
-    /// On a page that is not erased, out of order in its block, in a bad block or behind a failed program of its
-    /// block, not at a page boundary, in another mode than the block was opened in or behind its last page in that
-    /// mode, or on pages that no single command programs.
+    ///
+    /// If the rules of NAND forbid the program: on a page that is not erased or out of order in its block; in a bad
+    /// block or behind a failed program of its block; not at a page boundary; in another mode than the block was opened
+    /// in, or behind its last page in that mode; or on pages that no single command programs.
     #[inline]
     pub(crate) fn program(
         &mut self,
@@ -61,7 +63,7 @@ impl Media {
         self.program_slots(target, count, (stream, mode), spare_of, payload)
     }
 
-    /// The same with content of which some is known to be runs.
+    /// Programs slots as [`Self::program`] does, with content that may be given by first sectors.
     #[inline]
     pub(crate) fn program_slots(
         &mut self,
@@ -106,7 +108,8 @@ impl Media {
         );
     }
 
-    /// Programs one page of a program: the slots of `range`, counted from its target on. False if the page failed.
+    /// Programs one page of a program: the slots of `range`, counted from the program's target on. Returns false if the
+    /// page failed.
     #[inline]
     fn program_page(
         &mut self,

@@ -1,9 +1,10 @@
-//! Snapshots of a flash array: the state that a device keeps without power, and nothing else.
+//! Snapshots of a flash array: the state that a device keeps without power.
 //!
-//! A snapshot is a stream of little-endian words. First the magic, the version and the geometry; then every block,
-//! the spare area of every slot (as [runs](crate::nand::write_numbers)), the unreadable slots, the payload block by
-//! block, the translation pages, whose entries are such runs, too, and, if reads have errors, what these depend on. The stream comes in pieces, each behind its
-//! length, so that a reader stops exactly at its end; a checksum of all pieces follows.
+//! A snapshot is a stream of little-endian words in this order: the magic, the version and the geometry; every block;
+//! the spare area of every slot (as [runs](crate::nand::write_numbers)); the unreadable slots; the payload block by
+//! block; the translation pages, whose entries are such runs, too; and, if reads have errors, the state on which errors
+//! depend. The stream comes in pieces, each after its length, so that a reader stops exactly at its end; a checksum of
+//! all pieces follows.
 
 mod cells;
 
@@ -19,35 +20,35 @@ use super::{Backing, Block, CellState, Content, Images, Media, Mode, SlcMode, Sp
 use crate::nand::{ErrorModel, Faults, Geometry, SectorKind, read_numbers, write_numbers};
 
 const MAGIC: [u8; 16] = *b"flashloom media\n";
-/// Raised whenever the meaning of a byte changes.
+/// The version of the format, raised whenever the meaning of a byte changes.
 const VERSION: u32 = 5;
-/// Bytes that are hashed and written at once.
+/// Number of bytes that are hashed and written at once.
 const CHUNK: usize = 1 << 16;
 
-/// Why a snapshot cannot be loaded.
+/// The reason why a snapshot cannot be loaded.
 #[derive(Debug)]
 pub enum SnapshotError {
     /// The input cannot be read.
     Io(io::Error),
     /// The input is no snapshot.
     Foreign,
-    /// Another version of this program wrote it.
+    /// Another version of this program wrote the snapshot; its number.
     Version(u32),
-    /// The array has another shape.
+    /// The snapshot is of an array of another shape.
     Geometry {
         /// The shape of the snapshot's array.
         found: String,
         /// The shape of this array.
         expected: String,
     },
-    /// Its sectors have another size.
+    /// The sectors of the snapshot have another size.
     Sector {
         /// Bytes of a sector in the snapshot.
         found: u32,
         /// Bytes of a sector in this array.
         expected: u32,
     },
-    /// It was cut short or changed.
+    /// The snapshot was cut short or changed.
     Damaged,
 }
 
@@ -182,7 +183,7 @@ impl<R: Read> Tap<'_, R> {
         Ok(u64::from_le_bytes(bytes))
     }
 
-    /// True if all bytes have been read, and their checksum follows.
+    /// True if the end of the pieces is reached and their checksum is right.
     fn is_whole(&mut self) -> Result<bool, SnapshotError> {
         let mut sum = [0; 8];
         self.from.read_exact(&mut sum)?;
@@ -201,26 +202,26 @@ fn shape([channels, chips, dies, planes, stripe, blocks, pages, slots, sectors]:
     )
 }
 
-/// Map entries in a sector.
+/// The number of map entries that fit into a sector.
 const ENTRIES: u32 = 128;
 
-/// Words of a checkpoint's record before its bits.
+/// The number of words of a checkpoint's record before its bits.
 const HEAD: u32 = 2;
 
-/// A flag beside the stream: the block is in SLC mode.
+/// A flag in the byte of a block's stream: the block is in SLC mode.
 const SLC: u8 = 2;
 
-/// Flags of one byte: the block is bad, a program failed in it, and its die has failed as a whole.
+/// Flags in one byte of a block: the block is bad, a program failed in it, and its die has failed as a whole.
 const BAD: u8 = 1;
 const FAILING: u8 = 2;
 const DEAD: u8 = 4;
 
-/// How a snapshot stores the payload of a block: derived from the spare areas, or as data.
+/// The ways to store the payload of a block: derived from the spare areas, or as data.
 const DERIVED: u8 = 0;
 const DATA: u8 = 1;
 
 impl Media {
-    /// True if nothing has happened to the array, and no block is bad from the factory.
+    /// True if the array is unchanged since it was new, and no block is bad from the factory.
     #[must_use]
     pub fn is_new(&self) -> bool {
         let untouched = |block: &Block| *block == Block::default();
@@ -273,10 +274,12 @@ impl Media {
         to.flush()
     }
 
-    /// Loads an array of this shape with sectors of this kind; the other arguments are those of [`Media::new`]. A payload that this array does
-    /// not need is skipped. A payload that the snapshot lacks becomes the content that preconditioning writes.
+    /// Loads an array of this shape with sectors of this kind; the other arguments are those of [`Media::new`]. A
+    /// payload that this array does not need is skipped. A payload that the snapshot lacks becomes the content that
+    /// preconditioning writes.
     ///
     /// # Errors
+    ///
     /// If the snapshot cannot be read, is of another version or another array, was cut short or changed.
     pub fn load(
         kind: SectorKind,
@@ -321,7 +324,7 @@ impl Media {
         let mut writes = Writes::new(&geometry, kind);
         let mut slot = 0;
         read_numbers(geometry.slot_count().into(), &mut |bytes| tap.get(bytes), &mut |run| {
-            // The checksum is not known yet, so anything may be here.
+            // The checksum comes later, so the words may be damaged.
             if !spares.set_run(slot, run) {
                 return Err(SnapshotError::Damaged);
             }
@@ -374,7 +377,7 @@ impl Media {
     }
 }
 
-/// A block, and whether its die has failed as a whole.
+/// Loads a block. Also returns true if its die has failed as a whole.
 fn block<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<(Block, bool), SnapshotError> {
     let (order, next_page, erases, slc_erases) = (tap.word()?, tap.small()?, tap.small()?, tap.small()?);
     let mut flags = [0; 2];
@@ -423,8 +426,8 @@ fn images<R: Read>(tap: &mut Tap<'_, R>, geometry: &Geometry) -> Result<Images, 
     let mut before = None;
     for _ in 0..tap.word()? {
         let (page, version, len) = (tap.small()?, tap.small()?, tap.small()?);
-        // A damaged length must not be trusted: there are no more pages than slots, and a page has no more entries
-        // than fit into its slot. Only the record of a checkpoint has more, with a bit for each superblock and slot.
+        // A damaged length must not be trusted: there are no more pages than slots, and a page has no more entries than
+        // fit into its slot. Only the record of a checkpoint has more words, with a bit for each superblock and slot.
         let record = HEAD + geometry.superblock_count().div_ceil(32) + geometry.slot_count().div_ceil(32);
         if page >= geometry.slot_count() || len > record.max(geometry.sectors * ENTRIES) {
             return Err(SnapshotError::Damaged);
@@ -464,7 +467,7 @@ mod tests {
             let data: Vec<S> = (0..8).map(|i| if stamped { stamp(i + 1) } else { derived(i) }).collect();
             let spare = |i: usize| (Spare::Data { lpn: Lpn::new(7 + i as u32), version: 3 }, i == 2);
             let target = Target { superblock: SuperblockId::new(superblock), offset: 0 };
-            // The last one is erased again.
+            // The last superblock is erased again.
             let mode = if superblock == 0 { Mode::Full } else { Mode::Slc };
             media.program_sectors(target, 4, (Stream::COPIES, mode), spare, &data);
         }
@@ -521,7 +524,7 @@ mod tests {
 
     #[test]
     fn the_record_of_a_checkpoint_may_be_larger_than_a_slot() {
-        // As many words as bits for 16 superblocks and 8192 slots take.
+        // The record has a bit for each of 16 superblocks and 8192 slots.
         let large = || Geometry::new(1, 1, 1, 1, 1, 16, 512, 1, 1).expect("an array");
         let load = |words: u32| {
             let mut media = Media::new(large(), 10, 1, faults());

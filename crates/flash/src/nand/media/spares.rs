@@ -1,8 +1,8 @@
 //! The spare areas of all slots, in as few bytes as possible.
 //!
-//! A spare area takes eight bytes, or seven where slots are large, as the rows of Hydra's gangs are (8 KiB): such a
-//! drive takes less than two bytes for each page of 2 KiB. Small slots are read most often, and stay where one load
-//! fetches them.
+//! A spare area takes eight bytes, or seven if slots are large, as the rows of Hydra's gangs are (8 KiB): such a drive
+//! takes less than two bytes for each page of 2 KiB. Small slots are read most often, and keep eight bytes, which one
+//! load reads.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use base::prefetch::prefetch;
 
 use crate::nand::{Geometry, Run, Spare};
 
-/// Bytes of a narrow spare area: a version, and a logical number of 22 bits or one of parity.
+/// Bytes of a narrow spare area: a version, and a logical number of 22 bits or a mark of parity.
 const NARROW: usize = 7;
-/// The bit of a packed spare area that marks parity, and its place in a narrow one.
+/// The bit of a packed spare area that marks parity, and the bit that marks parity in a narrow one.
 const PARITY: u64 = (Spare::PARITY as u64) << 32;
 const NARROW_PARITY: u64 = 1 << 55;
-/// Sectors of the smallest large slot.
+/// The number of sectors from which on a slot counts as large.
 const LARGE: u32 = 16;
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Spares {
     }
 
     const fn is_narrow(geometry: &Geometry) -> bool {
-        // Logical numbers stay below the number of slots.
+        // A narrow spare area holds 22 bits of a logical number, which is below the number of slots.
         geometry.sectors >= LARGE && geometry.slot_count() < 1 << 22
     }
 
@@ -71,14 +71,17 @@ impl Spares {
         }
     }
 
+    /// Stores the spare area of a slot.
+    ///
     /// # Panics
+    ///
     /// If the logical number is too large for the array.
     #[inline]
     pub(super) fn set(&mut self, slot: usize, spare: Spare) {
         assert!(self.set_word(slot, spare.pack()), "{spare:?} in an array of so few slots");
     }
 
-    /// False if the word is no valid spare area.
+    /// Stores a packed spare area. Returns false if the word is no valid spare area.
     #[inline]
     pub(super) fn set_word(&mut self, slot: usize, word: u64) -> bool {
         match self {
@@ -95,13 +98,15 @@ impl Spares {
         true
     }
 
-    /// Stores a run from a slot on, in an array without programmed pages. False if one is no valid spare area.
+    /// Stores a run of packed spare areas from a slot on, in an array without programmed pages. Returns false if one of
+    /// them is no valid spare area.
     ///
     /// # Panics
-    /// If there are fewer slots.
+    ///
+    /// If the array has fewer slots.
     pub(super) fn set_run(&mut self, slot: usize, run: Run) -> bool {
         match self {
-            // A new array is memory that the system has not touched yet, and stays it.
+            // Empty spare areas are not written, so that memory that the system has not touched stays untouched.
             _ if (run.first, run.step) == (0, 0) => true,
             Self::Wide(words) => {
                 words[slot..][..run.count as usize].iter_mut().zip(run.numbers()).for_each(|(word, new)| *word = new);
@@ -111,9 +116,9 @@ impl Spares {
         }
     }
 
-    /// The versions of a run of spare areas, each at least once.
+    /// The versions in a run of spare areas; a version may come several times.
     pub(super) fn versions(run: Run) -> impl Iterator<Item = u32> {
-        // Of the spare area of data the lower half is the version. Most runs have one.
+        // The lower half of a packed spare area of data is the version. Most runs have one version.
         let is_one = run.step as u32 == 0 && run.first as u32 != u32::MAX;
         let numbers = Run { count: if is_one { 1 } else { run.count }, ..run }.numbers();
         numbers.filter(|word| *word != u64::MAX).map(|word| word as u32)
@@ -127,7 +132,7 @@ impl Spares {
         }
     }
 
-    /// All spare areas, packed.
+    /// All spare areas, packed into words.
     pub(super) fn words(&self) -> impl Iterator<Item = u64> + '_ {
         let slots = match self {
             Self::Wide(words) => words.len(),

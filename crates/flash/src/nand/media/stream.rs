@@ -1,19 +1,20 @@
-//! The write streams of a superblock: which kind of data it was opened for.
+//! The write stream of a superblock: the kind of data for which it was opened.
 
-/// The stream of writes that a superblock was opened for, as its first spare area records it: one of 16 for data of the
-/// host, or one of 16 for copies of data whose original stays until its block is erased.
+/// The stream of writes for which a superblock was opened, as its first spare area records it: one of 16 for data of
+/// the host, or one of 16 for copies of data whose original stays until its block is erased.
 ///
-/// An FTL that does not tell data apart has one of each, [`Stream::HOST`] and [`Stream::COPIES`].
+/// An FTL that does not separate data has one stream of each kind, [`Stream::HOST`] and [`Stream::COPIES`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Stream(u8);
 
-/// Set for copies.
+/// The bit that is set for copies.
 const COPIES: u8 = 1;
-/// The number lies above it. The bit between is never set: a snapshot keeps a block's mode there.
+/// The stream's number is in the bits from here on. The bit below is always clear, because a snapshot keeps a block's
+/// mode there.
 const SHIFT: u32 = 2;
 
 impl Stream {
-    /// The streams for host data, and as many for copies.
+    /// The number of streams for host data, and of streams for copies.
     pub const MOST: u8 = 16;
 
     /// The first stream of host data.
@@ -51,7 +52,7 @@ impl Stream {
         self.0 & COPIES == 0
     }
 
-    /// The number of the stream among those of its kind.
+    /// The number of the stream among the streams of its kind.
     #[must_use]
     #[inline]
     pub const fn number(self) -> u8 {
@@ -65,7 +66,7 @@ impl Stream {
         self.0
     }
 
-    /// The stream of a byte; `None` if no stream has it.
+    /// The stream that [`Self::byte`] gives this byte; `None` if there is none.
     #[must_use]
     pub const fn of_byte(byte: u8) -> Option<Self> {
         if byte & !COPIES & !((Self::MOST - 1) << SHIFT) == 0 { Some(Self(byte)) } else { None }

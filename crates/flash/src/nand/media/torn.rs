@@ -1,9 +1,9 @@
 //! Operations that a power cut tears.
 //!
 //! Paired pages: a cell of several bits is programmed once for each of its pages, and a later program moves the charge
-//! that holds the earlier ones. If the power fails in its middle, the charge stands for neither, and data programmed long
-//! before are lost (measured by Tseng, Grupp and Swanson, "Understanding the impact of power loss on flash memory", DAC
-//! 2011). The pages of a word line are consecutive here, as the times of page types are.
+//! that holds the earlier pages. If the power fails during that program, the charge represents neither page, and data
+//! programmed long before are lost (measured by Tseng, Grupp and Swanson, "Understanding the impact of power loss on
+//! flash memory", DAC 2011). The pages of a word line are consecutive here, like the times of page types.
 
 use base::units::SuperblockId;
 
@@ -11,8 +11,8 @@ use super::{Media, Mode, Target};
 use crate::nand::Spare;
 
 impl Media {
-    /// The array with word lines of `pages` pages, each programmed by itself, of which a torn one damages those before
-    /// it.
+    /// Gives the array word lines of `pages` pages that are programmed one by one, where a torn page damages those
+    /// before it.
     #[must_use]
     pub const fn with_paired_pages(mut self, pages: u32) -> Self {
         self.paired = pages;
@@ -48,7 +48,7 @@ impl Media {
         self.store_change(self.geometry.slot(superblock, 0), self.geometry.superblock_slots());
     }
 
-    /// A program of the page that begins at `offset` is torn: each page before it in its word line is lost, or, by
+    /// For a torn program of the page that begins at `offset`: each page before it in its word line is lost, or, by
     /// chance, still readable.
     fn damage_paired(&mut self, superblock: SuperblockId, offset: u32) {
         if self.paired < 2 || self.mode(superblock) == Mode::Slc {
@@ -79,7 +79,7 @@ mod tests {
 
     const BLOCK: SuperblockId = SuperblockId::new(1);
 
-    /// The pages of each of two planes that can be read after the program of row 4 was torn, with word lines of
+    /// For each of two planes, the pages that can be read after the program of row 4 was torn, with word lines of
     /// `paired` pages.
     fn readable(paired: u32, mode: Mode, seed: u64) -> [Vec<u32>; 2] {
         let geometry = Geometry::new(1, 1, 1, 2, 2, 4, 12, 2, 1).expect("a small array");
@@ -99,12 +99,12 @@ mod tests {
 
     #[test]
     fn a_torn_page_damages_the_pages_before_it_in_its_word_line_and_no_others() {
-        // Row 4 is the middle of the word line of rows 3 to 5, or the first of that of rows 4 and 5.
+        // Row 4 is the middle of the word line of rows 3 to 5, or the first of the word line of rows 4 and 5.
         let mut seen = std::collections::BTreeSet::new();
         for seed in 0..200 {
             for pages in readable(3, Mode::Full, seed) {
                 assert_eq!(pages[..3], [0, 1, 2], "another word line");
-                // A page that came through damages nothing.
+                // If the page of the torn program is complete, it damages nothing.
                 assert!(!pages.contains(&4) || pages.contains(&3));
                 seen.insert(pages[3..].to_vec());
             }

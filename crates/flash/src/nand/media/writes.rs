@@ -1,40 +1,41 @@
-//! The content of host writes by their versions.
+//! The content of host writes, derived from their versions.
 //!
-//! The mapping units of one write follow each other, and so do their stamps. So the version in a spare area and the logical
-//! number tell the content, if the first unit of each write is noted. A block of which all slots are told so stores nothing,
-//! as one that only preconditioning has written: copies move no content, and a program touches few cache lines.
+//! The mapping units of one write follow each other, and so do their stamps. So the content of a slot follows from the
+//! version and the logical number in its spare area, if the first unit of each write is noted. A block whose slots all
+//! have derived content stores nothing, like a block with content of preconditioning only: copies move no content, and
+//! a program touches few cache lines.
 //!
-//! A version is noted only while no slot has it, so that no other content is told than before. A version that is used again
-//! after a power cut, or for the mapping units of several writes in a buffer, keeps what was noted first; blocks that it
-//! tells wrongly store their content.
+//! A version is noted only while no slot has it, so that the derived content of no slot changes. A version that is used
+//! again after a power cut, or for the mapping units of several writes in a buffer, keeps the unit that was noted
+//! first; blocks for which that is wrong store their content.
 
 use base::memory::growing;
 use base::units::Lpn;
 
 use crate::nand::{Geometry, SectorKind, Stamp};
 
-/// Slots for which there may be one noted version.
+/// The number of slots for each noted version for which there is room.
 const SLOTS: u32 = 8;
 
 /// The first mapping unit of a write, and its first sector.
 #[derive(Clone, Copy, Debug)]
 struct Noted {
-    /// `NONE` if the version is not noted.
+    /// The first mapping unit; `NONE` if the version is not noted.
     lpn: u32,
     first: Stamp,
 }
 
 const NONE: u32 = u32::MAX;
 
-/// The noted writes.
+/// The noted writes, by version.
 #[derive(Clone, Debug)]
 pub(super) struct Writes {
-    /// The version of the first entry.
+    /// The version of the first entry of the list.
     base: u32,
     entries: Vec<Noted>,
-    /// The most entries.
+    /// The most entries of the list.
     most: usize,
-    /// No slot whose content is not stored has a later version.
+    /// The latest version of any slot whose content is not stored.
     latest: u32,
 }
 
@@ -49,7 +50,7 @@ impl Writes {
         Self::memory_of(geometry, kind, u64::MAX)
     }
 
-    /// Bytes after so many slots were written.
+    /// Bytes after `slots` slots were written.
     pub(super) fn memory_of(geometry: &Geometry, kind: SectorKind, slots: u64) -> u64 {
         growing((Self::new(geometry, kind).most as u64).min(slots), size_of::<Noted>())
     }
@@ -59,12 +60,12 @@ impl Writes {
         self.entries.is_empty()
     }
 
-    /// Slots up to this version are there already.
+    /// Begins to note versions after `latest`, because slots may have earlier ones.
     pub(super) fn begin_behind(&mut self, latest: u32) {
         self.latest = self.latest.max(latest);
     }
 
-    /// The first sector of a mapping unit in a slot of this version, if the version tells it.
+    /// The first sector of a mapping unit in a slot of this version, if the version is noted.
     #[inline]
     pub(super) fn first(&self, lpn: Lpn, version: u32, sectors: u32) -> Option<Stamp> {
         let Noted { lpn: begin, first } = *self.entries.get(version.checked_sub(self.base)? as usize)?;
@@ -74,13 +75,14 @@ impl Writes {
         Some(first.following(lpn.get().checked_sub(begin)?.checked_mul(sectors)?))
     }
 
-    /// True if no slot whose content is not stored has this version, nor a later one.
+    /// True if no slot without stored content has this version or a later one.
     #[inline]
     pub(super) const fn is_new(&self, version: u32) -> bool {
         version > self.latest
     }
 
-    /// A slot is programmed. Its content begins with `first`, which is `known` if preconditioning writes the same.
+    /// Notes the version of a slot that is programmed. Its content begins with `first`; `known` is true if it is the
+    /// content that preconditioning writes.
     #[inline(never)]
     pub(super) fn note(&mut self, lpn: Lpn, version: u32, first: Stamp, known: bool) {
         if !self.is_new(version) {
@@ -183,7 +185,7 @@ mod tests {
         media.program_sectors(Target { superblock, offset }, 1, Default::default(), spare, content)
     }
 
-    /// What a page may hold: what preconditioning writes, zeros, a mapping unit of one of two writes, or of both.
+    /// The content of a page: that of preconditioning, zeros, a mapping unit of one of two writes, or of both.
     fn content(kind: u32, lpn: u32, version: u32) -> Vec<Stamp> {
         let sector = lpn * SECTORS;
         let write = |number: u64| Stamp(number << 40 | u64::from(version) << 24 | u64::from(sector));
@@ -202,12 +204,12 @@ mod tests {
 
     #[derive(Clone, Debug)]
     enum Step {
-        /// A block, a logical page, a version and a kind of content.
+        /// Programs a block: the block, a logical page, a version and a kind of content.
         Program(u32, u32, u32, u32),
-        /// A slot and a block.
+        /// Copies a slot to a block.
         Copy(u32, u32),
         Erase(u32),
-        /// To a snapshot and back.
+        /// Saves a snapshot and loads it again.
         Save,
     }
 
@@ -222,7 +224,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever versions the writes have: those of several writes, versions from before an erase, and lower ones.
+        /// The versions are arbitrary: those of several writes, versions from before an erase, and lower ones.
         #[test]
         fn slots_hold_what_was_programmed(steps in prop::collection::vec(step(), 0..80)) {
             let mut media = media();

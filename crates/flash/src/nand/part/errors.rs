@@ -1,4 +1,4 @@
-//! The errors of a part: how many bits are wrong, and the retry table.
+//! The errors of a part: the raw bit error rate, and the retry table.
 
 use base::units::{Ratio, Span, Temperature};
 use libm::pow;
@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 use super::PartError;
 use crate::nand::spread::spread;
 
-/// Retry steps of a part at most.
+/// The most retry steps of a part.
 const MOST_STEPS: usize = 32;
 
-/// The longest step of a retry table: a thousand times those of existing flash.
+/// The longest step of a retry table: a thousand times the longest of existing flash.
 const LONGEST_STEP: Span = Span::from_ms(100);
 
 /// The raw bit errors of a part and its retry table.
@@ -22,19 +22,19 @@ const LONGEST_STEP: Span = Span::from_ms(100);
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ErrorTable {
-    /// The rate of a new block.
+    /// The raw bit error rate of a new block.
     pub base: f64,
-    /// The factor of wear.
+    /// The coefficient of wear.
     pub wear: f64,
     /// The exponent of the erases in wear.
     pub wear_exponent: f64,
-    /// The factor of retention.
+    /// The coefficient of retention.
     pub retention: f64,
     /// The exponent of the erases in retention.
     pub retention_cycles: f64,
     /// The exponent of the hours in retention.
     pub retention_time: f64,
-    /// The factor of read disturb.
+    /// The coefficient of read disturb.
     pub disturb: f64,
     /// The exponent of the erases in read disturb.
     pub disturb_cycles: f64,
@@ -49,15 +49,15 @@ pub struct ErrorTable {
     /// The factor of a page in SLC mode, in place of that of its type and its layer; 1 if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc_mode: Option<f64>,
-    /// How much more errors than the mean the worst block has; the best has as much less.
+    /// The share by which the worst block has more errors than the mean; the best has as much less.
     pub block_spread: Ratio,
-    /// Layers of cells in a block; its pages fill one after another.
+    /// Layers of cells in a block; the pages of the block fill one layer after another.
     pub layers: u32,
-    /// How much more errors than the mean the worst layer has; the best has as much less.
+    /// The share by which the worst layer has more errors than the mean; the best has as much less.
     pub layer_spread: Ratio,
     /// The retry table: the share of a read's errors that is left with each step's reference voltages.
     pub retry_rber: Vec<Ratio>,
-    /// Array time of each step beyond that of a read, to set the voltages; or a single time for all.
+    /// Array time of each step in addition to that of a read, to set the voltages; or a single time for all steps.
     pub retry_time: Vec<Span>,
 }
 
@@ -68,12 +68,12 @@ impl ErrorTable {
         self.rber_of(self.cycle_powers(cycles), self.hours_power(hours), self.reads_power(reads))
     }
 
-    /// The rate from the powers of the three numbers.
+    /// The raw bit error rate from the powers of the three numbers.
     pub(crate) fn rber_of(&self, [wear, retention, disturb]: [f64; 3], hours: f64, reads: f64) -> f64 {
         self.base + self.wear * wear + self.retention * retention * hours + self.disturb * disturb * reads
     }
 
-    /// The powers of the erases: of wear, retention and disturb.
+    /// The powers of the erases, for wear, retention and disturb.
     pub(crate) fn cycle_powers(&self, cycles: f64) -> [f64; 3] {
         [self.wear_exponent, self.retention_cycles, self.disturb_cycles].map(|exponent| pow(cycles, exponent))
     }
@@ -101,7 +101,7 @@ impl ErrorTable {
         1.0 + self.block_spread.get() * draw(u64::from(block) << 1)
     }
 
-    /// The faults of the table, for cells of so many page types.
+    /// The faults of the table, for cells of `types` page types.
     pub(super) fn validate(&self, types: u32, faults: &mut Vec<PartError>) {
         let mut fault = |field, message: String| faults.push(PartError::Errors { field, message });
         for (field, given) in [
@@ -164,7 +164,7 @@ impl ErrorTable {
     }
 }
 
-/// A number from -1 to 1 for a block or a layer. Other numbers than those of the array times of blocks.
+/// A number from -1 to 1 for a block or a layer. It differs from the number for the array times of blocks.
 fn draw(of: u64) -> f64 {
     spread(of.wrapping_add(0x6572_726F))
 }

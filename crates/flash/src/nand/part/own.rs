@@ -1,4 +1,4 @@
-//! A part of a description's own: written out, or another part with changes.
+//! Parts that a description defines itself: written out, or as another part with changes.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -15,7 +15,8 @@ use super::{Bus, Electrical, ErrorTable, Features, Geometry, Part, Timing};
 /// The key that names the part from which values are inherited.
 const LIKE: &str = "like";
 
-/// Values of a part that keys of the array can give instead, each with a value that stands in until then.
+/// Values of a part that keys of the array can give instead, each with a value that stands in until the array's key is
+/// read.
 const OF_ARRAY: [(&str, &str, &str); 5] = [
     ("geometry", "pages_per_block", "1"),
     ("geometry", "blocks_per_plane", "1"),
@@ -24,8 +25,8 @@ const OF_ARRAY: [(&str, &str, &str); 5] = [
     ("bus", "rate", "\"1MB/s\""),
 ];
 
-/// A NAND part that a description writes out, or describes by its difference to a preset: with `like`, every value that
-/// is missing is that of the named part.
+/// A NAND part that a description writes out, or describes by its difference from a preset: with `like`, every missing
+/// value is that of the named part.
 #[derive(Clone)]
 pub struct CustomPart {
     part: Part,
@@ -33,24 +34,24 @@ pub struct CustomPart {
     changed: Vec<String>,
     missing: Vec<String>,
     inherits: bool,
-    /// A program made it of a whole part: keys of the array may replace its values.
+    /// True if a program made it from a whole part: keys of the array may then replace its values.
     is_sheet: bool,
 }
 
 impl CustomPart {
-    /// The preset whose values it inherits.
+    /// The name of the preset from which missing values are inherited; none if the part is written out.
     #[must_use]
     pub fn like(&self) -> Option<&str> {
         self.like.as_deref()
     }
 
-    /// The keys that have values of their own, e.g. `timing.read`, if others are inherited.
+    /// The keys to which the description gives a value, e.g. `timing.read`; empty if nothing is inherited.
     #[must_use]
     pub fn changed(&self) -> &[String] {
         &self.changed
     }
 
-    /// The keys whose values are inherited; whole tables by their names.
+    /// The keys whose values are inherited; a whole table is listed by its name.
     #[must_use]
     pub fn inherited(&self) -> Vec<String> {
         if self.like.is_none() {
@@ -71,7 +72,7 @@ impl CustomPart {
         keys
     }
 
-    /// True if the description gives the value of this key, e.g. `bus.rate`, and does not inherit it.
+    /// True if the description itself gives the value of this key, e.g. `bus.rate`.
     #[must_use]
     pub fn gives(&self, key: &str) -> bool {
         let listed = |keys: &[String]| keys.iter().any(|one| one == key);
@@ -90,14 +91,14 @@ impl CustomPart {
         self.inherits
     }
 
-    /// The same origin with the values of `part`.
+    /// This part with the values of `part`; which keys were given stays the same.
     #[must_use]
     pub fn with(self, part: Part) -> Self {
         Self { part, missing: Vec::new(), ..self }
     }
 }
 
-/// The part of a program, whose values hold where keys of the array give no others.
+/// Makes a part of a program, whose values hold unless keys of the array give others.
 impl From<Part> for CustomPart {
     fn from(part: Part) -> Self {
         Self { part, like: None, changed: Vec::new(), missing: Vec::new(), inherits: false, is_sheet: true }
@@ -118,21 +119,21 @@ impl DerefMut for CustomPart {
     }
 }
 
-/// The values alone: where they are from is no property of a drive, and a written description does not have it.
+/// Prints the values only: their origin is no property of a drive, and a written description does not have it.
 impl fmt::Debug for CustomPart {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Debug::fmt(&self.part, f)
     }
 }
 
-/// Two parts are equal if their values are, wherever these are from.
+/// Two parts are equal if their values are, whatever their origins.
 impl PartialEq for CustomPart {
     fn eq(&self, other: &Self) -> bool {
         self.part == other.part
     }
 }
 
-/// Written out, so that a result does not depend on the presets of the program that reads it.
+/// Writes all values, so that a result does not depend on the presets of the program that reads it.
 impl Serialize for CustomPart {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut table = Table::try_from(&self.part).map_err(ser::Error::custom)?;
@@ -171,7 +172,7 @@ impl<'de> Deserialize<'de> for CustomPart {
     }
 }
 
-/// Why a part is refused: the fault, a colon, and the remedy.
+/// The reason why a part is refused: the fault, a colon, and the remedy.
 struct Refused(String);
 
 impl fmt::Display for Refused {
@@ -180,7 +181,7 @@ impl fmt::Display for Refused {
     }
 }
 
-/// The values of the preset with those that are given.
+/// The values of the preset, replaced by those that are given.
 fn inherited(name: &str, given: Table, changed: &[String]) -> Result<Table, Refused> {
     let Some(preset) = Part::preset(name) else {
         let known: Vec<&str> = Part::presets().map(|part| part.name.as_str()).collect();
@@ -212,7 +213,7 @@ fn is_whole(mut given: Table, part: &Part) -> bool {
     Part::deserialize(Value::Table(given)).is_ok_and(|whole| whole == *part)
 }
 
-/// Puts the stand-ins of missing values that the array can give in their places, and lists these.
+/// Fills missing values that the array can give with their stand-ins, and lists their keys in `missing`.
 fn with_stand_ins(mut given: Table, missing: &mut Vec<String>) -> Table {
     for (table, key, stand_in) in OF_ARRAY {
         let Some(inner) = given.get_mut(table).and_then(Value::as_table_mut) else { continue };
@@ -225,7 +226,7 @@ fn with_stand_ins(mut given: Table, missing: &mut Vec<String>) -> Table {
     given
 }
 
-/// Refuses a part of which values are missing that no key of the array gives.
+/// Refuses a part with missing values that no key of the array gives.
 fn complete(given: &[String]) -> Result<(), Refused> {
     let of_array = |key: &str| OF_ARRAY.iter().any(|(table, of, _)| key.strip_prefix(table) == Some(&format!(".{of}")));
     let missing: Vec<String> =
@@ -239,7 +240,7 @@ fn complete(given: &[String]) -> Result<(), Refused> {
     Err(Refused(format!("{} {verb} missing: {remedy}", quoted.join(", "))))
 }
 
-/// The keys of a table, those of inner tables behind a dot.
+/// The keys of a table; keys of inner tables follow the table's name and a dot.
 fn keys(table: &Table) -> Vec<String> {
     let of = |(key, value): (&String, &Value)| match value {
         Value::Table(inner) => inner.keys().map(|name| format!("{key}.{name}")).collect(),
@@ -248,7 +249,7 @@ fn keys(table: &Table) -> Vec<String> {
     table.iter().flat_map(of).collect()
 }
 
-/// A part that has only the values that every part has.
+/// A part with only the values that every part must have.
 fn required() -> Table {
     let mut part = Part::presets().next().expect("there are presets").clone();
     (part.cost_per_gib, part.slc_mode) = (None, None);
@@ -292,7 +293,7 @@ impl JsonSchema for CustomPart {
     }
 }
 
-/// The schema of a part of an SLC array: its reads have no errors, and its blocks do not differ.
+/// The schema of the part of an SLC array, without errors of reads and differences between blocks.
 pub(crate) struct SlcArrayPart;
 
 impl JsonSchema for SlcArrayPart {
@@ -310,7 +311,7 @@ impl JsonSchema for SlcArrayPart {
     }
 }
 
-/// The schema of a table of which every key may be missing.
+/// The schema of a table whose keys may all be missing.
 struct Changes<T>(PhantomData<T>);
 
 impl<T: JsonSchema> JsonSchema for Changes<T> {
@@ -347,7 +348,7 @@ mod tests {
             assert!(inherited.iter().any(|key| key == wanted), "{wanted}: {inherited:?}");
         }
         assert!(!inherited.iter().any(|key| ["timing", "timing.erase", "endurance", "name"].contains(&&**key)));
-        // What is written has all values and no preset.
+        // The written part has all values and names no preset.
         let written = toml::to_string(&own).expect("it can be written");
         let again = read(&written).expect("it reads back");
         assert!(own == again && again.like().is_none() && again.inherited().is_empty(), "{written}");
@@ -360,7 +361,7 @@ mod tests {
         let preset = Table::try_from(Part::preset("dirik-2009").expect("a preset")).expect("TOML");
         let whole = read(&preset.to_string()).expect("sound");
         assert!(whole.gives("bus.rate") && !whole.inherits() && !whole.is_missing("bus.rate"));
-        // All values beside the name of a preset inherit none of its own.
+        // If all values are given beside the name of a preset, none is inherited.
         let beside = read(&format!("like = \"K9XXG08\"\n{preset}")).expect("sound");
         assert!(beside.gives("bus.rate") && !beside.inherits());
         let mut short = preset;

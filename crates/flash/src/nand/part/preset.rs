@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::Part;
 
-/// One file per part. A new part is a new file and a line here.
+/// The files of the presets. A new part is a new file and a line here.
 const FILES: [(&str, &str); 12] = [
     ("K9K8G08U0M", include_str!("k9k8g08u0m.toml")),
     ("K9WAG08U1A", include_str!("k9wag08u1a.toml")),
@@ -26,7 +26,7 @@ static PARTS: LazyLock<Vec<Part>> = LazyLock::new(|| {
 });
 
 impl Part {
-    /// The preset called `name`.
+    /// The preset with this name.
     #[must_use]
     pub fn preset(name: &str) -> Option<Self> {
         Self::presets().find(|part| part.name == name).cloned()
@@ -54,7 +54,7 @@ mod tests {
             assert_eq!(part.name, name);
             assert_eq!(part.validate(), [], "{name}");
             assert!(part.source.lines().count() >= 3, "{name} does not say where its numbers come from");
-            // No data sheet has a bus energy: it shows whether `source` goes through all numbers.
+            // No data sheet gives a bus energy, so this number shows whether `source` covers all numbers.
             let origins = ["data sheet", "paper", "published", "measured", "inferred", "derived", "assumed"];
             let source = part.source.to_lowercase();
             let energy = source.lines().find(|line| line.contains("bus energy")).expect(name);
@@ -74,7 +74,7 @@ mod tests {
         {
             assert!((gib(name) - expected).abs() < 1e-12, "{name}: {} GiB", gib(name));
         }
-        // Dies of which only the capacity is published have their blocks rounded up to whole planes.
+        // For dies of which only the capacity is published, the number of blocks is rounded up to whole planes.
         for (name, published) in [
             ("FMMU-V1", 16.0),
             ("tlc-72l", 64.0),

@@ -6,95 +6,95 @@ use base::units::Bytes;
 
 use super::{Cell, Part};
 
-/// The largest page: a thousand times the pages of existing flash.
+/// The largest page: a thousand times the largest of existing flash.
 const MOST_PAGE: Bytes = Bytes::new(16 << 20);
 
-/// Why a part is invalid. Each error names the field and a valid value.
+/// The reason why a part is invalid. Each error names the field and a valid value.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum PartError {
-    /// A count or time that must be above zero.
+    /// A count or a time is zero, and must not be.
     Zero {
-        /// The field, with the table it is in.
+        /// The field, with the name of its table.
         field: &'static str,
     },
-    /// A page that is not a whole number of sectors.
+    /// The page is not a whole number of sectors.
     PageNotSectors {
-        /// Its size.
+        /// The size of the page.
         page: Bytes,
     },
-    /// A list of times with neither one time for all page types nor one for each.
+    /// A list of times has neither one time for all page types nor one for each.
     TimesPerType {
-        /// The field, with the table it is in.
+        /// The field, with the name of its table.
         field: &'static str,
         /// The number of times given.
         given: usize,
-        /// Page types of the cell.
+        /// The number of page types of the cell.
         types: u32,
     },
-    /// A block that ends inside a word line.
+    /// The block ends inside a word line.
     PartialWordLine {
-        /// Pages of a block.
+        /// The number of pages of a block.
         pages_per_block: u32,
-        /// Pages of a word line.
+        /// The number of pages of a word line.
         bits: u32,
     },
-    /// A block that ends inside a one-shot program.
+    /// The block ends inside a one-shot program.
     PartialOneShot {
-        /// Pages of a block.
+        /// The number of pages of a block.
         pages_per_block: u32,
-        /// Pages of one program.
+        /// The number of pages of one program.
         one_shot: u32,
     },
-    /// Program times by page type, where one operation programs several pages.
+    /// Program times are given by page type, although one operation programs several pages.
     OneShotTimes {
         /// The number of times given.
         given: usize,
     },
-    /// Multi-plane operations on a die with one plane.
+    /// Multi-plane operations are supported, although a die has one plane.
     MultiPlaneOfOne,
-    /// SLC mode of a part that stores one bit per cell anyway.
+    /// SLC mode is given for a part that stores one bit per cell anyway.
     SlcModeOfSlc,
-    /// More factory bad blocks than blocks.
+    /// More blocks may be bad from the factory than there are.
     AllBad,
-    /// A page larger than that of any flash.
+    /// The page is larger than that of any flash.
     PageTooLarge {
-        /// Its size.
+        /// The size of the page.
         page: Bytes,
     },
-    /// More spare bytes than data.
+    /// A page has more spare bytes than data.
     SpareTooLarge {
-        /// Its spare bytes.
+        /// The spare bytes of a page.
         spare: Bytes,
-        /// Its data.
+        /// The data bytes of a page.
         page: Bytes,
     },
-    /// A transfer energy that is negative or no number.
+    /// The transfer energy is negative or no number.
     BusEnergy {
         /// The value given.
         given: f64,
     },
-    /// A price that is zero, negative or no number.
+    /// The price is zero, negative or no number.
     Cost {
         /// The value given.
         given: f64,
     },
-    /// A value that no flash has.
+    /// A value of the error table is one that no flash has.
     Errors {
-        /// The field, with the table it is in.
+        /// The field, with the name of its table.
         field: &'static str,
         /// The fault and the remedy.
         message: String,
     },
-    /// More pages on one die than can be numbered.
+    /// A die has more pages than can be numbered.
     TooLarge {
-        /// The number of pages.
+        /// The number of pages of a die.
         pages: u128,
     },
 }
 
 impl PartError {
-    /// The key at fault in the part's description.
+    /// The key of the part's description that has the fault.
     #[must_use]
     pub const fn key(&self) -> &'static str {
         match self {
@@ -173,7 +173,7 @@ impl fmt::Display for PartError {
 impl std::error::Error for PartError {}
 
 impl Part {
-    /// All faults of the part; empty if it is valid.
+    /// All faults of the part; empty if the part is valid.
     #[must_use]
     pub fn validate(&self) -> Vec<PartError> {
         let Self { geometry, timing, .. } = self;

@@ -9,16 +9,16 @@ use super::super::block_state::Block;
 /// The history of a block, in accesses to its cache.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct History {
-    /// The count of accesses when it was loaded, and at its latest use.
+    /// The cache's count of accesses when the block was loaded, and at the block's latest use.
     pub(super) loaded: u64,
     pub(super) used: u64,
-    /// Uses since it was loaded.
+    /// Uses since the block was loaded.
     pub(super) uses: u32,
-    /// Changes that the next level lacks.
+    /// Changes of the block that the next level lacks.
     pub(super) changes: u32,
 }
 
-/// The blocks of a set from which an [`EvictionPolicy`](super::EvictionPolicy) chooses: those that may leave.
+/// The blocks of a set that may leave: an [`EvictionPolicy`](super::EvictionPolicy) chooses among them.
 #[derive(Clone, Copy)]
 pub struct CachedBlocks<'a> {
     pub(super) set: &'a [Block],
@@ -42,7 +42,8 @@ impl CachedBlocks<'_> {
         places.map(|place| CachedBlock { all: self, place })
     }
 
-    /// The block with the highest score; of several, the first in the set. A score that is not a number is lower than all others.
+    /// The block with the highest score; of equal scores, the first in the set. A score that is not a number is lower
+    /// than all others.
     pub fn best(&self, mut score: impl FnMut(&CachedBlock<'_>) -> f64) -> Option<CachedBlock<'_>> {
         let mut best: Option<(CachedBlock<'_>, f64)> = None;
         for block in self.each() {

@@ -5,14 +5,14 @@ use std::sync::Arc;
 use super::EvictionPolicy;
 use crate::registry::{RegisterError, Registry};
 
-/// The registered policies.
+/// The policies that the program has registered, by name.
 pub(super) static POLICIES: Registry<Arc<dyn EvictionPolicy>> =
     Registry::new("eviction policy", "register_eviction_policy");
 
 /// Registers an eviction policy, which descriptions of drives then name: `evict = { policy = "own", name = "..." }`.
 ///
-/// The version is a part of the key of each result, so change it whenever the policy changes: a store of results then does not
-/// mix the two. A policy of the same name and version stays the one that was registered first.
+/// The version is a part of the key of each result: change it whenever the policy changes, so that a store of results
+/// does not mix results of the two. A second policy with a registered name and version is ignored.
 ///
 /// ```
 /// // The least recently used, but a clean block before a dirty one.

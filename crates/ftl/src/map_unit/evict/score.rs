@@ -5,10 +5,10 @@ use base::engine::Rng;
 use super::{CachedBlock, CachedBlocks, EvictionPolicy};
 use crate::formula::{Formula, FormulaError};
 
-/// The names of a formula: numbers of a block.
+/// The names that a formula may use: the numbers of a block.
 const NAMES: [&str; 5] = ["age", "recency", "uses", "dirty", "changes"];
 
-/// The score of a block.
+/// The policy that evicts the block with the highest value of a formula.
 pub(super) struct Score {
     formula: Formula,
 }

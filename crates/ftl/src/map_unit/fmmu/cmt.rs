@@ -1,7 +1,7 @@
 //! The first level: the cached mapping table (Sec. 4.2 to 4.6).
 //!
-//! It takes the questions. A question that misses stays in the block allocated for it, and the CMT takes the next one;
-//! so it can have as many misses in progress as it has blocks.
+//! The CMT takes the questions. A question that misses stays in the block allocated for it, and the CMT takes the next
+//! question; so the CMT can have as many misses in progress as it has blocks.
 
 use std::collections::VecDeque;
 
@@ -42,9 +42,9 @@ pub(super) struct Cmt {
     pub(super) questions: Questions,
     /// Questions that wait for a block of their set.
     set_wait_queue: SetWaitQueue<(Ticket, Ask)>,
-    /// Blocks whose data have arrived but are not taken yet.
+    /// Blocks whose data have arrived, and whose responses the CMT has not taken yet.
     responses: VecDeque<usize>,
-    /// Responses and requests.
+    /// The turns of responses and of requests.
     classes: Arbiter<2>,
     /// The block whose registers are being served, and the number served so far.
     serving: Option<(usize, usize)>,
@@ -82,13 +82,13 @@ impl Cmt {
         self.costs.set_timed(timed);
     }
 
-    /// A question about this block will follow: prefetches its set.
+    /// Prefetches the set of a block, because a question about the block will follow.
     #[inline]
     pub(super) fn fetch(&self, block: u32) {
         self.cache.fetch(block);
     }
 
-    /// The CTP sends the entries of a block. Nobody reads them before the step that takes the response.
+    /// The CTP sends the entries of a block. No step reads them before the step that takes the response.
     pub(super) fn respond(&mut self, block: usize, entries: &[u32]) {
         self.responses.push_back(block);
         self.entries.of_mut(block).copy_from_slice(entries);
@@ -119,7 +119,7 @@ impl Cmt {
         self.flusher.dtl.listed()
     }
 
-    /// The entries of a block, if they are here.
+    /// The entries of a block, if the CMT holds them.
     pub(super) fn cached(&self, block: u32) -> Option<&[u32]> {
         let found = self.cache.find(block)?;
         (!self.cache.block(found).transient).then(|| self.entries.of(found))
@@ -144,8 +144,8 @@ impl Cmt {
         }
     }
 
-    /// Starts a step if there is work. Without `room` in the queue to the CTP it takes only responses, which need no
-    /// place there; so the two levels never wait for each other in a circle.
+    /// Starts a step if there is work. Without `room` in the queue to the CTP the CMT takes only responses, which need
+    /// no place there; so the two levels never wait for each other in a circle.
     pub(super) fn begin(&mut self, now: Time, room: bool, counters: &mut Counters) {
         if self.until.is_none()
             && let Some(cost) = self.step(room, counters)
@@ -161,7 +161,7 @@ impl Cmt {
         }
         let clean = self.cache.len() - self.cache.dirty();
         self.flusher.update(clean);
-        // Some blocks and one packet alternate, so that no question waits for a whole flush (Sec. 4.5).
+        // A batch of flushed blocks and one packet alternate, so that no question waits for a whole flush (Sec. 4.5).
         if room
             && self.flusher.has_turn()
             && let Some(cost) = self.flush(counters)
@@ -192,7 +192,7 @@ impl Cmt {
         }
     }
 
-    /// Takes the data of a block.
+    /// Takes the response of the CTP to a block: the block has its data.
     fn fill(&mut self) -> Span {
         let block = self.responses.pop_front().expect("a response");
         self.cache.finish_load(block);
@@ -231,11 +231,11 @@ impl Cmt {
         Span::ZERO
     }
 
-    /// Takes the first question of a queue; none if it must wait and hold up the questions behind it.
+    /// Takes the first question of a queue; none if that question must wait and holds up the questions behind it.
     fn question(&mut self, queue: usize, counters: &mut Counters) -> Option<Span> {
         let (ticket, ask) = self.questions.first(queue);
         let set = self.cache.set_number(self.layout.block_of(&ask));
-        // Behind other questions of its set, it does not even search.
+        // A question behind other questions of its set does not even search the set.
         let tried = if self.set_wait_queue.waits(set) { None } else { self.carry_out(ticket, ask, counters) };
         let cost = match tried {
             None if self.set_wait_queue.is_used() => {
@@ -248,7 +248,7 @@ impl Cmt {
         Some(cost)
     }
 
-    /// Takes a question from a wait queue; none if it must keep waiting.
+    /// Takes a question from a wait queue; none if the question must keep waiting.
     fn retry_waiting(&mut self, counters: &mut Counters) -> Option<Span> {
         let (ticket, ask) = self.set_wait_queue.first().expect("one is ready");
         let cost = self.carry_out(ticket, ask, counters);
@@ -293,7 +293,7 @@ impl Cmt {
         Some(cost)
     }
 
-    /// Keeps a question in the block that waits for its data.
+    /// Keeps a question in the registers of the block that waits for its data; none if they are full.
     fn log(&mut self, block: usize, ticket: Ticket, ask: Ask) -> Option<Span> {
         let bytes = match ask {
             Ask::Lookup { .. } => CMT_LOOKUP,
@@ -303,9 +303,9 @@ impl Cmt {
         self.mshrs.push(block, bytes, (ticket, ask)).then_some(self.costs.list)
     }
 
-    /// Sends the next dirty block to the CTP, if one is to be flushed.
+    /// Sends the next dirty block to the CTP, if some block is to be flushed.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Nearly every step asks, and nothing is to be flushed.
+    #[allow(clippy::inline_always)] // Nearly every step asks, and mostly no block is to be flushed.
     fn flush(&mut self, counters: &mut Counters) -> Option<Span> {
         if !self.flusher.has_work() {
             return None;

@@ -1,6 +1,6 @@
 //! The second level: cached translation pages (Sec. 4.2, 4.3 and 4.5).
 //!
-//! It takes loads and flushes from the CMT, loads missing pages, and stores dirty ones in the order in which they
+//! The CTP takes loads and flushes from the CMT, loads missing pages, and stores dirty pages in the order in which they
 //! became dirty.
 
 use std::collections::VecDeque;
@@ -23,7 +23,7 @@ use super::stores::Stores;
 #[derive(Clone, Copy, Debug)]
 enum Effect {
     Nothing,
-    /// A block of the CMT gets the entries from `at` on.
+    /// A block of the CMT gets the entries of the page from `at` on.
     Respond {
         block: usize,
         at: usize,
@@ -32,7 +32,7 @@ enum Effect {
     Job(Job),
 }
 
-/// The arbiter's number for requests, behind the ends of stores and of loads.
+/// The arbiter's number for the queue of requests; the ends of stores and of loads have the lower numbers.
 const REQUESTS: usize = 2;
 
 /// The second level and its queues.
@@ -45,7 +45,7 @@ pub(super) struct Ctp {
     registers: Registers,
     pub(super) stores: Stores,
     pub(super) requests: Requests,
-    /// Blocks whose pages have arrived but are not taken yet.
+    /// Blocks whose pages have arrived, and whose arrival the CTP has not taken yet.
     loads: VecDeque<usize>,
     arbiter: Arbiter<3>,
     /// The block whose registers are being served, and the number served so far.
@@ -91,12 +91,12 @@ impl Ctp {
         self.until
     }
 
-    /// The controller has transferred a page; it lies in its block until the registers are served.
+    /// The controller has transferred a page, which lies in its block until the registers of the block are served.
     pub(super) fn loaded(&mut self, tvpn: u32, image: Option<&Image>) {
         let block = self.cache.find(tvpn).filter(|block| self.cache.block(*block).transient);
         let block = block.expect("a page that was asked for");
         self.pages.put(block, image);
-        // The responses to the requests that wait for it are some steps away.
+        // Prefetches the entries for the requests that wait for the page: their responses are some steps away.
         let page = self.pages.get(block);
         self.registers.of(block).iter().for_each(|request| page.fetch_word(request.at));
         self.outstanding -= 1;
@@ -139,7 +139,7 @@ impl Ctp {
         self.pages.recycle(image);
     }
 
-    /// The newest value of an entry, if it is here or on its way here.
+    /// The newest value of an entry, if the CTP holds the value or a flush brings it.
     pub(super) fn peek(&self, tvpn: u32, at: usize) -> Option<u32> {
         let in_block = || {
             let block = self.cache.find(tvpn)?;
@@ -221,7 +221,7 @@ impl Ctp {
 
     /// Stores the page that has been dirty longest, if too many are dirty.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // Nearly every step asks, and nothing is to be stored.
+    #[allow(clippy::inline_always)] // Nearly every step asks, and mostly no page is to be stored.
     fn store(&mut self) -> Option<Span> {
         if self.stores.has_work() { self.store_oldest() } else { None }
     }
@@ -258,7 +258,7 @@ impl Ctp {
         self.cache.finish_load(block);
         self.requests.set_wait_queue.free(self.cache.set_of(block));
         self.serving = Some((block, 0));
-        // The controller transferred the page; only the registers cost time.
+        // Only serving the registers costs time: the controller has transferred the page.
         self.costs.packet
     }
 
@@ -286,18 +286,18 @@ impl Ctp {
         self.costs.list + self.costs.entry * self.width as u64
     }
 
-    /// Marks a block that has newer entries than flash.
+    /// Marks a block dirty: its entries are newer than those in flash.
     fn updated(&mut self, block: usize) {
         if self.cache.make_dirty(block) {
             self.stores.dirty.push(block as u32);
         }
     }
 
-    /// Takes the first request of the CMT; none if it must wait and hold up the requests behind it.
+    /// Takes the first request of the CMT; none if that request must wait and holds up the requests behind it.
     fn take(&mut self, counters: &mut Counters) -> Option<Span> {
         let request = self.requests.first();
         let set = self.cache.set_number(request.tvpn);
-        // Behind other requests of its set, it does not even search.
+        // A request behind other requests of its set does not even search the set.
         let tried =
             if self.requests.set_wait_queue.waits(set) { None } else { self.carry_out(request, None, counters) };
         let cost = match tried {
@@ -315,7 +315,7 @@ impl Ctp {
         Some(cost)
     }
 
-    /// Takes a request from a wait queue; none if it must keep waiting.
+    /// Takes a request from a wait queue; none if the request must keep waiting.
     fn take_waiting(&mut self, counters: &mut Counters) -> Option<Span> {
         while self.requests.set_wait_queue.first_is_stuck() {
             self.requests.set_wait_queue.still_waits();
@@ -323,7 +323,7 @@ impl Ctp {
             if !alone || !self.requests.set_wait_queue.is_ready() {
                 return None;
             }
-            // The next set's turn. The end of a store makes many sets ready, and nearly all are stuck.
+            // The next set has its turn. The end of a store makes many sets ready, and nearly all of them are stuck.
             self.arbiter.pick_alone(REQUESTS);
         }
         let request = self.requests.set_wait_queue.first().expect("one is ready");
@@ -339,7 +339,7 @@ impl Ctp {
     }
 
     /// Executes a request, or keeps it in a block that waits for its page; none if neither is possible. `from` is the
-    /// set whose wait queue it comes from; without a set it comes from the queue.
+    /// set in whose wait queue the request is; without a set the request is in the queue from the CMT.
     fn carry_out(&mut self, request: Request, from: Option<u32>, counters: &mut Counters) -> Option<Span> {
         let (tag, entries) = (self.costs.tag * self.cache.ways(), self.costs.entry * self.width as u64);
         let mut cost = self.costs.packet + tag;
@@ -369,7 +369,7 @@ impl Ctp {
                     // No block can be dropped until one of the set has been stored.
                     let dirty = self.cache.set(request.tvpn).filter(|block| self.cache.block(*block).dirty);
                     self.stores.force_oldest(dirty);
-                    // After each store all sets are tried, dozens of them in vain.
+                    // After each store all sets are tried, most of them in vain: this mark saves the attempt.
                     self.requests.set_wait_queue.stick(self.cache.set_number(request.tvpn));
                     return None;
                 };
@@ -390,7 +390,7 @@ impl Ctp {
         Some(cost)
     }
 
-    /// Keeps a request in the block that waits for its page.
+    /// Keeps a request in the registers of the block that waits for its page; none if they are full.
     fn log(&mut self, block: usize, request: Request, from: Option<u32>) -> Option<Span> {
         if !self.registers.push(block, request) {
             return None;

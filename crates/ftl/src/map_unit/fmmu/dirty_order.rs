@@ -1,13 +1,13 @@
 //! The dirty pages of the CTP, in the order in which they became dirty (Sec. 4.5).
 //!
-//! A page leaves from the middle if a request waits for a block of its set, so the pages are linked: neither this nor the
-//! search for the oldest one of a set visits the others.
+//! A page leaves from the middle of the order if a request waits for a block of its set. So the pages are linked:
+//! neither this removal nor the search for the oldest page of a set visits other pages.
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Link {
     older: Option<u32>,
     newer: Option<u32>,
-    /// Grows from each page that became dirty to the next.
+    /// The number of the page, which grows: of two pages the page that became dirty first has the lower number.
     number: u64,
 }
 
@@ -35,12 +35,12 @@ impl DirtyOrder {
         std::iter::successors(self.oldest, |block| self.links[*block as usize].newer)
     }
 
-    /// The one of these dirty blocks that became dirty first.
+    /// Of these dirty blocks, the block that became dirty first.
     pub(super) fn oldest_of(&self, blocks: impl Iterator<Item = u32>) -> Option<u32> {
         blocks.min_by_key(|block| self.links[*block as usize].number)
     }
 
-    /// A block became dirty.
+    /// Appends a block that became dirty.
     pub(super) fn push(&mut self, block: u32) {
         self.number += 1;
         let older = self.newest.replace(block);
@@ -52,7 +52,7 @@ impl DirtyOrder {
         self.len += 1;
     }
 
-    /// A dirty block became clean.
+    /// Removes a block that became clean.
     pub(super) fn remove(&mut self, block: u32) {
         let Link { older, newer, .. } = self.links[block as usize];
         match older {
@@ -73,7 +73,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a plain list.
+        /// Compares the linked list with a plain list.
         #[test]
         fn blocks_stay_in_the_order_in_which_they_became_dirty(blocks in prop::collection::vec((0..8u32, 0..8u32), 0..60)) {
             let (mut order, mut model) = (DirtyOrder::new(8), Vec::new());

@@ -10,12 +10,12 @@ use super::sizes::Sizes;
 #[derive(Clone, Debug)]
 pub(super) struct Flusher {
     pub(super) dtl: Dtl,
-    /// Clean blocks at which a flush begins, and at which it ends.
+    /// Numbers of clean blocks: a flush begins at `low`, and ends at `high`.
     low: u32,
     high: u32,
     batch: u32,
     window: u32,
-    /// True from `low` clean blocks on until there are `high`.
+    /// True while flushing: from the moment with `low` clean blocks until there are `high`.
     is_low: bool,
     draining: bool,
     /// Pages whose blocks must be flushed for a question to proceed.
@@ -42,37 +42,37 @@ impl Flusher {
         }
     }
 
-    /// Chooses between flushing all dirty blocks and only those that `low` and `high` ask for.
+    /// Chooses between flushing all dirty blocks, and flushing as `low` and `high` ask for.
     pub(super) fn drain(&mut self, everything: bool) {
         self.draining = everything;
     }
 
-    /// The cache has this many clean blocks now.
+    /// Takes the present number of clean blocks of the cache.
     #[inline]
     pub(super) fn update(&mut self, clean: u32) {
         self.is_low = clean <= self.low || self.is_low && clean < self.high;
     }
 
-    /// True if blocks may be flushed before the next packet is taken.
+    /// True if another block may be flushed before the next packet is taken.
     #[inline]
     pub(super) fn has_turn(&self) -> bool {
         self.flushed < self.batch
     }
 
-    /// A packet has been taken.
+    /// Notes that a packet has been taken: a new batch of blocks may be flushed.
     #[inline]
     pub(super) fn packet_taken(&mut self) {
         self.flushed = 0;
     }
 
-    /// A question can proceed only after blocks of a page have been flushed.
+    /// Forces the flush of a page's blocks, because a question can proceed only after it.
     pub(super) fn force(&mut self, page: u32) {
         if !self.forced.contains(&page) {
             self.forced.push_back(page);
         }
     }
 
-    /// True if blocks are to be flushed.
+    /// True if some block is to be flushed.
     #[inline]
     pub(super) fn has_work(&self) -> bool {
         self.chain.is_some() || !self.forced.is_empty() || self.is_low || self.draining

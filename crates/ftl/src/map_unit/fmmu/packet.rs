@@ -1,6 +1,6 @@
 //! The packets from the CMT to the CTP.
 
-/// A request of the CMT.
+/// A request that the CMT sends to the CTP.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Request {
     pub(super) tvpn: u32,
@@ -11,8 +11,8 @@ pub(super) struct Request {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// Fill this block of the CMT.
+    /// Asks for the entries of the page, to fill this block of the CMT.
     Load(usize),
-    /// Take a block of the CMT; its entries follow the request.
+    /// Brings the entries of a block of the CMT; they follow the request.
     Flush,
 }

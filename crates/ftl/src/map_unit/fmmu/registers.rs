@@ -6,10 +6,10 @@ use super::super::mshrs::{CTP_REQUEST, Mshrs};
 use super::packet::{Kind, Request};
 use super::requests::newest;
 
-/// The registers of all blocks.
+/// The registers of all blocks, which hold requests until their page has arrived.
 #[derive(Clone, Debug)]
 pub(super) struct Registers {
-    /// Entries of a flush.
+    /// Entries of a flushed block.
     width: usize,
     mshrs: Mshrs<Request>,
     /// The entries of the flushes among the registers of each block.
@@ -17,7 +17,7 @@ pub(super) struct Registers {
 }
 
 impl Registers {
-    /// Registers for `blocks` pages of `page` entries, and flushes of `width` entries.
+    /// Registers for `blocks` pages of `page` entries each, and flushes of `width` entries.
     pub(super) fn new(width: usize, blocks: u32, page: u32) -> Self {
         Self { width, mshrs: Mshrs::new(blocks, page * 4), flushed: vec![VecDeque::new(); blocks as usize] }
     }
@@ -29,7 +29,7 @@ impl Registers {
         self.mshrs.push(block, CTP_REQUEST + entries as u32 * 4, request)
     }
 
-    /// Adds the entries of a flush that has been added to a block.
+    /// Adds the entries of the flush whose request was last added to a block.
     pub(super) fn extend(&mut self, block: usize, entries: impl Iterator<Item = u32>) {
         self.flushed[block].extend(entries);
     }
@@ -51,7 +51,7 @@ impl Registers {
         self.mshrs.clear(block);
     }
 
-    /// The most registers in use at once.
+    /// The most registers in use at once since power-on.
     pub(super) fn at_most(&self) -> u64 {
         self.mshrs.at_most()
     }

@@ -8,7 +8,7 @@ use super::set_wait_queue::SetWaitQueue;
 /// The queue to the CTP, and the requests that wait for a block of their set.
 #[derive(Clone, Debug)]
 pub(super) struct Requests {
-    /// Entries of a flush.
+    /// Entries of a flushed block.
     width: usize,
     queue: VecDeque<Request>,
     payload: VecDeque<u32>,
@@ -40,7 +40,7 @@ impl Requests {
         self.queue.push_back(request);
     }
 
-    /// Occupied places in the queue to the CTP.
+    /// The number of requests in the queue to the CTP.
     #[inline]
     pub(super) fn occupied(&self) -> usize {
         self.queue.len() + self.flushes_in_sets
@@ -50,7 +50,7 @@ impl Requests {
         self.queue.is_empty() && self.set_wait_queue.is_empty()
     }
 
-    /// True if a request can be tried.
+    /// True if the first request of the queue can be tried.
     #[inline]
     pub(super) fn is_ready(&self) -> bool {
         self.set_wait_queue.is_ready() || (!self.stalled && !self.queue.is_empty())
@@ -62,19 +62,19 @@ impl Requests {
         *self.queue.front().expect("a request")
     }
 
-    /// The first request of the queue has been taken.
+    /// Removes the first request of the queue, which has been executed.
     #[inline]
     pub(super) fn pop(&mut self) {
         self.queue.pop_front();
     }
 
-    /// The first request of the queue cannot proceed before an event frees a block.
+    /// Marks that the first request of the queue cannot proceed before an event frees a block.
     #[inline]
     pub(super) fn stall(&mut self) {
         self.stalled = true;
     }
 
-    /// An event has freed a block.
+    /// Marks that an event has freed a block.
     #[inline]
     pub(super) fn resume(&mut self) {
         self.stalled = false;
@@ -91,7 +91,7 @@ impl Requests {
         self.queue.pop_front();
     }
 
-    /// The request of a set that was tried has been taken.
+    /// Removes the request of a set, which has been executed.
     pub(super) fn take_from_set(&mut self, request: Request) {
         self.set_wait_queue.went_on();
         self.flushes_in_sets -= usize::from(request.kind == Kind::Flush);
@@ -107,14 +107,14 @@ impl Requests {
         payload.drain(..self.width)
     }
 
-    /// The newest value of an entry of a page that a flush brings. `set` is the set of the page.
+    /// The newest value of a page's entry that a waiting flush brings. `set` is the set of the page.
     pub(super) fn peek(&self, set: u32, tvpn: u32, at: usize) -> Option<u32> {
         newest(self.width, self.queue.iter(), &self.payload, (tvpn, at))
             .or_else(|| newest(self.width, self.set_wait_queue.chain(set), &self.set_payload[set as usize], (tvpn, at)))
     }
 }
 
-/// The newest value of an entry of a page among flushes of `width` entries, whose entries lie in `payload` one flush after
+/// The newest value of a page's entry among flushes of `width` entries, whose entries lie in `payload` one flush after
 /// another.
 pub(super) fn newest<'a>(
     width: usize,
@@ -125,7 +125,7 @@ pub(super) fn newest<'a>(
     let mut end = payload.len();
     for request in requests.rev().filter(|request| request.kind == Kind::Flush) {
         end -= width;
-        // The flush sent last has the newest value.
+        // The flush that was sent last has the newest value.
         if request.tvpn == tvpn && (request.at..request.at + width).contains(&at) {
             return Some(payload[end + at - request.at]);
         }

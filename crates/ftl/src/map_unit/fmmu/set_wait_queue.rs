@@ -1,26 +1,27 @@
 //! Wait queues of sets: a request whose set has no free block waits there, so that requests behind it can continue.
 //!
-//! Each set has a queue, in order of arrival. Later requests for the same set join it, so requests about one block stay
-//! in order. The queue needs no memory of its own: a question is in its asker's memory until the answer, a load in the
-//! block of the CMT that waits for it, and a flush, which brings data, keeps its place in the queue between the levels.
+//! Each set has a queue, in order of arrival. Later requests for the same set join its queue, so requests about one
+//! block stay in order. The hardware needs no memory for these queues: a question is in its asker's memory until the
+//! answer, a load is in the block of the CMT that waits for the load, and a flush, which brings data, keeps its place
+//! in the queue between the levels.
 
 use std::collections::VecDeque;
 
 /// The queues of all sets.
 #[derive(Clone, Debug)]
 pub(super) struct SetWaitQueue<T> {
-    /// Empty if wait queues are off.
+    /// The queue of each set; empty if wait queues are off.
     sets: Vec<VecDeque<T>>,
-    /// Sets that have changed since their first request was tried, and for each set whether it is among them.
+    /// Sets that have changed since their first request was tried, and for each set whether it is in that list.
     ready: VecDeque<u32>,
     is_ready: Vec<bool>,
-    /// For each set: true if a further attempt of its first request fails and changes nothing.
+    /// For each set: true if another attempt of its first request would fail and change nothing.
     is_stuck: Vec<bool>,
     waiting: usize,
 }
 
 impl<T: Copy> SetWaitQueue<T> {
-    /// Queues for `sets` sets; none if they are not used.
+    /// Queues for `sets` sets; empty if wait queues are off.
     pub(super) fn new(sets: u32, used: bool) -> Self {
         let sets = if used { sets as usize } else { 0 };
         Self {
@@ -62,14 +63,14 @@ impl<T: Copy> SetWaitQueue<T> {
         self.mark(set);
     }
 
-    /// An attempt of a set's first request has failed, and another would fail and change nothing.
+    /// Notes that another attempt of a set's first request would fail and change nothing.
     pub(super) fn stick(&mut self, set: u32) {
         if let Some(stuck) = self.is_stuck.get_mut(set as usize) {
             *stuck = true;
         }
     }
 
-    /// An attempt of a set's first request may have an effect again.
+    /// Notes that an attempt of a set's first request may have an effect again.
     pub(super) fn free(&mut self, set: u32) {
         if let Some(stuck) = self.is_stuck.get_mut(set as usize) {
             *stuck = false;
@@ -82,7 +83,7 @@ impl<T: Copy> SetWaitQueue<T> {
         }
     }
 
-    /// Notes a change that may concern any set.
+    /// Notes a change that may let the first request of any set succeed.
     pub(super) fn mark_all_changed(&mut self) {
         if self.waiting > 0 {
             (0..self.sets.len() as u32).for_each(|set| self.mark(set));
@@ -93,22 +94,22 @@ impl<T: Copy> SetWaitQueue<T> {
         !self.ready.is_empty()
     }
 
-    /// The next request to try.
+    /// The request to try next.
     pub(super) fn first(&self) -> Option<T> {
         self.ready.front().map(|set| self.sets[*set as usize][0])
     }
 
-    /// True if the next attempt fails and changes nothing.
+    /// True if the attempt of the next request would fail and change nothing.
     pub(super) fn first_is_stuck(&self) -> bool {
         self.ready.front().is_some_and(|set| self.is_stuck[*set as usize])
     }
 
-    /// The set of that request.
+    /// The set of the request to try next.
     pub(super) fn first_set(&self) -> Option<u32> {
         self.ready.front().copied()
     }
 
-    /// Removes the request that was tried and succeeded; the next of its set will be tried in turn.
+    /// Removes the request that was tried and succeeded; the next request of its set will be tried in turn.
     pub(super) fn went_on(&mut self) {
         let set = self.still_waits();
         self.sets[set as usize].pop_front();
@@ -116,7 +117,7 @@ impl<T: Copy> SetWaitQueue<T> {
         self.note_change(set);
     }
 
-    /// Keeps the request that was tried and failed. Returns its set.
+    /// Keeps the request that was tried and failed in its queue. Returns its set.
     pub(super) fn still_waits(&mut self) -> u32 {
         let set = self.ready.pop_front().expect("one was tried");
         self.is_ready[set as usize] = false;

@@ -1,9 +1,9 @@
-//! The sizes of the two levels and of the queue between them, and their eviction.
+//! The sizes of the two levels and of the queue between them, and the eviction policy.
 
 use super::super::evict::EvictSpec;
 use super::super::layout::Layout;
 
-/// All sizes, in blocks.
+/// The sizes that a description of FMMU gives, resolved to numbers of blocks.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Sizes {
     pub(crate) layout: Layout,
@@ -11,18 +11,18 @@ pub(crate) struct Sizes {
     pub(crate) cmt_ways: u32,
     pub(crate) ctp_blocks: u32,
     pub(crate) ctp_ways: u32,
-    /// Which block of a set leaves, in both.
+    /// The policy by which a block leaves its set, in both levels.
     pub(crate) evict: EvictSpec,
-    /// Clean blocks of the CMT at which a flush begins, and at which it ends.
+    /// Numbers of clean blocks of the CMT: a flush begins at `low`, and ends at `high`.
     pub(crate) low: u32,
     pub(crate) high: u32,
     /// Blocks flushed between two packets.
     pub(crate) batch: u32,
-    /// Pages compared as victims of a flush.
+    /// Pages compared in the choice of the page to flush.
     pub(crate) window: u32,
-    /// The number of dirty pages of the CTP above which one is stored.
+    /// The number of dirty pages in the CTP above which the CTP stores one.
     pub(crate) ctp_dirty: u32,
-    /// The most pages on their way to flash.
+    /// The most pages on their way to flash at once.
     pub(crate) buffers: u32,
     /// Turns of responses for each turn of requests.
     pub(crate) responses: u32,

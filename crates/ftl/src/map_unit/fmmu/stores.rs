@@ -7,19 +7,19 @@ use super::super::write_buffers::WriteBuffers;
 use super::dirty_order::DirtyOrder;
 use super::sizes::Sizes;
 
-/// The dirty pages, and the stores.
+/// The dirty pages of the CTP, and their stores.
 #[derive(Clone, Debug)]
 pub(super) struct Stores {
-    /// Pages that the block manager has taken to be programmed (Sec. 4.1).
+    /// Pages that the block manager has taken and not yet programmed (Sec. 4.1).
     pub(super) buffers: WriteBuffers,
     pub(super) dirty: DirtyOrder,
-    /// Dirty pages above which pages are stored.
+    /// The number of dirty pages above which the CTP stores one.
     threshold: usize,
     draining: bool,
-    /// Blocks that must be stored for a request to proceed, and for each block whether it is among them.
+    /// Blocks that must be stored for a request to proceed, and for each block whether it is in that list.
     forced: VecDeque<u32>,
     is_forced: Vec<bool>,
-    /// Pages whose store has ended.
+    /// Pages whose store has ended, in the order in which the CTP handles the ends.
     pub(super) responses: VecDeque<u32>,
 }
 
@@ -45,13 +45,13 @@ impl Stores {
         if self.draining { 0 } else { self.threshold }
     }
 
-    /// True if a page is to be stored.
+    /// True if some page is to be stored.
     #[inline]
     pub(super) fn has_work(&self) -> bool {
         !self.forced.is_empty() || self.dirty.len() > self.threshold()
     }
 
-    /// Forces the store of the block that has been dirty longest of these.
+    /// Of these dirty blocks, forces the store of the block that became dirty first.
     pub(super) fn force_oldest(&mut self, blocks: impl Iterator<Item = usize>) {
         if let Some(block) = self.dirty.oldest_of(blocks.map(|block| block as u32))
             && !std::mem::replace(&mut self.is_forced[block as usize], true)
@@ -60,11 +60,11 @@ impl Stores {
         }
     }
 
-    /// The block to store next: a forced one, or the one that has been dirty longest, if too many are dirty. `tried`
-    /// learns each forced block that is no longer forced.
+    /// The block to store next: a forced block, or the block that has been dirty longest, if too many are dirty.
+    /// `tried` is called with each forced block that is no longer forced.
     pub(super) fn next_block(&mut self, cache: &Cache, mut tried: impl FnMut(usize)) -> Option<u32> {
         let threshold = self.threshold();
-        // A page is programmed once at a time; if it is updated meanwhile it stays dirty.
+        // A page has one store at a time: a page that is updated during its store stays dirty.
         let free = |block: &u32| self.buffers.get(cache.key(*block as usize)).is_none();
         // A forced page that cannot be stored now is forced again after a store has ended.
         let mut forced = std::iter::from_fn(|| {

@@ -1,7 +1,8 @@
-//! One core: it takes questions, and steps of the tasks in progress, one after another.
+//! One core: it executes questions, and steps of the tasks in progress, one after another.
 //!
-//! A question that needs flash is a task that waits. In the published design a core has one task and waits with it;
-//! with more, it continues with other questions meanwhile. A step takes effect for the caller at its end.
+//! A question that needs flash becomes a task that waits. In the published design a core has one task and is idle while
+//! the task waits. With more tasks, the core continues with other questions meanwhile. A step takes effect for the
+//! caller at its end.
 
 mod cmt;
 mod page_states;
@@ -40,18 +41,18 @@ struct Running {
     next: Next,
 }
 
-/// A core with its part of the map.
+/// A core with the translation pages that belong to it.
 #[derive(Clone, Debug)]
 pub(super) struct Core<B> {
     partition: Partition,
     costs: Charged<Costs>,
-    /// True if one load serves all tasks that need the page.
+    /// True if one load of a page serves all tasks that need the page.
     shared_loads: bool,
     cmt: Cmt,
     backing: B,
     questions: Questions,
     tasks: Tasks,
-    /// The content of a page that was never written.
+    /// The content of a page that was never written; all such pages share it.
     empty: Image,
     running: Option<Running>,
     draining: bool,
@@ -100,7 +101,7 @@ impl<B: Backing> Core<B> {
         self.running.map(|running| running.until)
     }
 
-    /// The entries of a block, if they are here.
+    /// The entries of a block, if the core holds them.
     pub(super) fn cached(&self, block: u32) -> Option<&[u32]> {
         self.cmt.cached(self.partition.key(block))
     }
@@ -112,7 +113,7 @@ impl<B: Backing> Core<B> {
 
     pub(super) fn loaded(&mut self, now: Time, tvpn: u32, image: Option<&Image>) {
         self.loads = self.loads.checked_sub(1).expect("a page that was asked for");
-        // The oldest first: each load is for one task, or for all.
+        // Tasks get the page in the order of their age: one task, or all of them if the load is shared.
         while let Some(number) = self.tasks.waiting.take_loading(tvpn) {
             if B::KEEPS_PAGES {
                 self.backing.keep_page(tvpn, image);
@@ -127,7 +128,7 @@ impl<B: Backing> Core<B> {
         self.begin(now);
     }
 
-    /// Takes the memory of a page that has been replaced everywhere.
+    /// Takes the memory of a page version that has been replaced everywhere.
     pub(super) fn recycle(&mut self, image: Image) {
         self.backing.recycle(image);
     }
@@ -156,7 +157,7 @@ impl<B: Backing> Core<B> {
         self.tasks.is_idle() && self.questions.is_empty() && self.cmt.cache.dirty() == 0 && self.backing.is_clean()
     }
 
-    /// Ends the step that was due at `now`, and starts another.
+    /// Ends the step that was due at `now`, and starts the next one.
     pub(super) fn finish(&mut self, now: Time, out: &mut Output) {
         let Running { task, store, next, .. } = self.running.take().expect("a step that is due");
         if let Some(tvpn) = store {
@@ -172,7 +173,7 @@ impl<B: Backing> Core<B> {
                 self.counters.loads += 1;
                 self.loads += 1;
                 self.counters.loads_at_most = self.counters.loads_at_most.max(self.loads);
-                // Without a second level the load is for one block, unless blocks are to be merged into the page.
+                // Without a second level a load is for one block, unless blocks are to be merged into the page.
                 let is_part = !B::KEEPS_PAGES && matches!(self.tasks[task].stage, Stage::Fetch(_));
                 let entries = self.partition.layout.block;
                 out.jobs.push(if is_part { Job::LoadPart { page: tvpn, entries } } else { Job::Load(tvpn) });
@@ -192,7 +193,7 @@ impl<B: Backing> Core<B> {
         self.begin(now);
     }
 
-    /// A task waits for a load. A load in progress lets others join it.
+    /// Makes a task wait for a load. Other tasks may join a load in progress.
     fn wait_for_load(&mut self, task: usize, tvpn: u32) {
         self.tasks.waiting.wait(task, Cause::Load(tvpn));
         self.tasks.waiting.release(Cause::Page(tvpn));
@@ -200,7 +201,7 @@ impl<B: Backing> Core<B> {
 
     /// Starts a step if the core is idle: of the oldest ready task, or of a new one.
     fn begin(&mut self, now: Time) {
-        // A task that must wait is not tried again here: the tasks after it change nothing for it.
+        // A task that must wait is not tried again in this loop: the tasks after it change nothing for it.
         while self.running.is_none() {
             let next = self.tasks.waiting.pop().or_else(|| self.open().map(|task| (task, None)));
             let Some((task, place)) = next else { return };
@@ -216,8 +217,8 @@ impl<B: Backing> Core<B> {
             match step {
                 Ok((cost, store, mut next)) => {
                     self.release(task, stage);
-                    // A shared load serves all tasks that need the page, which cannot be stored before they have it. A
-                    // load in progress may end before this step does, so the task waits from now on.
+                    // A shared load serves all tasks that need the page, and the page cannot be stored before they have
+                    // it. A load in progress may end before this step does, so the task waits from now on.
                     if let Next::Load(tvpn) = next
                         && self.shared_loads
                         && self.tasks.waiting.is_loading(tvpn)
@@ -225,7 +226,7 @@ impl<B: Backing> Core<B> {
                         self.wait_for_load(task, tvpn);
                         next = Next::Nothing;
                     }
-                    // A search may turn out to be unnecessary; then the step counts for the question.
+                    // If a search turned out to be unnecessary, its step counts for the question.
                     let searches = matches!(next, Next::Step(Stage::Merge(..)));
                     self.counters.count_work(0, cost, merges || searches);
                     self.running = Some(Running { task, until: now + cost, store, next });
@@ -235,7 +236,7 @@ impl<B: Backing> Core<B> {
         }
     }
 
-    /// Makes a task of the next question, or of a write-back.
+    /// Begins a task: for the next question, or for a write-back.
     fn open(&mut self) -> Option<usize> {
         if !self.tasks.is_any_free() {
             return None;
@@ -247,9 +248,9 @@ impl<B: Backing> Core<B> {
         Some(self.tasks.begin(question, stage))
     }
 
-    /// The next write-back while draining.
+    /// The first stage of the next write-back, while the core drains.
     fn next_write_back(&mut self) -> Option<Stage> {
-        // One page after another: this is not urgent.
+        // One page after another, because a drain is not urgent.
         if !self.draining || self.cmt.pages.locked() > 0 {
             return None;
         }
@@ -265,8 +266,8 @@ impl<B: Backing> Core<B> {
         Some(Stage::Evict)
     }
 
-    /// A step at this stage has been done: tasks that wait for its pages, or for a place in the second level, may go
-    /// on.
+    /// Releases the tasks that wait for the pages that a step at this stage has changed, or for room in the second
+    /// level.
     fn release(&mut self, task: usize, stage: Stage) {
         let written_back = match stage {
             Stage::Scan(tvpn, _) | Stage::Merge(tvpn, _) => Some(tvpn),
@@ -281,7 +282,7 @@ impl<B: Backing> Core<B> {
         }
     }
 
-    /// One step of a task; or the cause for which it must wait, and then nothing was done.
+    /// Does one step of a task. If the task must wait, returns the cause and changes nothing.
     fn step(&mut self, task: usize) -> Result<(Span, Option<u32>, Next), Cause> {
         match self.tasks[task].stage {
             Stage::Find => self.find(task),

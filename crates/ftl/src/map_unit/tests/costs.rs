@@ -28,12 +28,12 @@ fn busy(rig: &Rig) -> f64 {
 }
 
 /// Mean busy time of a lookup of `unit(i)` without a place, over the later half of `count` lookups, in nanoseconds. No
-/// command follows, so this is the time of the map alone (T_FTL_map).
+/// flash command follows such a lookup, so this is the time of the map alone (T_FTL_map).
 fn mean(spec: MapSpec, count: u32, unit: impl Fn(u32) -> u32) -> f64 {
     mean_in(rig(spec), count, unit)
 }
 
-/// The same for mapping units with a place.
+/// Mean busy time as [`mean`] gives it, for mapping units with a place.
 fn mean_found(spec: MapSpec, count: u32, unit: impl Fn(u32) -> u32) -> f64 {
     mean_in(rig(spec).written(|lpn| lpn + 1), count, unit)
 }
@@ -50,12 +50,12 @@ fn mean_in(mut rig: Rig, count: u32, unit: impl Fn(u32) -> u32) -> f64 {
     (busy(&rig) - half) / f64::from(count - count / 2)
 }
 
-/// Always another block of the same few translation pages: the CMT misses, the CTP hits.
+/// A new block at each call, in the same few translation pages: the CMT misses, the CTP hits.
 fn blocks(i: u32) -> u32 {
     i % 2048 * 16
 }
 
-/// Always another translation page, and another block of it.
+/// A new translation page and a new block of it at each call: both levels miss.
 fn pages(i: u32) -> u32 {
     i % 2048 * PAGE + i * 7 % 64 * 16
 }
@@ -82,7 +82,7 @@ fn misses_take_the_times_of_figure_10b() {
 
 #[test]
 fn a_lookup_that_finds_a_mapped_page_takes_one_command_more() {
-    // Sec. 5.2: 0.2 us in software. The 17 % of FMMU (Sec. 5.3) leave no room for it.
+    // Sec. 5.2: 0.2 us in software. FMMU's 17 % of busy time (Sec. 5.3) leave no room for a command.
     close(mean_found(dftl(1), 100, |_| 5), 1_500.0 + 200.0);
     close(mean_found(dftl(1), 80_000, |i| i % 40_000 * 16), 4_500.0 + 200.0);
     close(mean_found(cdftl(1), 8192, blocks), 4_000.0 + 200.0);
@@ -170,7 +170,7 @@ fn flushes_take_the_times_of_figure_10c() {
     let fmmu = flush(FMMU, 64);
     assert!(fmmu < 10.0, "{fmmu} us for all blocks of a page");
     let (one, two) = (flush(dftl(1), 1), flush(cdftl(1), 1));
-    // Beside the search, one block takes little time: the ratio is 17, that of 1,088 KiB to 64 KiB.
+    // Apart from the search, one block takes little time: the ratio is 17, that of 1,088 KiB to 64 KiB.
     assert!((one / two - 17.0).abs() < 2.0, "{one} us and {two} us");
     // 17,408 and 1,024 blocks, each tested in the 21 cycles that are calibrated to Fig. 11(c).
     assert!((914.0..930.0).contains(&one) && (53.7..60.0).contains(&two), "{one} us and {two} us");

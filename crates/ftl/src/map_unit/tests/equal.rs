@@ -86,7 +86,7 @@ impl Small {
         Fmmu::new(&sizes, self.costs(Costs::FMMU))
     }
 
-    /// Every map unit, with its name.
+    /// Every map unit of these sizes, with its name.
     fn every(&self) -> [(&'static str, AnyMapUnit); 6] {
         let service = Span::from_ns(if self.timed { 70 } else { 0 });
         [
@@ -100,7 +100,8 @@ impl Small {
     }
 }
 
-/// Second chance twice as often as each other policy, and a formula that evicts what was used last.
+/// Policies to draw from: second chance has twice the weight of each other policy, and a formula evicts the most
+/// recently used block.
 fn every_policy() -> Vec<EvictSpec> {
     let latest = EvictSpec::Score { score: Name::from("dirty + changes - recency") };
     [EvictSpec::SecondChance, latest].into_iter().chain(EvictSpec::every()).collect()
@@ -131,7 +132,7 @@ fn small() -> impl Strategy<Value = Small> {
     )
 }
 
-/// A question in numbers: its delay after the one before, its asker, its kind, its mapping unit, its place.
+/// A question in numbers: its delay after the previous question, its asker, its kind, its mapping unit and its place.
 type Raw = (u64, bool, u8, u32, u32);
 
 fn question(rig: &Rig, small: &Small, (_, _, kind, lpn, place): Raw) -> Ask {
@@ -150,7 +151,7 @@ fn question(rig: &Rig, small: &Small, (_, _, kind, lpn, place): Raw) -> Ask {
     }
 }
 
-/// Asks all questions, and compares the answers.
+/// Asks a map unit all questions, and compares the answers with those of a plain array.
 fn compare(
     (name, unit): (&str, AnyMapUnit),
     small: &Small,

@@ -10,7 +10,8 @@ fn score(text: &str) -> EvictSpec {
     EvictSpec::Score { score: Name::from(text) }
 }
 
-/// A cache of one set of four, with the keys 0 to 3: 1 was used again, then 0, then 0; 2 is dirty.
+/// A cache of one set of four blocks with the keys 0 to 3. After their loads block 1 was used once and then block 0
+/// twice; block 2 is dirty.
 fn cache(spec: EvictSpec) -> Cache {
     let mut cache = Cache::new(4, 4, spec);
     (0..4).for_each(|key| _ = fill(&mut cache, key));
@@ -20,7 +21,7 @@ fn cache(spec: EvictSpec) -> Cache {
     cache
 }
 
-/// Loads a block, and returns the key that left and the number of blocks tested.
+/// Loads a block with this key, and returns the key of the block that left and the number of blocks tested.
 fn fill(cache: &mut Cache, key: u32) -> (Option<u32>, u64) {
     let (victim, looked) = cache.victim(key, |state| !state.dirty);
     let block = victim.expect("a victim");

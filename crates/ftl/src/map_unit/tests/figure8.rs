@@ -51,7 +51,7 @@ fn fmmu_follows_the_worked_example_of_figure_8() {
     // (6)-(7) The CTP does the same with page 2.
     assert_eq!(unit.ctp_of(2), (true, false, 1));
     assert!(out.jobs.is_empty() && out.answers.is_empty());
-    // (8)-(9) It requests a read of page 2; the holder of the directory knows its place (46 in the figure).
+    // (8)-(9) The CTP requests a read of page 2; the holder of the directory knows the page's place (46 in the figure).
     let asked = run(&mut unit, &mut out);
     assert_eq!(std::mem::take(&mut out.jobs), [Job::Load(2)]);
     // (10)-(13) The page arrives, and its second half, from 10 % 4 = 2 on, goes to the CMT.

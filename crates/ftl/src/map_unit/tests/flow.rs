@@ -19,7 +19,7 @@ fn lookup(lpn: u32) -> Ask {
 fn loads_at_most(spec: MapSpec) -> u64 {
     let mut rig = published(spec, 200 * 1024);
     (0..200).for_each(|page| {
-        // Another block of each page, so that they use different sets of the CMT.
+        // The blocks of the pages have different offsets, so that they use different sets of the CMT.
         rig.ask(Asker::Host, lookup(page * 1024 + page * 7 % 64 * 16));
     });
     rig.run_until_idle();
@@ -29,7 +29,7 @@ fn loads_at_most(spec: MapSpec) -> u64 {
 
 #[test]
 fn fmmu_has_as_many_misses_outstanding_as_there_are_chips() {
-    // Sec. 6: as many as flash chips, 128 in Sec. 5.1; in software, one for each core that waits.
+    // Sec. 6: as many loads as flash chips (128 in Sec. 5.1). In software, one load for each core that waits.
     assert_eq!(loads_at_most(MapSpec::Fmmu(FmmuSpec::PUBLISHED)), 200);
     for cores in [1, 2, 4] {
         let dftl = DftlSpec { cores, ..DftlSpec::PUBLISHED };
@@ -88,7 +88,7 @@ const SMALL: Small = Small {
 };
 
 fn update(rig: &mut Rig, page: u32) {
-    // Block 2 * page, and its set is that modulo 4: the second block of odd pages, so that all sets are used.
+    // The block is 2 * page, or 2 * page + 1 for odd pages. Its set is that number modulo 4, so all sets are used.
     let lpn = Lpn::new(page * 4 + page % 2 * 2);
     rig.ask(Asker::Host, Ask::Update { lpn, to: Some(Psn::new(page)) });
     rig.run_until_idle();
@@ -142,7 +142,7 @@ fn the_collector_gets_turns_by_its_weight() {
             rig.ask(if i < 60 { Asker::Host } else { Asker::Collector }, lookup(0));
         }
         rig.run_until_idle();
-        // One host request starts before the others arrive, in the round of the old weights.
+        // Of the host's requests, one starts before the others arrive, in the round of the old weights.
         let collected = rig.answered[3..35].iter().filter(|(ticket, _)| ticket.0 > 60).count();
         assert!(collected.abs_diff(expected) <= 2, "{collected} of 32 turns with {valid} valid mapping units");
     }

@@ -8,7 +8,7 @@ use flash::nand::Image;
 
 use super::super::{Answer, AnyMapUnit, Ask, Asker, Counters, Job, MapUnit, Output, Ticket, encode};
 
-/// A flash operation at its end.
+/// The result of a flash operation that ends.
 enum Done {
     Load(u32, Option<Vec<u32>>),
     Store(u32, Vec<u32>),
@@ -27,7 +27,7 @@ pub(super) struct Rig {
     rng: Rng,
     asked: Vec<Option<Ask>>,
     jobs: u64,
-    /// True if the map unit may load a page while it loads it.
+    /// True if the map unit may load a page while another load of the page is in progress.
     pub(super) loads_twice: bool,
     pub(super) answered: Vec<(Ticket, Time)>,
     pub(super) issued: Vec<Job>,
@@ -52,12 +52,12 @@ impl Rig {
         }
     }
 
-    /// The counters, with steps in progress as a whole.
+    /// The counters; steps in progress count as a whole.
     pub(super) fn counters(&self) -> Counters {
         self.unit.counters(Time::MAX)
     }
 
-    /// Writes translation pages at no cost in time, as the initial state.
+    /// Writes translation pages in no simulated time, as the initial state.
     pub(super) fn written(mut self, entry: impl Fn(u32) -> u32) -> Self {
         for lpn in 0..self.plain.len() as u32 {
             let image = self.images[lpn as usize / self.page].get_or_insert_with(|| vec![encode(None); self.page]);
@@ -82,7 +82,7 @@ impl Rig {
         self.unit.next_event().into_iter().chain(self.flash.keys().next().map(|(at, _)| *at)).min()
     }
 
-    /// Advances to the next event, at most to `limit`; returns false if there is none.
+    /// Advances to the next event, at most to `limit`; returns false if no event is left.
     pub(super) fn step(&mut self, limit: Time) -> bool {
         let Some(at) = self.next().filter(|at| *at <= limit) else { return false };
         assert!(at >= self.now, "time goes on");
@@ -123,7 +123,7 @@ impl Rig {
         for job in out.jobs {
             self.issued.push(job);
             let (Job::Load(tvpn) | Job::LoadPart { page: tvpn, .. } | Job::Store(tvpn)) = job;
-            // Only DFTL loads a page twice at once.
+            // Only DFTL has two loads of a page in progress at once.
             let busy = |done: &Done| match done {
                 Done::Load(page, _) => {
                     *page == tvpn && !(self.loads_twice && matches!(job, Job::Load(_) | Job::LoadPart { .. }))
@@ -142,7 +142,7 @@ impl Rig {
         }
     }
 
-    /// The answer of a plain array, which is then updated.
+    /// The answer of a plain array, which takes the question's change.
     fn expected(&mut self, ask: &Ask) -> Answer {
         match *ask {
             Ask::Lookup { first, count } => {

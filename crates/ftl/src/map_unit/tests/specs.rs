@@ -21,7 +21,7 @@ fn every_kind_is_registered_and_can_be_built() {
     assert!(MapSpec::EVERY.iter().map(place).eq(0..6));
     for page in [512, 4096, 16384].map(Bytes::new) {
         for mut spec in MapSpec::EVERY {
-            // Two pages for each core.
+            // Every core needs two pages.
             if let MapSpec::Cdftl(CdftlSpec { ctp, .. }) | MapSpec::Fmmu(FmmuSpec { ctp, .. }) = &mut spec {
                 *ctp = Bytes::new(4 * page.get());
             }
@@ -32,7 +32,7 @@ fn every_kind_is_registered_and_can_be_built() {
     }
 }
 
-/// Woo and Min give all of them the same RAM (Sec. 5.1).
+/// Woo and Min give all three map units the same RAM (Sec. 5.1).
 #[test]
 fn the_published_caches_have_one_size() {
     let (cdftl, fmmu) = (CdftlSpec::PUBLISHED, FmmuSpec::PUBLISHED);

@@ -30,7 +30,7 @@ impl BlockManager {
                 assert!(waits, "{superblock} keeps its data in a failed die");
             }
             if self.table.is_failing(superblock) {
-                // It goes on without the member.
+                // The superblock will go on without the bad member.
                 let shrinks = state == State::Erasing && self.shrinks(superblock);
                 let takes_data = matches!(state, State::Free | State::Open | State::Erasing) && !shrinks;
                 assert!(!takes_data, "a program failed in {superblock}, and it is {state:?}");

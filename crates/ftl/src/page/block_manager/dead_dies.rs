@@ -1,8 +1,10 @@
-//! Dies that have failed as a whole, and the move of what they held.
+//! Dies that have failed as a whole, and the move of the data that their superblocks hold.
 //!
-//! A command to a failed die tells the drive. Free superblocks go on without their member in that die; what is open is closed. The
-//! valid mapping units of every other superblock of the group are moved, at a rate if there is one: those in the failed die are
-//! rebuilt, and the others are without protection until then. The superblock goes on without the member when it is erased.
+//! A command to a failed die tells the drive. Then:
+//! * Free superblocks go on without their member in that die, and open superblocks are closed.
+//! * The valid mapping units of every other superblock of the group are moved, at the rate that the description gives.
+//!   Those in the failed die are rebuilt from parity; the others are without protection until they are moved.
+//! * A moved superblock goes on without the member after its erase.
 
 use std::collections::VecDeque;
 
@@ -20,14 +22,14 @@ use crate::sabotage::Sabotage;
 #[derive(Clone, Debug)]
 pub(in crate::page) struct DeadDies {
     known: Vec<DieId>,
-    /// The superblocks whose data is to be moved. Those that have left in another way are still listed.
+    /// The superblocks whose data is to be moved. A superblock that was emptied for another reason may still be listed.
     waiting: VecDeque<SuperblockId>,
     rate: Option<Rate>,
-    /// The earliest time at which the next superblock is begun.
+    /// The earliest time at which the next move may begin.
     next: Time,
     event: Option<Time>,
     is_due: bool,
-    /// Superblocks that have been begun.
+    /// Number of superblocks whose move has begun.
     pub(in crate::page) begun: u64,
 }
 
@@ -44,19 +46,19 @@ impl DeadDies {
         }
     }
 
-    /// True if a superblock waits.
+    /// True if some superblock waits for its move.
     #[inline]
     pub(in crate::page) fn any_waits(&self) -> bool {
         !self.waiting.is_empty()
     }
 
-    /// True if a superblock waits: it takes no more programs.
+    /// True if this superblock waits for its move: it takes no more programs.
     #[inline]
     pub(super) fn waits(&self, superblock: SuperblockId) -> bool {
         self.any_waits() && self.waiting.contains(&superblock)
     }
 
-    /// Superblocks that wait.
+    /// The number of superblocks that wait for their move.
     pub(in crate::page) fn waiting(&self) -> u64 {
         self.waiting.len() as u64
     }
@@ -72,14 +74,14 @@ impl DeadDies {
         self.is_due
     }
 
-    /// True, once, if the time of the next superblock has come.
+    /// True if the time of the next move has come. A second call returns false.
     pub(in crate::page) fn take_due(&mut self) -> bool {
         std::mem::take(&mut self.is_due)
     }
 }
 
 impl BlockManager {
-    /// True if dies have failed that the drive has not met.
+    /// True if dies have failed that the drive does not know yet.
     #[inline]
     pub(in crate::page) fn may_meet_dead_die(&self, flash: &Flash<'_>) -> bool {
         flash.backend.media().dead_dies().len() > self.dead_dies.known.len()
@@ -111,7 +113,7 @@ impl BlockManager {
             let present = self.layout.present(flash.backend.media(), superblock);
             let lost: Vec<SuperblockId> = present.filter(|member| self.layout.array.die_of(*member) == die).collect();
             match self.table.state(superblock) {
-                // The end of the erase finds that the die has failed.
+                // The end of a pending erase finds that the die has failed.
                 _ if lost.is_empty() => {}
                 State::Bad | State::Victim | State::Erasing => {}
                 State::Free => self.shrink_free(flash, superblock, &lost),
@@ -135,7 +137,7 @@ impl BlockManager {
         }
     }
 
-    /// A free superblock goes on without these members, or is retired.
+    /// Lets a free superblock go on without these members, or retires it.
     fn shrink_free(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId, lost: &[SuperblockId]) {
         let pool = self.pool_of(superblock);
         if !self.pools[pool as usize].free.take(superblock) {
@@ -149,7 +151,7 @@ impl BlockManager {
         }
     }
 
-    /// True if a superblock of a pool waits to be moved, and its time has come.
+    /// True if some superblock of a pool may be moved now.
     #[inline]
     pub(in crate::page) fn may_rebuild(&self, flash: &Flash<'_>, pool: u32) -> bool {
         self.dead_dies.any_waits() && self.rebuild_is_in_time(flash) && self.first_to_rebuild(pool).is_some()
@@ -159,7 +161,7 @@ impl BlockManager {
         !flash.backend.is_timed() || self.dead_dies.next <= flash.now
     }
 
-    /// The place among those that wait of the first superblock of a pool that takes no more programs.
+    /// The index in `waiting` of the first superblock of a pool that takes no more programs.
     fn first_to_rebuild(&self, pool: u32) -> Option<usize> {
         let is_ready = |superblock: &SuperblockId| {
             self.pool_of(*superblock) == pool && self.table.state(*superblock) == State::Closed
@@ -167,7 +169,7 @@ impl BlockManager {
         self.dead_dies.waiting.iter().position(is_ready)
     }
 
-    /// The next superblock of a pool whose data is moved because a die has failed, if it finds a place.
+    /// The superblock of a pool that is moved next because a die has failed, if its data finds a place.
     pub(in crate::page) fn next_to_rebuild(&mut self, flash: &Flash<'_>, pool: u32) -> Option<SuperblockId> {
         if !self.dead_dies.any_waits() || !self.rebuild_is_in_time(flash) {
             return None;
@@ -188,7 +190,7 @@ impl BlockManager {
         Some(superblock)
     }
 
-    /// A superblock has left in another way: as a victim, or out of use.
+    /// Removes a superblock from those that wait, because it was emptied as a victim or has been retired.
     #[inline]
     pub(in crate::page) fn forget_rebuild(&mut self, superblock: SuperblockId) {
         if self.dead_dies.any_waits() {
@@ -196,7 +198,7 @@ impl BlockManager {
         }
     }
 
-    /// Schedules the next superblock, if one waits for its time.
+    /// Schedules an event for the next move, if a superblock waits for its time.
     #[inline]
     pub(in crate::page) fn schedule_rebuild(&mut self, flash: &mut Flash<'_>) {
         let of = &mut self.dead_dies;
@@ -216,7 +218,7 @@ mod tests {
     use crate::page::mapping::L2p;
     use crate::rig::{Rig, describe};
 
-    /// A drive of four dies that is written once, of which a die then fails and is met by a read.
+    /// A drive of four dies that is written once. One die then fails, and a read finds the failure.
     fn moved(rate: &str) -> (Rig<PageFtl>, Span) {
         let (config, array, _) = describe(&format!(
             "flash = {{ part = 'K9K8G08U0M', channels = 4, chips = 1, blocks = 32, pages = 8, planes = 1, controllers = 'none' }}\n\
@@ -264,7 +266,7 @@ mod tests {
         let begun = rig.ftl.blocks.parity_counters().expect("parity").rebuilt_superblocks;
         let shape = &rig.ftl.blocks.layout.shape;
         let size = SECTOR.get() * u64::from(shape.superblock_slots()) * u64::from(shape.sectors);
-        // The last one begins so long after the first.
+        // The rate spaces the beginnings of the moves.
         let spread = Rate::new(1_000_000).time(Bytes::new(size * (begun - 1)));
         assert!(took >= spread && took < spread + Span::from_ms(20), "{begun} superblocks in {took}, not {spread}");
         assert!(moved("").1 < spread, "without a rate it takes less");

@@ -1,7 +1,8 @@
 //! The end of a superblock's use: erases and retirement of victims without valid mapping units.
 //!
-//! A newer write or a discard may invalidate a mapping unit that has been gathered for a copy, or the last one of a victim.
-//! Nothing waits for that, so it leaves a mark, and collection looks before it goes on.
+//! A newer write or a discard may invalidate a mapping unit that has been gathered for a copy, or the last valid one of
+//! a victim. No event follows from that, so the pool is marked as stale, and collection tests the mark before it goes
+//! on.
 
 use base::units::SuperblockId;
 use flash::backend::{Cause, Class};
@@ -13,7 +14,7 @@ use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
 impl BlockManager {
-    /// Erases a victim whose slots have all been scanned and that nothing pins. Scans it again if a copy failed.
+    /// Erases a victim if all its slots have been scanned and nothing pins it. Scans the victim again if a copy failed.
     pub(in crate::page) fn erase_if_empty(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId) {
         let pool = self.pool_of(superblock);
         let end = self.layout.shape.superblock_slots();
@@ -91,7 +92,7 @@ impl BlockManager {
                 continue;
             }
             self.erase_if_empty(flash, victim.superblock);
-            // `erase_if_empty` removes a finished victim from the list.
+            // A finished victim has left the list: the next one is now at its index.
             let here = self.pools[pool as usize].gc.victims.get(i).map(|victim| victim.superblock);
             i += usize::from(here == Some(victim.superblock));
         }

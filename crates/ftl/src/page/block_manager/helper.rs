@@ -1,4 +1,4 @@
-//! The places that a pool without a superblock to copy into may use.
+//! Help for a pool that has no superblock to copy into: the superblocks of other pools that its copies may use.
 
 use base::units::SuperblockId;
 use flash::nand::{Media, Mode, Spare};
@@ -8,10 +8,12 @@ use crate::page::layout::Striping;
 use crate::sabotage::Sabotage;
 
 impl BlockManager {
-    /// The pool with the most space, if one can take a program of copies. It keeps a superblock for its own collection,
-    /// or one of its victims will free one. It does without both, and exceeds its limit, where little is asked of it: a
-    /// program, or half a superblock that fits beside its own copies. The rescued pool gives back more, and helps in its
-    /// turn. As a `last` resort any helper may exceed its limit: otherwise writes would be refused.
+    /// The pool with the most room that can take a program of copies from `pool`. A helper normally stays below its
+    /// limit of live data, and keeps a free superblock for its own collection or has a victim that will free one.
+    ///
+    /// A helper may do without both conditions if little is to be moved: at most a program, or at most half a
+    /// superblock that fits beside the helper's own copies. The rescued pool frees more than that, and can help in its
+    /// turn. As a `last` resort any helper may exceed its limit, because writes would be refused otherwise.
     pub(in crate::page) fn helper_pool(&self, pool: u32, last: bool) -> Option<u32> {
         let (units, slots) = (self.program_slots(), self.layout.shape.superblock_slots());
         let room = |pool: &u32| {
@@ -25,7 +27,7 @@ impl BlockManager {
         let fits = |other: &u32| {
             let free = self.pools[*other as usize].free.len();
             let open = self.pools[*other as usize].open[self.pools[*other as usize].copies].is_some();
-            // One superblock is for its own collection, and one may have to be opened.
+            // One free superblock is for the helper's own collection, and one may have to be opened.
             let keeps = free > u32::from(!open) && self.copies_fit(*other, free - 1, units);
             let collects = !self.pools[*other as usize].gc.victims.is_empty();
             let regains = collects && (open || free > 0) && self.copies_fit(*other, free, units);
@@ -37,15 +39,16 @@ impl BlockManager {
         self.pools_for(self.kind_in(pool)).filter(fits).max_by_key(|pool| (room(pool), std::cmp::Reverse(*pool)))
     }
 
-    /// True if every owner that may write to a pool may also write to the other: confined data stay confined.
+    /// True if every owner that may write to `pool` may also write to `other`, so that confined data stay confined.
     pub(in crate::page) fn shares_sets(&self, pool: u32, other: u32) -> bool {
         let open = self.planted.is(Sabotage::ConfinementForgotten);
         self.sets.iter().all(|set| !set.contains(&pool) || set.contains(&other) || open)
     }
 
-    /// The victim to be emptied if there are `room` slots for its copies: `Some(None)` if those that the pool has
-    /// already fit, otherwise the cheapest.
-    #[allow(clippy::option_option)] // Without a new victim there may still be work.
+    /// The victim to be emptied into `room` slots. `None`: no copies fit. `Some(None)`: the copies of the present
+    /// victims fit, without a new victim. `Some(Some(_))`: the cheapest closed superblock fits, and the pool has no
+    /// victim.
+    #[allow(clippy::option_option)] // Without a new victim there may still be copies.
     pub(in crate::page) fn fitting_victim(
         &self,
         pool: u32,
@@ -62,8 +65,9 @@ impl BlockManager {
         fits.then_some(victim.map(|(_, superblock)| superblock))
     }
 
-    /// The offset of the first word line from which on a closed superblock is erased, if copies can go there: not behind a torn
-    /// page, and not to one in SLC mode. In several dies it is the first stripe that is erased in all of them.
+    /// The offset of the first erased word line behind the data of a closed superblock, if copies can go there. None
+    /// for a superblock with a torn page or in SLC mode. In a superblock in several dies it is the offset of the first
+    /// stripe that is erased in all of them.
     pub(in crate::page) fn unwritten_end(&self, media: &Media, superblock: SuperblockId) -> Option<u32> {
         if self.table.mode(superblock) == Mode::Slc {
             return None;
@@ -88,7 +92,7 @@ impl BlockManager {
         (next < self.layout.shape.superblock_slots()).then_some(next)
     }
 
-    /// A copy from another pool has ended here. Its reservation ends; entering the copies counts those that are valid.
+    /// Ends the reservation of a copy from another pool that has ended here; entering the copies counts the valid ones.
     pub(in crate::page) fn end_move_to_helper(&mut self, helper_pool: u32, units: u32) {
         self.pools[helper_pool as usize].live -= units;
         self.pools[helper_pool as usize].in_flight -= units;

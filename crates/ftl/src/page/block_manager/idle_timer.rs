@@ -1,4 +1,5 @@
-//! Tells when the host has been idle for long enough: to fold the SLC cache, or to collect ahead.
+//! The timer of an idle drive: it tells when the host has been idle for long enough to fold the SLC cache, or to
+//! collect ahead.
 
 use base::units::{Span, Time};
 
@@ -6,12 +7,13 @@ use super::BlockManager;
 use crate::event::Event;
 use crate::port::Flash;
 
-/// When the host has been idle for long enough.
+/// The timer, restarted by each request.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct IdleTimer {
     after: Span,
     latest: Time,
-    /// The time of the event at which the drive may be idle. One event is enough for many requests: it comes again.
+    /// The time of the pending event. One event serves many requests: if a request came in the meantime, the event is
+    /// scheduled again.
     event: Option<Time>,
     is_due: bool,
     is_idle: bool,
@@ -50,7 +52,7 @@ impl IdleTimer {
         }
     }
 
-    /// True, once, if the drive has become idle.
+    /// True if the drive has become idle. A second call returns false.
     pub(in crate::page) fn becomes_idle(&mut self, flash: &mut Flash<'_>) -> bool {
         if !std::mem::take(&mut self.is_due) {
             return false;
@@ -74,7 +76,7 @@ impl BlockManager {
         self.slc_cache.is_some() || self.idle_collection.is_some() || self.refresh.is_some()
     }
 
-    /// Notes that a request has reached the FTL.
+    /// Restarts the timers, because a request has reached the FTL.
     pub(in crate::page) fn note_request(&mut self, flash: &mut Flash<'_>) {
         if self.slc_cache.is_some() || self.idle_collection.is_some() {
             self.timers().for_each(|timer| timer.note_request(flash));
@@ -82,14 +84,14 @@ impl BlockManager {
         self.note_request_for_patrol(flash);
     }
 
-    /// The time of an event has come.
+    /// Marks the timers whose event is due.
     pub(in crate::page) fn wake(&mut self, now: Time) {
         self.timers().for_each(|timer| timer.wake(now));
         self.wake_patrol(now);
         self.dead_dies.wake(now);
     }
 
-    /// True if the time of an event has come: the drive may be idle, or a patrol read or the rebuild of a superblock is due.
+    /// True if the event of a timer is due: the drive may be idle, or a patrol read or a move from a failed die is due.
     #[inline]
     pub(in crate::page) fn timer_is_due(&self) -> bool {
         self.dead_dies.is_due() || (self.has_timers() && self.timer_of_host_is_due())
@@ -101,10 +103,10 @@ impl BlockManager {
         of_cache || self.idle_collection.as_ref().is_some_and(IdleTimer::is_due) || self.patrol_is_due()
     }
 
-    /// True, once, if the drive has become idle.
+    /// True if the drive has become idle. A second call returns false.
     pub(in crate::page) fn becomes_idle(&mut self, flash: &mut Flash<'_>) -> bool {
         let mut is_idle = false;
-        // Every timer is asked, so that every timer schedules its next event.
+        // Every timer is asked, because the question also schedules the timer's next event.
         for timer in self.timers() {
             is_idle |= timer.becomes_idle(flash);
         }

@@ -1,4 +1,4 @@
-//! Superblocks that change between the pool of data of a plane group and its pool of translation pages.
+//! Exchange of superblocks between the pool of data of a plane group and its pool of translation pages.
 
 use std::ops::Range;
 
@@ -11,13 +11,13 @@ use crate::page::streams::StreamCount;
 use crate::sabotage::Sabotage;
 
 impl BlockManager {
-    /// The pool of a translation page.
     pub(in crate::page) const fn home_of(&self, page: u32) -> u32 {
         self.groups + page % self.groups
     }
 
     /// Gives the pools of translation pages their superblocks: first those that hold such pages, then those whose
-    /// content is unknown, then free ones. So each pool has at least the superblocks it had before the power cut.
+    /// content is unknown, then free superblocks. So each pool has at least the superblocks that it had before the
+    /// power cut.
     pub(in crate::page) fn part_pools(
         &mut self,
         map_pages: Range<u32>,
@@ -74,7 +74,7 @@ impl BlockManager {
     }
 
     /// Moves a free superblock from the data pool to the pool of translation pages beside it, if the latter has too few
-    /// and the former more than `keep`. Returns true if it did.
+    /// and the former more than `keep` free ones. Returns true if a superblock was moved.
     pub(in crate::page) fn lend_block(&mut self, group: u32, keep: u32) -> bool {
         let Some(pool) = self.pools.get(self.groups as usize + group as usize) else { return false };
         let lacks = pool.lacks(self.layout.shape.superblock_slots()) && self.pools[group as usize].free.len() > keep;
@@ -84,8 +84,9 @@ impl BlockManager {
         lacks
     }
 
-    /// Moves a free superblock from a pool of translation pages to the data pool beside it, which has none, if the rest
-    /// holds the pages and has one to collect into. The next superblock that the data pool can spare goes back.
+    /// Moves a free superblock from a pool of translation pages to the data pool beside it, which has no free one. Only
+    /// done if the remaining superblocks hold the translation pages and leave one to collect into. The next superblock
+    /// that the data pool can spare goes back.
     pub(in crate::page) fn take_back(&mut self, group: u32) -> bool {
         let (slots, program) = (self.layout.shape.superblock_slots(), self.program_slots());
         let Some(pages) = self.pools.get_mut((self.groups + group) as usize) else { return false };
@@ -99,7 +100,8 @@ impl BlockManager {
         true
     }
 
-    /// Gives a plane group without translation pages a pool of them, if one has enough free superblocks.
+    /// Gives a plane group without a pool of translation pages such a pool, if a plane group has enough free
+    /// superblocks.
     pub(in crate::page) fn found_pool_of_pages(&mut self) -> bool {
         let without = (0..self.groups).filter(|group| self.pools[(self.groups + group) as usize].quota == 0);
         let richest = without.max_by_key(|group| (self.pools[*group as usize].free.len(), std::cmp::Reverse(*group)));
@@ -112,19 +114,19 @@ impl BlockManager {
         true
     }
 
-    /// The last resort before a translation page finds no space: its pool, or another, takes a superblock from data,
-    /// even the one that data collection would copy into. Returns true if this made space.
+    /// The last resort when a translation page finds no space: its pool, or another pool, takes a superblock from data,
+    /// even the superblock that data collection would copy into. Returns true if there is space now.
     pub(in crate::page) fn make_room_for_pages(&mut self, page: u32) -> bool {
         let home = self.home_of(page) - self.groups;
         [1, 0].into_iter().any(|keep| (0..self.groups).any(|i| self.lend_block((home + i) % self.groups, keep)))
             || self.found_pool_of_pages()
     }
 
-    /// A pool whose log has room for a translation page beside the copies that it needs, if any has: the resort when no
-    /// superblock is left for translation pages. It may be a data pool.
+    /// A pool whose log has room for a translation page beside the pool's own copies, if there is one; it may be a data
+    /// pool. Used when no superblock is left for translation pages.
     ///
-    /// Data waits for the page, so the page must not wait for data. Its answers let data collection go on, and when
-    /// the page has gone its old superblock can be erased.
+    /// Data waits for the page, so the page must not wait for data. The answers that the page brings let data
+    /// collection go on, and after that the page's old superblock can be erased.
     pub(in crate::page) fn pool_for_last_page(&self) -> Option<u32> {
         let program = self.program_slots();
         let room = |pool: &u32| {
@@ -140,9 +142,10 @@ impl BlockManager {
         (self.groups..self.pools.len() as u32).chain(0..self.groups).find(room)
     }
 
-    /// Rotates an idle superblock of `pages`. If the map unit stores little, the free and open superblocks for
-    /// translation pages see no wear either: a free one that lags changes places with the most worn free one of the
-    /// data pool beside it, and an open one is closed early. Returns true if there was one.
+    /// Rotates a little worn superblock out of the pool `pages`, for wear levelling. If the map unit stores little, the
+    /// free and open superblocks for translation pages see no wear. A free superblock that `lags` changes places with
+    /// the most worn free superblock of the data pool beside it, and an open superblock that lags is closed early.
+    /// Returns true if a superblock lagged.
     pub(in crate::page) fn rotate_idle(
         &mut self,
         data: u32,
@@ -205,7 +208,7 @@ mod tests {
         assert_eq!((blocks.pools[0].usable, blocks.pools[1].usable), (data + 1, pages - 1));
         assert!(blocks.lend_block(0, 0));
         assert_eq!((blocks.pools[0].usable, blocks.pools[1].usable), (data, pages));
-        // The reserve of the pool keeps what its pages need.
+        // The pool's reserve keeps the superblocks that its pages need.
         blocks.pools[1].live = blocks.pools[1].limit(blocks.layout.shape.superblock_slots());
         assert!(!blocks.take_back(0));
     }

@@ -1,7 +1,7 @@
-//! Superblocks that go on without a member: the one that is bad.
+//! Superblocks that go on without a bad member.
 //!
-//! Each stripe then has a unit of data less. Nothing is programmed at its offsets, and victims are chosen as if they held valid mapping
-//! units: they free no space.
+//! Each stripe of such a superblock has a unit of data less. Nothing is programmed at the member's offsets, and the
+//! choice of victims counts its slots like valid mapping units, because an erase does not free them.
 
 use base::units::SuperblockId;
 use flash::nand::Media;
@@ -15,7 +15,8 @@ impl BlockManager {
         if self.table.missing(superblock).is_some() { self.layout.array.superblock_slots() } else { 0 }
     }
 
-    /// Slots of a closed superblock that an erase would not free, as the choice of victims counts them: none if nothing is copied.
+    /// Slots of a closed superblock that an erase would not free, as the choice of victims counts them: the valid ones
+    /// and those of a missing member, but 0 if no slot is valid.
     pub(in crate::page) fn occupied(&self, superblock: SuperblockId) -> u32 {
         match self.table.valid(superblock) {
             0 => 0,
@@ -23,7 +24,8 @@ impl BlockManager {
         }
     }
 
-    /// So many mapping units of a closed superblock have become invalid, and no longer count in the table.
+    /// Tells the choice of victims that `units` mapping units of a closed superblock have become invalid. The table no
+    /// longer counts them.
     #[inline]
     pub(in crate::page) fn note_invalid(&mut self, pool: u32, superblock: SuperblockId, units: u32) {
         if self.is_set_aside(superblock) {
@@ -37,7 +39,7 @@ impl BlockManager {
         }
     }
 
-    /// Slots of a superblock that can be written from an offset on.
+    /// Slots from an offset on that can be written in a superblock.
     pub(in crate::page) fn room_behind(&self, superblock: SuperblockId, offset: u32) -> u32 {
         let slots = self.layout.shape.superblock_slots();
         let Some(striping) = &self.layout.striping else { return slots - offset };
@@ -45,13 +47,13 @@ impl BlockManager {
         before(slots) - before(offset)
     }
 
-    /// Slots that so many free superblocks of a pool have at least.
+    /// A lower bound on the slots in `free` free superblocks of a pool.
     pub(in crate::page) fn room_of_free(&self, pool: u32, free: u32) -> u32 {
         let missing = self.pools[pool as usize].missing_slots;
         free * self.layout.shape.superblock_slots() - missing.min(free * self.layout.array.superblock_slots())
     }
 
-    /// The first offset from this one on that holds data. Notes each offset that it passes.
+    /// The first offset from `offset` on that holds data. Notes the offsets of a missing member on the way as passed.
     pub(super) fn skip_missing(&mut self, superblock: SuperblockId, mut offset: u32) -> u32 {
         loop {
             self.note_advance(superblock, offset);
@@ -63,14 +65,14 @@ impl BlockManager {
         }
     }
 
-    /// The offset at which a superblock is opened.
+    /// The offset of the first slot with data when a superblock is opened.
     pub(super) fn first_offset(&self, superblock: SuperblockId) -> u32 {
         let missing = self.table.missing(superblock);
         let skipped = self.layout.striping.as_ref().filter(|striping| striping.skips(missing, 0));
         skipped.map_or(0, |striping| striping.unit.get())
     }
 
-    /// Recalls which superblocks go on without a member.
+    /// At a mount: finds the superblocks that go on without a member.
     pub(in crate::page) fn recall_missing(&mut self, media: &Media) {
         for superblock in (0..self.layout.shape.superblock_count()).map(SuperblockId::new) {
             if let Some(missing) = self.layout.missing(media, superblock)
@@ -81,7 +83,7 @@ impl BlockManager {
         }
     }
 
-    /// A superblock, erased or free, goes on without these members. Returns false if it cannot, and is out of use.
+    /// Makes a superblock, erased or free, go on without these members. Returns false if it cannot, and is out of use.
     pub(super) fn go_on_without(&mut self, media: &mut Media, superblock: SuperblockId, lost: &[SuperblockId]) -> bool {
         let [member] = lost else { return lost.is_empty() };
         let Some((_, number)) = self.member(*member).filter(|_| self.can_miss(superblock)) else { return false };
@@ -91,7 +93,7 @@ impl BlockManager {
         true
     }
 
-    /// True if a superblock can go on without a member, because it has all.
+    /// True if a superblock can go on without a member: it has all its members now.
     pub(super) fn can_miss(&self, superblock: SuperblockId) -> bool {
         let can = self.layout.striping.as_ref().is_some_and(|striping| striping.can_miss());
         can && self.table.missing(superblock).is_none()
@@ -108,7 +110,7 @@ impl BlockManager {
         self.pools[pool as usize].missing_slots += self.layout.array.superblock_slots();
     }
 
-    /// Counts a superblock as usable in another pool.
+    /// Moves a superblock, with its missing slots, from the counts of one pool to those of another.
     pub(in crate::page) fn move_usable(&mut self, superblock: SuperblockId, from: u32, to: u32) {
         let missing = self.missing_slots(superblock);
         let source = &mut self.pools[from as usize];

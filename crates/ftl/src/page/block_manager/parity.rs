@@ -1,8 +1,8 @@
 //! Parity of the stripes of superblocks in several dies.
 //!
-//! The parity of a stripe gathers in RAM as programs are issued, and is programmed behind the last of them, in the same stripe. A
-//! parity slot has a mapping unit's spare area: the numbers and versions of the slots that it covers, XORed, with a mark that
-//! tells it from all mapping units.
+//! The parity of a stripe gathers in RAM as programs are issued, and is programmed behind the last of them, in the same
+//! stripe. A parity slot has a spare area like a mapping unit: the XOR of the numbers and of the versions of the slots
+//! that it covers, with a mark that no mapping unit has.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,14 @@ use crate::port::Flash;
 use crate::sabotage::Sabotage;
 use crate::toolkit::{Commands, Slots};
 
-/// The parity that gathers.
+/// The parity of the stripes that are not yet complete on flash.
 #[derive(Clone, Debug, Default)]
 pub(in crate::page) struct Parity {
     /// The stripes under way, one for each open superblock.
     open: BTreeMap<SuperblockId, OpenStripe>,
-    /// Superblocks whose stripe is complete, and its number.
+    /// Superblocks whose stripe is complete, each with the number of the stripe: the parity is to be programmed.
     complete: Vec<(SuperblockId, u32)>,
-    /// Stripes whose parity is being programmed.
+    /// Stripes whose parity is being programmed, as superblock and number.
     stored: Vec<(SuperblockId, u32)>,
 }
 
@@ -34,9 +34,9 @@ pub(in crate::page) struct Parity {
 #[derive(Clone, Debug)]
 struct OpenStripe {
     number: u32,
-    /// The XOR of its units so far, slot by slot.
+    /// The XOR of the stripe's units so far, slot by slot.
     content: Vec<SlotParity>,
-    /// Its programs in progress.
+    /// The stripe's programs in progress.
     programs: Vec<Handle<Command>>,
 }
 
@@ -48,7 +48,7 @@ pub(in crate::page) struct SlotParity {
 }
 
 impl SlotParity {
-    /// The XOR with what a spare area tells. Nothing without data there.
+    /// The XOR with a spare area. A spare area without data changes nothing.
     pub(in crate::page) const fn with(self, spare: Spare) -> Self {
         match spare {
             Spare::Data { lpn, version } => {
@@ -74,25 +74,26 @@ impl Parity {
         stripe
     }
 
-    /// True if the parity of a stripe is in RAM: the stripe is being written, or its parity is.
+    /// True if the parity of a stripe is in RAM: the stripe or its parity is being written.
     pub(in crate::page) fn is_in_ram(&self, superblock: SuperblockId, stripe: u32) -> bool {
         self.open.get(&superblock).is_some_and(|open| open.number == stripe)
             || self.stored.contains(&(superblock, stripe))
     }
 
-    /// The parity of a stripe has been programmed.
+    /// Forgets the parity of a stripe, which has been programmed.
     pub(in crate::page) fn note_stored(&mut self, superblock: SuperblockId, stripe: u32) {
         self.stored.retain(|other| *other != (superblock, stripe));
     }
 
-    /// A program of a superblock has ended.
+    /// Removes an ended program from the stripe of its superblock.
     pub(super) fn program_done(&mut self, superblock: SuperblockId, program: Handle<Command>) {
         if let Some(stripe) = self.open.get_mut(&superblock) {
             stripe.programs.retain(|other| *other != program);
         }
     }
 
-    /// A superblock is closed before its stripe is complete: the stripe ends here. Returns false if it has none.
+    /// Ends the stripe of a superblock that is closed before the stripe is complete. Returns false if no stripe is
+    /// open.
     pub(super) fn complete_early(&mut self, superblock: SuperblockId) -> bool {
         let number = self.open.get(&superblock).map(|stripe| stripe.number);
         self.complete.extend(number.map(|number| (superblock, number)));
@@ -100,13 +101,14 @@ impl Parity {
     }
 }
 
-/// The spare area of a slot of a program. That of a copy is that of its source.
+/// The spare area that a slot of a program will have; a copy has that of its source.
 fn spare_of(slot: &Slot, media: &Media) -> Spare {
     if slot.expected { Spare::Data { lpn: slot.lpn, version: slot.version } } else { media.spare(slot.psn) }
 }
 
 impl BlockManager {
-    /// Adds the slots of a program, which are known now, to the parity of its stripe, if it has one.
+    /// Adds the slots of a program to the parity of its stripe, if superblocks have parity. The content of the slots is
+    /// known when this is called.
     #[inline]
     pub(in crate::page) fn cover(&mut self, flash: &Flash<'_>, program: Handle<Command>) {
         if self.parity.is_some() {
@@ -114,7 +116,8 @@ impl BlockManager {
         }
     }
 
-    /// In a superblock in which a program has failed it is the last of its stripe.
+    /// Adds the slots of a program to the parity of its stripe. In a failing superblock the program is the last of its
+    /// stripe.
     #[inline(never)]
     fn cover_in_stripe(&mut self, flash: &Flash<'_>, program: Handle<Command>) {
         let (Some(parity), Some(striping)) = (&mut self.parity, &self.layout.striping) else { return };
@@ -133,8 +136,8 @@ impl BlockManager {
         }
     }
 
-    /// A program has failed: the parity of its stripe, if it is still in RAM, covers only what is on flash. The stripe ends with the
-    /// programs of it that are under way.
+    /// Withdraws a failed program from the parity of its stripe, if that parity is still in RAM: it then covers only
+    /// data that is on flash. The stripe ends with its programs that are under way.
     pub(in crate::page) fn withdraw(&mut self, flash: &Flash<'_>, superblock: SuperblockId, program: Handle<Command>) {
         let assembles = self.is_under_assembly(flash, superblock);
         let (Some(parity), Some(striping)) = (&mut self.parity, &self.layout.striping) else { return };
@@ -163,7 +166,7 @@ impl BlockManager {
         programs.any(|assembly| self.layout.superblock_of(target(assembly.command)) == superblock)
     }
 
-    /// The next program of a superblock begins at this offset: its stripe may be complete.
+    /// Marks the stripe of a superblock as complete, if the next program at `next` is behind it.
     pub(super) fn note_advance(&mut self, superblock: SuperblockId, next: u32) {
         let (Some(parity), Some(striping)) = (&mut self.parity, &self.layout.striping) else { return };
         let (stripes, slots) = (next / striping.stripe_slots(), next % striping.stripe_slots());
@@ -172,7 +175,7 @@ impl BlockManager {
         }
     }
 
-    /// The list that programs the parity of a stripe, if any is complete.
+    /// The list that programs the parity of a complete stripe, if there is one.
     #[inline]
     pub(in crate::page) fn next_parity(&mut self, flash: &mut Flash<'_>) -> Option<Handle<List>> {
         while let Some((superblock, stripe)) = self.parity.as_mut()?.complete.pop() {
@@ -190,13 +193,14 @@ impl BlockManager {
         open.get(&superblock).filter(|stripe| stripe.number == number)?;
         let stripe = open.remove(&superblock)?;
         let (member, _) = self.place_of_parity(superblock, number)?;
-        // What fails may leave nothing to protect. A stripe whose parity finds no place is moved with its superblock.
+        // A failed superblock or member may have nothing left to protect. A stripe whose parity finds no place is moved
+        // with its superblock.
         let is_gone = matches!(self.table.state(superblock), State::Erasing | State::Bad | State::Free);
         if is_gone || flash.backend.media().is_failing(member) {
             return None;
         }
         let list = flash.backend.open_list(Class::Other, Kind::Parity as u32);
-        // The programs of the first stripe run one after the other anyway.
+        // The programs of the first stripe already run one after the other.
         let before = if number > 0 { &stripe.programs[..] } else { &[] };
         self.program_parity(flash, list, (superblock, number), &stripe.content, before);
         Some(list)
@@ -240,14 +244,14 @@ impl BlockManager {
         self.pools[pool as usize].parities += 1;
     }
 
-    /// Completes the stripes that a power cut has left without parity: reads what they hold, and programs it. What has a torn page
-    /// of parity is moved.
+    /// At a mount: completes the stripes that a power cut has left without parity. The data of such a stripe is read,
+    /// and its parity is programmed. A superblock with a torn page of parity is moved.
     pub(in crate::page) fn complete_stripes(&mut self, flash: &mut Flash<'_>) {
         if self.parity.is_none() || self.planted.is(Sabotage::StripesLeftOpen) {
             return;
         }
         for superblock in (0..self.layout.shape.superblock_count()).map(SuperblockId::new) {
-            // What lies in a failed die is moved anyway.
+            // The data of a superblock with a member in a failed die is moved anyway.
             let is_dead =
                 self.layout.present(flash.backend.media(), superblock).any(|of| flash.backend.media().is_dead(of));
             if self.table.state(superblock) == State::Closed && !self.table.is_failing(superblock) && !is_dead {
@@ -256,7 +260,7 @@ impl BlockManager {
         }
     }
 
-    /// The parity of a stripe that a mount has completed is worth nothing if a slot that it covers could not be read.
+    /// Marks the parity that a mount has programmed as lost, if a slot that it covers could not be read.
     pub(in crate::page) fn lose_parity_of_lost(&self, flash: &mut Flash<'_>, list: Handle<List>) {
         let mut slots = Slots::of(flash.backend, list);
         let mut lost = false;
@@ -273,7 +277,7 @@ impl BlockManager {
         }
     }
 
-    /// The next superblock of a pool that has a stripe without parity, if its data finds a place.
+    /// The superblock of a pool that is moved next because a stripe of it has no parity, if its data finds a place.
     pub(in crate::page) fn next_unprotected(&mut self, pool: u32) -> Option<SuperblockId> {
         while let Some(superblock) = self.pools[pool as usize].gc.unprotected.last().copied() {
             let is_closed = self.table.state(superblock) == State::Closed;
@@ -337,8 +341,8 @@ mod tests {
     use crate::rig::{Rig, describe};
     use crate::{PageConfig, PowerCycle};
 
-    /// A drive of four dies after a power cut behind the first program of a stripe, and the slots of the data and of the parity that the
-    /// mount has programmed.
+    /// A drive of four dies after a power cut behind the first program of a stripe. Also returns the slots of the data
+    /// and of the parity that the mount has programmed.
     fn completed(data_is_lost: bool) -> (Rig<PageFtl>, [Psn; 2]) {
         let (config, array, _) = describe(
             "flash = { part = 'K9K8G08U0M', channels = 4, chips = 1, blocks = 16, pages = 8, planes = 1, controllers = 'none' }\n\

@@ -1,4 +1,4 @@
-//! A pool: the superblocks of one die or one group of dies (or of one group of its planes), written as logs.
+//! A pool: the superblocks of one group of planes of a die, or of a group of dies, which are written as logs.
 
 use std::ops::{Index, IndexMut};
 
@@ -11,7 +11,7 @@ use super::write_queue::WriteQueue;
 use crate::page::streams::StreamCount;
 use crate::toolkit::{FreeList, Gates};
 
-/// The superblock that a stream writes to.
+/// A superblock to which a stream writes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::page) struct Open {
     pub(in crate::page) superblock: SuperblockId,
@@ -25,7 +25,7 @@ pub(in crate::page) struct Open {
 pub(in crate::page) struct OpenSuperblocks {
     host: Option<Open>,
     copies: Option<Open>,
-    /// Open superblocks of the other streams: of host data, then of copies. Nearly always empty.
+    /// Open superblocks of the other streams: of host data, then of copies. Nearly always without elements.
     others: Box<[Option<Open>]>,
     count: StreamCount,
 }
@@ -44,7 +44,7 @@ impl OpenSuperblocks {
         [&mut self.host, &mut self.copies].into_iter().chain(&mut self.others)
     }
 
-    /// The place of a stream with a number above zero among the others.
+    /// The index in `others` of a stream with a number above zero.
     const fn place(&self, stream: Stream) -> usize {
         let first = if stream.is_host() { 0 } else { self.count.host as usize - 1 };
         first + stream.number() as usize - 1
@@ -78,7 +78,7 @@ impl IndexMut<Stream> for OpenSuperblocks {
     }
 }
 
-/// The content of a pool.
+/// The kind of pages in a pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::page) enum Holds {
     /// Data of the host.
@@ -116,35 +116,36 @@ impl<T> IndexMut<Holds> for ByContent<T> {
     }
 }
 
-/// The superblocks of a die or a group of dies, or of a group of its planes.
+/// A pool of superblocks, with its writes and its collection.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct Pool {
-    /// The die, or the first of the group.
+    /// The die of the pool, or the first die of its group.
     pub(in crate::page) die: DieId,
     pub(in crate::page) free: FreeList,
     pub(in crate::page) open: OpenSuperblocks,
     /// The latest program of each member of a superblock that had to wait for a read.
     pub(in crate::page) gates: Gates<SuperblockId>,
-    /// Superblocks that are not bad.
+    /// The number of superblocks of the pool that are not bad.
     pub(in crate::page) usable: u32,
-    /// Slots that they lack because members are missing.
+    /// Slots that the usable superblocks lack because members are missing.
     pub(in crate::page) missing_slots: u32,
-    /// The usable superblocks that it should have: a pool of translation pages takes them from the data pool beside it.
+    /// The number of usable superblocks that the pool should have: a pool of translation pages takes them from the data
+    /// pool beside it.
     pub(in crate::page) quota: u32,
-    /// The slots that its translation pages need.
+    /// The number of slots that the pool's translation pages need.
     pub(in crate::page) needed: u32,
     pub(in crate::page) reserve: Reserve,
-    /// Mapping units that are valid here or promised to the pool.
+    /// Mapping units that are valid in the pool, or promised to the pool.
     pub(in crate::page) live: u32,
-    /// Those of `live` that are promised.
+    /// The part of `live` that is promised and not yet entered.
     pub(in crate::page) in_flight: u32,
     pub(in crate::page) gc: Collection,
     pub(in crate::page) queue: WriteQueue,
     /// Lists of parity in progress.
     pub(in crate::page) parities: u32,
-    /// True if garbage collection can free nothing more here.
+    /// True if garbage collection can free nothing more in the pool.
     pub(in crate::page) stuck: bool,
-    /// The stream of copies, or the last of several, which takes copies of any class.
+    /// The stream of copies; of several such streams the last, which takes copies of any class.
     pub(in crate::page) copies: Stream,
 }
 
@@ -188,23 +189,25 @@ impl Pool {
             + sorted
     }
 
-    /// Free superblocks that the host leaves to copies beside one: [those of their streams](Self::kept_for_streams), and
-    /// [one more](Self::kept_for_moves) if a move may take more than it gives.
+    /// Free superblocks that the host leaves to copies, beside the one that is always kept: [one for each of their
+    /// streams](Self::kept_for_streams), and [one more](Self::kept_for_moves) if a move may take more slots than the
+    /// erase gives back.
     #[inline]
     pub(in crate::page) fn kept_for_copies(&self) -> u32 {
         self.kept_for_streams() + self.kept_for_moves()
     }
 
-    /// One if a move may take more than the erase behind it gives: if some superblocks of the pool lack members and others do not, so
-    /// that a victim may hold more than a free superblock takes; or if superblocks are set aside for the SLC cache.
+    /// One if a move may take more slots than the erase after it gives back, otherwise zero. That is so in two cases:
+    /// some superblocks of the pool lack a member and others do not, so that a victim may hold more than a free
+    /// superblock takes; or superblocks are set aside for the SLC cache.
     #[inline]
     pub(in crate::page) const fn kept_for_moves(&self) -> u32 {
         let is_mixed = self.missing_slots > 0 && self.missing_slots < self.usable * self.reserve.member_slots;
         (is_mixed || self.reserve.sets_aside) as u32
     }
 
-    /// Free superblocks that the host leaves to streams of copies without an open one, so that their copies need not join
-    /// the last stream. The reserve has one for each.
+    /// The number of streams of copies without an open superblock: the host leaves each of them a free one, so that
+    /// their copies need not join the last stream. The reserve has a superblock for each.
     #[inline]
     pub(in crate::page) fn kept_for_streams(&self) -> u32 {
         if self.gc.sorted.is_empty() || self.gc.waives {
@@ -237,18 +240,18 @@ impl Pool {
         &mut self.open[stream]
     }
 
-    /// True if another mapping unit may live here.
+    /// True if the pool may take another mapping unit without exceeding its limit.
     pub(in crate::page) fn has_room(&self, superblock_slots: u32) -> bool {
         self.limit(superblock_slots) > self.live
     }
 
-    /// The most mapping units that may live here while garbage collection still has room.
+    /// The most mapping units that may be live in the pool while garbage collection still has room.
     #[inline]
     pub(in crate::page) fn limit(&self, superblock_slots: u32) -> u32 {
         if self.stuck { 0 } else { self.limit_of(self.usable, superblock_slots) }
     }
 
-    /// The most mapping units that may live in a pool with so many usable superblocks.
+    /// The most mapping units that may be live in a pool with `usable` usable superblocks.
     #[inline]
     pub(in crate::page) fn limit_of(&self, usable: u32, superblock_slots: u32) -> u32 {
         if self.missing_slots == 0 && !self.reserve.sets_aside {
@@ -261,7 +264,8 @@ impl Pool {
     #[inline(never)]
     fn limit_without_members(&self, usable: u32, superblock_slots: u32) -> u32 {
         let whole = self.reserve.limit(usable.saturating_sub(self.kept_for_moves()), superblock_slots);
-        // The reserve lacks members only if too few superblocks have them all.
+        // The reserve consists of whole superblocks as far as there are enough of them; only the rest of the reserve
+        // lacks a member.
         let lacking = self.missing_slots / self.reserve.member_slots;
         let kept = reserved(self.reserve.shared_log, self.reserve.streams) + self.kept_for_moves();
         let of_reserve = kept.saturating_sub(usable.saturating_sub(lacking)) * self.reserve.member_slots;
@@ -279,18 +283,19 @@ impl Pool {
 /// The superblocks of a pool that hold no live mapping units, so that garbage collection never runs dry.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::page) struct Reserve {
-    /// The slots that a superblock lacks if a member is missing.
+    /// The slots of a member: a superblock lacks them if a member is missing.
     pub(in crate::page) member_slots: u32,
     pub(in crate::page) streams: StreamCount,
     pub(in crate::page) shared_log: bool,
     pub(in crate::page) holds: Holds,
-    /// Superblocks are set aside for the SLC cache.
+    /// True if superblocks are set aside for the SLC cache.
     pub(in crate::page) sets_aside: bool,
 }
 
 impl Reserve {
-    /// With a shared log half a superblock of garbage is enough for translation pages, because collection leaves that
-    /// much room in the superblock to which it copies, and stores go there.
+    /// The most mapping units that may be live in a pool with `usable` superblocks of `slots` slots. With a shared log
+    /// half a superblock of garbage is enough for translation pages, because collection leaves that much room in the
+    /// superblock to which it copies, and stores go there.
     pub(in crate::page) fn limit(self, usable: u32, slots: u32) -> u32 {
         let half = self.shared_log && self.holds == Holds::Pages && usable > 1;
         usable.saturating_sub(reserved(self.shared_log, self.streams)) * slots + if half { slots / 2 } else { 0 }

@@ -1,6 +1,6 @@
-//! Slots that cannot be read, and the others of their stripe from which they are rebuilt.
+//! Slots that cannot be read, and the other slots of their stripe from which they are rebuilt.
 //!
-//! A program whose source could not be read is made again, with reads of the others in place of its source.
+//! A program whose source could not be read is made again, with reads of the other slots in place of its source.
 
 use std::collections::BTreeSet;
 
@@ -17,18 +17,18 @@ use crate::port::Flash;
 use crate::sabotage::Sabotage;
 use crate::toolkit::Commands;
 
-/// The slots that are rebuilt.
+/// The state of rebuilding slots from parity.
 #[derive(Clone, Debug, Default)]
 pub(in crate::page) struct Rebuilds {
-    /// Slots that a copy, or a write of a part, has failed to read.
+    /// Slots that a copy, or the write of a part of a mapping unit, has failed to read.
     unreadable: BTreeSet<Psn>,
-    /// Slots of programs in progress that are rebuilt.
+    /// Slots of programs in progress whose content is rebuilt from other slots.
     targets: Vec<SlotRef>,
     pub(in crate::page) counters: ParityCounters,
 }
 
 impl Rebuilds {
-    /// True if a program has failed to read any slot.
+    /// True if some program has failed to read a slot.
     pub(super) fn are_any(&self) -> bool {
         !self.unreadable.is_empty()
     }
@@ -38,30 +38,30 @@ impl Rebuilds {
 #[derive(Clone, Debug)]
 pub(in crate::page) struct Others {
     pub(in crate::page) slots: Vec<Psn>,
-    /// True if the parity is among them. Otherwise it is in RAM.
+    /// True if the slot of the parity is among `slots`. Otherwise the parity is in RAM.
     with_parity: bool,
 }
 
-/// The reads of a list of programs that were uncorrectable.
+/// The outcome of a list of programs with uncorrectable reads.
 #[derive(Clone, Debug, Default)]
 pub(in crate::page) struct LostReads {
     /// The slots of programs that are made again, now that their sources are known to be unreadable.
     again: Vec<SlotRef>,
-    /// The slots of programs that are rebuilt.
+    /// The slots of programs that were rebuilt from other slots.
     rebuilt: Vec<SlotRef>,
-    /// True if one of the reads for them was uncorrectable.
+    /// True if a read of these other slots was uncorrectable.
     others: bool,
-    /// The superblocks of the reads that rebuilt slots, once for each.
+    /// The superblocks of the reads that rebuilt slots, each once.
     pub(in crate::page) pinned: Vec<SuperblockId>,
 }
 
 impl LostReads {
-    /// True if any slot of a program is not what it should be.
+    /// True if a slot of a program did not get its data from its source.
     pub(in crate::page) fn are_any(&self) -> bool {
         self.others || !self.again.is_empty()
     }
 
-    /// True if a slot of a program was to be rebuilt, and is lost.
+    /// True if a slot of a program was to be rebuilt, and its data is lost.
     pub(in crate::page) fn is_lost(&self, slot: SlotRef) -> bool {
         self.others && self.rebuilt.contains(&slot)
     }
@@ -73,11 +73,11 @@ impl LostReads {
 }
 
 impl BlockManager {
-    /// True if a slot could not be read before, and is rebuilt from the others of its stripe instead.
+    /// True if a read of a slot has failed before, so that the slot is rebuilt from the other slots of its stripe.
     #[inline]
     pub(in crate::page) fn is_rebuilt(&self, media: &Media, psn: Psn) -> bool {
         let known = (self.rebuilds.are_any() && self.rebuilds.unreadable.contains(&psn)) || self.is_in_dead_die(psn);
-        // A program that has failed since has taken the parity of an open stripe with it.
+        // A later failure of a program has removed the parity of an open stripe.
         known && self.others_of(media, psn).is_some()
     }
 
@@ -115,8 +115,8 @@ impl BlockManager {
         lost
     }
 
-    /// Slots that were programmed with unreadable data are made again, or stay lost. Those that are made again are no copies of
-    /// unreadable data. A program that failed has copied nothing.
+    /// Marks the slots that were programmed with unreadable data. A slot that is made again does not count as a copy of
+    /// unreadable data; any other slot stays lost. A program that failed has copied nothing.
     fn settle_copies(&self, flash: &mut Flash<'_>, list: Handle<List>, lost: &LostReads) {
         let mut commands = Commands::of(flash.backend, list);
         while let Some((handle, command)) = commands.next(flash.backend) {
@@ -136,7 +136,7 @@ impl BlockManager {
         }
     }
 
-    /// A program could not read a slot. It is made again if the slot can be rebuilt.
+    /// Notes a slot that a program could not read. The program of `to` is made again if the slot can be rebuilt.
     fn note_unreadable(&mut self, media: &Media, psn: Psn, to: SlotRef, lost: &mut LostReads) {
         if self.others_of(media, psn).is_some() && !self.planted.is(Sabotage::NeverRebuilt) {
             self.rebuilds.unreadable.insert(psn);
@@ -146,7 +146,8 @@ impl BlockManager {
         }
     }
 
-    /// Adds the reads of the slots from which one is rebuilt to a list, and gives a slot of a program in that list what it holds.
+    /// Adds to a list the reads of the slots from which `psn` is rebuilt, and marks the slot of the program that gets
+    /// the result.
     pub(in crate::page) fn rebuild_into(
         &mut self,
         flash: &mut Flash<'_>,
@@ -187,7 +188,8 @@ impl BlockManager {
         reads
     }
 
-    /// The other slots of a slot's stripe, if it can be rebuilt from them: their parity is on flash, or still in RAM.
+    /// The other slots of a slot's stripe, if the slot can be rebuilt from them: the parity of the stripe is on flash,
+    /// or still in RAM.
     pub(in crate::page) fn others_of(&self, media: &Media, psn: Psn) -> Option<Others> {
         let (parity, striping) = (self.parity.as_ref()?, self.layout.striping.as_ref()?);
         let place = striping.place(&self.layout.array, psn);
@@ -205,15 +207,16 @@ impl BlockManager {
         if self.table.is_failing(place.superblock) && others.clone().any(has_failed) {
             return None;
         }
-        // Padding holds nothing, and what is not programmed yet is in RAM.
+        // Padding holds no data, and a slot that is not programmed yet is in RAM.
         let slots = others.filter(|other| matches!(media.spare(*other), Spare::Data { .. })).collect();
         Some(Others { slots, with_parity })
     }
 
-    /// Checks that a slot and the others of its stripe have the spare areas that their parity was made of.
+    /// Checks that a slot and the other slots of its stripe have the spare areas that their parity was made of.
     ///
     /// # Panics
-    /// If they have not: the slot would be rebuilt wrongly.
+    ///
+    /// If a spare area differs: the slot would be rebuilt wrongly.
     pub(in crate::page) fn check_rebuilt(&self, media: &Media, psn: Psn, others: &Others) {
         if others.with_parity {
             let slots = others.slots.iter().chain([&psn]);
@@ -222,7 +225,7 @@ impl BlockManager {
         }
     }
 
-    /// A superblock has been erased or retired: nothing in it is rebuilt any more.
+    /// Forgets the unreadable slots of a superblock that has been erased or retired.
     pub(in crate::page) fn forget_unreadable(&mut self, superblock: SuperblockId) {
         let layout = &self.layout;
         self.rebuilds.unreadable.retain(|psn| layout.locate(*psn).0 != superblock);
@@ -250,7 +253,8 @@ mod tests {
     use crate::page::mapping::L2p;
     use crate::rig::{Rig, describe};
 
-    /// The counters when collection has moved a unit that cannot be read, from two dies, with a parity that can be read or cannot.
+    /// The counters after collection has moved a unit that cannot be read, from two dies, with a parity that can be
+    /// read or cannot.
     fn counters(parity_is_lost: bool) -> ParityCounters {
         let (config, array, _) = describe(
             "flash = { part = 'K9K8G08U0M', channels = 2, chips = 1, blocks = 16, pages = 8, planes = 1, controllers = 'none' }\n\

@@ -1,6 +1,8 @@
-//! The reclaim units of a drive with Flexible Data Placement: what each handle wrote, what collection moved, and the log of events.
+//! The reclaim units of a drive with Flexible Data Placement: the writes of each handle, the moves by collection, and
+//! the log of events.
 //!
-//! A superblock belongs to the handle whose stream it is in. With initially isolated handles the superblocks of copies belong to none.
+//! A superblock belongs to the handle whose stream it is in. With initially isolated handles the superblocks of copies
+//! belong to no handle.
 
 use std::collections::VecDeque;
 
@@ -16,7 +18,7 @@ use crate::page::fdp_counters::LOG;
 use crate::page::{FdpCounters, FdpEvent, FdpEventKind, FdpSpec, HandleCounters, Isolation};
 use crate::port::Flash;
 
-/// The reclaim units of a drive.
+/// The counters and events of a drive's reclaim units.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct ReclaimUnits {
     spec: FdpSpec,
@@ -52,7 +54,7 @@ impl ReclaimUnits {
         size_of::<Self>() as u64 + handles + (LOG * size_of::<FdpEvent>()) as u64
     }
 
-    /// The handle of a stream's superblocks; none if they hold copies of several.
+    /// The handle of a stream's superblocks; none if they hold copies of several handles.
     fn handle(&self, stream: Stream) -> Option<u16> {
         let has_own = stream.is_host() || self.spec.isolation == Isolation::Persistent;
         has_own.then(|| u16::from(stream.number()).min(self.spec.handles - 1))
@@ -72,13 +74,13 @@ impl ReclaimUnits {
         self.events += 1;
     }
 
-    /// The host writes a mapping unit with an identifier.
+    /// Counts a host write of a mapping unit with an identifier; handle 0 takes those of an invalid one.
     fn note_write(&mut self, id: PlacementId) {
         let handle = self.spec.target(id).map_or(0, |target| target.handle);
         self.handles[usize::from(handle)].written_units += 1;
     }
 
-    /// A write command names an identifier.
+    /// Notes the identifier of a write command: an invalid one is an event.
     fn note_identifier(&mut self, at: Time, id: PlacementId) {
         if self.spec.target(id).is_none() {
             self.invalid_identifiers += 1;
@@ -86,14 +88,14 @@ impl ReclaimUnits {
         }
     }
 
-    /// A superblock is full.
+    /// Counts a superblock that is full.
     fn note_filled(&mut self, stream: Stream) {
         if let Some(handle) = self.of(stream) {
             handle.full_superblocks += 1;
         }
     }
 
-    /// A stream leaves its superblock, in which `units` mapping units are not written.
+    /// Notes the event that a stream leaves its superblock with `units` mapping units not written.
     fn note_left(&mut self, at: Time, stream: Stream, units: u32) {
         if let Some(handle) = self.of(stream) {
             handle.partial_superblocks += 1;
@@ -102,7 +104,7 @@ impl ReclaimUnits {
         self.note(FdpEvent { at, kind: FdpEventKind::NotFullyWritten, number, units });
     }
 
-    /// Collection moves the valid mapping units of a superblock.
+    /// Notes the event that collection moves the valid mapping units of a superblock.
     fn note_victim(&mut self, at: Time, stream: Stream, units: u32) {
         match self.of(stream) {
             Some(handle) => {
@@ -117,7 +119,7 @@ impl ReclaimUnits {
 }
 
 impl BlockManager {
-    /// The host writes a mapping unit with an identifier.
+    /// Counts a host write of a mapping unit with an identifier, if the drive has reclaim units.
     #[inline]
     pub(in crate::page) fn note_placement(&mut self, id: PlacementId) {
         if let Some(units) = &mut self.reclaim_units {
@@ -125,7 +127,7 @@ impl BlockManager {
         }
     }
 
-    /// A write command of the host names an identifier.
+    /// Notes the identifier of a write command of the host.
     pub(in crate::page) fn note_identifier(&mut self, now: Time, id: PlacementId) {
         if let Some(units) = &mut self.reclaim_units {
             units.note_identifier(now, id);
@@ -137,7 +139,7 @@ impl BlockManager {
         self.reclaim_units.is_some()
     }
 
-    /// A superblock of a pool is full, or its stream leaves it at `next`.
+    /// Notes that a superblock of a pool is full, or that its stream leaves it at `next`.
     #[inline]
     pub(super) fn note_end(&mut self, pool: u32, stream: Stream, open: Open) {
         if self.kind_in(pool) == Holds::Pages {
@@ -151,7 +153,7 @@ impl BlockManager {
         }
     }
 
-    /// Collection, or what else empties superblocks, moves the valid mapping units of a superblock.
+    /// Notes that collection, refresh or another move empties a superblock of its valid mapping units.
     #[inline]
     pub(in crate::page) fn note_reallocated(&mut self, pool: u32, superblock: SuperblockId, valid: u32) {
         let is_data = self.kind_in(pool) == Holds::Data;
@@ -160,7 +162,8 @@ impl BlockManager {
         }
     }
 
-    /// Copies have been programmed: counts those that have left their handle although handles are persistently isolated.
+    /// Counts the copies that have been programmed into a superblock of another handle, although handles are
+    /// persistently isolated.
     #[inline]
     pub(in crate::page) fn note_shared_copies(
         &mut self,
@@ -178,7 +181,7 @@ impl BlockManager {
         units.shared_copies += slots.filter(|slot| leaves(slot.psn)).count() as u64;
     }
 
-    /// A superblock has been erased.
+    /// Counts the erase of a superblock.
     #[inline]
     pub(in crate::page) fn note_erased(&mut self) {
         let slots = self.layout.shape.superblock_slots();

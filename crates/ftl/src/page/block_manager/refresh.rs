@@ -1,7 +1,8 @@
 //! Superblocks whose data is refreshed because their bit errors have grown.
 //!
-//! A page that has been read is judged by its age, the reads of its block and its errors. A closed superblock with a page beyond a
-//! limit is *due*: collection takes it as a victim before it looks for garbage. Patrol reads find pages that nobody reads.
+//! A page that has been read is judged by its age, the reads of its block and its errors. A closed superblock with a
+//! page beyond a limit is *due*: collection takes it as a victim before it looks for garbage. Patrol reads find such
+//! pages where the host does not read.
 
 use std::collections::VecDeque;
 
@@ -15,48 +16,48 @@ use crate::page::{PageConfig, RefreshCounters, RefreshSpec};
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
-/// The most superblocks that one patrol read passes by because they hold no data or are not full.
+/// The most superblocks that one patrol read skips because they hold no data or are not full.
 const PASSED_MAX: u32 = 256;
 
-/// The superblocks that are due.
+/// The superblocks that are due for refresh, and those being refreshed.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct Refresh {
     spec: RefreshSpec,
-    /// The due superblocks of each pool, in the order in which they became due. Those that have left in another way are still
-    /// listed.
+    /// The due superblocks of each pool, in the order in which they became due. A superblock that was emptied for
+    /// another reason may still be listed.
     queues: Vec<VecDeque<SuperblockId>>,
-    /// Of each superblock.
+    /// The state of each superblock.
     states: Vec<Need>,
     /// Superblocks that are listed as due.
     listed: u32,
     /// Superblocks whose data is being moved, from the choice as a victim to the end of the erase.
     moving: u32,
-    /// The pool whose due superblocks come next.
+    /// The pool whose due superblocks are taken next.
     next_pool: u32,
     patrol: Option<Patrol>,
     counters: RefreshCounters,
 }
 
-/// Whether the data of a superblock is refreshed.
+/// The refresh state of a superblock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Need {
     #[default]
     None,
-    /// It is due.
+    /// The superblock is listed as due.
     Due,
-    /// Its data is being moved.
+    /// The superblock's data is being moved.
     Moves,
 }
 
-/// Patrol reads.
+/// The schedule of patrol reads.
 #[derive(Clone, Copy, Debug)]
 struct Patrol {
     every: Span,
-    /// The superblock that is visited next.
+    /// The number of the superblock that is visited next.
     next: u32,
-    /// Superblocks to visit until every one has been visited since the latest request.
+    /// The number of superblocks to visit until each has been visited once since the latest request.
     left: u32,
-    /// The time of the next read.
+    /// The time of the next patrol read, if it is scheduled.
     event: Option<Time>,
     is_due: bool,
 }
@@ -76,7 +77,7 @@ impl Refresh {
         }))
     }
 
-    /// Bytes for a drive with so many superblocks and pools.
+    /// Bytes of the tables of a drive with this configuration and `pools` pools.
     pub(super) fn memory(config: &PageConfig, pools: u64) -> u64 {
         let superblocks = u64::from(config.geometry.superblock_count());
         let each = size_of::<Need>() as u64 + size_of::<SuperblockId>() as u64;
@@ -84,7 +85,7 @@ impl Refresh {
         if config.refresh.is_some() { size_of::<Self>() as u64 + superblocks * each + queues } else { 0 }
     }
 
-    /// Judges the page of a slot that has been read. True if it exceeds a limit.
+    /// True if the page of a slot that has been read exceeds a limit.
     fn exceeds(&mut self, media: &Media, psn: Psn) -> bool {
         let Some(page) = media.page_errors(psn) else { return false };
         let RefreshSpec { age, reads, errors, .. } = self.spec;
@@ -99,7 +100,7 @@ impl Refresh {
 }
 
 impl BlockManager {
-    /// Judges the page of a slot that has been read.
+    /// Judges the page of a slot that has been read, and lists its superblock as due if the page exceeds a limit.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Nearly no drive refreshes, and each read asks.
     pub(in crate::page) fn judge(&mut self, flash: &Flash<'_>, psn: Psn) {
@@ -122,21 +123,21 @@ impl BlockManager {
         refresh.listed += 1;
     }
 
-    /// True if another superblock may be refreshed now, in whatever pool it is.
+    /// True if another superblock of any pool may be refreshed now.
     #[inline]
     pub(in crate::page) fn takes_refresh(&self) -> bool {
         let takes = |refresh: &Refresh| refresh.listed > 0 && refresh.moving < refresh.spec.parallel;
         self.refresh.as_deref().is_some_and(takes) && !self.planted.is(Sabotage::RefreshForgotten)
     }
 
-    /// True if a pool has superblocks that are listed as due, and one of them may be refreshed now.
+    /// True if a pool lists superblocks as due, and another superblock may be refreshed now.
     #[inline]
     pub(in crate::page) fn may_refresh(&self, pool: u32) -> bool {
         let is_listed = |refresh: &Refresh| !refresh.queues[pool as usize].is_empty();
         self.takes_refresh() && self.refresh.as_deref().is_some_and(is_listed)
     }
 
-    /// The pool that is asked for a due superblock next: each in turn.
+    /// The pool whose due superblocks are taken next: the pools take turns.
     pub(in crate::page) fn next_pool_to_refresh(&mut self) -> u32 {
         let pools = self.pools.len() as u32;
         let Some(refresh) = &mut self.refresh else { return 0 };
@@ -144,14 +145,14 @@ impl BlockManager {
         refresh.next_pool
     }
 
-    /// The superblock of a pool that is refreshed next, if its data finds a place.
+    /// The due superblock of a pool that is refreshed next, if its data finds a place.
     pub(in crate::page) fn next_to_refresh(&mut self, pool: u32) -> Option<SuperblockId> {
         if !self.may_refresh(pool) {
             return None;
         }
         while let Some(superblock) = self.refresh.as_ref()?.queues[pool as usize].front().copied() {
             let need = self.refresh.as_ref()?.states[superblock.index()];
-            // It may have become garbage since, and belong to another pool now, which lists it itself.
+            // The superblock may have become garbage since, and may belong to another pool now, which lists it itself.
             let is_here = self.pool_of(superblock) == pool;
             let is_due = is_here && need == Need::Due && self.table.state(superblock) == State::Closed;
             if is_due && !self.finds_place(pool, superblock) {
@@ -171,7 +172,7 @@ impl BlockManager {
         None
     }
 
-    /// A superblock has become a victim, for refresh or for another reason. Either way its data is moved.
+    /// Notes that a superblock has become a victim, for refresh or for another reason: its data is moved either way.
     #[inline]
     pub(in crate::page) fn note_moved(&mut self, superblock: SuperblockId, is_refresh: bool) {
         if let Some(refresh) = &mut self.refresh {
@@ -180,7 +181,7 @@ impl BlockManager {
         }
     }
 
-    /// A victim has been erased or retired.
+    /// Notes that a victim has been erased or retired.
     #[inline]
     pub(super) fn note_refreshed(&mut self, superblock: SuperblockId) {
         if let Some(refresh) = &mut self.refresh {
@@ -189,7 +190,7 @@ impl BlockManager {
         }
     }
 
-    /// A request has reached the FTL: patrol reads go on for another round.
+    /// Starts another round of patrol reads, because a request has reached the FTL.
     #[inline]
     pub(super) fn note_request_for_patrol(&mut self, flash: &mut Flash<'_>) {
         let superblocks = self.layout.shape.superblock_count();
@@ -198,7 +199,7 @@ impl BlockManager {
         patrol.schedule(flash);
     }
 
-    /// The time of an event has come.
+    /// Marks the patrol read as due if its time has come.
     pub(super) fn wake_patrol(&mut self, now: Time) {
         let Some(patrol) = self.refresh.as_mut().and_then(|refresh| refresh.patrol.as_mut()) else { return };
         if patrol.event.is_some_and(|at| at <= now) {
@@ -213,7 +214,7 @@ impl BlockManager {
         self.refresh.as_deref().is_some_and(is_due)
     }
 
-    /// The slot whose page the patrol read that is due reads: of the next superblock that is closed and holds data.
+    /// The slot whose page the due patrol read reads: in the next superblock that is closed and holds data.
     pub(in crate::page) fn patrol_read(&mut self, flash: &mut Flash<'_>) -> Option<Psn> {
         let refresh = self.refresh.as_mut()?;
         let patrol = refresh.patrol.as_mut().filter(|patrol| patrol.is_due)?;
@@ -224,7 +225,7 @@ impl BlockManager {
             patrol.next = (patrol.next + 1) % self.layout.shape.superblock_count();
             patrol.left -= 1;
             if self.table.state(superblock) == State::Closed && self.table.valid(superblock) > 0 {
-                // Another page at each visit.
+                // Each visit reads another page of the superblock.
                 let rows = u64::from(self.layout.shape.superblock_slots() / self.layout.shape.row_slots());
                 let row = (refresh.counters.patrol_reads % rows) as u32;
                 let mut behind = self.table.valid_slots(superblock, row * self.layout.shape.row_slots());
@@ -237,12 +238,12 @@ impl BlockManager {
         slot
     }
 
-    /// What refresh did since the power came on.
+    /// Counters of refresh since the power came on; none if the drive does not refresh.
     pub(in crate::page) fn refresh_counters(&self) -> Option<RefreshCounters> {
         self.refresh.as_ref().map(|refresh| refresh.counters)
     }
 
-    /// Checks that a pool with room for copies and nothing under way has no superblock that is due.
+    /// Checks that no pool with room for copies and nothing under way has a due superblock.
     pub(in crate::page) fn check_refresh(&self) {
         let Some(refresh) = &self.refresh else { return };
         for (pool, chosen) in (0..).zip(&self.pools) {
@@ -261,7 +262,7 @@ impl BlockManager {
 }
 
 impl Patrol {
-    /// Schedules the next read, if there is one.
+    /// Schedules the next patrol read, if superblocks are left in the round.
     fn schedule(&mut self, flash: &mut Flash<'_>) {
         if self.left > 0 && self.event.is_none() && !self.is_due && flash.backend.is_timed() {
             let at = flash.now + self.every;

@@ -1,9 +1,9 @@
 //! The SLC cache: superblocks that the host fills in SLC mode, until they are folded to full ones.
 //!
-//! A superblock gets its mode when the host opens it, and keeps it until its erase. So the dynamic part of the cache has no place of
-//! its own: it is the superblocks of each pool that are in SLC mode, at most as many as its size says at this fill of the drive.
-//! Nothing of the reserve changes, because a superblock in SLC mode holds fewer mapping units, and folding it always gains space.
-//! The [static part](set_aside) has superblocks of its own.
+//! A superblock gets its mode when the host opens it, and keeps the mode until its erase. So the dynamic part of the
+//! cache has no place of its own: it is the superblocks of each pool that are in SLC mode, limited by the cache size at
+//! the present fill of the drive. The reserve stays as it is, because a superblock in SLC mode holds fewer mapping
+//! units, and folding it always gains space. The [static part](set_aside) has superblocks of its own.
 
 pub(in crate::page) mod set_aside;
 mod size;
@@ -32,31 +32,32 @@ pub(in crate::page) struct SlcCache {
     /// Mapping units of a superblock in SLC mode.
     slots: u32,
     size: CacheSize,
-    /// Its static part, if it has one.
+    /// The static part of the cache, if the description has one.
     set_aside: Option<SetAside>,
     overflow: OverflowPolicy,
-    /// Superblocks of a pool that must be free before it takes host data again after direct writes, if not one alone.
+    /// Superblocks of a pool that must be free before the cache takes host data again after direct writes; one if
+    /// `None`.
     reuse: Option<u32>,
-    /// Data are folded inside their plane, where they can.
+    /// True if data are folded inside their plane, where that is possible.
     folds_in_planes: bool,
-    /// Streams of host data that go there.
+    /// The streams of host data with numbers below this one go to the cache.
     streams: u8,
     levels: Vec<Level>,
-    /// Its closed superblocks, in the order of closing.
+    /// The closed superblocks of the cache, in the order of closing.
     closed: AgeOrder,
-    /// Tells when the drive is idle and folds, and the superblocks that stay in SLC mode then.
+    /// The timer that starts folding in an idle drive, and the number of superblocks that stay in SLC mode then.
     idle: Option<(IdleTimer, u32)>,
     counters: SlcCacheCounters,
 }
 
-/// The superblocks of a pool that are in SLC mode.
+/// The fill of the cache in a pool.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Level {
-    /// All of them, from the opening to the end of the erase.
+    /// All superblocks in SLC mode, from the opening to the end of the erase.
     superblocks: u32,
-    /// Superblocks among them that are victims, or whose erase is in progress.
+    /// The part of `superblocks` that are victims, or whose erase is in progress.
     leaving: u32,
-    /// The cache was full when the host last opened a superblock for data that go to the cache.
+    /// True if the cache was full when the host last opened a superblock for data that go to the cache.
     is_direct: bool,
 }
 
@@ -87,7 +88,8 @@ impl SlcCache {
         self.idle.as_mut().map(|(timer, _)| timer)
     }
 
-    /// The drive has become idle. What it folds until the host returns is for the host, even if it is less than `reuse`.
+    /// Ends direct writes when the drive has become idle. The host may then use all space that is folded until it
+    /// returns, even if that is less than `reuse`.
     pub(super) fn note_idle(&mut self) {
         if self.idle.as_ref().is_some_and(|(timer, _)| timer.is_idle()) {
             self.levels.iter_mut().for_each(|level| level.is_direct = false);
@@ -107,7 +109,7 @@ impl SlcCache {
         size_of::<Self>() as u64 + levels + closed + CacheSize::memory(spec) + SetAside::memory(config)
     }
 
-    /// The superblocks of a pool with so many live mapping units that may be in SLC mode.
+    /// The number of superblocks that may be in SLC mode in a pool with `live` live mapping units.
     fn limit(&self, pool: u32, live: u32) -> u32 {
         let lost = self.set_aside.as_ref().map_or(0, |set_aside| set_aside.lost(pool));
         self.size.limit(live).saturating_sub(lost)
@@ -120,7 +122,8 @@ fn slots_in_slc_mode(config: &PageConfig) -> u32 {
     Mode::Slc.pages(config.geometry.pages, bits) * config.geometry.row_slots()
 }
 
-/// Data of a superblock in SLC mode of cells with so many bits, in each pool.
+/// Data that a superblock of each pool holds together, if they are in SLC mode and a cell holds `bits` bits in full
+/// mode.
 pub(in crate::page) fn bytes_in_slc_mode(geometry: &Geometry, bits: u32) -> Bytes {
     let units = Mode::Slc.pages(geometry.pages, bits) * geometry.row_slots();
     SECTOR * u64::from(geometry.sectors) * u64::from(units)
@@ -132,7 +135,7 @@ impl BlockManager {
         self.slc_cache.is_some()
     }
 
-    /// True if data of the cache are folded inside their plane, where they can.
+    /// True if data of the cache are folded inside their plane, where that is possible.
     #[inline]
     pub(in crate::page) fn folds_in_planes(&self) -> bool {
         self.slc_cache.as_ref().is_some_and(|cache| cache.folds_in_planes)
@@ -156,8 +159,8 @@ impl BlockManager {
         }
     }
 
-    /// The mode in which the host opens its next superblock of a pool for a stream; `None` if it waits until the cache has been
-    /// folded.
+    /// The mode in which the host opens its next superblock of a pool for a stream; `None` if the host has to wait
+    /// until the cache has been folded.
     pub(in crate::page) fn mode_to_open(&mut self, flash: &Flash<'_>, pool: u32, stream: Stream) -> Option<Mode> {
         let Some(cache) = self.slc_cache.as_ref().filter(|_| pool < self.groups && flash.backend.is_timed()) else {
             return Some(Mode::Full);
@@ -183,13 +186,13 @@ impl BlockManager {
         limit.saturating_sub(superblocks) >= wanted || self.planted.is(Sabotage::CacheOverfilled)
     }
 
-    /// True if superblocks of the cache are being folded in a pool, or can be.
+    /// True if superblocks of the cache are being folded in a pool, or could be.
     fn has_to_fold(&self, cache: &SlcCache, pool: u32) -> bool {
         cache.levels[pool as usize].leaving > 0 || cache.closed.oldest_first(pool).next().is_some()
     }
 
-    /// The superblock of the cache that is folded next: the one that was closed first, if more are there than should stay and
-    /// its data find a place.
+    /// The superblock of the cache that is folded next, if the pool has more of them than should stay: the superblock
+    /// that was closed first, if its data find a place.
     pub(in crate::page) fn next_to_fold(&self, pool: u32) -> Option<SuperblockId> {
         let cache = self.slc_cache.as_ref().filter(|_| pool < self.groups)?;
         let Level { superblocks, leaving, is_direct } = cache.levels[pool as usize];
@@ -210,7 +213,7 @@ impl BlockManager {
         oldest.filter(|oldest| self.finds_place(pool, *oldest))
     }
 
-    /// True if a pool folds for no other reason than that the host was idle, which it no longer is.
+    /// True if a pool folds only because the host was idle, and the host is no longer idle.
     #[inline]
     pub(in crate::page) fn pauses_folding(&self, pool: u32) -> bool {
         let Some(cache) = self.slc_cache.as_ref() else { return false };
@@ -234,14 +237,14 @@ impl BlockManager {
         is_idle || cache.overflow == OverflowPolicy::FoldBeside
     }
 
-    /// The cache, if a superblock of a pool belongs to it. A mount may give one that holds no data, or none that can be read, to
-    /// translation pages: it belongs to the cache no longer.
+    /// The cache, if a superblock of a pool belongs to the cache. A mount may give a superblock in SLC mode without
+    /// readable data to translation pages; the superblock then no longer belongs to the cache.
     fn cache_of(&mut self, pool: u32, superblock: SuperblockId) -> Option<&mut Box<SlcCache>> {
         let is_cached = pool < self.groups && self.table.mode(superblock) == Mode::Slc;
         self.slc_cache.as_mut().filter(|_| is_cached)
     }
 
-    /// A superblock has been opened in a mode.
+    /// Notes the mode in which a superblock has been opened.
     pub(super) fn note_opened(&mut self, pool: u32, superblock: SuperblockId, mode: Mode) {
         self.table.set_mode(superblock, mode);
         if let Some(cache) = self.cache_of(pool, superblock) {
@@ -249,8 +252,9 @@ impl BlockManager {
         }
     }
 
-    /// The host has opened a superblock of the cache. Checks that the cache had room for it. A mount may find more superblocks
-    /// than the cache has room for: superblocks that translation pages had, without any.
+    /// Checks that the cache had room for a superblock that the host has opened in SLC mode. Only after a mount may the
+    /// cache have more superblocks than its limit: superblocks of translation pages count again if they hold no such
+    /// page.
     pub(super) fn enter_cache(&mut self, pool: u32) {
         let Some(cache) = &self.slc_cache else { return };
         let Level { superblocks, is_direct, .. } = cache.levels[pool as usize];
@@ -268,7 +272,7 @@ impl BlockManager {
         }
     }
 
-    /// A mount has found a superblock that was programmed in a mode. A torn erase leaves none.
+    /// At a mount: notes the mode in which a superblock was programmed. A superblock with a torn erase has no mode.
     pub(in crate::page) fn recall_mode(&mut self, superblock: SuperblockId, mode: Mode) {
         let mode = if self.is_set_aside(superblock) { Mode::Slc } else { mode };
         if !self.planted.is(Sabotage::SlcModeForgotten) {
@@ -276,7 +280,7 @@ impl BlockManager {
         }
     }
 
-    /// A superblock has become a candidate for collection.
+    /// Notes that a superblock has become a candidate for collection.
     pub(super) fn note_closed(&mut self, pool: u32, superblock: SuperblockId) {
         let now = self.now;
         if let Some(cache) = self.cache_of(pool, superblock) {
@@ -284,7 +288,7 @@ impl BlockManager {
         }
     }
 
-    /// A superblock has become a victim.
+    /// Notes that a superblock has become a victim.
     pub(in crate::page) fn note_victim(&mut self, pool: u32, superblock: SuperblockId) {
         if let Some(cache) = self.cache_of(pool, superblock) {
             cache.closed.remove(pool, superblock.get());
@@ -292,7 +296,7 @@ impl BlockManager {
         }
     }
 
-    /// A victim has been erased or retired.
+    /// Notes that a victim has been erased or retired.
     pub(in crate::page) fn note_gone(&mut self, pool: u32, superblock: SuperblockId) {
         self.note_refreshed(superblock);
         if self.rebuilds.are_any() {
@@ -322,7 +326,7 @@ impl BlockManager {
         }
     }
 
-    /// What the cache did since the power came on, and its level now.
+    /// Counters of the cache since the power came on, and its present level.
     pub(in crate::page) fn cache_counters(&self) -> Option<SlcCacheCounters> {
         let cache = self.slc_cache.as_ref()?;
         let limits = (0..self.groups).map(|pool| u64::from(cache.limit(pool, self.pools[pool as usize].live)));
@@ -333,14 +337,14 @@ impl BlockManager {
         })
     }
 
-    /// Checks that the cache knows its superblocks.
+    /// Checks the cache's lists and counts against the superblocks in SLC mode.
     pub(super) fn check_cache(&self, media: &flash::nand::Media) {
         let known = self.slc_cache.iter().flat_map(|cache| &cache.levels);
         let mut levels: Vec<Level> = known.map(|level| Level { superblocks: 0, leaving: 0, ..*level }).collect();
         let mut closed = 0;
         for superblock in (0..self.layout.shape.superblock_count()).map(SuperblockId::new) {
             let (mode, state) = (self.table.mode(superblock), self.table.state(superblock));
-            // A torn erase leaves no mode.
+            // A superblock with a torn erase has no mode.
             let erased =
                 matches!(state, State::Free | State::Erasing | State::Bad) || self.layout.is_erased(media, superblock);
             assert!(

@@ -1,8 +1,9 @@
 //! Superblocks in several dies: the order of their first programs and of their erases.
 //!
-//! A mount must tell a superblock that is being opened from one that is being erased, although in both some members are erased.
-//! So the member that is written first is erased first, alone, and the programs of the first stripe run one after the other. A
-//! superblock whose first member holds no data, while others do, was being erased: its content has been moved.
+//! A mount must tell a superblock that is being opened from one that is being erased, although in both some members are
+//! erased. So the member that is written first is erased first, alone, and the programs of the first stripe run one
+//! after the other. A superblock whose first member holds no data, while other members do, was being erased: its data
+//! had been moved before.
 
 use base::engine::Handle;
 use base::units::SuperblockId;
@@ -14,10 +15,11 @@ use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
 impl BlockManager {
-    /// Lets a program wait for the program before it in its block, and in the first stripe for the program before it.
+    /// Makes a program wait for the program before it in its block, and in the first stripe for the program before it
+    /// in the stripe.
     ///
-    /// Lists are not enough for the former: a controller may begin copies, whose reads are in other dies, before a list of host
-    /// data.
+    /// The order of lists is not enough for programs of a block: a controller may begin copies, whose reads are in
+    /// other dies, before a list of host data.
     pub(super) fn pass_gates_of_stripe(&mut self, flash: &mut Flash<'_>, pool: u32, command: Handle<Command>) {
         let target = flash.backend.command(command).target;
         let gates = &mut self.pools[pool as usize].gates;
@@ -38,8 +40,8 @@ impl BlockManager {
         self.opening.set(superblock, command);
     }
 
-    /// A superblock in which a program has failed is to be erased. Returns false if it is to be retired instead, because it cannot go on
-    /// without the member.
+    /// Prepares the erase of a superblock in which a program has failed. Returns false if the superblock is to be
+    /// retired instead, because it cannot go on without the member.
     pub(super) fn begin_erase_of_failing(&mut self, media: &Media, superblock: SuperblockId) -> bool {
         let failing = self.layout.present(media, superblock).filter(|member| media.is_failing(*member));
         let lost: Vec<SuperblockId> = failing.collect();
@@ -55,8 +57,8 @@ impl BlockManager {
         self.erasing.get(&superblock).is_some_and(|erase| !erase.lost.is_empty())
     }
 
-    /// The erase of a member of a superblock has ended; erases the others if it was the first. At the end of the last one, returns
-    /// whether the superblock is out of use.
+    /// Ends the erase of a member of a superblock; after the first member, erases the other members. After the last
+    /// member, returns true if the superblock is out of use.
     pub(in crate::page) fn end_erase(
         &mut self,
         flash: &mut Flash<'_>,
@@ -83,7 +85,7 @@ impl BlockManager {
             return None;
         }
         let StripedErase { mut lost, .. } = self.erasing.remove(&superblock)?;
-        // A die may have failed behind the erase of its member.
+        // The die of a member may have failed after the erase of that member.
         let dead =
             self.layout.present(media, superblock).filter(|other| media.is_dead(*other) && !lost.contains(other));
         let dead: Vec<SuperblockId> = dead.collect();
@@ -97,7 +99,7 @@ impl BlockManager {
 pub(super) struct StripedErase {
     /// Members whose erases are under way.
     left: u32,
-    /// Members that take no more programs: an erase or a program has failed there.
+    /// Members that take no more programs, because an erase or a program has failed there.
     lost: Vec<SuperblockId>,
 }
 
@@ -112,7 +114,8 @@ mod tests {
     use crate::page::block_manager::table::State;
     use crate::rig::{Rig, describe};
 
-    /// Valid units of a superblock after a power cut between the erases of its two members.
+    /// The number of valid units that a mount counts in a superblock after a power cut between the erases of its two
+    /// members.
     fn believed(planted: crate::Planted) -> u32 {
         let (config, array, _) = describe(
             "flash = { part = 'K9K8G08U0M', channels = 2, chips = 1, blocks = 16, pages = 8, planes = 1, controllers = 'none' }\n\

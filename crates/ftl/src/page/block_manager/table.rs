@@ -8,7 +8,7 @@ use flash::nand::{Mode, Stream};
 
 use crate::page::layout::Layout;
 
-/// The life of a superblock.
+/// The phase in the life of a superblock.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::page) enum State {
     /// Erased, in the free list of its pool.
@@ -31,24 +31,24 @@ pub(in crate::page) enum State {
 #[derive(Clone, Copy, Debug, Default)]
 struct Info {
     valid: u32,
-    /// Reads in progress, and slots gathered for copies.
+    /// Reads in progress, and slots gathered for copies: while there are any, the superblock is not erased.
     pins: u32,
-    /// Programs in progress, and mapping units in them that the map unit has not answered for.
+    /// Programs in progress, and mapping units in programs for which the map unit has not answered.
     programs: u32,
     state: State,
-    /// True if a program failed in it: it will be emptied and retired.
+    /// True if a program failed in the superblock: it will be emptied and retired.
     failing: bool,
-    /// True if it holds translation pages.
+    /// True if the superblock holds translation pages.
     map: bool,
-    /// The stream that it was opened for.
+    /// The stream that the superblock was opened for.
     stream: Stream,
-    /// The mode that it was opened in.
+    /// The mode that the superblock was opened in.
     mode: Mode,
-    /// The number of the member that it goes on without, plus one; 0 if it has all.
+    /// The number of the member that the superblock goes on without, plus one; 0 if it has all members.
     missing: u16,
 }
 
-/// The table of superblocks and a bit for every valid slot.
+/// The state of each superblock, and a bit for every valid slot.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct BlockTable {
     layout: Layout,
@@ -134,7 +134,7 @@ impl BlockTable {
         self.valid[psn.index() / 64] >> (psn.index() % 64) & 1 != 0
     }
 
-    /// Prefetches what [`Self::mark_invalid`] needs of a slot.
+    /// Prefetches the words of the tables that [`Self::mark_invalid`] of a slot will change.
     #[inline]
     pub(in crate::page) fn fetch(&self, psn: Psn, superblock: SuperblockId) {
         prefetch(self.valid.get(psn.index() / 64));
@@ -146,7 +146,8 @@ impl BlockTable {
         self.mark_valid_in(psn, self.layout.locate(psn).0);
     }
 
-    /// The same for a slot whose superblock the caller knows, without a division.
+    /// Marks a slot as valid as [`Self::mark_valid`] does. The caller knows the slot's superblock, which saves a
+    /// division.
     #[inline]
     pub(in crate::page) fn mark_valid_in(&mut self, psn: Psn, superblock: SuperblockId) {
         debug_assert!(!self.is_valid(psn) && self.layout.locate(psn).0 == superblock);
@@ -154,7 +155,7 @@ impl BlockTable {
         self.info[superblock.index()].valid += 1;
     }
 
-    /// Returns the slot's superblock.
+    /// Marks a slot as invalid, and returns its superblock.
     #[inline]
     pub(in crate::page) fn mark_invalid(&mut self, psn: Psn) -> SuperblockId {
         assert!(self.is_valid(psn), "{psn} becomes invalid twice");
@@ -164,7 +165,7 @@ impl BlockTable {
         superblock
     }
 
-    /// A slot of one superblock takes the place of a slot of another. The caller counts both, with
+    /// Marks the slot `to` as valid and `from` as invalid, for slots of two superblocks. The caller counts both, with
     /// [`Self::add_valid`] and [`Self::take_valid`].
     #[inline]
     pub(in crate::page) fn move_valid(&mut self, from: Psn, to: Psn) {
@@ -174,12 +175,12 @@ impl BlockTable {
         self.valid[to.index() / 64] |= 1 << (to.index() % 64);
     }
 
-    /// Counts slots of a superblock as valid, of which [`Self::move_valid`] has made them.
+    /// Counts `slots` slots of a superblock as valid, after [`Self::move_valid`] has marked them.
     pub(in crate::page) fn add_valid(&mut self, superblock: SuperblockId, slots: u32) {
         self.info[superblock.index()].valid += slots;
     }
 
-    /// Counts slots of a superblock as invalid, of which [`Self::move_valid`] has made them.
+    /// Counts `slots` slots of a superblock as invalid, after [`Self::move_valid`] has marked them.
     pub(in crate::page) fn take_valid(&mut self, superblock: SuperblockId, slots: u32) {
         self.info[superblock.index()].valid -= slots;
     }
@@ -197,12 +198,12 @@ impl BlockTable {
         found
     }
 
-    /// A program to the superblock starts.
+    /// Counts a program to the superblock that starts.
     pub(in crate::page) fn begin_program(&mut self, superblock: SuperblockId) {
         self.info[superblock.index()].programs += 1;
     }
 
-    /// A program has ended. Returns true if no other is in progress.
+    /// Counts the end of a program. Returns true if no other program is in progress.
     pub(in crate::page) fn end_program(&mut self, superblock: SuperblockId) -> bool {
         let info = &mut self.info[superblock.index()];
         info.programs -= 1;
@@ -219,19 +220,19 @@ impl BlockTable {
         self.pin_times(superblock, 1);
     }
 
-    /// Pins it for so many copies.
+    /// Pins the superblock for `pins` copies.
     #[inline]
     pub(in crate::page) fn pin_times(&mut self, superblock: SuperblockId, pins: u32) {
         self.info[superblock.index()].pins += pins;
     }
 
-    /// Returns true if that was the last pin.
+    /// Removes a pin. Returns true if it was the last one.
     #[inline]
     pub(in crate::page) fn unpin(&mut self, superblock: SuperblockId) -> bool {
         self.unpin_times(superblock, 1)
     }
 
-    /// Unpins it for so many copies. Returns true if those were the last pins.
+    /// Removes the pins of `pins` copies. Returns true if no pin is left.
     #[inline]
     pub(in crate::page) fn unpin_times(&mut self, superblock: SuperblockId, pins: u32) -> bool {
         let info = &mut self.info[superblock.index()];
@@ -252,12 +253,12 @@ pub(in crate::page) struct ValidSlots<'a> {
     /// The bits of the present word that are left, and the slot of its first bit.
     word: u64,
     base: usize,
-    /// The slot behind the present unit, or behind the superblock if it lies in one die.
+    /// The slot behind the present unit, or behind the superblock if the superblock lies in one die.
     end: usize,
     further: Further<'a>,
 }
 
-/// The units of a superblock that follow, by their offsets.
+/// The units of a superblock behind the present one, by their offsets.
 #[derive(Clone, Debug)]
 struct Further<'a> {
     layout: &'a Layout,
@@ -266,14 +267,14 @@ struct Further<'a> {
 }
 
 impl ValidSlots<'_> {
-    /// Goes on with so many slots from one on.
+    /// Continues with `slots` slots from `first` on.
     #[inline]
     fn turn_to(&mut self, first: usize, slots: usize) {
         (self.base, self.end) = (first / 64 * 64, first + slots);
         self.word = self.words[first / 64] & (u64::MAX << (first % 64));
     }
 
-    /// Goes on with the next unit. Returns false if there is none.
+    /// Continues with the next unit. Returns false if there is none.
     #[inline]
     fn turn_to_next_unit(&mut self) -> bool {
         let Further { layout, superblock, units } = &mut self.further;
@@ -307,7 +308,7 @@ impl Iterator for ValidSlots<'_> {
             if slot < self.end {
                 return Some(Psn::new(slot as u32));
             }
-            // What is left of the word belongs to others.
+            // The remaining bits of the word belong to other units or superblocks.
             self.word = 0;
         }
     }

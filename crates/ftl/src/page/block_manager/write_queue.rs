@@ -16,7 +16,8 @@ use crate::port::PageWrite;
 #[derive(Clone, Copy, Debug)]
 pub(in crate::page) struct Assembly {
     pub(in crate::page) command: Handle<Command>,
-    /// Offset of its first slot, and the end of the slots that it may cover. Further rows of its word line may follow.
+    /// The offset of its first slot, and the end of the slots that the program may cover. Further rows of the word line
+    /// may follow.
     pub(in crate::page) start: u32,
     pub(in crate::page) end: u32,
     pub(in crate::page) mode: Mode,
@@ -27,9 +28,9 @@ pub(in crate::page) struct Assembly {
 pub(in crate::page) struct OpenList {
     pub(in crate::page) list: Option<Handle<List>>,
     pub(in crate::page) program: Option<Assembly>,
-    /// True if they wait for the data of later requests.
+    /// True if the list and the program wait for the data of later requests.
     pub(in crate::page) held: bool,
-    /// The count of ended lists when they began to wait.
+    /// The pool's count of ended lists when the wait began.
     pub(in crate::page) held_at: u32,
 }
 
@@ -40,14 +41,14 @@ pub(in crate::page) struct WriteQueue {
     pub(in crate::page) waiting: VecDeque<PageWrite>,
     /// The NVM set of the latest write.
     pub(in crate::page) set: u32,
-    /// The stream of the writes that the pool takes now, of which `open` is.
+    /// The stream whose writes the pool takes now, and to which `open` belongs.
     pub(in crate::page) stream: Stream,
     pub(in crate::page) open: OpenList,
     /// The open lists of the other streams of host data; empty if there is one stream.
     pub(in crate::page) others: Box<[OpenList]>,
     /// Lists in progress.
     pub(in crate::page) under_way: u32,
-    /// Lists that have ended, modulo 2^32; counted with several streams.
+    /// Lists that have ended, modulo 2^32; counted only with several streams.
     pub(in crate::page) ended: u32,
 }
 
@@ -72,7 +73,7 @@ impl WriteQueue {
         (others(streams) * size_of::<OpenList>()) as u64
     }
 
-    /// Makes a stream of host data the present one.
+    /// Makes `stream`, which is of host data, the present one.
     #[inline]
     pub(in crate::page) fn turn_to(&mut self, stream: Stream) {
         if self.stream != stream {
@@ -94,7 +95,7 @@ impl WriteQueue {
         stream.is_host() && program
     }
 
-    /// The lists and programs under assembly of all streams, of the present one first.
+    /// The lists and programs under assembly of all streams, those of the present stream first.
     pub(in crate::page) fn each_list(&self) -> impl Iterator<Item = OpenList> {
         [self.open].into_iter().chain(self.others.iter().copied())
     }

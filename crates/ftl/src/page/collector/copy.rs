@@ -1,6 +1,7 @@
 //! The lists that copy valid mapping units of victims.
 //!
-//! A list reads the mapping units and programs them; or it copies whole pages inside the chip, if the part can.
+//! A list reads the mapping units and programs them elsewhere; or it copies whole pages inside the chip, if the part
+//! can.
 
 use base::engine::Handle;
 use base::units::{Psn, Span};
@@ -28,10 +29,10 @@ impl Collector<'_> {
         true
     }
 
-    /// Submits a list that copies the mapping units that a pool has gathered for a stream to the open superblock of that
-    /// stream in pool `to`, which may be the same.
+    /// Submits a list that copies the mapping units that a pool has gathered for a stream. They go to that stream's
+    /// open superblock in pool `to`, which may be the same pool.
     pub(in crate::page) fn copy_to(&mut self, flash: &mut Flash<'_>, pool: u32, (to, stream): (u32, Stream)) {
-        // Taken out while `self` is in use, and put back to keep its memory.
+        // Taken out of the pool while `self` is in use, and put back so that its memory is kept.
         let mut all = std::mem::take(self.blocks.pools[pool as usize].gathered_for(stream));
         let joins = self.blocks.planted.is(Sabotage::CopyJoinsHost)
             && self.blocks.pools[to as usize].open[Stream::HOST].is_some();
@@ -63,8 +64,8 @@ impl Collector<'_> {
         self.writer.store_parity(self.blocks, flash);
     }
 
-    /// Adds the reads and one program for each row, or for all rows of a one-shot program. Returns the offset behind
-    /// them.
+    /// Adds the reads and one program for each row, or one for all rows of a one-shot program. Returns the offset
+    /// behind the programs.
     pub(in crate::page) fn copy_list(
         &mut self,
         flash: &mut Flash<'_>,
@@ -86,7 +87,7 @@ impl Collector<'_> {
         }
     }
 
-    /// Adds one program of copies and its reads. Returns the offset behind the word line, or behind the program.
+    /// Adds one program of copies and its reads. Returns the offset behind the program, or behind its word line.
     pub(in crate::page) fn copy_rows(
         &mut self,
         flash: &mut Flash<'_>,
@@ -158,7 +159,7 @@ impl Collector<'_> {
         (first..).zip(slots).all(|(offset, psn)| *psn == self.blocks.layout.slot(superblock, offset))
     }
 
-    /// Adds one copy-back. Returns the offset behind it.
+    /// Adds one copy-back. Returns the offset behind its page.
     pub(in crate::page) fn copy_back_list(
         &mut self,
         flash: &mut Flash<'_>,
@@ -177,7 +178,8 @@ impl Collector<'_> {
         target.offset + gathered.len() as u32
     }
 
-    /// Slots are copied: prefetches for the end of their program, if that is near because no time passes.
+    /// Prefetches for the end of the program of gathered copies, if time is off: only then does the end come soon
+    /// enough.
     pub(in crate::page) fn fetch_for_copies(&self, flash: &Flash<'_>, gathered: &[Psn]) {
         if flash.backend.is_timed() {
             return;

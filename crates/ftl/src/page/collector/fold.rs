@@ -1,9 +1,9 @@
-//! Folding inside the planes: which mapping units of the SLC cache are copied without the channel.
+//! Folding inside the planes: the choice of mapping units of the SLC cache that are copied without the channel.
 //!
-//! A copy-back programs a page with the content of a page of the same plane. A one-shot program takes a page of each of its rows,
-//! so it needs as many pages of each plane: three for TLC, four for QLC. Garbage is not copied, so a page with garbage goes over the
-//! channel. The collector therefore keeps two kinds of mapping units apart as it gathers them, those of whole pages and the others,
-//! and copies the first kind that fills a program.
+//! A copy-back programs a page with the content of a page of the same plane. A one-shot program takes a page of each of
+//! its rows, so it needs as many pages of each plane: three for TLC, four for QLC. Garbage is not copied, so a page
+//! with garbage goes over the channel. The collector therefore keeps two kinds of gathered mapping units apart, those
+//! of whole pages and the others, and copies first the kind that fills a program first.
 
 use base::units::Psn;
 use flash::nand::Mode;
@@ -12,10 +12,11 @@ use super::Collector;
 use crate::sabotage::Sabotage;
 
 impl Collector<'_> {
-    /// Sorts the gathered mapping units of a pool that folds inside its planes: those of whole pages in SLC mode first. Returns how
-    /// many of the more frequent kind there are. If these are the others, and fill a program, they go first.
+    /// Sorts the gathered mapping units of a pool that folds inside its planes: mapping units of whole pages in SLC
+    /// mode first, or the others first if only the others fill a program of `room` units. Returns the number of the
+    /// more frequent kind.
     pub(super) fn sort_pages(&mut self, pool: u32, room: usize) -> usize {
-        // Taken out while `self` is in use, and put back to keep its memory.
+        // Taken out of the pool while `self` is in use, and put back so that its memory is kept.
         let mut all = std::mem::take(&mut self.blocks.pools[pool as usize].gc.gathered);
         let slots = self.blocks.layout.shape.slots as usize;
         let (mut whole, mut i) = (0, 0);
@@ -41,7 +42,8 @@ impl Collector<'_> {
         self.is_page(page) && first.is_multiple_of(page.len() as u32) && self.blocks.table.mode(superblock) == Mode::Slc
     }
 
-    /// Brings the pages of a program into the planes that they can be copied to. Returns false if there is none for one of them.
+    /// Orders the pages of a program so that each is in the plane to which it is copied. Returns false if a plane has
+    /// too few pages.
     pub(super) fn align_fold(&self, gathered: &mut [Psn], offset: u32) -> bool {
         let shape = &self.blocks.layout.shape;
         let slots = shape.slots as usize;

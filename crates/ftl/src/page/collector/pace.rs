@@ -1,8 +1,8 @@
-//! The pace of collection: how many copies a pool may have in progress at a moment.
+//! The pace of collection: the number of copies that a pool may have in progress.
 //!
-//! `start` and `stop` say when a pool is short of free superblocks. A pace says how much of the flash collection may take
-//! meanwhile: none while the host is busy, all of it while the host is idle. A pool that can no longer wait is exempt
-//! (`must_collect`), so no pace can stop the drive.
+//! `start` and `stop` say when a pool is short of free superblocks. A pace says how much of the flash collection may
+//! use meanwhile: none while the host is busy, all of it while the host is idle. A pool that can no longer wait is
+//! exempt (`must_collect`), so no pace can stop the drive.
 
 mod formula;
 mod own;
@@ -29,17 +29,17 @@ pub use own::register_collection_policy;
 pub use pool::CollectionPool;
 pub use window::CollectionWindow;
 
-/// How many copies a pool that is short of free superblocks may have in progress: at most `parallel`, and fewer if the pace says
-/// so. A pool has at least one copy in progress, whatever its pace says, while a write waits for a superblock there, while only the
-/// superblocks are free that the host leaves to copies, or while its victims are to be retired or levelled. Pools of translation
-/// pages have `parallel` copies.
+/// The number of copies that a pool short of free superblocks may have in progress: at most `parallel`, and fewer if
+/// the pace says so. The pace is overruled, and a pool has at least one copy in progress, in three cases: a write waits
+/// for a superblock of the pool; only the superblocks are free that the host leaves to copies; or victims of the pool
+/// are to be retired or levelled. Pools of translation pages have `parallel` copies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, tag = "policy", rename_all = "kebab-case")]
 pub enum PaceSpec {
-    /// As many as `parallel` says.
+    /// The number that `parallel` gives.
     #[default]
     Full,
-    /// The value of a formula, rounded down; a value that is not a number counts as 0.
+    /// The value of a formula, rounded down. A value that is not a number counts as 0.
     Formula {
         /// The formula, with the operators and functions of `ftl.gc.victim.score`. Names: `free` (superblocks of the pool),
         /// `start`, `stop` and `parallel` (as in `ftl.gc`), `copies` (of the pool, in progress), `erases` (of the pool, in
@@ -50,25 +50,28 @@ pub enum PaceSpec {
         #[schemars(extend("examples" = ["if(idle > 0.001, parallel, 0)", "if(writes > 0, 1, parallel)"]))]
         copies: Cow<'static, str>,
     },
-    /// As many as `parallel` in the drive's windows of time, and none in those of others: drives of an array take turns.
+    /// The number that `parallel` gives in the drive's own windows of time, and none in other windows: drives of an
+    /// array take turns.
     Window(CollectionWindow),
-    /// As many as a policy of the program says, which has registered it.
+    /// The number that a policy of the program gives; the program has registered the policy.
     Own {
-        /// The name under which it is registered.
+        /// The name under which the policy is registered.
         name: Cow<'static, str>,
-        /// The version with which it is registered. A resolved device has it, so that another version has other keys in a
-        /// store of results.
+        /// The version with which the policy is registered. A resolved device has the version, so that a store of
+        /// results keeps the results of two versions apart.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<String>,
     },
 }
 
-/// Says how many copies a pool may have in progress.
+/// Decides how many copies a pool may have in progress.
 ///
-/// A function from a pool to a number is a policy. A policy has no state of its own, so equal pools collect at an equal pace.
+/// A function from a pool to a number is a policy. A policy has no state of its own, so equal pools collect at an equal
+/// pace.
 pub trait CollectionPolicy: Send + Sync {
-    /// The most copies that the pool may have in progress now; 0 lets it collect later. The drive asks when a write, a copy or an
-    /// erase of the pool has ended, and while the pool waits 0.1 ms, 0.2 ms, 0.4 ms and so on after the latest request.
+    /// The most copies that the pool may have in progress now; with 0 the pool collects later. The drive asks when a
+    /// write, a copy or an erase of the pool has ended. While the pool waits, the drive also asks 0.1 ms, 0.2 ms, 0.4
+    /// ms and so on after the latest request.
     fn copies(&self, pool: &CollectionPool<'_>) -> u32;
 }
 
@@ -85,7 +88,7 @@ impl fmt::Debug for dyn CollectionPolicy {
 }
 
 impl PaceSpec {
-    /// A formula for the conformance suite and the swarm, which lets pools wait for an idle drive.
+    /// A formula for the conformance suite and the swarm: under it pools wait until the drive is idle.
     #[must_use]
     pub const fn sample() -> Self {
         Self::Formula { copies: Cow::Borrowed("if(idle > 0.0005, parallel, (free < 2) + (u < 0.2) - writes)") }
@@ -95,7 +98,7 @@ impl PaceSpec {
         *self == Self::default()
     }
 
-    /// Adds the faults of a formula or of the name of a policy.
+    /// Adds the faults of the formula, or of the policy's name.
     pub(crate) fn check(&self, faults: &mut Faults) {
         match self {
             Self::Full => {}
@@ -112,7 +115,7 @@ impl PaceSpec {
         }
     }
 
-    /// The description with the version of a policy of the program.
+    /// The description, with the version if a policy of the program is registered under its name.
     pub(crate) fn written_out(self) -> Self {
         match self {
             Self::Own { name, .. } => {
@@ -123,7 +126,7 @@ impl PaceSpec {
         }
     }
 
-    /// The pace of a drive from now on; `None` if it is full.
+    /// The pace that a new drive starts with; `None` if it is full.
     pub(in crate::page) fn pace(&self) -> Option<Box<Pace>> {
         let (policy, looks): (Arc<dyn CollectionPolicy>, _) = match self {
             Self::Full => return None,
@@ -139,38 +142,39 @@ impl PaceSpec {
     }
 }
 
-/// The first time after the latest request at which pools that wait are looked at again; the next are twice, four times, ... as
-/// long after it.
+/// Time from the latest request to the first event at which waiting pools ask the policy again. Each further event has
+/// twice the distance from the request.
 const FIRST_LOOK: Span = Span::from_us(100);
-/// The number of those times, so that an idle drive has no events for ever: the last is 14 minutes after the latest request.
+/// The number of these events, limited so that an idle drive comes to rest: the last event is 14 minutes after the
+/// latest request.
 const LOOKS: u32 = 24;
 
-/// When pools that wait are looked at again although nothing happens.
+/// The times at which waiting pools ask the policy again although nothing else happens.
 #[derive(Clone, Copy, Debug)]
 enum Looks {
-    /// Never: the policy does not depend on the time.
+    /// At no time: the policy does not depend on the time.
     No,
-    /// The longer after the latest request, the later.
+    /// At times with doubling distances from the latest request.
     Again,
-    /// When the next window begins.
+    /// At the beginning of the drive's next window.
     At(CollectionWindow),
 }
 
-/// The pace of a drive.
+/// The policy of a drive, and the time at which waiting pools ask it again.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct Pace {
     policy: Arc<dyn CollectionPolicy>,
     looks: Looks,
     /// The time of the latest request.
     latest: Time,
-    /// The time of the event at which pools that wait are looked at again.
+    /// The time of the pending event at which waiting pools ask the policy again.
     next_look: Option<Time>,
-    /// True if they are to be looked at now.
+    /// True if that event has come and waiting pools have not asked yet.
     is_due: bool,
 }
 
 impl Pace {
-    /// The time at which pools that wait are looked at again.
+    /// The time after `now` at which waiting pools ask the policy again.
     fn look_after(&self, now: Time) -> Option<Time> {
         match self.looks {
             Looks::No => None,
@@ -181,7 +185,7 @@ impl Pace {
 }
 
 impl Pace {
-    /// The time of an event has come: pools that wait may go on.
+    /// Marks the event as due, if its time has come.
     pub(in crate::page) fn wake(&mut self, now: Time) {
         if self.next_look.is_some_and(|look| look <= now) {
             (self.next_look, self.is_due) = (None, true);
@@ -190,7 +194,7 @@ impl Pace {
 }
 
 impl CollectorState {
-    /// Notes that a request has reached the FTL.
+    /// Notes the time of a request that has reached the FTL.
     #[inline]
     pub(in crate::page) fn note_request(&mut self, now: Time) {
         if let Some(pace) = &mut self.pace {
@@ -198,20 +202,20 @@ impl CollectorState {
         }
     }
 
-    /// True if pools that wait are to be looked at now.
+    /// True if waiting pools must ask the policy again now.
     #[inline]
     pub(in crate::page) fn is_due(&self) -> bool {
         self.pace.as_ref().is_some_and(|pace| pace.is_due)
     }
 
-    /// True, once, if pools that wait are to be looked at now.
+    /// True if waiting pools must ask the policy again now. A second call returns false.
     pub(in crate::page) fn take_due(&mut self) -> bool {
         self.pace.as_mut().is_some_and(|pace| std::mem::take(&mut pace.is_due))
     }
 }
 
 impl Collector<'_> {
-    /// The most copies that a pool may have in progress now.
+    /// The most copies that a pool may have in progress now, from `parallel` and the pace.
     #[inline]
     pub(super) fn copies_allowed(&mut self, flash: &mut Flash<'_>, pool: u32) -> u32 {
         if self.state.pace.is_none() { self.blocks.gc.parallel } else { self.paced(flash, pool) }
@@ -240,8 +244,9 @@ impl Collector<'_> {
         allowed
     }
 
-    /// True if a pool cannot wait with its collection: a write waits, the host could open no further superblock, or victims are
-    /// there for another reason than their garbage. Translation pages may be about to take a superblock, too.
+    /// True if a pool cannot put off its collection: a write waits, the host could open no further superblock, or a
+    /// victim has to be emptied for another reason than its garbage. The same holds if translation pages are about to
+    /// take a superblock of the pool.
     pub(super) fn must_collect(&self, pool: u32) -> bool {
         let chosen = &self.blocks.pools[pool as usize];
         let for_garbage = chosen.gc.failing.is_empty()

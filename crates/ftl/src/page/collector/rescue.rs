@@ -1,9 +1,10 @@
 //! Rescue of a pool without a superblock to copy into, after the reserved one has failed.
 //!
-//! The pool may hold much garbage, but cannot collect it. Three things help: a closed superblock without valid mapping
-//! units, which can be erased at once; another pool, the helper, that takes the valid mapping units of the cheapest
-//! victim; or a place that is erased: the unwritten end of a superblock that a power cut has closed early, or a free
-//! superblock of the pool of translation pages beside it. If there is none, the pool gives up.
+//! The pool may hold much garbage, but cannot collect it. If none of the following helps, the pool gives up:
+//! * A closed superblock without valid mapping units is erased at once.
+//! * Another pool, the helper, takes the valid mapping units of the cheapest victim.
+//! * Copies go to flash that is erased: to the unwritten end of a superblock that a power cut has closed early, or to a
+//!   free superblock of the pool of translation pages beside it.
 
 use base::units::SuperblockId;
 use flash::backend::Cause;
@@ -16,8 +17,8 @@ use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
 impl Collector<'_> {
-    /// Rescues a pool that no event would wake any more, as a `last` resort by all means. Returns true if this started
-    /// work.
+    /// Rescues a pool that no event would wake any more. With `last` the helper may exceed its limit. Returns true if
+    /// the pool has work in progress now.
     pub(in crate::page) fn rescue(&mut self, flash: &mut Flash<'_>, pool: u32, last: bool) -> bool {
         self.erase_garbage(flash, pool);
         let cheapest = self.blocks.victims[self.blocks.kind_in(pool)].cheapest(pool);
@@ -64,12 +65,12 @@ impl Collector<'_> {
         false
     }
 
-    /// Starts to copy a victim, or those that the pool has already. Returns true if copies began.
+    /// Starts to copy `victim`, or the victims that the pool already has. Returns true if copies began.
     pub(in crate::page) fn empty(&mut self, flash: &mut Flash<'_>, pool: u32, victim: Option<SuperblockId>) -> bool {
         if let Some(victim) = victim {
             self.take_victim(pool, victim, Cause::Recovery);
         }
-        // Nothing else wakes the pool: it pads its last program.
+        // No other event wakes the pool, so it pads its last program.
         self.blocks.pools[pool as usize].gc.victims.iter_mut().for_each(|victim| victim.cause = Cause::Recovery);
         let copies = self.blocks.pools[pool as usize].copies;
         self.blocks.pools[pool as usize].gc.join();
@@ -111,7 +112,7 @@ impl Collector<'_> {
         if units == 0 {
             return false;
         }
-        // Reserved, so that nothing else is promised the same space.
+        // The room is reserved, so that no write is promised the same space.
         self.blocks.pools[helper_pool as usize].live += units;
         self.blocks.pools[helper_pool as usize].in_flight +=
             if self.blocks.planted.is(Sabotage::HelperUnreserved) { 0 } else { units };
@@ -119,9 +120,9 @@ impl Collector<'_> {
         true
     }
 
-    /// True if the data pool of a group will soon have a free superblock for the pool of translation pages beside it,
-    /// because an erase is in progress or waits for no more than a reader. It may not wait for copies of data: the map
-    /// unit may need a translation page for its answer.
+    /// True if the data pool of a group will soon have a free superblock for the pool of translation pages beside it:
+    /// an erase is in progress, or waits only for a reader. An erase that waits for copies of data does not count,
+    /// because the map unit may need a translation page to answer for them.
     pub(in crate::page) fn will_lend(&mut self, flash: &mut Flash<'_>, group: u32) -> bool {
         if !self.writer.wants_block(self.blocks, group) {
             return false;
@@ -134,8 +135,8 @@ impl Collector<'_> {
         data.erases > 0 || (answered && victims.any(|victim| self.blocks.table.valid(victim) == 0))
     }
 
-    /// True if a pool of translation pages will soon have a free superblock, because an erase is in progress in it or in
-    /// the data pool beside it.
+    /// True if a pool of translation pages will soon have a free superblock, because an erase is in progress in that
+    /// pool or in the data pool beside it.
     pub(in crate::page) fn will_have_pages(&mut self, flash: &mut Flash<'_>) -> bool {
         (0..self.blocks.groups).any(|group| {
             self.erase_garbage(flash, self.blocks.groups + group);
@@ -153,7 +154,7 @@ mod tests {
     use crate::page::PageFtl;
     use crate::rig::{Rig, describe};
 
-    /// Four pools, and queues that are confined to these dies.
+    /// A drive of four pools, with queues that are confined to the given dies.
     fn small(queues: &[[u32; 2]]) -> Rig<PageFtl> {
         let (config, array, _) = describe(
             "flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 24, pages = 16 }\n\
@@ -164,7 +165,7 @@ mod tests {
         Rig::with(config, &array)
     }
 
-    /// The helper of each pool while `full` pools have no space: two pools for each of two confined queues.
+    /// The helper of each pool while the pools of `full` have no room. Two queues are confined to two pools each.
     fn helpers(full: &[usize], change: impl FnOnce(&mut PageFtl)) -> Vec<Option<u32>> {
         let mut rig = small(&[[0, 1], [2, 3]]);
         let ftl = &mut rig.ftl;

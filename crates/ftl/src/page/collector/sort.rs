@@ -1,14 +1,14 @@
 //! Copies sorted by stream.
 //!
-//! With several streams of copies, each victim's mapping units belong to one of them, and programs hold mapping units of one
-//! stream. The room that collection must have is that of a pool with one stream: all copies fit into the open superblock
-//! of the last stream and the free ones, and the other streams take what this leaves. So
+//! With several streams of copies, each victim's mapping units belong to one of them, and programs hold mapping units
+//! of one stream. The room that collection must have is that of a pool with one stream: all copies fit into the open
+//! superblock of the last stream and the free superblocks, and the other streams take only the space beyond that. So
 //!
 //! * another stream opens a free superblock only if all copies fit without it;
 //! * otherwise its copies join those of the last stream;
-//! * where nothing else moves and a write waits, what does not fill a program of its stream joins the last stream, too.
-//!   Copies of any class fill up that program, and it is padded if there are none. So padding costs no more than
-//!   with one stream.
+//! * if nothing else moves and a write waits, copies that do not fill a program of their stream join the last stream,
+//!   too. Copies of any class fill up that program, and it is padded if there are no more. So padding costs no more
+//!   than with one stream.
 
 use flash::nand::Stream;
 
@@ -18,7 +18,7 @@ use crate::page::prefetch::fetch_gathered;
 use crate::port::Flash;
 
 impl Collection {
-    /// Lets the slots that have been picked for other streams of copies join those of the last.
+    /// Moves the slots that have been picked for other streams of copies to those of the last stream.
     pub(in crate::page) fn join(&mut self) {
         for gathered in &mut self.sorted {
             self.gathered.append(gathered);
@@ -28,7 +28,7 @@ impl Collection {
 
 impl Collector<'_> {
     /// Gathers the copies of a program of any stream. Returns the stream; none if no stream's copies fill a program and
-    /// they need not go before they do.
+    /// the copies can wait for others.
     pub(in crate::page) fn gather_sorted(&mut self, flash: &mut Flash<'_>, pool: u32) -> Option<Stream> {
         loop {
             if let Some(stream) = self.filled_stream(pool) {
@@ -50,7 +50,7 @@ impl Collector<'_> {
         }
     }
 
-    /// The first stream whose copies fill its next program, and that has an open superblock or may open one.
+    /// The first stream whose copies fill its next program, and that has an open superblock or may open one now.
     fn filled_stream(&mut self, pool: u32) -> Option<Stream> {
         let last = self.blocks.pools[pool as usize].copies;
         for stream in (0..last.number()).map(Stream::copies) {
@@ -78,7 +78,7 @@ impl Collector<'_> {
         let (superblock, cursor) = (victim.superblock, victim.cursor);
         let stream = self.writer.stream_of_copies(self.blocks, pool, superblock);
         let room = self.blocks.copy_room(pool, stream) as usize;
-        // Taken out while `self` is in use, and put back to keep its memory.
+        // Taken out of the pool while `self` is in use, and put back so that its memory is kept.
         let mut gathered = std::mem::take(self.blocks.pools[pool as usize].gathered_for(stream));
         let before = gathered.len();
         let mut valid = self.blocks.table.valid_slots(superblock, cursor);

@@ -1,20 +1,22 @@
-//! Host writes and copies of collection in step.
+//! The throttle: host writes and copies of collection in step.
 //!
-//! Each mapping unit that the host writes to a pool with few free superblocks costs copies. In balance it costs as many as the
-//! space for it does: a victim with `v` valid units of `s` gives `s - v` units of space for `v` copies. The price is twice that
-//! where no superblock is free, and falls with each free one. So a pool under a steady load keeps about half of its `start`
-//! superblocks free, and both go on all the time: the host waits while it owes copies, and collection while it is ahead. Nothing
-//! waits for ever: the host waits only for what is in progress, and collection never while a write waits for it.
+//! * Each mapping unit that the host writes to a pool with few free superblocks costs copies, and copies earn credit.
+//! * The price in balance: a victim with `v` valid units of `s` yields `s - v` units of space for `v` copies. The price
+//!   is twice that if no superblock is free, and falls with each free superblock. So a pool under a steady load keeps
+//!   about half of its `start` superblocks free.
+//! * The host waits while it owes copies, and collection while it is ahead.
+//! * No wait lasts for ever: the host waits only for work in progress, and collection never waits while a write waits
+//!   for it.
 
 use super::Collector;
 use crate::page::block_manager::BlockManager;
 use crate::page::block_manager::pool::Holds;
 use crate::sabotage::Sabotage;
 
-/// A mapping unit, as credits count.
+/// A mapping unit, in the unit of measure of credits.
 const UNIT: i64 = 1024;
 
-/// The highest price of a mapping unit, where victims have hardly a unit that is not valid.
+/// The highest price of a mapping unit, for victims in which nearly every unit is valid.
 const DEAREST: i64 = 64 * UNIT;
 
 impl BlockManager {
@@ -25,7 +27,7 @@ impl BlockManager {
         !self.gc.throttle || self.kind_in(pool) == Holds::Pages || chosen.gc.credit >= 0 || !waits_for
     }
 
-    /// The host begins a program in a pool.
+    /// Charges a program that the host begins in a pool.
     pub(in crate::page) fn pay(&mut self, pool: u32, units: u32) {
         if self.gc.throttle && self.kind_in(pool) == Holds::Data {
             let price = self.price(pool);
@@ -33,7 +35,7 @@ impl BlockManager {
         }
     }
 
-    /// Collection has copied mapping units of a pool.
+    /// Credits the mapping units of a pool that collection has copied.
     pub(in crate::page) fn earn(&mut self, pool: u32, units: u32) {
         if self.gc.throttle {
             let most = self.most_credit();
@@ -42,12 +44,12 @@ impl BlockManager {
         }
     }
 
-    /// The copies by which collection may be ahead: those in progress.
+    /// The most credit of collection: that of `parallel` full programs.
     fn most_credit(&self) -> i64 {
         UNIT * i64::from(self.gc.parallel) * i64::from(self.program_slots())
     }
 
-    /// What a mapping unit of the host costs in a pool now.
+    /// The present price of a mapping unit of the host in a pool, in 1/1024 of a copy.
     fn price(&self, pool: u32) -> i64 {
         let (free, start) = (i64::from(self.spare_superblocks(pool)), i64::from(self.gc.start.max(1)));
         if free > start {
@@ -63,7 +65,7 @@ impl BlockManager {
 }
 
 impl Collector<'_> {
-    /// True if collection of a pool waits for the host, which has used up less than it has copied.
+    /// True if collection of a pool waits, because the host's writes have used up less than it has copied.
     pub(super) fn is_ahead(&self, pool: u32) -> bool {
         let blocks = &self.blocks;
         blocks.gc.throttle

@@ -1,8 +1,9 @@
-//! Static wear levelling: moves cold data to worn superblocks, so that fresh ones take part in writes.
+//! Static wear levelling: moves cold data to worn superblocks, so that little worn superblocks take part in writes.
 //!
-//! A move wears the drive itself: it erases a superblock, and if the map is on flash, each unit that it moves may store
-//! a translation page. A small pool of those erases a superblock for each store, so moves would call for more moves for
-//! ever. So between two mapping units that the host writes, a pool moves at most as many superblocks as it has.
+//! A move wears the drive itself. It erases a superblock, and if the map is on flash, each unit that it moves may store
+//! a translation page. A small pool of translation pages erases a superblock for each store, so moves would call for
+//! more moves for ever. So between two mapping units that the host writes, a pool moves at most as many superblocks as
+//! it has.
 
 use base::units::SuperblockId;
 use flash::backend::Cause;
@@ -14,7 +15,7 @@ use crate::sabotage::Sabotage;
 
 impl Collector<'_> {
     /// Checks, every `check_every` erases, whether the least worn superblock with data lags too far behind the most
-    /// worn free one. If so, moves its data there.
+    /// worn free one. If so, moves its data to that free superblock.
     pub(in crate::page) fn level_wear(&mut self, flash: &mut Flash<'_>, pool: u32) {
         if let Some(threshold) = self.state.wear.threshold.filter(|_| !self.blocks.planted.is(Sabotage::NeverLevels)) {
             self.level(flash, pool, threshold);
@@ -25,7 +26,8 @@ impl Collector<'_> {
     fn level(&mut self, flash: &Flash<'_>, pool: u32, threshold: u32) {
         let chosen = &mut self.blocks.pools[pool as usize];
         chosen.gc.levelling.since_check += 1;
-        // With several streams of copies, victims wait until their copies fill a program, perhaps for ever.
+        // With several streams of copies, victims may wait for ever until their copies fill a program. The check does
+        // not wait for such victims.
         let (end, apart) = (self.blocks.layout.shape.superblock_slots(), !chosen.gc.sorted.is_empty());
         let gathers = chosen.gc.victims.iter().any(|victim| victim.cursor < end);
         let waits = !apart && !chosen.gc.victims.is_empty();
@@ -40,8 +42,8 @@ impl Collector<'_> {
         }
         let media = flash.backend.media();
         if waits {
-            // The check waits until the victims have gone. Their last copies may not fill a program, and each further victim may
-            // leave some as well, so they are padded if a superblock lags.
+            // The check waits until the victims have gone. Their last copies may not fill a program, and each further
+            // victim may leave such copies as well. So the last copies are padded if a superblock lags.
             let worn = chosen.free.most_worn();
             let closed = self.blocks.victims[self.blocks.kind_in(pool)].closed(pool);
             let least = closed.map(|superblock| self.blocks.layout.erases(media, superblock)).min();
@@ -63,7 +65,8 @@ impl Collector<'_> {
         let with_pages = self.blocks.pools_for(Holds::Pages).find(|other| *other == self.blocks.groups + pool);
         let pages = with_pages.and_then(coldest);
         let data = coldest(pool);
-        // Translation pages that are never stored again cause no wear: their superblocks take part like the others.
+        // Superblocks with translation pages that are never stored again take part like the others, because they see no
+        // wear.
         if with_pages.is_some_and(|pages| {
             self.blocks.rotate_idle(pool, pages, |erases| worn - erases.min(worn) > threshold, media)
         }) {
@@ -98,11 +101,12 @@ impl Collector<'_> {
                 self.blocks.table.valid(coldest),
             )
         {
-            // The check is postponed until the copies that wait have gone.
+            // The check is postponed until the waiting copies have gone.
             self.blocks.pools[pool as usize].gc.levelling.since_check = self.state.wear.check_every;
             return;
         }
-        // Copies get a superblock of their own, the most worn. The one open for copies is closed early.
+        // The copies get the most worn free superblock for themselves, so the superblock that is open for copies is
+        // closed early.
         let copies = self.writer.stream_of_copies(self.blocks, pool, coldest);
         self.blocks.close_early(pool, copies);
         let gc = &mut self.blocks.pools[pool as usize].gc;
@@ -118,15 +122,15 @@ mod tests {
 
     use crate::rig::Rig;
 
-    /// Events until the drive is idle after the writes, if it ever is.
+    /// The number of events until the drive is idle after the writes; none if it never is.
     fn events_until_idle(rig: &mut Rig) -> Option<u32> {
         (0..200_000).find(|_| !rig.step())
     }
 
     #[test]
     fn levelling_ends_where_each_move_wears_more_than_it_levels() {
-        // Two superblocks of two word lines for the translation page: each store copies it and erases one of them. A
-        // move of a superblock stores it up to 32 times.
+        // The translation page has two superblocks of two word lines: each store copies the page and erases one of
+        // them. A move of a data superblock stores the page up to 32 times.
         let mut rig = Rig::new(
             "flash = { part = 'FMMU-V2', channels = 1, chips = 1, blocks = 19, pages = 4, planes = 2 }\n\
              [ftl]\nkind = 'page'\nmap-unit = '4KiB'\ncapacity = '640KiB'\nmap = { kind = 'uncached' }\n\
@@ -135,7 +139,7 @@ mod tests {
         let units = rig.units();
         rig.write(&(0..units).collect::<Vec<_>>(), None);
         assert!(events_until_idle(&mut rig).is_some());
-        // A word line, so that each superblock is moved whole.
+        // Each write fills a word line, so that each superblock is moved whole.
         let hot: Vec<u32> = (units - 16..units).collect();
         for i in 0..100 {
             rig.write(&hot, None);

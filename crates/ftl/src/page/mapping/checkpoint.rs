@@ -1,22 +1,23 @@
-//! Checkpoints: the map in RAM, written to flash now and then, so that a mount need not read every spare area.
+//! Checkpoints: the map in RAM, written to flash at intervals, so that a mount need not read every spare area.
 //!
-//! A checkpoint is a run of pages with four bytes for each mapping unit and each trim page, and a record of all
-//! superblocks behind them. Its pages are mapping units numbered behind those of the host, of the map and of the trim
-//! pages, with two numbers for each page, because the older checkpoint counts until the newer is complete. So
-//! placement, collection, failures and wear treat them like data; programs of their own have the cause `map`, which no
-//! other command has while the map is in RAM. The record's last page is programmed when all others are durable, and
-//! makes the checkpoint count.
+//! A checkpoint is a run of pages with four bytes for each mapping unit and each trim page, followed by a record of all
+//! superblocks. Its pages are mapping units numbered behind those of the host, of the map and of the trim pages, with
+//! two numbers for each page, because the older checkpoint counts until the newer is complete. So placement,
+//! collection, failures and wear treat them like data; programs of their own have the cause `map`, which no other
+//! command has while the map is in RAM. The record's last page is programmed when all others are durable, and makes the
+//! checkpoint count.
 //!
-//! The drive goes on while a checkpoint is written. At its start the FTL notes which superblocks are *closed*: nothing
-//! more is programmed there before an erase. One that a power cut has closed early is none of them, because a
-//! [rescue](crate::page::collector::rescue) may continue it. A page's content is the map at the moment it is handed to the flash. An
-//! entry that leads to a closed superblock holds as long as that superblock is not erased; a mount resolves every other
-//! one by the spare areas of the superblocks that were not closed, or were opened since ([`mount`]). UBI's fastmap (Linux,
-//! `drivers/mtd/ubi/fastmap.c`) works alike: its pools are the blocks that it scans although it has a fastmap.
+//! The drive goes on while a checkpoint is written. At the start of the checkpoint the FTL notes which superblocks are
+//! *closed*: nothing more is programmed there before an erase. A superblock that a power cut has closed early does not
+//! count as closed, because a [rescue](crate::page::collector::rescue) may continue it. A page's content is the map at
+//! the moment at which the page is handed to the flash. An entry that leads to a closed superblock holds as long as
+//! that superblock is not erased. A mount resolves every other entry by the spare areas of the superblocks that were
+//! not closed, or were opened since ([`mount`]). UBI's fastmap (Linux, `drivers/mtd/ubi/fastmap.c`) works alike: its
+//! pools are the blocks that it scans although it has a fastmap.
 //!
-//! The simulator does not store four bytes for each entry. The media keep a bit for each slot instead: at the moment
-//! that counts, an entry of the page led there. With the spare area, which names the mapping unit, this is the content
-//! of every entry that a mount may use.
+//! The simulator does not store four bytes for each entry. The media keep a bit for each slot instead, which is set if
+//! an entry of the page led there when the page was handed over. With the spare area, which names the mapping unit,
+//! this gives every entry that a mount may use.
 
 pub(in crate::page) mod mount;
 pub(in crate::page) mod record;
@@ -39,10 +40,10 @@ use crate::sabotage::Sabotage;
 use crate::toolkit::Map;
 use record::Record;
 
-/// A checkpoint that counts.
+/// The checkpoint that counts at present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Complete {
-    /// Which of the two numbers of each page it has.
+    /// Which of the two numbers of each page the checkpoint uses: 0 or 1.
     generation: u32,
     version: u32,
 }
@@ -52,20 +53,20 @@ struct Complete {
 struct Writing {
     generation: u32,
     version: u32,
-    /// The first page that has not been handed over.
+    /// The number of the first page that has not been handed to the flash.
     next: u32,
     stored: u32,
 }
 
-/// The checkpoints of a drive.
+/// The checkpoints of a drive: the one that counts, and the one being written.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct Checkpoints {
     shape: CheckpointPages,
     /// Mapping units of the host.
     units: u32,
-    /// The logical number of the first page.
+    /// The logical number of the first page of a checkpoint.
     first: u32,
-    /// The number of the record's image.
+    /// The number of the record's image in the media.
     image: u32,
     directory: Map,
     valid: Option<Complete>,
@@ -74,9 +75,10 @@ pub(in crate::page) struct Checkpoints {
     window: u32,
     /// The count of opened superblocks when the latest checkpoint began.
     began_at: u32,
-    /// True if anything but checkpoints was written since: they must not make each other due.
+    /// True if anything except checkpoints was written since the latest checkpoint: checkpoints must not make each
+    /// other due.
     used: bool,
-    /// True if the power is about to go off.
+    /// True if the power is about to go off, so that a checkpoint is due.
     wanted: bool,
     /// The whole content of the checkpoints of this power cycle, by version, for tests.
     #[cfg(test)]
@@ -89,7 +91,7 @@ impl Checkpoints {
         lpn.get() >= self.first
     }
 
-    /// The pages that may be handed over now, in programs of so many slots.
+    /// The pages that may be handed to the flash now, in programs of `program` slots.
     fn next_pages(&self, program: u32) -> Option<Range<u32>> {
         let writing = self.writing.as_ref()?;
         let (next, last) = (writing.next, self.shape.each - 1);
@@ -98,45 +100,46 @@ impl Checkpoints {
             true => last.min(next + program),
             false => last + 1,
         };
-        // The last page says that all others are durable.
+        // The last page waits until all other pages are durable, because it makes the checkpoint count.
         let waits = if next < last { under_way > 0 && under_way + end - next > self.window } else { under_way > 0 };
         (next < end && !waits).then_some(next..end)
     }
 
-    /// True if a checkpoint must be begun now.
+    /// True if a checkpoint must begin now.
     fn begins(&self, blocks: &BlockManager) -> bool {
         let is_due = blocks.opened.wrapping_sub(self.began_at) >= self.shape.every;
         self.writing.is_none() && (self.wanted || (self.used && is_due))
     }
 
-    /// True if a checkpoint must be begun, or pages of one must be stored now.
+    /// True if a checkpoint must begin, or pages of one must be stored now.
     pub(in crate::page) fn is_due(&self, blocks: &BlockManager) -> bool {
         self.begins(blocks) || self.next_pages(blocks.program_slots()).is_some()
     }
 
-    /// The power is about to go off: one more checkpoint.
+    /// Asks for one more checkpoint, because the power is about to go off.
     pub(in crate::page) const fn want(&mut self) {
         self.wanted = true;
     }
 
-    /// Notes that something is written. Returns true if it is a page of a checkpoint.
+    /// Notes that a mapping unit is written. Returns true if it is a page of a checkpoint.
     pub(in crate::page) const fn note_write(&mut self, lpn: Lpn) -> bool {
         let stores = self.holds(lpn);
         self.used |= !stores;
         stores
     }
 
-    /// The places of all pages.
+    /// The places of all pages of checkpoints.
     pub(in crate::page) fn places(&self) -> impl Iterator<Item = Option<Psn>> + '_ {
         (0..self.directory.len()).map(|page| self.directory.get(Lpn::new(page)))
     }
 
-    /// The table of the places of the pages, and the number of a page in it, if a logical number is that of one.
+    /// The table of the places of the pages, and the number of a page in it; none if the logical number is not that of
+    /// a page.
     pub(in crate::page) fn entry(&mut self, lpn: Lpn) -> Option<(&mut Map, Lpn)> {
         self.holds(lpn).then(|| Lpn::new(lpn.get() - self.first)).map(|page| (&mut self.directory, page))
     }
 
-    /// Notes which superblocks are closed, in the media's image of the record.
+    /// Begins a checkpoint: notes the closed superblocks in the media's image of the record.
     fn begin(&mut self, blocks: &BlockManager, media: &mut Media, version: u32) {
         (self.began_at, self.used, self.wanted) = (blocks.opened, false, false);
         let generation = self.valid.map_or(0, |valid| 1 - valid.generation);
@@ -148,9 +151,9 @@ impl Checkpoints {
         Record::begin(media.image_to_fill(image, version, words), openings);
         for superblock in (0..superblocks).map(SuperblockId::new) {
             let state = blocks.table.state(superblock);
-            // No program comes before its erase, and an erase leaves a trace.
+            // Such a superblock takes no program before its erase, and an erase leaves a trace.
             let closed = matches!(state, State::Closed | State::Victim | State::Erasing);
-            // A rescue may continue one that a power cut has closed early.
+            // A rescue may continue a superblock that a power cut has closed early.
             let ended = blocks.planted.is(Sabotage::EndVouched) || media.unwritten_from(superblock).is_none();
             let closed = closed && ended && !blocks.table.is_failing(superblock);
             if closed || (state == State::Open && blocks.planted.is(Sabotage::OpenVouched)) {
@@ -161,8 +164,8 @@ impl Checkpoints {
         self.stored.insert(version, Vec::new());
     }
 
-    /// Makes the image of the next page, if it is `page`: one before it may have been refused, and the checkpoint given up.
-    /// Returns the write that stores it.
+    /// Makes the image of a page and returns the write that stores the page. Returns none if `page` is not the next
+    /// one, because a page before it was refused and the checkpoint was given up.
     fn stage(
         &mut self,
         (l2p, trims): (&L2p, Option<&Trims>),
@@ -196,7 +199,8 @@ impl Checkpoints {
         Some(PageWrite::of_ftl(lpn, version, blocks.layout.shape.sectors))
     }
 
-    /// A page has been programmed. The last makes the checkpoint count, and the one before it garbage.
+    /// Notes that a page has been programmed. The last page makes the checkpoint count, and the previous checkpoint
+    /// garbage.
     fn page_stored(&mut self, blocks: &mut BlockManager, media: &mut Media, slot: &Slot, psn: Psn) {
         let Some(writing) = self.writing.as_mut().filter(|writing| writing.version == slot.version) else {
             // The checkpoint has been given up.
@@ -220,14 +224,14 @@ impl Checkpoints {
         }
     }
 
-    /// A page finds no space: the checkpoint is given up, and the one before it still counts.
+    /// Gives up the checkpoint of a page that finds no space; the previous checkpoint still counts.
     pub(in crate::page) fn give_up(&mut self, blocks: &mut BlockManager, unit: &PageWrite) {
         if let Some(writing) = self.writing.take_if(|writing| writing.version == unit.version) {
             self.drop_generation(blocks, writing.generation);
         }
     }
 
-    /// The pages of a checkpoint become garbage.
+    /// Makes the pages of a checkpoint garbage.
     fn drop_generation(&mut self, blocks: &mut BlockManager, generation: u32) {
         let each = self.shape.each;
         for page in generation * each..(generation + 1) * each {
@@ -268,7 +272,7 @@ impl Mapping {
         checkpoints.as_mut()?.stage((l2p, trims.as_deref()), blocks, media, page)
     }
 
-    /// A page of a checkpoint has been programmed.
+    /// Notes that a page of a checkpoint has been programmed.
     pub(in crate::page) fn checkpoint_stored(
         &mut self,
         blocks: &mut BlockManager,

@@ -10,10 +10,10 @@ use crate::toolkit::{ENTRY, Map};
 /// Bytes of a superblock in the record: its erase count, and its opening with its state.
 const SUPERBLOCK: u64 = 8;
 
-/// The checkpoints of a device; none if it has no pages.
+/// The sizes of a device's checkpoints; all zero if it makes none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct CheckpointPages {
-    /// Pages of one checkpoint: the map's, and behind them the record's.
+    /// Pages of one checkpoint: the pages of the map, then those of the record.
     pub(in crate::page) each: u32,
     pub(in crate::page) maps: u32,
     /// Entries of a page of the map.
@@ -27,7 +27,7 @@ pub(crate) struct CheckpointPages {
 }
 
 impl CheckpointPages {
-    /// Those of a device with `covered` mapping units and trim pages.
+    /// The checkpoints of a device with `covered` mapping units and trim pages.
     pub(crate) fn of(spec: Option<CheckpointSpec>, geometry: &Geometry, covered: u32) -> Self {
         let Some(spec) = spec else { return Self::default() };
         let unit = u64::from(geometry.sectors) * SECTOR.get();
@@ -57,7 +57,7 @@ impl CheckpointPages {
         self.each
     }
 
-    /// Bytes of the simulator's memory, with two records in the media.
+    /// Bytes of the simulator's memory, including two records in the media.
     pub(crate) fn memory(&self) -> u64 {
         2 * Record::memory(self.superblocks, self.slots) + Map::memory(u64::from(self.count()))
     }

@@ -1,4 +1,4 @@
-//! The map unit and all communication in progress between it and the FTL: questions, loads and stores.
+//! The map unit's side in the FTL: its questions without an answer, its loads and its stores.
 
 mod host_memory;
 mod questions;
@@ -22,13 +22,13 @@ pub(in crate::page) use questions::Question;
 /// The state of a translation page.
 #[derive(Clone, Copy, Debug, Default)]
 pub(in crate::page) struct Page {
-    /// The durable version.
+    /// The version on flash that loads read.
     pub(in crate::page) durable: Option<u32>,
     /// The version being programmed.
     pub(in crate::page) storing: Option<u32>,
-    /// Reads of it in progress.
+    /// Reads of the page in progress.
     pub(in crate::page) loading: u32,
-    /// Reads that begin after its program.
+    /// Reads of the page that begin after the program in progress.
     pub(in crate::page) wanted: u32,
 }
 
@@ -43,21 +43,21 @@ pub(in crate::page) struct MapClient {
     pub(in crate::page) entries: u32,
     units: u32,
     questions: Questions,
-    /// The time of the map unit: the device's, or its own with time off.
+    /// The time of the map unit: that of the device, or its own with time off.
     clock: Time,
-    /// True if it has had input since its last step.
+    /// True if the map unit has had input since its last step.
     awake: bool,
-    /// The time at which it will be woken.
+    /// The time of the pending event that wakes the map unit.
     wake: Option<Time>,
-    /// A buffer for its output; empty between its steps.
+    /// A buffer for the map unit's output; empty between its steps.
     pub(in crate::page) out: Output,
     /// The whole map as recovery found it, while any translation page is stale.
     pub(in crate::page) recovered: Option<Vec<u32>>,
-    /// Stale translation pages: they are written before the map unit starts.
+    /// Stale translation pages, which are written before the map unit starts.
     pub(in crate::page) stale: BTreeSet<u32>,
-    /// Translation pages that have no place on flash any more. They stay in RAM, and the drive accepts no more writes.
+    /// Translation pages without a place on flash. They stay in RAM, and the drive accepts no more writes.
     pub(in crate::page) kept: BTreeMap<u32, Image>,
-    /// The host's memory, if the drive asks for some.
+    /// The host memory buffer, if the drive asks for one.
     pub(in crate::page) host_memory: Option<Box<HostMemory>>,
 }
 
@@ -81,8 +81,8 @@ impl MapClient {
         }
     }
 
-    /// From now to the next mount a map in RAM answers, which stores the changed translation pages when the power goes off.
-    /// A map unit whose RAM holds what flash does not have goes on.
+    /// Replaces the map unit, until the next mount, by a map in RAM that stores the changed translation pages when the
+    /// power goes off. A map unit whose RAM has entries that flash lacks is not replaced.
     pub(in crate::page) fn store_at_the_end(&mut self, media: &Media) {
         let has_all = self.stale.is_empty() && self.kept.is_empty() && self.unit.is_clean();
         if self.pages.is_empty() || !has_all {
@@ -100,8 +100,8 @@ impl MapClient {
         self.clock
     }
 
-    /// A question about a mapping unit will follow: prefetches what the map unit looks at first, and what leads to its
-    /// translation page.
+    /// Prefetches for a question about a mapping unit that will follow: the entries of the map unit, and the state of
+    /// the translation page.
     #[inline]
     pub(in crate::page) fn fetch(&self, unit: usize, media: &Media) {
         self.unit.fetch(unit);
@@ -128,7 +128,7 @@ impl MapClient {
         self.questions.close(ticket)
     }
 
-    /// True if an answer to come may free or take space.
+    /// True if an answer that is to come may free or take space.
     pub(in crate::page) const fn awaits_answers(&self) -> bool {
         self.questions.changes > 0
     }
@@ -142,12 +142,13 @@ impl MapClient {
         self.questions.begin_look_up(wanted, lpn);
     }
 
-    /// Takes the requested sectors of each mapping unit of a lookup that has been answered; none if it has only one.
+    /// Takes the requested sectors of each mapping unit of a lookup that has been answered; none if the lookup has only
+    /// one mapping unit.
     pub(in crate::page) fn take_masks(&mut self, look_up: &LookUp) -> Option<Masks> {
         self.questions.take_masks(look_up)
     }
 
-    /// Asks for the last neighbours of a read request.
+    /// Asks the map unit for the last neighbours of a read request.
     pub(in crate::page) fn end_look_up(&mut self, now: Time) {
         if let Some((ticket, ask)) = self.questions.end_look_up() {
             self.ask_unit(now, Asker::Host, ticket, ask);
@@ -185,8 +186,8 @@ impl MapClient {
         self.awake = true;
     }
 
-    /// Advances the map unit and returns its output. With time off it takes the next step; `alone`, as many as it takes to
-    /// an output, because nothing else happens between them.
+    /// Advances the map unit and returns its output. With time off a call takes one step; with `alone` it takes steps
+    /// until there is output, because nothing else happens between them.
     pub(in crate::page) fn advance(&mut self, now: Time, timed: bool, alone: bool) -> Output {
         let mut now = self.tick(now);
         self.awake = false;
@@ -203,9 +204,9 @@ impl MapClient {
         }
     }
 
-    /// Advances the map unit in steps, up to the first one with output, and not beyond the next event or `until`. Calls
-    /// `stepped` for each step but the first, as for the event that it would have had. Returns true if there is no output
-    /// yet.
+    /// Advances the map unit in steps, up to the first step with output, but not beyond the next event or `until`.
+    /// Calls `stepped` with the time of each step but the first, in place of the event that the step would have had.
+    /// Returns true if there is no output yet.
     pub(in crate::page) fn work_alone(
         &mut self,
         now: &mut Time,
@@ -220,12 +221,12 @@ impl MapClient {
         loop {
             let at = self.tick(*now);
             self.unit.advance(at, &mut self.out);
-            // Output is left to the next step, which is due now.
+            // The output is left to the next step, which is due now.
             self.awake = !self.out.answers.is_empty() || !self.out.jobs.is_empty();
             if self.awake {
                 return false;
             }
-            // Each time that it was to be woken at has an event, so none is before `next`.
+            // All wake-up times of the map unit are events in the queue, so none of them is before `next`.
             match self.unit.next_event() {
                 Some(at) if at <= until && next.is_none_or(|next| at < next) => {
                     stepped(at);
@@ -238,7 +239,7 @@ impl MapClient {
         true
     }
 
-    /// Schedules an event at the map unit's next work.
+    /// Schedules an event at the time of the map unit's next step.
     pub(in crate::page) fn schedule(&mut self, now: Time, events: &mut EventQueue<Event>) {
         let Some(at) = self.unit.next_event().map(|at| at.max(now)) else { return };
         if self.wake.is_none_or(|wake| at < wake) {
@@ -252,7 +253,8 @@ impl MapClient {
         Counters { hmb, ..self.unit.counters(self.clock.max(now)) }
     }
 
-    /// The mapping units of a translation page; it may extend beyond the last one of the drive.
+    /// The mapping units of a translation page; the range of the last page may extend beyond the drive's last mapping
+    /// unit.
     pub(in crate::page) const fn range(&self, page: u32) -> std::ops::Range<usize> {
         let first = page as usize * self.entries as usize;
         first..first + self.entries as usize
@@ -274,7 +276,7 @@ impl MapClient {
 }
 
 impl MapClient {
-    /// The place of a mapping unit when the latest answer was given, at no cost.
+    /// The place of a mapping unit when the latest answer was given; takes no simulated time.
     pub(in crate::page) fn peek(&self, lpn: Lpn, media: &Media) -> Option<Psn> {
         self.unit.peek(lpn, &|page| self.content(media, page))
     }
@@ -284,7 +286,7 @@ impl MapClient {
 pub(in crate::page) struct SettledMap {
     /// The place of every mapping unit.
     pub(in crate::page) places: Vec<Option<Psn>>,
-    /// Places that count as valid only until the FTL gets the answers.
+    /// Places that count as valid only until the FTL has received the answers.
     pub(in crate::page) passing: Vec<Psn>,
 }
 

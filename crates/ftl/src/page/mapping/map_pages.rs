@@ -1,9 +1,9 @@
 //! The number of translation pages of a map, and the superblocks reserved for them.
 //!
-//! Each plane group gives a fixed number of its superblocks to a second pool, which holds translation pages: their room and a
-//! quarter, the three that every pool needs, and one or two that may fail. The free superblocks come from the group and return to it
-//! when they are erased, so both pools wear alike. With a shared log the second pool has two superblocks if its pages fill no more
-//! than half of one.
+//! Each plane group gives a fixed number of its superblocks to a second pool, which holds translation pages: room for
+//! the pages and a quarter more, the three superblocks that every pool needs, and one or two that may fail. The free
+//! superblocks come from the group and return to it when they are erased, so both pools wear alike. With a shared log
+//! the second pool has two superblocks if its pages fill no more than half of one.
 
 use base::units::DieId;
 use flash::nand::Geometry;
@@ -17,13 +17,13 @@ use crate::page::streams::StreamCount;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct MapPages {
     pub(crate) count: u32,
-    /// Map entries of four bytes in each.
+    /// Map entries of four bytes in each translation page.
     pub(crate) entries: u32,
     /// True if each pool has one open superblock for host writes and copies.
     pub(crate) shared_log: bool,
     /// The streams of the pools of data.
     pub(crate) streams: StreamCount,
-    /// Superblocks of each pool that are set aside for the SLC cache.
+    /// Number of superblocks that each pool sets aside for the SLC cache.
     pub(crate) set_aside: u32,
 }
 
@@ -44,10 +44,14 @@ impl MapPages {
         Self { count, entries, shared_log: ftl.gc.shared_log, streams: ftl.write_streams().count(), set_aside }
     }
 
-    /// The superblocks that each plane group reserves for them: its share of the pages and a quarter more, the open
-    /// ones and one to collect into, and one for a block that fails, or two if no other group has pages. With a shared
-    /// log the open superblock and one to collect into hold them all if they are few, and the data of the group gives
-    /// one up if a block fails. Empty if there are no pages.
+    /// The number of superblocks that each plane group reserves for translation pages; empty if there are no pages. The
+    /// number is the sum of:
+    /// * superblocks for the group's share of the pages and a quarter more;
+    /// * the open superblocks, and one to collect into;
+    /// * one superblock in case a block fails, or two if no other group has pages.
+    ///
+    /// With a shared log two superblocks are enough if the pages are few: the open one, and one to collect into. The
+    /// data of the group then gives up a superblock if a block fails.
     pub(crate) fn quotas(&self, geometry: &Geometry) -> Vec<u32> {
         if self.count == 0 {
             return Vec::new();
@@ -63,16 +67,18 @@ impl MapPages {
         (0..groups).map(quota).collect()
     }
 
-    /// The slots for the pages of a plane group: one for each, and a quarter more.
+    /// Slots for the pages of a plane group: one for each page, and a quarter more.
     pub(crate) const fn room_of(&self, group: u32, groups: u32) -> u32 {
         let pages = (self.count + groups - 1 - group) / groups;
         pages + pages / 4
     }
 
-    /// The most mapping units that the pools of some dies hold while garbage collection still has room. Each pool
-    /// reserves its open superblocks, one to copy into, and those of its translation pages. A mapping unit exists twice
-    /// while it is overwritten, so one superblock of them all cannot be promised. Superblocks set aside for the SLC cache hold none
-    /// of them, and beside those each pool keeps another one for folds.
+    /// The most mapping units that the pools of some dies hold while garbage collection still has room.
+    /// * Each pool reserves its open superblocks, one to copy into, and those of its translation pages.
+    /// * A mapping unit exists twice while it is overwritten, so one superblock of all pools together cannot be
+    ///   promised.
+    /// * Superblocks set aside for the SLC cache hold no promised unit, and each pool with such superblocks keeps
+    ///   another one for folds.
     pub(crate) fn room(&self, geometry: &Geometry, dies: &[DieId]) -> u64 {
         let (quotas, groups) = (self.quotas(geometry), geometry.groups());
         let data = |group: u32| {
@@ -110,7 +116,7 @@ mod tests {
         let shared = MapPages { shared_log: true, ..pages };
         assert_eq!(shared.quotas(&geometry), [2, 2, 0, 0]);
         assert_eq!(room(shared, &[0, 3]), (8 + 10) * 8 - 8);
-        // Twelve pages and a quarter more in each die: half a superblock of garbage is kept beside them.
+        // Twelve pages and a quarter more in each die; half a superblock of garbage is kept beside them.
         assert_eq!(MapPages { count: 48, ..shared }.quotas(&geometry), [4, 4, 4, 4]);
     }
 }

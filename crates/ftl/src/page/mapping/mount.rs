@@ -1,12 +1,11 @@
 //! Recovery: rebuilds the FTL's state from the media alone, after a power cut and on a new drive.
 //!
-//! Of several copies of a mapping unit [the newest counts](recovery), and of equal ones the original, so that the
-//! target of an interrupted collection holds nothing and can be erased. The FTL does not continue open superblocks: the
-//! slots behind a torn page wait for the next erase. It empties and retires a superblock with a failed program, as it
-//! would have without the power cut.
-//!
-//! Recovery finds translation pages like data, but the spare areas are the truth: a page whose content disagrees with
-//! them is stale, and is written again before the map unit starts.
+//! * Of several copies of a mapping unit [the newest counts](recovery), and of equal ones the original, so that the
+//!   target of an interrupted collection holds nothing valid and can be erased.
+//! * The FTL does not continue open superblocks: the slots behind a torn page wait for the next erase.
+//! * A superblock with a failed program is emptied and retired, as it would have been without the power cut.
+//! * Recovery finds translation pages like data, but trusts the spare areas alone: a page whose content disagrees with
+//!   them is stale, and is written again before the map unit starts.
 
 use std::ops::Range;
 
@@ -26,7 +25,7 @@ use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::recovery::{self, Found};
 use crate::toolkit::{Map, Versions};
 
-/// The state of the places that recovery finds is prefetched this many mapping units ahead.
+/// The number of mapping units by which the prefetch of a place's state runs ahead of the search.
 const AHEAD: usize = 8;
 
 impl Mapping {
@@ -45,10 +44,10 @@ impl Mapping {
             *blocks.usable_with(pool, superblock) += u32::from(found != Found::Bad);
         }
         blocks.recall_missing(media);
-        // Oldest first, so that ages keep their meaning.
+        // The oldest superblock comes first, so that the order of ages survives the mount.
         programmed.sort_unstable();
         let (pages, trim_pages, shape) = (config.map_pages.count, config.trim_pages, config.checkpoint_pages);
-        // Trim pages lie among data.
+        // Trim pages are in the pools of data.
         blocks.part_pools(units..units + pages, media, &programmed);
         // Copies go to superblocks opened for copies, one after another in each stream. The original is in an earlier one of
         // the same stream, in a stream of copies with a lower number, or in a superblock opened for the host.
@@ -61,7 +60,7 @@ impl Mapping {
         let mut found = Map::new(units + pages + trim_pages.count + shape.count());
         let (mut versions, mut checkpoints) = (Versions::default(), None);
         let end = if blocks.parity.is_some() {
-            // What could not be read is programmed again from parity.
+            // A slot that could not be read does not count here: the mount programs it again from parity.
             let slots = recovery::slots(media, originals_first).filter(|psn| !media.is_tentative(*psn));
             recovery::find_newest_of(media, slots, &mut found, &mut versions, planted)
         } else if shape.count() == 0 {
@@ -107,7 +106,7 @@ impl Mapping {
 }
 
 impl L2p {
-    /// The map of a device: the recovered table itself, or a map unit that answers the same.
+    /// The map of a device: the recovered table itself, or a map unit with the recovered entries.
     fn start(config: &PageConfig, media: &Media, found: Map, planted: Planted) -> Self {
         let (pages, first_page) = (config.map_pages, config.units);
         let units = first_page as usize;
@@ -123,7 +122,7 @@ impl L2p {
             let page = Bytes::new(u64::from(pages.entries) * ENTRY);
             Box::new(HostMemory::new(*spec, page, pages.count, planted.is(Sabotage::HostMemoryOutlives)))
         });
-        // A translation page may extend beyond the last mapping unit.
+        // The last translation page may extend beyond the last mapping unit.
         let truth = |map_client: &MapClient, page: u32| {
             let Range { start, end } = map_client.range(page);
             found.entries(start..end.min(units)).chain(std::iter::repeat_n(encode(None), end.saturating_sub(units)))
@@ -136,7 +135,7 @@ impl L2p {
             });
             let current = match image {
                 Some(image) => image.iter().copied().eq(truth(&map_client, page)),
-                // A version without an image is foreign.
+                // A page with a version but without an image comes from another map and is stale.
                 None => {
                     map_client.pages[page as usize].durable.is_none()
                         && truth(&map_client, page).all(|entry| decode(entry).is_none())
@@ -219,7 +218,7 @@ mod tests {
         let units = rig.units();
         (0..units).for_each(|lpn| rig.write(&[lpn], None));
         rig.run_until_idle();
-        // A superblock with copies whose originals are all there.
+        // Waits for a superblock of copies whose originals are all still there.
         let copied = |rig: &Rig<PageFtl>| {
             let (ftl, media) = (&rig.ftl, rig.backend.media());
             let open =

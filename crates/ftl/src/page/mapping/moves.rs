@@ -1,7 +1,7 @@
 //! The mapping units of a program of copies, entered into the map together.
 //!
-//! Nearly all come from one superblock, so its counts change once for all of them. Everything is then as if
-//! [`Mapping::enter_copy`] had entered each.
+//! Nearly all of them come from one superblock, so the counts of that superblock change once for all of them. The
+//! result is that of [`Mapping::enter_copy`] for each mapping unit.
 
 use base::engine::Handle;
 use base::units::{Psn, SuperblockId};
@@ -13,26 +13,26 @@ use crate::page::mapping::{L2p, Mapping};
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
-/// A superblock that copies have left.
+/// A superblock that copies have left, for the counts.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::page) struct Left {
     pub(in crate::page) superblock: SuperblockId,
-    /// The slots that were copied.
+    /// The number of slots that were copied.
     pub(in crate::page) slots: u32,
-    /// Those among them that have become invalid with the copy, and still count as valid.
+    /// The part of `slots` that has become invalid with the copy, and still counts as valid.
     valid: u32,
 }
 
 impl Left {
-    /// The superblock of a slot that was copied alone.
+    /// The superblock of one slot that was copied.
     pub(in crate::page) const fn alone(superblock: SuperblockId) -> Self {
         Self { superblock, slots: 1, valid: 0 }
     }
 }
 
 impl Mapping {
-    /// Enters the mapping units of a program of copies in a pool, of which no page has failed, and adds what they leave
-    /// to `left`. False if more than the map in RAM knows them: then it enters none.
+    /// Enters the mapping units of a program of copies in a pool, of which no page has failed, and adds the superblocks
+    /// that they leave to `left`. Returns false, and enters none, if the map in RAM alone cannot decide.
     pub(in crate::page) fn enter_copies(
         &mut self,
         blocks: &mut BlockManager,
@@ -48,7 +48,7 @@ impl Mapping {
         }
         let target = flash.backend.command(program).target;
         let copies = blocks.layout.array.slot(target.superblock, target.offset).get()..;
-        // An empty range holds no slot.
+        // An empty range contains no slot: the first slot always begins a new source.
         let mut slots = 0..0;
         for (to, (_, slot)) in copies.map(Psn::new).zip(flash.backend.slots(program)) {
             if !slots.contains(&slot.psn.get()) {
@@ -58,7 +58,7 @@ impl Mapping {
             }
             let Some(source) = left.last_mut() else { continue };
             source.slots += 1;
-            // The host has neither written nor discarded it meanwhile.
+            // The host has neither written nor discarded the mapping unit meanwhile.
             if map.leads(slot.lpn, slot.psn) {
                 map.set(slot.lpn, Some(to));
                 blocks.table.move_valid(slot.psn, to);
@@ -110,7 +110,7 @@ mod tests {
                 closed.filter(|superblock| ftl.blocks.table.valid(*superblock) > 4).collect::<Vec<_>>()
             };
             let [one, other] = closed(ftl)[..2] else { panic!("two superblocks with data") };
-            // Of the first superblock, then of the other, then of the first again.
+            // Slots of the first superblock, then of the other, then of the first again.
             let mut sources: Vec<Psn> = ftl.blocks.table.valid_slots(one, 0).take(4).collect();
             sources.extend(ftl.blocks.table.valid_slots(other, 0).take(3));
             sources.swap(3, 6);
@@ -122,7 +122,7 @@ mod tests {
                 let Spare::Data { lpn, .. } = flash.backend.media().spare(*psn) else { panic!("a valid slot") };
                 flash.backend.push_slot(program, Slot { psn: *psn, lpn, ..Slot::default() });
             }
-            // One of them is discarded while it is copied.
+            // One of the mapping units is discarded while it is copied.
             let (_, stale) = flash.backend.slot(program, 1);
             ftl.mapping.discard(&mut ftl.blocks, flash.now, None, stale.lpn);
             let mut one_by_one = ftl.clone();

@@ -1,15 +1,16 @@
 //! Translation pages, in which a map unit stores the map.
 //!
 //! Page number `t` is a mapping unit numbered behind those of the host, so placement, collection, versions, recovery
-//! and wear treat it like data. It differs in three ways. First, a table in RAM (the global translation directory)
-//! holds its place, so its collection asks the map unit nothing. Second, it goes to a pool of its own in its plane
-//! group: data collection needs answers of the map unit, and these may wait for stores of translation pages, so space
-//! for translation pages must never wait for data collection. If blocks have failed until that pool has no space, the
-//! page goes to any log with room. Third, its content is an image in the media.
+//! and wear treat it like data. It differs in three ways:
+//! * A table in RAM (the global translation directory) holds its place, so its collection asks the map unit nothing.
+//! * It goes to a pool of its own in its plane group. Data collection needs answers of the map unit, and these may wait
+//!   for stores of translation pages, so space for translation pages must never wait for data collection. If blocks
+//!   have failed until that pool has no space, the page goes to any log with room.
+//! * Its content is an image in the media.
 //!
-//! The media keep at most two versions of a page's image: the durable one and one under way. A copy has the content of its
-//! original, and a torn image is not found again. At a mount a page whose image contradicts the spare areas is stale; it is written
-//! again before the map unit begins and before the device takes a request.
+//! The media keep at most two versions of a page's image: the durable one and one under way. A copy has the content of
+//! its original, and a torn image is not found again. At a mount a page whose image contradicts the spare areas is
+//! stale; it is written again before the map unit begins and before the device takes a request.
 
 use base::units::{Lpn, Psn};
 use flash::backend::{Cause, Class, Slot};
@@ -22,7 +23,7 @@ use crate::page::mapping::{L2p, Mapping};
 use crate::port::{Flash, PageWrite};
 
 impl Mapping {
-    /// Reads a translation page for the map unit, which needs all of it or some entries.
+    /// Reads a translation page for the map unit: all of it, or the given entries.
     pub(in crate::page) fn load_page(
         &mut self,
         blocks: &mut BlockManager,
@@ -32,7 +33,8 @@ impl Mapping {
         let L2p::MapUnit(map_client) = &mut self.l2p else { return };
         let state = &mut map_client.pages[page as usize];
         if state.storing.is_some() {
-            // The version on flash is older than the content that the map unit has evicted.
+            // The read waits for the store: the version on flash is older than the content that the map unit has
+            // evicted.
             state.wanted += 1;
             return;
         }
@@ -61,7 +63,7 @@ impl Mapping {
         flash.submit(list);
     }
 
-    /// A translation page has been programmed: updates the directory and reports to the map unit.
+    /// Handles a translation page that has been programmed: updates the directory and reports to the map unit.
     pub(in crate::page) fn page_stored(
         &mut self,
         blocks: &mut BlockManager,
@@ -82,8 +84,8 @@ impl Mapping {
         self.end_store(blocks, flash, page);
     }
 
-    /// Keeps a translation page in RAM, because flash has no space for it and never will. From now on the drive accepts
-    /// no writes, so that it loses nothing that it has acknowledged.
+    /// Keeps a translation page in RAM, because flash will never have space for it. From now on the drive accepts no
+    /// writes, so that it loses nothing that it has acknowledged.
     pub(in crate::page) fn keep_page(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, page: u32) {
         let L2p::MapUnit(map_client) = &mut self.l2p else { return };
         let image = match &map_client.recovered {
@@ -112,7 +114,7 @@ impl Mapping {
             map_client.stored(flash.now, page);
         }
         for _ in 0..wanted {
-            // Which entries the first of them wanted is forgotten: the page is read as a whole.
+            // The page is read as a whole, because the entries that the waiting reads wanted are not kept.
             self.load_page(blocks, flash, (page, None));
         }
     }
@@ -127,7 +129,7 @@ impl Mapping {
         self.stale_pages() > 0
     }
 
-    /// Translation pages that recovery found stale.
+    /// The number of translation pages that recovery found stale and that are not written yet.
     pub(crate) fn stale_pages(&self) -> u32 {
         match &self.l2p {
             L2p::Ram(_) => 0,
@@ -135,7 +137,7 @@ impl Mapping {
         }
     }
 
-    /// A translation page has been read for the map unit.
+    /// Handles a translation page that has been read: hands it to the map unit.
     pub(in crate::page) fn page_loaded(&mut self, flash: &Flash<'_>, lpn: Lpn) {
         let page = lpn.get() - self.units;
         let L2p::MapUnit(map_client) = &mut self.l2p else { return };
@@ -211,7 +213,7 @@ mod tests {
             for i in 0..400 {
                 rig.write(&[i * 619 % units], None);
                 (0..i % 9).for_each(|_| _ = rig.step());
-                // As a host with a queue of eight.
+                // The writes come as from a host with a queue of eight.
                 while units + i + 1 - rig.host.written - rig.host.refused >= 8 {
                     assert!(rig.step());
                 }

@@ -1,15 +1,16 @@
 //! Discards that survive a power cut: trim pages.
 //!
-//! A discard writes nothing, so recovery, which believes the newest copy that it finds, would bring the data back. Trim
-//! page number `t` therefore has a bit for each mapping unit of a range of addresses. It is a mapping unit numbered
-//! behind those of the host and of the map, so placement, collection, versions and wear treat it like data; a table in
-//! RAM holds its place, and its content is an image in the media. A discard takes effect, and is acknowledged, when its
-//! trim page is programmed: until then the newest copy must not be erased, or an older one would come back. Discards
-//! that come meanwhile share the next program.
+//! A discard programs no data, so recovery, which uses the newest copy of each mapping unit, would bring the discarded
+//! data back. Trim page number `t` therefore has a bit for each mapping unit of a range of addresses. It is a mapping
+//! unit numbered behind those of the host and of the map, so placement, collection, versions and wear treat it like
+//! data; a table in RAM holds its place, and its content is an image in the media. A discard takes effect, and is
+//! acknowledged, when its trim page is programmed: until then the newest copy must not be erased, or an older one would
+//! come back. Discards that come meanwhile share the next program.
 //!
-//! Versions decide what a bit says: every copy of the mapping unit that is older than the trim page is discarded. A
-//! write of a discarded mapping unit may be in progress while the page is stored for another one. The page would then be
-//! newer than that write, so it lists the write's version beside the bits: only what is older than that is discarded.
+//! Versions decide the meaning of a bit: every copy of the mapping unit that is older than the trim page is discarded.
+//! A write of a discarded mapping unit may be in progress while the page is stored because of another mapping unit. The
+//! page would then be newer than that write, so it lists the write's version beside the bits: only copies older than
+//! that version are discarded.
 
 use std::collections::BTreeMap;
 
@@ -25,7 +26,7 @@ use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::recovery;
 use crate::toolkit::{Map, Versions};
 
-/// A discard that its trim page has yet to record, and what holds again if the drive refuses the page.
+/// A discard that its trim page has yet to record, with the state to restore if the drive refuses the page.
 #[derive(Clone, Copy, Debug)]
 struct Discard {
     owner: Owner,
@@ -36,18 +37,18 @@ struct Discard {
     older_write: Option<u32>,
 }
 
-/// One trim page.
+/// The state of a trim page.
 #[derive(Clone, Debug, Default)]
 struct TrimPage {
     /// The version on flash.
     durable: Option<u32>,
     /// The version being programmed.
     storing: Option<u32>,
-    /// True if a discard is not in either of them.
+    /// True if a discard is in neither of these versions.
     dirty: bool,
-    /// The latest version that had been given out when the latest discard came: writes up to it are older.
+    /// The latest version given out when the latest discard came: writes up to this version are older than the discard.
     latest: u32,
-    /// Discards that the version being programmed records, and those of the next one.
+    /// Discards that the version being programmed records, and the discards of the next version.
     stored_for: Vec<Discard>,
     waiting: Vec<Discard>,
 }
@@ -67,17 +68,17 @@ pub(in crate::page) struct Trims {
     units: u32,
     /// The logical number of the first page.
     first: u32,
-    /// The number of its image.
+    /// The number of the first page's image in the media.
     image: u32,
     /// Mapping units that are discarded, one bit each.
     bits: Vec<u32>,
     pages: Vec<TrimPage>,
-    /// Dirty pages.
+    /// Numbers of dirty pages.
     due: Vec<u32>,
     directory: Map,
-    /// The latest write in progress of each discarded mapping unit: it came after the discard.
+    /// For each discarded mapping unit, the version of the latest write in progress that came after the discard.
     newer: BTreeMap<Lpn, u32>,
-    /// A buffer for an image.
+    /// A buffer for an image, kept so that no image allocates.
     words: Vec<u32>,
 }
 
@@ -111,12 +112,12 @@ impl Trims {
         (page, &mut self.pages[page as usize])
     }
 
-    /// Undoes discards whose page the drive has refused.
+    /// Undoes the discards of a page that the drive has refused.
     fn undo(&mut self, page: usize, refused: &[Discard]) {
         for discard in refused.iter().rev() {
             let Discard { lpn, was_discarded, older_write, .. } = *discard;
             if !self.is_discarded(lpn) {
-                // A newer write has been programmed meanwhile.
+                // A newer write has been programmed meanwhile, so the mapping unit is no longer discarded.
                 continue;
             }
             // The next version of the page may still record a later discard of the mapping unit.
@@ -135,21 +136,21 @@ impl Trims {
         }
     }
 
-    /// Writes in progress of discarded mapping units of a page.
+    /// The writes in progress of a page's discarded mapping units, with their versions.
     fn newer_of(&self, page: u32) -> impl Iterator<Item = (Lpn, u32)> + '_ {
         let first = page * self.shape.units;
         let range = Lpn::new(first)..Lpn::new(first.saturating_add(self.shape.units));
         self.newer.range(range).map(|(lpn, version)| (*lpn, *version))
     }
 
-    /// A dirty page that may be stored now.
+    /// The number of a dirty page that may be stored now.
     fn next_due(&self) -> Option<usize> {
         self.due.iter().position(|page| {
             self.pages[*page as usize].storing.is_none() && self.newer_of(*page).count() <= self.shape.listed()
         })
     }
 
-    /// The present content of a page.
+    /// The present content of a page: its bits, and the list of writes in progress.
     fn image_of(&mut self, page: u32, planted: Planted) -> &[u32] {
         let mut words = std::mem::take(&mut self.words);
         words.clear();
@@ -164,7 +165,7 @@ impl Trims {
         &self.words
     }
 
-    /// The newest version of each mapping unit that a page's image discards, exclusive.
+    /// For each mapping unit that a page's image discards, the version below which copies are discarded.
     fn limits<'a>(&self, page: u32, version: u32, image: &'a [u32]) -> impl Iterator<Item = (Lpn, u32)> + use<'a> {
         let each =
             (self.shape.units as usize / 32).min(self.bits.len() - page as usize * self.shape.units as usize / 32);
@@ -175,15 +176,15 @@ impl Trims {
         set.map(move |i| (Lpn::new(first + i), listed.get(&(first + i)).copied().unwrap_or(version)))
     }
 
-    /// Notes a discard in its page; `latest` is the latest version that has been given out. Returns true if it takes effect
-    /// later, when the page is programmed.
+    /// Notes a discard in its page; `latest` is the latest version that has been given out. Returns true if the discard
+    /// takes effect later, when the page is programmed.
     pub(in crate::page) fn record(&mut self, owner: Owner, lpn: Lpn, latest: u32) -> bool {
         // A write in progress is older than this discard.
         let older_write = self.newer.remove(&lpn);
         let was_discarded = self.is_discarded(lpn);
         let known = was_discarded && older_write.is_none();
         if known && owner.is_none() {
-            // The buffer repeats a discard that is durable, because a program was under way.
+            // The write buffer repeats a discard that is already durable, because a program was under way.
             return false;
         }
         self.set(lpn, true);
@@ -203,8 +204,8 @@ impl Trims {
         true
     }
 
-    /// True if a mapping unit that has just been programmed is older than a discard that is durable: the map must not
-    /// point to it.
+    /// True if a mapping unit that has just been programmed is older than a durable discard: the map must not point to
+    /// the slot.
     pub(in crate::page) fn is_outdated(&mut self, slot: &Slot) -> bool {
         let lpn = slot.lpn;
         if lpn.get() >= self.units || self.newer.contains_key(&lpn) || !self.is_discarded(lpn) {
@@ -214,8 +215,8 @@ impl Trims {
         state.unrecorded(lpn).all(|discard| discard.was_discarded && discard.older_write != Some(slot.version))
     }
 
-    /// A write comes to the FTL. If the mapping unit is discarded, the write is newer, unless it was in progress when the
-    /// discard came and is placed again.
+    /// Notes a write that comes to the FTL. If its mapping unit is discarded, the write is newer than the discard,
+    /// unless it was in progress when the discard came and is placed again.
     pub(in crate::page) fn note_write(&mut self, unit: &PageWrite) {
         let discarded = unit.lpn.get() < self.units && self.is_discarded(unit.lpn);
         if discarded && unit.version > self.page_of(unit.lpn).1.latest {
@@ -223,7 +224,7 @@ impl Trims {
         }
     }
 
-    /// A mapping unit has been programmed, or, if it is not `written`, refused.
+    /// Notes that a mapping unit has been programmed, or refused if not `written`.
     pub(in crate::page) fn note_written(&mut self, lpn: Lpn, version: u32, written: bool) {
         if lpn.get() >= self.units {
             return;
@@ -234,7 +235,7 @@ impl Trims {
                 self.set(lpn, false);
             }
         } else if self.is_discarded(lpn) {
-            // The write is older than the discards that wait for their record.
+            // The write is older than the discards that wait for their record, and no longer in progress.
             for discard in self.page_of(lpn).1.unrecorded(lpn) {
                 discard.older_write.take_if(|older| *older == version);
                 discard.was_discarded &= !written;
@@ -242,7 +243,7 @@ impl Trims {
         }
     }
 
-    /// True if a page must be stored now.
+    /// True if some page must be stored now.
     #[inline]
     pub(in crate::page) fn is_due(&self) -> bool {
         self.next_due().is_some()
@@ -266,7 +267,7 @@ impl Trims {
         Some(PageWrite::of_ftl(lpn, version, sectors))
     }
 
-    /// A page finds no space and never will: its discards are refused like writes.
+    /// Refuses the discards of a page that never finds space, like writes.
     pub(in crate::page) fn refuse(&mut self, owners: &mut dyn Owners, lpn: Lpn) {
         let page = (lpn.get() - self.first) as usize;
         self.pages[page].storing = None;
@@ -275,18 +276,19 @@ impl Trims {
         refused.iter().for_each(|discard| owners.discard_refused(discard.owner));
     }
 
-    /// The places of all pages.
+    /// The places of all trim pages.
     pub(in crate::page) fn places(&self) -> impl Iterator<Item = Option<Psn>> + '_ {
         (0..self.shape.count).map(|page| self.place(page))
     }
 
-    /// The table of the places of the pages, and the number of a page in it, if a logical number is that of one.
+    /// The table of the places of the pages, and the number of a page in it; none if the logical number is not that of
+    /// a page.
     pub(in crate::page) fn entry(&mut self, lpn: Lpn) -> Option<(&mut Map, Lpn)> {
         self.holds(lpn).then(|| Lpn::new(lpn.get() - self.first)).map(|page| (&mut self.directory, page))
     }
 
-    /// Takes the trim pages out of the map that recovery found, and what they discard with them. The pages are numbered
-    /// behind the mapping units of the host and the translation pages.
+    /// Takes the trim pages out of the map that recovery found, and with them the copies that they discard. The pages
+    /// are numbered behind the mapping units of the host and the translation pages.
     pub(in crate::page) fn recover(
         shape: TrimPages,
         (units, pages): (u32, u32),
@@ -317,7 +319,7 @@ impl Trims {
             let version = recovery::version_of(media, psn).expect("it was found by its version");
             state.durable = Some(version);
             trims.directory.set(Lpn::new(page), Some(psn));
-            // A version without an image is foreign.
+            // A version without an image comes from another drive's trim pages.
             let Some(image) = media.image(pages + page, version) else { continue };
             for (lpn, limit) in trims.limits(page, version, image) {
                 let newest = found.get(lpn).and_then(|psn| recovery::version_of(media, psn));
@@ -337,7 +339,7 @@ impl Mapping {
         self.trims.as_ref().is_some_and(|trims| trims.holds(lpn))
     }
 
-    /// A trim page has been programmed: its discards are durable.
+    /// Handles a trim page that has been programmed: its discards are durable.
     pub(in crate::page) fn trim_stored(
         &mut self,
         blocks: &mut BlockManager,
@@ -362,7 +364,7 @@ impl Mapping {
                 owners.discard_done(owner);
             }
         }
-        // Put back to keep its memory: no store begins before the device asks.
+        // Put back so that its memory is kept; no store begins before the device asks.
         if let Some(trims) = self.trims.as_mut() {
             trims.pages[page as usize].stored_for = stored_for;
         }

@@ -1,4 +1,4 @@
-//! The shape of trim pages: how many there are, and what each holds.
+//! The number of trim pages, and the number of mapping units that each records.
 
 use flash::nand::Geometry;
 
@@ -8,9 +8,9 @@ use crate::page::DiscardSpec;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TrimPages {
     pub(crate) count: u32,
-    /// Mapping units of each.
+    /// Mapping units of each trim page.
     pub(super) units: u32,
-    /// Words of four bytes of each: one half are bits, the other versions of writes in progress.
+    /// Words of four bytes of each trim page: one half are bits, the other half versions of writes in progress.
     pub(crate) words: u32,
 }
 
@@ -23,12 +23,13 @@ impl TrimPages {
         }
     }
 
-    /// Bytes of RAM of a real drive: a bit for each mapping unit.
+    /// Bytes of RAM that a real drive needs: a bit for each mapping unit.
     pub(crate) const fn ram(&self) -> u64 {
         self.count as u64 * self.units as u64 / 8
     }
 
-    /// Bytes of the simulator's memory, with the images in the media; a page takes so many of the FTL.
+    /// Bytes of the simulator's memory, including the images in the media; `page` is the size of the FTL's state of a
+    /// page.
     pub(crate) const fn memory(&self, page: usize) -> u64 {
         self.ram() + self.count as u64 * (page + size_of::<u32>()) as u64
     }

@@ -1,12 +1,13 @@
 //! Hot and cold data in streams of their own, against the fixed points of their classes.
 //!
-//! With a stream of host data and one of copies for each class, a superblock holds units of one class. So each class is a
-//! log of its own, with a share of the closed superblocks that the victim policy decides:
+//! With a stream of host data and a stream of copies for each class, a superblock holds units of one class. So each
+//! class is a log of its own, and the victim policy decides its share of the closed superblocks:
 //!
-//! * greedy takes the emptiest superblock of either class, so that the victims of both have as many valid units. The
-//!   form is that of many superblocks: with a quarter of the 1024 here, greedy gains 3 % more than it says, because it
-//!   waits for the class that happens to have the emptier victim;
-//! * FIFO takes superblocks of both in the order in which they closed, so that both spend the same time closed.
+//! * Greedy takes the emptiest superblock of either class, so that the victims of both classes have the same number of
+//!   valid units. This model is exact for many superblocks. With a quarter of the 1024 superblocks of this test, greedy
+//!   gains 3 % more than the model says, because it waits for the class that happens to have the emptier victim.
+//! * FIFO takes superblocks of both classes in the order in which they closed, so that superblocks of both spend the
+//!   same time closed.
 
 use crate::PageConfig;
 use base::engine::Rng;
@@ -29,9 +30,9 @@ struct Class {
     live: f64,
 }
 
-/// Writes of a class from one of its victims to the next, if it has so many closed superblocks.
+/// Writes of a class from one of its victims to the next, if the class has `closed` closed superblocks.
 fn between_victims(class: Class, closed: f64, choice: Choice) -> f64 {
-    // The model counts whole superblocks: what matters is the share of them that is valid.
+    // The model counts whole superblocks, so the units are scaled: only the share of valid ones matters.
     let whole = closed.floor();
     let live = class.live * whole / closed;
     let slots = f64::from(SLOTS);
@@ -43,7 +44,8 @@ fn between_victims(class: Class, closed: f64, choice: Choice) -> f64 {
 
 /// The write amplification of two classes that share closed superblocks.
 fn expected(classes: [Class; 2], closed: f64, choice: Choice) -> f64 {
-    // Both have the same: valid units of a victim, or time that a superblock is closed.
+    // The classes share the superblocks so that one quantity is equal in both: the valid units of a victim, or, for
+    // FIFO, the time that a superblock is closed.
     let level = |class: Class, closed: f64| {
         let host = between_victims(class, closed, choice);
         let of = if choice == Choice::Oldest { closed * host / class.share } else { host };
@@ -61,7 +63,8 @@ fn expected(classes: [Class; 2], closed: f64, choice: Choice) -> f64 {
     each(0) + each(1)
 }
 
-/// Measures the write amplification of hot and cold writes, each from a queue of its own, and what the model expects.
+/// Measures the write amplification of hot and cold writes, each from a queue of its own, and computes that of the
+/// model.
 fn compare(victim: &str, choice: Choice, streams: &str) -> [f64; 2] {
     let (config, array, _) = describe(&format!(
         "flash = {{ part = 'K9K8G08U0M', channels = 1, chips = 1, blocks = {BLOCKS}, pages = {SLOTS}, planes = 1 }}\n\
@@ -70,7 +73,7 @@ fn compare(victim: &str, choice: Choice, streams: &str) -> [f64; 2] {
     let config = config.downcast_ref::<PageConfig>().expect("a page-mapped drive").clone();
     let open = f64::from(config.streams.count().open());
     let units = f64::from(config.units);
-    // Half of the slots of the open superblocks hold units, in each class as many if they are apart.
+    // Half of the slots of the open superblocks hold units; if the classes are apart, the same number in each class.
     let hot = (units * HOT).round();
     let class = |share, units| Class { share, live: units - open / 4.0 * f64::from(SLOTS) };
     let classes = [class(WRITES, hot), class(1.0 - WRITES, units - hot)];
@@ -107,14 +110,16 @@ const APART: &str = "streams = { host = { policy = 'queue', streams = 2 }, copie
 fn greedy_victims_of_classes_that_are_apart_are_those_of_a_log_for_each_class() {
     let [apart, expected] = compare("greedy", Choice::Emptiest, APART);
     assert!((expected / apart - 1.0).abs() < 0.02, "measured {apart}, expected {expected}");
-    // Greedy victims with units of both classes hold cold units that are copied again and again: the form does not hold.
+    // With both classes in one superblock this model does not hold: the cold units in greedy victims are copied again
+    // and again.
     let [together, _] = compare("greedy", Choice::Emptiest, "");
     assert!(apart < 0.9 * together, "apart {apart}, together {together}");
 }
 
 #[test]
 fn fifo_victims_gain_nothing_from_classes_that_are_apart() {
-    // How long a superblock is closed depends on neither class: each unit lives or dies by itself, wherever it lies.
+    // The time for which a superblock is closed does not depend on the class, so separation gains nothing: each unit
+    // lives or dies by itself, in whatever superblock.
     for streams in [APART, ""] {
         let [measured, expected] = compare("fifo", Choice::Oldest, streams);
         assert!((expected / measured - 1.0).abs() < 0.02, "{streams}: measured {measured}, expected {expected}");

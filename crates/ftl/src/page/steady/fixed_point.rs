@@ -4,52 +4,52 @@
 //! and greedy, and from B. Van Houdt, "A Mean Field Model for a Class of Garbage Collection Algorithms in Flash-based
 //! Solid State Drives" (SIGMETRICS 2013), for d choices; derived here for pools with open superblocks.
 //!
-//! A pool has `c` closed superblocks of `b` slots and `l` valid units in all. Time counts the host's writes to the pool.
-//! Each of them invalidates one of the `l` units, all with equal chances, so a unit lives `l` writes on average and its
-//! age does not matter: a superblock with `i` valid units loses one at the rate `i / l`. Each victim with `j` valid units
-//! gives `b - j` slots to the host; let `h` be the mean of that, the time from one victim to the next. Meanwhile one
-//! superblock closes: one of the host with probability `h / b`, which took `b` writes to fill up, else one of copies,
-//! which took `b * h / (b - h)`; or with a shared log one of both, after `h`. Some of its units are invalid by then: `q_i`
-//! is the probability that it closes with `i` valid.
+//! A pool has `c` closed superblocks of `b` slots and `l` valid units in all. Time counts the host's writes to the
+//! pool. Each write invalidates one of the `l` units, all with equal chances, so a unit lives `l` writes on average and
+//! its age does not matter: a superblock with `i` valid units loses one at the rate `i / l`. Each victim with `j` valid
+//! units gives `b - j` slots to the host; `h` is the mean of `b - j`, and so the time from one victim to the next. In
+//! that time one superblock closes. With probability `h / b` it is a superblock of the host, which took `b` writes to
+//! fill, else one of copies, which took `b * h / (b - h)`. With a shared log one superblock of both kinds closes, which
+//! took `h` writes. Some of its units are invalid by then: `q_i` is the probability that it closes with `i` valid.
 //!
-//! Let `m_i` closed superblocks have `i` valid units, and the next victim have `i` with probability `p_i`. What enters
-//! the levels from `i` up leaves them as a victim, or by a step from `i` to `i - 1`:
+//! Let `m_i` closed superblocks have `i` valid units, and the next victim have `i` with probability `p_i`. A superblock
+//! that closes with `i` valid units or more leaves these levels as a victim, or by a step from `i` to `i - 1`:
 //!
-//!   sum_{k >= i} q_k = sum_{k >= i} p_k + (h / l) * i * m_i
+//!     sum_{k >= i} q_k = sum_{k >= i} p_k + (h / l) * i * m_i
 //!
 //! With M_i the share of closed superblocks with at least `i`, the best of `d` random ones has at least `i` valid units
 //! with probability `M_i^d` (superblocks without garbage are no candidates and leave both sides). So
 //!
-//!   M_i + y / i * M_i^d = M_{i+1} + y / i * sum_{k >= i} q_k,  y = l / (c * h)
+//!     M_i + y / i * M_i^d = M_{i+1} + y / i * sum_{k >= i} q_k,  y = l / (c * h)
 //!
-//! gives M from `b` down, with one positive root each, because the left side rises. Random choice is `d = 1`, greedy
-//! is `d` = all candidates. FIFO needs no recursion: the victim has had `c * h` writes since it closed. One unknown is
+//! gives M from `b` down, with one positive root each, because the left side rises. Random choice is `d = 1`, greedy is
+//! `d` = all candidates. FIFO needs no recursion: the victim has had `c * h` writes since it closed. One unknown is
 //! left, `h`, and one condition, that the mean victim has `b - h` valid units; the difference rises through zero once.
-//! The number of valid units is then `l` by itself.
+//! The total of valid units is then `l` without a further condition.
 
 use super::math::{binomial, decay, power};
 use crate::page::victim::Choice;
 
-/// A pool, as the model sees it.
+/// The parameters of a pool in the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PoolModel {
     /// Slots of a superblock.
     pub(super) slots: u32,
-    /// Superblocks that are closed, on average.
+    /// Mean number of closed superblocks.
     pub(super) closed: u32,
-    /// Valid units.
+    /// Valid units in the closed superblocks together.
     pub(super) live: f64,
     pub(super) choice: Choice,
     pub(super) shared_log: bool,
 }
 
-/// The steady state of a pool.
+/// The steady state of a pool, as solved.
 #[derive(Clone, Debug)]
 pub(super) struct FixedPoint {
     model: PoolModel,
-    /// Host writes from one victim to the next.
+    /// Host writes from one victim to the next: `h` of the derivation.
     pub(super) host: f64,
-    /// For each number of valid units, the share of the closed superblocks that have at most as many; empty for FIFO.
+    /// For each number of valid units, the share of the closed superblocks with at most this number; empty for FIFO.
     at_most: Vec<f64>,
     /// For each number of valid units, the mean and the variance of the host writes since the superblock was full; empty
     /// for FIFO.
@@ -60,14 +60,13 @@ pub(super) struct FixedPoint {
 const HALVINGS: u32 = 36;
 
 impl PoolModel {
-    /// The share of the units of a superblock that are still valid when it closes, and `written` of its slots were
-    /// written during `time` writes of the host.
+    /// The share of a superblock's units that are still valid `time` host writes after their writes.
     pub(super) fn survivors(&self, time: f64) -> f64 {
         let x = time / self.live;
         if x < 1e-9 { 1.0 } else { (1.0 - decay(x)) / x }
     }
 
-    /// The time that it takes to fill one slot of a superblock of the host and of one of copies, if a victim gives
+    /// The time, in host writes, to fill one slot of a superblock of the host, and of one of copies, if a victim gives
     /// `host` slots to the host.
     pub(super) fn paces(&self, host: f64) -> (f64, f64) {
         let slots = f64::from(self.slots);
@@ -79,7 +78,7 @@ impl PoolModel {
         if self.shared_log { 0.0 } else { 1.0 - host / f64::from(self.slots) }
     }
 
-    /// The fixed point. The pool must have spare space: `live` below `closed * slots`.
+    /// Finds the fixed point by bisection. The pool must have spare space: `live` below `closed * slots`.
     pub(super) fn solve(&self) -> FixedPoint {
         let (mut low, mut high) = (0.0, f64::from(self.slots));
         for _ in 0..HALVINGS {
@@ -105,7 +104,7 @@ impl PoolModel {
         FixedPoint { model: *self, host, at_most, ages }
     }
 
-    /// The mean number of valid units of a superblock at the moment that it closes.
+    /// The mean number of valid units of a superblock when it closes.
     fn at_close(&self, host: f64) -> f64 {
         let slots = f64::from(self.slots);
         let (of_host, of_copies) = self.paces(host);
@@ -113,12 +112,12 @@ impl PoolModel {
         slots * ((1.0 - copies) * self.survivors(slots * of_host) + copies * self.survivors(slots * of_copies))
     }
 
-    /// The valid units of the oldest superblock.
+    /// The valid units of the oldest closed superblock, the victim of FIFO.
     fn oldest(&self, host: f64) -> f64 {
         self.at_close(host) * decay(f64::from(self.closed) * host / self.live)
     }
 
-    /// The superblocks that a victim is the best of.
+    /// The number of superblocks among which a victim is the best: `d` of the derivation.
     const fn choices(&self) -> u32 {
         match self.choice {
             Choice::EmptiestOf(d) => d,
@@ -159,7 +158,7 @@ impl PoolModel {
         (at_least, valid)
     }
 
-    /// For each number of valid units, the probability that a superblock closes with it.
+    /// For each number of valid units, the probability that a superblock closes with that number.
     fn entering(&self, host: f64) -> Vec<f64> {
         let slots = f64::from(self.slots);
         let (of_host, of_copies) = self.paces(host);
@@ -173,9 +172,9 @@ impl PoolModel {
         entering
     }
 
-    /// The mean and variance of the time since a superblock with `i` valid units was full, for every `i`: it has passed
-    /// the levels above, and stayed at each for an exponential time, which ended with a step or would have ended as a
-    /// victim.
+    /// The mean and variance of the time since a superblock with `i` valid units was full, for every `i`. The
+    /// superblock has passed the levels above, and stayed at each for an exponentially distributed time, which ended
+    /// with a step to the next level or would have ended as a victim.
     fn ages(&self, host: f64, at_least: &[f64]) -> Vec<(f64, f64)> {
         let slots = self.slots as usize;
         let mut ages = vec![(0.0, 0.0); slots + 1];
@@ -221,8 +220,9 @@ impl FixedPoint {
         f64::from(self.model.slots) / self.host
     }
 
-    /// The valid units of the closed superblock at this share of their order, fewest first, and the mean and variance of
-    /// its age; under FIFO the mean number of units, the oldest first, and no variance.
+    /// The valid units of the closed superblock at position `share` of the order by valid units, fewest first, and the
+    /// mean and variance of its age. Under FIFO the order is by age, the oldest first; the number of units is then a
+    /// mean, and the variance of the age is zero.
     pub(super) fn closed_at(&self, share: f64) -> (f64, (f64, f64)) {
         let PoolModel { closed, live, .. } = self.model;
         if self.at_most.is_empty() {
@@ -261,7 +261,8 @@ mod tests {
             let found = |choice, slots| model(choice, slots, 100_000, spare).solve().write_amplification() / formula;
             let fifo = found(Choice::Oldest, 256);
             assert!((fifo - 1.0).abs() < 1e-3, "{spare}: {fifo}");
-            // Greedy finds superblocks emptier than the oldest, less so the more slots they have.
+            // Greedy finds superblocks emptier than the oldest one, and the difference shrinks as superblocks have more
+            // slots.
             let greedy = [64, 512, 4096].map(|slots| found(Choice::Emptiest, slots));
             assert!(
                 greedy.is_sorted() && greedy[2] < 1.0 && greedy[2] > 0.98 && greedy[0] > 0.88,
@@ -272,10 +273,10 @@ mod tests {
 
     #[test]
     fn random_choice_has_the_write_amplification_of_equal_chances() {
-        // Its victim has the mean share of valid units of all superblocks but the full ones, which are a share f.
+        // The victim has the mean share of valid units of all superblocks except the full ones, which are a share f.
         for spare in [0.1, 0.3] {
             let found = model(Choice::EmptiestOf(1), 512, 100_000, spare).solve().write_amplification();
-            // One becomes full for each victim, and stays so for l / b writes.
+            // One superblock becomes full for each victim, and stays full for l / b writes.
             let full = (1.0 - spare) * found / 512.0;
             let expected = 1.0 / (1.0 - (1.0 - spare - full) / (1.0 - full));
             assert!((found / expected - 1.0).abs() < 1e-3, "{spare}: {found} against {expected}");
@@ -302,7 +303,7 @@ mod tests {
                 (0..6000).map(|k| found.closed_at((f64::from(k) + 0.5) / 6000.0).0).sum::<f64>() / 6000.0 * 60.0;
             let (of_host, of_copies) = model.paces(found.host);
             let copies = model.share_of_copies(found.host);
-            // An open superblock is filled to each degree with equal chances.
+            // Open superblocks are filled to each degree with equal chances.
             let mean = |pace: f64| {
                 (0..1000).map(|k| (f64::from(k) + 0.5) * 0.128).map(|n| n * model.survivors(n * pace)).sum::<f64>()
                     / 1000.0
@@ -321,7 +322,7 @@ mod tests {
         let found = model(Choice::Emptiest, 64, 200, 0.2).solve();
         let ages: Vec<f64> = (0..20).map(|k| found.closed_at(f64::from(k) / 20.0 + 0.01).1.0).collect();
         assert!(ages.is_sorted_by(|a, b| a >= b) && ages[0] > ages[19], "{ages:?}");
-        // Those with so many units are no victims yet: they have been through the levels down to theirs for l / i each.
+        // Superblocks with this number of units are no victims yet: they stayed at each level i above for l / i writes.
         let (units, (age, _)) = found.closed_at(0.7);
         assert!((age / (found.model.live * (64.5 / (units - 0.5)).ln()) - 1.0).abs() < 0.01, "{age} with {units}");
     }

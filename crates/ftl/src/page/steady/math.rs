@@ -1,5 +1,5 @@
-//! The few functions that the model needs, of additions and multiplications only: those of the system's library differ
-//! between systems in the last bit, and a result must not.
+//! The functions that the model needs, made of additions and multiplications only: functions of the system's library
+//! differ between systems in the last bit, and a result must not.
 
 use base::engine::Rng;
 
@@ -42,7 +42,8 @@ pub(super) fn binomial(n: u32, p: f64) -> Vec<f64> {
         shares[if p <= 0.0 { 0 } else { n as usize }] = 1.0;
         return shares;
     }
-    // From the most probable number on in both directions, so that nothing underflows that counts.
+    // The most probable number comes first, then its neighbours in both directions, so that no probability that counts
+    // underflows.
     let mode = ((f64::from(n) + 1.0) * p) as usize;
     let mode = mode.min(n as usize);
     let odds = p / (1.0 - p);
@@ -58,13 +59,13 @@ pub(super) fn binomial(n: u32, p: f64) -> Vec<f64> {
     shares
 }
 
-/// A number of mean 0 and variance 1, nearly normal: the sum of twelve uniform ones.
+/// A random number of mean 0 and variance 1, nearly normal: the sum of twelve uniform ones.
 pub(super) fn normal(rng: &mut Rng) -> f64 {
     (0..12).map(|_| rng.unit()).sum::<f64>() - 6.0
 }
 
-/// An order of the numbers below `count` that looks random, without memory: a Feistel network of four rounds over the
-/// next power of four, walked until it comes back below `count`.
+/// A random-looking permutation of the numbers below `count`, without a table: a Feistel network of four rounds over
+/// the numbers below the next power of two, applied until the result is below `count`.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shuffle {
     count: u64,
@@ -92,8 +93,7 @@ impl Shuffle {
         }
     }
 
-    /// A permutation of all numbers of `low_bits + high_bits` bits: each round adds to one half what it makes of the
-    /// other, which the other half can take back.
+    /// A permutation of all numbers of `low_bits + high_bits` bits: a Feistel network of four rounds.
     #[inline]
     fn permute(&self, x: u64) -> u64 {
         let (low_mask, high_mask) = ((1 << self.low_bits) - 1, (1 << self.high_bits) - 1);
@@ -106,7 +106,7 @@ impl Shuffle {
     }
 }
 
-/// Spreads the bits of a number; the multiplier is that of SplitMix64.
+/// Mixes the bits of a number with a key; the multipliers are those of SplitMix64.
 #[inline]
 const fn mix(x: u64, key: u64) -> u64 {
     let x = (x ^ key).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -156,7 +156,8 @@ mod tests {
             let mut seen = vec![false; count as usize];
             (0..count).for_each(|i| assert!(!std::mem::replace(&mut seen[shuffle.at(i) as usize], true), "{count}"));
         }
-        // Neighbours fall into 16 x 16 cells with equal chances; the statistic has mean 255 and deviation 22.6.
+        // Pairs of neighbours fall into 16 x 16 cells with equal chances; the chi-squared statistic has mean 255 and
+        // deviation 22.6.
         let count = 1 << 16;
         let shuffle = Shuffle::new(count, &mut Rng::stream(5, "test"));
         let mut cells = [0u32; 256];

@@ -1,4 +1,4 @@
-//! What a layout must be, whatever the model says.
+//! Properties of a layout that hold for any numbers of the model.
 
 use super::*;
 use crate::PageConfig;

@@ -1,17 +1,19 @@
-//! The stream by several Bloom filters (Park and Du: Hot Data Identification for Flash-based Storage Systems Using Multiple
-//! Bloom Filters, MSST 2011).
+//! The stream by several Bloom filters (Park and Du: Hot Data Identification for Flash-based Storage Systems Using
+//! Multiple Bloom Filters, MSST 2011).
 //!
-//! Each write is noted in the next filter in turn, or in the first one behind it that does not have the mapping unit yet.
-//! After every `decay` writes the filter that was cleared first is cleared again. A filter weighs the more the later
-//! it was cleared: the latest as much as there are filters, the earliest 1. A unit is hot if the filters that have it
-//! weigh at least `threshold` together. So both how often and how lately a unit was written count.
+//! * Each write is noted in the filter whose turn it is, or in the next filter that does not have the mapping unit yet.
+//! * After every `decay` writes the filter that was cleared longest ago is cleared again.
+//! * The weight of a filter rises with the time of its clearing: of `n` filters the latest cleared weighs `n`, the
+//!   earliest 1.
+//! * A unit is hot if the filters that have it weigh at least `threshold` together. So both the number of writes and
+//!   their recency count.
 
 use super::{HostWrite, StreamPolicy, spread};
 
 /// Hash functions of a filter.
 const HASHES: u32 = 2;
 
-/// Two streams, for hot and other data.
+/// The policy with two streams, for hot and for other data.
 #[derive(Clone, Debug)]
 pub(super) struct BloomFilters {
     /// The bits of all filters, one filter after another.
@@ -25,7 +27,7 @@ pub(super) struct BloomFilters {
     turn: u32,
     /// The filter that was cleared last.
     cleared: u32,
-    /// Writes since.
+    /// Writes since the last clearing.
     writes: u32,
 }
 
@@ -39,7 +41,7 @@ impl BloomFilters {
         u64::from(filters) * u64::from(bits) / 8
     }
 
-    /// The bits of a mapping unit in a filter: word and mask.
+    /// The bits that a mapping unit sets in a filter, as word and mask.
     fn places(&self, filter: u32, lpn: u32) -> [(usize, u64); HASHES as usize] {
         let hash = spread(u64::from(lpn));
         let first = filter * (self.bits / u64::BITS);
@@ -95,7 +97,7 @@ mod tests {
 
     #[test]
     fn a_unit_is_hot_once_it_is_in_enough_filters_and_cold_when_they_are_cleared() {
-        // Weights 4, 3, 2 and 1: hot is what is in all filters but one of weight 2 or less.
+        // The filters weigh 4, 3, 2 and 1: a unit is hot if the filters that lack it weigh 2 or less.
         let mut policy = BloomFilters::new(4, 2048, 8, 8);
         assert_eq!([0, 1, 2, 3].map(|filter| policy.weight(filter)), [1, 2, 3, 4]);
         let streams = [5; 5].map(|lpn| policy.stream(&write_of(lpn, 0)));
@@ -105,7 +107,7 @@ mod tests {
         }
         assert_eq!([0, 1, 2, 3].map(|filter| policy.weight(filter)), [4, 1, 2, 3], "filter 0 has been cleared");
         assert!(!policy.has(0, 5) && policy.has(1, 5));
-        // Units written once do not become hot, however many they are.
+        // Units that were written once do not become hot, in any number.
         let hot = (1000..1400).filter(|lpn| policy.stream(&write_of(*lpn, 0)) == 0).count();
         assert_eq!(hot, 0);
         assert_eq!(policy.stream(&write_of(5, 0)), 1, "it has been forgotten");

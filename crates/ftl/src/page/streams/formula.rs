@@ -6,30 +6,30 @@ use super::interval::Table;
 use super::{HostWrite, StreamPolicy};
 use crate::formula::{Formula, FormulaError};
 
-/// The names of a formula: numbers of a write.
+/// The names that a formula may use: the numbers of a write.
 const NAMES: [&str; 8] = ["size", "address", "interval", "written", "queue", "partial", "sequential", "placement"];
 
 const INTERVAL: usize = 2;
 
-/// Streams by a formula.
+/// The policy that takes the value of a formula as the number of the stream.
 #[derive(Clone, Debug)]
 pub(super) struct ByFormula {
     formula: Formula,
-    /// The latest writes, if the formula asks for intervals.
+    /// The latest writes, if the formula has `interval`.
     table: Option<Table>,
     /// Bytes of a mapping unit.
     unit: f64,
-    /// The mapping unit that would go on with the latest write.
+    /// The mapping unit behind the latest write: a write of it is sequential.
     next: u32,
 }
 
 impl ByFormula {
-    /// Checks a formula, without the memory of its table.
+    /// Checks the text of a formula, without allocating its table.
     pub(super) fn check(text: &str) -> Result<(), FormulaError> {
         Formula::parse(text, &NAMES).map(drop)
     }
 
-    /// Mapping units have so many sectors.
+    /// The policy of a formula, for mapping units of `sectors` sectors.
     pub(super) fn parse(text: &str, memory: Bytes, sectors: u64) -> Result<Self, FormulaError> {
         let formula = Formula::parse(text, &NAMES)?;
         let table = formula.uses(INTERVAL).then(|| Table::new(memory));
@@ -57,7 +57,7 @@ impl StreamPolicy for ByFormula {
             6 => f64::from(u8::from(is_sequential)),
             _ => f64::from(write.placement.get()),
         });
-        // Too small a number, and what is none, is 0; too large a one is the last.
+        // A value that is not a number, or below zero, becomes 0, and a large one the last stream.
         number as u8
     }
 }
@@ -69,7 +69,7 @@ mod tests {
     use super::super::write_of;
     use super::*;
 
-    /// The streams of writes of mapping units of 4 KiB: each a unit and a size in sectors.
+    /// The streams of writes of mapping units of 4 KiB, each given as a unit and the size of its request in sectors.
     fn streams<const N: usize>(formula: &str, writes: [(u32, u64); N]) -> [u8; N] {
         let mut policy = ByFormula::parse(formula, Bytes::new(1 << 16), 8).expect("a formula");
         let mut written = 0;

@@ -1,7 +1,8 @@
-//! The stream by the update interval: how much the host has written since it wrote the mapping unit last.
+//! The stream by the update interval: the amount that the host has written since it last wrote the mapping unit.
 //!
-//! A table remembers when mapping units were written. It has a fixed size, and each unit has one place in it, which
-//! the units share that the hash function maps there. A unit that is not in the table counts as the longest interval.
+//! A hash table of fixed size remembers the last writes. Each mapping unit has one place in it, which it shares with
+//! all units of the same hash: a newer write replaces the older one. A unit that is not in the table counts as the
+//! longest interval.
 
 use base::units::{Bytes, SECTOR};
 
@@ -10,20 +11,20 @@ use super::{HostWrite, StreamPolicy, spread};
 /// The last write of a mapping unit. A table of zeros is empty.
 #[derive(Clone, Copy, Debug, Default)]
 struct Latest {
-    /// The unit's number and one.
+    /// The unit's number plus one; 0 if the place is empty.
     unit: u32,
-    /// The count of mapping units that the host had written, modulo 2^32.
+    /// The count of mapping units that the host had written, modulo 2^32, when it wrote this one.
     written: u32,
 }
 
-/// When mapping units were written last.
+/// The hash table of the last writes.
 #[derive(Clone, Debug)]
 pub(super) struct Table {
     places: Vec<Latest>,
 }
 
 impl Table {
-    /// A table of so much memory.
+    /// A table that takes `memory` bytes.
     pub(super) fn new(memory: Bytes) -> Self {
         Self { places: vec![Latest::default(); Self::count(memory)] }
     }
@@ -36,10 +37,11 @@ impl Table {
         (Self::count(memory) * size_of::<Latest>()) as u64
     }
 
-    /// Mapping units that the host has written since it wrote this one last; `None` if that is not known. Notes the write.
+    /// Mapping units that the host has written since it last wrote this one; `None` if the table does not have it.
+    /// Enters this write.
     pub(super) fn interval(&mut self, write: &HostWrite) -> Option<u64> {
         let unit = write.lpn.get() + 1;
-        // The high bits of a product spread a hash evenly over any number of places.
+        // The high bits of the product map a hash evenly to any number of places.
         let place = (u128::from(spread(u64::from(unit))) * self.places.len() as u128) >> 64;
         let latest = &mut self.places[place as usize];
         let interval = (latest.unit == unit).then(|| u64::from((write.written as u32).wrapping_sub(latest.written)));
@@ -48,7 +50,7 @@ impl Table {
     }
 }
 
-/// Streams by update interval.
+/// The policy by update intervals.
 #[derive(Clone, Debug)]
 pub(super) struct Interval {
     /// The shortest interval of each stream but the first, in mapping units.
@@ -57,7 +59,7 @@ pub(super) struct Interval {
 }
 
 impl Interval {
-    /// `limits` are amounts that the host writes meanwhile; a mapping unit has so many sectors.
+    /// The policy for limits given as amounts of data, for mapping units of `sectors` sectors.
     pub(super) fn new(limits: &[Bytes], memory: Bytes, sectors: u64) -> Self {
         let unit = sectors * SECTOR.get();
         Self { limits: limits.iter().map(|limit| limit.get().div_ceil(unit)).collect(), table: Table::new(memory) }
@@ -84,7 +86,7 @@ mod tests {
 
     #[test]
     fn the_interval_is_what_the_host_wrote_between_two_writes_of_a_unit() {
-        // Mapping units of 4 KiB: limits of 2 and 10 of them.
+        // Mapping units of 4 KiB: the limits are 2 and 10 of them.
         let mut policy = Interval::new(&[Bytes::new(8 << 10), Bytes::new(40 << 10)], Bytes::new(1 << 16), 8);
         let writes = [(7, 0), (7, 1), (7, 3), (7, 12), (7, 22), (9, 23), (7, 24)];
         let streams = writes.map(|(lpn, written)| policy.stream(&write_of(lpn, written)));

@@ -1,15 +1,16 @@
 //! The stream by lists of recently written mapping units (Chang and Kuo: An Adaptive Striping Architecture for Flash
 //! Memory Storage Systems of Embedded Systems, RTAS 2002, with a hot list and a candidate list).
 //!
-//! A unit that is in no list enters the last list, the candidates. A write of a unit in a list moves the unit to the head of the list
-//! before it, and the tail of that list, if it is full, back to the list that the unit has left. The tail of the candidates
-//! is forgotten. Chang and Kuo have two lists; three or more tell more than two classes apart.
+//! * A unit that is in no list enters the last list, that of the candidates. If it is full, its tail is forgotten.
+//! * A write of a unit in a list moves the unit to the head of the list before. If that list is full, its tail moves
+//!   back to the list that the unit has left.
+//! * Chang and Kuo have two lists; three or more tell more than two classes apart.
 
 use base::units::Lpn;
 
 use super::{HostWrite, StreamPolicy, spread};
 
-/// No node.
+/// An index that stands for no node.
 const NONE: u32 = u32::MAX;
 
 /// A mapping unit in a list.
@@ -17,14 +18,14 @@ const NONE: u32 = u32::MAX;
 struct Node {
     lpn: Lpn,
     level: u8,
-    /// The neighbours in its list, the first towards the head.
+    /// The neighbours in the list: the one towards the head, and the one towards the tail.
     before: u32,
     behind: u32,
-    /// The next node of its bucket.
+    /// The next node of the same hash bucket.
     chain: u32,
 }
 
-/// A list, most recently written first.
+/// A list of nodes, the most recently written first.
 #[derive(Clone, Copy, Debug)]
 struct Level {
     head: u32,
@@ -33,17 +34,17 @@ struct Level {
     most: u32,
 }
 
-/// Streams by lists of recently written mapping units.
+/// The policy by lists of recently written mapping units.
 #[derive(Clone, Debug)]
 pub(super) struct Lru {
     levels: Vec<Level>,
     nodes: Vec<Node>,
-    /// The first node of each bucket.
+    /// The first node of each hash bucket.
     buckets: Vec<u32>,
 }
 
 impl Lru {
-    /// Lists of so many mapping units, the hottest first.
+    /// Empty lists for these numbers of mapping units, the hottest list first.
     pub(super) fn new(levels: &[u32]) -> Self {
         let nodes = levels.iter().map(|units| *units as usize).sum::<usize>();
         Self {
@@ -99,7 +100,7 @@ impl Lru {
         (node.level, node.before, node.behind) = (level, NONE, head);
     }
 
-    /// Forgets the tail of the candidates if they are full. Returns a node for another unit.
+    /// Returns a node for another unit. If the list of candidates is full, its tail gives up its node.
     fn vacant(&mut self, lpn: Lpn) -> u32 {
         let last = self.levels.len() - 1;
         let candidates = self.levels[last];
@@ -175,7 +176,7 @@ mod tests {
         let mut write = |lpn| policy.stream(&write_of(lpn, 0));
         assert_eq!([1, 2, 3, 1, 2, 2].map(&mut write), [1, 1, 1, 0, 0, 0]);
         assert_eq!((policy.list(0), policy.list(1)), (vec![2, 1], vec![3]));
-        // The third hot unit sends the tail of the hot list back to the candidates.
+        // The third hot unit pushes the tail of the hot list back to the candidates.
         assert_eq!(policy.stream(&write_of(3, 0)), 0);
         assert_eq!((policy.list(0), policy.list(1)), (vec![3, 2], vec![1]));
         assert_eq!([5, 6, 7].map(|lpn| policy.stream(&write_of(lpn, 0))), [1; 3]);
@@ -184,7 +185,7 @@ mod tests {
     }
 
     proptest! {
-        /// The lists as vectors, searched from end to end.
+        /// Compares the lists with vectors that are searched from end to end.
         #[test]
         fn the_lists_are_those_of_a_model(
             levels in prop::collection::vec(1..6_u32, 2..5),

@@ -1,22 +1,23 @@
-//! The stream by how much the host writes until it writes the mapping unit next: a bound, because no drive knows it.
+//! The stream by the amount that the host will write before it writes the mapping unit again: a bound, because no real
+//! drive knows it.
 
 use base::units::{Bytes, SECTOR};
 
 use super::{HostWrite, StreamPolicy};
 use crate::foresight::Foresight;
 
-/// Streams by the next write.
+/// The policy by the next write.
 #[derive(Clone, Debug)]
 pub(super) struct Oracle {
     /// The shortest distance of each stream but the first, in mapping units.
     limits: Vec<u64>,
     foresight: Foresight,
-    /// Writes of each mapping unit so far; empty without foresight.
+    /// The number of writes of each mapping unit so far; empty without foresight.
     written: Vec<u32>,
 }
 
 impl Oracle {
-    /// `limits` are amounts that the host writes meanwhile; a mapping unit has so many sectors.
+    /// The policy for limits given as amounts of data, for mapping units of `sectors` sectors.
     pub(super) fn new(limits: &[Bytes], sectors: u64, foresight: &Foresight) -> Self {
         let unit = sectors * SECTOR.get();
         let limits = limits.iter().map(|limit| limit.get().div_ceil(unit)).collect();
@@ -58,7 +59,8 @@ mod tests {
     use super::*;
     use crate::foresight::{NextWrites, WriteLog};
 
-    /// The streams of writes of mapping units of 4 KiB, in a run that notes them and in one that knows them.
+    /// The streams of writes of mapping units of 4 KiB, in a first run that notes the writes and in a second run that
+    /// knows them.
     #[test]
     fn a_second_run_knows_what_the_first_has_noted() {
         let writes = [5, 6, 5, 7, 5, 6];
@@ -70,7 +72,7 @@ mod tests {
         let log = Arc::new(WriteLog::default());
         assert_eq!(streams(Foresight::Log(Arc::clone(&log))), [2; 6], "nothing is known yet");
         let next = Arc::new(NextWrites::of(&log, 8));
-        // Unit 5 comes again after 2 writes each time, unit 6 after 4; then no more.
+        // Unit 5 is written again after 2 writes each time, unit 6 after 4; after that neither is written again.
         assert_eq!(streams(Foresight::NextWrites(next)), [1, 2, 1, 2, 2, 2]);
     }
 }

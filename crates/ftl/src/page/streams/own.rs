@@ -5,10 +5,10 @@ use std::sync::Arc;
 use super::{HostWrite, StreamPolicy};
 use crate::registry::{RegisterError, Registry};
 
-/// The registered policies, as each begins at the mount of a drive.
+/// The policies that the program has registered, in the state in which each begins at the mount of a drive.
 pub(super) static POLICIES: Registry<Arc<dyn Cloned>> = Registry::new("stream policy", "register_stream_policy");
 
-/// A policy that can be copied, with the drive that has it.
+/// A policy that can be copied together with its drive.
 pub(super) trait Cloned: StreamPolicy + Send + Sync {
     fn boxed(&self) -> Box<dyn Cloned>;
 }
@@ -31,11 +31,11 @@ impl StreamPolicy for Box<dyn Cloned> {
     }
 }
 
-/// Registers a stream policy, which descriptions of drives then name: `host = { policy = "own", name = "...", streams = 2 }`.
-/// Each mount of a drive begins with a copy of it.
+/// Registers a stream policy, which descriptions of drives then name: `host = { policy = "own", name = "...", streams =
+/// 2 }`. Each mount of a drive begins with a copy of the policy.
 ///
-/// The version is a part of the key of each result, so change it whenever the policy changes: a store of results then does not
-/// mix the two. A policy of the same name and version stays the one that was registered first.
+/// The version is a part of the key of each result: change it whenever the policy changes, so that a store of results
+/// does not mix results of the two. A second policy with a registered name and version is ignored.
 ///
 /// ```
 /// /// Writes of less than a mapping unit are hot.

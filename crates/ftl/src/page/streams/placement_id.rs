@@ -1,12 +1,12 @@
 //! The stream by the placement identifier of the request: the host says which data belong together.
 //!
-//! This is what a drive with Flexible Data Placement ([`FdpSpec`]) or the streams directive does. Data whose identifier the drive does
-//! not have goes to stream 0, as data without one.
+//! A drive with Flexible Data Placement ([`FdpSpec`]) or the streams directive uses this policy. Data without an
+//! identifier, or with one that the drive does not have, goes to stream 0.
 
 use super::{HostWrite, StreamPolicy};
 use crate::page::FdpSpec;
 
-/// Streams by placement identifier: a stream is a reclaim unit handle.
+/// The policy by placement identifier: a stream is a reclaim unit handle.
 #[derive(Clone, Debug)]
 pub(super) struct ByPlacementId {
     handles: FdpSpec,

@@ -4,7 +4,7 @@
 
 use super::{HostWrite, StreamPolicy};
 
-/// Streams by submission queue.
+/// The policy by submission queue.
 #[derive(Clone, Debug)]
 pub(super) struct ByQueue {
     streams: u32,

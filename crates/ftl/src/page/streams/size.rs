@@ -6,7 +6,7 @@ use base::units::{Bytes, Sectors};
 
 use super::{HostWrite, StreamPolicy};
 
-/// Streams by the size of requests.
+/// The policy by the size of requests.
 #[derive(Clone, Debug)]
 pub(super) struct BySize {
     /// The smallest request of each stream but the first.

@@ -15,13 +15,13 @@ use crate::page::GcSpec;
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct StreamsSpec {
-    /// The streams of what the host writes.
+    /// The streams of data that the host writes.
     pub host: HostStreamsSpec,
-    /// The streams of what collection and wear levelling copy.
+    /// The streams of data that collection and wear levelling copy.
     pub copies: CopyStreamsSpec,
 }
 
-/// The policy that chooses the stream of a mapping unit that the host writes. Stream 0 is that of the data which will be
+/// The policy that chooses the stream of a mapping unit that the host writes. Stream 0 is for the data that will be
 /// overwritten first.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, tag = "policy", rename_all = "kebab-case")]
@@ -37,17 +37,18 @@ pub enum HostStreamsSpec {
     },
     /// By the submission queue of the request: its number modulo `streams`.
     Queue {
-        /// Streams: 2 to 16.
+        /// Number of streams: 2 to 16.
         streams: u32,
     },
-    /// By the placement identifier of the request, as with the streams directive of NVM Express: it is the number of the stream.
-    /// Requests without one, or with a number of `streams` or more, go to stream 0. Its newer form is `ftl.fdp`.
+    /// By the placement identifier of the request, as with the streams directive of NVM Express: the identifier is the
+    /// number of the stream. Requests without an identifier, or with a number of `streams` or more, go to stream 0. The
+    /// newer form of this directive is `ftl.fdp`.
     PlacementId {
-        /// Streams: 2 to 16.
+        /// Number of streams: 2 to 16.
         streams: u16,
     },
-    /// By the update interval: how much the host has written since it wrote the mapping unit last. A mapping unit that is
-    /// not known counts as the longest interval.
+    /// By the update interval: the amount that the host has written since it last wrote the mapping unit. A mapping
+    /// unit that is not known counts as the longest interval.
     Interval {
         /// The shortest interval of each stream but the first, in ascending order: 1 to 15 amounts of data.
         limits: Vec<Bytes>,
@@ -66,7 +67,7 @@ pub enum HostStreamsSpec {
     /// Data Identification for Flash-based Storage Systems Using Multiple Bloom Filters, MSST 2011). A filter that
     /// was cleared later weighs more: of `n` filters the latest weighs `n`, the earliest 1.
     BloomFilters {
-        /// Filters: 2 to 16.
+        /// Number of filters: 2 to 16.
         #[serde(default = "filters")]
         filters: u32,
         /// Bits of each filter: a power of two, from 64 to 16777216.
@@ -75,42 +76,42 @@ pub enum HostStreamsSpec {
         /// Mapping units that are written between two clearings.
         #[serde(default = "decay")]
         decay: u32,
-        /// The weight of the filters that have a hot mapping unit: at least 1. The default is four fifths of the weight of
-        /// four filters, as in the paper.
+        /// The weight that the filters with a hot mapping unit have together, at least: 1 or more. The default is four
+        /// fifths of the weight of four filters, as in the paper.
         #[serde(default = "threshold")]
         threshold: u32,
     },
-    /// By how much the host writes until it writes the mapping unit next. No drive knows it: this is the bound for the others. A
-    /// run is made twice, and the first time notes the writes, 8 bytes of memory for each. A served drive, and one that a
-    /// program drives itself, cannot have it.
+    /// By the amount that the host will write before it writes the mapping unit again. No real drive knows it: this
+    /// policy is the bound for the others. A run is made twice, and the first run notes the writes, 8 bytes of memory
+    /// for each. A served drive, and one that a program drives itself, cannot have this policy.
     Oracle {
         /// The shortest distance of each stream but the first, in ascending order: 1 to 15 amounts of data.
         limits: Vec<Bytes>,
     },
     /// By the value of a formula: the number of the stream, rounded down.
     Formula {
-        /// The formula, with the operators and functions of `ftl.gc.victim.score`. Names: `size` (bytes of the request),
-        /// `address` (of the mapping unit, in bytes), `interval` (bytes that the host has written since it wrote the mapping
-        /// unit last; infinite if that is not known), `written` (bytes that the host has written since the mount), `queue`,
-        /// `partial` (1 if the request covers a part of the mapping unit), `sequential` (1 if the mapping unit follows the
-        /// one before it) and `placement` (the placement identifier).
+        /// The formula, with the operators and functions of `ftl.gc.victim.score`. Names: `size` (bytes of the
+        /// request), `address` (of the mapping unit, in bytes), `interval` (bytes that the host has written since it
+        /// last wrote the mapping unit; infinite if that is not known), `written` (bytes that the host has written
+        /// since the mount), `queue`, `partial` (1 if the request covers a part of the mapping unit), `sequential` (1
+        /// if the mapping unit follows the one before it) and `placement` (the placement identifier).
         #[schemars(extend("examples" = ["if(size < 16384, 0, 1)", "sequential"]))]
         number: String,
-        /// Streams: 2 to 16. The last takes all higher numbers.
+        /// Number of streams: 2 to 16. The last stream takes all higher numbers.
         streams: u32,
         /// The size of the table of latest writes, if the formula has `interval`: 8 bytes for each mapping unit that it
         /// remembers.
         #[serde(default = "table")]
         memory: Bytes,
     },
-    /// By a policy of the program, which has registered it.
+    /// By a policy of the program, which the program has registered.
     Own {
-        /// The name under which it is registered.
+        /// The name under which the policy is registered.
         name: String,
-        /// Streams: 2 to 16.
+        /// Number of streams: 2 to 16.
         streams: u32,
-        /// The version with which it is registered. A resolved device has it, so that another version has other keys in a
-        /// store of results.
+        /// The version with which the policy is registered. A resolved device has the version, so that a store of
+        /// results keeps the results of two versions apart.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<String>,
     },
@@ -143,24 +144,25 @@ pub enum CopyStreamsSpec {
     /// All copies go to one stream.
     #[default]
     One,
-    /// A stream of copies for each stream of host data: copies stay with data of their class. Where a program would
-    /// otherwise be padded, copies of several classes share one in the last stream.
+    /// A stream of copies for each stream of host data: copies stay with data of their class. If a program would
+    /// otherwise be padded, copies of several classes share it in the last stream.
     Same,
-    /// By how often the data were copied: a copy goes to the stream behind that of its source, and stays in the last.
+    /// By the number of times the data were copied: a copy goes to the stream after that of its source, and stays in
+    /// the last stream.
     Generations {
-        /// Streams: 2 to 16.
+        /// Number of streams: 2 to 16.
         streams: u32,
     },
 }
 
-/// The most filters, and the most bits of one.
+/// The most Bloom filters, and the most bits of a filter.
 const FILTERS: u32 = 16;
 const BITS: u32 = 1 << 24;
-/// The most mapping units in a list.
+/// The most mapping units in a list of recently written ones.
 const UNITS: u32 = 1 << 26;
 
 impl StreamsSpec {
-    /// The streams of a pool of data.
+    /// The numbers of streams of each pool of data.
     pub(crate) fn count(&self) -> StreamCount {
         let most = usize::from(Stream::MOST);
         let host = match &self.host {
@@ -184,7 +186,7 @@ impl StreamsSpec {
         StreamCount { host: host as u8, copies: copies.clamp(1, most) as u8 }
     }
 
-    /// The description with the version of a policy of the program.
+    /// The description, with the version if a policy of the program is registered under its name.
     pub(crate) fn written_out(self) -> Self {
         let host = match self.host {
             HostStreamsSpec::Own { name, streams, .. } => {
@@ -196,7 +198,7 @@ impl StreamsSpec {
         Self { host, ..self }
     }
 
-    /// The streams of copies beside the first.
+    /// The number of streams of copies in addition to the first.
     #[must_use]
     pub fn copies_apart(&self) -> u32 {
         u32::from(self.count().copies) - 1
@@ -215,7 +217,7 @@ impl StreamsSpec {
         )
     }
 
-    /// Adds the faults of numbers that are wrong on any array, and of keys that exclude each other.
+    /// Adds the faults of numbers that no array allows, and of keys that exclude each other.
     pub(crate) fn check(&self, gc: &GcSpec, faults: &mut Faults) {
         let most = u32::from(Stream::MOST);
         match &self.host {
@@ -310,8 +312,8 @@ fn check_limits(limits: &[Bytes], faults: &mut Faults) {
 }
 
 impl HostStreamsSpec {
-    /// One of every policy but the default, for the conformance suite and the swarm. The parameters make a difference on a
-    /// small device.
+    /// Every policy except the default, for the conformance suite and the swarm, with parameters that have an effect on
+    /// a small device.
     #[must_use]
     pub fn every() -> [Self; 8] {
         [
@@ -332,6 +334,6 @@ impl HostStreamsSpec {
 }
 
 impl CopyStreamsSpec {
-    /// One of every policy, for the conformance suite and the swarm.
+    /// Every policy, for the conformance suite and the swarm.
     pub const EVERY: [Self; 3] = [Self::One, Self::Same, Self::Generations { streams: 3 }];
 }

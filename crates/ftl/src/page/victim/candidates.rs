@@ -10,22 +10,22 @@ use super::order::AgeOrder;
 use super::unit_ages::{UnitAges, UnitVersions};
 use crate::toolkit::Minima;
 
-/// The time, the free superblocks, the writes, the erases and the streams of a pool that looks for a victim.
+/// The state of the drive at the moment at which a pool looks for a victim.
 #[derive(Clone, Copy)]
 pub(crate) struct Moment<'a> {
     pub(crate) now: Time,
-    /// Its free superblocks.
+    /// The number of free superblocks of the pool.
     pub(crate) free: u32,
     /// The version of the latest write.
     pub(crate) latest: u32,
-    /// How often a superblock was erased.
+    /// The number of erases of a superblock.
     pub(crate) erases: &'a dyn Fn(SuperblockId) -> u32,
     /// The stream that wrote a superblock.
     pub(crate) stream: &'a dyn Fn(SuperblockId) -> Stream,
 }
 
-/// The superblocks of a pool from which a [`VictimPolicy`](super::VictimPolicy) chooses: closed ones with at least one invalid
-/// mapping unit.
+/// The superblocks of a pool from which a [`VictimPolicy`](super::VictimPolicy) chooses: closed superblocks with at
+/// least one invalid mapping unit.
 #[derive(Clone, Copy)]
 pub struct Candidates<'a> {
     pub(super) minima: &'a Minima,
@@ -39,7 +39,7 @@ pub struct Candidates<'a> {
     pub(super) moment: Moment<'a>,
 }
 
-/// A superblock that may be collected.
+/// A superblock that garbage collection may take.
 #[derive(Clone, Copy)]
 pub struct Candidate<'a> {
     all: &'a Candidates<'a>,
@@ -53,13 +53,13 @@ impl Candidates<'_> {
         Some(Candidate { all: self, superblock, valid })
     }
 
-    /// All candidates, those closed first at the beginning. The pool looks at each of its closed superblocks.
+    /// All candidates, from the one that was closed first on. The iterator visits each closed superblock of the pool.
     pub fn by_age(&self) -> impl Iterator<Item = Candidate<'_>> {
         self.ages.oldest_first(self.pool).filter_map(|superblock| self.candidate(superblock))
     }
 
-    /// The candidate with the fewest valid mapping units; of several, the one with the lowest number in the pool. Much faster
-    /// than to look at all candidates.
+    /// The candidate with the fewest valid mapping units; of several, the one with the lowest number in the pool. Much
+    /// faster than a visit of all candidates.
     #[must_use]
     pub fn fewest_valid(&self) -> Option<Candidate<'_>> {
         self.minima.least(self.first, self.blocks).and_then(|(superblock, _)| self.candidate(superblock))
@@ -78,8 +78,8 @@ impl Candidates<'_> {
         (count > 0).then(|| self.by_age().nth(rng.below(count) as usize)).flatten()
     }
 
-    /// The candidate with the highest score; of several, the one that was closed first. A score that is not a number is lower
-    /// than all others.
+    /// The candidate with the highest score; of several, the one that was closed first. A score that is not a number is
+    /// lower than all others.
     pub fn best(&self, mut score: impl FnMut(&Candidate<'_>) -> f64) -> Option<Candidate<'_>> {
         let mut best: Option<(Candidate<'_>, f64)> = None;
         for candidate in self.by_age() {
@@ -97,7 +97,7 @@ impl Candidates<'_> {
         self.moment.free
     }
 
-    /// How often the candidates were erased, on average.
+    /// The mean number of erases of the candidates.
     #[must_use]
     pub fn mean_erases(&self) -> f64 {
         let (sum, count) = self
@@ -108,87 +108,87 @@ impl Candidates<'_> {
 }
 
 impl Candidate<'_> {
-    /// The superblock.
+    /// The number of the superblock in the drive.
     #[must_use]
     pub const fn superblock(&self) -> SuperblockId {
         SuperblockId::new(self.superblock)
     }
 
-    /// Its valid mapping units: collection copies them.
+    /// Valid mapping units of the superblock: collection copies them.
     #[must_use]
     pub const fn valid(&self) -> u32 {
         self.valid
     }
 
-    /// Its invalid mapping units: collection gains their space.
+    /// Invalid mapping units of the superblock: collection gains their space.
     #[must_use]
     pub const fn invalid(&self) -> u32 {
         self.all.slots - self.valid
     }
 
-    /// All its mapping units.
+    /// All mapping units that the superblock holds, valid or not.
     #[must_use]
     pub const fn units(&self) -> u32 {
         self.all.slots
     }
 
-    /// The share of its mapping units that are valid.
+    /// The share of the superblock's mapping units that are valid, from 0 to 1.
     #[must_use]
     pub fn utilization(&self) -> f64 {
         f64::from(self.valid) / f64::from(self.all.slots)
     }
 
-    /// One more than the number of superblocks that have been closed since, in any pool.
+    /// One more than the number of superblocks of any pool that have been closed since this one was.
     #[must_use]
     pub fn age(&self) -> u64 {
         self.all.ages.closed_since(self.superblock) + 1
     }
 
-    /// The time since it was closed; of a superblock that a mount found, since the simulation began. While a drive is
-    /// preconditioned no time passes.
+    /// The time since the superblock was closed; for a superblock that a mount found, since the simulation began. While
+    /// a drive is preconditioned no time passes.
     #[must_use]
     pub fn time(&self) -> Span {
         self.all.moment.now.saturating_since(self.all.ages.closed_at(self.superblock))
     }
 
-    /// How often it was erased.
+    /// The number of erases of the superblock.
     #[must_use]
     pub fn erases(&self) -> u32 {
         (self.all.moment.erases)(self.superblock())
     }
 
-    /// The number of the write stream that wrote it, among those of the host or those of copies.
+    /// The number of the write stream that wrote the superblock, among those of the host or those of copies.
     #[must_use]
     pub fn stream(&self) -> u8 {
         (self.all.moment.stream)(self.superblock()).number()
     }
 
-    /// True if collection or wear levelling wrote it.
+    /// True if collection or wear levelling wrote the superblock.
     #[must_use]
     pub fn is_of_copies(&self) -> bool {
         !(self.all.moment.stream)(self.superblock()).is_host()
     }
 
-    /// The versions of its mapping units, if the policy [asks](super::VictimPolicy::asks_for_unit_ages).
+    /// The versions of the superblock's mapping units, if the policy [asks](super::VictimPolicy::asks_for_unit_ages).
     fn versions(&self) -> Option<UnitVersions> {
         self.all.unit_ages.and_then(|ages| ages.of(self.superblock))
     }
 
-    /// Writes since its youngest mapping unit was written; 0 if the policy does not
-    /// [ask](super::VictimPolicy::asks_for_unit_ages). A copy keeps the age of its original. Mapping units that had become invalid
-    /// before the superblock was a candidate do not count, and those that become invalid later do.
+    /// Writes since the superblock's youngest mapping unit was written; 0 if the policy does not
+    /// [ask](super::VictimPolicy::asks_for_unit_ages). A copy keeps the age of its original. Mapping units that became
+    /// invalid before the superblock was a candidate do not count; those that become invalid later do.
     #[must_use]
     pub fn youngest(&self) -> u32 {
         self.versions().map_or(0, |versions| self.all.moment.latest.saturating_sub(versions.newest))
     }
 
-    /// Writes since its oldest mapping unit was written, as for [`Self::youngest`].
+    /// Writes since the superblock's oldest mapping unit was written, counted as in [`Self::youngest`].
     #[must_use]
     pub fn oldest(&self) -> u32 {
         self.versions().map_or(0, |versions| self.all.moment.latest.saturating_sub(versions.oldest))
     }
 
-    /// Writes since its mapping units were written, on average, as for [`Self::youngest`].
+    /// Writes since the superblock's mapping units were written, on average, counted as in [`Self::youngest`].
     #[must_use]
     pub fn mean_age(&self) -> f64 {
         self.versions().map_or(0.0, |versions| (f64::from(self.all.moment.latest) - versions.mean).max(0.0))

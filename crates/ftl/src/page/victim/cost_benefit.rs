@@ -1,4 +1,4 @@
-//! Cost-benefit: old data are stable, so the space they free is worth more than their copying costs.
+//! Cost-benefit: old data are stable, so the space that they free is worth more than the copying costs.
 
 use base::engine::Rng;
 

@@ -1,4 +1,4 @@
-//! d choices: nearly as good as greedy for small d, at a constant price.
+//! d choices: nearly as few copies as greedy even for small d, at constant cost for each choice.
 
 use base::engine::Rng;
 

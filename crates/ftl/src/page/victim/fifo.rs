@@ -1,4 +1,4 @@
-//! First in, first out: a circular log.
+//! First in, first out: the superblock that was closed first. The flash is then used as a circular log.
 
 use base::engine::Rng;
 

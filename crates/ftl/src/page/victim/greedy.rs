@@ -1,4 +1,4 @@
-//! Greedy: the fewest valid mapping units, and of several superblocks with as few the lowest number.
+//! Greedy: the superblock with the fewest valid mapping units, and of several the one with the lowest number.
 
 use base::engine::Rng;
 

@@ -12,7 +12,7 @@ struct Link {
     at: Time,
 }
 
-/// The order of closing, for all pools.
+/// The closed superblocks of all pools, in the order of closing.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct AgeOrder {
     links: Vec<Link>,
@@ -61,7 +61,7 @@ impl AgeOrder {
         }
     }
 
-    /// Superblocks, those closed first at the beginning.
+    /// The closed superblocks of a pool, from the one that was closed first on.
     pub(in crate::page) fn oldest_first(&self, pool: u32) -> impl Iterator<Item = u32> + '_ {
         let head = self.ends[pool as usize].0;
         std::iter::successors((head != NONE).then_some(head), |sb| {
@@ -70,7 +70,7 @@ impl AgeOrder {
         })
     }
 
-    /// Superblocks, those closed last at the beginning.
+    /// The closed superblocks of a pool, from the one that was closed last on.
     pub(in crate::page) fn latest_first(&self, pool: u32) -> impl Iterator<Item = u32> + '_ {
         let tail = self.ends[pool as usize].1;
         std::iter::successors((tail != NONE).then_some(tail), |sb| {
@@ -84,7 +84,7 @@ impl AgeOrder {
         self.closings - self.links[superblock as usize].closed
     }
 
-    /// When a superblock was closed.
+    /// The simulated time at which a superblock was closed.
     pub(in crate::page) fn closed_at(&self, superblock: u32) -> Time {
         self.links[superblock as usize].at
     }

@@ -5,13 +5,13 @@ use std::sync::Arc;
 use super::VictimPolicy;
 use crate::registry::{RegisterError, Registry};
 
-/// The registered policies.
+/// The policies that the program has registered, by name.
 pub(super) static POLICIES: Registry<Arc<dyn VictimPolicy>> = Registry::new("victim policy", "register_victim_policy");
 
 /// Registers a victim policy, which descriptions of drives then name: `victim = { policy = "own", name = "..." }`.
 ///
-/// The version is a part of the key of each result, so change it whenever the policy changes: a store of results then does not
-/// mix the two. A policy of the same name and version stays the one that was registered first.
+/// The version is a part of the key of each result: change it whenever the policy changes, so that a store of results
+/// does not mix results of the two. A second policy with a registered name and version is ignored.
 ///
 /// ```
 /// // Greedy, but a superblock that has just been closed is left alone.

@@ -1,4 +1,4 @@
-//! Random: the floor that every other policy has to beat.
+//! Random: a baseline that every other policy has to beat.
 
 use base::engine::Rng;
 

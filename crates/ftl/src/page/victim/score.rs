@@ -5,7 +5,7 @@ use base::engine::Rng;
 use super::{Candidate, Candidates, VictimPolicy};
 use crate::formula::{Formula, FormulaError};
 
-/// The names of a formula, each with its meaning for a candidate.
+/// The names that a formula may use, each with its meaning.
 const NAMES: [(&str, &str); 13] = [
     ("u", "share of its mapping units that are valid, 0 to 1"),
     ("valid", "its valid mapping units"),
@@ -27,7 +27,7 @@ const YOUNGEST: usize = 10;
 const OLDEST: usize = 11;
 const MEAN_AGE: usize = 12;
 
-/// The score of a candidate.
+/// The policy that chooses the candidate with the highest value of a formula.
 pub(super) struct Score {
     formula: Formula,
 }

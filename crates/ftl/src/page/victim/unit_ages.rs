@@ -1,13 +1,15 @@
-//! How long ago the mapping units of a superblock were written, for policies that ask.
+//! The ages of the mapping units of superblocks, for policies that ask for them.
 //!
-//! A spare area has the version of its mapping unit, which grows by one with each write. So the ages of a superblock's mapping
-//! units need no state of each: the spare areas are looked through once, when the superblock is a candidate for the first time.
+//! A spare area has the version of its mapping unit, and the version grows by one with each write. So no age is kept
+//! for each mapping unit: the spare areas of a superblock are read once, when a victim is first chosen after the
+//! superblock was closed.
 
 use base::units::SuperblockId;
 
 use super::order::AgeOrder;
 
-/// The versions of the mapping units that were valid in a superblock when a victim was next chosen after it was closed.
+/// The versions of the mapping units that were valid in a superblock when a victim was first chosen after it was
+/// closed.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(crate) struct UnitVersions {
     pub(crate) newest: u32,
@@ -30,10 +32,10 @@ impl UnitVersions {
     }
 }
 
-/// The versions in all closed superblocks.
+/// The versions of the mapping units of all closed superblocks.
 #[derive(Clone, Debug)]
 pub(super) struct UnitAges {
-    /// None of superblocks that were closed since a victim was chosen last.
+    /// The versions of each superblock; none for superblocks closed since the latest choice of a victim.
     known: Vec<Option<UnitVersions>>,
 }
 
@@ -54,7 +56,7 @@ impl UnitAges {
         self.known[superblock as usize]
     }
 
-    /// Looks through the superblocks of a pool that were closed since the last time.
+    /// Reads the versions of a pool's superblocks that were closed since the previous call.
     pub(super) fn update(&mut self, ages: &AgeOrder, pool: u32, versions: impl Fn(SuperblockId) -> UnitVersions) {
         for superblock in ages.latest_first(pool) {
             let known = &mut self.known[superblock as usize];

@@ -1,4 +1,5 @@
-//! Windowed greedy: greedy among the oldest, so that young superblocks have time to lose more mapping units.
+//! Windowed greedy: greedy among the superblocks that were closed first, so that younger ones have time to lose more
+//! mapping units.
 
 use base::engine::Rng;
 

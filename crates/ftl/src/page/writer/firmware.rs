@@ -1,7 +1,7 @@
 //! Firmware time of the FTL with its map in RAM: a processor prepares each command list before it is submitted.
 //!
-//! Lists pass the processor in the order in which the FTL builds them, so programs of a superblock keep their order. An
-//! erase costs nothing, and neither does a read that needs no flash.
+//! Lists pass the processor in the order in which the FTL builds them, so programs of a superblock keep their order.
+//! Erases take no firmware time, and neither do reads that need no flash.
 
 use base::engine::Handle;
 use base::units::Span;
@@ -10,12 +10,12 @@ use flash::backend::{List, Op};
 use crate::page::FirmwareSpec;
 use crate::port::Flash;
 
-/// The processor of the FTL.
+/// The processor that prepares command lists.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct Firmware {
-    /// None if firmware takes no time.
+    /// The times of the description; none if firmware takes no time.
     spec: Option<FirmwareSpec>,
-    /// Firmware time of requests that no list has spent.
+    /// Firmware time of requests that is not yet charged to a list.
     owed: Span,
 }
 
@@ -32,14 +32,14 @@ impl Firmware {
         }
     }
 
-    /// Submits a list of host data behind the firmware time of its requests and mapping units.
+    /// Submits a list of host data after the firmware time of its requests and mapping units.
     #[inline]
     pub(in crate::page) fn dispatch(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
         let owed = std::mem::take(&mut self.owed);
         self.dispatch_after(flash, list, owed);
     }
 
-    /// Submits a list behind `owed` and the firmware time of its mapping units. With time off, at once.
+    /// Submits a list after `owed` and the firmware time of its mapping units. With time off it is submitted at once.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Mostly time is off: a call would cost a list 20 instructions.
     pub(in crate::page) fn dispatch_after(&self, flash: &mut Flash<'_>, list: Handle<List>, owed: Span) {
@@ -52,14 +52,14 @@ impl Firmware {
         }
     }
 
-    /// The processor has prepared a list: submits it.
+    /// Submits a list that the processor has prepared.
     pub(in crate::page) fn prepared(flash: &mut Flash<'_>, token: u32) {
         let number = std::num::NonZeroU32::new(token).expect("the number of a list");
         flash.submit(Handle::from_number(number));
     }
 }
 
-/// Mapping units that a list programs or copies, or if there are none, reads.
+/// The number of mapping units that a list programs or copies; if none, the number that it reads.
 fn moved(flash: &Flash<'_>, list: Handle<List>) -> u64 {
     let (mut written, mut read) = (0, 0);
     let mut next = flash.backend.list(list).first();

@@ -1,8 +1,8 @@
 //! Gathers translation pages into one program (Woo and Min, FMMU, Sec. 4.1: the block manager).
 //!
 //! A program of few pages takes as long as a full one. So all translation pages go to the program of one plane group
-//! until it has the wanted number, and the next program goes to the next group. A program waits for more pages only
-//! while another program of translation pages is in progress, because the map unit may need its pages.
+//! until that program has the wanted number of pages, and the next program goes to the next group. A program waits for
+//! more pages only while another program of translation pages is in progress, because the map unit may need its pages.
 
 use crate::page::block_manager::BlockManager;
 use crate::page::block_manager::pool::Holds;
@@ -11,13 +11,13 @@ use crate::page::writer::Writer;
 /// The state of gathering.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::page) struct Gather {
-    /// Pages of a program.
+    /// The wanted number of pages in a program.
     pages: u32,
     /// The pool with the program under assembly.
     at: Option<u32>,
-    /// The next plane group in turn.
+    /// The plane group whose turn is next.
     next: u32,
-    /// Lists of stores in progress.
+    /// The number of lists of translation pages in progress.
     stores: u32,
 }
 
@@ -51,7 +51,7 @@ impl Writer {
         blocks.kind_in(pool) == Holds::Pages && self.gather.is_some_and(|gather| count >= gather.pages)
     }
 
-    /// Ends the gathering in a pool: the next translation page goes to another.
+    /// Ends the gathering in a pool: the next translation page goes to another pool.
     pub(in crate::page) fn end_gathering(&mut self, pool: u32) {
         if let Some(gather) = &mut self.gather
             && gather.at == Some(pool)
@@ -104,7 +104,7 @@ mod tests {
         ftl.writer.end_gathering(3);
         assert_eq!(ftl.writer.pool_for_page(&ftl.blocks, 0), 4);
         ftl.writer.end_gathering(4);
-        // The next pool in turn is full.
+        // The pool whose turn is next is full.
         ftl.blocks.pools[5].live = ftl.blocks.pools[5].limit(ftl.blocks.layout.shape.superblock_slots());
         assert_eq!(ftl.writer.pool_for_page(&ftl.blocks, 2), 3);
     }

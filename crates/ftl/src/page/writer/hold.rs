@@ -1,8 +1,9 @@
 //! Programs of several streams behind a write buffer, which wait until they are full.
 //!
-//! The data of one program of the buffer go to the programs of several streams, each of which is then part full. The buffer
-//! has acknowledged its data, so such a program may wait for more: until so many lists of its pool have ended that a flush must
-//! not wait longer, or until no list of any pool is in progress. Then one program goes, so that something always is.
+//! The data of one program of the buffer go to programs of several streams, each of which is then partly full. The
+//! buffer has acknowledged the data, so such a program may wait for more. It waits until [`PATIENCE`] lists of its pool
+//! have ended, so that no flush waits for ever, or until no list of any pool is in progress. Then one program is sent,
+//! so that always some program is in progress.
 
 use flash::nand::Stream;
 
@@ -11,17 +12,17 @@ use crate::page::block_manager::pool::Holds;
 use crate::page::writer::Writer;
 use crate::port::Flash;
 
-/// Lists of a pool that end while a program waits there.
+/// The number of lists of a pool that end while a program waits there, at most.
 const PATIENCE: u32 = 16;
 
 impl Writer {
-    /// True if programs wait in the way that is described here.
+    /// True if programs wait for data of their stream.
     #[inline]
     pub(in crate::page) fn fills_streams(&self, flash: &Flash<'_>) -> bool {
         self.streams.is_some() && !self.gathers && flash.backend.is_timed()
     }
 
-    /// Counts a list of writes as submitted.
+    /// Counts a list of writes that is submitted.
     #[inline]
     pub(in crate::page) fn count_begun(&mut self, blocks: &BlockManager, pool: u32) {
         if let Some(streams) = self.streams.as_mut().filter(|_| pool < blocks.groups) {
@@ -29,7 +30,7 @@ impl Writer {
         }
     }
 
-    /// Counts a list of writes as finished.
+    /// Counts a list of writes that has finished.
     #[inline]
     pub(in crate::page) fn count_ended(&mut self, blocks: &mut BlockManager, pool: u32) {
         if let Some(streams) = self.streams.as_mut().filter(|_| pool < blocks.groups) {
@@ -54,7 +55,7 @@ impl Writer {
         chosen.queue.open.held
     }
 
-    /// Sends the programs of a pool that have waited long enough. Returns true if there were any.
+    /// Sends the programs of a pool that have waited long enough. Returns true if there was such a program.
     pub(in crate::page) fn send_overdue(
         &mut self,
         blocks: &mut BlockManager,
@@ -72,7 +73,7 @@ impl Writer {
         sent
     }
 
-    /// A pool with a program that waits, while no list of writes is in progress.
+    /// A pool with a waiting program, if no list of writes is in progress.
     pub(in crate::page) fn next_with_held(&mut self, blocks: &BlockManager) -> Option<u32> {
         let streams = self.streams.as_mut()?;
         while streams.writing == 0 {
@@ -87,7 +88,7 @@ impl Writer {
         None
     }
 
-    /// Sends the program with the most mapping units of those that are under assembly in a pool.
+    /// Of the programs under assembly in a pool, sends the one with the most mapping units.
     pub(in crate::page) fn send_fullest(&mut self, blocks: &mut BlockManager, flash: &mut Flash<'_>, pool: u32) {
         let mut fullest = None;
         self.for_each_stream(blocks, pool, |_writer, blocks| {

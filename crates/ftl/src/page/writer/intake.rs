@@ -1,19 +1,20 @@
-//! The writes that the dies can take from a write buffer.
+//! The limit on writes that the FTL takes from a write buffer.
 //!
-//! A program that waits for its die can absorb no newer write, so the buffer keeps what no die can begin soon. A die
-//! takes two programs: one that it works on, and one behind it, so that it never waits for data. A die that collects
-//! garbage for long fills up in this way, and the programs go to the others ([`Placer`](super::placement::Placer)).
+//! A program that waits for its die can absorb no newer write, so the buffer keeps data that no die can begin soon. A
+//! die takes two programs: one that it executes, and one behind it, so that the die never waits for data. A die that
+//! collects garbage for long has both soon, and further programs go to other dies
+//! ([`Placer`](super::placement::Placer)).
 
 use crate::page::block_manager::BlockManager;
 use crate::page::block_manager::pool::Holds;
 use crate::page::writer::Writer;
 use crate::port::Owners;
 
-/// Lists of writes that a die has under way before it is busy.
+/// The number of lists of writes under way with which a die counts as busy.
 const AT_ONCE: u32 = 2;
 
 impl Writer {
-    /// True if a program of an NVM set would begin soon.
+    /// True if some die of an NVM set would begin a program soon.
     pub(in crate::page) fn takes_writes(&self, set: u32) -> bool {
         self.unplaced[set as usize].is_empty() && self.placer.takes_writes(set)
     }
@@ -26,13 +27,13 @@ impl Writer {
         }
     }
 
-    /// Begins a write request of an owner in an NVM set, or of the FTL's own.
+    /// Begins a write request in an NVM set, of an owner or of the FTL itself.
     pub(in crate::page) fn begin_request(&mut self, blocks: &BlockManager, set: u32) {
         let (pools, slots) = (&blocks.pools, blocks.layout.shape.superblock_slots());
         self.placer.begin_request(set, |pool| pools[pool as usize].has_room(slots));
     }
 
-    /// Notes a change of the writes that a pool has under way or lets wait.
+    /// Notes a change in the number of writes of a pool that are under way or wait.
     #[inline]
     pub(in crate::page) fn note_load(&mut self, blocks: &BlockManager, pool: u32) {
         if !self.gathers && blocks.kind_in(pool) == Holds::Data {

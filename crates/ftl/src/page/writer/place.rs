@@ -1,4 +1,4 @@
-//! The pool that takes a write: what the placement chooses, or one with room.
+//! The pool that takes a write: the choice of the placement, or another pool with room.
 
 use crate::page::block_manager::BlockManager;
 use crate::page::block_manager::pool::Holds;
@@ -7,7 +7,7 @@ use crate::page::writer::Writer;
 use crate::port::{Flash, Owners, PageWrite};
 
 impl Writer {
-    /// The pool for a write: the placement's choice, or the emptiest pool of the set if that one is full.
+    /// The pool for a write: the placement's choice, or the emptiest pool of the set if the chosen one is full.
     pub(in crate::page) fn place(
         &mut self,
         blocks: &BlockManager,

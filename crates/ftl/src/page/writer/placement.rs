@@ -1,4 +1,4 @@
-//! Placement: chooses the pool of a write.
+//! Placement: the choice of the pool for each write.
 
 mod choice;
 mod own;
@@ -37,7 +37,7 @@ pub enum PlacementSpec {
         #[serde(default)]
         order: Digits,
     },
-    /// A pool takes all writes until its open superblock is full, then the next pool does.
+    /// A pool takes all writes until its open superblock is full; then the next pool takes them.
     BlockStriping {
         /// The order of the dimensions, fastest first.
         #[serde(default)]
@@ -55,28 +55,30 @@ pub enum PlacementSpec {
         #[serde(default)]
         order: Digits,
     },
-    /// Each mapping unit goes to the pool with the highest value of a formula, among the pools (dies, or groups of their planes)
-    /// that have room. Of several, the pool of the mapping unit before takes it while a program there is not full, or else the
-    /// next behind that pool in `order`. A value that is not a number is lower than all others.
+    /// Each mapping unit goes to the pool with the highest value of a formula, among the pools (dies, or groups of
+    /// their planes) that have room. If several have it, the pool of the previous mapping unit takes it while a program
+    /// there is not full; otherwise the next of them behind that pool in `order`. A value that is not a number is lower
+    /// than all others.
     Score {
-        /// The formula, with the operators and functions of `ftl.gc.victim.score`. Names of a pool: `pool`, `die`, `channel`,
-        /// `group` (of planes, in its die) and `turn` (numbers from 0; the pool whose turn is next has `turn` 0), `commands` and
-        /// `channel_commands` (flash commands that wait or are in progress), `waiting` (mapping units that wait for a free
-        /// superblock), `promised` (mapping units on their way to it), `filling` (1 if a program there takes more mapping
-        /// units), `free` (superblocks), `live` and `room` (mapping units) and `collecting` (1 while it collects garbage).
-        /// Names of the write: `address` (bytes), `size` (of the request, in bytes), `queue` and `stream`.
+        /// The formula, with the operators and functions of `ftl.gc.victim.score`. Names of a pool: `pool`, `die`,
+        /// `channel`, `group` (of planes, in its die) and `turn` (numbers from 0; the pool whose turn is next has
+        /// `turn` 0), `commands` and `channel_commands` (flash commands that wait or are in progress), `waiting`
+        /// (mapping units that wait for a free superblock), `promised` (mapping units on their way to it), `filling` (1
+        /// if a program there takes more mapping units), `free` (superblocks), `live` and `room` (mapping units) and
+        /// `collecting` (1 while it collects garbage). Names of the write: `address` (bytes), `size` (of the request,
+        /// in bytes), `queue` and `stream`.
         #[schemars(extend("examples" = ["10 * filling - commands", "-turn"]))]
         score: Cow<'static, str>,
         /// The order of the dimensions in which pools take turns.
         #[serde(default)]
         order: Digits,
     },
-    /// Each mapping unit goes to the pool that a policy of the program chooses, which has registered it.
+    /// Each mapping unit goes to the pool that a policy of the program chooses; the program has registered the policy.
     Own {
-        /// The name under which it is registered.
+        /// The name under which the policy is registered.
         name: Cow<'static, str>,
-        /// The version with which it is registered. A resolved device has it, so that another version has other keys in a
-        /// store of results.
+        /// The version with which the policy is registered. A resolved device has the version, so that a store of
+        /// results keeps the results of two versions apart.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         version: Option<String>,
         /// The order of the dimensions in which pools take turns.
@@ -92,7 +94,7 @@ impl Default for PlacementSpec {
 }
 
 impl PlacementSpec {
-    /// One of every policy of the library but the formula, with an order, for the conformance suite and the swarm.
+    /// Every policy of the library except the formula, each with this order, for the conformance suite and the swarm.
     #[must_use]
     pub const fn every(order: Digits) -> [Self; 5] {
         [
@@ -137,7 +139,7 @@ impl Dimension {
 }
 
 impl Digits {
-    /// All 24 orders.
+    /// All 24 orders of the dimensions.
     pub fn every() -> impl Iterator<Item = Self> {
         let all = Dimension::ALL.map(|(dimension, _)| dimension);
         (0..4 * 4 * 4 * 4)
@@ -219,30 +221,30 @@ impl JsonSchema for Digits {
 #[derive(Clone, Debug)]
 pub(crate) struct Placer {
     spec: PlacementSpec,
-    /// A formula, or a policy of the program, that chooses the pools.
+    /// The formula or the policy of the program that chooses the pools, if there is one.
     policy: Option<Arc<dyn PlacementPolicy>>,
-    /// The pools of each NVM set, which take turns.
+    /// The turns of each NVM set's pools.
     turns: Vec<Turns>,
-    /// The NVM sets of each pool, and its place there; empty without a write buffer.
+    /// For each pool, its index in the turns of each NVM set that has it; empty without a write buffer.
     places: Vec<Vec<Place>>,
-    /// A busy pool misses its turn: there is a write buffer, and flash takes time.
+    /// True if busy pools miss their turns: there is a write buffer, and time is on.
     skips: bool,
 }
 
-/// A pool's place in the turns of an NVM set.
+/// A pool's index in the turns of an NVM set.
 #[derive(Clone, Copy, Debug)]
 struct Place {
     set: u32,
     place: u32,
 }
 
-/// Pools that take turns.
+/// The pools of an NVM set, which take turns.
 #[derive(Clone, Debug)]
 struct Turns {
     /// The pools, in the order of the dimensions.
     pools: Vec<u32>,
     next: usize,
-    /// Places of busy pools are missing here. Without a write buffer no pool counts as busy.
+    /// Indices of the pools that are not busy. Without a write buffer no pool counts as busy.
     ready: PoolSet,
     busy: u32,
 }
@@ -252,7 +254,7 @@ impl Turns {
         self.next = (self.next + 1) % self.pools.len();
     }
 
-    /// The first place from the present turn on whose pool is not busy and `has_room`.
+    /// The index of the first pool from the present turn on that is not busy and `has_room`.
     fn first_ready(&self, has_room: impl Fn(u32) -> bool) -> Option<usize> {
         let mut at = self.next;
         for end in [self.pools.len(), self.next] {
@@ -270,7 +272,8 @@ impl Turns {
 }
 
 impl Placer {
-    /// `sets` are the dies that writes may be confined to; the first set is the whole array.
+    /// The placement of a description. `sets` are the dies that writes may be confined to; the first set is the whole
+    /// array.
     pub(crate) fn new(spec: &PlacementSpec, geometry: &Geometry, sets: &[Vec<DieId>]) -> Self {
         let size = |digit| match digit {
             Dimension::Channel => geometry.channels,
@@ -302,7 +305,7 @@ impl Placer {
         Self { spec: spec.clone(), policy, turns: sets.iter().map(turns).collect(), places: Vec::new(), skips: false }
     }
 
-    /// The placement of writes that a buffer has gathered.
+    /// Prepares the placement for writes that a buffer has gathered: busy pools miss their turns.
     pub(crate) fn behind_buffer(mut self, pools: u32) -> Self {
         self.places = vec![Vec::new(); pools as usize];
         for (set, turns) in (0..).zip(&self.turns) {
@@ -314,17 +317,17 @@ impl Placer {
         self
     }
 
-    /// Bytes of memory behind a write buffer, for this many pools in NVM sets with this many `members`.
+    /// Bytes of memory behind a write buffer, for `pools` pools in NVM sets with `members` members together.
     pub(crate) const fn memory_behind_buffer(pools: u64, members: u64) -> u64 {
         pools * size_of::<Vec<Place>>() as u64 + members * size_of::<Place>() as u64
     }
 
-    /// Flash takes time from now on, or takes none: then every pool has its turn.
+    /// Switches time on or off. With time off no pool is busy, so every pool has its turn.
     pub(crate) fn set_timed(&mut self, timed: bool) {
         self.skips = timed && !self.places.is_empty();
     }
 
-    /// A pool is busy from now on, or no longer.
+    /// Marks a pool as busy or not busy.
     pub(crate) fn set_busy(&mut self, pool: u32, busy: bool) {
         let Some(places) = self.places.get(pool as usize) else { return };
         for Place { set, place } in places {
@@ -352,8 +355,8 @@ impl Placer {
         }
     }
 
-    /// A write request of an owner in a set begins. Behind a write buffer, pools that are busy or do not have room
-    /// miss their turn if another has room.
+    /// Begins a write request in a set. Behind a write buffer, pools that are busy or have no room miss their turns if
+    /// another pool has room.
     pub(crate) fn begin_request(&mut self, set: u32, has_room: impl Fn(u32) -> bool) {
         let turns = &mut self.turns[set as usize];
         if matches!(self.spec, PlacementSpec::RequestRoundRobin { .. }) {
@@ -369,7 +372,7 @@ impl Placer {
         }
     }
 
-    /// A program has been filled; `block_full` says that its superblock is full as well.
+    /// Moves the turn on after a program that is full; `block_full` is true if its superblock is full as well.
     pub(crate) fn program_filled(&mut self, set: u32, block_full: bool) {
         match self.spec {
             PlacementSpec::PageRoundRobin { .. } => self.turns[set as usize].advance(),
@@ -378,8 +381,8 @@ impl Placer {
         }
     }
 
-    /// The pool of a set for the next mapping unit. `stripe` is the program-sized stripe of its address; a pool that
-    /// `fills` has a program that the mapping unit would otherwise leave padded.
+    /// The pool of a set for the next mapping unit. `stripe` is the program-sized stripe of its address. `fills` is
+    /// true for a pool with a program that would be padded if the mapping unit went elsewhere.
     pub(crate) fn pool(
         &mut self,
         set: u32,
@@ -392,7 +395,7 @@ impl Placer {
         match self.spec {
             PlacementSpec::AddressStriping { .. } => turns.pools[stripe as usize % n],
             PlacementSpec::LeastLoaded { .. } if !fills(turns.pools[turns.next]) => {
-                // Starts at the last choice, so that equals take turns.
+                // The search starts at the last choice, so that equally loaded dies take turns.
                 let best = (0..n).map(|i| (turns.next + i) % n).min_by_key(|i| load(turns.pools[*i])).unwrap_or(0);
                 turns.next = best;
                 turns.pools[best]
@@ -401,15 +404,15 @@ impl Placer {
         }
     }
 
-    /// The plane group that a stripe of the address space has under a static placement over the whole array, and the number
-    /// of the stripe among those of the group.
+    /// The plane group that a stripe of the address space has under a static placement over the whole array, and the
+    /// index of the stripe in that group.
     pub(crate) fn static_group(&self, stripe: u32) -> (u32, u32) {
         let pools = &self.turns[0].pools;
         let count = pools.len() as u32;
         (pools[(stripe % count) as usize], stripe / count)
     }
 
-    /// Under least-loaded, lets the next of equals have its turn.
+    /// Under least-loaded, moves the start of the search on, so that equally loaded dies take turns.
     pub(crate) fn take_turns(&mut self, set: u32) {
         if matches!(self.spec, PlacementSpec::LeastLoaded { .. }) {
             self.turns[set as usize].advance();
@@ -512,7 +515,7 @@ mod tests {
         assert!(!placer.takes_writes(0));
         (0..8).for_each(|pool| placer.set_busy(pool, false));
         assert!(placer.takes_writes(0) && placer.takes_writes(1));
-        // Where flash takes no time, and without a buffer, every pool has its turn.
+        // With time off, and without a buffer, every pool has its turn.
         placer.set_timed(false);
         placer.set_busy(0, true);
         placer.begin_request(0, |_| true);
@@ -521,7 +524,7 @@ mod tests {
         plain.set_busy(0, true);
         plain.begin_request(0, |_| true);
         assert_eq!(pool(&mut plain, 0), 0);
-        // A block that is being filled is not left.
+        // A block that is being filled keeps its turn.
         let mut by_block = Placer::new(&PlacementSpec::BlockStriping { order }, &geometry(), &sets).behind_buffer(8);
         by_block.set_busy(0, true);
         by_block.begin_request(0, |_| true);

@@ -1,4 +1,4 @@
-//! A set of pools, which is searched in ascending order without visiting the others.
+//! A set of pools. A search in ascending order skips pools that are not in the set.
 
 /// A bit for each pool.
 #[derive(Clone, Debug)]
@@ -46,7 +46,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a plain set.
+        /// Compares the set with a `BTreeSet`.
         #[test]
         fn members_are_found_in_ascending_order(changes in prop::collection::vec((0..130u32, any::<bool>()), 0..100)) {
             let (mut set, mut model) = (PoolSet::new(130), std::collections::BTreeSet::new());

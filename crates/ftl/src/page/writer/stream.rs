@@ -1,4 +1,4 @@
-//! The streams of a page-mapped FTL's writes and copies, and the lists that each stream of host data has in a pool.
+//! The streams of a page-mapped FTL's writes and copies, and the lists of each stream of host data in a pool.
 
 use base::units::{Sectors, SuperblockId};
 use flash::nand::Stream;
@@ -11,7 +11,7 @@ use crate::port::{Flash, Origin, Owners, PageWrite};
 use crate::sabotage::Sabotage;
 
 impl Writer {
-    /// The write with its stream, which the policy chooses once.
+    /// The write with the number of its stream, for which the policy is asked once.
     #[inline]
     pub(in crate::page) fn with_stream(
         &mut self,
@@ -67,7 +67,7 @@ impl Writer {
         of[usize::from(stream.number())] += u64::from(units);
     }
 
-    /// Sends the lists of a pool, all of them or those that should not wait for more data.
+    /// Sends the lists of a pool: all of them, or only those that should not wait for more data.
     pub(in crate::page) fn end_lists(
         &mut self,
         blocks: &mut BlockManager,
@@ -85,7 +85,7 @@ impl Writer {
         });
     }
 
-    /// Makes each stream of host data of a pool the present one, for a moment.
+    /// Calls `run` for each stream of host data of a pool, as the present one.
     #[inline]
     pub(in crate::page) fn for_each_stream(
         &mut self,

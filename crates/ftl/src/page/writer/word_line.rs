@@ -1,17 +1,16 @@
 //! Gathers writes into whole one-shot programs and word lines.
 //!
-//! A one-shot program takes whole word lines: it pads what its data leave free, and only an erase gives that space
-//! back. So a program of host data that is not full waits for later writes, but only where waiting costs nothing: while
-//! an earlier program of its pool is in progress, and the die could not begin this one anyway. The end of the last of
-//! them sends it. The programs of a write buffer do not wait, because the buffer has gathered their data; with several
-//! streams they wait in [another way](crate::page::streams).
+//! A one-shot program takes whole word lines: it pads the rest if its data is too little, and only an erase gives that
+//! space back. So a program of host data that is not full waits for later writes, but only while waiting costs nothing:
+//! while an earlier program of its pool is in progress, so that the die could not begin this one anyway. The end of the
+//! last such program sends it. The programs of a write buffer do not wait, because the buffer has gathered their data;
+//! with several streams they wait in [another way](crate::page::streams).
 //!
 //! Word lines of paired pages (`flash.paired-pages`) are filled in the same way, with a program for each row: a list
-//! takes whole word lines, and what its data leave free stays erased. So no page that was acknowledged shares its cells
-//! with a program in progress.
+//! takes whole word lines, and rows without data stay erased. So no page that was acknowledged shares its cells with a
+//! program in progress.
 //!
-//! With time off, every program waits until it is full, until a write finds no space, or until
-//! `close_programs`.
+//! With time off, every program waits until it is full, until a write finds no space, or until `close_programs`.
 
 use flash::nand::Stream;
 

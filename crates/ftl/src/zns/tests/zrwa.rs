@@ -11,14 +11,14 @@ fn rig() -> Rig {
     )
 }
 
-/// A rig whose zone 0 is open with a window.
+/// A drive whose zone 0 is open with a window.
 fn opened() -> Rig {
     let mut rig = rig();
     act(&mut rig, 0, ZoneAction::OpenZrwa).expect("an area is free");
     rig
 }
 
-/// Moves the write pointer of a zone behind a unit.
+/// Moves the write pointer of a zone behind a unit by an explicit flush.
 fn flush(rig: &mut Rig, zone: u32, last: u32) -> Result<(), ZoneError> {
     let place = (NonZeroU32::new(1), Lpn::new(zone * SIZE + last));
     let waits =

@@ -16,7 +16,8 @@ use crate::config::{Fault, Faults};
 #[derive(Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Stages {
-    /// The number of generators of each stage, which begin together. Default: each is a stage of its own.
+    /// The number of generators in each stage; the generators of a stage begin together. Default: one generator in each
+    /// stage.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     together: Vec<usize>,
     /// The generators, in the order of their stages.
@@ -30,7 +31,7 @@ impl Stages {
         Self { together, stage: file.specs().cloned().collect() }
     }
 
-    /// The description, which is that of the generator if there is only one.
+    /// The description of all stages, or of the generator if there is only one.
     pub(super) fn table(&self) -> toml::Table {
         match &self.stage[..] {
             [only] => described(only),
@@ -55,7 +56,7 @@ impl Stages {
         let mut stages = Vec::with_capacity(together.len());
         let mut first = 0;
         for (number, size) in (0_u64..).zip(together) {
-            // Jobs with equal descriptions must draw different requests.
+            // The seeds differ, so that jobs with equal descriptions draw different requests.
             let seed = seed.wrapping_add(number << 32);
             let opened = self.stage[first..first + size].iter().zip(0_u64..).map(|(spec, job)| {
                 let generator = Generator::new(spec, capacity, seed.wrapping_add(job << 48));
@@ -69,7 +70,7 @@ impl Stages {
     }
 }
 
-/// The faults of the generator of this number, or of the only one.
+/// Adds the number of the generator to the keys of its faults; `None` if there is only one.
 fn placed(faults: Vec<Unplaced>, number: Option<usize>) -> Vec<Unplaced> {
     let inside = |fault: Unplaced| match number {
         Some(number) => Unplaced::new(format!("stage[{number}].{}", fault.path), fault.message, fault.remedy),
@@ -78,7 +79,7 @@ fn placed(faults: Vec<Unplaced>, number: Option<usize>) -> Vec<Unplaced> {
     faults.into_iter().map(inside).collect()
 }
 
-/// A stage of these generators.
+/// Creates a stage of these generators.
 fn stage(specs: &[GeneratorSpec], opened: Vec<Generator>) -> Stage {
     let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
     let mut opened = opened.into_iter();
@@ -91,7 +92,7 @@ fn stage(specs: &[GeneratorSpec], opened: Vec<Generator>) -> Stage {
     Stage { measured: specs[0].measured(), beside, ..Stage::alone(names.join(" and "), own) }
 }
 
-/// The description of a generator.
+/// The description of a generator, with all defaults.
 pub(super) fn described(spec: &GeneratorSpec) -> toml::Table {
     toml::Table::try_from(spec).expect("a description can be written")
 }

@@ -1,4 +1,4 @@
-//! Faulty files as users write them.
+//! Tests with faulty files as users write them.
 
 use base::units::{Bytes, Ratio, Span};
 use schemars::JsonSchema;
@@ -133,7 +133,7 @@ fn all_faults_are_reported_at_once_in_the_order_of_their_lines() {
         .replace("share = \"30%\"", "share = 30");
     let all = faults(&source);
     let places: Vec<_> = all.iter().map(|text| text.split(": ").take(2).collect::<Vec<_>>().join(" ")).collect();
-    // A missing key that is misspelt elsewhere counts as one fault.
+    // A required key with a misspelt name counts as one fault, not two.
     let wanted = ["d.toml:2 depth", "d.toml:4 flash.pagesize", "d.toml:6 flash.program", "d.toml:9 gc.threshold"];
     assert!(all[0].contains("`-1` is not a whole number from 0 to 4294967295; write e.g. depth = 8"), "{all:#?}");
     assert_eq!(places[..4], wanted, "{all:#?}");
@@ -219,13 +219,13 @@ fn parsing_takes_linear_time() {
             faults[MOST_FAULTS].to_string(),
             format!("d.toml: has {} more faults; correct these first", lines - 50)
         );
-        // The same in tables of an array, with values of the wrong type.
+        // Linear time for tables of an array, too, with values of the wrong type.
         let wrong = "[[tenants]]\nshare = 5\n".repeat(lines);
         let (faults, spent) = work(format!("{GOOD}{wrong}"));
         assert!(spent.visited < 4 * (lines + 20) && spent.attempts <= 2, "{lines} lines: {spent:?}");
         assert!(faults[49].to_string().starts_with("d.toml:113: tenants[51].share: `5` has no unit"), "{}", faults[49]);
     }
-    // Lines that are not TOML.
+    // Linear time for lines that are not TOML.
     let text = faults(&"x = = 1\n".repeat(20_000));
     assert_eq!(text.len(), MOST_FAULTS + 1);
     assert_eq!(text[MOST_FAULTS], "d.toml: has 19950 more faults; correct these first");

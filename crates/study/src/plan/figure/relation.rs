@@ -1,23 +1,23 @@
-//! A number of a figure beside that at another point.
+//! The relation of a figure's number to the number at another point.
 
 use super::FigureSpec;
 use crate::label::{Assignment, Label};
 
-/// What a figure draws of a number and of that at another point.
+/// The relation of a number to the number at another point, as a figure draws it.
 #[derive(Clone, Copy, Debug)]
 pub enum Relation<'a> {
-    /// The number by that at the point with these labels.
+    /// The number divided by that at the point with these labels.
     Per(&'a Assignment),
-    /// The number by that at the point whose labels on these axes are exchanged.
+    /// The number divided by that at the point whose labels on these axes are exchanged.
     PerExchanged(&'a [String; 2]),
-    /// The number at the point with these labels by this one.
+    /// The number at the point with these labels divided by this one.
     GainOver(&'a Assignment),
-    /// The number at the point with these labels less this one.
+    /// The number at the point with these labels minus this one.
     LessThan(&'a Assignment),
 }
 
 impl<'a> Relation<'a> {
-    /// The key of the figure that asks for it.
+    /// The key of the figure that asks for the relation.
     pub(super) const fn key(&self) -> &'static str {
         match self {
             Self::Per(_) => "per",
@@ -27,7 +27,7 @@ impl<'a> Relation<'a> {
         }
     }
 
-    /// The labels of the other point, if they are the same for all points.
+    /// The labels of the other point, if they do not depend on this point.
     #[must_use]
     pub const fn assignment(&self) -> Option<&'a Assignment> {
         match self {
@@ -36,13 +36,13 @@ impl<'a> Relation<'a> {
         }
     }
 
-    /// True if it divides.
+    /// True if the relation is a quotient.
     #[must_use]
     pub const fn is_quotient(&self) -> bool {
         !matches!(self, Self::LessThan(_))
     }
 
-    /// The other point of the point with these labels.
+    /// The labels of the other point, for the point with these labels.
     #[must_use]
     pub fn other<'b>(&self, axes: impl Iterator<Item = &'b str> + Clone, labels: &[Label]) -> Vec<Label> {
         let place = |name: &String| axes.clone().position(|axis| axis == name);
@@ -64,7 +64,7 @@ impl<'a> Relation<'a> {
         other
     }
 
-    /// What is drawn of the number here and of that at the other point.
+    /// The drawn number, from the numbers at both points; `None` if it is not finite.
     #[must_use]
     pub fn of(&self, here: f64, there: f64) -> Option<f64> {
         let quotient = |top: f64, bottom: f64| (bottom != 0.0).then(|| top / bottom);
@@ -77,7 +77,7 @@ impl<'a> Relation<'a> {
 }
 
 impl FigureSpec {
-    /// All other points that the figure names.
+    /// All relations for which the figure has a key. More than one is a fault.
     pub(super) fn relations(&self) -> Vec<Relation<'_>> {
         let all = [
             self.per.as_ref().map(Relation::Per),
@@ -88,7 +88,7 @@ impl FigureSpec {
         all.into_iter().flatten().collect()
     }
 
-    /// What the figure draws of a number and of that at another point, if it is not the number alone.
+    /// The relation that the figure draws; `None` if it draws numbers as they are.
     #[must_use]
     pub fn relation(&self) -> Option<Relation<'_>> {
         self.relations().into_iter().next()

@@ -13,25 +13,25 @@ use crate::metric::{Dimension, Metric};
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct StatedSpec {
-    /// Its point: a label on each axis that the figure draws.
+    /// The point of the value: a label on each axis that the figure draws.
     #[serde(default, skip_serializing_if = "Assignment::is_empty")]
     pub at: Assignment,
-    /// Instead of `at`, for what only the source has: a name, which has its own place on the horizontal axis.
+    /// The name of a thing that only the source has, in place of `at`. It gets its own place on the horizontal axis.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Its metric, if the figure has several.
+    /// The metric of the value, if the figure has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<Metric>,
-    /// The value.
+    /// The value that the source states.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Bound>,
     /// The range in which the value lies, instead of `value`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<[Bound; 2]>,
-    /// Values that the source states as well, if the figure draws a quotient: the mark is `value` by their sum.
+    /// Further values that the source states, if the figure draws a quotient: the mark is `value` divided by their sum.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub over: Vec<Bound>,
-    /// Where the source states it, e.g. `Sec. 4.2.2`.
+    /// The place in the source, e.g. `Sec. 4.2.2`.
     pub source: String,
 }
 
@@ -66,7 +66,7 @@ impl StatedSpec {
         (!self.over.is_empty()).then(|| format!("{value} by {}", join(&self.over, " + ")))
     }
 
-    /// All faults of the value, with its key before theirs.
+    /// All faults of the value. Each key begins with `key`, the value's own.
     pub(super) fn faults(&self, key: &str, figure: &FigureSpec, axes: &[(String, Vec<Label>)]) -> Vec<Fault> {
         let mut faults = Vec::new();
         check(&format!("{key}.at"), &self.at, axes, &mut faults);

@@ -1,4 +1,4 @@
-//! The faults of figures, and what they draw.
+//! Tests of the faults of figures, and of the numbers that they draw.
 
 use std::path::Path;
 
@@ -110,7 +110,8 @@ fn a_figure_names_axes_and_metrics_of_its_study() {
     }
 }
 
-/// A mark is the quotient of two stated values only where the figure draws a quotient, in the dimensions of its parts.
+/// A mark may be the quotient of two stated values only if the figure draws a quotient, and their dimensions must be
+/// those of dividend and divisor.
 #[test]
 fn a_stated_value_is_divided_by_what_the_source_states_too() {
     let bounds = |figure: &str| {

@@ -8,7 +8,7 @@ use crate::execute::{self, Outcome, Program};
 use crate::plan::Plan;
 use crate::summary::Summary;
 
-/// One die, so that two loops of depth 1 take turns.
+/// A drive with one die, so that two loops of depth 1 take turns.
 const DRIVE: &str = "name = \"one die\"\nflash = { part = \"K9K8G08U0M\", channels = 1, chips = 1, planes = 1, blocks = 32, \
     pages = 8 }\nftl = { over-provisioning = \"60%\" }\n[host]\nlink = \"none\"\nqueue-depth = 8\narbitration = \"weighted\"\n[[host.queue]]\nweight = 2\n\
     [[host.queue]]\n";
@@ -71,7 +71,7 @@ fn two_equal_readers_of_one_die_slow_each_other_down_by_two() {
 
 #[test]
 fn a_flow_alone_is_the_same_session_without_the_others() {
-    // The tenth of the requests that warm the drive up do not count alone, either.
+    // Requests of the warm-up do not count for the flow alone either.
     let study =
         format!("{}metrics = [\"max-slowdown\"]\n", TWO.replace("name =", "warm-up = 40, verify = true, name ="));
     let compared = outcome(&study).runs.remove(0).remove(0);
@@ -79,7 +79,7 @@ fn a_flow_alone_is_the_same_session_without_the_others() {
     for (beside, alone) in compared.flows.iter().zip(&fairness.flows) {
         assert_eq!((&beside.name, beside.requests), (&alone.name, alone.alone.requests));
     }
-    // The first flow alone has the seed of the only one.
+    // The first flow alone has the seed of the only flow of the other study.
     let requests = fairness.flows[0].alone.requests;
     let study = format!("run = {{ precondition = [\"fill\"], warm-up = {} }}\n", 200 - requests);
     let only = outcome(&study).runs.remove(0).remove(0);

@@ -1,4 +1,4 @@
-//! Tests that a study saves and loads the states of its drives, and refuses those of others.
+//! Tests that a study saves and loads the states of its drives, and refuses the states of other drives.
 
 use std::fs;
 
@@ -54,7 +54,7 @@ fn each_point_saves_a_file_of_its_own() {
     folder.run(&format!("run.precondition = [\"fill\"]\n{axis}")).unwrap_or_else(|error| panic!("{error}"));
     let read = |name: &str| fs::read(folder.0.path().join(name)).expect("there");
     assert_eq!(read("a.state"), read("b.state"));
-    // Flashloom replaces its own snapshots, and nothing else.
+    // Flashloom replaces its own snapshots, and no other files.
     fs::write(folder.0.path().join("b.state"), "dear diary").expect("written");
     let error = folder.run(axis).expect_err("not ours").to_string();
     assert!(error.starts_with("study s, into b.state, seed 0: ") && error.contains("did not write it"), "{error}");

@@ -1,4 +1,4 @@
-//! Tests several flows on one drive: their shares, and the sum of their results.
+//! Tests of several flows on one drive: their shares, and the sum of their results.
 
 use base::io::IoKind;
 use base::units::Span;
@@ -89,8 +89,8 @@ fn a_flow_beside_an_empty_one_equals_a_run_alone() {
 
 #[test]
 fn open_and_closed_loops_run_side_by_side() {
-    // Four servers of 100 us. An open loop of one request per millisecond waits for no more than the closed loop
-    // has outstanding before it.
+    // Four servers of 100 us. A request of the open loop, one per millisecond, waits at most for the requests that the
+    // closed loop has outstanding before it.
     let mut open = List::cycle(&[IoKind::Write], 50, 8, 256, 1_000_000_000, Pacing::Open);
     let mut closed = closed(IoKind::Read, 2_000, 8);
     let flows = vec![flow("open", &mut open, 0), flow("closed", &mut closed, 0)];
@@ -125,7 +125,7 @@ fn closed_flows_that_draw_ahead_go_on_with_their_next_request() {
     let drawn = sources.clone().map(|mut source| {
         std::iter::from_fn(|| source.next().expect("it is valid")).map(|next| next.io).collect::<Vec<_>>()
     });
-    // The first two runs end in the midst of what the sources have drawn.
+    // The first two runs end amid the requests that the sources have drawn ahead.
     let mut logs = [37, 50, 33].map(|requests| (requests, Vec::<Record>::new()));
     for (requests, log) in &mut logs {
         let flows = (0..).zip(&mut sources).map(|(queue, source)| Flow {
@@ -138,7 +138,7 @@ fn closed_flows_that_draw_ahead_go_on_with_their_next_request() {
         runner.run_flows(&mut drive, flows.collect(), &mut Blank).expect("it runs");
     }
     for (flow, drawn) in (0..).zip(&drawn) {
-        // Tags count anew in each run.
+        // Each run numbers its tags anew.
         let submitted = logs.iter_mut().flat_map(|(_, log)| {
             log.sort_unstable_by_key(|record| record.tag);
             log.iter().filter(|record| record.flow == flow).map(|record| record.io).collect::<Vec<_>>()

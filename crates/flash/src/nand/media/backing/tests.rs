@@ -1,4 +1,4 @@
-//! Tests of the seam, with a store in memory.
+//! Tests of the backing store's interface, with a store in memory.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use base::units::Lpn;
 use super::*;
 use crate::nand::{FaultSpec, Faults, SectorKind, Stamp};
 
-/// What a store has been told, in the order of the calls.
+/// The calls that a store has received, in their order.
 #[derive(Clone, Debug, Default)]
 struct Kept {
     slots: BTreeMap<u32, SlotRecord>,
@@ -90,7 +90,7 @@ impl BackingStore for Memory {
 
 const BLOCK: SuperblockId = SuperblockId::new(1);
 
-/// Superblocks of two planes, with rows of four slots in two pages.
+/// A new array: superblocks of two planes, with rows of four slots in two pages.
 fn new() -> Media {
     let geometry = Geometry::new(1, 1, 1, 2, 2, 4, 6, 2, 2).expect("a small array");
     Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1)).with_content(SectorKind::Stamp)
@@ -103,7 +103,7 @@ fn kept() -> (Media, Memory) {
     (media, memory)
 }
 
-/// What a new process makes of a store.
+/// The array that a new process restores from a store.
 fn recalled(memory: &Memory) -> Media {
     let (mut media, kept) = (new(), memory.kept());
     kept.blocks.iter().for_each(|(block, record)| media.recall_block(BlockId::new(*block), *record));
@@ -123,7 +123,7 @@ fn program(media: &mut Media, superblock: SuperblockId, offset: u32, version: u3
     media.program_sectors(Target { superblock, offset }, 4, (Stream::COPIES, Mode::Full), spare, &stamps)
 }
 
-/// Compares all that a mount and a read see.
+/// Compares everything that a mount and a read can observe in two arrays.
 fn assert_same(one: &mut Media, other: &mut Media) {
     assert_eq!((&one.blocks, &one.spares, &one.unreadable), (&other.blocks, &other.spares, &other.unreadable));
     assert_eq!((one.births, one.bad, one.failing), (other.births, other.bad, other.failing));

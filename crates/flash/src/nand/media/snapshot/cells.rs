@@ -1,5 +1,5 @@
-//! The state on which bit errors depend, in a snapshot: a byte that says whether it follows, the cell clock, the programs
-//! of the pages as runs, and the reads and the retry step of each block.
+//! The state on which bit errors depend, as a part of a snapshot: a byte that says whether the state follows, the cell
+//! clock, the programs of the pages as runs, and the reads and the retry step of each block.
 
 use std::io::{self, Read, Write};
 
@@ -16,8 +16,8 @@ pub(super) fn save<W: Write>(sink: &mut Sink<'_, W>, cells: Option<&CellState>) 
     sink.put(&cells.steps)
 }
 
-/// Loads the state. An array without errors skips it. The pages of a snapshot without the state count as programmed at the
-/// start of simulated time.
+/// Loads the state. An array without errors skips it. If the snapshot lacks the state, all pages count as programmed at
+/// the start of simulated time.
 pub(super) fn load<R: Read>(
     tap: &mut Tap<'_, R>,
     geometry: &Geometry,
@@ -107,7 +107,7 @@ mod tests {
         let loaded = load(&bytes, Some(&errors()));
         let [before, after] = [&media, &loaded].map(|media| media.cells.as_ref().expect("errors"));
         assert_eq!((&before.programmed, &before.reads, &before.steps), (&after.programmed, &after.reads, &after.steps));
-        // Time goes on where it stopped: three days and 70 seconds.
+        // The clock goes on where it stopped: three days and 70 seconds.
         assert_eq!(
             (before.clock, after.clock, after.start),
             (3 * 86_400 + 70, 3 * 86_400 + 70, f64::from(after.clock))

@@ -10,12 +10,12 @@ pub(super) struct Cmt {
     pub(super) cache: Cache,
     pub(super) entries: BlockEntries,
     pub(super) pages: PageStates,
-    /// Dirty blocks of a page, during a step.
+    /// Dirty blocks of a page; in use only during a step.
     pub(super) found: Vec<usize>,
 }
 
 impl Cmt {
-    /// For a cache, blocks of `entries` entries, and this many pages.
+    /// A CMT of blocks of `entries` entries in `cache`, for `pages` translation pages.
     pub(super) fn new(cache: Cache, entries: u32, pages: u32) -> Self {
         let blocks = cache.len();
         Self {
@@ -26,7 +26,7 @@ impl Cmt {
         }
     }
 
-    /// The entries of a block, if they are here.
+    /// The entries of a block, if the CMT holds them.
     pub(super) fn cached(&self, key: u32) -> Option<&[u32]> {
         let found = self.cache.find(key)?;
         (!self.cache.block(found).transient).then(|| self.entries.of(found))

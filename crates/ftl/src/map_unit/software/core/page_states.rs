@@ -1,15 +1,15 @@
-//! The translation pages of a core: whether their blocks are being written back, and which of them are dirty.
+//! The translation pages of a core: the dirty blocks of each page, and whether they are being written back.
 //!
 //! The firmware has no list of a page's dirty blocks and pays for a search of its whole cache (Woo and Min, Sec. 5.2).
-//! The simulator need not search: the blocks of a page are chained.
+//! The simulator need not search: the dirty blocks of a page are chained.
 
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Copy, Debug)]
 struct State {
-    /// The block that became dirty last.
+    /// The block of the page that became dirty last.
     dirty: u32,
-    /// True while its blocks are being written back.
+    /// True while the blocks of the page are being written back.
     locked: bool,
 }
 
@@ -17,19 +17,19 @@ struct State {
 #[derive(Clone, Debug)]
 pub(super) struct PageStates {
     pages: Vec<State>,
-    /// For each dirty block of the cache the one of its page that became dirty before it.
+    /// For each dirty block of the cache, the block of the same page that became dirty before it.
     before: Vec<u32>,
     locked: u32,
 }
 
 impl PageStates {
-    /// `pages` pages, and the `blocks` blocks of a cache.
+    /// The clean states of `pages` pages, for a cache of `blocks` blocks.
     pub(super) fn new(pages: u32, blocks: u32) -> Self {
         let state = State { dirty: NONE, locked: false };
         Self { pages: vec![state; pages as usize], before: vec![NONE; blocks as usize], locked: 0 }
     }
 
-    /// The pages being written back.
+    /// The number of pages whose blocks are being written back.
     pub(super) const fn locked(&self) -> u32 {
         self.locked
     }
@@ -38,24 +38,24 @@ impl PageStates {
         self.pages[page as usize].locked
     }
 
-    /// The blocks of a page will be written back.
+    /// Marks that the blocks of a page are being written back.
     pub(super) fn lock(&mut self, page: u32) {
         self.locked += u32::from(!std::mem::replace(&mut self.pages[page as usize].locked, true));
     }
 
-    /// The blocks of a page have been written back.
+    /// Marks that the blocks of a page have been written back and are clean.
     pub(super) fn written_back(&mut self, page: u32) {
         let state = &mut self.pages[page as usize];
         state.dirty = NONE;
         self.locked -= u32::from(std::mem::take(&mut state.locked));
     }
 
-    /// A block of a page has become dirty.
+    /// Adds a block that has become dirty to its page.
     pub(super) fn add_dirty(&mut self, page: u32, block: usize) {
         self.before[block] = std::mem::replace(&mut self.pages[page as usize].dirty, block as u32);
     }
 
-    /// The dirty blocks of a page, the latest first.
+    /// The dirty blocks of a page, the block that became dirty last first.
     pub(super) fn dirty_blocks(&self, page: u32) -> impl Iterator<Item = usize> {
         let block = |block: u32| (block != NONE).then_some(block as usize);
         let first = block(self.pages[page as usize].dirty);

@@ -4,11 +4,11 @@ use base::units::Divisor;
 
 use super::super::super::layout::Layout;
 
-/// The pages of a core.
+/// The translation pages that belong to a core.
 #[derive(Clone, Debug)]
 pub(super) struct Partition {
     pub(super) layout: Layout,
-    /// The number of this core, and of all cores.
+    /// The number of this core, and the number of all cores.
     index: u32,
     pub(super) cores: u32,
     by_cores: Divisor,
@@ -19,7 +19,7 @@ impl Partition {
         Self { layout, index, cores, by_cores: Divisor::new(cores) }
     }
 
-    /// Blocks have their own numbers on each core, so that they spread over all its sets.
+    /// The number of a block among the blocks of this core: consecutive numbers use all sets of the core's cache.
     #[inline]
     pub(super) fn key(&self, block: u32) -> u32 {
         let (tvpn, number) = self.layout.split(block);

@@ -6,11 +6,11 @@ use super::super::super::backing::{Access, Backing, Cause, Outcome};
 use super::super::super::layout;
 use super::{Core, Next, Stage};
 
-/// The cost of a step, the page that it stores, and what follows it.
+/// The result of a step: its cost, the page to store if there is one, and the stage or effect that follows.
 type Taken = (Span, Option<u32>, Next);
 
 impl<B: Backing> Core<B> {
-    /// Searches for the block of the question.
+    /// Searches the CMT for the block of the question.
     pub(super) fn find(&mut self, task: usize) -> Result<Taken, Cause> {
         let cost = self.costs.packet
             + self.costs.tag * self.cmt.cache.ways()
@@ -30,11 +30,11 @@ impl<B: Backing> Core<B> {
         }
     }
 
-    /// Finds a place for the block and starts to fill it.
+    /// Finds a place in the CMT for the block of the question, and starts to fill it.
     pub(super) fn place(&mut self, task: usize, wanted: Option<usize>, cost: Span) -> Result<Taken, Cause> {
         let key = self.key_of(task);
         if let Some(block) = self.cmt.cache.find(key) {
-            // Another question has loaded it meanwhile.
+            // Another question has loaded the block meanwhile.
             return match self.cmt.cache.block(block).transient {
                 true => Err(self.block_cause(key)),
                 false => Ok(self.serve(task, block, cost)),
@@ -52,17 +52,17 @@ impl<B: Backing> Core<B> {
             return Ok((cost, None, Next::Step(Stage::Scan(tvpn, Some(victim)))));
         }
         self.cmt.cache.allocate(victim, key);
-        // The place is taken: if the backing is not ready, the step ends with the cost so far.
+        // The place is taken: if the backing must wait, the step ends here with the cost so far.
         Ok(self.fetch(task, victim, cost).unwrap_or((cost, None, Next::Step(Stage::Fetch(victim)))))
     }
 
-    /// Fills the block and answers.
+    /// Fills the block from the backing, and answers the question.
     pub(super) fn fetch(&mut self, task: usize, block: usize, spent: Span) -> Result<Taken, Cause> {
         let (tvpn, at) = self.partition.page_of(self.cmt.cache.key(block));
         let flushed = self.cmt.pages.is_locked(self.partition.own_number(tvpn))
             && !(self.shared_loads && self.tasks.waiting.is_loading(tvpn));
         if flushed && self.tasks[task].page.is_none() && self.backing.page(tvpn).is_none() {
-            // A load issued now could still be in progress when the page is stored, and would bring the old version.
+            // A load issued now could still be in progress when the page is stored, and would return the old version.
             return Err(Cause::Page(tvpn));
         }
         let state = &mut self.tasks[task];
@@ -88,7 +88,7 @@ impl<B: Backing> Core<B> {
     /// Writes back the dirty blocks of a page.
     pub(super) fn merge(&mut self, task: usize, tvpn: u32, wanted: Option<usize>) -> Result<Taken, Cause> {
         if self.tasks[task].page.is_some() && self.tasks.waiting.is_loading(tvpn) {
-            // A load that began before would still be in progress when the page is stored.
+            // A load in progress could last until the page is stored, and would return the old version.
             return Err(Cause::Page(tvpn));
         }
         let page = self.partition.own_number(tvpn);
@@ -131,7 +131,7 @@ impl<B: Backing> Core<B> {
         (cost + self.costs.command_for(&answer), None, Next::Done(Some(answer)))
     }
 
-    /// The cause if no block of the set of `key` has its data, or the block of `key` has not.
+    /// The cause for which a question waits: no block of the set of `key` has its data, or the block of `key` has not.
     fn block_cause(&self, key: u32) -> Cause {
         Cause::Block(self.cmt.cache.set_number(key))
     }

@@ -7,26 +7,26 @@ use flash::nand::Image;
 use super::super::super::{Ask, Ticket};
 use super::waiting::Waiting;
 
-/// A task that the core has begun.
+/// A task: a question or a write-back that the core has begun.
 #[derive(Clone, Debug)]
 pub(super) struct Task {
-    /// None for a write-back that the core began by itself.
+    /// The question; none for a write-back that the core began by itself.
     pub(super) question: Option<(Ticket, Ask)>,
     pub(super) stage: Stage,
     /// The page that was loaded for the stage, if it has been loaded.
     pub(super) page: Option<Image>,
 }
 
-/// The next step of a task.
+/// The next step of a task: its stage.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// Search for the block.
     Find,
-    /// Find a place for the block: this one, if it is free.
+    /// Find a place for the block: the given block, if it is free.
     Place(Option<usize>),
-    /// Search for all dirty blocks of a page, because the block is needed.
+    /// Search for all dirty blocks of a page, because one of these blocks is needed for another page.
     Scan(u32, Option<usize>),
-    /// Write them back.
+    /// Write back the dirty blocks of a page.
     Merge(u32, Option<usize>),
     /// Fill the block.
     Fetch(usize),
@@ -34,13 +34,13 @@ pub(super) enum Stage {
     Evict,
 }
 
-/// The tasks, and what they wait for.
+/// All tasks of a core, and the causes for which they wait.
 #[derive(Clone, Debug)]
 pub(super) struct Tasks {
     tasks: Vec<Task>,
-    /// Tasks without work.
+    /// Indices of tasks without work.
     free: Vec<usize>,
-    /// Tasks begun so far.
+    /// Tasks begun since power-on: the number of the next task.
     begun: u64,
     pub(super) waiting: Waiting,
 }
@@ -62,7 +62,7 @@ impl IndexMut<usize> for Tasks {
 }
 
 impl Tasks {
-    /// For so many tasks, and sets of the second level.
+    /// Room for `count` tasks, and for waits in `sets` sets of the second level.
     pub(super) fn new(count: u32, sets: u32) -> Self {
         let task = Task { question: None, stage: Stage::Find, page: None };
         Self {
@@ -78,7 +78,7 @@ impl Tasks {
         self.free.len() == self.tasks.len()
     }
 
-    /// True if a task has no work.
+    /// True if the core may begin another task.
     #[inline]
     pub(super) fn is_any_free(&self) -> bool {
         !self.free.is_empty()

@@ -1,9 +1,9 @@
-//! The tasks of a core that wait, listed by the cause, and those that can go on, the oldest first.
+//! The waiting tasks of a core, listed by the cause of their wait, and the tasks that can go on, the oldest first.
 //!
 //! A step that must wait changes nothing, so a task is tried again only after its cause may have ended.
 //!
-//! Many tasks may wait for a place in one set of the second level, and a page that can leave it makes room for one. So
-//! the oldest of them is tried, and each further one only if the attempt before has left room.
+//! Many tasks may wait for a place in one set of the second level, and a page that leaves the set makes room for one.
+//! So only the oldest of these tasks is tried, and the next one only if the set still has room after that.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -14,16 +14,16 @@ use super::super::super::backing::Cause;
 
 const NONE: u32 = u32::MAX;
 
-/// A task's place in a list.
+/// A task as a member of a linked list.
 #[derive(Clone, Copy, Debug)]
 struct Waiter {
     cause: Cause,
-    /// The number of its question: tasks go on in this order.
+    /// The age of the task as a number: an older task has a lower number, and goes on first.
     number: u64,
     next: u32,
 }
 
-/// The lists.
+/// The lists of waiting tasks, and the tasks that can go on.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     waiters: Vec<Waiter>,
@@ -31,15 +31,15 @@ pub(super) struct Waiting {
     lists: Vec<u32>,
     /// Tasks that wait for a place in each set of the second level.
     places: Vec<BinaryHeap<Reverse<(u64, u32)>>>,
-    /// Tasks whose cause may have ended, which are tried after the present step.
+    /// Tasks whose cause may have ended: they can go on after the present step.
     released: Vec<u32>,
     ready: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Tasks that wait for a load.
+    /// The number of tasks that wait for a load.
     loading: u32,
 }
 
 impl Waiting {
-    /// For so many tasks, and sets of the second level.
+    /// Lists for `tasks` tasks, and for waits in `sets` sets of the second level.
     pub(super) fn new(tasks: u32, sets: u32) -> Self {
         let room = tasks as usize;
         Self {
@@ -64,22 +64,23 @@ impl Waiting {
         ((u64::from(hash) * self.lists.len() as u64) >> 32) as usize
     }
 
-    /// Tasks that wait for a load.
+    /// The number of tasks that wait for a load.
     pub(super) const fn loading(&self) -> u32 {
         self.loading
     }
 
-    /// A task has begun, as the one with this number.
+    /// Notes that a task has begun, with the number that is its age.
     pub(super) fn begin(&mut self, task: usize, number: u64) {
         self.waiters[task].number = number;
     }
 
-    /// A task can go on at once.
+    /// Notes that a task can go on at once.
     pub(super) fn ready(&mut self, task: usize) {
         self.ready.push(Reverse((self.waiters[task].number, task as u32)));
     }
 
-    /// Takes the oldest task that can go on, and the set of the second level in which it has waited for a place.
+    /// Takes the oldest task that can go on. Also returns the set, if the task has waited for a place in a set of the
+    /// second level.
     pub(super) fn pop(&mut self) -> Option<(usize, Option<u32>)> {
         let Reverse((_, task)) = self.ready.pop()?;
         let place = match std::mem::replace(&mut self.waiters[task as usize].cause, Cause::Buffer) {
@@ -89,7 +90,7 @@ impl Waiting {
         Some((task as usize, place))
     }
 
-    /// A task waits.
+    /// Adds a task to the list of its cause.
     pub(super) fn wait(&mut self, task: usize, cause: Cause) {
         if let Cause::Place(set) = cause {
             let waiter = &mut self.waiters[task];
@@ -103,7 +104,7 @@ impl Waiting {
         self.lists[list] = task as u32;
     }
 
-    /// True if a task waits for this load.
+    /// True if a task waits for the load of this page.
     pub(super) fn is_loading(&self, tvpn: u32) -> bool {
         let mut at = self.lists[self.list(Cause::Load(tvpn))];
         while at != NONE && self.waiters[at as usize].cause != Cause::Load(tvpn) {
@@ -113,7 +114,7 @@ impl Waiting {
         at != NONE
     }
 
-    /// Takes a task from its list; `before` is the one before it, if it is not the first.
+    /// Takes the task `at` from its list; `before` is the task before it, if it is not the first.
     fn unlink(&mut self, list: usize, before: u32, at: u32) {
         let next = self.waiters[at as usize].next;
         match before {
@@ -122,7 +123,7 @@ impl Waiting {
         }
     }
 
-    /// Takes the oldest task that waits for this load.
+    /// Takes the oldest task that waits for the load of this page.
     pub(super) fn take_loading(&mut self, tvpn: u32) -> Option<usize> {
         let list = self.list(Cause::Load(tvpn));
         let (mut before, mut at) = (NONE, self.lists[list]);
@@ -142,7 +143,7 @@ impl Waiting {
         Some(task as usize)
     }
 
-    /// A cause may have ended: its tasks are tried after the present step.
+    /// Releases the tasks of a cause that may have ended: they are tried after the present step.
     pub(super) fn release(&mut self, cause: Cause) {
         let list = self.list(cause);
         let (mut before, mut at) = (NONE, self.lists[list]);
@@ -164,17 +165,18 @@ impl Waiting {
         !self.places[set as usize].is_empty()
     }
 
-    /// A set of the second level has room: the oldest task that waits for a place there is tried after the present step.
+    /// Releases the oldest task that waits for a place in a set of the second level, because the set has room: it is
+    /// tried after the present step.
     pub(super) fn release_place(&mut self, set: u32) {
         self.released.extend(self.places[set as usize].pop().map(|Reverse((_, task))| task));
     }
 
-    /// A set of the second level still has room after an attempt: the next task that waits for a place there can go on.
+    /// Lets the next task that waits for a place in a set go on, because the set still has room after an attempt.
     pub(super) fn next_in(&mut self, set: u32) {
         self.ready.extend(self.places[set as usize].pop());
     }
 
-    /// A step has ended: what it released can go on.
+    /// Ends a step: the released tasks can go on.
     pub(super) fn wake(&mut self) {
         for task in self.released.drain(..) {
             steps::count();
@@ -202,14 +204,15 @@ mod tests {
     }
 
     proptest! {
-        /// Against a list of tasks that is searched: what waits, what a wake releases, and in which order it goes on.
+        /// Compares the lists with one searched list of tasks: which tasks wait, which tasks a wake releases, and the
+        /// order in which they go on.
         #[test]
         fn tasks_go_on_by_age_after_their_cause_has_ended(steps in prop::collection::vec((0..TASKS, cause(), 0..5u32), 0..80)) {
             let mut waiting = Waiting::new(TASKS, 3);
-            // Of each task: its cause while it waits, and true if that has ended.
+            // For each task: its cause while it waits, and true if the cause has ended.
             let mut model: Vec<Option<(Cause, bool)>> = vec![None; TASKS as usize];
             let mut ready: Vec<u32> = (0..TASKS).collect();
-            // The set in which a task has waited for a place, from its release until it is tried.
+            // For each task: the set in which it waited for a place, from its release until it is tried.
             let mut after: [Option<u32>; TASKS as usize] = [None; TASKS as usize];
             for task in 0..TASKS {
                 waiting.begin(task as usize, u64::from(task) + 1);
@@ -229,7 +232,7 @@ mod tests {
                             model[task as usize] = Some((cause, false));
                         }
                     }
-                    // Of those that wait for a place, only the oldest.
+                    // Of the tasks that wait for a place, only the oldest is released.
                     2 | 3 if matches!(cause, Cause::Place(_)) => {
                         let waits = |task: &u32| model[*task as usize] == Some((cause, false));
                         let Cause::Place(set) = cause else { unreachable!() };

@@ -9,12 +9,12 @@ use super::*;
 use crate::page::PageFtl;
 use crate::rig::{Rig, describe};
 
-/// A die of 16 superblocks of 18 mapping units. Reads of new data need no retry.
+/// A die of 16 superblocks of 18 mapping units, with new cells: reads of new data need no retry.
 fn drive(refresh: &str) -> Rig<PageFtl> {
     worn(0, refresh)
 }
 
-/// The same after so many cycles.
+/// A die as [`drive`] gives it, after `cycles` program and erase cycles.
 fn worn(cycles: u32, refresh: &str) -> Rig<PageFtl> {
     let (config, array, _) = describe(&format!(
         "[flash]\nchannels = 1\nchips = 1\nblocks = 16\npages = 18\nplanes = 1\n\
@@ -91,7 +91,7 @@ fn a_patrol_finds_the_data_of_a_drive_that_was_off_for_long() {
     write(&mut rig, 0..100, 1);
     rig.run_until_idle();
     assert_eq!(counters(&rig).by_age, 0);
-    // Ten days at 30 degrees are no reason. At 55 degrees they count as more than a hundred.
+    // After ten days at 30 degrees no data needs a refresh. At 55 degrees the ten days count as more than a hundred.
     for (temperature, refreshed) in [(30, 0), (55, 5)] {
         rig.backend.media_mut().age(Age::from_secs(10 * 86_400), Temperature::from_celsius(temperature));
         assert_eq!(rig.read(99), Some(stamp(99, 1)));

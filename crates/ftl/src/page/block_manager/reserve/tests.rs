@@ -12,7 +12,7 @@ use crate::rig::{Rig, describe};
 struct Full {
     rig: Rig<PageFtl>,
     rng: Rng,
-    /// Writes that a power cut ended, and all.
+    /// The number of writes that a power cut ended, and the number of all writes.
     cut: u32,
     sent: u32,
 }
@@ -28,7 +28,8 @@ impl Full {
         (config, array)
     }
 
-    /// A drive with every unit that its bound allows, less those of `lost` superblocks, all of them written once.
+    /// A drive whose host can address every unit that the bound allows, without those of `lost` superblocks. All units
+    /// are written once.
     fn new(chips: u32, blocks: u32, ftl: &str, lost: u32) -> Self {
         let (config, _) = Self::config(chips, blocks, ftl, 16);
         let geometry = &config.geometry;
@@ -54,7 +55,7 @@ impl Full {
         let mut steps = 0;
         while self.under_way() >= 8 {
             steps += 1;
-            // A collection takes some hundred steps.
+            // A collection takes at most some hundred steps.
             assert!(self.rig.step() && steps < 100_000, "{} writes wait for ever", self.under_way());
         }
     }
@@ -77,7 +78,7 @@ impl Full {
 
 const MAPS: [&str; 6] = ["ram", "table", "uncached", "dftl", "cdftl", "fmmu"];
 
-/// Each way to keep superblocks back, with each map.
+/// Calls `test` with each way to keep superblocks back, with each map.
 fn each(mut test: impl FnMut(&str, &str)) {
     for map in MAPS {
         for shared in [true, false] {
@@ -103,7 +104,7 @@ fn full_pools_make_progress() {
 
 #[test]
 fn full_pools_make_progress_where_each_superblock_has_little_garbage() {
-    // The three superblocks kept back are less than a program's worth of garbage in each of forty.
+    // The three superblocks kept back hold less than a program's worth of garbage for each of forty superblocks.
     each(|name, ftl| {
         let mut full = Full::new(1, 40, ftl, 0);
         (0..4 * full.rig.units()).for_each(|_| full.overwrite());
@@ -138,7 +139,7 @@ fn full_pools_make_progress_after_power_cuts_at_any_moment() {
 fn pools_without_the_superblocks_that_have_failed_make_progress_with_what_is_left() {
     each(|name, ftl| {
         for nth in 0..12 {
-            // Each failure costs a superblock, wherever it is.
+            // Each failure costs a superblock, in whatever pool.
             let mut full = Full::new(3, 10, ftl, 2);
             let faults = full.rig.backend.media_mut().faults_mut();
             faults.fail_erase(3 * nth);
@@ -150,7 +151,8 @@ fn pools_without_the_superblocks_that_have_failed_make_progress_with_what_is_lef
     });
 }
 
-/// Several streams, those of the host chosen by address, with maps of each kind and the collection that starts late or early.
+/// Calls `test` with several streams, those of the host chosen by address, with maps of each kind and with collection
+/// that starts late or early.
 fn each_streams(mut test: impl FnMut(&str, &str)) {
     let hosts = [
         "{ policy = 'one' }",
@@ -175,7 +177,7 @@ fn each_streams(mut test: impl FnMut(&str, &str)) {
     }
 }
 
-/// A unit, of which a fifth take most of the writes.
+/// A random unit: a fifth of the units get most of the writes.
 fn skewed(full: &mut Full) -> u32 {
     let units = full.rig.units();
     let range = if full.rng.chance(0.8) { units / 5 } else { units };
@@ -238,7 +240,7 @@ fn pools_with_several_streams_and_failed_superblocks_make_progress_with_what_is_
     });
 }
 
-/// The superblocks that each first victim of a collection was chosen from, over a long run.
+/// The numbers of superblocks among which the first victim of each collection was chosen, over a long run.
 fn choices(gc: &str) -> Vec<u32> {
     let mut full = Full::new(2, 12, gc, 0);
     let (mut choices, mut before) = (Vec::new(), [0; 2]);
@@ -247,7 +249,7 @@ fn choices(gc: &str) -> Vec<u32> {
         let each = (0..24).map(SuperblockId::new).filter(|superblock| blocks.pool_of(*superblock) == pool);
         let states: Vec<State> = each.map(|superblock| blocks.table.state(superblock)).collect();
         let count = |state| states.iter().filter(|found| **found == state).count() as u32;
-        // The last to be filled may still be programmed.
+        // The superblock that was filled last may still be programmed.
         (count(State::Closed) + count(State::Full), count(State::Victim))
     };
     for _ in 0..4 * full.rig.units() {
@@ -271,10 +273,10 @@ fn choices(gc: &str) -> Vec<u32> {
 
 #[test]
 fn collection_that_starts_at_zero_has_all_superblocks_but_one_to_choose_from() {
-    // Of twelve, one is free. With a shared log the eleven others are full.
+    // Of twelve superblocks one is free. With a shared log the eleven others are full.
     let last = choices("gc = { start = 0, stop = 1, shared-log = true }");
     assert!(last.len() > 50 && last.iter().all(|closed| *closed == 11), "{last:?}");
-    // Two logs: the superblock for copies is open, or full as well.
+    // With two logs, the superblock for copies is open, or full as well.
     let last = choices("gc = { start = 0, stop = 1 }");
     assert!(last.len() > 50 && last.iter().all(|closed| *closed >= 10), "{last:?}");
 }

@@ -1,10 +1,12 @@
 //! The static part of the SLC cache: superblocks that are never in full mode.
 //!
-//! Each pool sets aside its first superblocks by number, so that a mount knows them. The pool counts them neither as usable nor as free.
-//! Nothing but host data goes there, and only folding, refresh and the move out of a failing superblock empty them.
+//! Each pool sets aside its first superblocks by number, so that a mount knows them. The pool counts them neither as
+//! usable nor as free. Nothing but host data goes there, and only folding, refresh and the move out of a failing
+//! superblock empty them.
 //!
-//! Emptying one takes space from the pool and frees no full superblock. So the pool keeps one more superblock free, and empties one of
-//! these only if the data of the cheapest victim would still find a place afterwards.
+//! Emptying such a superblock takes space from the pool and frees no full superblock. So the pool keeps one more
+//! superblock free, and folds one of the static part only if the data of the cheapest victim would still find a place
+//! afterwards.
 
 use base::units::SuperblockId;
 use flash::nand::{Geometry, Media, Mode, Stream};
@@ -22,15 +24,15 @@ use crate::toolkit::FreeList;
 /// The superblocks that are set aside.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct SetAside {
-    /// Superblocks of each pool, with the bad ones.
+    /// Number of superblocks that each pool sets aside, including bad ones.
     each: u32,
-    /// The free superblocks of each pool among them.
+    /// The free ones of these superblocks, for each pool.
     free: Vec<FreeList>,
-    /// The superblocks of each pool among them that are not bad.
+    /// The number of these superblocks that are not bad, for each pool.
     usable: Vec<u32>,
 }
 
-/// The superblocks that each pool sets aside, of cells with so many bits.
+/// The number of superblocks that each pool sets aside, if a cell holds `bits` bits in full mode.
 pub(in crate::page) fn each(spec: &SlcCacheSpec, geometry: &Geometry, bits: u32) -> u32 {
     let pools = u64::from(geometry.die_count()) * u64::from(geometry.groups());
     (spec.set_aside.get() / (bytes_in_slc_mode(geometry, bits).get() * pools).max(1)) as u32
@@ -49,7 +51,7 @@ impl SetAside {
         if config.map_pages.set_aside > 0 { pools * (lists + size_of::<u32>() as u64) } else { 0 }
     }
 
-    /// Bad superblocks of a pool.
+    /// The number of a pool's superblocks set aside that are bad.
     pub(super) fn lost(&self, pool: u32) -> u32 {
         self.each - self.usable[pool as usize]
     }
@@ -70,7 +72,7 @@ impl BlockManager {
         self.set_aside().is_some_and(|of| superblock.get() % self.layout.shape.blocks < of.each)
     }
 
-    /// The free superblocks among those of a pool that are set aside.
+    /// The number of a pool's superblocks that are set aside and free.
     fn free_set_aside(&self, pool: u32) -> u32 {
         self.set_aside().and_then(|of| of.free.get(pool as usize)).map_or(0, FreeList::len)
     }
@@ -80,7 +82,8 @@ impl BlockManager {
         self.set_aside().map_or(0, |of| of.free.iter().map(|list| u64::from(list.len())).sum())
     }
 
-    /// True if the next superblock that the host opens for a stream is one of those set aside: it needs none of the others.
+    /// True if the next superblock that the host opens for a stream is one set aside: the host then needs no other free
+    /// superblock.
     pub(in crate::page) fn opens_set_aside(&self, flash: &Flash<'_>, pool: u32, stream: Stream) -> bool {
         self.free_set_aside(pool) > 0
             && flash.backend.is_timed()
@@ -90,7 +93,8 @@ impl BlockManager {
                 .is_some_and(|cache| stream.number() < cache.streams && self.cache_has_room(cache, pool))
     }
 
-    /// Takes a free superblock for data in a mode; of the most worn ones, if `worn`.
+    /// Takes a free superblock for data in a mode: one set aside for SLC mode if there is one, otherwise the least worn
+    /// of the pool, or the most worn if `worn`.
     pub(in crate::page) fn take_free(&mut self, mode: Mode, pool: u32, worn: bool) -> Option<SuperblockId> {
         let set_aside = self.set_aside_mut().filter(|_| mode == Mode::Slc);
         if let Some(superblock) = set_aside.and_then(|of| of.free[pool as usize].pop()) {
@@ -100,7 +104,7 @@ impl BlockManager {
         if worn { free.pop_most_worn() } else { free.pop() }
     }
 
-    /// A superblock of a pool is free.
+    /// Adds a superblock to the free ones of a pool, or to those that the pool sets aside.
     pub(in crate::page) fn give_free(&mut self, pool: u32, superblock: SuperblockId, erases: u32) {
         let is_set_aside = self.is_set_aside(superblock) && !self.planted.is(Sabotage::StaticPartLent);
         match self.set_aside_mut().filter(|_| is_set_aside) {
@@ -109,7 +113,8 @@ impl BlockManager {
         }
     }
 
-    /// The count of a pool's superblocks that are not bad, as far as it has a superblock among them.
+    /// The count of usable superblocks in which a superblock of a pool counts: that of the pool, or that of the
+    /// superblocks set aside.
     pub(in crate::page) fn usable_with(&mut self, pool: u32, superblock: SuperblockId) -> &mut u32 {
         if !self.is_set_aside(superblock) {
             return &mut self.pools[pool as usize].usable;
@@ -117,7 +122,8 @@ impl BlockManager {
         &mut self.set_aside_mut().expect("it is set aside").usable[pool as usize]
     }
 
-    /// True if the valid mapping units of a superblock find a place among free superblocks, behind those of all victims.
+    /// True if the valid mapping units of a superblock find a place in free superblocks, behind the copies of all
+    /// victims.
     pub(in crate::page) fn finds_place(&self, pool: u32, superblock: SuperblockId) -> bool {
         let free = self.pools[pool as usize].free.len();
         let kept = if self.is_set_aside(superblock) {
@@ -129,7 +135,7 @@ impl BlockManager {
         self.copies_fit(pool, free, self.table.valid(superblock) + kept)
     }
 
-    /// Checks that what is set aside is free or in SLC mode, and counted.
+    /// Checks that the superblocks set aside are free or in SLC mode, and counted.
     pub(super) fn check_set_aside(&self, media: &Media) {
         let Some(of) = self.set_aside() else { return };
         let (mut usable, mut free) = (vec![0; of.usable.len()], 0);

@@ -1,4 +1,4 @@
-//! The size of the SLC cache: how many superblocks of a pool may be in SLC mode, by how full the drive is.
+//! The size of the SLC cache: how many superblocks of a pool may be in SLC mode, as a function of the drive's fill.
 
 use base::units::Bytes;
 
@@ -6,12 +6,13 @@ use super::bytes_in_slc_mode;
 use crate::page::PageConfig;
 use crate::page::slc_cache_spec::{CachePoint, SlcCacheSpec};
 
-/// The size of the cache of each pool.
+/// The size of the cache in each pool, as a curve over the fill.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct CacheSize {
     /// Mapping units that a pool holds when the drive is full.
     full: f64,
-    /// Points of the curve: the share of them that the pool holds, in ascending order, and the superblocks.
+    /// Points of the curve: the pool's share of the mapping units of a full pool, in ascending order, and the number of
+    /// superblocks.
     points: Vec<(f64, f64)>,
 }
 
@@ -30,19 +31,19 @@ impl CacheSize {
         ((spec.points.len() + 1) * size_of::<(f64, f64)>()) as u64
     }
 
-    /// The superblocks of each pool that hold so much data.
+    /// The number of superblocks of each pool that hold `size` bytes together in SLC mode; not rounded.
     pub(in crate::page) fn superblocks(size: Bytes, config: &PageConfig) -> f64 {
         let groups = u64::from(config.geometry.die_count()) * u64::from(config.geometry.groups());
         let bits = config.timing.slc_mode.map_or(1, |mode| mode.bits);
         size.get() as f64 / (bytes_in_slc_mode(&config.geometry, bits).get() * groups) as f64
     }
 
-    /// The superblocks of each pool that hold at least so much data.
+    /// The number of superblocks of each pool that hold at least `size` bytes together in SLC mode.
     pub(super) fn whole_superblocks(size: Bytes, config: &PageConfig) -> u32 {
         (Self::superblocks(size, config) - 1e-6).ceil() as u32
     }
 
-    /// The superblocks that may be in SLC mode in a pool with so many live mapping units.
+    /// The number of superblocks that may be in SLC mode in a pool with `live` live mapping units.
     pub(super) fn limit(&self, live: u32) -> u32 {
         let fill = f64::from(live) / self.full;
         let behind = self.points.partition_point(|(at, _)| *at <= fill);
@@ -51,11 +52,11 @@ impl CacheSize {
             None => size,
             Some((to, later)) => size + (later - size) * (fill - from) / (to - from),
         };
-        // A size that is a whole number of superblocks is not to lose one by rounding.
+        // The small addend keeps rounding from taking a superblock off a size that is a whole number.
         (size + 1e-6) as u32
     }
 
-    /// The most superblocks that may ever be in SLC mode in a pool.
+    /// The most superblocks that may be in SLC mode in a pool at any fill.
     pub(super) fn most(&self) -> u32 {
         let largest = self.points.iter().map(|(_, size)| *size).fold(0.0, f64::max);
         (largest + 1e-6) as u32

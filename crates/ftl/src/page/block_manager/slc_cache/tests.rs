@@ -14,7 +14,7 @@ pub(super) fn drive(cache: &str) -> Rig<PageFtl> {
     drive_of((1, 36), cache)
 }
 
-/// A drive with an SLC cache, with so many planes and so many pages in a block, in mapping units of 8 KiB.
+/// A drive with an SLC cache, with the given planes and pages in a block, in mapping units of 8 KiB.
 fn drive_of((planes, pages): (u32, u32), cache: &str) -> Rig<PageFtl> {
     let page = 8 * planes;
     let (config, array, _) = describe(&format!(
@@ -74,7 +74,7 @@ fn an_idle_drive_folds_its_cache_down_to_what_stays() {
         write(&mut rig, 0..50, 1);
         assert_eq!(cached(&rig), 5, "four are full, and one is open");
         rig.run_until_idle();
-        // The open one stays what it is.
+        // The open superblock keeps its mode.
         assert_eq!(cached(&rig), stays.max(1));
         let closed = 4 - (stays.max(1) - 1);
         assert_eq!(units(&rig, Op::Program, Cause::Fold), closed * 12, "{down_to}");
@@ -160,7 +160,7 @@ fn a_cache_that_was_full_takes_data_again_once_so_much_is_free() {
                 cached_before = cached;
             }
         }
-        // The last one may be in progress.
+        // The last burst may be in progress.
         bursts.pop();
         assert!(bursts.len() > 3 && bursts.iter().all(|burst| *burst >= least), "{points}: {bursts:?}");
         assert!(units(&rig, Op::Program, Cause::Host) > cached_before);
@@ -203,7 +203,7 @@ fn write_rows(rig: &mut Rig<PageFtl>, rows: u32) {
 
 #[test]
 fn whole_pages_are_folded_inside_their_planes() {
-    // A one-shot program has three pages of 8 KiB on one plane, or three pages of two mapping units on each of two.
+    // A one-shot program has three pages of 8 KiB on one plane, or three pages of two mapping units each on two planes.
     for (planes, pages) in [(1, 36), (2, 9)] {
         let mut rig =
             drive_of((planes, pages), "size = '768KiB', fold = 'copy-back', idle = { after = '10ms', down-to = '0B' }");
@@ -222,12 +222,13 @@ fn whole_pages_are_folded_inside_their_planes() {
 fn pages_with_garbage_are_folded_over_the_channel() {
     let mut rig = drive_of((2, 9), "size = '1536KiB', fold = 'copy-back', idle = { after = '10ms', down-to = '0B' }");
     write_rows(&mut rig, 24);
-    // A mapping unit of every third page.
+    // Overwrites a mapping unit of every third page.
     let newer: Vec<u32> = (0..96).step_by(6).collect();
     write(&mut rig, newer.iter().copied(), 2);
     rig.run_until_idle();
     let (inside, over) = (units(&rig, Op::CopyBack, Cause::Fold), units(&rig, Op::Program, Cause::Fold));
-    // Of 32 whole pages those that fill programs, and the other 16 mapping units.
+    // Of the 32 whole pages, those that fill programs are folded inside their planes; the other 16 mapping units are
+    // not.
     assert!(
         (36..=64).contains(&inside) && inside.is_multiple_of(12),
         "{inside} inside planes, {over} over the channel"
@@ -287,7 +288,7 @@ fn a_power_cut_at_any_moment_of_folding_loses_nothing() {
                 write(&mut rig, [lpn], round);
                 latest[lpn as usize] = round;
             }
-            // One more write, which the power cut may meet anywhere.
+            // One more write, during which the power cut may come at any moment.
             let lpn = rng.below(latest.len() as u64) as u32;
             let (before, written) = (latest[lpn as usize], rig.host.written);
             rig.write(&[lpn], Some(stamp(lpn, round)));

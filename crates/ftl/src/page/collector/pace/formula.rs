@@ -3,13 +3,13 @@
 use super::{CollectionPolicy, CollectionPool};
 use crate::formula::{Formula, FormulaError};
 
-/// The names of a formula: numbers of a pool.
+/// The names that a formula may use: the numbers of a pool.
 const NAMES: [&str; 11] =
     ["free", "start", "stop", "parallel", "copies", "erases", "waiting", "writes", "commands", "u", "idle"];
 
 const IDLE: usize = 10;
 
-/// A formula of the description.
+/// The formula, with the values of its names for a pool.
 pub(super) struct ByFormula {
     formula: Formula,
 }
@@ -19,7 +19,7 @@ impl ByFormula {
         Formula::parse(text, &NAMES).map(|formula| Self { formula })
     }
 
-    /// True if the value may change only because time passes.
+    /// True if the value can change although nothing happens, because the formula uses `idle`.
     pub(super) fn asks_for_idle(&self) -> bool {
         self.formula.uses(IDLE)
     }
@@ -40,7 +40,7 @@ impl CollectionPolicy for ByFormula {
             9 => pool.utilization(),
             _ => pool.idle().as_secs_f64(),
         });
-        // Too small a number, and what is none, is 0.
+        // A value that is not a number, or below zero, becomes 0.
         copies as u32
     }
 }

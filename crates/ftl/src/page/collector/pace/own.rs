@@ -5,14 +5,14 @@ use std::sync::Arc;
 use super::CollectionPolicy;
 use crate::registry::{RegisterError, Registry};
 
-/// The registered policies.
+/// The policies that the program has registered, by name.
 pub(super) static POLICIES: Registry<Arc<dyn CollectionPolicy>> =
     Registry::new("collection policy", "register_collection_policy");
 
 /// Registers a collection policy, which descriptions of drives then name: `pace = { policy = "own", name = "..." }`.
 ///
-/// The version is a part of the key of each result, so change it whenever the policy changes: a store of results then does not
-/// mix the two. A policy of the same name and version stays the one that was registered first.
+/// The version is a part of the key of each result: change it whenever the policy changes, so that a store of results
+/// does not mix results of the two. A second policy with a registered name and version is ignored.
 ///
 /// ```
 /// // One copy at a time while the host writes.

@@ -26,13 +26,13 @@ impl<'a> CollectionPool<'a> {
         &self.blocks.pools[self.number as usize]
     }
 
-    /// The number of the pool: plane groups of a die are adjacent, and dies of a channel are.
+    /// The number of the pool. Plane groups of a die have successive numbers, and so have the dies of a channel.
     #[must_use]
     pub const fn number(&self) -> u32 {
         self.number
     }
 
-    /// The die of the pool; the first one if superblocks lie in several.
+    /// The die of the pool; the first die if superblocks lie in several.
     #[must_use]
     pub fn die(&self) -> DieId {
         self.pool().die
@@ -86,13 +86,13 @@ impl<'a> CollectionPool<'a> {
         self.pool().queue.under_way
     }
 
-    /// Flash commands of the die, or of the dies that superblocks lie in, that wait or are in progress.
+    /// Flash commands that wait or are in progress in the dies of the pool.
     #[must_use]
     pub fn commands(&self) -> u32 {
         self.blocks.load(self.flash, self.number)
     }
 
-    /// The share of mapping units that are valid in the candidate with the fewest; 1 without a candidate.
+    /// The share of valid mapping units in the candidate with the fewest; 1 without a candidate.
     #[must_use]
     pub fn utilization(&self) -> f64 {
         let victims = &self.blocks.victims[self.blocks.kind_in(self.number)];

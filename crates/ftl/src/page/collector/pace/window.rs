@@ -1,5 +1,6 @@
-//! The pace by windows of time: a drive collects when it is its turn. A host that gives the drives of an array different turns knows which of
-//! them may be busy (time windows of IODA, Li et al., SOSP 2021; the NVM sets with predictable latency of NVM Express are of this kind).
+//! The pace by windows of time: a drive collects only in its own windows. A host that gives the drives of an array
+//! different windows knows which of them may be busy (time windows of IODA, Li et al., SOSP 2021; the NVM sets with
+//! predictable latency of NVM Express are of this kind).
 
 use base::fault::Faults;
 use base::units::{Span, Time};
@@ -8,16 +9,17 @@ use serde::{Deserialize, Serialize};
 
 use super::{CollectionPolicy, CollectionPool};
 
-/// Windows of equal length that follow each other: of `of` successive ones, the drive collects in number `turn`.
+/// Windows of equal length that follow each other: of each `of` successive windows, the drive collects in the one with
+/// the number `turn`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CollectionWindow {
     /// The length of a window.
     #[schemars(extend("examples" = ["100ms"]))]
     pub length: Span,
-    /// Windows until it is the drive's turn again: 2 to 1000.
+    /// The number of windows in a round, of which one is the drive's: 2 to 1000.
     pub of: u32,
-    /// The number of the drive's window, from 0.
+    /// The number of the drive's window in a round, from 0.
     pub turn: u32,
 }
 

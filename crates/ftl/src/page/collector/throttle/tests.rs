@@ -19,7 +19,7 @@ fn drive(gc: &str) -> Rig<PageFtl> {
     rig
 }
 
-/// Writes a unit, and waits until the drive has it.
+/// Writes a unit, and waits for the acknowledgement.
 fn write(rig: &mut Rig<PageFtl>, lpn: u32) {
     let before = rig.host.written;
     rig.write(&[lpn], None);
@@ -28,7 +28,8 @@ fn write(rig: &mut Rig<PageFtl>, lpn: u32) {
     }
 }
 
-/// The longest time between two acknowledgements of random writes, of which the drive has eight at a time, and the copies for each.
+/// The longest time between two acknowledgements of random writes with eight writes at a time, and the copies for each
+/// write.
 fn longest_gap(gc: &str) -> (Span, f64) {
     let mut rig = drive(gc);
     let mut rng = Rng::stream(1, "throttle");

@@ -1,14 +1,14 @@
-//! A mount from a checkpoint: what it reads, what it believes, and the time it takes.
+//! A mount from a checkpoint: which spare areas the mount reads, which entries it uses, and the time that this takes.
 //!
-//! The mount reads the first page's spare area of every superblock, which tells when the superblock was opened. Then it
-//! scans superblocks, the youngest first, until one holds the last page of a record. That record vouches for the
-//! superblocks that were closed when its checkpoint began and were not opened since; all others are scanned. Records
-//! found there may be newer: a record never vouches for the superblock of a later one. Without a record all superblocks
-//! have been scanned, and the mount is that of a drive without checkpoints.
+//! The mount reads the spare area of the first page of every superblock, which tells when the superblock was opened.
+//! Then it scans superblocks, the youngest first, until one holds the last page of a record. That record vouches for
+//! the superblocks that were closed when its checkpoint began and were not opened since; all others are scanned.
+//! Records found there may be newer, because a record never vouches for the superblock of a later record. Without a
+//! record all superblocks have been scanned, and the mount is that of a drive without checkpoints.
 //!
 //! From here on a slot counts if it was scanned, or if an entry of the checkpoint leads to it in a superblock that the
 //! record vouches for. The highest version wins, as without a checkpoint. The map has no versions, but a scanned slot
-//! newer than the checkpoint's own version is newer than any entry. For the others the mount reads the spare area to
+//! newer than the checkpoint's own version is newer than any entry. For other slots the mount reads the spare area to
 //! which the entry leads.
 
 use base::units::{Lpn, Psn, Span, SuperblockId};
@@ -25,19 +25,20 @@ use crate::toolkit::{Map, Reads};
 struct Newest<'a> {
     complete: Complete,
     record: Record<'a>,
-    /// The superblocks that it vouches for.
+    /// For each superblock: true if the record vouches for it.
     vouched: Vec<bool>,
 }
 
-/// The result of the search for a checkpoint.
+/// The result of the search for the newest checkpoint.
 #[derive(Debug)]
 pub(in crate::page) struct Search<'a> {
     newest: Option<Newest<'a>>,
-    /// The superblocks that are scanned.
+    /// For each superblock: true if the mount scans it.
     scanned: Vec<bool>,
 }
 
-/// The youngest superblocks first. One whose first page cannot be read may be of any age.
+/// The programmed superblocks, the youngest first. A superblock whose first page cannot be read comes first, because it
+/// may be of any age.
 fn youngest_first(media: &Media) -> Vec<SuperblockId> {
     let all = (0..media.geometry().superblock_count()).map(SuperblockId::new);
     let mut programmed: Vec<_> = all.filter(|sb| !media.is_bad(*sb) && !media.is_erased(*sb)).collect();
@@ -45,7 +46,7 @@ fn youngest_first(media: &Media) -> Vec<SuperblockId> {
     programmed
 }
 
-/// The number of openings before that of a superblock, if its first page can be read.
+/// The number of superblocks opened before this one, if its first page can be read.
 fn opened(media: &Media, superblock: SuperblockId) -> Option<u64> {
     match media.spare(media.geometry().slot(superblock, 0)) {
         Spare::Data { .. } => Some(media.birth(superblock).order),
@@ -58,7 +59,8 @@ fn slots(geometry: &Geometry, superblock: SuperblockId) -> impl Iterator<Item = 
 }
 
 impl<'a> Search<'a> {
-    /// Searches the media; `first` is the logical number of the first page of a checkpoint, `image` that of the record.
+    /// Searches the media for the newest checkpoint. `first` is the logical number of the first page of a checkpoint,
+    /// `image` the number of the record's image.
     pub(in crate::page) fn of(
         shape: CheckpointPages,
         (first, image): (u32, u32),
@@ -71,7 +73,7 @@ impl<'a> Search<'a> {
             let found = slots(geometry, superblock).filter_map(|psn| {
                 let Spare::Data { lpn, version } = media.spare(psn) else { return None };
                 let generation = (0..2).find(|generation| last_page(*generation) == lpn.get())?;
-                // A record that a newer one has replaced has no image any more.
+                // Only a record that no newer record has replaced still has an image.
                 let words = media.image(image, version)?;
                 let complete = Complete { generation, version };
                 than.is_none_or(|than| version > than).then_some((complete, words))
@@ -101,7 +103,7 @@ impl<'a> Search<'a> {
         Self { newest, scanned }
     }
 
-    /// True if a mount believes in a programmed slot.
+    /// True if a programmed slot counts at the mount.
     pub(in crate::page) fn counts(&self, superblock: SuperblockId, psn: Psn) -> bool {
         match &self.newest {
             Some(newest) if newest.vouched[superblock.index()] => newest.record.leads(psn),
@@ -115,7 +117,7 @@ impl<'a> Search<'a> {
         self.newest.as_ref().is_some_and(|newest| newest.vouched[superblock.index()])
     }
 
-    /// The version of the checkpoint: all that its entries lead to are older.
+    /// The version of the checkpoint; all slots to which its entries lead are older.
     pub(in crate::page) fn version(&self) -> Option<u32> {
         self.newest.as_ref().map(|newest| newest.complete.version)
     }
@@ -153,10 +155,11 @@ impl<'a> Newest<'a> {
     }
 }
 
-/// The time of a mount: four steps, one after another, each with all dies and channels in parallel. First the spare
-/// areas of the first row of each superblock; then those of the other programmed rows of the superblocks that are
-/// scanned; then the pages of the checkpoint; then the spare areas to which its entries lead, where a scanned slot may be
-/// older.
+/// The time of a mount: four steps, one after another, each with all dies and channels in parallel:
+/// * the spare areas of the first row of each superblock;
+/// * the spare areas of the other programmed rows of the superblocks that are scanned;
+/// * the pages of the checkpoint;
+/// * the spare areas to which entries lead for mapping units of which a scanned slot may be older.
 pub(in crate::page) fn time(config: &PageConfig, media: &Media) -> Span {
     let (geometry, timing, shape) = (media.geometry(), &config.timing, config.checkpoint_pages);
     let place = place(config);
@@ -188,7 +191,7 @@ pub(in crate::page) fn time(config: &PageConfig, media: &Media) -> Span {
             }
             let Spare::Data { lpn, version } = spare else { continue };
             if scanned && lpn.get() >= place.0 && search.version() == Some(version) {
-                // One read for each page of a row: its slots cross the channel.
+                // Each page of a row is read once, and the spare areas of all its slots cross the channel.
                 let time = if read == here + 1 { Span::ZERO } else { timing.read[here as usize % timing.read.len()] };
                 pages.add_times(superblock, time, timing.transfer[1]);
                 read = here + 1;
@@ -210,8 +213,8 @@ pub(in crate::page) const fn place(config: &PageConfig) -> (u32, u32) {
 }
 
 impl Checkpoints {
-    /// Takes the pages of the checkpoint that counts from the map that recovery found, and all other pages of
-    /// checkpoints out of it. At most `window` pages of the next one are under way at once.
+    /// Takes the places of the newest checkpoint's pages out of the map that recovery found, and drops all other pages
+    /// of checkpoints. At most `window` pages of the next checkpoint are under way at once.
     pub(in crate::page) fn recover(
         config: &PageConfig,
         search: &Search<'_>,

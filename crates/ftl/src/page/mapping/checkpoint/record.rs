@@ -1,11 +1,11 @@
 //! The content of a checkpoint in the simulator: words of the record's image in the media.
 //!
-//! First the number of openings before the checkpoint, then a bit for each superblock that was closed, then a bit for
-//! each slot to which an entry of the checkpoint leads.
+//! The image has the number of openings before the checkpoint, then a bit for each superblock that was closed, then a
+//! bit for each slot to which an entry of the checkpoint leads.
 
 use base::units::{Psn, SuperblockId};
 
-/// Words of the number of openings.
+/// Number of words that hold the number of openings.
 const HEAD: usize = 2;
 
 /// The image of a record.
@@ -36,12 +36,12 @@ impl<'a> Record<'a> {
         (Self::words(superblocks, slots) * size_of::<u32>()) as u64
     }
 
-    /// Begins the record of a checkpoint after so many openings.
+    /// Begins the record of a checkpoint. `openings` is the number of superblocks opened before it.
     pub(super) fn begin(words: &mut [u32], openings: u64) {
         (words[0], words[1]) = (openings as u32, (openings >> 32) as u32);
     }
 
-    /// Notes a closed superblock.
+    /// Sets the bit of a closed superblock.
     pub(super) fn vouch(words: &mut [u32], superblock: SuperblockId) {
         set(&mut words[HEAD..], superblock.index());
     }
@@ -50,7 +50,7 @@ impl<'a> Record<'a> {
         is_set(&words[HEAD..], superblock.index())
     }
 
-    /// Notes an entry.
+    /// Sets the bit of a slot to which an entry leads.
     pub(super) fn lead(words: &mut [u32], superblocks: u32, psn: Psn) {
         set(&mut words[HEAD + words_of(superblocks)..], psn.index());
     }
@@ -59,7 +59,7 @@ impl<'a> Record<'a> {
         Self { words, superblocks }
     }
 
-    /// Openings of superblocks before the checkpoint began.
+    /// The number of superblocks opened before the checkpoint began.
     pub(super) fn openings(self) -> u64 {
         u64::from(self.words[0]) | u64::from(self.words[1]) << 32
     }
@@ -69,7 +69,7 @@ impl<'a> Record<'a> {
         Self::is_vouched(self.words, superblock)
     }
 
-    /// True if an entry leads to a slot of a superblock that was closed.
+    /// True if an entry leads to this slot, which is in a superblock that was closed.
     pub(super) fn leads(self, psn: Psn) -> bool {
         is_set(&self.words[HEAD + words_of(self.superblocks)..], psn.index())
     }

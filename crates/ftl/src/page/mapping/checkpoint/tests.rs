@@ -1,4 +1,4 @@
-//! What the simulator derives of a checkpoint is what a drive would have stored.
+//! Tests that the content of a checkpoint that the simulator derives is the content that a drive would have stored.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,7 +23,7 @@ fn small(discard: &str) -> (PageConfig, Rig<PageFtl>) {
     (config.clone(), Rig::with(config, &array))
 }
 
-/// What a test notes of a superblock: its erases, and its programmed slots.
+/// The erases and the number of programmed slots of each superblock.
 fn state(rig: &Rig<PageFtl>) -> Vec<(u32, usize)> {
     let (media, geometry) = (rig.backend.media(), rig.backend.geometry());
     let programmed = |sb| (0..geometry.superblock_slots()).map(move |at| media.spare(geometry.slot(sb, at)));
@@ -31,7 +31,8 @@ fn state(rig: &Rig<PageFtl>) -> Vec<(u32, usize)> {
     all.map(|sb| (media.erases(sb), programmed(sb).filter(|spare| *spare != Spare::Empty).count())).collect()
 }
 
-/// All that was ever handed to the flash as content of a checkpoint, by version, with the superblocks at its beginning.
+/// All content that was handed to the flash for checkpoints, by version, and the state of the superblocks when each
+/// checkpoint began.
 #[derive(Default)]
 struct Stored {
     pages: BTreeMap<u32, Vec<u32>>,
@@ -42,7 +43,7 @@ impl Stored {
     fn note(&mut self, rig: &Rig<PageFtl>) {
         let checkpoints = rig.ftl.mapping.checkpoints.as_ref().expect("a drive with checkpoints");
         for (version, pages) in &checkpoints.stored {
-            // After a power cut the version of a torn checkpoint may be given out again.
+            // After a power cut a checkpoint may reuse the version of one that was cut.
             if pages.is_empty() || !self.began.contains_key(version) {
                 self.began.insert(*version, state(rig));
             }
@@ -50,7 +51,7 @@ impl Stored {
         }
     }
 
-    /// Compares the entries that a mount now believes with the stored ones. Returns their number.
+    /// Compares the entries that a mount uses now with the stored ones. Returns the number of entries compared.
     fn compare(&self, config: &PageConfig, rig: &Rig<PageFtl>, discarded: &BTreeSet<u32>) -> usize {
         let (media, geometry) = (rig.backend.media(), rig.backend.geometry());
         let search = Search::of(config.checkpoint_pages, mount::place(config), media, Planted::default());
@@ -77,7 +78,7 @@ impl Stored {
             assert_eq!(derived, stored);
             compared = stored.len();
         }
-        // A mount that reads everything finds the same, but for what was discarded.
+        // A mount that reads everything finds the same places, except for discarded units.
         let mut programmed: Vec<_> = (0..geometry.superblock_count())
             .map(SuperblockId::new)
             .filter(|sb| !media.is_erased(*sb) && !media.is_bad(*sb))
@@ -97,8 +98,8 @@ impl Stored {
     }
 }
 
-/// Writes, discards and power cuts. Returns the number of entries compared, of cuts while a checkpoint was written, and of
-/// mounts from a checkpoint.
+/// Runs random writes, discards and power cuts. Returns three numbers: entries compared, cuts while a checkpoint was
+/// written, and mounts from a checkpoint.
 fn live(discard: &str, seed: u64) -> (usize, usize, usize) {
     let (config, mut rig) = small(discard);
     let mut rng = Rng::stream(seed, "checkpoint.tests");
@@ -126,7 +127,7 @@ fn live(discard: &str, seed: u64) -> (usize, usize, usize) {
                 rig.step();
                 stored.note(&rig);
             }
-            // One program of a mapping unit at a time.
+            // One event at a time until the unit is programmed.
             while rig.host.written < handed && rig.step() {
                 stored.note(&rig);
             }
@@ -196,7 +197,7 @@ fn a_checkpoint_that_finds_no_space_is_given_up_and_the_one_before_counts() {
 }
 
 /// Cuts the power while a superblock is open, writes a checkpoint after the mount and cuts the power again. Returns
-/// whether the checkpoint vouches for a superblock that can be continued.
+/// true if the checkpoint vouches for a superblock that can be continued.
 fn vouches_for_an_end(planted: Planted) -> bool {
     let (config, mut rig) = small("volatile");
     rig.ftl.blocks.planted = planted;

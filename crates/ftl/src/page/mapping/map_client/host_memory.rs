@@ -1,7 +1,7 @@
 //! Loads of translation pages from the host's memory.
 //!
-//! A load is decided at once and begins with the next work of the map: only then the host side is at hand, whose link it
-//! shares with the requests.
+//! The decision to load a page is made at once, and the load begins with the next work of the map: only then the host
+//! side, whose link the load shares with the requests, can be called.
 
 use base::units::{Bytes, Time};
 use flash::backend::RequestStep;
@@ -12,8 +12,8 @@ use crate::map_unit::{ENTRY, HmbRead, HmbTransfer};
 use crate::port::{Direction, Flash, Owners};
 
 impl MapClient {
-    /// Loads a page, or some of its entries, from the host's memory. Returns false if it is not there. With time off the map
-    /// does not use the host's memory.
+    /// Queues the load of a page, or of some of its entries, from the host's memory. Returns false if the host's memory
+    /// lacks the page. With time off the map does not use the host's memory.
     pub(in crate::page) fn load_from_host(&mut self, page: u32, entries: Option<u32>, timed: bool) -> bool {
         let Some(memory) = self.host_memory.as_mut().filter(|_| timed) else { return false };
         let Some(image) = memory.find(page) else { return false };
@@ -24,7 +24,7 @@ impl MapClient {
         true
     }
 
-    /// Sends what waits for the link.
+    /// Starts the queued transfers on the link.
     pub(in crate::page) fn begin_transfers(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners) {
         let Some(memory) = &mut self.host_memory else { return };
         while let Some(transfer) = memory.next_transfer() {
@@ -39,7 +39,7 @@ impl MapClient {
         }
     }
 
-    /// Hands over the pages that have come from the host's memory by `now`.
+    /// Hands the pages that have arrived from the host's memory by `now` to the map unit.
     pub(super) fn take_arrivals(&mut self, now: Time) {
         while let Some((page, image)) = self.host_memory.as_mut().and_then(|memory| memory.next_arrival(now)) {
             self.pages[page as usize].loading -= 1;
@@ -47,7 +47,8 @@ impl MapClient {
         }
     }
 
-    /// Notifies an observer of the time in which the host's memory was read for a read request whose question is answered.
+    /// Notifies an observer of the time for which a read request has read the host's memory, when the request's
+    /// question is answered.
     #[inline(never)]
     pub(in crate::page) fn notify_host_memory(&self, flash: &mut Flash<'_>, question: &Question) {
         let Some(observer) = flash.backend.observer_mut() else { return };

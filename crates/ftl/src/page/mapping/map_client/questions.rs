@@ -7,25 +7,25 @@ use flash::nand::SectorMask;
 use crate::map_unit::{Ask, SPAN, Ticket};
 use crate::port::{Owner, PageRead, PageWrite, Service};
 
-/// A question to the map unit, with the data to continue after its answer.
+/// A question to the map unit, with the data for the work after its answer.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::page) enum Question {
-    /// Sectors of mapping units that the host reads.
+    /// The lookup of sectors of mapping units that the host reads.
     Read(LookUp),
-    /// A mapping unit that the host writes in part.
+    /// The lookup of a mapping unit that the host writes in part.
     OldPlace(PageWrite),
-    /// A mapping unit that has been programmed.
+    /// The update for a mapping unit that has been programmed.
     Write { owner: Owner, service: Service, to: Psn },
-    /// A mapping unit to be discarded.
+    /// The update for a mapping unit that is discarded.
     Discard { owner: Owner },
-    /// A mapping unit that has been copied.
+    /// The conditional update for a mapping unit that has been copied.
     Copy { from: Psn, to: Psn },
     /// A lookup by a check.
     Check(Lpn),
 }
 
 impl Question {
-    /// True if the answer may free or take space.
+    /// True if the answer to the question may free or take space.
     pub(super) const fn changes(&self) -> bool {
         !matches!(self, Self::Read(_) | Self::Check(_))
     }
@@ -41,8 +41,8 @@ pub(in crate::page) struct LookUp {
     pub(in crate::page) at: i32,
     /// The requested sectors of the first mapping unit.
     pub(in crate::page) mask: SectorMask,
-    /// The requested sectors of each mapping unit, if there are several. Most lookups have one, and a question shall be small: hundreds
-    /// are in progress.
+    /// The requested sectors of each mapping unit, if there are several. They are kept elsewhere because most lookups
+    /// have one mapping unit, and hundreds of questions are in progress.
     masks: Option<Handle<Masks>>,
 }
 
@@ -57,7 +57,7 @@ pub(super) struct Questions {
     masks: Slab<Masks>,
     /// Questions whose answers may free or take space.
     pub(super) changes: u32,
-    /// The lookup that the next neighbour may join; the map unit has not been asked yet.
+    /// The lookup that the next neighbour may join; the map unit has not been asked about it yet.
     look_up: Option<Handle<Question>>,
 }
 
@@ -66,7 +66,7 @@ impl Questions {
         self.all.len()
     }
 
-    /// Keeps a question until its answer.
+    /// Keeps a question until its answer, and gives it a number.
     pub(super) fn open(&mut self, question: Question) -> Ticket {
         self.changes += u32::from(question.changes());
         Ticket(self.all.insert(question).number().get())
@@ -81,7 +81,7 @@ impl Questions {
         question
     }
 
-    /// Lets a mapping unit join the lookup of its neighbours. Returns false if there is none that it can join.
+    /// Adds a mapping unit to the open lookup of its neighbours. Returns false if it cannot join one.
     pub(super) fn join(&mut self, PageRead { owner, mask, .. }: PageRead, lpn: Lpn) -> bool {
         let Some(handle) = self.look_up else { return false };
         let Question::Read(look_up) = &mut self.all[handle] else { return false };
@@ -100,20 +100,21 @@ impl Questions {
         true
     }
 
-    /// Begins a lookup, which neighbours may join.
+    /// Begins a lookup that neighbours may join.
     pub(super) fn begin_look_up(&mut self, PageRead { owner, at, mask }: PageRead, lpn: Lpn) {
         let look_up = LookUp { owner, first: lpn, count: 1, at, mask, masks: None };
         self.look_up = Some(self.all.insert(Question::Read(look_up)));
     }
 
-    /// Ends the lookup that neighbours may join: the map unit is to be asked.
+    /// Closes the lookup that neighbours may join, and returns the question for the map unit.
     pub(super) fn end_look_up(&mut self) -> Option<(Ticket, Ask)> {
         let handle = self.look_up.take()?;
         let Question::Read(LookUp { first, count, .. }) = self.all[handle] else { unreachable!("a lookup") };
         Some((Ticket(handle.number().get()), Ask::Lookup { first, count }))
     }
 
-    /// Takes the requested sectors of each mapping unit of a lookup that has been answered; none if it has only one.
+    /// Takes the requested sectors of each mapping unit of a lookup that has been answered; none if the lookup has only
+    /// one mapping unit.
     pub(super) fn take_masks(&mut self, look_up: &LookUp) -> Option<Masks> {
         let masks = look_up.masks?;
         self.masks.remove(masks);

@@ -1,4 +1,4 @@
-//! Placement by a policy: a formula of the description, or a policy of the program, compares the pools of each write.
+//! Placement by a policy: a formula of the description or a policy of the program compares the pools for each write.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use crate::page::writer::Writer;
 use crate::port::{Flash, Owners, PageWrite};
 
 impl PlacementSpec {
-    /// A formula for the conformance suite and the swarm.
+    /// A formula for the conformance suite and the swarm, which uses numbers of the pool and of the write.
     #[must_use]
     pub fn sample_score(order: Digits) -> Self {
         let score = "2 * filling - commands - waiting - (address / 8192 > pool) + collecting".into();
@@ -34,7 +34,7 @@ impl PlacementSpec {
         matches!(self, Self::Score { .. } | Self::Own { .. })
     }
 
-    /// Adds the faults of a formula or of the name of a policy.
+    /// Adds the faults of the formula, or of the policy's name.
     pub(crate) fn check(&self, faults: &mut Faults) {
         match self {
             Self::Score { score, .. } => {
@@ -49,7 +49,7 @@ impl PlacementSpec {
         }
     }
 
-    /// The description with the version of a policy of the program.
+    /// The description, with the version if a policy of the program is registered under its name.
     pub(crate) fn written_out(self) -> Self {
         match self {
             Self::Own { name, order, .. } => {
@@ -60,7 +60,7 @@ impl PlacementSpec {
         }
     }
 
-    /// The policy that chooses the pools, if one does.
+    /// The policy that chooses the pools; none if the placement compares no pools.
     pub(super) fn policy(&self) -> Option<Arc<dyn PlacementPolicy>> {
         match self {
             Self::Score { score, .. } => Some(Arc::new(Score::parse(score).expect("the description is checked"))),

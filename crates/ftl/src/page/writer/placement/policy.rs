@@ -11,10 +11,10 @@ use crate::port::{Flash, Origin, Owners, PageWrite};
 
 /// Chooses the pool of each mapping unit that the host writes.
 ///
-/// A function that gives each pool a score is a policy: the highest score is chosen, and of several the pool whose turn is next. A
-/// policy has no state of its own, so equal drives place equal writes alike.
+/// A function that gives each pool a score is a policy: the highest score is chosen, and of several the pool whose turn
+/// is next. A policy has no state of its own, so equal drives place equal writes alike.
 pub trait PlacementPolicy: Send + Sync {
-    /// The pool for a write. If the policy chooses none, the first takes the write.
+    /// The pool for a write. If the policy chooses none, the first pool takes the write.
     fn choose<'c>(&self, pools: &'c PlacementPools<'_>) -> Option<PlacementPool<'c>>;
 }
 
@@ -30,7 +30,7 @@ impl fmt::Debug for dyn PlacementPolicy {
     }
 }
 
-/// The pools from which a [`PlacementPolicy`] chooses: those that a write may go to and that have room for it.
+/// The pools from which a [`PlacementPolicy`] chooses: those that the write may go to and that have room for it.
 ///
 /// A pool is a die, or a group of its planes that work together.
 #[derive(Clone, Copy)]
@@ -41,7 +41,7 @@ pub struct PlacementPools<'a> {
     pub(super) owners: &'a dyn Owners,
     pub(super) set: u32,
     pub(super) unit: &'a PageWrite,
-    /// The place in the turns of the pool that comes first.
+    /// The index of the pool whose turn is next.
     pub(super) first: usize,
 }
 
@@ -54,8 +54,8 @@ pub struct PlacementPool<'a> {
 }
 
 impl PlacementPools<'_> {
-    /// All pools with room, the one whose turn is next first. That is the pool of the write before while the program there takes
-    /// more, or else the pool behind it.
+    /// All pools with room, from the pool whose turn is next on. That is the pool of the previous write while a program
+    /// there takes more mapping units, otherwise the pool behind it.
     pub fn each(&self) -> impl Iterator<Item = PlacementPool<'_>> {
         let (pools, slots) = (&self.placer.turns[self.set as usize].pools, self.blocks.layout.shape.superblock_slots());
         let from_next = (0..pools.len()).map(|i| pools[(self.first + i) % pools.len()]);
@@ -63,8 +63,8 @@ impl PlacementPools<'_> {
         with_room.map(|(turn, number)| PlacementPool { all: self, number, turn })
     }
 
-    /// The pool with the highest score; of several, the one whose turn is next. A score that is not a number is lower than all
-    /// others.
+    /// The pool with the highest score; of several, the pool whose turn is next. A score that is not a number is lower
+    /// than all others.
     pub fn best(&self, mut score: impl FnMut(&PlacementPool<'_>) -> f64) -> Option<PlacementPool<'_>> {
         let mut best: Option<(PlacementPool<'_>, f64)> = None;
         for pool in self.each() {
@@ -82,26 +82,26 @@ impl PlacementPools<'_> {
         self.unit.lpn
     }
 
-    /// The address of the mapping unit.
+    /// The address of the mapping unit, in bytes from the begin of the drive.
     #[must_use]
     pub fn address(&self) -> Bytes {
         Bytes::new(u64::from(self.unit.lpn.get()) * u64::from(self.blocks.layout.shape.sectors) * SECTOR.get())
     }
 
-    /// The size of the request; of a write of the drive's own, that of a mapping unit.
+    /// The size of the request; for a write of the drive's own, that of a mapping unit.
     #[must_use]
     pub fn request(&self) -> Sectors {
         let Origin { sectors, .. } = self.owners.origin(self.unit.owner);
         Sectors::new(u64::from(if sectors == 0 { self.blocks.layout.shape.sectors } else { sectors }))
     }
 
-    /// The submission queue of the request.
+    /// The number of the submission queue of the request; 0 for a write of the drive's own.
     #[must_use]
     pub fn queue(&self) -> u32 {
         self.owners.origin(self.unit.owner).queue.into()
     }
 
-    /// The write stream of the mapping unit: 0 if the drive has only one.
+    /// The number of the write stream of the mapping unit; 0 if the drive has only one stream.
     #[must_use]
     pub fn stream(&self) -> u8 {
         self.unit.stream.map_or(0, |stream| stream.number())
@@ -117,25 +117,25 @@ impl<'a> PlacementPool<'a> {
         self.all.flash.backend.load(DieId::new(die))
     }
 
-    /// The number of the pool: plane groups of a die are adjacent, and dies of a channel are.
+    /// The number of the pool. Plane groups of a die have successive numbers, and so have the dies of a channel.
     #[must_use]
     pub const fn number(&self) -> u32 {
         self.number
     }
 
-    /// How many turns the pool is away: 0 for the one whose turn is next.
+    /// The distance of the pool in turns: 0 for the pool whose turn is next.
     #[must_use]
     pub const fn turn(&self) -> u32 {
         self.turn
     }
 
-    /// The die of the pool; the first one if superblocks lie in several.
+    /// The die of the pool; the first die if superblocks lie in several.
     #[must_use]
     pub fn die(&self) -> DieId {
         self.pool().die
     }
 
-    /// The channel of that die.
+    /// The channel of the pool's die.
     #[must_use]
     pub fn channel(&self) -> ChannelId {
         self.all.blocks.layout.array.channel_of(self.die())
@@ -147,13 +147,14 @@ impl<'a> PlacementPool<'a> {
         self.number % self.all.blocks.layout.shape.groups()
     }
 
-    /// Flash commands of the die, or of the dies that superblocks lie in, that wait or are in progress.
+    /// Flash commands that wait or are in progress in the dies of the pool.
     #[must_use]
     pub fn commands(&self) -> u32 {
         self.all.blocks.load(self.all.flash, self.number)
     }
 
-    /// Flash commands of all dies of the channel that wait or are in progress. The time for that grows with the dies of a channel.
+    /// Flash commands of all dies of the channel that wait or are in progress. The call takes time in proportion to the
+    /// number of the channel's dies.
     #[must_use]
     pub fn channel_commands(&self) -> u32 {
         let geometry = &self.all.blocks.layout.array;
@@ -174,7 +175,8 @@ impl<'a> PlacementPool<'a> {
         self.pool().in_flight
     }
 
-    /// True if the pool has a program that further mapping units may join. If they go elsewhere, it may be padded.
+    /// True if the pool has a program that further mapping units may join. The program may be padded if they go
+    /// elsewhere.
     #[must_use]
     pub fn is_filling(&self) -> bool {
         self.pool().queue.each_list().any(|of| of.program.is_some())

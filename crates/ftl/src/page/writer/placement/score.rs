@@ -5,12 +5,12 @@ use base::units::SECTOR;
 use super::{PlacementPolicy, PlacementPool, PlacementPools};
 use crate::formula::{Formula, FormulaError};
 
-/// A formula of the description.
+/// A formula of the description, as a policy.
 pub(super) struct Score {
     formula: Formula,
 }
 
-/// The names of a formula: numbers of a pool, then of the write.
+/// The names that a formula may use: the numbers of a pool, then those of the write.
 const NAMES: [&str; 18] = [
     "pool",
     "die",

@@ -7,7 +7,7 @@ use crate::PageConfig;
 use crate::page::PageFtl;
 use crate::rig::{Rig, describe};
 
-/// Four pools, of two channels, with two mapping units in a page.
+/// A drive of four pools on two channels, with two mapping units in a page.
 fn rig(placement: &str) -> Rig<PageFtl> {
     let (config, array, _) = describe(&format!(
         "flash = {{ part = 'K9K8G08U0M', channels = 2, chips = 2, blocks = 16, pages = 8, planes = 1 }}\n\
@@ -20,7 +20,7 @@ fn score(text: &str) -> String {
     format!("{{ policy = 'score', score = '{text}' }}")
 }
 
-/// Mapping units in each pool after requests of so many mapping units, which are never written again.
+/// Mapping units in each pool after `requests` requests of `units` mapping units, none of which is written again.
 fn live(placement: &str, requests: u32, units: u32) -> Vec<u32> {
     let mut rig = rig(placement);
     for request in 0..requests {
