@@ -16,6 +16,7 @@ mod lag;
 mod observation;
 mod pace;
 mod power;
+mod refused;
 mod served;
 mod status;
 mod tally;
@@ -40,7 +41,7 @@ use study::output::OutputError;
 use study::session::{Progress, Session, SessionError};
 
 pub(crate) use coarse::CoarseHistogram;
-pub use command::{Command, Refused, Reply};
+pub use command::{Command, Reply};
 pub use core::{Answered, Core, OnCut};
 pub use fault::Fault;
 pub use incident::{Incident, IncidentKind, Incidents};
@@ -49,7 +50,8 @@ pub use lag::Lag;
 use observation::ObservationScope;
 pub(crate) use observation::{Health, Observation, Shape, Wear};
 pub use pace::{Factor, Pace, ParsePaceError, Timeline};
-pub use power::{Cut, WrongPower};
+pub use power::Cut;
+pub use refused::{Refused, WrongPower};
 pub use served::ServedDrive;
 pub use status::{
     DriveState, DriveStatus, KindStatus, LagStatus, Latency, MEDIA_TYPE, Power, RaidStatus, SCHEMA, Status,

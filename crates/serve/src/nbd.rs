@@ -19,6 +19,7 @@
 //! * Replies are structured for all commands once the client asks for structured replies, so every error has a message. A read
 //!   is one chunk.
 
+mod end;
 mod handshake;
 mod protocol;
 mod reply;
@@ -26,8 +27,9 @@ mod samples;
 mod transmission;
 mod wire;
 
+pub use end::End;
 pub use handshake::ExportInfo;
-pub use protocol::{End, Event, Protocol};
+pub use protocol::{Event, Protocol};
 pub use reply::Ticket;
 pub use samples::{sample_exports, samples, samples_with_tls};
 pub use transmission::{BlockStatus, Request};

@@ -42,6 +42,9 @@ use format::Format;
 use lock::Lock;
 use shared::Shared;
 
+/// The version of the format: raised whenever a byte changes its meaning.
+const VERSION: u32 = 1;
+
 /// The names of the arrays.
 const MAIN: &str = "main";
 const SLC: &str = "slc";

@@ -9,7 +9,8 @@ use std::fs;
 use std::path::Path;
 
 /// The crates whose files the test reads.
-const CRATES: [&str; 8] = ["base", "nvme", "ftl", "ssd", "raid", "translation", "study", "report"];
+const CRATES: [&str; 10] =
+    ["base", "nvme", "ftl", "ssd", "raid", "translation", "study", "report", "serve", "flashloom"];
 
 /// A module's path from the root of its crate.
 type Module = Vec<String>;

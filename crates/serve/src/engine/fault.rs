@@ -5,8 +5,8 @@ use std::fmt;
 use base::units::DieId;
 use flash::nand::Failing;
 
-use super::command::Refused;
 use super::core::Core;
+use super::refused::Refused;
 
 /// Operations of the flash that will fail: the next ones of a kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -5,10 +5,18 @@ use std::time::Duration;
 use base::units::Span;
 use study::histogram::Histogram;
 
-use super::observation::RecentLag;
+use super::coarse::CoarseHistogram;
 
 /// An answer counts as late if it is late by more than this share of its latency.
 const LATE: u32 = 20;
+
+/// How late answers were.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RecentLag {
+    pub(crate) times: CoarseHistogram,
+    /// Those that were late by more than 5 % of their latency.
+    pub(crate) late: u64,
+}
 
 /// The lateness of answers.
 #[derive(Clone, Debug, Default)]

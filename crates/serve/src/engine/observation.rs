@@ -11,9 +11,10 @@ use flash::nand::Geometry;
 use serde::Serialize;
 use ssd::{Counters, Ssd, ZoneReport, ZoneShape};
 
-use super::coarse::CoarseHistogram;
 use super::core::Core;
+use super::lag::RecentLag;
 use super::status::{Power, RaidStatus, TranslationStatus};
+use super::tally::Recent;
 
 /// Classes of erase counts.
 pub(crate) const CLASSES: usize = 24;
@@ -89,21 +90,6 @@ pub(crate) struct Done {
     pub(crate) done: u64,
     pub(crate) failed: u64,
     pub(crate) sectors: Sectors,
-}
-
-/// Simulated times from submission to answer.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Recent {
-    pub(crate) reads: CoarseHistogram,
-    pub(crate) writes: CoarseHistogram,
-}
-
-/// How late answers were.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct RecentLag {
-    pub(crate) times: CoarseHistogram,
-    /// Those that were late by more than 5 % of their latency.
-    pub(crate) late: u64,
 }
 
 /// The dies of an array.

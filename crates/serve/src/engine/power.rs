@@ -1,33 +1,11 @@
 //! The power of a served drive: cut, switched off in order, and back.
 
-use std::fmt;
-
 use base::units::{Bytes, Span, Time};
 use ssd::Recovery;
 
-use super::command::Refused;
 use super::core::{Answered, Core, OnCut};
+use super::refused::{Refused, WrongPower};
 use crate::Failed;
-
-/// The power is already as it was to become.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WrongPower {
-    /// It is on.
-    On,
-    /// It is off.
-    Off,
-}
-
-impl fmt::Display for WrongPower {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Self::On => "the power is on already; send power-cut or power-off first",
-            Self::Off => "the power is off; send power-on first",
-        })
-    }
-}
-
-impl std::error::Error for WrongPower {}
 
 /// What a power cut did.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use base::units::{Sectors, Span, Time};
 use ssd::{Counters, Recovery};
 use study::histogram::Histogram;
 
-use super::observation::Recent;
+use super::coarse::CoarseHistogram;
 use crate::{Failed, Job, Operation};
 
 /// The kinds of jobs, in the order of [`kind`].
@@ -35,6 +35,13 @@ const fn kind(operation: &Operation) -> usize {
 
 /// A second of simulated time, for the present rate.
 const SECOND: u64 = Span::from_secs(1).as_ps();
+
+/// Simulated times from submission to answer.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Recent {
+    pub(crate) reads: CoarseHistogram,
+    pub(crate) writes: CoarseHistogram,
+}
 
 /// The jobs of one kind.
 #[derive(Clone, Debug, Default)]

@@ -9,14 +9,16 @@ use base::units::Time;
 use study::output::{Kind, Outputs, publish};
 use study::snapshot;
 
-use super::command::{Command, Refused, Reply};
+use super::command::{Command, Reply};
 use super::core::{Answered, Core};
 use super::inbox::{Inbox, now};
 use super::incident::{IncidentKind, Incidents};
 use super::keep::{Files, Finding};
 use super::lag::Lag;
-use super::observation::{Health, Observation, ObservationScope, RecentLag};
+use super::lag::RecentLag;
+use super::observation::{Health, Observation, ObservationScope};
 use super::pace::{END, Pace, Timeline};
+use super::refused::Refused;
 use super::status::{LagStatus, Status};
 use crate::state::StateError;
 use crate::verify::Violation;

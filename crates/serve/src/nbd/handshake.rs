@@ -2,15 +2,14 @@
 
 use base::units::Sectors;
 
-use super::protocol::End;
+use super::end::End;
 use super::wire::{
-    Fields, LARGEST, LONGEST_OPTION, NBD_MAGIC, OPTION_MAGIC, OPTION_REPLY_MAGIC, Put, SECTOR, answer, greeting, info,
-    option, transmission,
+    ALLOCATION_ID, Fields, LARGEST, LONGEST_OPTION, NBD_MAGIC, OPTION_MAGIC, OPTION_REPLY_MAGIC, Put, SECTOR, answer,
+    greeting, info, option, transmission,
 };
 
-/// The only metadata context, and its number.
+/// The only metadata context.
 const ALLOCATION: &str = "base:allocation";
-pub(super) const ALLOCATION_ID: u32 = 1;
 
 /// The bytes of an option before its data.
 const OPTION_HEAD: usize = 16;

@@ -2,8 +2,7 @@
 
 use std::fmt;
 
-use super::handshake::ALLOCATION_ID;
-use super::wire::{Put, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk, error, state};
+use super::wire::{ALLOCATION_ID, Put, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk, error, state};
 use crate::{AllocatedExtent, Allocation, Failed};
 
 /// Why a request is refused before it reaches the drive.

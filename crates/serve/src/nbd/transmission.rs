@@ -2,8 +2,8 @@
 
 use base::units::{Lba, Sectors};
 
+use super::end::End;
 use super::handshake::Chosen;
-use super::protocol::End;
 use super::reply::{Kind, Refused, Ticket};
 use super::wire::{Fields, LARGEST, REQUEST_MAGIC, SECTOR, command, flag};
 use crate::Operation;

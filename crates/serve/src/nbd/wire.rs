@@ -12,6 +12,9 @@ pub(super) const LONGEST_OPTION: u32 = 16 << 10;
 /// The longest name of an export, and of a context.
 pub(super) const LONGEST_NAME: usize = 4096;
 
+/// The number of the only metadata context, `base:allocation`.
+pub(super) const ALLOCATION_ID: u32 = 1;
+
 pub(super) const NBD_MAGIC: u64 = 0x4e42_444d_4147_4943;
 pub(super) const OPTION_MAGIC: u64 = 0x4948_4156_454f_5054;
 pub(super) const OPTION_REPLY_MAGIC: u64 = 0x0003_e889_0455_65a9;

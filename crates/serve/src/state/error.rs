@@ -194,7 +194,7 @@ impl fmt::Display for StateError {
                 "{}: holds a state of format {found}, and this version of Flashloom reads format {}; serve it with the \
                  version that wrote it, or choose an empty directory",
                 dir.display(),
-                super::format::VERSION
+                super::VERSION
             ),
             Self::Other { dir, device, differences } => {
                 write!(f, "{}: holds the state of another device, {device}: ", dir.display())?;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use ssd::Resolved;
 
+use super::VERSION;
 use super::error::{Difference, Doing, Place, StateError};
 use super::folder::Folder;
 
@@ -16,8 +17,6 @@ use super::folder::Folder;
 pub(super) const NAME: &str = "format.toml";
 /// The file before it is complete.
 pub(super) const NEW: &str = "format.toml.new";
-/// Raised whenever a byte changes its meaning.
-pub(super) const VERSION: u32 = 1;
 
 /// The first line, before the checksum.
 const FIRST: &str = "# Flashloom: the flash of a served drive. Checksum of the lines below: ";
