@@ -68,7 +68,7 @@ fn a_served_drive_does_what_ctl_says() {
     let state = place.flashloom(&["ctl", "drive.ctl", "power-state", "1"]);
     assert!(String::from_utf8_lossy(&state.stderr).contains("no operational power states"), "{state:?}");
     assert_eq!(ctl(&place, &["fault", "read", "--count", "1"]), "1 read will fail\n");
-    assert_eq!(ask(&drive, Operation::Read, 0, 8), Err(Failed::Uncorrectable));
+    assert_eq!(ask(&drive, Operation::Read, 0, 8), Err(Failed::Drive(ssd::Status::Uncorrectable)));
     assert_eq!(write(&drive, 0, 9), Ok(Vec::new()));
     assert_eq!(ctl(&place, &["snapshot", "now.state"]), "the snapshot is written\n");
     assert!(ctl(&place, &["power-off"]).starts_with("the power is off"));

@@ -192,7 +192,7 @@ impl Verifier {
             self.tick();
             match result {
                 Ok(data) => self.compare(at, ticket, sectors.start, data),
-                Err(Failed::Uncorrectable) => {
+                Err(Failed::Drive(ssd::Status::Uncorrectable)) => {
                     if self.kept.is_some() {
                         self.keep(&Record::Lose { now: self.now, range: sectors.clone() });
                     }

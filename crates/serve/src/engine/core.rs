@@ -210,10 +210,10 @@ impl Core {
         }
         let end = job.start.get().checked_add(job.sectors.get());
         if end.is_none_or(|end| end > self.capacity.get()) {
-            return self.refuse(now, job, Failed::OutOfRange, answers);
+            return self.refuse(now, job, Failed::Drive(ssd::Status::OutOfRange), answers);
         }
         if job.operation.is_of_zones() && self.drive.description().zones.is_none() {
-            return self.refuse(now, job, Failed::InvalidOpcode, answers);
+            return self.refuse(now, job, Failed::Drive(ssd::Status::InvalidOpcode), answers);
         }
         if !self.is_on {
             match self.on_cut {
@@ -234,7 +234,7 @@ impl Core {
     pub fn allocation(&mut self, query: AllocationQuery) {
         let end = query.start.get().checked_add(query.sectors.get());
         if end.is_none_or(|end| end > self.capacity.get()) {
-            return (query.answer)(Err(Failed::OutOfRange));
+            return (query.answer)(Err(Failed::Drive(ssd::Status::OutOfRange)));
         }
         match (self.is_on, self.on_cut) {
             (true, _) => query.answer_by(self.unit(), |unit| match self.drive.may_hold(unit) {

@@ -102,7 +102,10 @@ impl Open {
 
     /// The zone of an action on all zones has changed its state meanwhile, so that the action does not concern it any more.
     pub(super) const fn is_overtaken(&self, failed: Failed) -> bool {
-        matches!((&self.job.operation, failed), (Operation::ManageZones(_), Failed::InvalidZoneTransition))
+        matches!(
+            (&self.job.operation, failed),
+            (Operation::ManageZones(_), Failed::Drive(ssd::Status::InvalidZoneTransition))
+        )
     }
 
     pub(super) fn into_answer(self) -> (Answer, Result<Returned, Failed>) {

@@ -99,12 +99,12 @@ impl Tally {
     pub(super) fn ended(&mut self, job: &Job, at: Time, latency: Span, failed: Option<Failed>) {
         let of = &mut self.kinds[kind(&job.operation)];
         if job.operation.stores() && !job.sectors.is_zero() {
-            self.is_read_only = failed == Some(Failed::ReadOnly);
+            self.is_read_only = failed == Some(Failed::Drive(ssd::Status::ReadOnly));
         }
         if let Some(failed) = failed {
             of.failed += 1;
-            self.uncorrectable += u64::from(failed == Failed::Uncorrectable);
-            self.refused += u64::from(failed == Failed::ReadOnly);
+            self.uncorrectable += u64::from(failed == Failed::Drive(ssd::Status::Uncorrectable));
+            self.refused += u64::from(failed == Failed::Drive(ssd::Status::ReadOnly));
             return;
         }
         of.done += 1;

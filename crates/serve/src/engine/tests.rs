@@ -147,7 +147,11 @@ fn an_extent_behind_the_end_is_refused_and_one_without_sectors_is_done() {
     let end = bench.core.capacity().get();
     for (start, sectors) in [(end, 1), (end - 1, 2), (u64::MAX, 1), (1, u64::MAX)] {
         for operation in [Operation::Read, Operation::Discard, Operation::WriteZeroes { fua: false }] {
-            assert_eq!(bench.alone(operation, start, sectors), Err(Failed::OutOfRange), "{start} {sectors}");
+            assert_eq!(
+                bench.alone(operation, start, sectors),
+                Err(Failed::Drive(ssd::Status::OutOfRange)),
+                "{start} {sectors}"
+            );
         }
     }
     assert_eq!(bench.alone(Operation::Read, end - 1, 1), Ok(vec![0; 512]));
@@ -202,7 +206,7 @@ fn a_planned_fault_fails_one_operation() {
         .plan(Fault { operation: flash::nand::Failing::Read, after: 1, count: 1, drive: None })
         .expect("one drive");
     assert_eq!(bench.alone(Operation::Read, 0, 1).map(|data| data[0]), Ok(1));
-    assert_eq!(bench.alone(Operation::Read, 4, 1), Err(Failed::Uncorrectable));
+    assert_eq!(bench.alone(Operation::Read, 4, 1), Err(Failed::Drive(ssd::Status::Uncorrectable)));
     assert_eq!(bench.alone(Operation::Read, 0, 1).map(|data| data[0]), Ok(1));
     bench
         .core

@@ -36,11 +36,11 @@ impl Core {
     /// The zone of a sector and all behind it.
     fn reports(&self, from: Lba) -> Result<Vec<ZoneReport>, Failed> {
         let description = self.drive.description();
-        let Some(shape) = description.zones else { return Err(Failed::InvalidOpcode) };
+        let Some(shape) = description.zones else { return Err(Failed::Drive(ssd::Status::InvalidOpcode)) };
         let size = u64::from(shape.size) * u64::from(description.geometry.sectors);
         let first = from.get() / size;
         if first >= u64::from(shape.zones) {
-            return Err(Failed::OutOfRange);
+            return Err(Failed::Drive(ssd::Status::OutOfRange));
         }
         let drive = &self.drive.drives()[0];
         let report = |zone| drive.zone_report(Lba::new(zone * size)).expect("a drive with zones reports them");

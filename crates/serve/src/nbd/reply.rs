@@ -102,10 +102,10 @@ impl Ticket {
 
     const fn code(&self, failed: Failed) -> u32 {
         match failed {
-            Failed::Uncorrectable => error::EIO,
-            Failed::ReadOnly => error::EPERM,
-            Failed::OutOfRange if matches!(self.kind, Kind::Write) => error::ENOSPC,
-            Failed::OutOfRange => error::EINVAL,
+            Failed::Drive(ssd::Status::Uncorrectable) => error::EIO,
+            Failed::Drive(ssd::Status::ReadOnly) => error::EPERM,
+            Failed::Drive(ssd::Status::OutOfRange) if matches!(self.kind, Kind::Write) => error::ENOSPC,
+            Failed::Drive(ssd::Status::OutOfRange) => error::EINVAL,
             Failed::NoPower => error::ESHUTDOWN,
             // No client of NBD sees zones.
             _ => error::EINVAL,

@@ -156,7 +156,7 @@ impl Served {
         let Job { operation, start, sectors, answer, .. } = job;
         let capacity = self.play.drive().capacity().get();
         if start.get().checked_add(sectors.get()).is_none_or(|end| end > capacity) {
-            answer(Err(Failed::OutOfRange));
+            answer(Err(Failed::Drive(ssd::Status::OutOfRange)));
             return Ok(());
         }
         let (kind, data) = match operation {
@@ -167,7 +167,7 @@ impl Served {
             Operation::WriteZeroes { fua } => (Kind::WriteZeroes { fua }, Vec::new()),
             // Its drive has no zones.
             Operation::Append { .. } | Operation::ManageZone(_) | Operation::ManageZones(_) => {
-                answer(Err(Failed::InvalidOpcode));
+                answer(Err(Failed::Drive(ssd::Status::InvalidOpcode)));
                 return Ok(());
             }
         };
@@ -188,7 +188,7 @@ impl Served {
             if good {
                 answer(Ok(Returned { data: self.bytes(&data)?, address: None }));
             } else {
-                answer(Err(Failed::Uncorrectable));
+                answer(Err(Failed::Drive(ssd::Status::Uncorrectable)));
             }
         }
         Ok(())

@@ -177,7 +177,7 @@ fn failures_are_incidents() {
     watching.next("frame");
     let fault = Fault { operation: flash::nand::Failing::Read, after: 0, count: 1, drive: None };
     assert!(drive.command(Command::Fault(fault)).is_ok());
-    assert_eq!(ask(&drive, Operation::Read, 0), Err(Failed::Uncorrectable));
+    assert_eq!(ask(&drive, Operation::Read, 0), Err(Failed::Drive(ssd::Status::Uncorrectable)));
     let mut texts = Vec::new();
     while !texts.contains(&"1 request failed".to_owned()) {
         let told = watching.until(|frame| frame["incidents"].as_array().is_some_and(|all| !all.is_empty()));

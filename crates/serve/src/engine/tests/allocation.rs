@@ -170,7 +170,7 @@ fn questions_wait_for_the_power_with_the_requests() {
     bench.alone(Operation::Write { data: vec![1; 512], fua: true }, 4, 1).expect("written");
     let end = bench.core.capacity().get();
     for (start, sectors) in [(end, 1), (end - 1, 2), (u64::MAX, 1)] {
-        assert!(matches!(bench.ask(start, sectors, 1), Some(Err(Failed::OutOfRange))));
+        assert!(matches!(bench.ask(start, sectors, 1), Some(Err(Failed::Drive(ssd::Status::OutOfRange)))));
     }
     let wait = |bench: &mut Bench| {
         let (to, extents) = channel();

@@ -251,7 +251,10 @@ fn a_drive_fails_in_the_middle_of_writes_and_the_status_says_how_far_its_spare_i
     // Two of three data drives are too few.
     bench.core.fail_drive(0).expect("it works");
     let read: Vec<_> = (0..40).map(|n| bench.alone(Operation::Read, 24 * n, 1)).collect();
-    assert!(read.contains(&Err(Failed::Uncorrectable)) && read.iter().any(Result::is_ok), "{read:?}");
+    assert!(
+        read.contains(&Err(Failed::Drive(ssd::Status::Uncorrectable))) && read.iter().any(Result::is_ok),
+        "{read:?}"
+    );
     assert!(bench.core.take_violations().is_empty(), "what is lost is an error, and no other data");
 }
 

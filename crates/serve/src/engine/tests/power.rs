@@ -126,7 +126,14 @@ impl Life {
                     (0..covers.len()).for_each(|sector| self.settle(sector, covers[sector]));
                 }
                 // The drive has failed so often that it takes no more writes, or was off: nothing is promised.
-                (_, Err(Failed::ReadOnly | Failed::NoPower | Failed::Uncorrectable)) => {}
+                (
+                    _,
+                    Err(
+                        Failed::Drive(ssd::Status::ReadOnly)
+                        | Failed::NoPower
+                        | Failed::Drive(ssd::Status::Uncorrectable),
+                    ),
+                ) => {}
                 (_, Err(failed)) => panic!("an extent inside a drive without zones: {failed}"),
             }
         }
@@ -202,7 +209,7 @@ impl Life {
                 }
                 // Its page failed; what it held is gone, and whatever comes next is right.
                 Err(error) => {
-                    assert_eq!(error, Failed::Uncorrectable, "sector {sector}");
+                    assert_eq!(error, Failed::Drive(ssd::Status::Uncorrectable), "sector {sector}");
                     self.model[sector] = vec![None];
                 }
             }

@@ -219,7 +219,10 @@ fn a_damaged_file_is_unreadable_sectors_and_no_other_data() {
     std::os::unix::fs::FileExt::write_all_at(&file, &content[at..at + 512], at as u64).expect("written");
     for n in 0..8 {
         let read = done(&submit(&engine, Operation::Read, n * 4, 4));
-        assert_eq!(read, if n == 4 { Err(Failed::Uncorrectable) } else { Ok(vec![n as u8 + 1; 2048]) });
+        assert_eq!(
+            read,
+            if n == 4 { Err(Failed::Drive(ssd::Status::Uncorrectable)) } else { Ok(vec![n as u8 + 1; 2048]) }
+        );
     }
     let Ok(Reply::Status(status)) = engine.command(Command::Status) else { panic!("a status") };
     let of = status.verify.as_ref().expect("it is verified");
@@ -322,7 +325,10 @@ fn a_worn_out_drive_says_that_it_takes_no_more_writes() {
         bench.drain();
         written += 1;
     }
-    assert_eq!(bench.alone(Operation::Write { data: vec![2; 512], fua: false }, 0, 1), Err(Failed::ReadOnly));
+    assert_eq!(
+        bench.alone(Operation::Write { data: vec![2; 512], fua: false }, 0, 1),
+        Err(Failed::Drive(ssd::Status::ReadOnly))
+    );
     let status = bench.core.status();
     assert!(status.to_string().contains("bad, takes no more writes"), "{status}");
     assert!(status.prometheus().contains("flashloom_read_only 1\n"));

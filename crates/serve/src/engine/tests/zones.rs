@@ -109,25 +109,34 @@ fn appends_under_way_together_get_addresses_one_behind_the_other() {
 fn each_failure_has_its_reason() {
     let mut zoned = Zoned::new("", 2);
     let (size, capacity) = (zoned.size, zoned.capacity);
-    assert_eq!(zoned.write(UNIT, 1, 1), Err(Failed::ZoneInvalidWrite));
-    assert_eq!(zoned.write(0, 1, capacity / UNIT + 1), Err(Failed::ZoneBoundary));
-    assert_eq!(zoned.bench.alone(Operation::Write { data: vec![0; 512], fua: false }, 0, 1), Err(Failed::InvalidField));
-    assert_eq!(zoned.bench.alone(Operation::Discard, 0, UNIT), Err(Failed::InvalidOpcode));
-    assert_eq!(zoned.manage(ZoneAction::Close, 0), Err(Failed::InvalidZoneTransition));
-    assert_eq!(zoned.manage(ZoneAction::FlushZrwa, 0), Err(Failed::InvalidZoneOperation));
+    assert_eq!(zoned.write(UNIT, 1, 1), Err(Failed::Drive(ssd::Status::ZoneInvalidWrite)));
+    assert_eq!(zoned.write(0, 1, capacity / UNIT + 1), Err(Failed::Drive(ssd::Status::ZoneBoundary)));
+    assert_eq!(
+        zoned.bench.alone(Operation::Write { data: vec![0; 512], fua: false }, 0, 1),
+        Err(Failed::Drive(ssd::Status::InvalidField))
+    );
+    assert_eq!(zoned.bench.alone(Operation::Discard, 0, UNIT), Err(Failed::Drive(ssd::Status::InvalidOpcode)));
+    assert_eq!(zoned.manage(ZoneAction::Close, 0), Err(Failed::Drive(ssd::Status::InvalidZoneTransition)));
+    assert_eq!(zoned.manage(ZoneAction::FlushZrwa, 0), Err(Failed::Drive(ssd::Status::InvalidZoneOperation)));
     assert_eq!(zoned.manage(ZoneAction::Finish, 0), Ok(()));
-    assert_eq!(zoned.write(0, 1, 1), Err(Failed::ZoneFull));
+    assert_eq!(zoned.write(0, 1, 1), Err(Failed::Drive(ssd::Status::ZoneFull)));
     (1..5).for_each(|zone| assert_eq!(zoned.manage(ZoneAction::Open, zone), Ok(())));
-    assert_eq!(zoned.manage(ZoneAction::Open, 5), Err(Failed::TooManyOpenZones));
+    assert_eq!(zoned.manage(ZoneAction::Open, 5), Err(Failed::Drive(ssd::Status::TooManyOpenZones)));
     (1..5).for_each(|zone| assert_eq!(zoned.write(zone * size, 1, 1), Ok(())));
     assert_eq!(zoned.manage_all(ZoneAction::Close), Ok(()));
     (5..7).for_each(|zone| assert_eq!(zoned.write(zone * size, 1, 1), Ok(())));
-    assert_eq!(zoned.write(7 * size, 1, 1), Err(Failed::TooManyActiveZones));
+    assert_eq!(zoned.write(7 * size, 1, 1), Err(Failed::Drive(ssd::Status::TooManyActiveZones)));
     let end = zoned.bench.core.capacity().get();
-    assert_eq!(zoned.bench.alone(Operation::ManageZone(ZoneAction::Reset), end, 0), Err(Failed::OutOfRange));
-    assert_eq!(zoned.reports(end), Err(Failed::OutOfRange));
+    assert_eq!(
+        zoned.bench.alone(Operation::ManageZone(ZoneAction::Reset), end, 0),
+        Err(Failed::Drive(ssd::Status::OutOfRange))
+    );
+    assert_eq!(zoned.reports(end), Err(Failed::Drive(ssd::Status::OutOfRange)));
     let mut plain = Bench::new(core("", OnCut::End));
-    assert_eq!(plain.alone(Operation::ManageZones(ZoneAction::Reset), 0, 0), Err(Failed::InvalidOpcode));
+    assert_eq!(
+        plain.alone(Operation::ManageZones(ZoneAction::Reset), 0, 0),
+        Err(Failed::Drive(ssd::Status::InvalidOpcode))
+    );
 }
 
 #[test]

@@ -359,10 +359,10 @@ fn a_write_of_more_than_32_mib_is_skipped() {
 #[test]
 fn what_the_drive_cannot_do_is_an_error_with_a_reason() {
     for (failure, code, text) in [
-        (Failed::Uncorrectable, "00000005", "the data cannot be read"),
-        (Failed::ReadOnly, "00000001", "the drive is worn out and takes no more writes"),
+        (Failed::Drive(ssd::Status::Uncorrectable), "00000005", "the data cannot be read"),
+        (Failed::Drive(ssd::Status::ReadOnly), "00000001", "the drive is worn out and takes no more writes"),
         (Failed::NoPower, "0000006c", "the drive has no power"),
-        (Failed::OutOfRange, "0000001c", "the extent ends behind the drive"),
+        (Failed::Drive(ssd::Status::OutOfRange), "0000001c", "the extent ends behind the drive"),
     ] {
         let request = "C 25609513 0000 0001 0000000000000001 0000000000000000 00000200 512*01\n";
         let simple = format!("{GO}{request}S 67446698 {code} 0000000000000001\n");
@@ -372,7 +372,10 @@ fn what_the_drive_cannot_do_is_an_error_with_a_reason() {
         play_with(Some(failure), &format!("{STRUCTURED}{request}S 668e33ef 0001 8001 0000000000000001 {chunk}\n"));
     }
     let read = "C 25609513 0000 0000 0000000000000001 0000000000000000 00000200\n";
-    play_with(Some(Failed::OutOfRange), &format!("{GO}{read}S 67446698 00000016 0000000000000001\n"));
+    play_with(
+        Some(Failed::Drive(ssd::Status::OutOfRange)),
+        &format!("{GO}{read}S 67446698 00000016 0000000000000001\n"),
+    );
 }
 
 #[test]

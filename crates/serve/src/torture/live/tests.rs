@@ -49,8 +49,8 @@ fn a_recorded_drive_reads_what_was_written_and_its_recording_is_sound() {
             _ => assert_eq!(ask(&live, Operation::Read, start, size).as_deref(), Ok(&flat[span]), "request {number}"),
         }
     }
-    assert_eq!(ask(&live, Operation::Read, capacity, 1), Err(Failed::OutOfRange));
-    assert_eq!(ask(&live, Operation::Read, u64::MAX, 2), Err(Failed::OutOfRange));
+    assert_eq!(ask(&live, Operation::Read, capacity, 1), Err(Failed::Drive(ssd::Status::OutOfRange)));
+    assert_eq!(ask(&live, Operation::Read, u64::MAX, 2), Err(Failed::Drive(ssd::Status::OutOfRange)));
     assert_eq!(ask(&live, Operation::Read, 7, 0), Ok(Vec::new()));
     live.finish();
     recordings.join().expect("written");

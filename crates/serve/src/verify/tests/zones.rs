@@ -135,7 +135,7 @@ fn a_refused_command_changes_nothing() {
     for (operation, sectors) in [(write(&[7, 7]), 2), (append(&[7, 7]), 2), (manage(ZoneAction::Reset), 0)] {
         let ticket = bench.begin(&operation, 0, sectors);
         let at = bench.at();
-        bench.0.end(at, ticket, &operation, 0..sectors, Err(Failed::ZoneFull));
+        bench.0.end(at, ticket, &operation, 0..sectors, Err(Failed::Drive(ssd::Status::ZoneFull)));
     }
     bench.wrong(0, &[7], "sector 0 holds");
     bench.wrong(1, &[0], "sector 1 reads as zeros");
@@ -144,7 +144,7 @@ fn a_refused_command_changes_nothing() {
     // An append to a zone that fails may have left something.
     let ticket = bench.begin(&append(&[5, 6]), 20, 2);
     let at = bench.at();
-    bench.0.end(at, ticket, &append(&[5, 6]), 20..22, Err(Failed::ZoneReadOnly));
+    bench.0.end(at, ticket, &append(&[5, 6]), 20..22, Err(Failed::Drive(ssd::Status::ZoneReadOnly)));
     bench.right(22, &[5]);
     bench.right(22, &[5, 0]);
     bench.wrong(23, &[6], "sector 23 holds");
@@ -314,7 +314,7 @@ impl Disk {
         let result = match operation {
             Operation::Read => Ok((data(&of.content[inside as usize..(inside + sectors) as usize]), 0)),
             Operation::Write { data, .. } => self.write_to(&mut of, inside, &data, most).map(|()| (Vec::new(), start)),
-            Operation::Append { .. } if of.area => Err(Failed::InvalidZoneOperation),
+            Operation::Append { .. } if of.area => Err(Failed::Drive(ssd::Status::InvalidZoneOperation)),
             Operation::Append { data, .. } => {
                 let mut address = of.pointer;
                 if self.lies(Lie::OverwritesOnAppend) && address > 0 {
@@ -352,13 +352,13 @@ impl Disk {
         let end = at + data.len() as u64 / 512;
         let is_within = if of.area { at >= of.pointer && end <= of.pointer + 2 * AREA } else { at == of.pointer };
         if of.pointer == CAPACITY {
-            return Err(Failed::ZoneFull);
+            return Err(Failed::Drive(ssd::Status::ZoneFull));
         }
         if !is_within {
-            return Err(Failed::ZoneInvalidWrite);
+            return Err(Failed::Drive(ssd::Status::ZoneInvalidWrite));
         }
         if end > CAPACITY {
-            return Err(Failed::ZoneBoundary);
+            return Err(Failed::Drive(ssd::Status::ZoneBoundary));
         }
         let done = end.min(at.saturating_add(most));
         for (sector, bytes) in (at..done).zip(data.chunks(512)) {
@@ -387,7 +387,7 @@ impl Disk {
                 of.pointer = inside / UNIT * UNIT + UNIT;
                 of.area = of.pointer < CAPACITY;
             }
-            _ => return Err(Failed::InvalidZoneOperation),
+            _ => return Err(Failed::Drive(ssd::Status::InvalidZoneOperation)),
         }
         Ok(())
     }
