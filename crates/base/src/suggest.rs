@@ -3,28 +3,6 @@
 /// The longest name that gets a suggestion, in bytes; all keys and names are shorter.
 const LONGEST: usize = 200;
 
-/// The least number of letters that must be inserted, deleted, replaced or swapped with their neighbour to turn `a`
-/// into `b`.
-fn distance(a: &str, b: &str) -> usize {
-    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
-    let mut rows = vec![vec![0; b.len() + 1]; a.len() + 1];
-    for i in 0..=a.len() {
-        for j in 0..=b.len() {
-            rows[i][j] = if i == 0 || j == 0 {
-                i + j
-            } else {
-                let replaced = rows[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
-                let mut least = replaced.min(rows[i - 1][j] + 1).min(rows[i][j - 1] + 1);
-                if i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1] {
-                    least = least.min(rows[i - 2][j - 2] + 1);
-                }
-                least
-            };
-        }
-    }
-    rows[a.len()][b.len()]
-}
-
 /// The candidate nearest to `name`, if it is near enough to be a typing error, or if one contains the other.
 #[must_use]
 pub fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
@@ -40,7 +18,8 @@ pub fn nearest<'a>(name: &str, candidates: &[&'a str]) -> Option<&'a str> {
         if !part && name.len().abs_diff(candidate.len()) > most {
             return None;
         }
-        let slip = distance(&name, &candidate);
+        // Letters to insert, delete, replace, or swap with their neighbour.
+        let slip = strsim::osa_distance(&name, &candidate);
         if slip <= most {
             Some(slip)
         } else if part {
