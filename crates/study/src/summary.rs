@@ -80,15 +80,15 @@ pub struct Report<'a> {
     pub about: &'a About,
     /// The results.
     pub result: &'a RunResult,
-    /// Each flow alone on the drive, if the session compared them.
+    /// The results of each flow in its run alone, if the session compared them.
     pub alone: &'a [FlowResult],
     /// The timeline of a window of the run, if an observer recorded it.
     pub timeline: Option<&'a Timeline>,
-    /// The parts of the requests' time, if an observer attributed it.
+    /// The parts of the time of the requests, if an observer attributed it.
     pub explained: &'a [Explained],
     /// The erase count of every block at the end; empty if the device has none.
     pub erase_counts: &'a [u32],
-    /// That of every block of the SLC array; empty without one.
+    /// The erase count of every block of the SLC array; empty without one.
     pub slc_erase_counts: &'a [u32],
     /// The shape of the flash array, without an SLC array, if known.
     pub geometry: Option<&'a Geometry>,
@@ -96,9 +96,9 @@ pub struct Report<'a> {
     pub power_draw: Option<&'a PowerDraw>,
     /// The time that a mount would take after a power cut at the end, if known.
     pub mount: Option<Span>,
-    /// Energy spent during the run, by name; empty if unknown.
+    /// The energy spent during the run, by name; empty if unknown.
     pub energy: &'a [(String, Energy)],
-    /// The oracle's comparisons, if it ran.
+    /// The oracle's comparisons, if it checked data.
     pub verified: Option<Verified>,
     /// The drive's life, if the session ran until it was worn.
     pub life: Option<&'a LifeSummary>,
@@ -107,7 +107,7 @@ pub struct Report<'a> {
 }
 
 impl<'a> Report<'a> {
-    /// A report without observer, of a device that has only counters.
+    /// Creates a report without observer, of a device that has only counters.
     #[must_use]
     pub const fn new(about: &'a About, result: &'a RunResult) -> Self {
         Self {
@@ -129,13 +129,13 @@ impl<'a> Report<'a> {
     }
 }
 
-/// Version of the keys, raised when a key changes its meaning or disappears.
+/// Version of the keys; higher after a key has changed its meaning or disappeared.
 pub const SCHEMA: &str = "flashloom-result-3";
 
 /// A run in numbers: the JSON of `--json` and `summary.json`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Summary {
-    /// Version of these keys.
+    /// Version of the keys of this document.
     #[schemars(extend("const" = SCHEMA))]
     #[serde(deserialize_with = "this_schema")]
     pub schema: Name,
@@ -153,25 +153,25 @@ pub struct Summary {
     pub pacing: String,
     /// Simulated seconds from the first submission to the last completion.
     pub simulated_s: f64,
-    /// Requests completed, whatever their outcome.
+    /// The number of requests completed, whatever their outcome.
     pub requests: u64,
-    /// Reads and writes that succeeded per simulated second.
+    /// Reads and writes that succeeded, per simulated second.
     pub requests_per_s: Option<f64>,
-    /// Requests of an open loop that came out of order.
+    /// The number of requests of an open loop that came out of order.
     pub inversions: u64,
-    /// Requests by outcome. Rates, latencies, bytes, write amplification and shares of the capacity count only those that
-    /// are `done`.
+    /// The number of requests by outcome. Rates, latencies, bytes, write amplification and shares of the capacity count
+    /// only those that are `done`.
     #[schemars(extend("propertyNames" = schema::keys(Status::ALL.map(Status::name))))]
     #[serde(deserialize_with = "name::values")]
     pub outcomes: BTreeMap<Name, u64>,
-    /// By kind of request; only kinds that occurred.
+    /// The results by kind of request; only kinds that occurred.
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
     #[serde(deserialize_with = "name::values")]
     pub kinds: BTreeMap<Name, KindSummary>,
-    /// The results of each flow, if there were several; all other numbers are about the flows together.
+    /// The results of each flow, if there were several; all other numbers are those of the flows together.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flows: Vec<FlowSummary>,
-    /// How fairly the drive treated the flows, if each ran alone, too.
+    /// Measures of the drive's fairness to the flows, if each also ran alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fairness: Option<FairnessSummary>,
     /// Mapping units programmed per mapping unit written.
@@ -180,21 +180,22 @@ pub struct Summary {
     #[schemars(extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name).into_iter().chain(["slc"]))))]
     #[serde(deserialize_with = "name::values")]
     pub write_amplification_by: BTreeMap<Name, f64>,
-    /// Bytes programmed on all flash, filling included, per byte that the writes of the host carried (metric `waf-bytes`).
+    /// Bytes programmed on all flash, filling included, per byte of the writes of the host (metric `waf-bytes`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub byte_write_amplification: Option<f64>,
-    /// Mapping units that writes of the host asked for.
+    /// The number of mapping units that writes of the host asked for.
     pub host_slots: u64,
-    /// Of these, the number that the drive refused.
+    /// The number of these units that the drive refused.
     pub refused_slots: u64,
-    /// Of these, the number that a buffer absorbed.
+    /// The number of these units that a buffer absorbed.
     pub absorbed_slots: u64,
-    /// Mapping units that reads of the host asked for.
+    /// The number of mapping units that reads of the host asked for.
     pub read_slots: u64,
-    /// Of these, the number that was never written, or discarded: they cost no flash time, unless `ftl.unmapped-reads` says
-    /// so.
+    /// The number of these units that were never written, or discarded: they took no flash time, unless
+    /// `ftl.unmapped-reads` makes them.
     pub unmapped_slots: u64,
-    /// Mapping units stored again by collection, merges or partial writes although their data could not be read.
+    /// The number of mapping units stored again by collection, merges or partial writes although their data could not
+    /// be read.
     pub unreadable_copies: u64,
     /// Flash commands by operation and cause.
     pub flash: Vec<FlashRow>,
@@ -216,73 +217,75 @@ pub struct Summary {
     /// The write streams, if there are several of host data or of copies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub streams: Option<StreamsSummary>,
-    /// What Flexible Data Placement counted, if the drive has it.
+    /// Counters of Flexible Data Placement, if the drive has it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fdp: Option<FdpSummary>,
-    /// The SLC cache, if there is one.
+    /// Counters of the SLC cache, if there is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub slc_cache: Option<SlcCacheSummary>,
-    /// What refresh did, if the drive refreshes data.
+    /// Counters of refresh, if the drive refreshes data.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refresh: Option<RefreshSummary>,
-    /// What parity did, if superblocks have it.
+    /// Counters of parity, if superblocks have it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parity: Option<ParitySummary>,
-    /// What a RAID did, if the device is one.
+    /// Counters of a RAID, if the device is one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub raid: Option<RaidSummary>,
-    /// What a translation over zones did, if the device has one.
+    /// Counters of a translation over zones, if the device has one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub translation: Option<TranslationSummary>,
-    /// What the zones did, if the drive has any.
+    /// Counters of the zones, if the drive has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zones: Option<ZonesSummary>,
     /// Power states and heat, if the device has `[power]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power: Option<PowerSummary>,
-    /// Busy shares of the parts of the device.
+    /// The share of the run for which each part of the device was busy.
     pub utilisation: Utilisation,
-    /// The parts of the requests' time by kind and band of percentiles, if an observer attributed it.
+    /// The parts of the time of the requests, by kind and band of percentiles, if an observer attributed it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub explained: Vec<Explained>,
     /// The cost of the flash, in GiB of MLC flash; no other part of the device is counted.
     pub cost: Option<f64>,
-    /// Free blocks at the end.
+    /// The number of free blocks at the end.
     pub free_blocks: u64,
-    /// Bad blocks at the end.
+    /// The number of bad blocks at the end.
     pub bad_blocks: u64,
     /// The distribution of erase counts at the end.
     pub erases: Option<Erases>,
-    /// The rated endurance of the flash and what the run used of it, if the run erased blocks and all writes go to one array.
+    /// The rated endurance of the flash and the part of it that the run used, if the run erased blocks and all writes
+    /// go to one array.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub endurance: Option<EnduranceSummary>,
-    /// The drive's life, if the run lasted until it was worn: the sums of all its rounds. All other numbers are about the last round.
+    /// The drive's life, if the run lasted until it was worn: the sums of all its rounds. All other numbers are those
+    /// of the last round.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub life: Option<LifeSummary>,
-    /// The time of a mount's reads, in microseconds, after a power cut at the end.
+    /// The time of a mount's reads after a power cut at the end, in microseconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub mount_us: Option<f64>,
-    /// Energy spent.
+    /// The energy spent.
     pub energy: Option<Energies>,
-    /// The oracle's comparisons.
+    /// The number of the oracle's comparisons, if it checked data.
     #[schemars(extend("propertyNames" = schema::keys(VERIFIED)))]
     #[serde(deserialize_with = "name::values_if_any")]
     pub verified: Option<BTreeMap<Name, u64>>,
-    /// The course of the run, if its intervals were chosen.
+    /// The course of the run, if the user chose its intervals.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub series: Option<SeriesSummary>,
-    /// How far the numbers can be believed.
+    /// Checks of the numbers' validity, and warnings.
     pub validity: ValiditySummary,
-    /// Notes for a reader.
+    /// Notes for a reader, one sentence each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
-    /// Events simulated.
+    /// The number of simulated events.
     pub events: u64,
-    /// Hash of all events since the device was made: equal runs share it.
+    /// Hash of all events since the device was created: equal for equal runs.
     pub event_hash: String,
 }
 
-/// Writes a rate as a whole number, unless it is below one.
+/// Writes a rate of at least one as a whole number.
 fn whole_from_one_on<S: Serializer>(rate: &Option<f64>, to: S) -> Result<S::Ok, S::Error> {
     match rate {
         Some(rate) if *rate >= 1.0 => (*rate as u64).serialize(to),
@@ -290,7 +293,7 @@ fn whole_from_one_on<S: Serializer>(rate: &Option<f64>, to: S) -> Result<S::Ok, 
     }
 }
 
-/// Reads the version of the keys: only that of this program.
+/// Reads the version of the keys, and refuses any but that of this program.
 fn this_schema<'de, D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
     let name = name::name(from)?;
     if name == SCHEMA { Ok(name) } else { Err(de::Error::custom(format!("{name} is not {SCHEMA}"))) }
@@ -299,31 +302,31 @@ fn this_schema<'de, D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
 /// The requests of one kind.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct KindSummary {
-    /// Those that succeeded: all other numbers but `failed` are about them.
+    /// The number of requests that succeeded. All other numbers except `failed` are those of these requests.
     pub requests: u64,
-    /// Those that failed, by outcome.
+    /// The number of requests that failed, by outcome.
     #[serde(default, deserialize_with = "name::values", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(FAILURES.map(Status::name))))]
     pub failed: BTreeMap<Name, u64>,
-    /// Bytes that they asked for.
+    /// Bytes of the requests.
     pub bytes: u64,
     /// Requests per simulated second.
     pub requests_per_s: Option<f64>,
     /// Bytes per simulated second.
     #[serde(serialize_with = "whole_from_one_on")]
     pub bytes_per_s: Option<f64>,
-    /// Submission to completion.
+    /// The times from submission to completion.
     #[schemars(extend("propertyNames" = latency_keys()))]
     #[serde(deserialize_with = "name::values")]
     pub latency_us: Latencies,
     /// The whole distribution from submission to completion.
     #[serde(default, skip_serializing_if = "Curve::is_empty")]
     pub latency_curve: Curve,
-    /// Submission to leaving its queue.
+    /// The times from submission to leaving the queue.
     #[schemars(extend("propertyNames" = latency_keys()))]
     #[serde(deserialize_with = "name::values")]
     pub queue_wait_us: Latencies,
-    /// Leaving the queue to completion.
+    /// The times from leaving the queue to completion.
     #[schemars(extend("propertyNames" = latency_keys()))]
     #[serde(deserialize_with = "name::values")]
     pub service_us: Latencies,
@@ -336,34 +339,34 @@ pub struct KindSummary {
     pub flash_wait_mean_us: f64,
     /// The mean over the requests of their wait for the start of their flash commands, without waiting for their own.
     pub start_wait_mean_us: f64,
-    /// Requests that waited behind flash commands, by the cause of those commands.
+    /// The requests that waited behind flash commands, by the cause of those commands.
     #[schemars(extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
     #[serde(deserialize_with = "name::values")]
     pub delayed_by: BTreeMap<Name, Delayed>,
 }
 
-/// One of several flows.
+/// The results of one of several flows.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct FlowSummary {
     /// The flow's name.
     pub name: String,
-    /// The queue to which its requests were submitted.
+    /// The queue to which the flow's requests were submitted.
     pub queue: u16,
     /// `open`, or `closed` with its depth.
     pub pacing: String,
-    /// Simulated seconds from its first submission to its last completion.
+    /// Simulated seconds from the flow's first submission to its last completion.
     pub simulated_s: f64,
-    /// Its requests completed, whatever their outcome.
+    /// The number of the flow's requests completed, whatever their outcome.
     pub requests: u64,
-    /// Its reads and writes that succeeded per simulated second.
+    /// The flow's reads and writes that succeeded, per simulated second.
     pub requests_per_s: Option<f64>,
-    /// Requests of an open loop that came out of order.
+    /// The number of requests of an open loop that came out of order.
     pub inversions: u64,
-    /// Its requests by outcome.
+    /// The number of the flow's requests by outcome.
     #[schemars(extend("propertyNames" = schema::keys(Status::ALL.map(Status::name))))]
     #[serde(deserialize_with = "name::values")]
     pub outcomes: BTreeMap<Name, u64>,
-    /// By kind of request; only kinds that occurred. Rates are over the time of the flow.
+    /// The results by kind of request; only kinds that occurred. Rates are over the time of the flow.
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
     #[serde(deserialize_with = "name::values")]
     pub kinds: BTreeMap<Name, KindSummary>,
@@ -375,13 +378,13 @@ pub type Latencies = BTreeMap<Name, f64>;
 /// Requests that waited behind flash commands of one cause.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Delayed {
-    /// Their number.
+    /// The number of these requests.
     pub requests: u64,
-    /// Their mean latency.
+    /// The mean latency of these requests, in microseconds.
     pub latency_mean_us: f64,
 }
 
-/// The schema of the keys of a distribution.
+/// The schema that lists the keys of a distribution.
 fn latency_keys() -> serde_json::Value {
     schema::keys(["mean", "min", "max"].into_iter().chain(PERCENTILES.map(|(_, key, _)| key)))
 }
@@ -430,7 +433,7 @@ fn outcomes(of: impl Fn(Status) -> u64) -> BTreeMap<&'static str, u64> {
     shown.map(|status| (status.name(), of(status))).collect()
 }
 
-/// The oracle's counters.
+/// The names of the oracle's counters.
 const VERIFIED: [&str; 4] = ["reads", "sectors", "adopted_sectors", "uncorrectable_reads"];
 
 fn pacing(pacing: Pacing) -> String {
@@ -547,9 +550,10 @@ impl Summary {
         }
     }
 
-    /// As JSON, indented, with a newline at its end: one object, or an array of several.
+    /// Writes these as JSON, indented, with a newline at the end: one object, or an array of several.
     ///
     /// # Panics
+    ///
     /// Never: every value can be written as JSON.
     #[must_use]
     pub fn json(all: &[Self]) -> String {
@@ -566,7 +570,7 @@ impl Summary {
 #[serde(untagged)]
 #[schemars(title = SCHEMA)]
 pub enum Results<'a> {
-    /// One run.
+    /// A workload of one stage.
     One(&'a Summary),
     /// The stages of the run, in order.
     Several(&'a [Summary]),

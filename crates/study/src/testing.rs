@@ -13,12 +13,12 @@ pub(crate) fn counters_at(at: Time) -> Counters {
     Counters { at, ..FixedDrive::<()>::new(Sectors::new(1), 1, Span::from_ps(1)).counters() }
 }
 
-/// The result of these requests on this drive.
+/// Runs these requests on this drive, background work included, and returns the result.
 pub(crate) fn settled<D: Drive<()>>((mut drive, mut source): (D, List)) -> RunResult {
     Runner::new().settle(Span::from_secs(10)).run(&mut drive, &mut source, &mut Blank).expect("it runs")
 }
 
-/// The result of two flows on four servers.
+/// The result of a run of two flows on a drive with four servers.
 pub(crate) fn two_flows() -> RunResult {
     let (mut drive, mut flows) = small::two_flows();
     let flow = |(name, source)| Flow { name: String::from(name), source, pacing: None, queue: QueueId::default() };
@@ -44,7 +44,7 @@ pub(crate) const DEVICES: [(&str, &str); 9] = [
     ("slc", "kind = \"chang\"\n[slc]\npart = \"K9K8G08U0M\"\nblocks = 8\npages = 8"),
 ];
 
-/// The file of one of them.
+/// The device file of an entry of [`DEVICES`].
 pub(crate) fn described((name, ftl): (&str, &str)) -> String {
     format!(
         "name = \"{name}\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 2\nchips = 1\nplanes = 1\nblocks = 32\n\

@@ -34,7 +34,8 @@ pub fn memory(bytes: f64) -> String {
     found.map_or_else(|| format!("{bytes:.0}B"), |(value, unit)| format!("{}{unit}", digits(value)))
 }
 
-/// A count, or a number per second, with a prefix if it is long. What is no whole number has three significant digits.
+/// A count, or a number per second, with a prefix if it is long. A number that is not whole gets three significant
+/// digits.
 #[must_use]
 pub fn count(value: f64) -> String {
     match value {
@@ -52,7 +53,7 @@ pub fn percent(share: f64) -> String {
     format!("{:.1}%", share * 100.0)
 }
 
-/// A share in per cent that does not round to nothing.
+/// A share in per cent, with enough digits not to be rounded to zero.
 #[must_use]
 pub fn percent_above_zero(share: f64) -> String {
     if share > 0.0 && share < 0.0005 { "<0.1%".to_owned() } else { percent(share) }

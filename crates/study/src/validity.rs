@@ -1,7 +1,7 @@
-//! How far the numbers of a run can be believed: what was written, whether the drive was in steady state, which
-//! percentiles have enough requests behind them, and whether the load exceeded the drive.
+//! Checks whether the numbers of a run can be trusted: how much was written, whether the drive was in steady state,
+//! which percentiles have enough requests beyond them, and whether the load exceeded the drive.
 //!
-//! Everything here comes from the counters and the time series of a run, so that each run has it at no cost.
+//! All inputs are counters and the time series of the run, so the checks need no further run.
 
 use base::io::IoKind;
 use ssd::Status;
@@ -13,65 +13,68 @@ use crate::spread::{self, batches};
 use crate::steady::{EXCURSION, Metric, Round, SLOPE, Verdict, WINDOW, Window};
 use crate::text::{capacities, count, percent, percent_above_zero};
 
-/// Requests that must lie beyond a percentile, so that another sample of the same load would show about the same value.
+/// The number of requests that must lie beyond a percentile. With fewer, another sample of the same load would show
+/// another value.
 pub const BEYOND: u64 = 10;
 
-/// Requests that each fifth and each batch of a run must have, so that its mean says something.
+/// The number of requests that each fifth and each batch of a run must have, so that its mean is meaningful.
 const LEAST: u64 = 100;
 
-/// Intervals of the time series that each fifth of a run must have, so that the fifths have about equally many requests.
+/// The number of intervals of the time series that each fifth of a run must have, so that the fifths have about equally
+/// many requests.
 const INTERVALS: usize = 8;
 
-/// Intervals of the time series that each batch must have, so that the batches have about equally many requests.
+/// The number of intervals of the time series that each batch must have, so that the batches have about equally many
+/// requests.
 const OF_BATCH: usize = 4;
 
-/// How many times the largest swing within a fifth of the run the backlog of an overloaded drive grows from the first
-/// fifth to the last. One that grows steadily grows by four swings; one that wanders without direction, because the load
-/// equals the drive's speed, grows by more than one and a half in fewer than one run of ten.
+/// The least growth of an overloaded drive's backlog from the first fifth to the last, in units of the largest swing
+/// within a fifth. A backlog that grows steadily grows by four swings. A backlog without a trend, under a load equal to
+/// the drive's speed, grows by more than 1.5 swings in fewer than one run of ten.
 const SWINGS: f64 = 1.5;
 
-/// The growth of the second half of the run by that of the first, below which the backlog levels off: the drive became
-/// slower, and then kept up.
+/// A backlog levels off if its growth in the second half of the run, divided by that in the first, is below this: the
+/// drive became slower, and then kept up.
 const LEVELLING: f64 = 0.25;
 
-/// The part of the capacity that a run must write before write amplification means something: a round of the default
-/// rule of steady state. The number is ours.
+/// The part of the capacity that a run must write before write amplification is meaningful: a round of the default rule
+/// of steady state. Assumed.
 const ENOUGH: f64 = 0.1;
 
-/// The largest share of failed requests with which the numbers of a run may still be compared with those of another drive,
-/// and may support a claim. The number is ours.
+/// The largest share of failed requests with which the numbers of a run may be compared with those of another drive,
+/// and may support a claim. Assumed.
 pub const MOST_FAILED: f64 = 0.001;
 
-/// The share of mapping units without data, of those that reads asked for, above which a reader must know of it: such reads
-/// take no flash time. The number is ours.
+/// The largest share of mapping units without data, among those that reads asked for, that needs no warning: such reads
+/// take no flash time. Assumed.
 const MOST_UNMAPPED: f64 = 0.01;
 
-/// How far the numbers of a run can be believed.
+/// Facts about a run from which the validity of its numbers can be judged.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Validity {
-    /// Requests by outcome, in the order of [`Status::ALL`].
+    /// The number of requests by outcome, in the order of [`Status::ALL`].
     pub outcomes: [u64; Status::COUNT],
     /// The share of the mapping units that reads asked for and that held no data and took no flash time.
     pub unmapped_reads: f64,
-    /// Mapping units stored again although their data could not be read.
+    /// The number of mapping units stored again although their data could not be read.
     pub unreadable_copies: u64,
-    /// How often the measured requests wrote the capacity of the drive. Writes that failed do not count.
+    /// The number of times that the measured requests wrote the capacity of the drive. Writes that failed do not count.
     pub written: f64,
-    /// The same with the warm-up.
+    /// The number of times that requests wrote the capacity, warm-up included.
     pub written_with_warm_up: f64,
-    /// The five parts of the measurement, with equally many requests; empty if it was too short to divide. In parts of equal
-    /// time the pauses of a drive whose dies all collect at once would count as drift.
+    /// The five parts of the measurement, with about equally many requests; empty if it was too short to divide. Parts
+    /// of equal time would be wrong: the pauses of a drive whose dies all collect at once would count as drift.
     pub fifths: Vec<Round>,
     /// The metrics of steady state that have a value, with the rule's verdict on the fifths.
     pub verdicts: Vec<(Metric, Verdict)>,
-    /// The load and what the drive served of it, if requests came faster than the drive could serve them.
+    /// The load and the part of it that the drive served, if requests came faster than the drive could serve them.
     pub overload: Option<Overload>,
-    /// The mean of each metric with its 95 % interval, by batch means; a metric is missing if the run is too short to say, or
-    /// if its batches depend on each other.
+    /// The mean of each metric with its 95 % interval, by batch means. A metric is missing if the run is too short for
+    /// an interval, or if its batches depend on each other.
     pub means: Vec<(Metric, spread::Interval)>,
     /// True if a warm-up ended in steady state.
     pub waited: bool,
-    /// True if the drive has zones: it collects nothing, and the host decides when flash is erased.
+    /// True if the drive has zones: it does not collect garbage, and the host decides when flash is erased.
     pub zoned: bool,
 }
 
@@ -82,7 +85,7 @@ pub struct Overload {
     pub offered: f64,
     /// Requests that succeeded per simulated second.
     pub served: f64,
-    /// Requests outstanding when the last one arrived.
+    /// The number of outstanding requests when the last one arrived.
     pub backlog: u64,
 }
 
@@ -91,14 +94,15 @@ fn share(sectors: u64, result: &RunResult) -> f64 {
     sectors as f64 / result.capacity.get().max(1) as f64
 }
 
-/// True if enough of `count` requests lie beyond the percentile `q` (0.99 is p99) to believe its value. A median has as
-/// many requests on either side, and needs no tail.
+/// True if enough of `count` requests lie beyond the percentile `q` (0.99 is p99) for its value to be meaningful. A
+/// median has as many requests on either side, so it is always supported.
 #[must_use]
 pub fn is_supported(q: f64, count: u64) -> bool {
     if q <= 0.5 {
         return true;
     }
-    // A millionth for q, which binary fractions only approximate: of 1,000 requests ten lie beyond p99.
+    // The tolerance of a millionth is for q, which binary fractions only approximate: of 1,000 requests ten lie beyond
+    // p99.
     (count as f64) * (1.0 - q) + 1e-6 >= BEYOND as f64
 }
 
@@ -116,7 +120,7 @@ impl Validity {
         let counted = result.counters();
         Self {
             outcomes: Status::ALL.map(|status| result.with_status(status)),
-            // A read under way at the start of the measurement may have been looked up before it.
+            // The mapping units of a read under way at the start of the measurement may have been looked up before it.
             unmapped_reads: ((counted.unmapped_slots - counted.unmapped_flash_reads) as f64
                 / counted.read_slots.max(1) as f64)
                 .min(1.0),
@@ -139,7 +143,7 @@ impl Validity {
         (all - self.outcomes[Status::Done as usize]) as f64 / all.max(1) as f64
     }
 
-    /// The verdict on a metric; unknown if it has none.
+    /// The verdict on a metric; [`Verdict::Unknown`] if it has no value.
     #[must_use]
     pub fn verdict(&self, metric: Metric) -> Verdict {
         self.verdicts.iter().find(|(of, _)| *of == metric).map_or(Verdict::Unknown, |(_, verdict)| *verdict)
@@ -147,7 +151,7 @@ impl Validity {
 }
 
 impl Validity {
-    /// What a reader must know before believing the numbers, one sentence each; none if there is nothing to say.
+    /// Warnings that a reader needs before using the numbers, one sentence each.
     #[must_use]
     pub fn warnings(&self) -> Vec<String> {
         let mut warnings: Vec<String> = self.failures().into_iter().collect();
@@ -167,7 +171,7 @@ impl Validity {
         }
         if let Some(Overload { offered, served, backlog }) = self.overload {
             let [offered, served] = [offered, served].map(count);
-            // A slight overload does not show in the rates.
+            // A slight overload is too small to be seen in the rates, so the backlog is named.
             let piled_up = if offered == served { format!(", {backlog} requests piled up") } else { String::new() };
             warnings.push(format!(
                 "overloaded: offered {offered}/s, served {served}/s{piled_up}; latencies are those of the queue, not of the drive"
@@ -206,7 +210,7 @@ impl Validity {
         warnings
     }
 
-    /// The requests that failed, in words; `None` if there are none.
+    /// The number of failed requests in words; `None` if there are none.
     fn failures(&self) -> Option<String> {
         let reasons = [
             (Status::Uncorrectable, "could not be read from flash"),
@@ -240,7 +244,7 @@ impl Validity {
     }
 }
 
-/// The five parts of the measurement, with equally many requests; none if it is too short.
+/// The five parts of the measurement, with about equally many requests; empty if it is too short.
 fn fifths(result: &RunResult) -> Vec<Round> {
     parts(result, WINDOW, INTERVALS, LEAST)
 }
@@ -255,7 +259,8 @@ fn means(result: &RunResult) -> Vec<(Metric, spread::Interval)> {
         let values: Option<Vec<f64>> = rounds.iter().map(value).collect();
         batches::interval(&values?)
     };
-    // Batches have equally many requests and different lengths, so the time of a request is averaged, not its inverse.
+    // Batches have equally many requests and different lengths, so the mean is taken over the time per request, and
+    // then inverted.
     let rate =
         of(|round| Some(round.span_s / round.requests as f64)).map(|spread::Interval { mean, half_width, n }| {
             spread::Interval { mean: 1.0 / mean, half_width: half_width / (mean * mean), n }
@@ -266,8 +271,8 @@ fn means(result: &RunResult) -> Vec<(Metric, spread::Interval)> {
     each.into_iter().filter_map(|(metric, interval)| Some((metric, interval?))).collect()
 }
 
-/// This many parts of the measurement, with equally many requests; none if a part would have fewer than `intervals` of the
-/// time series, or fewer than `least` requests.
+/// Divides the measurement into `number` parts with about equally many requests. Returns none if a part would have
+/// fewer than `intervals` of the time series, or fewer than `least` requests.
 fn parts(result: &RunResult, number: usize, intervals: usize, least: u64) -> Vec<Round> {
     let all: Vec<Interval<'_>> = result.series.intervals().collect();
     if all.len() < number * intervals {
@@ -295,7 +300,7 @@ fn parts(result: &RunResult, number: usize, intervals: usize, least: u64) -> Vec
     rounds.filter(|rounds| rounds.iter().all(|round| round.requests >= least)).unwrap_or_default()
 }
 
-/// The load and what the drive served, if the requests of an open loop piled up.
+/// The load and the part of it that the drive served, if the requests of an open loop piled up.
 fn overload(result: &RunResult) -> Option<Overload> {
     let arrivals = result.arrivals?;
     let span = result.span().as_secs_f64();
@@ -310,12 +315,16 @@ fn overload(result: &RunResult) -> Option<Overload> {
     })
 }
 
-/// True if a backlog only grows: each of the last four fifths of the arrivals found more requests waiting at the least
-/// than the one before, all of them together found it grown by more than it goes up and down within any fifth, and the
-/// growth does not end.
+/// True if a backlog grows without end. Three conditions:
 ///
-/// The number of requests decides nothing, so a slight overload is found in a long run as a large one in a short run. A
-/// drive that keeps up returns to the least that it had before, however high the backlog rises meanwhile.
+/// - in each of the last four fifths of the arrivals, the least number of waiting requests is larger than in the fifth
+///   before;
+/// - the growth from the first fifth to the last is larger than the largest swing within a fifth;
+/// - the growth does not level off.
+///
+/// The size of the backlog does not matter, so a slight overload is found in a long run as well as a large one in a
+/// short run. A drive that keeps up returns to the least number that it had before, however high the backlog rises
+/// meanwhile.
 fn only_grows(fifths: &[Level; WINDOW]) -> bool {
     let least = fifths.map(|fifth| fifth.least as f64);
     let swing = fifths.iter().map(|fifth| fifth.most - fifth.least).max().unwrap_or_default() as f64;

@@ -1,7 +1,7 @@
 //! Observers of a running drive: the activity of every resource ([`timeline`]), and the parts of each request's time
 //! ([`journey`]).
 //!
-//! A [`Watch`] observes a drive's flash. A run without it pays nothing; a run with it has the same results, because an
+//! A [`Watch`] observes a drive's flash. A run without it has no cost; a run with it has the same results, because an
 //! observer cannot act on the drive.
 
 mod admission;
@@ -48,32 +48,33 @@ impl Watch {
         self
     }
 
-    /// Adds up the parts of the requests' time.
+    /// Adds up the parts of the time of all requests.
     #[must_use]
     pub fn explaining(mut self) -> Self {
         self.journeys = Some(Journeys::default());
         self
     }
 
-    /// The same, and keeps the parts for every request, and every leg of one request.
+    /// Adds up the parts of the time of all requests, and keeps the parts for every request, and every leg of one
+    /// request.
     #[must_use]
     pub fn journeys(mut self, one: Option<Tag>) -> Self {
         self.journeys = Some(Journeys::each(one));
         self
     }
 
-    /// Observes a drive below a layer, which puts the parts of its requests together.
+    /// Creates the observer of a drive below a layer. The layer combines the parts of the drives' requests.
     fn of_member() -> Self {
         Self { journeys: Some(Journeys::of_member()), ..Self::default() }
     }
 
-    /// True if it records a timeline.
+    /// True if the watch records a timeline.
     #[must_use]
     pub const fn has_timeline(&self) -> bool {
         self.timeline.is_some()
     }
 
-    /// The run begins: forgets earlier events, for example preconditioning, and counts times from here.
+    /// Begins a run: forgets earlier events, for example preconditioning, and counts times from `at`.
     pub fn begin(&mut self, at: Time) {
         if let Some(timeline) = &mut self.timeline {
             timeline.begin(at);
@@ -83,7 +84,7 @@ impl Watch {
         }
     }
 
-    /// The warm-up ends: keeps requests in flight, forgets earlier events, and counts times from here.
+    /// Ends the warm-up: keeps requests in flight, forgets earlier events, and counts times from `at`.
     pub fn measure(&mut self, at: Time) {
         if let Some(timeline) = &mut self.timeline {
             timeline.measure(at);
@@ -93,7 +94,7 @@ impl Watch {
         }
     }
 
-    /// The parts of the requests' time since the previous call; empty if not recorded.
+    /// The parts of the time of the requests since the previous call; empty if not recorded.
     pub fn explained(&mut self) -> Vec<Explained> {
         self.journeys.as_mut().map_or_else(Vec::new, |journeys| explain(&journeys.since()))
     }
@@ -104,19 +105,19 @@ impl Watch {
         self.timeline.as_ref()
     }
 
-    /// The requests in order of their completion, if each is kept.
+    /// The requests in order of their completion; empty unless each is kept.
     #[must_use]
     pub fn finished(&self) -> &[Journey] {
         self.journeys.as_ref().map_or(&[], Journeys::finished)
     }
 
-    /// The sums by kind and band of percentiles.
+    /// The parts of the time by kind of request and band of percentiles.
     #[must_use]
     pub fn bands(&self) -> Vec<Explained> {
         self.journeys.as_ref().map_or_else(Vec::new, |journeys| explain(&journeys.all()))
     }
 
-    /// The legs of the one request, in order; empty before it completes.
+    /// The legs of the request that is kept with its legs, in order; empty before it completes.
     #[must_use]
     pub fn legs(&self) -> &[Leg] {
         self.journeys.as_ref().map_or(&[], Journeys::legs)

@@ -1,7 +1,8 @@
-//! What changes of a drive gain: its own run beside runs with one key changed, from the same state and under the same
-//! requests.
+//! The effect of changes of a drive: its own run beside runs with one key changed, from the same state and under the
+//! same requests.
 //!
-//! [`Culprit::largest`] names the parts that take the most time, [`changes`] the keys that act on them, [`run`] measures.
+//! [`Culprit::largest`] names the parts that take the most time, [`changes`] the keys that act on them, [`run`]
+//! measures.
 
 mod culprit;
 mod lever;
@@ -27,13 +28,14 @@ pub use culprit::Culprit;
 pub struct Change {
     /// The key and its value, as `--set` takes them.
     pub set: String,
-    /// The part of the requests' time on which the key acts.
+    /// The part of the time of requests on which the key acts.
     pub part: Part,
     /// The changed device.
     pub device: Device,
 }
 
-/// The changes of this device that act on the culprits: those that its family has, and that change something.
+/// The changes of this device that act on the culprits, without changes that its family does not have or that change
+/// nothing.
 #[must_use]
 pub fn changes(document: &Document, culprits: &[Culprit]) -> Vec<Change> {
     let Ok(base) = device_from(document) else { return Vec::new() };
@@ -43,7 +45,7 @@ pub fn changes(document: &Document, culprits: &[Culprit]) -> Vec<Change> {
         for set in lever::settings(&config, culprit) {
             let mut document = document.clone();
             let device = document.set(&set).and_then(|()| device_from(&document));
-            // A key without effect is refused; that is how a lever of another family goes.
+            // The check of the description refuses a key of another family, which has no effect.
             let Ok(device) = device else { continue };
             let known = all.iter().any(|change| change.device.resolved.spec == device.resolved.spec);
             if !known && device.resolved.spec != base.resolved.spec {
@@ -58,14 +60,14 @@ pub fn changes(document: &Document, culprits: &[Culprit]) -> Vec<Change> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Start {
-    /// The same as the drive's own.
+    /// The state of the unchanged drive.
     Same,
-    /// Its own, preconditioned in the same way: the changed drive keeps its data in another way.
+    /// A state of the changed drive, preconditioned with the same steps, because its format of data differs.
     Own,
 }
 
 impl Start {
-    /// The name in files.
+    /// The name of the start in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -75,7 +77,7 @@ impl Start {
     }
 }
 
-/// The prices of a drive beside what it gains.
+/// The prices of a drive: capacity, RAM and flash.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Price {
     /// The capacity that the host sees, in bytes.
@@ -97,32 +99,34 @@ impl Price {
     }
 }
 
-/// A run with a change, or without one.
+/// A run with one change, or without a change.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Trial {
-    /// The changed key and its value, as `--set` takes them; `null` for the drive as it is.
+    /// The changed key and its value, as `--set` takes them; `null` for the unchanged drive.
     pub set: Option<String>,
-    /// The part of the requests' time on which the key acts.
+    /// The part of the time of requests on which the key acts.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(extend("enum" = Part::ALL.map(Part::name)))]
     pub acts_on: Option<&'static str>,
-    /// The state from which it started.
+    /// The state from which the run started.
     pub start: Start,
-    /// What the drive costs.
+    /// The prices of the changed drive.
     pub price: Price,
-    /// The results; missing if it cannot run.
+    /// The results; missing if the drive cannot run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub run: Option<Summary>,
-    /// The reason that it cannot run.
+    /// The reason for which the drive cannot run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,
 }
 
-/// Runs the drive as it is and with each change. `session` makes the session of a device with its workloads; `None`
-/// starts as the session says, a state starts from there. `progress` receives the number of finished runs and of all.
+/// Runs the unchanged drive, and the drive with each change. `session` makes the session of a device with its
+/// workloads, from the state that it gets; with `None`, from the session's own start. `progress` receives the number of
+/// finished runs and of all runs.
 ///
 /// # Errors
-/// If the drive as it is cannot be prepared.
+///
+/// If the unchanged drive cannot be prepared.
 pub fn run<'a, E: std::fmt::Display>(
     (base, changes): (&'a Device, &'a [Change]),
     session: impl Fn(&'a Device, Option<State>) -> Result<Session<'a>, E> + Sync,

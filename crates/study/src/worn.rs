@@ -4,7 +4,7 @@ use std::fmt;
 
 use ssd::{Precondition, Preconditioned, Resolved};
 
-/// A drive that refused a write of preconditioning.
+/// The error for a drive that refused a write of preconditioning.
 #[derive(Clone, Debug, PartialEq)]
 pub struct WornOut {
     step: Precondition,

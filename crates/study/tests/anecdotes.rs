@@ -1,8 +1,8 @@
-//! Two wrong conclusions that short runs invite. Without care each run warns; with `until = "steady"` runs of different
-//! lengths agree within their intervals.
+//! Two wrong conclusions that short runs invite. Without further settings each run warns; with `until = "steady"` runs
+//! of different lengths agree within their intervals.
 //!
-//! Both come from large drives, where 100,000 writes are a quarter of a per cent of the capacity. The drives here are small, and
-//! so are the runs.
+//! Both conclusions were drawn on large drives, where 100,000 writes are a quarter of a per cent of the capacity. The
+//! drives here are small, and so are the runs.
 
 use std::path::Path;
 
@@ -45,7 +45,7 @@ const PAGES: &str = "name = \"pages\"\n\
 const WRITES: &str = "name = \"writes\"\nrequests = 10_000_000\narrivals = { kind = \"closed\", depth = 32 }\n\
     [[stream]]\nreads = \"0%\"\nsizes = [{ size = \"2KiB\" }]\naddress = { pattern = \"uniform\" }\n";
 
-/// "Depth 64 has a tenth less write amplification than depth 32."
+/// The wrong conclusion: "Depth 64 has a tenth less write amplification than depth 32."
 #[test]
 fn depth_does_not_change_write_amplification_once_it_is_measured_long_enough() {
     let (device, writes) = (device(PAGES), workload(WRITES));
@@ -57,13 +57,13 @@ fn depth_does_not_change_write_amplification_once_it_is_measured_long_enough() {
         .save_snapshot(move |snapshot| snapshot.write(std::fs::File::create(kept)?))
         .prepare::<()>()
         .expect("it can be kept");
-    // The same snapshot and seed each time.
+    // All runs have the same snapshot and seed.
     let at_depth = |depth: u32, how: &str| {
         let session = Session::new(&device).spec(&spec(how)).load_snapshot(&state);
         run(session, &writes, Some(Pacing::Closed { depth }))
     };
     let waf = |run: &Summary| run.write_amplification.expect("it wrote");
-    // Less than a hundredth of the capacity.
+    // Less than a hundredth of the capacity is written.
     let [a, b] = [32, 64].map(|depth| at_depth(depth, "limit = 500"));
     assert!(waf(&b) < 0.95 * waf(&a), "{} and {}", waf(&a), waf(&b));
     for short in [&a, &b] {
@@ -77,7 +77,7 @@ fn depth_does_not_change_write_amplification_once_it_is_measured_long_enough() {
     }
     let [a, b] = [&a, &b].map(|long| long.validity.means["waf"]);
     assert!(a.overlaps(&b), "{a} and {b}");
-    // The interval says something.
+    // The intervals are narrow enough to be meaningful.
     assert!(a.half_width < 0.05 * a.mean && b.half_width < 0.05 * b.mean, "{a} and {b}");
 }
 
@@ -89,7 +89,7 @@ const BUFFERED: &str = "name = \"buffered\"\n\
 const MIXED: &str = "name = \"mixed\"\nrequests = 10_000_000\narrivals = { kind = \"poisson\", rate = \"20k/s\" }\n\
     [[stream]]\nreads = \"60%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
 
-/// "Reads first keep the p99.9 of reads below 2 ms."
+/// The wrong conclusion: "Reads first keep the p99.9 of reads below 2 ms."
 #[test]
 fn reads_first_mend_the_tail_only_as_long_as_nothing_is_collected() {
     let (device, mixed) = (device(BUFFERED), workload(MIXED));

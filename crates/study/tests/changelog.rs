@@ -1,4 +1,4 @@
-//! Every change of a pin has a row in the changelog, and the changelog stays short.
+//! Tests that every change of a pin has a row in the changelog, and that the changelog is short.
 
 use std::fs;
 use std::path::{Path, PathBuf};

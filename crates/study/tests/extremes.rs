@@ -21,13 +21,13 @@ use translation::Translation;
 use workload::Source;
 use workload::generate::{Generator, GeneratorSpec};
 
-/// Requests of a run.
+/// The number of requests of a run.
 const REQUESTS: u64 = 200;
 
 /// The number of event times after which a request counts as lost.
 const MOMENTS: u64 = 400_000;
 
-/// The memory that a drive may need here, on any machine.
+/// The largest memory of a drive that runs here, on any machine.
 const MEMORY: u64 = 48 << 20;
 
 /// The type of a key's values.
@@ -56,7 +56,7 @@ const QUANTITIES: [&str; 14] = [
 ];
 
 impl Kind {
-    /// Values in TOML.
+    /// The extreme values of the kind, in TOML.
     fn extremes(self) -> &'static [&'static str] {
         match self {
             Self::Integer => &["-1", "0", "1", "3", "65537", "2147483647", "4294967295", "9223372036854775807"],
@@ -84,7 +84,7 @@ impl Kind {
 
 type Leaf = (Vec<String>, Kind);
 
-/// The keys of a schema with a number or a quantity.
+/// Finds the keys of a schema with a number or a quantity.
 fn walk(root: &Value, schema: &Value, way: &mut Vec<String>, found: &mut BTreeSet<Leaf>) {
     if let Some(name) = schema["$ref"].as_str().and_then(|name| name.strip_prefix("#/$defs/")) {
         match QUANTITIES.iter().find(|quantity| **quantity == name) {
@@ -128,7 +128,7 @@ fn set(root: &mut toml::Value, way: &[String], value: &toml::Value) -> bool {
     match place {
         toml::Value::Array(items) if !items.is_empty() => items[0] = value.clone(),
         toml::Value::Table(table) => {
-            // The key selects one of several forms.
+            // The key selects one of several forms of the table.
             if tables.last().is_some_and(|name| ["flush", "sequential", "units"].contains(&name.as_str())) {
                 table.clear();
             }
@@ -169,7 +169,7 @@ fn names(faults: &Faults, way: &[String]) -> bool {
     })
 }
 
-/// Every key of a schema at every extreme, in two descriptions that have it or at least its table.
+/// Sets every key of a schema to every extreme, in two descriptions that have the key or at least its table.
 fn sweep(
     schema: &Value,
     bases: &[(&str, String)],
@@ -187,7 +187,7 @@ fn sweep(
     for (way, kind) in leaves {
         let has = |table: &toml::Table| set(&mut toml::Value::Table(table.clone()), &way, &value("1"));
         let mut chosen: Vec<_> = tables.iter().filter(|(_, table)| has(table)).collect();
-        // First those that have the key: in a table of another policy it may be unknown.
+        // Descriptions that have the key come first: in a table of another policy it may be unknown.
         chosen.sort_by_key(|(_, table)| !is_given(table, &way));
         chosen.truncate(2);
         if chosen.is_empty() {
@@ -221,7 +221,7 @@ fn sweep(
 fn run(document: &Document) -> Result<(), Faults> {
     let device = device_from(document)?;
     let resolved = &device.resolved;
-    // The check against the machine's memory refuses larger ones and has its own tests.
+    // Larger drives are refused by the check against the machine's memory, which has its own tests.
     if resolved.memory(Purpose::default()).total().get() > MEMORY {
         return Ok(());
     }
@@ -480,16 +480,18 @@ fn every_number_of_a_device_is_refused_or_runs() {
         ("flash.pages", "over-provisioning"),
         ("flash.blocks", "over-provisioning"),
         ("flash.blocks", "a pool has"),
-        // More open zones than active ones.
+        // There would be more open zones than active ones.
         ("ftl.zns.max-active", "ftl.zns.max-open"),
-        // More random write areas than active zones, or areas that do not fit a zone or the mapping unit.
+        // There would be more random write areas than active zones, or areas that do not fit a zone or the mapping
+        // unit.
         ("ftl.zns.max-active", "ftl.zns.zrwa"),
         ("ftl.zns.capacity", "ftl.zns.zrwa"),
         ("ftl.map-unit", "ftl.zns.zrwa"),
-        // The blocks hold no whole zone.
+        // The blocks hold less than one zone.
         ("flash.pages", "ftl.zns"),
         ("flash.blocks", "ftl.zns"),
-        // More open zones of streams than the drive may have, fewer zones than these need, or copies of a part of a unit.
+        // Streams would have more open zones than the drive may have, there would be fewer zones than these need, or
+        // copies would have a part of a unit.
         ("ftl.zns.max-active", "translation.streams"),
         ("ftl.zns.max-open", "translation.streams"),
         ("translation.zones-per-stream", "translation.streams"),

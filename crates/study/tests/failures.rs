@@ -1,4 +1,4 @@
-//! A request that failed counts as failed, and makes no other number look better.
+//! Tests that a request that failed counts as failed, and improves no other number.
 
 use std::path::Path;
 
@@ -24,7 +24,7 @@ fn device(text: String) -> Device {
     catalogue::device_from(&document).unwrap_or_else(|faults| panic!("{faults}"))
 }
 
-/// A run of this workload, with a record of each request.
+/// Runs this workload with a record of each request.
 fn recorded(device: &Device, workload: &str, spec: &str, steps: Vec<Precondition>) -> (Measurement, Vec<Record>) {
     let spec: RunSpec = toml::from_str(spec).unwrap_or_else(|error| panic!("{spec}: {error}"));
     let workload = WorkloadFile::parse(workload).unwrap_or_else(|faults| panic!("{faults}"));
@@ -75,9 +75,9 @@ fn a_worn_drive_shows_what_it_refused_and_only_what_it_served() {
     assert!(
         summary.fails_too_often() && (summary.validity.failed - refused as f64 / result.completed as f64).abs() < 1e-12
     );
-    // The measurement ended with what requests asked for, and says what was written.
+    // The measurement ended by the amount that requests asked for, and the result has the amount that was written.
     assert!(result.capacities_asked() >= 30.0 && summary.validity.capacities_written < 20.0, "{:?}", summary.validity);
-    // The same drive without the refused part: its write amplification is no lower.
+    // Without the refused writes, the write amplification of the same drive is not lower.
     let flash = result.counters().flash;
     let programmed = flash.op(flash::backend::Op::Program).slots as f64;
     let written = summary.kinds["write"].bytes as f64 / 4096.0;
@@ -116,7 +116,7 @@ fn reads_of_nothing_are_said_with_their_share() {
     assert_eq!(warning(vec![Precondition::Fill]), (0.0, None));
 }
 
-/// A comparison of a worn drive with a fresh one, whose files are in this folder.
+/// Compares a worn drive with a fresh one. Their files are in this folder.
 fn compared(dir: &Path, failures: Failures) -> Comparison {
     let devices = [("worn", 6), ("fresh", 3_000)].map(|(name, endurance)| {
         let path = dir.join(format!("{name}.toml"));
@@ -168,19 +168,19 @@ fn no_claim_holds_at_a_point_where_requests_fail() {
     let (all, unsound) = judged("", &positive(""));
     assert_eq!((all.verdict, &unsound[..]), (Verdict::Fails, &["drive worn".to_owned()][..]));
     assert_eq!(all.findings[0].offenders, ["drive worn: more than 0.1% of the requests failed"]);
-    // A divisor is looked at, too.
+    // A point that only divides is checked, too.
     let per = positive("where = { drive = \"fresh\" }\nper = { drive = \"worn\" }\n").replace("\"1/s\"", "0.0001");
     assert_eq!(judged("", &per).0.verdict, Verdict::Fails);
     assert_eq!(judged("", &positive("where = { drive = \"fresh\" }\n")).0.verdict, Verdict::Holds);
     let (expected, unsound) = judged("failures = \"expected\"\n", &positive(""));
     assert_eq!((expected.verdict, unsound.len()), (Verdict::Holds, 0));
-    // A study can ask for the failures themselves.
+    // A study may expect the failures.
     let share = "metric = \"failed\"\nwhere = { drive = \"worn\" }\nbounded = { least = \"10%\" }";
     assert_eq!(judged("failures = \"expected\"\n", share).0.verdict, Verdict::Holds);
 }
 
-/// The type of all results is the same, so that a program can look for failures in each. Only statuses of zones are left out where
-/// there are none.
+/// All results have the same keys, so that a program can look for failures in each. Only statuses of zones are left out
+/// if there are none.
 #[test]
 fn a_sound_run_says_that_nothing_failed() {
     let fresh = device(drive_with_endurance("fresh", 3_000));

@@ -1,4 +1,4 @@
-//! A drive's life: sums, failures, rounds and snapshots.
+//! Tests of a drive's life: sums, failures, rounds and snapshots.
 
 use std::fs;
 
@@ -10,11 +10,11 @@ use study::summary::LifeSummary;
 use testkit::small::drive_with_endurance;
 use workload::trace::TraceOptions;
 
-/// Random writes of single pages, one behind another, so that the drive pads much and levels all the same.
+/// Random writes of single pages, one after another, so that the drive pads much and still levels wear.
 const WRITES: &str = "name = \"writes\"\nrequests = 10\narrivals = { kind = \"closed\", depth = 16 }\n[[stream]]\n\
     reads = \"0%\"\nsizes = [{ size = \"64KiB\" }]\naddress = { pattern = \"uniform\" }\n";
 
-/// 1 MiB every 20 days.
+/// A write of 1 MiB every 20 days.
 const DIARY: &str = "name = \"diary\"\nrequests = 10\narrivals = { kind = \"fixed\", rate = \"0.0000005787037037/s\" }\n\
     [[stream]]\nreads = \"0%\"\nsizes = [{ size = \"1MiB\" }]\naddress = { pattern = \"uniform\" }\n";
 
@@ -45,7 +45,7 @@ fn life(session: Session<'_>) -> LifeSummary {
     measured(session).life.expect("a life")
 }
 
-/// Every block is erased as often as its part endures, up to the blocks that are left when the drive ends: bytes programmed are
+/// Every block is erased as often as its part endures, down to the last blocks of the drive: the bytes programmed are
 /// the endurance of all blocks.
 #[test]
 fn tbw_is_the_endurance_of_all_blocks_by_write_amplification() {
@@ -77,7 +77,7 @@ fn a_life_says_when_blocks_failed() {
     assert!(curve.windows(2).all(|two| two[0].failed_blocks <= two[1].failed_blocks), "{curve:?}");
     assert!(curve.windows(2).all(|two| two[0].written_bytes < two[1].written_bytes), "{curve:?}");
     assert!(curve.len() <= 257 && curve[0].written_bytes == 0 && curve[0].write_amplification.is_none());
-    // The parts of the write amplification come to that of the whole life.
+    // The mean of the parts of the write amplification is that of the whole life.
     let programmed: f64 = curve
         .windows(2)
         .map(|two| two[1].write_amplification.unwrap_or(0.0) * (two[1].written_bytes - two[0].written_bytes) as f64)
@@ -133,7 +133,7 @@ fn a_life_in_parts_is_the_life_as_a_whole() {
     assert_eq!(refused(other), LifeError::Seed { path, there: 0 });
 }
 
-/// Restarts change little: a round pads what the drive has not programmed yet.
+/// The restart of a round has a small effect: the drive pads the data that it has not programmed yet.
 #[test]
 fn rounds_change_tbw_by_less_than_two_per_cent() {
     let device = small(60, "10%");

@@ -1,4 +1,4 @@
-//! A workload says what part of it is measured; the run may say otherwise.
+//! Tests that a workload may state the part of it that is measured, and that the run may override it.
 
 use std::path::Path;
 
@@ -21,7 +21,7 @@ fn run(workload: &WorkloadFile, spec: &str) -> Outcome {
     session.flow(flow).run().unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// Requests in the warm-up and in the measurement of each stage.
+/// The number of requests in the warm-up and in the measurement of each stage.
 fn counts(outcome: &Outcome) -> Vec<(u64, u64)> {
     outcome.measurements.iter().map(|stage| (stage.result.warmed_up, stage.result.completed)).collect()
 }
@@ -35,14 +35,14 @@ fn described(keys: &str) -> WorkloadFile {
 #[test]
 fn the_run_comes_before_the_workload() {
     let workload = described("warm-up = 100\nmeasure = 2000\n");
-    // It goes on beyond its own thousand requests, until enough is measured.
+    // The workload issues more than its own thousand requests, until enough is measured.
     assert_eq!(counts(&run(&workload, "")), [(100, 2_000)]);
     assert_eq!(counts(&run(&workload, "warm-up = 50")), [(50, 2_000)]);
     assert_eq!(counts(&run(&workload, "measure = 300")), [(100, 300)]);
     assert_eq!(counts(&run(&workload, "limit = 200")), [(100, 200)]);
     assert_eq!(counts(&run(&described("warm-up = 100\n"), "")), [(100, 900)]);
     assert_eq!(counts(&run(&described(""), "")), [(0, 1_000)]);
-    // The results say what was done, so that running them again does the same.
+    // The results state the part that was measured, so a repeated run measures the same part.
     let outcome = run(&workload, "warm-up = 50");
     let config = &outcome.first().about.config["run"];
     assert_eq!((config["warm-up"].as_integer(), config["limit"].as_integer()), (Some(50), Some(2_000)));
@@ -57,7 +57,7 @@ fn a_workload_beside_the_first_does_not_say_what_is_measured() {
         let flow = session.open(&described(keys), &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
         session = session.flow(flow);
     }
-    // Both end by themselves, with a thousand requests each.
+    // Both workloads end by themselves, with a thousand requests each.
     assert_eq!(counts(&session.run().unwrap_or_else(|error| panic!("{error}"))), [(0, 2_000)]);
 }
 
@@ -101,7 +101,7 @@ fn every_stage_of_a_fio_file_has_its_own_ramp() {
     );
     let spans = outcome.measurements.iter().map(|stage| stage.result.span().as_secs_f64());
     assert!(spans.into_iter().all(|span| (0.018..0.023).contains(&span)), "{outcome:?}");
-    // The warm-up of the run takes their place, and comes once.
+    // The warm-up of the run replaces those of the stages, and happens once.
     let stages = counts(&run(&workload, "warm-up = 3"));
     assert_eq!((stages[0].0, stages[1].0), (3, 0));
 }

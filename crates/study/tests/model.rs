@@ -1,6 +1,6 @@
-//! The version of the model changes whenever a run may have another result.
+//! Tests that the version of the model changes whenever a run may have another result.
 //!
-//! A store of results keeps them for years under a key with that version, so a result of another model must have another
+//! A store of results keeps them for years under a key with that version, so results of another model must have another
 //! key.
 
 use std::path::Path;
@@ -106,11 +106,11 @@ const VERSIONS: [(u32, &str, &str); 15] = [
     ),
 ];
 
-/// Requests of a small run.
+/// The number of requests of a small run.
 const REQUESTS: u64 = 300;
 
-/// The digest of the results of one small run for each device of the table, with and without suspension: all numbers that
-/// a result has.
+/// The digest of the results of one small run for each device of the table, with and without suspension: all numbers
+/// that a result has.
 fn results() -> Digest {
     let mut runs = Run::all();
     runs.retain(|run| run.cuts == 0);
@@ -123,11 +123,11 @@ fn results() -> Digest {
     Digest::of(texts.collect::<String>().as_bytes())
 }
 
-/// An open load that exceeds the drive: what a result says of itself then.
+/// An open load that exceeds the drive, so that the result has an overload.
 const OVERLOAD: &str = "name = \"too many\"\nrequests = 2_000\narrivals = { kind = \"fixed\", rate = \"5M/s\" }\n\
     [[stream]]\nreads = \"100%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
 
-/// The result of this load.
+/// The result of the overload.
 fn overloaded() -> Summary {
     let device = catalogue::device(Path::new("demo")).and_then(|of| catalogue::device_from(&of));
     let device = device.unwrap_or_else(|faults| panic!("{faults}"));
@@ -140,11 +140,11 @@ fn overloaded() -> Summary {
     summary
 }
 
-/// A log of fio that waits: how traces become requests is a part of the model, too.
+/// A log of fio with waits, because the conversion of traces to requests is a part of the model, too.
 const IOLOG: &str = "fio version 2 iolog\n/dev/a add\n/dev/a open\n/dev/a write 0 8192\n/dev/a wait 2 0\n\
     /dev/a read 4096 4096\n/dev/a wait 5 0\n/dev/a write 65536 4096\n/dev/a close\n";
 
-/// The result of this log.
+/// The result of the log.
 fn replayed() -> Summary {
     let device = catalogue::device(Path::new("demo")).and_then(|of| catalogue::device_from(&of));
     let device = device.unwrap_or_else(|faults| panic!("{faults}"));
@@ -158,12 +158,12 @@ fn replayed() -> Summary {
     outcome.first().summary()
 }
 
-/// Writes of which most go to a tenth of a full drive that levels wear at small differences.
+/// Writes that mostly go to a tenth of a full drive, which levels wear at small differences.
 const HOT: &str = "name = \"hot\"\nrequests = 150_000\narrivals = { kind = \"closed\", depth = 8 }\n\
     [[stream]]\nreads = \"0%\"\nsizes = [{ size = \"4KiB\" }]\n\
     address = { pattern = \"hot-cold\", hot_space = \"10%\", hot_access = \"95%\" }\n";
 
-/// The result of these writes.
+/// The result of the writes that level wear.
 fn levelled() -> Summary {
     let mut document = catalogue::device(Path::new("demo")).unwrap_or_else(|faults| panic!("{faults}"));
     let small = ["flash.blocks=26", "flash.pages=24", "ftl.capacity=90MiB"];
@@ -180,7 +180,7 @@ fn levelled() -> Summary {
     summary
 }
 
-/// A short run on four drives, of which one fails.
+/// The result of a short run on a RAID of four drives, of which one fails.
 fn mirrored() -> Summary {
     let set = [
         "raid.level=raid10",

@@ -20,7 +20,7 @@ use workload::{Pacing, Source};
 /// `hash device workload option...`, one run per line.
 pub(crate) const RUNS: &str = include_str!("reference.txt");
 
-/// Parallel runs.
+/// The number of parallel runs.
 const THREADS: usize = 2;
 
 /// One line of the table.
@@ -89,7 +89,7 @@ impl<'a> Run<'a> {
         catalogue::device_from(&document).map_err(|faults| faults.to_string())
     }
 
-    /// The result of the first requests of the run, with all that an observer and the oracle say.
+    /// The result of the first requests of the run, with all numbers of an observer and the oracle.
     pub(crate) fn summary(&self, requests: u64) -> Summary {
         let device = self.device().unwrap_or_else(|faults| panic!("{faults}"));
         let session = Session::new(&device).seed(self.seed).precondition(self.precondition.clone()).verify(true);
@@ -115,7 +115,7 @@ impl<'a> Run<'a> {
             let outcome = session.run().map_err(|error| error.to_string())?;
             outcome.first().result.settled.as_ref().ok_or("background work without an end")?.event_hash
         } else {
-            // Step by step, because a session refuses a drive that preconditioning wore out.
+            // Done step by step, because a session refuses a drive that preconditioning wore out.
             let mut ssd = Ssd::<()>::new(&device.resolved, self.seed);
             for step in &self.precondition {
                 ssd.precondition(*step, &mut |_, _| {});

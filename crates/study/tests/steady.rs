@@ -1,4 +1,4 @@
-//! A short run warns; a run in steady state gives the same answer at any length.
+//! Tests that a short run warns, and that runs in steady state agree at any length.
 
 use std::path::Path;
 
@@ -55,7 +55,7 @@ fn a_short_run_warns_and_steady_runs_of_two_lengths_agree() {
     };
     let (once, thrice) = (steady("0.5x"), steady("1.5x"));
     assert!((once / thrice - 1.0).abs() < 0.1, "{once} and {thrice}");
-    // The short runs say something else.
+    // The short runs have another write amplification.
     assert!(short.iter().all(|measured| waf(measured) < 0.9 * thrice), "{thrice}");
 }
 

@@ -7,7 +7,7 @@ use base::fault::Fault;
 pub(crate) struct Faults(Vec<Fault>);
 
 impl Faults {
-    /// Adds a fault, unless it is already there.
+    /// Adds a fault, unless an equal one has been added.
     pub(crate) fn add(&mut self, path: impl Into<String>, message: impl Into<String>, remedy: impl Into<String>) {
         let fault = Fault::new(path, message, remedy);
         if !self.0.contains(&fault) {
@@ -30,7 +30,7 @@ impl Faults {
         self.0.truncate(len);
     }
 
-    /// `value` if there are no faults.
+    /// Returns `value` if there are no faults.
     pub(crate) fn or<T>(self, value: T) -> Result<T, Vec<Fault>> {
         if self.0.is_empty() { Ok(value) } else { Err(self.0) }
     }

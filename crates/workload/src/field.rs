@@ -1,6 +1,7 @@
-//! Fields of tables in files: the name, type, unit of measure and meaning of each column, said once.
+//! Fields of tables in files: the name, type, unit of measure and meaning of each column, in one place.
 //!
-//! A Parquet file's schema, its metadata, the header of a CSV and the reference page are made from the same [`Field`]s.
+//! A Parquet file's schema, its metadata, the header of a CSV and the reference page are made from one list of
+//! [`Field`]s.
 
 mod arrow;
 
@@ -13,14 +14,14 @@ use parquet::file::metadata::KeyValue;
 pub enum Values {
     /// Unsigned whole numbers of 64 bits.
     Count,
-    /// Numbers; empty where there is none.
+    /// Floating-point numbers; empty for a missing value.
     Number,
     /// Texts.
     Text,
 }
 
 impl Values {
-    /// The name in the reference and in `flashloom schema results`.
+    /// The name of the type in the reference and in `flashloom schema results`.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -34,7 +35,7 @@ impl Values {
 /// The unit of measure of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum UnitOfMeasure {
-    /// None: a text, a count or a quotient.
+    /// No unit: a text, a count or a quotient.
     None,
     /// Picoseconds.
     Picoseconds,
@@ -61,7 +62,7 @@ pub enum UnitOfMeasure {
 }
 
 impl UnitOfMeasure {
-    /// Every unit.
+    /// Every unit, for the reference.
     pub const ALL: [Self; 12] = [
         Self::None,
         Self::Picoseconds,
@@ -77,7 +78,7 @@ impl UnitOfMeasure {
         Self::Share,
     ];
 
-    /// The symbol in metadata; empty without a unit.
+    /// The unit's symbol in metadata; empty without a unit.
     #[must_use]
     pub const fn symbol(self) -> &'static str {
         match self {
@@ -96,8 +97,8 @@ impl UnitOfMeasure {
         }
     }
 
-    /// The end of a column's name that states the unit. Counts of sectors, shares and numbers without a unit have names
-    /// that say so.
+    /// The end of a column's name that states the unit. Empty for counts of sectors, shares and numbers without a unit,
+    /// whose names are clear without it.
     #[must_use]
     pub const fn suffix(self) -> &'static str {
         match self {
@@ -114,7 +115,7 @@ impl UnitOfMeasure {
         }
     }
 
-    /// Whether a column's name states this unit.
+    /// True if a column's name ends with this unit.
     #[must_use]
     pub fn ends(self, name: &str) -> bool {
         name.ends_with(self.suffix()) || name == self.suffix().trim_start_matches('_')
@@ -124,24 +125,24 @@ impl UnitOfMeasure {
 /// A column of a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Field {
-    /// Its name.
+    /// The name of the column, with its unit at the end.
     pub name: Cow<'static, str>,
-    /// What its values are.
+    /// The type of the values.
     pub values: Values,
-    /// Their unit of measure.
+    /// The unit of measure of the values.
     pub unit: UnitOfMeasure,
-    /// What they mean.
+    /// The meaning of the values, as a sentence for readers.
     pub meaning: Cow<'static, str>,
 }
 
 impl Field {
-    /// A column whose name and meaning are constants.
+    /// Creates a column with constant name and meaning.
     #[must_use]
     pub const fn new(name: &'static str, values: Values, unit: UnitOfMeasure, meaning: &'static str) -> Self {
         Self { name: Cow::Borrowed(name), values, unit, meaning: Cow::Borrowed(meaning) }
     }
 
-    /// A column whose name and meaning are made as the program runs.
+    /// Creates a column whose name and meaning are computed.
     #[must_use]
     pub const fn named(name: String, values: Values, unit: UnitOfMeasure, meaning: String) -> Self {
         Self { name: Cow::Owned(name), values, unit, meaning: Cow::Owned(meaning) }
@@ -159,8 +160,8 @@ pub fn message(fields: &[Field]) -> String {
     format!("message flashloom {{\n{}}}", fields.iter().map(line).collect::<String>())
 }
 
-/// The metadata of a Parquet file that says what its columns are: for readers that know Arrow's fields (pyarrow, pandas,
-/// polars) `description` and `unit` of each, and for all others a key `flashloom.column.NAME`.
+/// The metadata of a Parquet file that describe its columns. Readers that know Arrow's fields (pyarrow, pandas, polars)
+/// find `description` and `unit` of each column; all others find a key `flashloom.column.NAME`.
 #[must_use]
 pub fn metadata(fields: &[Field]) -> Vec<KeyValue> {
     let entry = |field: &Field| {

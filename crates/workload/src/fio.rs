@@ -1,15 +1,15 @@
 //! fio job files, as far as they describe requests.
 //!
-//! [`parse`] turns a job file into stages. Each [`Stage`] begins when all requests of the previous one have completed, as
-//! `stonewall` asks. Jobs between two stonewalls run at the same time: those that only keep requests outstanding become
-//! the streams of one [`GeneratorSpec`] and share one queue, whose depth is the sum of theirs; a job with a rate, a pause
-//! or a delay of its own is a workload beside them.
+//! [`parse`] turns a job file into stages. Each [`Stage`] begins when all requests of the previous one have completed,
+//! as with `stonewall`. Jobs between two stonewalls run at the same time. Those that only keep requests outstanding
+//! become the streams of one [`GeneratorSpec`] and share one queue, whose depth is the sum of theirs; a job with a
+//! rate, a pause or a delay of its own is a workload beside them.
 //!
-//! Every option of fio has one treatment (`options.rs`): it is honoured, it does not change the requests and
-//! appears in the notes, or it is an error that names the option and the reason. No option is ignored silently. The
-//! semantics are those of fio's HOWTO and `io_u.c`: sizes are binary by default (`4k` is 4,096 bytes), random offsets
-//! visit every block once per pass unless `norandommap` is given, reads and writes of a sequential mix have separate
-//! positions, and a job that is larger than its block device uses all of the device.
+//! Every option of fio has one treatment (`options.rs`): it is honoured; it does not change the requests and appears in
+//! the notes; or it is an error that names the option and the reason. No option is ignored silently. The semantics are
+//! those of fio's HOWTO and `io_u.c`: sizes are binary by default (`4k` is 4,096 bytes), random offsets visit every
+//! block once per pass unless `norandommap` is given, reads and writes of a sequential mix have separate positions, and
+//! a job that is larger than its block device uses all of the device.
 
 mod address;
 mod engines;
@@ -41,9 +41,9 @@ use base::fault::Fault;
 pub struct FioFile {
     /// The stages, which run one after another; none if the file has a job that writes zones.
     pub stages: Vec<Stage>,
-    /// The job with `zonemode=zbd`, which stands alone.
+    /// The only job of a file with `zonemode=zbd`.
     pub zoned: Option<ZonedJob>,
-    /// Notes for a reader of the results: options without meaning here, and deviations of a simulated device from fio.
+    /// Notes for a reader of the results: options without effect here, and deviations of a simulated device from fio.
     pub notes: Vec<Note>,
     /// True if a job asks fio to verify its data.
     pub verifies: bool,
@@ -52,9 +52,9 @@ pub struct FioFile {
 /// The jobs between two stonewalls.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Stage {
-    /// The file's name, and those of the jobs if there are several stages.
+    /// The file's name, followed by the names of the jobs if there are several stages.
     pub name: String,
-    /// The workloads, which begin together.
+    /// The workloads of the stage, which begin together.
     pub workloads: Vec<Workload>,
 }
 
@@ -63,7 +63,7 @@ pub struct Stage {
 pub struct Workload {
     /// The requests.
     pub spec: GeneratorSpec,
-    /// The job of every stream.
+    /// The job of each stream, for the place of its faults.
     places: Vec<Job>,
 }
 
@@ -120,9 +120,10 @@ pub fn parse(name: &str, text: &str) -> Result<FioFile, Vec<Fault>> {
 pub struct OptionRow {
     /// The option and its aliases.
     pub names: Vec<&'static str>,
-    /// `honoured`, `noted` or `refused`.
+    /// The treatment: `honoured`, `noted` or `refused`.
     pub treatment: &'static str,
-    /// The effect of an honoured option, the reason why another is noted, or the reason and the remedy of a refused one.
+    /// The effect of an honoured option; the reason for which an option is only noted; or the reason and the remedy for
+    /// a refused one.
     pub text: String,
 }
 

@@ -1,7 +1,7 @@
 //! Sources of requests: traces, generators and fio jobs.
 //!
-//! Each implements [`Source`]: it yields requests with their times of arrival, and knows nothing of the device that
-//! serves them.
+//! Each type implements [`Source`]: it yields requests with their times of arrival, and knows nothing of the device
+//! that serves them.
 
 mod fault;
 pub mod field;

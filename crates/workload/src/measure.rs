@@ -1,4 +1,4 @@
-//! Which part of a workload is measured, as its own description says. The run that plays it may say otherwise.
+//! The part of a workload that is measured, as its own description states it. The run may state another.
 
 mod amount;
 mod metric;
@@ -10,7 +10,7 @@ pub use amount::{Amount, ParseAmountError};
 pub use metric::{Metric, NoMetric};
 pub use until::{NoState, Until};
 
-/// What a description says of its measurement: the keys `warm-up`, `until`, `round` and `measure`.
+/// The keys of a description about its measurement: `warm-up`, `until`, `round` and `measure`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Measured {
     /// The part that runs before the measurement.

@@ -1,14 +1,14 @@
-//! Placement identifiers for the writes of a source that has none, such as a trace without a column for them.
+//! Gives placement identifiers to the writes of a source that has none, such as a trace without a column for them.
 
 use base::io::{Io, IoKind, PlacementId};
 use base::units::Span;
 
 use crate::{Arrival, Pacing, Source, SourceError, Think};
 
-/// The most requests that are shown ahead: each is copied.
+/// The most requests that are shown ahead, because each is copied.
 const AHEAD: usize = 64;
 
-/// A source whose writes carry a placement identifier, unless they have one of their own above 0.
+/// A source whose writes have a placement identifier, unless they have one of their own above 0.
 pub struct PlacementSource<'a> {
     source: Box<dyn Source + 'a>,
     placement: PlacementId,
@@ -16,14 +16,14 @@ pub struct PlacementSource<'a> {
 }
 
 impl<'a> PlacementSource<'a> {
-    /// The writes of `source` with this identifier.
+    /// Gives the writes of `source` this identifier.
     #[must_use]
     pub const fn new(source: Box<dyn Source + 'a>, placement: PlacementId) -> Self {
         Self { source, placement, ahead: Vec::new() }
     }
 }
 
-/// The request with the identifier, if it is a write without one.
+/// Returns the request with the identifier, if it is a write without one.
 fn placed(io: Io, placement: PlacementId) -> Io {
     let is_bare = io.kind == IoKind::Write && io.placement == PlacementId::default();
     if is_bare { Io { placement, ..io } } else { io }

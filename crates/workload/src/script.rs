@@ -14,16 +14,16 @@ use crate::{Arrival, Pacing, Source, SourceError};
 pub struct ScriptSpec {
     /// The workload's name in reports.
     pub name: String,
-    /// The load that it represents, and the source of its numbers.
+    /// The load that the workload represents, and the source of its numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Keep this many requests outstanding, and ignore their times of arrival.
+    /// The number of requests outstanding, in place of their times of arrival.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub depth: Option<u32>,
-    /// Play the list this many times.
+    /// The number of times that the list is played.
     #[serde(default = "one", skip_serializing_if = "is_one")]
     pub repeat: u32,
-    /// Time from the start of one pass to the start of the next.
+    /// The time from the start of one pass to the start of the next.
     #[serde(default)]
     pub every: Span,
     /// The requests in order of arrival.
@@ -31,11 +31,11 @@ pub struct ScriptSpec {
     pub requests: Vec<ScriptRequest>,
 }
 
-/// One request of a script.
+/// A request of a script.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptRequest {
-    /// Its time of arrival, counted from the start of its pass.
+    /// The time of arrival, counted from the start of the request's pass.
     #[serde(default)]
     pub at: Span,
     /// The kind of request.
@@ -56,27 +56,27 @@ pub struct ScriptRequest {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScriptKind {
-    /// Read.
+    /// Reads sectors.
     Read,
-    /// Write.
+    /// Writes sectors.
     Write,
-    /// Make written data durable.
+    /// Makes written data durable.
     Flush,
-    /// Discard the data.
+    /// Discards data.
     Discard,
-    /// Write to the zone that begins at `start`, where the drive chooses.
+    /// Writes to the zone that begins at `start`; the drive chooses the place in it.
     Append,
-    /// Open the zone that begins at `start`.
+    /// Opens the zone that begins at `start`.
     ZoneOpen,
-    /// Close the zone.
+    /// Closes the zone that begins at `start`.
     ZoneClose,
-    /// Finish the zone: it takes no more data before a reset.
+    /// Finishes the zone that begins at `start`: it takes no more data before a reset.
     ZoneFinish,
-    /// Reset the zone: it is empty afterwards.
+    /// Resets the zone that begins at `start`: it is empty afterwards.
     ZoneReset,
-    /// Open the empty zone with a random write area (ZRWA).
+    /// Opens the empty zone that begins at `start` with a random write area (ZRWA).
     ZoneOpenZrwa,
-    /// Move the write pointer of a zone with a random write area behind the mapping unit that holds `start`.
+    /// Moves the write pointer of a zone with a random write area behind the mapping unit that includes `start`.
     ZrwaFlush,
 }
 
@@ -110,14 +110,14 @@ const fn is_one(repeat: &u32) -> bool {
     *repeat == 1
 }
 
-/// A [`ScriptSpec`] as a source for a drive.
+/// The source of a script's requests for a drive.
 #[derive(Clone, Debug)]
 pub struct Script {
     requests: Vec<Arrival>,
     pacing: Pacing,
     repeat: u64,
     every: Span,
-    /// Requests yielded so far.
+    /// The number of requests yielded so far.
     next: u64,
 }
 
@@ -176,9 +176,10 @@ impl ScriptRequest {
 }
 
 impl Script {
-    /// The script for a drive of `capacity`.
+    /// Creates the source of a script's requests for a drive of `capacity`.
     ///
     /// # Errors
+    ///
     /// All faults of the script.
     pub fn new(spec: &ScriptSpec, capacity: Sectors) -> Result<Self, Vec<Fault>> {
         let mut faults = Vec::new();

@@ -5,22 +5,22 @@ use std::path::{Path, PathBuf};
 use base::io::Io;
 use base::units::{Span, Time};
 
-/// The maximum number of outstanding requests of a closed loop: each takes memory.
+/// The maximum number of outstanding requests of a closed loop, because each takes memory.
 pub const MOST_DEPTH: u32 = 1 << 20;
 
 /// A request and its time of arrival, counted from the first request of its source.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrival {
-    /// The time at which the host issues it. A closed loop ignores it.
+    /// The time at which the host issues the request. A closed loop ignores it.
     pub at: Time,
     /// The request.
     pub io: Io,
-    /// The submission queue of the drive, if the source names one; otherwise that of its flow.
+    /// The submission queue of the drive, if the source names one; otherwise the queue of the source's flow is used.
     pub queue: Option<u16>,
 }
 
 impl Arrival {
-    /// A request whose source names no queue.
+    /// Creates an arrival for which the source names no queue.
     #[must_use]
     pub const fn new(at: Time, io: Io) -> Self {
         Self { at, io, queue: None }
@@ -30,15 +30,15 @@ impl Arrival {
 /// The rule by which the requests of a source are issued.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pacing {
-    /// Each at its time of arrival, independent of completions.
+    /// Each request is issued at its time of arrival, independent of completions.
     Open,
-    /// A constant number outstanding: each completion triggers the next request.
+    /// A constant number of requests is outstanding: each completion triggers the next.
     Closed {
-        /// Requests outstanding.
+        /// The number of requests outstanding.
         depth: u32,
     },
-    /// Each at its time of arrival, or when fewer than so many are outstanding, whichever is later: a program with so many
-    /// workers replays a trace.
+    /// Each request is issued at its time of arrival, or when fewer than `depth` are outstanding, whichever is later:
+    /// as a program with `depth` workers replays a trace.
     Replay {
         /// The maximum number of requests outstanding.
         depth: u32,
@@ -50,7 +50,7 @@ pub enum Pacing {
 pub struct Think {
     /// The length of a pause. It begins when all outstanding requests have completed.
     pub time: Span,
-    /// Requests from one pause to the next.
+    /// The number of requests from one pause to the next.
     pub every: u32,
 }
 
@@ -63,15 +63,17 @@ pub trait Source {
     fn next(&mut self) -> Result<Option<Arrival>, SourceError>;
 
     /// The requests that [`Source::next`] will return first, as far as the source knows them; empty if it does not draw
-    /// ahead. A drive may prefetch what it needs for them.
+    /// ahead. A drive may prefetch the memory that they need.
     fn ahead(&mut self) -> &[Io] {
         &[]
     }
 
-    /// Takes the first `requests` of those that [`Source::ahead`] returned, as so many calls of [`Source::next`] would.
+    /// Takes the first `requests` of those that [`Source::ahead`] returned, as that many calls of [`Source::next`]
+    /// would.
     ///
     /// # Panics
-    /// If it returned fewer.
+    ///
+    /// If [`Source::ahead`] returned fewer.
     fn pass(&mut self, requests: usize) {
         assert_eq!(requests, 0, "requests are passed that no source has drawn ahead");
     }
@@ -94,8 +96,8 @@ pub trait Source {
         Vec::new()
     }
 
-    /// The simulated time after which a closed loop issues no more requests. Sources with times of arrival end on their
-    /// own.
+    /// The simulated time after which a closed loop issues no more requests; `None` for sources with times of arrival,
+    /// which end by themselves.
     fn duration(&self) -> Option<Span> {
         None
     }
@@ -154,7 +156,7 @@ impl<W: Source + ?Sized> Source for &mut W {
 }
 
 /// The reason that a workload cannot be read: the file, the place in it, and a remedy.
-// Boxed, because every request passes through a `Result` with this error, which should be no larger than the request.
+// Boxed, because every request passes through a `Result` with this error, which should not be larger than the request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceError(Box<Fault>);
 
@@ -167,20 +169,20 @@ struct Fault {
 }
 
 impl SourceError {
-    /// A fault with its remedy, not yet in a file.
+    /// Creates the error with its remedy, without a file.
     #[must_use]
     pub fn new(message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self(Box::new(Fault { path: None, line: None, message: message.into(), remedy: remedy.into() }))
     }
 
-    /// The same fault in this file.
+    /// Adds the file to the error.
     #[must_use]
     pub fn in_file(mut self, path: &Path) -> Self {
         self.0.path = Some(path.to_path_buf());
         self
     }
 
-    /// The same fault on this line, counted from one.
+    /// Adds the line, counted from one, to the error.
     #[must_use]
     pub fn at_line(mut self, line: u64) -> Self {
         self.0.line = Some(line);
@@ -193,7 +195,7 @@ impl SourceError {
         self.0.path.as_deref()
     }
 
-    /// The line of a text format, counted from one.
+    /// The line of a text format, counted from one, if known.
     #[must_use]
     pub fn line(&self) -> Option<u64> {
         self.0.line

@@ -125,25 +125,25 @@ pub enum Event {
     /// The first of queue, issue, insert and complete that occurs in the first 64 KiB of the file.
     #[default]
     Auto,
-    /// The request enters the block layer (`Q`).
+    /// The request entered the block layer (`Q`).
     Queue,
-    /// The driver receives the request (`D`), after merging.
+    /// The driver received the request (`D`), after merging.
     Issue,
-    /// The request completes (`C`).
+    /// The request completed (`C`).
     Complete,
 }
 
 impl Event {
-    /// All choices.
+    /// All choices, in the order of help texts.
     pub const ALL: [Self; 4] = [Self::Auto, Self::Queue, Self::Issue, Self::Complete];
 
-    /// The choice with this name.
+    /// The choice with this name; `None` if there is none.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|event| event.name() == name)
     }
 
-    /// The name by which a user selects it.
+    /// The name by which a user selects the event.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -162,16 +162,17 @@ pub struct TraceOptions {
     pub format: Option<Format>,
     /// The columns of a CSV or a Parquet file. They name the format `csv`.
     pub columns: Option<Columns>,
-    /// The units of its numbers; by default those of the format.
+    /// The units of the trace's numbers; by default those of the format.
     pub units: NamedUnits,
     /// The event that stands for a request (blktrace, blkparse, tracepoints, WiscSee).
     pub event: Event,
-    /// Only the requests of this volume. Names are those in the file: an ASU (`3`), host and disk (`hm,0`), a LUN, a
-    /// device (`8,16`), a file (`/dev/sda`).
+    /// The only volume whose requests are read; all if `None`. Names are those in the file: an ASU (`3`), host and disk
+    /// (`hm,0`), a LUN, a device (`8,16`), a file (`/dev/sda`).
     pub volume: Option<String>,
     /// The rule for several volumes.
     pub volumes: VolumeRule,
-    /// How far a time stamp may lie before the latest one so far. Requests within this tolerance are sorted.
+    /// The tolerance for times out of order: a time stamp may be earlier than the latest one so far by at most this.
+    /// Requests within the tolerance are sorted.
     pub tolerance: Span,
     /// The maximum number of requests held back for sorting; each takes 48 bytes. The default is 2^18: more than a
     /// second of the busiest cloud traces, whose time stamps are whole seconds.
@@ -182,15 +183,17 @@ pub struct TraceOptions {
     pub skip: u64,
     /// The maximum number of requests to read after those skipped, per repetition.
     pub limit: Option<u64>,
-    /// How many times the trace plays. A repetition starts one mean gap after the last request of the previous one.
+    /// The number of times that the trace is played. A repetition starts one mean gap after the last request of the
+    /// previous one.
     pub repeat: u32,
-    /// The factor on all times: 0.5 plays the trace twice as fast. The precision is 2^-32.
+    /// The factor for all times: 0.5 plays the trace twice as fast. The precision is 2^-32.
     pub time_scale: Ratio,
-    /// The pacing. By default requests follow their times if the format has times, else they run one after another.
+    /// The pacing. By default requests follow their times if the format has times; otherwise they run one after
+    /// another.
     pub pacing: Option<Pacing>,
     /// The rule for requests that do not fit the device.
     pub extent: ExtentRule,
-    /// The sectors of the device; if `None`, all addresses fit.
+    /// The number of sectors of the device; if `None`, all addresses fit.
     pub capacity: Option<Sectors>,
     /// True if a [`Doubt`] about the trace is an error.
     pub strict: bool,

@@ -22,7 +22,7 @@ pub fn unreadable(path: &Path, error: &Error) -> (String, String) {
         ErrorKind::NotADirectory => {
             ("a part of its path is a file, not a directory".to_owned(), "check the path before its name")
         }
-        // `ErrorKind` has no stable variant for a loop of links.
+        // `ErrorKind` has no stable variant for symbolic links in a circle.
         _ if path.symlink_metadata().is_ok_and(|data| data.is_symlink()) => {
             ("its symbolic links lead in a circle".to_owned(), "point one of the links to a file")
         }
@@ -63,7 +63,7 @@ mod tests {
             let text = format!("{message}; {remedy}");
             assert!(text.starts_with("cannot be read: ") && text.contains(wanted), "{text}");
         }
-        // A root user can read every file, so this error is constructed.
+        // A root user can read every file, so the error is constructed.
         let denied = unreadable(Path::new("x"), &Error::from(ErrorKind::PermissionDenied));
         assert!(denied.0.ends_with("permission denied") && denied.1.contains("chmod"), "{denied:?}");
     }

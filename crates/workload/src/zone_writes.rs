@@ -1,7 +1,8 @@
-//! A workload of a drive with zones: writes or appends fill zones, which are finished and reset.
+//! A workload for a drive with zones: writes or appends fill zones, which are finished and reset.
 //!
-//! Each zone goes through a cycle: a reset unless it is new, writes from its beginning to the fill level, and a finish if the workload
-//! asks for one. The drive keeps the requests to a zone in the order of their submission, so any depth is possible.
+//! Each zone goes through a cycle: a reset unless it is new, writes from its beginning to the fill level, and a finish
+//! if the workload asks for one. The drive keeps the requests to a zone in the order of their submission, so any depth
+//! is possible.
 
 use base::engine::Rng;
 use base::fault::Fault;
@@ -18,33 +19,33 @@ use crate::{Arrival, MOST_DEPTH, Pacing, Source, SourceError};
 pub struct ZoneWritesSpec {
     /// The workload's name in reports.
     pub name: String,
-    /// The load that it represents, and the source of its numbers.
+    /// The load that the workload represents, and the source of its numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// Requests, finishes and resets included.
+    /// The number of requests, finishes and resets included.
     pub requests: u64,
-    /// Requests outstanding.
+    /// The number of requests outstanding.
     #[serde(default = "one")]
     pub depth: u32,
-    /// The size of a write. The last one of a zone is smaller if the fill level asks for it.
+    /// The size of a write. The last write of a zone is smaller if less is left to the fill level.
     pub size: Bytes,
-    /// True for appends: the drive chooses the address in the zone.
+    /// True for appends, for which the drive chooses the address in the zone.
     #[serde(default, skip_serializing_if = "is_false")]
     pub append: bool,
-    /// The share of reads: each reads as much as a write writes, at a place of any of the zones that holds data.
+    /// The share of reads. A read has the size of a write, and goes to data in any of the zones.
     #[serde(default = "none", skip_serializing_if = "is_none")]
     pub reads: Ratio,
     /// The zones.
     pub zones: ZoneTable,
 }
 
-/// The zones of a workload.
+/// The zones that the workload writes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ZoneTable {
     /// The zone size of the drive: zone `n` begins at `n` times this address.
     pub size: Bytes,
-    /// The zone capacity of the drive; the size if missing.
+    /// The zone capacity of the drive; equal to `size` if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capacity: Option<Bytes>,
     /// The number of the first zone, from 0.
@@ -56,21 +57,21 @@ pub struct ZoneTable {
     /// The order of the writes among the zones.
     #[serde(default)]
     pub order: ZoneOrder,
-    /// With `order = "random"`, zones that are written at the same time: when one has been filled, the next one takes its place. All of
-    /// them if missing.
+    /// With `order = "random"`, the number of zones that are written at the same time: when one has been filled, the
+    /// next one takes its place. All zones if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub open: Option<u32>,
     /// The part of the capacity that is written before a zone is finished or reset.
     #[serde(default = "whole")]
     pub fill: Ratio,
-    /// True if a zone is finished when it is written to the fill level.
+    /// True if a zone is finished when it has been written to the fill level.
     #[serde(default, skip_serializing_if = "is_false")]
     pub finish: bool,
     /// True if each zone is reset before its first write, because the drive is not new.
     #[serde(default, rename = "reset-first", skip_serializing_if = "is_false")]
     pub reset_first: bool,
-    /// Random write areas (ZRWA): each zone is opened with one before its first write, and a flush of the area fills the zone. The
-    /// zones have none if missing.
+    /// Random write areas (ZRWA): each zone is opened with one before its first write, and a flush of the area fills
+    /// the zone. Without random write areas if missing.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zrwa: Option<ZrwaTable>,
 }
@@ -79,10 +80,10 @@ pub struct ZoneTable {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ZrwaTable {
-    /// How far behind the end of a zone's data overwrites reach: at most the size of the drive's areas less a flush granule, because a
-    /// write behind an area moves the write pointer by whole granules.
+    /// The distance behind the end of a zone's data that overwrites reach: at most the size of the drive's areas less a
+    /// flush granule, because a write behind an area moves the write pointer by whole granules.
     pub window: Bytes,
-    /// The share of writes that go again to a place within the window.
+    /// The share of writes that overwrite a place within the window.
     #[serde(default = "none", skip_serializing_if = "is_none")]
     pub overwrites: Ratio,
 }
@@ -91,7 +92,7 @@ pub struct ZrwaTable {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ZoneOrder {
-    /// One zone after another: all writes of a zone's cycle come together.
+    /// One zone after another: all writes of a zone's cycle follow each other.
     #[default]
     InTurn,
     /// Each request goes to the next zone, so that all zones are written at the same time.
@@ -113,7 +114,7 @@ const fn whole() -> Ratio {
     Ratio::new(1.0)
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // As serde asks for it.
+#[allow(clippy::trivially_copy_pass_by_ref)] // #[allow(clippy::trivially_copy_pass_by_ref)] // Serde passes a reference.
 const fn is_false(value: &bool) -> bool {
     !*value
 }
@@ -122,12 +123,12 @@ fn is_none(share: &Ratio) -> bool {
     *share == Ratio::new(0.0)
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // As serde asks for it.
+#[allow(clippy::trivially_copy_pass_by_ref)] // #[allow(clippy::trivially_copy_pass_by_ref)] // Serde passes a reference.
 const fn is_zero(value: &u32) -> bool {
     *value == 0
 }
 
-/// The next step of a zone.
+/// The next step in the cycle of a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Step {
     Reset,
@@ -135,40 +136,40 @@ enum Step {
     OpenZrwa,
     /// The rest of the random write area is flushed, so that the zone is full.
     Flush,
-    /// So many sectors are written.
+    /// This many sectors are written.
     Write(u64),
     Finish,
 }
 
-/// Overwrites in random write areas.
+/// The overwrites in random write areas.
 #[derive(Clone, Copy, Debug)]
 struct Overwrites {
-    /// Sectors behind the end of a zone's data.
+    /// The window in sectors behind the end of a zone's data.
     window: u64,
     share: f64,
 }
 
-/// A [`ZoneWritesSpec`] as a source for a drive.
+/// The source of a description's requests for a drive.
 #[derive(Clone, Debug)]
 pub struct ZoneWrites {
     zones: Vec<Step>,
-    /// Sectors that each zone holds.
+    /// The number of sectors with data in each zone.
     data: Vec<u64>,
     reads: f64,
     rng: Rng,
-    /// The first zone, and the sectors from one zone to the next.
+    /// The first sector of the first zone.
     first: u64,
     stride: u64,
-    /// Sectors of a write, and those written in a zone before it is finished or reset.
+    /// The number of sectors of a write.
     size: u64,
     fill: u64,
-    /// The fill level is the capacity.
+    /// True if the fill level is the capacity.
     is_filled: bool,
     append: bool,
     finish: bool,
     zrwa: Option<Overwrites>,
     order: ZoneOrder,
-    /// The zones that are written at the same time in random order, and the place there of the request's zone.
+    /// In random order: the zones that are written at the same time.
     open: Vec<usize>,
     place: usize,
     /// The zone of the next request.
@@ -178,9 +179,10 @@ pub struct ZoneWrites {
 }
 
 impl ZoneWrites {
-    /// The workload on a drive of `capacity`; `seed` decides on the reads.
+    /// Creates the source for a drive of `capacity`; `seed` decides on the reads.
     ///
     /// # Errors
+    ///
     /// All faults of the description.
     pub fn new(spec: &ZoneWritesSpec, capacity: Sectors, seed: u64) -> Result<Self, Vec<Fault>> {
         let mut faults = Vec::new();
@@ -244,7 +246,7 @@ impl ZoneWrites {
         if !faults.is_empty() {
             return Err(faults);
         }
-        // Whole writes, if the fill level has room for one.
+        // The fill level is rounded down to whole writes, if it has room for one.
         let share = (writable as f64 * fill) as u64;
         let fill = if fill < 1.0 { (share / size * size).max(size.min(writable)) } else { writable };
         let zrwa = window.map(|window| Overwrites { window, share: overwrites });
@@ -277,7 +279,7 @@ impl ZoneWrites {
 }
 
 impl ZoneWrites {
-    /// A read of what a zone holds; `None` if it is the turn of another request.
+    /// Draws a read of data in a zone; `None` if another request is due.
     fn draw_read(&mut self) -> Option<Io> {
         if self.reads <= 0.0 || !self.rng.chance(self.reads) {
             return None;
@@ -295,7 +297,7 @@ impl ZoneWrites {
 }
 
 impl ZoneWrites {
-    /// A write to a place in the random write area of the zone whose turn it is; `None` if it is the turn of another request.
+    /// Draws a write to a place in the random write area of the present zone; `None` if another request is due.
     fn draw_overwrite(&mut self) -> Option<Io> {
         let Overwrites { window, share } = self.zrwa?;
         let Step::Write(written) = self.zones[self.at] else { return None };
@@ -317,13 +319,14 @@ impl ZoneWrites {
         }
     }
 
-    /// Goes on to the zone of the next request, behind one that may have ended the cycle of its zone.
+    /// Goes to the zone of the next request. `ends_cycle` is true if the last request may have ended the cycle of its
+    /// zone.
     fn next_zone(&mut self, ends_cycle: bool) {
         let count = self.zones.len();
         match self.order {
             ZoneOrder::Interleaved => self.at = (self.at + 1) % count,
             ZoneOrder::InTurn if ends_cycle => self.at = (self.at + 1) % count,
-            // The first zone behind it that is not written already; the zone itself if there is none.
+            // The next zone that is not being written; this zone if there is none.
             ZoneOrder::RandomZone if ends_cycle => {
                 let free = (1..count).map(|i| (self.at + i) % count).find(|zone| !self.open.contains(zone));
                 self.open[self.place] = free.unwrap_or(self.at);
@@ -332,7 +335,7 @@ impl ZoneWrites {
         }
     }
 
-    /// The step behind the writes of a zone.
+    /// The step that follows the writes of a zone.
     const fn after_writes(&self) -> Step {
         match (self.finish, self.zrwa) {
             (true, _) => Step::Finish,
@@ -382,7 +385,7 @@ impl Source for ZoneWrites {
             Step::Write(written) => self.data[self.at] = written + io.sectors.get(),
             Step::OpenZrwa | Step::Flush | Step::Finish => {}
         }
-        // A cycle ends before the reset of the next one.
+        // A cycle ends before the reset that begins the next one.
         self.next_zone(next == Step::Reset);
         Ok(Some(Arrival::new(Time::ZERO, io)))
     }

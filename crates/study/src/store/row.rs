@@ -1,7 +1,7 @@
-//! A result as a Parquet file of one row: what it is of, its metrics, and its summary.
+//! A result as a Parquet file of one row: the run, its metrics, and its summary.
 //!
 //! All files have the same columns, so that other programs read a store as one table. The texts of the key and of the
-//! summary are the result; the metrics are there for other programs, and are computed from it.
+//! summary are the result; the metrics are copies for other programs.
 
 use std::fmt;
 use std::sync::{Arc, LazyLock};
@@ -42,21 +42,21 @@ const LAST: [Field; 2] = [
     Field::new("key", Values::Text, UnitOfMeasure::None, "The key of the run as JSON: all that determines the result"),
     Field::new("summary", Values::Text, UnitOfMeasure::None, "The result as JSON: what `run --json` prints"),
 ];
-/// The names of these two.
+/// The names of the last two columns.
 const KEY: &str = "key";
 const SUMMARY: &str = "summary";
 
 /// A result in a store.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// The run.
+    /// The key of the run.
     pub key: Key,
-    /// Its result.
+    /// The result of the run.
     pub summary: Summary,
 }
 
 impl Row {
-    /// The bytes of its file.
+    /// The bytes of the result's file.
     #[must_use]
     pub fn bytes(key: &Key, summary: &Summary) -> Vec<u8> {
         write(key, summary)
@@ -65,7 +65,8 @@ impl Row {
     /// Reads the bytes of a file.
     ///
     /// # Errors
-    /// If they are damaged, something else, or of another version.
+    ///
+    /// If they are damaged, of another kind, or of another version.
     pub fn parse(bytes: Vec<u8>) -> Result<Self, RowError> {
         read(Bytes::from(bytes))
     }
@@ -81,13 +82,13 @@ struct Column {
 /// The reason that a file is not a result.
 #[derive(Debug)]
 pub enum RowError {
-    /// It is not a Parquet file, or damaged.
+    /// The file is not a Parquet file, or is damaged.
     Parquet(ParquetError),
-    /// It is a Parquet file of something else.
+    /// The file is a Parquet file of another kind.
     Foreign,
-    /// Its texts are not those that were written.
+    /// The texts have another digest than the one written with them.
     Damaged,
-    /// It is a result of another version.
+    /// The file is a result of another version.
     Other,
 }
 
@@ -125,8 +126,8 @@ fn field(metric: &Metric, meaning: &str) -> Field {
     Field::named(name, Values::Number, unit, format!("The metric `{metric}`: {meaning}"))
 }
 
-/// The columns of the metrics: all of the catalogue, but for those of single flows and of flash commands by cause; the
-/// summary has them.
+/// The columns of the metrics: all of the catalogue except those of single flows and of flash commands by cause, which
+/// the summary has.
 fn metrics() -> &'static [Column] {
     static COLUMNS: LazyLock<Vec<Column>> = LazyLock::new(|| {
         let entries = catalogue().into_iter().flat_map(|group| group.entries);
@@ -147,7 +148,7 @@ pub fn columns() -> Vec<Field> {
     FIRST.into_iter().chain(metrics).chain(LAST).collect()
 }
 
-/// The digest by which a damaged file is found.
+/// The digest of both texts, to find a damaged file.
 fn check(key: &str, summary: &str) -> String {
     Digest::of(format!("{key}\n{summary}").as_bytes()).to_string()
 }
@@ -178,7 +179,7 @@ fn into(bytes: &mut Vec<u8>, key: &Key, summary: &Summary) -> Result<(), Parquet
     let [key_text, summary_text] = [key_text, summary_text].map(|text| text.expect("numbers, texts and tables"));
     let mut properties = WriterProperties::builder()
         .set_created_by(CREATOR.to_owned())
-        // One row needs neither, and both would make each file three times as long.
+        // A single row needs neither, and both would make each file three times as long.
         .set_statistics_enabled(EnabledStatistics::None)
         .set_dictionary_enabled(false)
         .set_key_value_metadata(Some(vec![KeyValue::new(CHECK.to_owned(), check(&key_text, &summary_text))]));
@@ -194,7 +195,7 @@ fn into(bytes: &mut Vec<u8>, key: &Key, summary: &Summary) -> Result<(), Parquet
     put::<Int64Type>(&mut group, &[i64::from(key.model)], None)?;
     put::<ByteArrayType>(&mut group, &text(&summary.device), None)?;
     put::<ByteArrayType>(&mut group, &text(&summary.workload), None)?;
-    // Parquet's logical type says that these are the bits of an unsigned number.
+    // By Parquet's logical type, the column has the bits of an unsigned number.
     put::<Int64Type>(&mut group, &[key.seed.cast_signed()], None)?;
     for column in metrics() {
         let value = column.metric.of(summary);
@@ -206,7 +207,7 @@ fn into(bytes: &mut Vec<u8>, key: &Key, summary: &Summary) -> Result<(), Parquet
     file.close().map(drop)
 }
 
-/// The text in the only row of a column.
+/// The text in a column, of which there is only one row.
 fn text(file: &dyn FileReader, name: &str) -> Result<String, RowError> {
     let columns = file.metadata().file_metadata().schema_descr();
     let number = columns.columns().iter().position(|column| column.name() == name).ok_or(RowError::Foreign)?;
@@ -217,7 +218,7 @@ fn text(file: &dyn FileReader, name: &str) -> Result<String, RowError> {
     Ok(value.as_utf8().map_err(|_| RowError::Damaged)?.to_owned())
 }
 
-/// The texts of the key and of the summary of a file that is whole.
+/// The texts of the key and of the summary, checked by their digest.
 fn texts(file: &dyn FileReader) -> Result<[String; 2], RowError> {
     let meta = file.metadata().file_metadata();
     if meta.created_by() != Some(CREATOR) || meta.num_rows() != 1 || file.num_row_groups() != 1 {
@@ -235,13 +236,15 @@ fn texts(file: &dyn FileReader) -> Result<[String; 2], RowError> {
 /// Reads the result of a run.
 ///
 /// # Errors
-/// If it is damaged, something else, or of another version.
+///
+/// If it is damaged, of another kind, or of another version.
 pub(super) fn read<R: ChunkReader + 'static>(from: R) -> Result<Row, RowError> {
     let bytes = from.get_bytes(0, from.len() as usize)?;
     let file = SerializedFileReader::new(bytes.clone())?;
     let row = row_of(&file)?;
-    // The texts have a digest, the other columns and the description of the file do not. One run has one file; only a
-    // version with more or fewer columns wrote another one.
+    // The digest covers the texts, and neither the other columns nor the description of the file. So the file is
+    // compared with the one that this version writes for the run. Only a version with more or fewer columns writes
+    // another one.
     let is_of_this_version = file.metadata().file_metadata().schema_descr().num_columns() == columns().len();
     if is_of_this_version && write(&row.key, &row.summary) != bytes {
         return Err(RowError::Damaged);
@@ -253,7 +256,7 @@ fn row_of(file: &dyn FileReader) -> Result<Row, RowError> {
     let [key, text] = texts(file)?;
     let key = Key::parse(&key).map_err(|_| RowError::Other)?;
     let summary: Summary = serde_json::from_str(&text).map_err(|_| RowError::Other)?;
-    // A result of a version that had other keys would not be equal to one of today.
+    // A result of a version with other keys reads differently when it is written again.
     if serde_json::to_string(&summary).is_ok_and(|again| again == text) {
         Ok(Row { key, summary })
     } else {
@@ -261,7 +264,7 @@ fn row_of(file: &dyn FileReader) -> Result<Row, RowError> {
     }
 }
 
-/// What any version of Flashloom can say about a result: the model's version, the device, the workload and the seed.
+/// The facts that every version of Flashloom can read of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
     /// Version of the model.
@@ -274,12 +277,13 @@ pub struct Facts {
     pub seed: u64,
 }
 
-/// Reads what any version can say about a result.
+/// Reads the facts that every version can read of a result.
 ///
 /// # Errors
-/// If it is damaged or something else.
+///
+/// If it is damaged or of another kind.
 pub(super) fn facts<R: ChunkReader + 'static>(from: R) -> Result<Facts, RowError> {
-    /// What every version of a key has.
+    /// The keys that every version of this document has.
     #[derive(serde::Deserialize)]
     struct Head {
         model: u32,
@@ -304,7 +308,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Compares what other programs see in a file with its summary.
+    /// Compares the columns of a file with its summary.
     pub(in crate::store) fn check_columns(path: &Path) {
         let file = SerializedFileReader::new(File::open(path).expect("there")).expect("Parquet");
         let mut rows = file.get_row_iter(None).expect("rows");

@@ -1,8 +1,8 @@
-//! Preconditioned drives that several runs share: each is made once and loaded by the others.
+//! Preconditioned drives that several runs share: one run makes each, and the others load it.
 //!
-//! A state is a [snapshot](crate::snapshot) under the digest of the device, the preconditioning and its seed. A run that
-//! loads it has the same result, to the event hash, as one that preconditions the drive itself. States take far more
-//! room than results, so the store keeps those that were used last, up to a limit.
+//! A state is a [snapshot](crate::snapshot) under the digest of the device, the preconditioning and its seed. A run
+//! that loads it has the same result, including the event hash, as one that preconditions the drive itself. States take
+//! far more room than results, so the store keeps those that were used last, up to a limit.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -16,7 +16,7 @@ use super::error::StoreError;
 use super::{STATES, Store};
 use crate::output::write_whole;
 
-/// The bytes of all states, unless the user gives another limit.
+/// The most bytes of all states, unless the user gives another limit.
 pub const DEFAULT_LIMIT: Bytes = Bytes::new(4 << 30);
 
 /// The extension of a state's file.
@@ -39,12 +39,12 @@ pub(super) fn states(folder: &Path) -> Vec<State> {
         is_state.then(|| State { path, bytes: meta.len(), used: meta.modified().unwrap_or(SystemTime::UNIX_EPOCH) })
     };
     let mut found: Vec<State> = entries.flatten().filter_map(state).collect();
-    // By path if the clock is too coarse to tell.
+    // States with equal times, because of a coarse clock, are sorted by path.
     found.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.path.cmp(&b.path)));
     found
 }
 
-/// Removes those states that were not used for longest until the others fit into `limit`. Returns what it removed.
+/// Removes the states that were not used for longest until the others fit into `limit`. Returns the removed ones.
 pub(super) fn trim(folder: &Path, limit: Bytes) -> Vec<State> {
     let mut sum = 0;
     let is_over = |state: &State| {
@@ -55,7 +55,7 @@ pub(super) fn trim(folder: &Path, limit: Bytes) -> Vec<State> {
         let mut is_over = is_over;
         move |state| is_over(&state).then_some(state)
     });
-    // A program that loads one of them has opened it; or it makes the state itself.
+    // A program that is loading such a state has opened the file already; others make the state themselves.
     over.filter(|state| fs::remove_file(&state.path).is_ok()).collect()
 }
 
@@ -64,21 +64,22 @@ impl Store {
         self.folder.join(STATES).join(digest.to_string()).with_extension(EXTENSION)
     }
 
-    /// The file of a state, if it is there. It counts as used now.
+    /// The file of a state, if it exists. The call marks the state as used now.
     #[must_use]
     pub fn state(&self, digest: Digest) -> Option<PathBuf> {
         let path = self.state_path(digest);
         let file = File::options().append(true).open(&path).ok()?;
         #[allow(clippy::disallowed_methods)] // The time at which a file was used determines no result.
         let now = SystemTime::now();
-        // Without it another state is removed first.
+        // If the time cannot be set, the state may be removed earlier than others.
         let _ = file.set_modified(now);
         Some(path)
     }
 
-    /// Keeps a state, and removes older ones that no longer fit.
+    /// Writes a state, and removes older ones that no longer fit.
     ///
     /// # Errors
+    ///
     /// If it cannot be written.
     pub fn put_state(
         &self,
@@ -98,7 +99,7 @@ impl Store {
 
     /// Removes a state that cannot be loaded.
     pub fn drop_state(&self, digest: Digest) {
-        // If it cannot be removed, it is replaced.
+        // A state that cannot be removed is replaced by the next one.
         let _ = fs::remove_file(self.state_path(digest));
     }
 }

@@ -1,4 +1,4 @@
-//! Which results of a store belong to a study: the labels of its points beside their digests.
+//! The results of a store that belong to a study: the labels of its points with their digests.
 
 use std::fs;
 use std::io::Write;
@@ -13,19 +13,19 @@ use super::{STUDIES, Store};
 use crate::output::write_whole;
 use crate::plan::{Label, Plan, Point};
 
-/// Version of the keys, raised when a key changes its meaning or disappears.
+/// Version of the keys; higher after a key has changed its meaning or disappeared.
 const SCHEMA: &str = "flashloom-points-1";
 
 /// The points of a study.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct StudyOf {
-    /// Version of these keys.
+    /// Version of the keys of this document.
     pub schema: String,
     /// The study's name.
     pub study: String,
-    /// The names of its axes.
+    /// The names of the study's axes.
     pub axes: Vec<String>,
-    /// Its points, each with each seed.
+    /// The study's points, each with each seed.
     pub points: Vec<PointOf>,
 }
 
@@ -43,7 +43,7 @@ pub struct PointOf {
 }
 
 impl StudyOf {
-    /// The points of a plan, whose digests are in the order of the points, each with all seeds.
+    /// Lists the points of a plan. `digests` are in the order of the points, each with all seeds.
     #[must_use]
     pub fn new(plan: &Plan, digests: &[Digest]) -> Self {
         let seeds = &plan.spec.seeds;
@@ -63,9 +63,10 @@ impl StudyOf {
 }
 
 impl StudyOf {
-    /// The path of its file in a store, and the text of that file.
+    /// The path of the study's file in a store, and the text of that file.
     ///
     /// # Panics
+    ///
     /// Never: texts and numbers can be written as JSON.
     #[must_use]
     pub fn file(&self) -> (PathBuf, String) {
@@ -75,9 +76,10 @@ impl StudyOf {
 }
 
 impl Store {
-    /// Keeps which results belong to a study. A later study of the same name replaces it.
+    /// Writes the list of results that belong to a study. It replaces the list of an earlier study with this name.
     ///
     /// # Errors
+    ///
     /// If it cannot be written.
     pub fn put_study(&self, study: &StudyOf) -> Result<(), StoreError> {
         let (path, text) = study.file();
@@ -85,7 +87,7 @@ impl Store {
         write_whole(&path, |mut file| file.write_all(text.as_bytes())).map_err(|error| StoreError::new(&path, error))
     }
 
-    /// The studies that ran with this store, by name. Files that are something else are skipped.
+    /// The studies that ran with this store, by name. Files of other kinds are skipped.
     #[must_use]
     pub fn studies(&self) -> Vec<StudyOf> {
         let Ok(entries) = fs::read_dir(self.folder.join(STUDIES)) else { return Vec::new() };
@@ -96,7 +98,7 @@ impl Store {
     }
 }
 
-/// The file of a study: as much of its name as any file may be called, and a part of the name's digest.
+/// The name of a study's file: as much of the study's name as file names allow, and a part of the name's digest.
 fn file_name(study: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
     let readable: String = study.chars().take(60).map(plain).collect();

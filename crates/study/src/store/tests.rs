@@ -15,7 +15,7 @@ use crate::execute::{self, Outcome, Program, Storing};
 use crate::plan::Plan;
 use crate::testing::{DEVICES, described};
 
-/// A store in a folder of its own, and what was said about it.
+/// A store in a folder of its own, with the warnings about it.
 struct Place {
     folder: TempDir,
     store: Store,
@@ -44,7 +44,7 @@ impl Place {
         std::mem::take(&mut self.said.lock().expect("no panic"))
     }
 
-    /// The files of the results and of the states, and their bytes.
+    /// The files of the results and of the states, with their bytes.
     fn files(&self) -> Vec<(PathBuf, Vec<u8>)> {
         let mut points: Vec<PathBuf> = self.store.contents().points.into_iter().map(|point| point.path).collect();
         points.extend(states::states(&self.store.folder).into_iter().map(|state| state.path));
@@ -53,7 +53,7 @@ impl Place {
     }
 }
 
-/// The states of [`DEVICES`] after a fill: two differ in their map units alone.
+/// The number of states of [`DEVICES`] after a fill: two devices differ only in their map units, and share one.
 const KEPT: usize = DEVICES.len() - 1;
 
 fn program() -> Program {
@@ -64,7 +64,7 @@ fn plain(plan: Plan) -> Outcome {
     execute::run(plan, &program(), None, &|_, _| {}).expect("it runs")
 }
 
-/// The numbers of two outcomes that differ.
+/// The differences between the numbers of two outcomes, in words.
 fn differences(found: &Outcome, wanted: &Outcome) -> Vec<String> {
     fn walk(at: &str, [a, b]: [&Value; 2], into: &mut Vec<String>) {
         match (a, b) {
@@ -87,7 +87,7 @@ fn differences(found: &Outcome, wanted: &Outcome) -> Vec<String> {
     all
 }
 
-/// Every family under a mixed load, at two depths: both share the state of their drive.
+/// A study with every family under a mixed load, at two depths, both of which share the state of their drive.
 fn families(place: &Place, run: &str) -> String {
     let points = DEVICES.map(|device| {
         fs::write(place.folder.path().join(format!("{}.toml", device.0)), described(device)).expect("written");
@@ -125,7 +125,7 @@ fn results_of_every_family_are_read_back_exactly_and_states_change_none() {
         );
         assert_eq!(place.said(), [""; 0]);
     }
-    // Verification is no part of the state.
+    // Verification does not change the state, so it adds none.
     assert_eq!(place.store.contents().states, KEPT);
     for (path, _) in place.files() {
         if path.extension().is_some_and(|extension| extension == "parquet") {
@@ -134,8 +134,8 @@ fn results_of_every_family_are_read_back_exactly_and_states_change_none() {
     }
 }
 
-/// A cached map whose drive was overwritten writes translation pages when it is mounted, which leave an open superblock. Its
-/// state is that before the mount, unless faults would be drawn in the mount.
+/// A mount of a drive with a cached map that was overwritten writes translation pages, which leave an open superblock.
+/// The shared state is that before the mount, unless the mount would draw faults.
 #[test]
 fn a_state_is_not_shared_if_a_loaded_drive_would_differ() {
     for (map, gc, program_failures, shared) in [
@@ -164,7 +164,7 @@ fn a_state_is_not_shared_if_a_loaded_drive_would_differ() {
     }
 }
 
-/// For each key that preconditioning does not see, a drive and two values.
+/// For each key that preconditioning does not depend on: a drive and two values.
 const UNSEEN: [(&str, &str, [&str; 2]); 27] = [
     ("name", "", ["'a'", "'b'"]),
     ("description", "", ["'a'", "'b'"]),
@@ -212,7 +212,7 @@ fn a_state_serves_drives_that_differ_in_what_preconditioning_does_not_see() {
     }
 }
 
-/// For each key that preconditioning of a family does not see, or the fill of one, a drive and two values.
+/// For each key that preconditioning of a family, or its fill, does not depend on: a drive and two values.
 const UNSEEN_IN_FAMILY: [(&str, &str, [&str; 2]); 13] = [
     ("flash.controllers", "", ["'none'", "'per-die'"]),
     ("ftl.map", "ftl.map-unit = '1KiB'", ["{ kind = 'cdftl', cores = 2 }", "{ kind = 'fmmu' }"]),
@@ -238,10 +238,10 @@ fn a_fill_serves_drives_that_differ_in_what_it_does_not_see() {
     for case in UNSEEN_IN_FAMILY {
         assert_eq!(states_of_two(case, "'fill'"), 1, "{case:?}");
     }
-    // A part of a block may be a small write.
+    // The last request may be a small write, if it has only a part of a block.
     let with_rest = "ftl.kind = 'chang'\nftl.capacity = '2052KiB'";
     assert_eq!(states_of_two(("slc", with_rest, UNSEEN_IN_FAMILY[2].2), "'fill'"), 0, "each has its own");
-    // A block of two pages of 2 KiB is one.
+    // A block of two pages of 2 KiB is a small write.
     let small_blocks = "ftl.kind = 'chang'\nftl.capacity = '256KiB'\nflash.pages = 2";
     assert_eq!(states_of_two(("slc", small_blocks, UNSEEN_IN_FAMILY[2].2), "'fill'"), 0, "each has its own");
     let maps = ["{ kind = 'cdftl', cores = 2 }", "{ kind = 'fmmu' }"];
@@ -252,7 +252,8 @@ fn a_fill_serves_drives_that_differ_in_what_it_does_not_see() {
     assert_eq!(states_of_two(("flash.controllers", of_hydra, ["{ shared = 2 }", "{ shared = 4 }"]), "'fill'"), 0);
 }
 
-/// Runs two drives that differ in a key, and compares with the same without a store. Returns how many states they shared.
+/// Runs two drives that differ in a key, and compares the results with those without a store. Returns the number of
+/// states that they shared.
 fn states_of_two((key, like, [one, other]): (&str, &str, [&str; 2]), steps: &str) -> usize {
     let place = Place::new();
     let spare = if like.contains("ftl.capacity") { "" } else { "ftl.over-provisioning = '60%'\n" };
@@ -351,7 +352,7 @@ fn only_missing_and_damaged_results_are_made_again_and_files_are_equal() {
     assert_eq!((first.stored, files.len()), (0, 6));
     fs::write(&files[1].0, "half").expect("written");
     fs::write(&files[2].0, &files[3].1).expect("written");
-    // A byte of the compressed summary, which is the last text.
+    // Changes a byte of the compressed summary, which is the last text.
     let mut changed = files[4].1.clone();
     let magic = changed.windows(4).rposition(|bytes| bytes == [0x28, 0xB5, 0x2F, 0xFD]).expect("zstd");
     changed[magic + 200] ^= 1;
@@ -476,7 +477,7 @@ fn a_store_is_cleared_by_age_by_size_and_of_files_that_are_not_used() {
         beyond: None,
     });
     assert_eq!(nothing, Removed::default());
-    // A file of a program that was killed, and one that somebody damaged.
+    // A file of a program that was killed, and a damaged one.
     fs::write(before.points[0].path.with_file_name(".flashloom-1-0.part"), "half").expect("written");
     fs::write(&before.points[1].path, "half").expect("written");
     fs::write(before.points[0].path.with_file_name("notes.txt"), "mine").expect("written");
@@ -543,7 +544,7 @@ fn a_merge_takes_studies_and_times_and_leaves_results_of_other_versions() {
     assert_eq!(merge(), (0, count));
     assert_eq!((into.files(), times(&into)), before, "a second merge changes nothing");
     assert!(into.store.path(points[0].digest).is_file() && !into.store.path(key.digest()).exists());
-    // The study finds all of its results, and its run takes no time that is noted.
+    // The study finds all of its results, so no time is recorded.
     let outcome = into.run(STUDY);
     assert_eq!((outcome.stored, times(&into)), (points.len(), before.1));
     assert!(into.store.is_same(&into.store.clone()) && !into.store.is_same(&from.store));

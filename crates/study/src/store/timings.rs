@@ -1,8 +1,8 @@
-//! How long runs took, from which the time of others is predicted.
+//! The times that runs took, from which the times of other runs are predicted.
 //!
-//! No result depends on it, and it differs from machine to machine, so it is no part of a result: the store has a file with
-//! a line of JSON for each run that was done. Programs that fill a store at once all append to it. A line that is damaged
-//! is skipped, because a prediction is no more than that.
+//! Times differ from machine to machine and do not affect results, so they are not part of a result: the store has a
+//! file with a line of JSON for each run that was done. Programs that fill a store at once all append to it. A damaged
+//! line is skipped, because it only makes predictions less exact.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, File};
@@ -17,25 +17,25 @@ use super::digest::Digest;
 use super::error::StoreError;
 use crate::summary::Summary;
 
-/// The file.
+/// The name of the file.
 const FILE: &str = "timings.jsonl";
 
-/// How long a run took.
+/// The time that a run took.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 pub struct Timing {
     /// The digest of the run's key.
     digest: Digest,
     /// The name of the device.
     device: String,
-    /// Its requests, those of the warm-up included.
+    /// The number of the run's requests, including those of the warm-up.
     requests: u64,
-    /// The time that it took.
+    /// The time of the run in seconds.
     seconds: f64,
 }
 
 impl Timing {
-    /// The time that the run with this digest took. `requests` are those that its study says; if it does not, those that
-    /// were measured.
+    /// The time that the run with this digest took. `requests` is the number that the study determines; if it
+    /// determines none, the measured number is used.
     #[must_use]
     pub fn new(digest: Digest, summary: &Summary, requests: Option<u64>, took: Duration) -> Self {
         let requests = requests.unwrap_or(summary.requests);
@@ -43,13 +43,13 @@ impl Timing {
     }
 }
 
-/// From what the time of a run is predicted.
+/// The basis of a prediction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Basis {
-    /// The same run was done before.
+    /// An earlier run with the same key.
     Run,
-    /// Runs of a device of the same name took so long for each request.
+    /// The mean time of a request in runs of devices with the same name.
     Device,
 }
 
@@ -58,20 +58,20 @@ pub enum Basis {
 pub struct Predicted {
     /// The time in seconds.
     pub seconds: f64,
-    /// From what it is predicted.
+    /// The basis of the prediction.
     pub basis: Basis,
 }
 
-/// How long the runs of a store took.
+/// The times that the runs of a store took.
 #[derive(Clone, Debug, Default)]
 pub struct Timings {
     runs: BTreeMap<Digest, f64>,
-    /// For each device, the requests and the seconds of its runs.
+    /// For each device, the requests and the seconds of its runs, added up.
     devices: BTreeMap<String, (u64, f64)>,
 }
 
 impl Timings {
-    /// Takes over how long a run took.
+    /// Adds the time of a run.
     pub fn note(&mut self, Timing { digest, device, requests, seconds }: Timing) {
         if !(seconds.is_finite() && seconds >= 0.0) {
             return;
@@ -82,7 +82,8 @@ impl Timings {
         *sum += seconds;
     }
 
-    /// The time of a run on a device of this name, with so many requests if that is known.
+    /// Predicts the time of a run on a device of this name; `None` if neither the run nor its number of requests is
+    /// known.
     #[must_use]
     pub fn predict(&self, digest: Digest, device: &str, requests: Option<u64>) -> Option<Predicted> {
         if let Some(seconds) = self.runs.get(&digest) {
@@ -94,15 +95,16 @@ impl Timings {
 }
 
 impl Store {
-    /// Keeps how long a run took.
+    /// Writes the time that a run took.
     ///
     /// # Errors
+    ///
     /// If it cannot be written.
     pub fn put_timing(&self, timing: &Timing) -> Result<(), StoreError> {
         self.append(&[line(timing)])
     }
 
-    /// How long the runs took whose results are or were there.
+    /// The times of all runs whose results are or were in the store.
     #[must_use]
     pub fn timings(&self) -> Timings {
         let mut timings = Timings::default();
@@ -116,7 +118,7 @@ impl Store {
         text.split(|byte| *byte == b'\n').filter_map(read).collect::<Vec<Timing>>().into_iter()
     }
 
-    /// Appends lines at once, so that those of several programs do not mix.
+    /// Appends lines with a single write, so that lines of several programs do not mix.
     fn append(&self, lines: &[String]) -> Result<(), StoreError> {
         if lines.is_empty() {
             return Ok(());
@@ -127,7 +129,7 @@ impl Store {
         written.map_err(|error| StoreError::new(&path, error))
     }
 
-    /// Takes over how long the runs of another store took, but for those that are here.
+    /// Copies the times of another store that this one does not have.
     pub(super) fn merge_timings(&self, from: &Self) -> Result<(), StoreError> {
         let mut there: BTreeSet<Digest> = self.lines().map(|timing| timing.digest).collect();
         let new: Vec<String> =

@@ -2,7 +2,7 @@
 
 use super::Array;
 
-/// The provenance of a result; every result file includes it.
+/// The provenance of a result, which every result file includes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct About {
     /// Version of the program.

@@ -9,40 +9,40 @@ use crate::name::{self, Name};
 /// Flash commands of one operation and cause.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct FlashRow {
-    /// Operation.
+    /// The operation of the commands.
     #[schemars(extend("enum" = Op::ALL.map(Op::name)))]
     #[serde(deserialize_with = "name::name")]
     pub op: Name,
-    /// Cause.
+    /// The cause of the commands.
     #[schemars(extend("enum" = Cause::ALL.map(Cause::name)))]
     #[serde(deserialize_with = "name::name")]
     pub cause: Name,
-    /// Commands finished.
+    /// The number of commands finished.
     pub commands: u64,
-    /// Pages, or blocks for an erase.
+    /// The number of pages; for an erase, of blocks.
     pub pages: u64,
-    /// Mapping units carried.
+    /// The number of mapping units that the commands carried.
     pub slots: u64,
-    /// Bytes over the channel.
+    /// Bytes transferred over the channel.
     pub bytes: u64,
-    /// Array time.
+    /// Seconds for which the commands occupied arrays.
     pub array_s: f64,
-    /// Channel time.
+    /// Seconds for which the commands occupied channels.
     pub bus_s: f64,
-    /// Attempts to read behind the first of each command; left out if there were none.
+    /// The number of attempts to read after the first of each command; left out if zero.
     #[serde(default, skip_serializing_if = "is_none")]
     pub retries: u64,
-    /// Suspensions of the operations; left out if there were none.
+    /// The number of suspensions of the operations; left out if zero.
     #[serde(default, skip_serializing_if = "is_none")]
     pub suspensions: u64,
-    /// Time for which operations stood still; left out if it is zero.
+    /// Seconds for which operations were suspended; left out if zero.
     #[serde(default, skip_serializing_if = "takes_none")]
     pub suspended_s: f64,
-    /// Array time of stopping and of going on, a part of `array_s`; left out if it is zero.
+    /// Seconds of array time to suspend and to resume, included in `array_s`; left out if zero.
     #[serde(default, skip_serializing_if = "takes_none")]
     pub suspend_overhead_s: f64,
-    /// How much longer the commands for which operations were suspended would have waited for the ends of these, without
-    /// the time to stop; left out if it is zero.
+    /// The seconds by which suspensions shortened the waits of the commands that caused them, without the time to
+    /// suspend; left out if zero.
     #[serde(default, skip_serializing_if = "takes_none")]
     pub suspend_gain_s: f64,
 }
@@ -56,7 +56,7 @@ fn takes_none(seconds: &f64) -> bool {
     *seconds <= 0.0
 }
 
-/// The rows of an account.
+/// One row for each operation and cause of an account that has commands.
 pub(super) fn rows(account: &Account) -> Vec<FlashRow> {
     let row = |(op, cause, tally): (Op, Cause, Tally)| FlashRow {
         op: op.name(),
@@ -94,12 +94,12 @@ mod tests {
         let (programs, erases) = (sum("program"), sum("erase"));
         assert!(programs > 100 && erases > 10, "{programs} of programs, {erases} of erases");
         assert_eq!(of("suspensions") as u64, programs + erases);
-        // Each takes the time to stop, and nothing to go on.
+        // Each suspension takes the time to stop, and none to resume.
         assert!((of("suspend-overhead") - (5 * programs + 20 * erases) as f64).abs() < 1e-3);
-        // None gains more than what its operation takes.
+        // No suspension gains more than the time of the suspended operation.
         let gain = of("suspend-gain") / of("suspensions");
         assert!(gain > 20.0 && gain < 1500.0, "{gain} us");
-        // Each lasts as long as the read of a page, at least.
+        // Each suspension lasts at least as long as the read of a page.
         assert!(of("suspended") > 25.0 * of("suspensions"));
         let json = serde_json::to_value(&summary).expect("JSON");
         let with = |value: &serde_json::Value| value.get("suspended_s").is_some();

@@ -5,21 +5,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::histogram::Histogram;
 
-/// Points of a curve are about this factor apart, at most 232 in each decade: more than a chart shows. Each is exact, as are
-/// the ends, and a latency that is left out lies at most four hundredths below the next point.
+/// Points of a curve are about this factor apart, so there are at most 232 in each decade: more than a chart shows.
+/// Each point is exact, as are the ends. A latency that is left out lies at most 4 % below the next point.
 const APART: f64 = 1.02;
 
-/// How many requests took at most how long: the points of the histogram.
+/// A cumulative distribution of latencies: the points of the histogram.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Curve {
     /// Latencies in microseconds, ascending; the last is the longest.
     pub us: Vec<f64>,
-    /// For each of them, the number of requests that took no longer.
+    /// For each of these latencies, the number of requests that took no longer.
     pub requests: Vec<u64>,
 }
 
 impl Curve {
-    /// The curve of a histogram: the upper edges of its bins.
+    /// The curve of a histogram, with the upper edges of its bins as points.
     #[must_use]
     pub fn of(histogram: &Histogram) -> Self {
         let mut curve = Self::default();
@@ -30,7 +30,8 @@ impl Curve {
         while let Some(bin) = bins.next() {
             let is_last = bins.peek().is_none();
             let us = if is_last { most } else { bin.up_to.clamp(least, most) }.as_us_f64();
-            // Requests in front of a gap keep their own latency. Otherwise they would seem to take as long as those behind it.
+            // The last latency before a gap becomes a point of its own. Otherwise the requests before the gap would
+            // seem to take as long as those after it.
             if let Some((before, requests)) = left_out.filter(|(before, _)| us >= before * APART) {
                 curve.push(before, requests);
             }
@@ -61,7 +62,7 @@ impl Curve {
         Self { us, requests }
     }
 
-    /// The number of requests that took at most this long, as far as the points say.
+    /// The number of requests that took at most this long, according to the points.
     fn up_to(&self, us: f64) -> u64 {
         let beyond = self.us.partition_point(|point| *point <= us);
         beyond.checked_sub(1).map_or(0, |last| self.requests[last])
@@ -78,7 +79,8 @@ impl Curve {
     /// The latency in microseconds that this share of the requests did not exceed; `None` if there is no request.
     #[must_use]
     pub fn at(&self, share: f64) -> Option<f64> {
-        // A millionth of a request: shares are quotients of whole numbers, which binary fractions only approximate.
+        // The tolerance is a millionth of a request: shares are quotients of whole numbers, which binary fractions only
+        // approximate.
         let wanted = share * *self.requests.last()? as f64 - 1e-6;
         let point = self.requests.partition_point(|requests| (*requests as f64) < wanted);
         self.us.get(point).or(self.us.last()).copied()

@@ -7,7 +7,7 @@ use ssd::Resolved;
 
 use super::{Erases, Report};
 
-/// The flash array that the mapping units of a drive are written to.
+/// The flash array in which a drive stores its mapping units.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Array {
     /// Data bytes of a mapping unit.
@@ -16,8 +16,8 @@ pub struct Array {
     pub bytes: Bytes,
     /// Program/erase cycles that the part is rated for.
     pub rated_cycles: u32,
-    /// False if blocks differ in their endurance: those of two arrays, as on a hybrid SLC/MLC drive, those in SLC mode, or those of
-    /// different drives of a RAID.
+    /// False if blocks differ in their endurance: on a hybrid SLC/MLC drive, with blocks in SLC mode, or in a RAID of
+    /// different drives.
     pub has_one_endurance: bool,
 }
 
@@ -37,18 +37,19 @@ impl Array {
     }
 }
 
-/// What a run used of the flash's rated endurance, and what the host could write until all of it is used.
+/// The part of the flash's rated endurance that a run used, and the bytes that the host could write until all of it is
+/// used.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct EnduranceSummary {
     /// Program/erase cycles that the part is rated for.
     pub rated_cycles: u32,
-    /// The mean erase count of the blocks at the end by `rated_cycles`: what the drive's life, preconditioning included, has
-    /// used.
+    /// The mean erase count of the blocks at the end, divided by `rated_cycles`: the part of the endurance that is
+    /// used, preconditioning included.
     pub used: f64,
     /// Bytes that the host wrote since the run began, warm-up included; preconditioning does not count.
     pub written_bytes: u64,
-    /// Bytes that the host can write in the drive's life (metric `tbw`): data bytes of the flash times `rated_cycles` by
-    /// `byte_write_amplification`.
+    /// Bytes that the host can write in the drive's life (metric `tbw`): data bytes of the flash times `rated_cycles`,
+    /// divided by `byte_write_amplification`.
     pub tbw_bytes: f64,
 }
 
@@ -60,15 +61,15 @@ pub(super) fn amplification(report: &Report<'_>) -> Option<f64> {
     (written > 0).then(|| programmed / written as f64)
 }
 
-/// True if write amplifications in mapping units and in bytes differ by a per cent or more, so that a reader must see both.
+/// True if write amplifications in mapping units and in bytes differ by at least 1 %, so that both are reported.
 #[must_use]
 pub fn amplifications_differ(units: f64, bytes: f64) -> bool {
     (bytes - units).abs() >= 0.01 * units
 }
 
 impl EnduranceSummary {
-    /// The endurance; `None` if the run erased nothing, which says nothing of its wear, or a second array or an SLC cache wears in
-    /// another way.
+    /// Computes the endurance; `None` if the run erased nothing, so that its wear is unknown, or if a second array or
+    /// an SLC cache wears in another way.
     pub(super) fn new(report: &Report<'_>, erases: Option<&Erases>) -> Option<Self> {
         let array = report.about.array.filter(|array| array.has_one_endurance)?;
         let amplification = amplification(report).filter(|amplification| *amplification > 0.0)?;

@@ -8,13 +8,13 @@ use serde::{Deserialize, Serialize};
 pub struct Erases {
     /// The number of blocks.
     pub blocks: u64,
-    /// The minimum.
+    /// The least erase count.
     pub min: u32,
-    /// The mean.
+    /// The mean erase count.
     pub mean: f64,
-    /// The maximum.
+    /// The greatest erase count.
     pub max: u32,
-    /// Standard deviation.
+    /// Standard deviation of the erase counts over all blocks.
     pub deviation: f64,
 }
 
@@ -34,7 +34,8 @@ mod tests {
 
     #[test]
     fn the_deviation_of_erase_counts_is_that_of_all_blocks() {
-        // Squares of the differences: 9, 1, 1, 1, 0, 0, 4 and 16, a mean of 4. The blocks are no sample.
+        // Squares of the differences: 9, 1, 1, 1, 0, 0, 4 and 16, with the mean 4. The blocks are all blocks, not a
+        // sample.
         let found = Erases::of(&[2, 4, 4, 4, 5, 5, 7, 9]).expect("blocks");
         assert_eq!((found.blocks, found.min, found.max, found.mean, found.deviation), (8, 2, 9, 5.0, 2.0));
         assert_eq!(Erases::of(&[]), None);

@@ -7,15 +7,16 @@ use serde::{Deserialize, Serialize};
 /// The reads of a drive with bit errors.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct ErrorSummary {
-    /// Read commands by the number of attempts behind the first: the first number is that of commands that needed none.
+    /// The number of read commands by the number of attempts after the first: the first entry counts commands without a
+    /// retry.
     pub by_retries: Vec<u64>,
-    /// Codewords read; those that were read several times count once.
+    /// The number of codewords read; those that were read several times count once.
     pub codewords: u64,
-    /// Mean raw bit error rate of these codewords, as a read without retry meets it.
+    /// Mean raw bit error rate of these codewords in a read without retry.
     pub rber: Option<f64>,
-    /// Read commands that took soft decoding.
+    /// The number of read commands that needed soft decoding.
     pub soft: u64,
-    /// Mapping units that stayed uncorrectable.
+    /// The number of mapping units that stayed uncorrectable.
     pub uncorrectable: u64,
 }
 
@@ -28,7 +29,7 @@ impl ErrorSummary {
         Self { by_retries, codewords, rber, soft: counters.soft, uncorrectable: counters.uncorrectable }
     }
 
-    /// Attempts behind the first, of all reads.
+    /// The number of attempts after the first, over all reads.
     #[must_use]
     pub fn retries(&self) -> u64 {
         (0..).zip(&self.by_retries).map(|(retries, reads)| retries * reads).sum()
@@ -60,7 +61,7 @@ mod tests {
         let errors = summary.errors.clone().expect("errors");
         let reads: u64 = errors.by_retries.iter().sum();
         assert!(errors.retries() > 100 && errors.soft == 0, "{errors:?}");
-        // Nothing is under way when the measurement begins, and little when it ends.
+        // No request is under way when the measurement begins, and few are when it ends.
         assert!(of("errors.retries").max(1.0) / errors.retries() as f64 > 0.9);
         assert!((of("errors.retried") - (reads - errors.by_retries[0]) as f64 / reads as f64).abs() < 1e-12);
         assert!((0.002..0.02).contains(&of("errors.rber")), "{errors:?}");

@@ -1,4 +1,4 @@
-//! Requests that failed, in the numbers of a run.
+//! Requests that failed, in a summary.
 
 use std::collections::BTreeMap;
 
@@ -19,14 +19,14 @@ pub const FAILURES: [Status; Status::COUNT - 1] = {
     failures
 };
 
-/// The requests of a kind that failed, by outcome, without zeros.
+/// The number of requests of a kind that failed, by outcome, without zeros.
 pub(super) fn failed(result: &KindResult) -> BTreeMap<&'static str, u64> {
     let of = FAILURES.into_iter().map(|status| (status.name(), result.with_status(status)));
     of.filter(|(_, requests)| *requests > 0).collect()
 }
 
 impl FlowSummary {
-    /// True if more of its requests failed than a number that is compared may leave out.
+    /// True if a larger share of the flow's requests failed than a comparison allows.
     fn fails_too_often(&self) -> bool {
         let done = self.outcomes.get(Status::Done.name()).copied().unwrap_or_default();
         (self.requests - done) as f64 > MOST_FAILED * self.requests as f64
@@ -34,12 +34,11 @@ impl FlowSummary {
 }
 
 impl Summary {
-    /// True if more requests failed, in all or of one flow, than a number that is compared, or that supports a claim, may leave
-    /// out.
+    /// True if a larger share of the requests failed, in all or of one flow, than a comparison or a claim allows.
     #[must_use]
     pub fn fails_too_often(&self) -> bool {
         if self.life.is_some() {
-            // The writes that a worn drive refuses end its life, as the run asked for.
+            // The writes that a worn drive refuses do not count: the run was to end with them.
             let refused = self.outcomes.get(Status::ReadOnly.name()).copied().unwrap_or_default();
             let done = self.outcomes.get(Status::Done.name()).copied().unwrap_or_default();
             return (self.requests - done - refused) as f64 > MOST_FAILED * self.requests as f64;

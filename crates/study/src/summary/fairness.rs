@@ -1,8 +1,8 @@
-//! How fairly a drive treated several flows: each compared with itself alone on the drive.
+//! Measures of a drive's fairness to several flows, from a comparison of each flow with its run alone.
 //!
-//! The slowdown of a flow is the mean latency of its requests beside the others, by that of the same requests alone
-//! (Eyerman and Eeckhout, "System-Level Performance Metrics for Multiprogram Workloads", IEEE Micro 28(3), 2008, compare
-//! programs over the same work). A speed-up is its inverse.
+//! The slowdown of a flow is the mean latency of its requests beside the others, divided by that of the same requests
+//! alone (Eyerman and Eeckhout, "System-Level Performance Metrics for Multiprogram Workloads", IEEE Micro 28(3), 2008,
+//! compare programs over the same work). A speed-up is the inverse of a slowdown.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -11,12 +11,13 @@ use workload::Pacing;
 use super::{FlowSummary, flow};
 use crate::run::FlowResult;
 
-/// The flows of a run beside each other and alone.
+/// Measures of fairness over all flows, and the comparison of each flow.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct FairnessSummary {
-    /// The smallest slowdown by the largest: 1 if all flows are slowed down alike (Tavakkol et al., "MQSim", FAST 2018).
+    /// The smallest slowdown divided by the largest: 1 if all flows are slowed down alike (Tavakkol et al., "MQSim",
+    /// FAST 2018).
     pub fairness: Option<f64>,
-    /// The largest slowdown by the smallest (Mutlu and Moscibroda, MICRO 2007).
+    /// The largest slowdown divided by the smallest (Mutlu and Moscibroda, MICRO 2007).
     pub unfairness: Option<f64>,
     /// The largest slowdown.
     pub max_slowdown: Option<f64>,
@@ -24,7 +25,7 @@ pub struct FairnessSummary {
     pub weighted_speedup: Option<f64>,
     /// The harmonic mean of the speed-ups: 1 if no flow is slowed down (Luo, Gummaraju and Franklin, ISPASS 2001).
     pub harmonic_speedup: Option<f64>,
-    /// Each flow.
+    /// The comparison of each flow.
     pub flows: Vec<Slowdown>,
 }
 
@@ -33,11 +34,11 @@ pub struct FairnessSummary {
 pub struct Slowdown {
     /// The flow's name.
     pub name: String,
-    /// The mean latency of its requests, by that of the same requests alone.
+    /// The mean latency of the flow's requests, divided by that of the same requests alone.
     pub slowdown: Option<f64>,
-    /// Of a closed loop: its requests per second alone, by those beside the others.
+    /// For a closed loop: its requests per second alone, divided by those beside the others.
     pub rate_slowdown: Option<f64>,
-    /// The same requests alone on the drive, after the same preconditioning.
+    /// The results of the same requests alone on the drive, after the same preconditioning.
     pub alone: FlowSummary,
 }
 
@@ -46,7 +47,7 @@ impl FairnessSummary {
     pub(super) fn new(beside: &[FlowResult], alone: &[FlowResult]) -> Option<Self> {
         let compared = beside.iter().filter_map(|of| Some((of, alone.iter().find(|other| other.name == of.name)?)));
         let flows: Vec<Slowdown> = compared.map(|(beside, alone)| Slowdown::new(beside, alone)).collect();
-        // A flow without a slowdown completed no request: then nothing can be said about all of them.
+        // A flow without a slowdown completed no request, so measures over all flows are undefined.
         let slowdowns: Option<Vec<f64>> = flows.iter().map(|flow| flow.slowdown).collect();
         let slowdowns = slowdowns.filter(|all| !all.is_empty() && all.len() == beside.len());
         let of = |number: fn(&[f64]) -> f64| slowdowns.as_deref().map(number);

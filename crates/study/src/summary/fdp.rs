@@ -7,8 +7,8 @@ use ssd::{FdpCounters, FdpEvent, HandleCounters};
 
 use super::Report;
 
-/// What Flexible Data Placement (NVM Express TP4146) counted: its statistics, its handles and its latest events. Mapping units count with
-/// all their bytes.
+/// Counters of Flexible Data Placement (NVM Express TP4146): its statistics, its handles and its latest events. Mapping
+/// units count with all their bytes.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct FdpSummary {
     /// The size of a reclaim unit.
@@ -21,44 +21,44 @@ pub struct FdpSummary {
     pub erased_bytes: u64,
     /// Write commands with an identifier that the drive does not have; handle 0 took their data.
     pub invalid_identifiers: u64,
-    /// Bytes that were moved again out of superblocks with copies of several handles.
+    /// Bytes that collection moved out of superblocks with copies of several handles.
     pub moved_copy_bytes: u64,
     /// Bytes that were copied to superblocks of another handle although handles are persistently isolated.
     pub shared_copy_bytes: u64,
     /// The reclaim unit handles, in the order of their numbers.
     pub handles: Vec<HandleSummary>,
-    /// Events.
+    /// The number of events.
     pub events: u64,
     /// The latest events, the oldest first: at most 64.
     pub log: Vec<FdpEventSummary>,
 }
 
-/// A reclaim unit handle.
+/// The counters of a reclaim unit handle.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct HandleSummary {
-    /// Bytes that the host wrote with it.
+    /// Bytes that the host wrote with the handle.
     pub written_bytes: u64,
-    /// Bytes that were moved out of its superblocks.
+    /// Bytes that were moved out of the handle's superblocks.
     pub moved_bytes: u64,
-    /// Superblocks that were moved with valid data in them.
+    /// The number of superblocks that were collected with valid data in them.
     pub victims: u64,
-    /// Superblocks that it filled.
+    /// The number of superblocks that the handle filled.
     pub full_superblocks: u64,
-    /// Superblocks that it left before they were full.
+    /// The number of superblocks that the handle left before they were full.
     pub partial_superblocks: u64,
-    /// Bytes that its open superblocks take at the end (RUAMW, over all reclaim groups).
+    /// Bytes that the handle's open superblocks can still take at the end (RUAMW, over all reclaim groups).
     pub available_bytes: u64,
 }
 
 /// An event of Flexible Data Placement.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct FdpEventSummary {
-    /// When it happened, in microseconds of simulated time.
+    /// The time of the event, in microseconds of simulated time.
     pub at_us: f64,
-    /// Its type (NVM Express TP4146): 0 for a reclaim unit not fully written, 3 for an invalid placement identifier, 128 for media
-    /// reallocated.
+    /// The event's type (NVM Express TP4146): 0 for a reclaim unit not fully written, 3 for an invalid placement
+    /// identifier, 128 for media reallocated.
     pub code: u8,
-    /// Its name.
+    /// The event's name.
     pub event: String,
     /// The handle, or the identifier that the drive does not have; none if superblocks hold copies of several handles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -68,7 +68,7 @@ pub struct FdpEventSummary {
 }
 
 impl FdpSummary {
-    /// `None` if the array of the drive is not known.
+    /// Creates the summary; `None` if the array of the drive is not known.
     pub(super) fn new(counters: &FdpCounters, report: &Report<'_>) -> Option<Self> {
         let unit = report.about.array?.unit;
         let media = (report.result.programmed_units() * unit.get() as f64) as u64;
@@ -106,13 +106,13 @@ impl FdpSummary {
         }
     }
 
-    /// Bytes that collection moved, of all handles and of copies of several.
+    /// Bytes that collection moved, for all handles and for copies of several handles.
     #[must_use]
     pub fn moved_bytes(&self) -> u64 {
         self.handles.iter().map(|handle| handle.moved_bytes).sum::<u64>() + self.moved_copy_bytes
     }
 
-    /// Superblocks that a handle left before they were full.
+    /// The number of superblocks that any handle left before they were full.
     #[must_use]
     pub fn partial_superblocks(&self) -> u64 {
         self.handles.iter().map(|handle| handle.partial_superblocks).sum()

@@ -6,10 +6,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::life::{Life, LifePoint, Milestone};
 
-/// How much the drive had taken, and when.
+/// A milestone of a drive's life: the bytes written until then, and the time.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct LifeMilestone {
-    /// Bytes of the host's writes.
+    /// Bytes of the host's writes until then.
     pub written_bytes: u64,
     /// Simulated seconds since the life began.
     pub seconds: f64,
@@ -22,25 +22,25 @@ pub struct LifePointSummary {
     pub written_bytes: u64,
     /// Simulated seconds since the life began.
     pub seconds: f64,
-    /// Bytes programmed per byte written since the point before; missing if nothing was written since.
+    /// Bytes programmed per byte written since the previous point; missing if nothing was written since.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
-    /// Blocks that had failed.
+    /// The number of blocks that had failed.
     pub failed_blocks: u64,
-    /// Share of the spare blocks that was left.
+    /// The share of the spare blocks that was left.
     pub spare_left: f64,
-    /// Mean erases of a block.
+    /// The mean number of erases of a block.
     pub mean_erases: f64,
-    /// Most erases of a block.
+    /// The most erases of a block.
     pub max_erases: u32,
 }
 
-/// A drive's life: what it took until it refused a write because too many of its blocks had failed.
+/// A drive's life: the writes until it refused one because too many of its blocks had failed.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct LifeSummary {
     /// True if the drive refused a write. Otherwise the session ended the life earlier.
     pub worn: bool,
-    /// Rounds, between two of which the drive was switched off and on.
+    /// The number of rounds; between two of them the drive was switched off and on.
     pub rounds: u32,
     /// Bytes of the host's writes that the drive took (metric `life.tbw`).
     pub written_bytes: u64,
@@ -54,26 +54,26 @@ pub struct LifeSummary {
     pub write_amplification: Option<f64>,
     /// Simulated seconds.
     pub seconds: f64,
-    /// Blocks of the drive.
+    /// The number of blocks of the drive.
     pub blocks: u64,
-    /// Blocks that were bad when the life began.
+    /// The number of blocks that were bad when the life began.
     pub bad_at_start: u64,
-    /// Blocks beyond those that the capacity fills, when the life began.
+    /// The number of blocks beyond those that the capacity fills, when the life began.
     pub spare_blocks: u64,
-    /// Blocks that failed (metric `life.failed`).
+    /// The number of blocks that failed (metric `life.failed`).
     pub failed_blocks: u64,
-    /// Share of the spare blocks that is left at the end (metric `life.spare`).
+    /// The share of the spare blocks that is left at the end (metric `life.spare`).
     pub spare_left: f64,
-    /// When the first block failed.
+    /// The failure of the first block.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub first_failure: Option<LifeMilestone>,
-    /// When a hundredth of all blocks had failed.
+    /// The moment at which a hundredth of all blocks had failed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent_failed: Option<LifeMilestone>,
-    /// When blocks as many as half of the spare had failed.
+    /// The moment at which half as many blocks had failed as were spare at the start.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub half_spare_failed: Option<LifeMilestone>,
-    /// The course of the life.
+    /// The curve over the life, in order.
     pub curve: Vec<LifePointSummary>,
 }
 

@@ -7,11 +7,11 @@ use ssd::LogMerges;
 /// The merges of the run, if the device has log blocks.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct LogSummary {
-    /// Switch merges: log blocks that became data blocks without a copy.
+    /// The number of switch merges: log blocks that became data blocks without a copy.
     pub switch: u64,
-    /// Partial merges: log blocks that became data blocks after the missing pages were copied into them.
+    /// The number of partial merges: log blocks that became data blocks after the missing pages were copied into them.
     pub partial: u64,
-    /// Full merges: log blocks whose pages were copied into new data blocks.
+    /// The number of full merges: log blocks whose pages were copied into new data blocks.
     pub full: u64,
     /// New data blocks per full merge.
     pub k: Option<f64>,
@@ -19,11 +19,11 @@ pub struct LogSummary {
     pub pages_of_partial: Option<f64>,
     /// Pages copied per full merge.
     pub pages_of_full: Option<f64>,
-    /// Erases that the merges cause: one for each, and for a full merge one more for each new data block (Sung, Table
-    /// 3).
+    /// The number of erases that the merges cause: one for each, and for a full merge one more for each new data block
+    /// (Sung, Table 3).
     pub erases: u64,
-    /// The saving of the allocation method on an idle device, in seconds: the time of each merge on one controller
-    /// beside its destination's, minus that on controllers of its own (Sung, Fig. 11 to 13).
+    /// The saving of the allocation method on an idle device, in seconds: the sum over the merges of the time with one
+    /// controller for source and destination, minus the time with a controller for each (Sung, Fig. 11 to 13).
     pub saving_s: f64,
 }
 

@@ -8,28 +8,28 @@ use ssd::map_unit::{Counters, HmbCounters};
 /// The work of the map unit during the run, if the device has one.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct MapSummary {
-    /// Questions answered.
+    /// The number of questions answered.
     pub questions: u64,
-    /// Questions whose block of entries was in the first level of cache (CMT); all questions if the full table is in
-    /// RAM.
+    /// The number of questions whose block of entries was in the first level of cache (CMT); all questions if the full
+    /// table is in RAM.
     pub hits: u64,
-    /// Questions whose block was missing or still being loaded.
+    /// The number of questions whose block was missing or still being loaded.
     pub misses: u64,
-    /// The share of hits.
+    /// The share of hits in all questions.
     pub hit_ratio: Option<f64>,
-    /// Requests to the second level (CTP) that found their translation page.
+    /// The number of requests to the second level (CTP) that found their translation page.
     pub page_hits: u64,
-    /// Requests whose page was missing or still being loaded.
+    /// The number of requests whose page was missing or still being loaded.
     pub page_misses: u64,
-    /// The share of hits; missing without a second level.
+    /// The share of page hits; missing without a second level.
     pub page_hit_ratio: Option<f64>,
-    /// Translation pages loaded, from the host's memory or from flash.
+    /// The number of translation pages loaded, from the host's memory or from flash.
     pub loads: u64,
-    /// Translation pages stored.
+    /// The number of translation pages stored.
     pub stores: u64,
-    /// Flushes: each writes back all dirty blocks of one translation page.
+    /// The number of flushes: each writes back all dirty blocks of one translation page.
     pub flushes: u64,
-    /// Blocks that flushes wrote back.
+    /// The number of blocks that flushes wrote back.
     pub flushed_blocks: u64,
     /// The maximum number of concurrent loads since power-on.
     pub loads_at_most: u64,
@@ -47,11 +47,11 @@ pub struct MapSummary {
 /// The work of the host memory buffer (HMB) during the run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct HmbSummary {
-    /// Loads of translation pages that the host's memory had.
+    /// The number of loads of translation pages that the host's memory had.
     pub hits: u64,
-    /// Loads that it did not have while the drive used it.
+    /// The number of loads of pages that the host's memory did not have while the drive used it.
     pub misses: u64,
-    /// The share of hits.
+    /// The share of hits in all loads.
     pub hit_ratio: Option<f64>,
     /// Bytes read from the host's memory over the link.
     pub read_bytes: u64,
@@ -78,9 +78,9 @@ impl HmbSummary {
 /// Miss status registers of the two levels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct Mshrs {
-    /// Of the first level; in software, the questions that wait for a load.
+    /// Registers of the first level; in software, the number of questions that wait for a load.
     pub cmt: u64,
-    /// Of the second level.
+    /// Registers of the second level.
     pub ctp: u64,
 }
 
@@ -209,7 +209,7 @@ mod tests {
             }
             let share = hmb.hits as f64 / (hmb.hits + hmb.misses) as f64;
             assert_eq!(of(&summary, "map.hmb.hit-ratio"), Some(share));
-            // A link that takes no time leaves the latency.
+            // On a link that takes no time, only the latency remains.
             assert_eq!(of(&summary, "map.hmb.time"), Some(1.0));
             assert!(hmb.read_bytes >= hmb.hits * entries, "{hmb:?}");
             assert!(hmb.hits + hmb.misses <= map.loads, "{map:?}");

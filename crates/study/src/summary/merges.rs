@@ -7,21 +7,21 @@ use ssd::MergeCounters;
 /// The work of a block-mapped FTL.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct MergeSummary {
-    /// Merges, including those of wear levelling.
+    /// The number of merges, including those of wear levelling.
     pub merges: u64,
-    /// Rows that merges copied inside their chips.
+    /// The number of rows that merges copied inside their chips.
     pub copied: u64,
-    /// Rows with sectors from the host.
+    /// The number of rows with sectors from the host.
     pub given: u64,
-    /// Pages of the log, without replicas.
+    /// The number of pages of the log, without replicas.
     pub log_pages: u64,
     /// The number of times the map was written.
     pub maps: u64,
-    /// Pages of flushes without merges.
+    /// The number of pages of flushes without merges.
     pub flush_pages: u64,
-    /// Failing blocks replaced by spares.
+    /// The number of failing blocks replaced by spares.
     pub replaced: u64,
-    /// The time of recovery, in microseconds, after a power cut at the end.
+    /// The time of recovery after a power cut at the end, in microseconds.
     pub recovery_us: f64,
     /// The erase count of the most erased superblock minus that of the least erased one, at the end.
     pub erase_spread: u32,

@@ -4,16 +4,16 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssd::ParityCounters;
 
-/// What parity over the dies of a superblock did. Its programs and reads are in `flash`, under the cause `parity`.
+/// Counters of parity over the dies of a superblock. Its programs and reads are in `flash`, under the cause `parity`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct ParitySummary {
-    /// Uncorrectable reads of mapping units that were rebuilt.
+    /// The number of uncorrectable reads of mapping units that were rebuilt.
     pub rebuilt: u64,
-    /// Uncorrectable reads of mapping units that could not be rebuilt.
+    /// The number of uncorrectable reads of mapping units that could not be rebuilt.
     pub lost: u64,
-    /// Superblocks moved because one of their dies had failed.
+    /// The number of superblocks moved because one of their dies had failed.
     pub superblocks: u64,
-    /// Superblocks that wait for that at the end.
+    /// The number of superblocks that still wait for such a move at the end.
     pub waiting: u64,
 }
 

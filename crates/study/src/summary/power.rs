@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssd::{PowerCounters, PowerStateSelection};
 
-/// What the power management of a drive did.
+/// Counters of the power management of a drive.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct PowerSummary {
     /// The mean power of the drive in watts; missing without energies.
@@ -20,21 +20,22 @@ pub struct PowerSummary {
     /// The operational power state that the host has selected; missing if the drive describes none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub operational: Option<OperationalStateSummary>,
-    /// Each non-operational power state.
+    /// Entries and residency of each non-operational power state.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub states: Vec<PowerStateSummary>,
-    /// Requests that found the drive in a power state or on its way there.
+    /// The number of requests that found the drive in a power state or on its way there.
     pub wakes: u64,
-    /// Seconds that they waited for the drive, all together.
+    /// Seconds that these requests waited for the drive, added up.
     pub wake_s: f64,
-    /// Requests that the throttle delayed.
+    /// The number of requests that the throttle delayed.
     pub throttled: u64,
     /// Seconds for which the throttle kept the next request waiting.
     pub throttle_s: f64,
-    /// Array operations that waited for the power cap or for the limit of an operational power state; missing without either.
+    /// The number of array operations that waited for the power cap or for the limit of an operational power state;
+    /// missing without either.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub capped: Option<u64>,
-    /// Seconds that they waited, all together.
+    /// Seconds that these operations waited, added up.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cap_s: Option<f64>,
     /// Degrees Celsius at the end; missing without a thermal model.
@@ -48,16 +49,16 @@ pub struct PowerSummary {
 /// The operational power state of a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct OperationalStateSummary {
-    /// Its number at the end of the run.
+    /// The number of the state at the end of the run.
     pub state: u32,
-    /// Operational power states of the drive. The non-operational ones have the numbers behind them.
+    /// The number of operational power states of the drive. The non-operational states have the numbers after them.
     pub states: u32,
 }
 
 /// One non-operational power state.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct PowerStateSummary {
-    /// Entries, those that a request broke off included.
+    /// The number of entries, interrupted ones included.
     pub entries: u64,
     /// Seconds in the state.
     pub residency_s: f64,
@@ -97,7 +98,7 @@ impl PowerSummary {
         self.operational.map_or(1, |operational| operational.states)
     }
 
-    /// Seconds in power states.
+    /// Seconds in non-operational power states.
     #[must_use]
     pub fn states_s(&self) -> f64 {
         self.states.iter().map(|state| state.residency_s).sum()

@@ -7,25 +7,25 @@ use ssd::{RaidCounters, RaidDriveCounters};
 
 use super::Report;
 
-/// What a RAID of drives did.
+/// Counters of a RAID of drives.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct RaidSummary {
-    /// Bytes that the RAID wrote to its drives for each byte that the host wrote: data, parity, mirrors, rebuilds and repairs.
-    /// `write_amplification` of the run is this level and that of the drives together, in mapping units.
+    /// Bytes that the RAID wrote to its drives for each byte that the host wrote: data, parity, mirrors, rebuilds and
+    /// repairs. `write_amplification` of the run is that of the RAID and of its drives together, in mapping units.
     pub write_amplification: Option<f64>,
     /// Bytes that the RAID read from its drives for each byte that the host read.
     pub read_amplification: Option<f64>,
-    /// Mapping units that the drives programmed for each that was written to them and not absorbed.
+    /// Mapping units that the drives programmed for each unit that was written to them and not absorbed.
     pub drive_write_amplification: Option<f64>,
-    /// Each drive: those of the stripes, the spares, and that of the journal.
+    /// Counters of each drive: the drives of the stripes, the spares, and the drive of the journal.
     pub drives: Vec<RaidDriveSummary>,
-    /// Parts of stripes that were written as a whole: nothing was read for their parity.
+    /// The number of parts of stripes that were written as a whole: nothing was read for their parity.
     pub full_updates: u64,
-    /// Parts of stripes whose parity came from old data and old parity (read-modify-write).
+    /// The number of parts of stripes whose parity came from old data and old parity (read-modify-write).
     pub modify_updates: u64,
-    /// Parts of stripes whose parity came from the rest of the stripe (reconstruct-write).
+    /// The number of parts of stripes whose parity came from the rest of the stripe (reconstruct-write).
     pub reconstruct_updates: u64,
-    /// Parts of stripes of which old data had to be recovered first.
+    /// The number of parts of stripes with old data that had to be recovered first.
     pub recover_updates: u64,
     /// Bytes of reads of the host that were computed from other drives.
     pub recovered_bytes: u64,
@@ -35,43 +35,43 @@ pub struct RaidSummary {
     pub rebuilt_bytes: u64,
     /// Bytes of parity and mirrors that were repaired after a power cut.
     pub repaired_bytes: u64,
-    /// Chunks that a rebuild could not bring back.
+    /// The number of chunks that a rebuild could not recover.
     pub lost_chunks: u64,
-    /// When the last rebuild ended, in seconds from the beginning of the run.
+    /// The end of the last rebuild, in seconds from the beginning of the run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub rebuilt_s: Option<f64>,
-    /// The journal, if there is one.
+    /// Counters of the journal, if there is one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub journal: Option<RaidJournalSummary>,
 }
 
-/// The journal of a RAID.
+/// Counters of the journal of a RAID.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct RaidJournalSummary {
-    /// Records written.
+    /// The number of records written.
     pub records: u64,
     /// Bytes written: records with their headers, and tails.
     pub bytes: u64,
-    /// Checkpoints: flushes of all drives that made room.
+    /// The number of checkpoints: flushes of all drives that made room in the journal.
     pub checkpoints: u64,
-    /// Records that waited for room.
+    /// The number of records that waited for room.
     pub waits: u64,
 }
 
-/// A drive of a RAID.
+/// Counters of a drive of a RAID.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct RaidDriveSummary {
     /// True if the drive has failed.
     pub has_failed: bool,
-    /// Requests to the drive.
+    /// The number of requests to the drive.
     pub requests: u64,
     /// Bytes read from the drive.
     pub read_bytes: u64,
     /// Bytes written to the drive.
     pub written_bytes: u64,
-    /// Mapping units that the drive programmed.
+    /// The number of mapping units that the drive programmed.
     pub programmed_slots: u64,
-    /// Requests of the host for which this drive was the last to answer.
+    /// The number of requests of the host for which this drive was the last to answer.
     pub last: u64,
 }
 
@@ -119,7 +119,7 @@ impl RaidSummary {
         }
     }
 
-    /// Drives that have failed.
+    /// The number of drives that have failed.
     #[must_use]
     pub fn failed_drives(&self) -> usize {
         self.drives.iter().filter(|drive| drive.has_failed).count()

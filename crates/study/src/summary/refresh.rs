@@ -4,18 +4,18 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssd::RefreshCounters;
 
-/// What refresh did. Its reads, programs and erases are in `flash`, under the cause `refresh`.
+/// Counters of refresh. Its reads, programs and erases are in `flash`, under the cause `refresh`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct RefreshSummary {
-    /// Patrol reads.
+    /// The number of patrol reads.
     pub patrol_reads: u64,
-    /// Superblocks that had a page beyond the limit of age.
+    /// The number of superblocks that had a page beyond the limit of age.
     pub by_age: u64,
-    /// Superblocks that had a block beyond the limit of reads.
+    /// The number of superblocks that had a block beyond the limit of reads.
     pub by_reads: u64,
-    /// Superblocks that had a page beyond the limit of errors.
+    /// The number of superblocks that had a page beyond the limit of errors.
     pub by_errors: u64,
-    /// Superblocks whose data was moved, or was being moved at the end.
+    /// The number of superblocks whose data was moved, or was being moved at the end.
     pub superblocks: u64,
 }
 

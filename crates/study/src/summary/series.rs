@@ -1,4 +1,4 @@
-//! The course of a run over time under stable keys, if its intervals were chosen.
+//! The course of a run over time under stable keys, if the user chose its intervals.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ use crate::schema;
 use crate::series::{Depth, Interval, Latencies, Window};
 use crate::validity::is_supported;
 
-/// The course of a run.
+/// The course of a run over time.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct SeriesSummary {
     /// The length of an interval; the last may be shorter.
@@ -27,11 +27,11 @@ pub struct SeriesSummary {
 /// One interval.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct IntervalSummary {
-    /// Its begin, from that of the measurement.
+    /// The begin of the interval, from the begin of the measurement.
     pub from_us: f64,
-    /// Its end.
+    /// The end of the interval.
     pub to_us: f64,
-    /// By kind of request; only kinds of which a request completed.
+    /// The requests completed in the interval, by kind; only kinds with at least one.
     #[serde(deserialize_with = "name::values")]
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
     pub kinds: BTreeMap<Name, CompletedSummary>,
@@ -41,17 +41,17 @@ pub struct IntervalSummary {
     pub queue_depth_max: u64,
     /// Mean number of dies that were busy.
     pub busy_dies: f64,
-    /// Free blocks at its end.
+    /// The number of free blocks at the end of the interval.
     pub free_blocks: u64,
     /// Mapping units programmed per mapping unit that the host wrote and no buffer absorbed.
     pub write_amplification: Option<f64>,
     /// Mean power of the drive in watts; missing without `[power]`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub power_w: Option<f64>,
-    /// Temperature of the drive at its end, in degrees Celsius; missing without a thermal model.
+    /// Temperature of the drive at the end of the interval, in degrees Celsius; missing without a thermal model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub celsius: Option<f64>,
-    /// Each flow by its name, if there are several.
+    /// The numbers of each flow by its name, if there are several.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub flows: BTreeMap<String, FlowIntervalSummary>,
 }
@@ -59,13 +59,13 @@ pub struct IntervalSummary {
 /// Requests that completed in an interval.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct CompletedSummary {
-    /// Their number.
+    /// The number of these requests.
     pub requests: u64,
-    /// Bytes that they moved per simulated second.
+    /// Bytes that these requests moved per simulated second.
     pub bytes_per_s: f64,
-    /// Their mean response time.
+    /// The mean response time.
     pub latency_mean_us: f64,
-    /// The median.
+    /// The median of the response times; missing if fewer than ten requests lie beyond it.
     pub latency_p50_us: Option<f64>,
     /// The 99th percentile; missing if fewer than ten requests lie beyond it.
     pub latency_p99_us: Option<f64>,
@@ -75,19 +75,19 @@ pub struct CompletedSummary {
     pub latency_max_us: f64,
 }
 
-/// One flow in an interval.
+/// The numbers of one flow in an interval.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct FlowIntervalSummary {
-    /// Its requests that completed.
+    /// The flow's requests that completed.
     #[serde(flatten)]
     pub completed: CompletedSummary,
-    /// Mean number of its requests outstanding.
+    /// Mean number of the flow's requests outstanding.
     pub queue_depth_mean: f64,
-    /// The most of its requests outstanding.
+    /// The most requests of the flow outstanding.
     pub queue_depth_max: u64,
 }
 
-/// A percentile in microseconds; `None` if too few of the requests lie beyond it. Their longest latency bounds it.
+/// A percentile in microseconds, at most the longest latency; `None` if too few of the requests lie beyond it.
 #[must_use]
 pub fn percentile(latencies: &Latencies, window: &Window, q: f64) -> Option<f64> {
     let found = latencies.quantile(q).filter(|_| is_supported(q, latencies.count()));
@@ -114,7 +114,7 @@ fn completed(window: &Window, latencies: &Latencies, moved: Sectors, span: Span)
 }
 
 impl SeriesSummary {
-    /// The course of a run whose intervals were chosen.
+    /// The course of a run; `None` if the user chose no intervals.
     pub(super) fn new(result: &RunResult, draw: Option<&PowerDraw>) -> Option<Self> {
         let (course, series) = result.detailed.as_ref()?;
         course.interval?;

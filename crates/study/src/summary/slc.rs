@@ -8,18 +8,18 @@ use ssd::{Counters, SlcMlcCounters, WriteCost};
 use super::Report;
 use super::commands::{FlashRow, rows};
 
-/// The work of a hybrid drive, or of the conventional drive beside it, during the run.
+/// The work of a hybrid drive, or of a conventional one with the same FTL, during the run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct SlcMlcSummary {
-    /// Write requests.
+    /// The number of write requests.
     pub writes: u64,
-    /// The share of writes up to the threshold in size.
+    /// The share of writes that are at most as large as the threshold.
     pub small: Option<f64>,
     /// The share of writes that the SLC flash accepted.
     pub accepted: Option<f64>,
-    /// Small writes that the throttle rejected.
+    /// The number of small writes that the throttle rejected.
     pub throttled: u64,
-    /// Small writes without a free place in the hash table.
+    /// The number of small writes for which the hash table had no free place.
     pub unplaced: u64,
     /// The share of accepted writes that were updates.
     pub updates: Option<f64>,
@@ -30,15 +30,15 @@ pub struct SlcMlcSummary {
     /// The factors of the closed form (Chang, Table 3).
     #[serde(flatten)]
     pub factors: WriteCost,
-    /// The time of a page write that the closed form expects with these factors.
+    /// The time of a page write that the closed form gives for these factors.
     pub expected_page_write_us: f64,
-    /// Chains that became data blocks without a copy.
+    /// The number of chains that became data blocks without a copy.
     pub switches: u64,
-    /// Chains that wear levelling moved.
+    /// The number of chains that wear levelling moved.
     pub levelled: u64,
-    /// Sectors that moved from the SLC to the MLC flash by cleaning of the log's tail and by folds.
+    /// The number of sectors that moved from the SLC to the MLC flash by cleaning of the log's tail and by folds.
     pub written_back: u64,
-    /// Sectors of the SLC flash that folds carried along to the MLC flash.
+    /// The number of sectors of the SLC flash that folds also moved to the MLC flash.
     pub assisted: u64,
     /// Mean erases per SLC block divided by mean erases per MLC block.
     pub wear_ratio: Option<f64>,
@@ -47,16 +47,16 @@ pub struct SlcMlcSummary {
     /// The erase counts of the MLC blocks at the end, by ranges of block numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub mlc_erase_ranges: Vec<EraseRange>,
-    /// Those of the SLC blocks.
+    /// The erase counts of the SLC blocks at the end, by ranges of block numbers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub slc_erase_ranges: Vec<EraseRange>,
     /// The price of all flash divided by that of the MLC flash alone, if the prices are known.
     pub cost: Option<f64>,
-    /// Logical blocks in SLC mode at the end, under density control.
+    /// The number of logical blocks in SLC mode at the end, under density control.
     pub slc_mode: u32,
-    /// Logical blocks that folds switched to SLC mode, and back.
+    /// The number of logical blocks that folds switched to SLC mode, and the number switched back.
     pub slc_mode_changes: [u64; 2],
-    /// Pages of the MLC flash programmed in SLC mode.
+    /// The number of pages of the MLC flash programmed in SLC mode.
     pub slc_mode_pages: u64,
     /// Bytes of RAM for the tables.
     pub table_bytes: u64,
@@ -64,16 +64,16 @@ pub struct SlcMlcSummary {
     pub slc_flash: Vec<FlashRow>,
 }
 
-/// The erase counts of blocks that stand beside each other.
+/// The erase counts of blocks with successive numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct EraseRange {
     /// The number of blocks.
     pub blocks: u32,
-    /// The minimum.
+    /// The least erase count.
     pub min: u32,
-    /// The mean.
+    /// The mean erase count.
     pub mean: f64,
-    /// The maximum.
+    /// The greatest erase count.
     pub max: u32,
 }
 
@@ -147,7 +147,7 @@ mod tests {
     fn results_of_slc_mlc_drives_hold_where_data_went() {
         let result = settled(small::with_slc());
         assert_eq!(reconcile(&result), Ok(()));
-        // Sixteen blocks of 32 KiB beside 64 of the same size.
+        // Sixteen SLC blocks of 32 KiB beside 64 MLC blocks of the same size.
         let about = About { cost: Some(Cost { flash: 4.0, slc_array: 1.0 }), ..About::default() };
         let summary = Summary::new(&Report::new(&about, &result));
         let of = |name: &str| name.parse::<Metric>().expect(name).of(&summary);
@@ -180,7 +180,7 @@ mod tests {
     fn erase_counts_are_kept_by_ranges_of_blocks() {
         let counts: Vec<u32> = (0..100).collect();
         let kept = ranges(&counts);
-        // Ranges of four blocks: 25 of them hold 100.
+        // Ranges have four blocks: 25 of them hold 100.
         assert_eq!(kept.len(), 25);
         assert_eq!(kept[1], EraseRange { blocks: 4, min: 4, mean: 5.5, max: 7 });
         let odd = ranges(&counts[..35]);
@@ -193,7 +193,8 @@ mod tests {
         assert_eq!((slc_mlc.mlc_erase_ranges.len(), slc_mlc.slc_erase_ranges[0].max), (2, 5));
     }
 
-    /// The factors stand at the level of the other numbers, where results have always had them.
+    /// The factors of the closed form are keys of the same table as the other numbers, where earlier versions wrote
+    /// them.
     #[test]
     fn the_cost_factors_stand_beside_the_other_numbers() {
         let slc_mlc = summary(&settled(small::with_slc())).slc_mlc.expect("an SLC/MLC drive");

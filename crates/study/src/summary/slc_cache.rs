@@ -4,20 +4,20 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use ssd::SlcCacheCounters;
 
-/// What an SLC cache did, and its level at the end. What was folded is in `flash`, under the cause `fold`.
+/// Counters of an SLC cache, and its level at the end. Folded units are in `flash`, under the cause `fold`.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct SlcCacheSummary {
-    /// Mapping units that were programmed in SLC mode.
+    /// The number of mapping units programmed in SLC mode.
     pub cached: u64,
-    /// Programs in SLC mode, each of one row of pages.
+    /// The number of programs in SLC mode, each of one row of pages.
     pub programs: u64,
-    /// Mapping units of the host that were programmed in full blocks.
+    /// The number of the host's mapping units programmed in full blocks.
     pub direct: u64,
     /// The share of the host's mapping units that went to the cache; 0 if the host wrote none.
     pub share: f64,
-    /// Superblocks in SLC mode at the end, in all pools.
+    /// The number of superblocks in SLC mode at the end, in all pools.
     pub superblocks: u64,
-    /// Superblocks that may be in SLC mode when the drive is as full as at the end.
+    /// The number of superblocks that may be in SLC mode when the drive is as full as at the end.
     pub limit: u64,
 }
 

@@ -9,19 +9,19 @@ use ssd::StreamCounters;
 pub struct StreamsSummary {
     /// The streams of host data, in the order of their numbers.
     pub host: Vec<StreamSummary>,
-    /// The streams of copies.
+    /// The streams of copies, in the order of their numbers.
     pub copies: Vec<StreamSummary>,
 }
 
-/// One write stream.
+/// The units of one write stream.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct StreamSummary {
-    /// Mapping units programmed in the stream.
+    /// The number of mapping units programmed in the stream.
     pub units: u64,
-    /// Their share of those of all streams of the same kind; 0 if there are none.
+    /// The stream's share of the units of all streams of its kind; 0 if there are none.
     pub share: f64,
-    /// Mapping units programmed for one that the host wrote, in the class of the stream; only for a stream of host data whose
-    /// copies stay in a stream of their own (`ftl.streams.copies` = `same`).
+    /// Mapping units programmed for each unit that the host wrote, in the class of the stream; only for a stream of
+    /// host data whose copies go to a stream of their own (`ftl.streams.copies` = `same`).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
 }

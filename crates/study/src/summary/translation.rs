@@ -7,42 +7,42 @@ use ssd::TranslationCounters;
 
 use super::Report;
 
-/// Bytes of a unit in the map of a translation: the number of a place.
+/// Bytes of a unit in the map of a translation: the number of its place on the drive.
 const MAP_ENTRY: u64 = 4;
 
-/// What a translation over zones did. Units are mapping units.
+/// Counters of a translation over zones. Units are mapping units.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct TranslationSummary {
-    /// Units that the translation wrote to zones for each unit that users wrote: data, copies and summaries. `write_amplification` of
-    /// the run is this level and that of the drive together.
+    /// Units that the translation wrote to zones for each unit that users wrote: data, copies and summaries.
+    /// `write_amplification` of the run is that of the translation and of the drive together.
     pub write_amplification: Option<f64>,
-    /// Units that the drive programmed for each that the translation wrote.
+    /// Units that the drive programmed for each unit that the translation wrote.
     pub drive_write_amplification: Option<f64>,
-    /// Units that users wrote.
+    /// The number of units that users wrote.
     pub written: u64,
-    /// Units that collection copied.
+    /// The number of units that collection copied.
     pub copied: u64,
-    /// Units of the summaries of zones.
+    /// The number of units of the summaries of zones.
     pub summaries: u64,
-    /// Copies that were in vain: users wrote or discarded the unit before they ended.
+    /// The number of copied units that users wrote or discarded before the copy ended.
     pub vain_copies: u64,
-    /// Reads of what a write left of its first or last unit.
+    /// The number of reads for the rest of a partly written first or last unit.
     pub rest_reads: u64,
-    /// Zones that collection emptied.
+    /// The number of zones that collection emptied.
     pub collected_zones: u64,
-    /// Zones in which nothing was valid: they were reset without a copy.
+    /// The number of zones without valid data, which were reset without a copy.
     pub dead_zones: u64,
-    /// Zones that took no more data before they were full, or could not be reset.
+    /// The number of zones that took no more data before they were full, or could not be reset.
     pub failed_zones: u64,
-    /// Units that could not be read when they were to be copied.
+    /// The number of units that could not be read when they were to be copied.
     pub lost_units: u64,
-    /// Units that mounts read.
+    /// The number of units that mounts read.
     pub mount_reads: u64,
-    /// Writes of users that waited for a zone.
+    /// The number of writes of users that waited for a zone.
     pub stalled_writes: u64,
-    /// How long they waited, in microseconds, added up.
+    /// The sum of these waits, in microseconds.
     pub stalled_us: f64,
-    /// Zones that are free at the end.
+    /// The number of free zones at the end.
     pub free_zones: u32,
     /// Bytes of the map in the host's RAM: four for each unit.
     pub map_bytes: u64,

@@ -1,4 +1,4 @@
-//! How far the numbers of a run can be believed, under stable keys.
+//! The validity of a run's numbers, under stable keys.
 
 use std::collections::BTreeMap;
 
@@ -14,36 +14,36 @@ use crate::spread::Interval;
 use crate::steady::{Metric, Round, Settled, Verdict};
 use crate::validity::{MOST_FAILED, Overload, Validity, is_supported};
 
-/// How far the numbers of a run can be believed.
+/// Facts about a run from which the validity of its numbers can be judged, and warnings.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct ValiditySummary {
     /// The share of the requests that failed.
     pub failed: f64,
     /// The share of the mapping units that reads asked for and that held no data and took no flash time.
     pub unmapped_reads: f64,
-    /// How often the measured requests wrote the capacity of the drive. Writes that failed do not count.
+    /// The number of times that the measured requests wrote the capacity of the drive. Writes that failed do not count.
     pub capacities_written: f64,
-    /// The same with the warm-up.
+    /// The number of times that requests wrote the capacity, warm-up included.
     pub capacities_written_with_warm_up: f64,
-    /// The five parts of the measurement, with equally many requests; empty if it was too short to divide.
+    /// The five parts of the measurement, with about equally many requests; empty if it was too short to divide.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub fifths: Vec<RoundSummary>,
-    /// SNIA's rule of steady state on these parts, by metric.
+    /// SNIA's rule of steady state on these five parts, by metric.
     #[serde(default, deserialize_with = "name::values", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(Metric::ALL.map(Metric::name))))]
     pub steady: BTreeMap<Name, SteadySummary>,
-    /// The mean of each metric with its 95 % interval from the batches of this one run (batch means): `rate` in requests per
-    /// second, `waf`, `latency` in microseconds. A metric is missing if the run is too short to say, or if its batches depend on
-    /// each other.
+    /// The mean of each metric with its 95 % interval from the batches of this one run (batch means): `rate` in
+    /// requests per second, `waf`, `latency` in microseconds. A metric is missing if the run is too short for an
+    /// interval, or if its batches depend on each other.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(Metric::ALL.map(Metric::name))))]
     pub means: BTreeMap<String, Interval>,
-    /// The percentiles above the median beyond which fewer than ten requests lie, by kind of request: another sample would give other
-    /// values.
+    /// The percentiles above the median beyond which fewer than ten requests lie, by kind of request: another sample
+    /// would give other values.
     #[serde(default, deserialize_with = "name::lists", skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(extend("propertyNames" = schema::keys(IoKind::ALL.map(IoKind::name))))]
     pub unsupported: BTreeMap<Name, Vec<Name>>,
-    /// The load and what the drive served of it, if requests came faster than the drive could serve them.
+    /// The load and the part of it that the drive served, if requests came faster than the drive could serve them.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overload: Option<OverloadSummary>,
     /// Reasons to doubt the numbers, one sentence each.
@@ -54,31 +54,31 @@ pub struct ValiditySummary {
     pub warm_up: Option<WarmUpSummary>,
 }
 
-/// A round of a warm-up, or a fifth of a measurement.
+/// The numbers of a round of a warm-up, or of a fifth of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct RoundSummary {
-    /// Reads and writes that succeeded.
+    /// The number of reads and writes that succeeded.
     pub requests: u64,
-    /// Simulated seconds.
+    /// The length in simulated seconds.
     pub simulated_s: f64,
-    /// These requests per simulated second.
+    /// Reads and writes that succeeded, per simulated second.
     pub requests_per_s: f64,
     /// Write amplification, if the host wrote.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
-    /// Their mean latency.
+    /// The mean latency of these reads and writes, in microseconds.
     pub latency_mean_us: f64,
-    /// Flash commands that erased blocks.
+    /// The number of flash commands that erased blocks.
     pub erases: u64,
 }
 
-/// SNIA's rule of steady state on five rounds.
+/// The result of SNIA's rule of steady state on five rounds.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct SteadySummary {
     /// True in steady state.
     pub steady: bool,
-    /// The distance of the lowest value from the highest, as a share of their mean: at most 0.2 in steady state. Missing
-    /// if the drive erased nothing while it programmed, which is no steady state.
+    /// The distance of the lowest value from the highest, as a share of their mean: at most 0.2 in steady state.
+    /// Missing if the drive erased nothing while it programmed, which is not a steady state.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excursion: Option<f64>,
     /// The rise of the line fitted to the values, as a share of their mean: at most 0.1 either way in steady state.
@@ -93,7 +93,7 @@ pub struct OverloadSummary {
     pub offered_per_s: f64,
     /// Requests that succeeded per simulated second.
     pub served_per_s: f64,
-    /// Requests outstanding when the last one arrived.
+    /// The number of outstanding requests when the last one arrived.
     pub backlog: u64,
 }
 
@@ -103,10 +103,11 @@ pub struct WarmUpSummary {
     /// The metric that had to be steady.
     #[serde(deserialize_with = "name::name")]
     pub metric: Name,
-    /// SNIA's rule on the last five rounds; missing if the metric had no value or there were fewer rounds.
+    /// The result of SNIA's rule on the last five rounds; missing if the metric had no value or there were fewer
+    /// rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<SteadySummary>,
-    /// All rounds.
+    /// The numbers of all rounds.
     pub rounds: Vec<RoundSummary>,
 }
 
@@ -148,7 +149,7 @@ impl WarmUpSummary {
         }
     }
 
-    /// The sentence about a warm-up that gave up.
+    /// The warning about a warm-up that ended without steady state; `None` if there is no reason for one.
     fn warning(&self) -> Option<String> {
         let reached = self.verdict.is_some_and(|verdict| verdict.steady);
         (!reached).then(|| {
@@ -158,13 +159,14 @@ impl WarmUpSummary {
 }
 
 impl ValiditySummary {
-    /// The same of a run until the drive is worn: write amplification rises as blocks fail, and no steady state is missing.
+    /// Drops the rule of steady state for a run until the drive is worn, because write amplification rises as blocks
+    /// fail.
     pub(super) fn of_life(mut self, is_life: bool) -> Self {
         self.warnings.retain(|warning| !is_life || !warning.starts_with("no steady state"));
         self
     }
 
-    /// True if more requests failed than a number that is compared, or that supports a claim, may leave out.
+    /// True if a larger share of requests failed than a comparison or a claim allows.
     #[must_use]
     pub fn fails_too_often(&self) -> bool {
         self.failed > MOST_FAILED

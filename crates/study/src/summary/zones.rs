@@ -7,41 +7,41 @@ use ssd::{ZoneCounters, ZrwaCounters};
 
 use super::Report;
 
-/// What the zones of a drive did. Mapping units count with all their bytes.
+/// Counters of the zones of a drive. Mapping units count with all their bytes.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct ZonesSummary {
-    /// Resets of zones that were not empty.
+    /// The number of resets of zones that were not empty.
     pub resets: u64,
-    /// Finishes of zones that were not full.
+    /// The number of finishes of zones that were not full.
     pub finishes: u64,
-    /// Bytes of zones that finishes filled with padding.
+    /// Bytes of padding with which finishes filled zones.
     pub padded_bytes: u64,
-    /// Active zones at the end.
+    /// The number of active zones at the end.
     pub active: u32,
-    /// Open zones at the end.
+    /// The number of open zones at the end.
     pub open: u32,
-    /// The zone random write areas, if the drive has any.
+    /// Counters of the zone random write areas, if the drive has any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub zrwa: Option<ZrwaSummary>,
 }
 
-/// What the zone random write areas of a drive did.
+/// Counters of the zone random write areas of a drive.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct ZrwaSummary {
     /// Bytes that newer writes replaced in an area, so that they never reached flash.
     pub overwritten_bytes: u64,
     /// Bytes that the write pointer passed before the host had written them: they were programmed as zeros.
     pub unwritten_bytes: u64,
-    /// Writes behind an area, which moved the write pointer.
+    /// The number of writes behind an area, which moved the write pointer.
     pub implicit_flushes: u64,
-    /// Commands that moved the write pointer.
+    /// The number of commands that moved the write pointer.
     pub explicit_flushes: u64,
-    /// Zones with an area at the end.
+    /// The number of zones with an area at the end.
     pub zones: u32,
 }
 
 impl ZonesSummary {
-    /// `None` if the array of the drive is not known.
+    /// Creates the summary; `None` if the array of the drive is not known.
     pub(super) fn new(counters: &ZoneCounters, report: &Report<'_>) -> Option<Self> {
         Some(Self::of(counters, report.about.array?.unit))
     }

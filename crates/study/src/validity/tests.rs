@@ -1,4 +1,4 @@
-//! What a run says of itself: overload, drift, too little written, too few requests.
+//! Tests of the warnings: overload, drift, too little written, too few requests.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -11,7 +11,7 @@ use super::*;
 use crate::oracle::Blank;
 use crate::run::{Flow, Runner};
 
-/// Reads with these gaps, in times of service.
+/// Reads with these gaps, in units of the time of service.
 fn list(gaps: impl IntoIterator<Item = f64>) -> List {
     let io = Io::new(IoKind::Read, Lba::new(0), Sectors::new(8));
     let at = |now: &mut f64, gap: f64| {
@@ -26,30 +26,31 @@ fn one_server() -> FixedDrive<()> {
     FixedDrive::new(Sectors::new(1_000), 1, Span::from_ms(1))
 }
 
-/// One server under requests with these gaps, in times of service.
+/// Runs requests with these gaps, in units of the time of service, on a drive of one server.
 fn served(gaps: impl IntoIterator<Item = f64>) -> Validity {
     let result = Runner::new().run(&mut one_server(), &mut list(gaps), &mut Blank).expect("it runs");
     Validity::of(&result)
 }
 
-/// The same under requests that come this far apart.
+/// Runs requests with equal gaps on a drive of one server.
 fn open(apart: Span, count: u64) -> Validity {
     let gap = apart.as_us_f64() / 1e3;
     served((0..count).map(|i| if i == 0 { 0.0 } else { gap }))
 }
 
-/// A drive under Poisson arrivals of this load: M/D/1, whose backlog has about `load / 2 / (1 - load)` requests.
+/// Runs Poisson arrivals with this load: M/D/1, whose backlog has about `load / 2 / (1 - load)` requests. Returns true
+/// if an overload is found.
 fn poisson(load: f64, count: u64, seed: u64) -> bool {
     let mut rng = Rng::stream(seed, "arrivals");
     served((0..count).map(|_| -(1.0 - rng.unit()).ln() / load)).overload.is_some()
 }
 
-/// Of so many runs with different seeds, those that are called overloaded.
+/// The number of runs, each with another seed, that are found to be overloaded.
 fn overloaded(runs: u64, run: impl Fn(u64) -> bool) -> usize {
     (0..runs).filter(|seed| run(*seed)).count()
 }
 
-/// Requests by outcome on a drive without zones.
+/// The numbers of requests by outcome on a drive without zones.
 fn outcomes(first: [u64; 4]) -> [u64; Status::COUNT] {
     std::array::from_fn(|status| first.get(status).copied().unwrap_or_default())
 }
@@ -59,13 +60,13 @@ fn a_load_faster_than_the_drive_is_an_overload() {
     let overload = open(Span::from_us(500), 1_000).overload.expect("twice as fast as the drive");
     assert!((overload.offered - 2_000.0).abs() < 5.0 && (overload.served - 1_000.0).abs() < 5.0, "{overload:?}");
     assert_eq!(open(Span::from_us(1_010), 1_000).overload, None);
-    // Too few requests to call it a trend.
+    // Too few requests for a trend.
     assert_eq!(open(Span::from_us(500), 60).overload, None);
 }
 
 #[test]
 fn a_slight_overload_is_found_in_long_and_short_runs() {
-    // The backlog is two in a hundred of the requests, whatever their number.
+    // The backlog is 2 % of the requests, whatever their number.
     for count in [6_000, 20_000, 100_000] {
         let overload = open(Span::from_us(980), count).overload.expect("requests come two per cent too fast");
         assert!((overload.offered / overload.served - 1.02).abs() < 1e-3, "{overload:?}");
@@ -80,9 +81,9 @@ fn chance_is_no_overload() {
         (10_000, 0.95, 20, 0..=0),
         (100_000, 0.95, 3, 0..=0),
         (10_000, 0.99, 20, 0..=0),
-        // Neither is a load that the drive just serves, nine times of ten.
+        // A load that the drive just serves is not an overload either, in nine of ten runs.
         (10_000, 1.0, 40, 0..=4),
-        // Chance hides a slight overload in a short run, and not in a long one.
+        // Chance hides a slight overload in a short run, but not in a long one.
         (100_000, 1.02, 5, 5..=5),
         (10_000, 1.05, 20, 18..=20),
         (3_000, 1.1, 20, 18..=20),
@@ -94,7 +95,7 @@ fn chance_is_no_overload() {
 
 #[test]
 fn bursts_are_no_overload() {
-    // All requests of a burst come at once, up to a whole tenth of the run, and the last burst ends the run.
+    // All requests of a burst come at once, up to a tenth of the run, and the run ends with a burst.
     for size in [10, 100, 256, 1_000] {
         for load in [0.3, 0.8, 0.95] {
             let gap = |i: u64| if i > 0 && i.is_multiple_of(size) { size as f64 / load } else { 0.0 };
@@ -102,7 +103,7 @@ fn bursts_are_no_overload() {
             assert_eq!(run.overload, None, "bursts of {size}, load {load}");
         }
     }
-    // The same bursts too often.
+    // Bursts of this size come too often.
     let gap = |i: u64| if i > 0 && i.is_multiple_of(100) { 100.0 / 1.1 } else { 0.0 };
     assert!(served((0..10_000).map(gap)).overload.is_some());
     // Bursts of random lengths with random pauses.
@@ -125,7 +126,7 @@ fn bursts_are_no_overload() {
 
 #[test]
 fn a_queue_that_levels_off_is_no_overload() {
-    // The backlog approaches 300 requests, as that of a drive which becomes slower and then keeps up.
+    // The backlog approaches 300 requests, as for a drive that becomes slower and then keeps up.
     let level = |i: f64| 300.0 * (1.0 - (-i / 4_000.0).exp());
     let run = served((0..20_000).map(|i| 1.0 - (level(f64::from(i) + 1.0) - level(f64::from(i)))));
     assert_eq!(run.overload, None);
@@ -153,7 +154,7 @@ fn an_overload_is_a_warning_with_both_rates() {
         warnings[0].starts_with("overloaded: offered 400") && warnings[0].contains("served 1000/s"),
         "{warnings:?}"
     );
-    // Rates that print alike differ all the same.
+    // The rates differ although their texts are equal.
     let warning = open(Span::from_us(9_996) / 10, 300_000).warnings().remove(0);
     assert!(warning.contains("offered 1000/s, served 1000/s, 121 requests piled up; "), "{warning}");
 }
@@ -200,7 +201,7 @@ fn warnings_name_what_is_wrong() {
     assert!(little.len() == 1 && little[0].contains("0.25% of the capacity"), "{little:?}");
     let filling = validity([1.0; WINDOW], 0.5, 0).warnings();
     assert!(filling.len() == 1 && filling[0].contains("erased nothing"), "{filling:?}");
-    // A drive with zones collects nothing, and is erased by resets.
+    // A drive with zones does not collect, and resets erase its flash.
     for of in [validity([2.0; WINDOW], 0.0025, 9), validity([1.0; WINDOW], 0.5, 0)] {
         assert_eq!(Validity { zoned: true, ..of }.warnings(), [""; 0]);
     }

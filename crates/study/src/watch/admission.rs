@@ -28,7 +28,7 @@ impl AdmissionDelays {
         self.0.push_back((from, until, why));
     }
 
-    /// Calls `visit` with the parts of a request's wait, from its arrival until the drive takes it.
+    /// Calls `visit` with each delay within a request's wait, which lasts from its arrival until the drive takes it.
     pub(super) fn legs(&self, (arrival, taken): (Time, Time), mut visit: impl FnMut(Leg)) {
         let mut leg = |part, from, until| {
             if from < until {

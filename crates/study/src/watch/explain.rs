@@ -1,4 +1,4 @@
-//! Explains response times: the parts of the requests' time, for typical and for the slowest requests.
+//! Explains response times: the parts of the time of typical and of the slowest requests.
 
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ use super::sums::{Sum, Sums};
 use crate::name::{self, Name};
 use crate::schema;
 
-/// The bands of a run: their first and last share of the requests, fastest first.
+/// The bands of a run: their names, and the shares of the requests at which they begin and end, fastest first.
 const BANDS: [(&str, f64, f64); 6] = [
     ("to p50", 0.0, 0.5),
     ("p50 to p90", 0.5, 0.9),
@@ -27,7 +27,7 @@ const BANDS: [(&str, f64, f64); 6] = [
 /// The band of all requests of a kind.
 pub const ALL: &str = "all";
 
-/// Microseconds by name, without zeros.
+/// Microseconds by name of a part or cause, without zeros.
 pub type Times = Vec<(Name, f64)>;
 
 /// The requests of a kind between two percentiles.
@@ -36,29 +36,30 @@ pub struct Band {
     /// The band's name.
     #[serde(deserialize_with = "name::name")]
     pub band: Name,
-    /// The number of its requests.
+    /// The number of requests of the band.
     pub requests: u64,
-    /// Their mean latency, in microseconds: the sum of the parts.
+    /// The mean latency of these requests, in microseconds: the sum of the parts.
     pub latency_us: f64,
-    /// The parts of that latency, in microseconds.
+    /// The parts of the mean latency, in microseconds.
     #[serde(deserialize_with = "name::in_order", serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Part::ALL.map(Part::name))))]
     pub parts_us: Times,
-    /// Of the waits for controllers, dies and channels, and of suspensions: what these resources did meanwhile, in
-    /// microseconds by cause.
+    /// The waits for controllers, dies and channels, and the suspensions, divided by the cause for which these
+    /// resources worked meanwhile, in microseconds.
     #[serde(deserialize_with = "name::in_order", serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
     pub behind_us: Times,
-    /// Of the time in the queue: the parts of the requests that completed meanwhile, in microseconds.
+    /// The time in the queue, divided by the parts of the requests that completed meanwhile, in microseconds.
     #[serde(deserialize_with = "name::in_order", serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Part::ALL.map(Part::name))))]
     pub ahead_us: Times,
-    /// Of the time in the queue, behind an overlapping request, for the buffer and in the FTL: what the dies worked for
-    /// meanwhile, in microseconds by cause.
+    /// The time in the queue, behind an overlapping request, for the buffer and in the FTL, divided by the cause for
+    /// which the dies worked meanwhile, in microseconds.
     #[serde(deserialize_with = "name::in_order", serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
     pub meanwhile_us: Times,
-    /// For each drive of a RAID, that of a journal included, how long the requests waited for it, in microseconds; empty for other drives.
+    /// The time for which the requests waited for each drive of a RAID, the drive of a journal included, in
+    /// microseconds; empty for other drives.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drives_us: Vec<f64>,
 }
@@ -92,7 +93,7 @@ fn causes(of: impl Fn(Cause) -> f64) -> Times {
     Cause::ALL.into_iter().map(|cause| (cause.name(), of(cause))).filter(|(_, us)| *us > 0.0).collect()
 }
 
-/// The time of this name.
+/// The time of this name; zero if it is not listed.
 fn named(times: &Times, name: &str) -> f64 {
     times.iter().find(|(other, _)| *other == name).map_or(0.0, |(_, us)| *us)
 }
@@ -112,7 +113,7 @@ fn band(name: &'static str, requests: u64, of: &Sum) -> Band {
 }
 
 impl Band {
-    /// Several bands as one, also over runs with other seeds; `None` without bands.
+    /// Combines several bands into one, also over runs with other seeds; `None` without bands.
     pub fn together<'a>(name: &'static str, bands: impl Iterator<Item = &'a Self> + Clone) -> Option<Self> {
         let requests: u64 = bands.clone().map(|band| band.requests).sum();
         let mean = |of: &dyn Fn(&Self) -> f64| {
@@ -153,44 +154,44 @@ pub fn explain(sums: &Sums) -> Vec<Explained> {
     IoKind::ALL.into_iter().map(of_kind).filter(|explained| !explained.bands.is_empty()).collect()
 }
 
-/// One request with all its legs.
+/// A single request with all its legs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OneRequest {
-    /// Its tag.
+    /// The tag of the request.
     pub request: Tag,
-    /// Its kind.
+    /// The kind of the request.
     #[schemars(extend("enum" = IoKind::ALL.map(IoKind::name)))]
     pub kind: &'static str,
-    /// Its first sector.
+    /// The first sector of the request.
     pub start_sector: u64,
-    /// Its number of sectors.
+    /// The number of sectors.
     pub sectors: u64,
-    /// Its latency, in microseconds.
+    /// The latency of the request, in microseconds.
     pub latency_us: f64,
-    /// Its legs, in order and without gaps.
+    /// The legs of the request, in order and without gaps.
     pub legs: Vec<OneLeg>,
 }
 
 /// One leg of a request.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OneLeg {
-    /// Its start, in microseconds after the request's arrival.
+    /// The start of the leg, in microseconds after the request's arrival.
     pub from_us: f64,
-    /// Its length, in microseconds.
+    /// The length of the leg, in microseconds.
     pub took_us: f64,
     /// The part of the time.
     #[schemars(extend("enum" = Part::ALL.map(Part::name)))]
     pub part: &'static str,
-    /// The drive of a RAID.
+    /// The number of the drive, in a RAID.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drive: Option<u32>,
-    /// The die or the channel.
+    /// The name of the die or the channel, if the leg is spent at one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub at: Option<String>,
 }
 
 impl OneRequest {
-    /// The legs of a request.
+    /// Describes a request by its legs.
     #[must_use]
     pub fn new(journey: &Journey, legs: &[Leg]) -> Self {
         let since = |time: Time| us(time - journey.arrival);

@@ -1,11 +1,11 @@
-//! The time in which a request's look-ups read the host's memory, as legs of its own.
+//! Makes the time in which a request's look-ups read the host's memory legs of its own.
 
 use base::units::Time;
 
 use super::journey::{Leg, Part};
 
-/// Parts the legs in the FTL: what overlaps a read of the host's memory becomes a leg of that. `reads` come in the order of their
-/// ends.
+/// Splits the legs in the FTL: the time that overlaps a read of the host's memory becomes a leg of its own. `reads` are
+/// in the order of their ends.
 pub(super) fn part(legs: &mut Vec<Leg>, reads: &[(Time, Time)]) {
     for (from, until) in reads {
         let Some(place) = legs.iter().position(|leg| leg.part == Part::Ftl && leg.from < *until && *from < leg.until)

@@ -31,13 +31,13 @@ pub enum Part {
     Transfer,
     /// In the error correction, including the wait for a decoder.
     Decode,
-    /// Suspended: its program or erase stands still while the die serves reads.
+    /// Suspended: the program or erase of the request stands still while the die serves reads.
     Suspended,
-    /// Read again: in the array, on the channel and in the error correction for attempts behind the first.
+    /// Read again: in the array, on the channel and in the error correction, for attempts after the first.
     Retry,
-    /// Rebuilt: all the time of the reads on other dies from which parity gives what could not be read.
+    /// Rebuilt: all the time of the reads on other dies from which parity recovers the unreadable data.
     Rebuild,
-    /// Waiting for the power cap: the command has its die, and the array may not begin.
+    /// Waiting for the power cap: the command has its die, but its array must not begin yet.
     PowerCap,
     /// The drive leaves a power state before it takes the request.
     PowerState,
@@ -45,16 +45,17 @@ pub enum Part {
     Throttle,
     /// Reading the map from the host's memory: waiting for the link, transfer and latency.
     HostMemory,
-    /// In the journal of a RAID: waiting for room, the record, and the flush behind it.
+    /// In the journal of a RAID: waiting for room, the record, and the flush that follows it.
     Journal,
-    /// In a RAID or a host's translation, between requests to drives: for a translation, until a zone takes the data.
+    /// In a RAID or a host's translation, between requests to drives. For a translation this includes the wait until a
+    /// zone takes the data.
     Layer,
 }
 
 impl Part {
-    /// The number of parts.
+    /// The number of parts, for tables by part.
     pub const COUNT: usize = 20;
-    /// All parts.
+    /// All parts, in the order of tables by part.
     pub const ALL: [Self; Self::COUNT] = [
         Self::Queue,
         Self::Overlap,
@@ -78,12 +79,12 @@ impl Part {
         Self::Layer,
     ];
 
-    /// True for waits behind the queue for which no resource of the flash is known.
+    /// True for waits that no resource of the flash explains, except the queue.
     pub(super) const fn is_no_resource(self) -> bool {
         matches!(self, Self::Overlap | Self::Buffer | Self::Ftl)
     }
 
-    /// The name in tables and files.
+    /// The part's name in tables and files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -114,38 +115,38 @@ impl Part {
 /// One leg of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leg {
-    /// Its part.
+    /// The part of the time to which the leg belongs.
     pub part: Part,
-    /// Its start.
+    /// The start of the leg.
     pub from: Time,
-    /// Its end.
+    /// The end of the leg.
     pub until: Time,
-    /// The die or the channel, if any.
+    /// The die or the channel at which the leg is spent, if any.
     pub at: Option<Resource>,
-    /// The drive, if a layer has several.
+    /// The number of the drive, if a layer has several.
     pub drive: Option<u32>,
 }
 
 /// A completed request and the parts of its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Journey {
-    /// The host's tag.
+    /// The host's tag for the request.
     pub tag: Tag,
     /// The request.
     pub io: Io,
-    /// Its time of arrival.
+    /// The time at which the request arrived.
     pub arrival: Time,
-    /// Its time of completion.
+    /// The time at which the request completed.
     pub end: Time,
-    /// Its time by [`Part`].
+    /// The time of the request by [`Part`].
     pub parts: [Span; Part::COUNT],
-    /// Of the waits for controllers, dies and channels, and of suspensions: what these resources did meanwhile, by
-    /// [`Cause`]; the remainder is unknown.
+    /// The waits for controllers, dies and channels, and the suspensions, divided by the [`Cause`] for which these
+    /// resources worked meanwhile; the remainder has no known cause.
     pub behind: [Span; Cause::COUNT],
-    /// Of the time in the queue: the parts of the requests that completed meanwhile.
+    /// The time in the queue, divided by the parts of the requests that completed meanwhile.
     pub ahead: [Span; Part::COUNT],
-    /// Of the time in the queue, behind an overlapping request, for the buffer and in the FTL: what the dies worked for
-    /// meanwhile, by [`Cause`].
+    /// The time in the queue, behind an overlapping request, for the buffer and in the FTL, divided by the [`Cause`]
+    /// for which the dies worked meanwhile.
     pub meanwhile: [Span; Cause::COUNT],
 }
 

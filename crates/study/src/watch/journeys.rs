@@ -20,25 +20,25 @@ use super::sums::Sums;
 use super::track::Began;
 use super::tracks::{Track, Tracks};
 
-/// A list and its finished commands.
+/// A list whose commands are finishing.
 #[derive(Clone, Debug, Default)]
 struct Done {
     under_way: u32,
     submitted: Time,
-    /// The activity of its controller while it waited.
+    /// The activity of the controller while the list waited for it, by cause.
     behind: [Span; Cause::COUNT],
-    /// When each finished, in that order.
+    /// The finished commands, each with the time of its end, in the order of these times.
     tracks: Vec<(Time, u32)>,
 }
 
 impl Done {
-    /// The command that a command of this list waited for, if there is one: the first that finished at the instant it
-    /// became ready.
+    /// The command that a command of this list waited for, if any: the first that finished at the instant at which the
+    /// command became ready.
     fn before(&self, track: &Track) -> Option<u32> {
         if track.ready <= track.submitted {
             return None;
         }
-        // Mostly it is the last one. So the search begins there, and goes back by ever longer steps.
+        // It is usually the last command. So the search begins at the end, and goes back by growing steps.
         let (mut from, mut step) = (self.tracks.len(), 1);
         while from > 0 && self.tracks[from - 1].0 >= track.ready {
             from = from.saturating_sub(step);
@@ -52,58 +52,57 @@ impl Done {
 /// The state of a request.
 #[derive(Clone, Debug, Default)]
 struct Stops {
-    /// The request is under way. Owners of buffer entries are no requests, and have no path.
+    /// True while the request is under way. Owners of buffer entries are not requests, and have no path.
     under_way: bool,
     clear: Time,
     here: Time,
     served: Time,
-    /// The critical path of its flash commands, up to the command that finished last: the last command of each list on
-    /// it.
+    /// The critical path of the request's flash commands, up to the command that finished last: the last command of
+    /// each list on the path.
     path: Vec<u32>,
     behind: [Span; Cause::COUNT],
     finished: Option<Time>,
-    /// Commands at the beginning of the path that belong to lists before the last one, the time at which these finished,
-    /// and the causes behind which they waited.
+    /// The number of commands at the beginning of the path that belong to lists before the last one.
     kept: usize,
     kept_until: Time,
     kept_behind: [Span; Cause::COUNT],
-    /// Its time in the queue, divided by what the drive did meanwhile.
+    /// The time in the queue, divided by the drive's work meanwhile.
     queued: Divided,
-    /// The legs from its arrival until the drive takes it.
+    /// The legs from the arrival of the request until the drive takes it.
     admission: Vec<Leg>,
-    /// The times in which its look-ups read the host's memory, in the order of their ends.
+    /// The times in which the request's look-ups read the host's memory, in the order of their ends.
     host_memory: Vec<(Time, Time)>,
 }
 
 #[derive(Clone, Debug, Default)]
 pub(super) struct Journeys {
     tracks: Tracks,
-    /// Those in flight, by the number of the command.
+    /// The track of each command in flight, by the number of the command.
     commands: Vec<Option<u32>>,
     lists: Vec<Done>,
     requests: Vec<Stops>,
     dies: Vec<Recent>,
     channels: Vec<Recent>,
     units: Vec<Recent>,
-    /// Lists that ran serially.
+    /// The recent lists that ran serially.
     serial: Recent,
-    /// The times in which the drive took no request.
+    /// The times in which the drive took no requests.
     delays: AdmissionDelays,
-    /// What the drive did, for waits that no resource explains.
+    /// The drive's work over time, for waits that no resource explains.
     meanwhile: Meanwhile,
-    /// The list that a controller holds, with the time since when.
+    /// For each controller: the time since which it holds a list, and the cause of the list.
     holds: Vec<Option<(Time, Cause)>>,
     /// All completed requests, if they are kept.
     finished: Option<Vec<Journey>>,
-    /// The legs of each of them, if they are kept, too.
+    /// The legs of each completed request, if these are kept, too.
     courses: Option<Vec<Vec<Leg>>>,
-    /// The sums over all requests: those already reported, and those since.
+    /// The sums over all requests that have been reported.
     told: Sums,
     sums: Sums,
-    /// The request whose legs are kept, and the legs.
+    /// The request whose legs are kept.
     wanted: Option<Tag>,
     legs: Vec<Leg>,
-    /// Used for each request in turn, so that none takes new memory.
+    /// A scratch list for the legs of a path, so that no request allocates memory.
     path: Vec<Leg>,
     course: Vec<Leg>,
 }
@@ -117,23 +116,23 @@ fn at<T: Clone + Default>(all: &mut Vec<T>, index: u32) -> &mut T {
 }
 
 impl Journeys {
-    /// Journeys that keep every request, and every leg of one.
+    /// Creates journeys that keep every request, and every leg of one.
     pub(super) fn each(wanted: Option<Tag>) -> Self {
         Self { finished: Some(Vec::new()), wanted, ..Self::default() }
     }
 
-    /// Journeys of a drive below a layer, which takes every request with its legs from time to time.
+    /// Creates journeys of a drive below a layer, which takes all completed requests with their legs from time to time.
     pub(super) fn of_member() -> Self {
         Self { finished: Some(Vec::new()), courses: Some(Vec::new()), ..Self::default() }
     }
 
-    /// The requests that have completed since the last call, each with its legs, if these are kept.
+    /// Takes the requests that have completed since the last call, each with its legs, if these are kept.
     pub(super) fn take(&mut self) -> Vec<(Journey, Vec<Leg>)> {
         let finished = self.finished.as_mut().map(std::mem::take).unwrap_or_default();
         finished.into_iter().zip(self.courses.as_mut().map(std::mem::take).unwrap_or_default()).collect()
     }
 
-    /// Adds a request of a layer that has completed, with its legs, and the time for which each drive was waited for.
+    /// Adds a completed request of a layer, with its legs, and the time for which it waited for each drive.
     pub(super) fn add(&mut self, journey: Journey, legs: &[Leg], succeeded: bool, drives: &[Span]) {
         if succeeded {
             self.sums.add(&journey, drives);
@@ -149,14 +148,14 @@ impl Journeys {
         }
     }
 
-    /// Forgets everything.
+    /// Forgets all events and requests.
     pub(super) fn begin(&mut self) {
         let (finished, courses, wanted) =
             (self.finished.is_some().then(Vec::new), self.courses.is_some().then(Vec::new), self.wanted);
         *self = Self { finished, courses, wanted, ..Self::default() };
     }
 
-    /// Forgets completed requests. Those in flight continue.
+    /// Forgets completed requests. Requests in flight continue.
     pub(super) fn measure(&mut self) {
         self.finished = self.finished.is_some().then(Vec::new);
         (self.told, self.sums) = Default::default();
@@ -207,7 +206,7 @@ impl Journeys {
                 if let Some(track) = *at(&mut self.commands, moment.number) {
                     let track = &mut self.tracks[track];
                     if track.out {
-                        // The decoder has failed, and the command waits for its die again.
+                        // The decoder has failed, so the command waits for its die again.
                         let last = track.legs.last().map_or(track.ready, |leg| leg.until);
                         let decoding = track.decoding();
                         fill(&mut track.legs, last, moment.at, decoding, None);
@@ -241,8 +240,8 @@ impl Journeys {
         }
     }
 
-    /// Notes a finished command of a request, which itself waited behind `own`. If it is the last so far, the request's
-    /// path leads through it.
+    /// Notes a finished command of a request. `own` is the activity that the command waited behind. The request's path
+    /// ends with the command, unless a later one finishes.
     fn arrived(&mut self, owner: NonZeroU32, number: u32, own: &[Span; Cause::COUNT]) {
         let track = &self.tracks[number];
         let Some(stops) = self.requests.get_mut(owner.get() as usize).filter(|stops| stops.under_way) else { return };
@@ -251,10 +250,10 @@ impl Journeys {
         }
         let (submitted, ready, finished) = (track.submitted, track.ready, track.finished);
         if track.before.is_some() && stops.path.last() == track.before.as_ref() && stops.finished == Some(ready) {
-            // It waited for the command with which the path ends.
+            // The command waited for the last command of the path.
             add(&mut stops.behind, own);
         } else {
-            // Commands that finished before the submission of this list belong to the path, too.
+            // Commands that finished before the submission of this list are an earlier part of the path.
             if let Some(finished) = stops.finished.filter(|finished| *finished <= submitted) {
                 (stops.kept, stops.kept_until, stops.kept_behind) = (stops.path.len(), finished, stops.behind);
             } else if submitted < stops.kept_until {
@@ -272,7 +271,7 @@ impl Journeys {
         stops.path.push(number);
     }
 
-    /// Notes that a controller takes a list, or has finished one.
+    /// Notes that a controller takes a list; with `None`, that it has finished one.
     pub(super) fn controller(&mut self, now: Time, unit: u32, list: Option<(u32, Cause)>) {
         let before = std::mem::replace(at(&mut self.holds, unit), list.map(|(_, cause)| (now, cause)));
         if let Some((from, cause)) = before {
@@ -284,7 +283,7 @@ impl Journeys {
         }
     }
 
-    /// Notes that the array of a command waits for the power cap.
+    /// Notes that a command has its die and waits for the power cap.
     pub(super) fn power_capped(&mut self, command: u32) {
         let number = self.commands.get(command as usize).copied().flatten();
         if let Some(number) = number {
@@ -292,17 +291,17 @@ impl Journeys {
         }
     }
 
-    /// Notes a time in which the drive takes no request.
+    /// Notes a time in which the drive takes no requests.
     pub(super) fn admission_delayed(&mut self, from: Time, until: Time, why: AdmissionDelay) {
         self.delays.push(from, until, why);
     }
 
-    /// Notes a serial command.
+    /// Notes the time of a serial command.
     pub(super) fn serial(&mut self, from: Time, until: Time, cause: Cause) {
         self.serial.extend(from, until, cause);
     }
 
-    /// Notes the page copies of a serial list. No request owns one, and what comes behind them waits for the list.
+    /// Notes the page copies of a serial list. No request owns such a list, and later commands wait for its end.
     pub(super) fn serial_copies(&mut self, from: Time, until: Time, cause: Cause) {
         self.serial(from, until, cause);
         self.meanwhile.worked(until - from, cause);
@@ -314,7 +313,7 @@ impl Journeys {
         }
         let number = self.commands.get(phase.command as usize).copied().flatten();
         let track = number.map(|number| &mut self.tracks[number]);
-        // A hold of the channel does not count: the array works meanwhile.
+        // A hold of the channel is not counted as a leg: the array works meanwhile.
         if let Some(track) = track.filter(|_| phase.primitive != Primitive::Hold) {
             track.out = phase.primitive == Primitive::DataOut;
             let last = track.legs.last().map_or(track.ready, |leg| leg.until);
@@ -339,14 +338,15 @@ impl Journeys {
             fill(&mut track.legs, phase.from.max(last), phase.until, works, Some(phase.resource));
         }
         self.meanwhile.worked(phase.until - phase.from, phase.cause);
-        // Filling or emptying its register occupies a die, too.
+        // To fill or empty the register of a die occupies the die, too.
         at(&mut self.dies, phase.die).push(phase.from, phase.until, phase.cause);
         if let Resource::Channel(number) = phase.resource {
             at(&mut self.channels, number).push(phase.from, phase.until, phase.cause);
         }
     }
 
-    /// Corrects the end of the latest phase of a channel or an array, and of its command and die.
+    /// Corrects the end of the latest phase of a channel or an array, and of the command and the die to which it
+    /// belongs.
     pub(super) fn shortened(&mut self, resource: Resource, die: u32, command: u32, until: Time) {
         let dies = at(&mut self.dies, die);
         match resource {
@@ -355,7 +355,7 @@ impl Journeys {
                 let Some(phase) = at(&mut self.channels, number).shorten_last(until) else { return };
                 dies.shorten(phase, until);
             }
-            // While an array is stopped, no other work of its die is under way.
+            // While an array is stopped, its die does no other work.
             Resource::Array(_) | Resource::Plane(_) => {
                 if let Some((_, ended, cause)) = dies.shorten_last(until) {
                     self.meanwhile.stopped(ended - until, cause);
@@ -430,7 +430,7 @@ fn fill(legs: &mut Vec<Leg>, from: Time, until: Time, part: Part, at: Option<Res
     }
 }
 
-/// Fills the gap between two legs with `part`, except for the time of serial lists.
+/// Fills the gap between two legs with `part`, except the time in which serial lists ran.
 fn gap(
     legs: &mut Vec<Leg>,
     (from, until): (Time, Time),
@@ -451,7 +451,7 @@ fn gap(
     fill(legs, now, until, part, None);
 }
 
-/// Adds all legs of a request, in order. Those of its flash commands are `path`.
+/// Adds all legs of a request, in order. `path` are the legs of its flash commands.
 fn collect(legs: &mut Vec<Leg>, of: &Began, stops: &mut Stops, path: &[Leg], end: Time, serial: &Recent) {
     legs.append(&mut stops.admission);
     fill(legs, of.at, stops.clear, Part::Overlap, None);

@@ -1,8 +1,9 @@
-//! The requests of a layer over drives: the parts of their time, put together from what each drive did with the requests that it got for
-//! them.
+//! The requests of a layer over drives: the parts of their time, combined from the parts of the requests that the layer
+//! made to its drives.
 //!
-//! A request of a layer waits for one request to a drive after the other: of those that are under way at the same time, for the last one. Its
-//! parts are those of these requests, and what lies between them. They add up to its latency exactly.
+//! A request of a layer waits for requests to drives one after another; among those under way at the same time, for the
+//! last to end. Its parts are those of these requests, and the gaps between them. The parts add up to its latency
+//! exactly.
 
 use std::collections::BTreeMap;
 use std::marker::PhantomData;
@@ -26,24 +27,24 @@ struct Ended {
     legs: Vec<Leg>,
 }
 
-/// A layer, and perhaps an observer of its requests. Without one it is the layer alone.
+/// A layer with an optional observer of its requests.
 #[derive(Debug)]
 pub struct Layered<S, L> {
     layer: L,
     watch: Option<Watch>,
-    /// Requests to drives that have ended, by the upper half of their tags.
+    /// Requests to drives that have ended, by the upper half of their tags, which is the number of the layer's request.
     ended: BTreeMap<u32, Vec<Ended>>,
     sector: PhantomData<S>,
 }
 
 impl<S: Sector, L: Layer<S>> Layered<S, L> {
-    /// The observer of a drive of a layer that is observed itself.
+    /// Creates the observer for a drive of an observed layer.
     #[must_use]
     pub fn member() -> Watch {
         Watch::of_member()
     }
 
-    /// A layer whose drives are observed by a [`Layered::member`] each, if there is an observer.
+    /// Wraps a layer. If there is an observer, each drive must be observed by a [`Layered::member`].
     pub fn new(mut layer: L, watch: Option<Watch>) -> Self {
         if watch.is_some() {
             layer.notes().keep();
@@ -55,7 +56,7 @@ impl<S: Sector, L: Layer<S>> Layered<S, L> {
         self.layer.drives_mut().iter_mut().filter_map(Ssd::observer_mut::<Watch>)
     }
 
-    /// Puts together the requests that have ended.
+    /// Computes the parts of the requests that have ended.
     fn compose(&mut self) {
         let Some(watch) = self.watch.as_mut().and_then(|watch| watch.journeys.as_mut()) else { return };
         for (drive, of) in (0..).zip(self.layer.drives_mut()) {
@@ -72,13 +73,13 @@ impl<S: Sector, L: Layer<S>> Layered<S, L> {
                 let (journey, legs, waits) = compose(&request, ended, drives);
                 watch.add(journey, &legs, request.succeeded, if drives > 1 { &waits } else { &[] });
             }
-            // The number may have been used again since.
+            // The number may have been reused since, so later requests to drives are kept.
             ended.retain(|ended| ended.journey.end > request.end);
             if ended.is_empty() {
                 self.ended.remove(&request.number);
             }
         }
-        // Flushes of a journal belong to no request.
+        // Flushes of a journal belong to no request; their number is 0.
         self.ended.remove(&0);
     }
 }

@@ -1,9 +1,13 @@
-//! What a drive did while a request waited outside the flash: in the submission queue, behind a request that overlaps,
-//! for the write buffer, or in the FTL.
+//! The work of a drive while a request waited outside the flash: in the submission queue, behind an overlapping
+//! request, for the write buffer, or in the FTL.
 //!
-//! Nobody holds such a request back alone, as a command holds a die. So its wait is divided in proportion: by the parts
-//! of the requests that completed meanwhile, and by the causes for which the dies worked meanwhile. Both are running sums
-//! over the run, kept at some instants. The difference of two sums belongs to the time between them.
+//! No single command delays such a request, as a command delays another on its die. So its wait is divided in two ways,
+//! both in proportion:
+//!
+//! 1. by the parts of the requests that completed meanwhile; 2. by the causes for which the dies worked meanwhile.
+//!
+//! Both are running sums over the run, stored at some instants. The difference of two sums belongs to the time between
+//! them.
 
 use std::iter::zip;
 
@@ -15,13 +19,13 @@ use super::journey::Part;
 /// Work over some time, in microseconds.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Work {
-    /// Of completed requests, without their time in the queue.
+    /// The parts of completed requests, without their time in the queue.
     parts: [f64; Part::COUNT],
-    /// Of all dies.
+    /// The work of all dies, by cause.
     causes: [f64; Cause::COUNT],
 }
 
-/// A wait divided by what happened meanwhile. What remains has no known reason: nothing completed, no die worked.
+/// A wait divided by the work meanwhile. A remainder has no known reason: no request completed, and no die worked.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Divided {
     pub(super) parts: [Span; Part::COUNT],
@@ -36,13 +40,13 @@ impl Divided {
     }
 }
 
-/// Instants kept at most.
+/// The most instants that are stored.
 const MARKS: usize = 1 << 12;
 
-/// The running sums at instants, in order. Before and after a mark the sums rise evenly.
+/// The running sums at instants, in order. Between two instants the sums are interpolated linearly.
 ///
-/// When there are too many, every second of the older half goes. So the recent past is known exactly, and the time
-/// between two marks grows with their age.
+/// When there are too many instants, every second one of the older half is dropped. So the recent past is known
+/// exactly, and the distance of instants grows with their age.
 #[derive(Clone, Debug)]
 pub(super) struct Meanwhile {
     marks: Vec<(Time, Work)>,
@@ -56,17 +60,17 @@ impl Default for Meanwhile {
 }
 
 impl Meanwhile {
-    /// A die works for some time; it counts from its beginning.
+    /// Adds work of a die. The whole span counts at its begin.
     pub(super) fn worked(&mut self, span: Span, cause: Cause) {
         self.now.causes[cause as usize] += span.as_us_f64();
     }
 
-    /// A die stops before the end of its work; this much of the work is left.
+    /// Subtracts the rest of a die's work that stops before its end.
     pub(super) fn stopped(&mut self, left: Span, cause: Cause) {
         self.now.causes[cause as usize] -= left.as_us_f64();
     }
 
-    /// A request completes. Its time in the queue is no work.
+    /// Adds the parts of a completed request, without its time in the queue.
     pub(super) fn completed(&mut self, now: Time, parts: &[Span; Part::COUNT]) {
         for (part, (sum, span)) in zip(Part::ALL, zip(&mut self.now.parts, parts)) {
             if part != Part::Queue && !span.is_zero() {
@@ -81,7 +85,7 @@ impl Meanwhile {
             let mut number = 0;
             self.marks.retain(|_| {
                 number += 1;
-                // The first one stays.
+                // The first instant is kept.
                 number > MARKS / 2 || number % 2 == 1
             });
         }
@@ -103,7 +107,7 @@ impl Meanwhile {
         work
     }
 
-    /// Divides the wait between two times, not after `now`, by what happened meanwhile.
+    /// Divides the wait between two times, not after `now`, by the work meanwhile.
     pub(super) fn divide(&self, (from, until): (Time, Time), now: Time) -> Divided {
         let (before, after) = (self.at(from, now), self.at(until, now));
         let wait = until - from;
@@ -114,7 +118,7 @@ impl Meanwhile {
     }
 }
 
-/// A wait in proportion to the work; together never more than the wait.
+/// Divides a wait in proportion to the work. The parts are never more than the wait together.
 fn divide<const COUNT: usize>(wait: Span, work: [f64; COUNT]) -> [Span; COUNT] {
     let all: f64 = work.iter().sum();
     let mut left = wait;
@@ -147,19 +151,19 @@ mod tests {
         seen.completed(US(10), &parts(&[(Part::Queue, 500), (Part::Buffer, 9), (Part::Link, 1)]));
         seen.worked(Span::from_us(10), Cause::Host);
         seen.completed(US(20), &parts(&[(Part::Array, 10)]));
-        // All of it, without the time in the queue.
+        // All of the work, without the time in the queue.
         let all = seen.divide((US(0), US(20)), US(20));
         assert_eq!(all.parts, parts(&[(Part::Buffer, 9), (Part::Link, 1), (Part::Array, 10)]));
         assert_eq!((all.causes[Cause::Merge as usize], all.causes[Cause::Host as usize]), {
             (Span::from_us(15), Span::from_us(5))
         });
-        // Half of the first ten microseconds, and all of the second.
+        // Half of the work of the first ten microseconds, and all of the second.
         let some = seen.divide((US(5), US(20)), US(20));
         assert_eq!(some.parts[Part::Array as usize], Span::from_us(10));
         assert_eq!(some.parts[Part::Buffer as usize], Span::from_ns(4500));
-        // Nothing since.
+        // No work since then.
         assert_eq!(seen.divide((US(20), US(40)), US(40)), Divided::default());
-        // What has begun since the last completion counts.
+        // Work that has begun since the last completion counts.
         seen.worked(Span::from_us(1), Cause::Gc);
         assert_eq!(seen.divide((US(20), US(40)), US(40)).causes[Cause::Gc as usize], Span::from_us(20));
     }
@@ -174,10 +178,10 @@ mod tests {
         }
         let all = seen.divide((US(0), US(many)), US(many));
         assert_eq!(all.parts, parts(&[(Part::Die, many / 4), (Part::Array, many / 4 * 3)]));
-        // The last ones are exact.
+        // The last instants are exact.
         let last = seen.divide((US(many - 100), US(many)), US(many));
         assert_eq!(last.parts, parts(&[(Part::Die, 25), (Part::Array, 75)]));
-        // The first ones are near.
+        // The first instants are approximate.
         let first = seen.divide((US(0), US(many / 2)), US(many)).parts[Part::Die as usize].as_us_f64();
         assert!((first / (many / 8) as f64 - 1.0).abs() < 1e-2, "{first}");
     }

@@ -5,14 +5,15 @@ use std::collections::VecDeque;
 use base::units::{Span, Time};
 use flash::backend::Cause;
 
-/// Enough for all activity between a command's arrival and its start; earlier activity counts as unknown.
+/// The number of pieces of work that are kept: enough for all activity between a command's arrival and its start.
+/// Earlier activity counts as unknown.
 const RECENT: usize = 512;
 
 /// A piece of work: its begin, its end, and its cause.
 pub(super) type Piece = (Time, Time, Cause);
 
-/// The latest pieces of work of a resource, in the order of their ends. In cache mode a die works on two things at once,
-/// so that a piece may begin later than another and end earlier.
+/// The latest pieces of work of a resource, in the order of their ends. In cache mode a die does two pieces at once, so
+/// a piece may begin later than another and end earlier.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Recent(VecDeque<Piece>);
 
@@ -25,7 +26,7 @@ impl Recent {
         self.0.insert(self.0.len() - later, (from, until, cause));
     }
 
-    /// Adds a piece, or makes the last one longer if it ends where this one begins and has the same cause.
+    /// Adds a piece; or extends the last one, if it ends where this one begins and has its cause.
     pub(super) fn extend(&mut self, from: Time, until: Time, cause: Cause) {
         match self.0.back_mut() {
             Some((_, ended, last)) if *ended == from && *last == cause => *ended = until,
@@ -33,7 +34,7 @@ impl Recent {
         }
     }
 
-    /// Ends the piece that ends last at this time, if it ends later. Returns it as it was.
+    /// Shortens the piece that ends last to this end, if it ends later. Returns the piece as it was.
     pub(super) fn shorten_last(&mut self, until: Time) -> Option<Piece> {
         let piece @ (from, ended, cause) = *self.0.back()?;
         if ended <= until {
@@ -44,7 +45,7 @@ impl Recent {
         Some(piece)
     }
 
-    /// Ends this piece earlier, if it is still known.
+    /// Shortens this piece to an earlier end, if it is still known.
     pub(super) fn shorten(&mut self, piece: Piece, until: Time) {
         if let Some(place) = self.0.iter().rposition(|known| *known == piece) {
             self.0.remove(place);
@@ -61,7 +62,7 @@ impl Recent {
 
     /// Adds the activity between two times, by cause. An instant counts once, for the piece that ends last.
     pub(super) fn add(&self, from: Time, until: Time, behind: &mut [Span; Cause::COUNT]) {
-        // From here on all has been counted: the remaining pieces end no later than those before them.
+        // Activity from `low` on has been counted: the remaining pieces end no later than the ones before them.
         let mut low = until;
         for (began, ended, cause) in self.0.iter().rev().take_while(|(_, ended, _)| *ended > from) {
             let (first, last) = ((*began).max(from), (*ended).min(low));
@@ -87,7 +88,7 @@ mod tests {
         recent
     }
 
-    /// Microseconds between two times for which the resource worked for the host, and for garbage collection.
+    /// The microseconds between two times for which the resource worked for the host, and for garbage collection.
     fn behind(recent: &Recent, from: u64, until: u64) -> [u64; 2] {
         let mut behind = Default::default();
         recent.add(us(from), us(until), &mut behind);

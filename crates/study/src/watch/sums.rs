@@ -1,8 +1,8 @@
-//! Sums of the parts of the requests' time by latency: sufficient for all bands of percentiles, in memory that does not
-//! grow with the run.
+//! Sums of the parts of the time of requests by latency: sufficient for all bands of percentiles, in memory that does
+//! not grow with the run.
 //!
-//! Requests of nearly equal latency share a sum. A band that ends within a sum takes a share of it. Its number of
-//! requests is therefore exact, its parts add up to its latency, and both deviate by less than the width of a bin.
+//! Requests of nearly equal latency share a sum. A band that ends within a sum takes a share of it. The band's number
+//! of requests is therefore exact, its parts add up to its latency, and both deviate by less than the width of a bin.
 
 use base::io::IoKind;
 use base::units::Span;
@@ -10,7 +10,8 @@ use flash::backend::Cause;
 
 use super::journey::{Journey, Part};
 
-/// Bins between a latency and its double, as a power of two: requests in one bin differ by less than 0.4 %.
+/// The number of bins between a latency and its double, as a power of two: requests in one bin differ by less than 0.4
+/// %.
 const FINE: u32 = 8;
 
 /// Requests of one kind and nearly equal latency, or a share of them.
@@ -22,7 +23,7 @@ pub(super) struct Sum {
     pub(super) behind_us: [f64; Cause::COUNT],
     pub(super) ahead_us: [f64; Part::COUNT],
     pub(super) meanwhile_us: [f64; Cause::COUNT],
-    /// The time for which each drive of a layer was waited for; empty if there is one drive.
+    /// The time for which the requests waited for each drive of a layer; empty for a single drive.
     pub(super) drives_us: Vec<f64>,
 }
 
@@ -63,7 +64,7 @@ impl Sums {
         let sum = &mut bins[at];
         sum.requests += 1.0;
         sum.latency_us += journey.latency().as_us_f64();
-        // Most parts are zero: they cost no conversion.
+        // Most parts are zero and need no conversion.
         let add = |(sum, span): (&mut f64, Span)| *sum += span.as_us_f64();
         let is_some = |(_, span): &(&mut f64, Span)| !span.is_zero();
         sum.parts_us.iter_mut().zip(journey.parts).filter(is_some).for_each(add);

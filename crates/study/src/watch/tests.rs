@@ -1,4 +1,4 @@
-//! Checks observers against the drive's own numbers, for every family of devices.
+//! Compares observers with the drive's own numbers, for every family of devices.
 
 use std::collections::BTreeMap;
 
@@ -55,7 +55,8 @@ fn parts(journey: &Journey) -> BTreeMap<&'static str, f64> {
 
 #[test]
 fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
-    // Every tenth of the suite's settings, so that all families and controllers occur, and all settings of more times.
+    // Every tenth of the suite's settings, so that all families and controllers occur, and all settings with further
+    // times.
     let more = ["decoders", "firmware", "a slow RAM", "as they come", "suspen", "bit errors", "power", "by heat"];
     let settings = conformance::settings();
     let chosen = settings.iter().enumerate().filter(|(i, of)| i % 10 == 0 || more.iter().any(|n| of.name.contains(n)));
@@ -77,7 +78,7 @@ fn every_request_is_explained_without_a_gap_on_every_kind_of_device() {
             let waits = |parts: &[Part]| parts.iter().map(|part| journey.parts[*part as usize]).sum::<Span>();
             let admission = waits(&[Part::Queue, Part::PowerState, Part::Throttle]);
             assert_eq!(admission, record.start - record.arrival, "{name}");
-            // What is said of a wait is never more than the wait.
+            // The parts into which a wait is divided are never more than the wait.
             let of = |causes: &[Span]| causes.iter().copied().sum::<Span>();
             let elsewhere = [Part::Queue, Part::Overlap, Part::Buffer, Part::Ftl];
             assert!(
@@ -125,7 +126,7 @@ fn a_lone_read_is_array_time_and_transfer_time() {
     let (array, transfer) = (timing.read[0].as_us_f64(), timing.transfer[1].as_us_f64());
     assert_eq!(parts(&alone), BTreeMap::from([("array", array), ("transfer", transfer)]));
     assert_eq!(alone.behind, [Span::ZERO; Cause::COUNT]);
-    // Behind another request on the same die, the wait equals that request's time on the die.
+    // Behind another request on the die, the wait equals that request's time on the die.
     let (_, drive) = run(&resolved, &[read(0), read(1)], 2, Watch::default().journeys(None), &mut Vec::new());
     let second = watch_of(&drive).finished()[1];
     let waited = parts(&second)["die-wait"];
@@ -152,7 +153,7 @@ fn decoding_is_a_part_of_its_own_with_the_wait_for_a_decoder() {
         let [first, second] = [0, 1].map(|i| watch_of(&drive).finished()[i]);
         let alone = BTreeMap::from([("array", array), ("transfer", transfer), ("decode", codeword + 7.0)]);
         assert_eq!(parts(&first), alone);
-        // A page takes 106.92 us on its way, so no codeword finds its decoder at work.
+        // The transfer of a page takes 106.92 us, so every codeword finds its decoder free.
         let mut waits = alone;
         waits.insert("die-wait", array + transfer);
         let seen = parts(&second);
@@ -163,7 +164,7 @@ fn decoding_is_a_part_of_its_own_with_the_wait_for_a_decoder() {
 
 #[test]
 fn retries_are_a_part_of_their_own_and_wait_like_other_reads() {
-    // Every bit error rate from 2 % on: the first attempt fails, and the one step of the table corrects all.
+    // Every bit error rate is at least 2 %: the first attempt fails, and the single step of the table corrects all.
     let errors = "errors = {}, ecc = { decode = { rate = \"2048MB/s\", latency = \"7us\" }, hard-limit = 200 }";
     let part = "[flash.custom-part]\nlike = \"dirik-2009\"\nerrors = { base = 2e-2, wear = 0.0, wear_exponent = 0.0, \
                 retention = 0.0, retention_cycles = 0.0, retention_time = 0.0, disturb = 0.0, disturb_cycles = 0.0, \
@@ -186,7 +187,7 @@ fn retries_are_a_part_of_their_own_and_wait_like_other_reads() {
     assert_eq!(parts(&watch_of(&drive).finished()[0]), alone);
     let legs: Vec<_> = watch_of(&drive).legs().iter().map(|leg| leg.part.name()).collect();
     assert_eq!(legs, ["array", "transfer", "decode", "retry", "retry", "retry"]);
-    // Its retry finds the die at work for the second read, and waits for that.
+    // The retry finds the die at work for the second read, and waits for its end.
     let (_, drive) = run(&resolved, &[read(0), read(1)], 2, Watch::default().journeys(Some(0)), &mut Vec::new());
     let waits = parts(&watch_of(&drive).finished()[0])["die-wait"];
     assert!((waits - (array + transfer - 8.0)).abs() < 4.0, "{waits}");
@@ -209,7 +210,8 @@ fn a_suspended_program_is_cut_and_its_request_waits_for_the_read() {
     let transfer = timing.transfer[1];
     let [stop, resume] = [5, 2].map(Span::from_us);
     let of = |journey: &Journey, part: Part| journey.parts[part as usize];
-    // The read comes while the data of the program crosses the channel, and waits for that and for the stop.
+    // The read arrives while the data of the program crosses the channel, and waits for the end of this transfer and
+    // for the stop.
     let parts = [Part::Die, Part::Array, Part::Transfer].map(|part| of(&read, part));
     assert_eq!(parts, [transfer + stop, array, transfer]);
     let parts = [Part::Transfer, Part::Array, Part::Suspended].map(|part| of(&write, part));
@@ -243,7 +245,7 @@ fn the_queue_of_an_overloaded_drive_is_what_the_requests_ahead_wait_for() {
     let write = |unit: u64| Io::new(IoKind::Write, Lba::new(unit * 4), Sectors::new(4));
     let ios: Vec<Io> = (0..800).map(|i| write(i * 7 % 40)).collect();
     let (_, drive) = run(&resolved, &ios, 16, Watch::default().journeys(None), &mut Vec::new());
-    // Each write waits for fifteen others, of which some wait for garbage collection.
+    // Each write waits for fifteen others, and some of these wait for garbage collection.
     let late = &watch_of(&drive).finished()[400..];
     let sum = |of: &dyn Fn(&Journey) -> Span| late.iter().map(of).sum::<Span>().as_us_f64();
     let queue = sum(&|journey| journey.parts[Part::Queue as usize]);
@@ -273,7 +275,7 @@ fn bands_run_from_the_fastest_to_the_slowest_requests() {
         let sum: f64 = band.parts_us.iter().map(|(_, us)| us).sum();
         assert!((sum - band.latency_us).abs() < 1e-6 * band.latency_us, "{band:?}");
     }
-    // The bands equal those of sorting every single request, within half of a per cent.
+    // The bands are those of a sort of all requests, within 0.5 %.
     let mut each: Vec<&Journey> = watch_of(&drive).finished().iter().filter(|of| of.io.kind == IoKind::Read).collect();
     each.sort_by_key(|journey| journey.latency());
     let mut from = 0;
@@ -320,8 +322,8 @@ fn windows_are_parsed() {
     }
 }
 
-/// On a drive without parallelism, the commands of a request's list add up, and the next request waits for just as
-/// long.
+/// On a drive without parallelism, the times of the commands of a request's list add up, and the next request waits for
+/// this sum.
 #[test]
 fn serial_lists_are_observed_on_both_arrays() {
     let text = "name = \"h\"\nhost = { link = \"none\" }\n\

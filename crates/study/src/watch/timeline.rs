@@ -9,10 +9,10 @@ use ssd::Tag;
 
 use super::track::{Began, Requests};
 
-/// The maximum number of slices: no viewer shows more fluently.
+/// The maximum number of slices: viewers become slow with more.
 const MOST: usize = 1_000_000;
 
-/// A window of a run, in time since its start.
+/// A window of a run, in time since the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The start.
@@ -43,7 +43,7 @@ impl std::error::Error for ParseWindowError {}
 impl std::str::FromStr for Window {
     type Err = ParseWindowError;
 
-    /// `FROM..UNTIL`, e.g. `1s..1010ms`.
+    /// Parses `FROM..UNTIL`, e.g. `1s..1010ms`.
     fn from_str(text: &str) -> Result<Self, ParseWindowError> {
         let none = || ParseWindowError("is not a window; write FROM..UNTIL, e.g. 1s..1010ms".into());
         let (from, until) = text.split_once("..").ok_or_else(none)?;
@@ -58,14 +58,14 @@ impl std::str::FromStr for Window {
     }
 }
 
-/// An interval in which a resource works.
+/// An interval in which a die or a channel works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
     /// The resource.
     pub resource: Resource,
-    /// The command's operation.
+    /// The operation of the command.
     pub op: Op,
-    /// The current step of the command.
+    /// The step of the command that the slice shows.
     pub primitive: Primitive,
     /// The cause of the command.
     pub cause: Cause,
@@ -73,26 +73,26 @@ pub struct Slice {
     pub from: Time,
     /// The end.
     pub until: Time,
-    /// The wait before this step.
+    /// The time that the command waited before this step.
     pub waited: Span,
-    /// The data that the command concerns.
+    /// The data of the command.
     pub about: About,
 }
 
-/// The data that a command concerns.
+/// The place, the mapping units and the request of a command.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct About {
-    /// Its superblock.
+    /// The superblock of the data.
     pub superblock: SuperblockId,
-    /// For a program or a copy, the first slot of the superblock that it writes.
+    /// For a program or a copy, the first slot of the superblock that is written.
     pub offset: Option<u32>,
-    /// For a read, the first slot of the array that it reads.
+    /// For a read, the first slot of the array that is read.
     pub psn: Option<Psn>,
-    /// Its first mapping unit, if it carries any and this is known in advance.
+    /// The first mapping unit, if the command carries any and it is known in advance.
     pub lpn: Option<Lpn>,
     /// The number of mapping units.
     pub units: u32,
-    /// The first request that it serves.
+    /// The first request that the command serves.
     pub request: Option<Tag>,
 }
 
@@ -112,13 +112,13 @@ pub struct Held {
 /// A request in flight during the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Request {
-    /// The host's tag.
+    /// The host's tag for the request.
     pub tag: Tag,
     /// The request.
     pub io: Io,
     /// The time of its arrival.
     pub arrival: Time,
-    /// The time at which the device took it from its queue.
+    /// The time at which the device took the request from its queue.
     pub begun: Time,
     /// The time of its completion.
     pub end: Time,
@@ -135,7 +135,7 @@ pub struct Reading {
     pub value: u64,
 }
 
-/// A record of a window.
+/// The record of all resources in a window.
 #[derive(Clone, Debug, Default)]
 pub struct Timeline {
     window: Window,
@@ -144,7 +144,7 @@ pub struct Timeline {
     held: Vec<Held>,
     requests: Vec<Request>,
     levels: Vec<Reading>,
-    /// The latest value of each level, with which the window begins.
+    /// The latest value of each level before the window begins.
     latest: [Option<u64>; 4],
     commands: Vec<About>,
     units: Vec<Option<(Time, Cause)>>,
@@ -152,7 +152,7 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// A timeline of this window of the run.
+    /// Creates a timeline of this window of the run.
     #[must_use]
     pub fn new(window: Window) -> Self {
         Self { window, ..Self::default() }
@@ -174,7 +174,7 @@ impl Timeline {
         self.levels = known.collect();
     }
 
-    /// The time from which times count.
+    /// The time at which the window's times begin to count.
     #[must_use]
     pub const fn start(&self) -> Time {
         self.start
@@ -210,7 +210,7 @@ impl Timeline {
         &self.levels
     }
 
-    /// Slices dropped for lack of space.
+    /// The number of slices dropped beyond the maximum.
     #[must_use]
     pub const fn dropped(&self) -> u64 {
         self.dropped
@@ -260,8 +260,8 @@ impl Timeline {
         self.slices.push(Slice { resource, op, primitive, cause, from, until, waited, about });
     }
 
-    /// Corrects the end of the latest phase of a resource. A phase that now ends before the window, or has no length, is
-    /// forgotten.
+    /// Corrects the end of the latest phase of a resource. A phase that now ends before the window, or has no length,
+    /// is dropped.
     pub(super) fn shortened(&mut self, resource: Resource, until: Time) {
         let Some(i) = self.slices.iter().rposition(|slice| slice.resource == resource) else { return };
         // The phase may be one that the timeline did not keep.
@@ -299,7 +299,7 @@ impl Timeline {
         }
         if at < self.start + self.window.from {
             *latest = Some(value);
-            // The value at the beginning of the window.
+            // The value at the beginning of the window replaces earlier ones.
             self.levels.retain(|reading| reading.level != level);
             self.levels.push(Reading { at: self.start + self.window.from, level, value });
         } else if at < self.start + self.window.until && self.levels.len() < MOST {

@@ -30,7 +30,7 @@ impl Requests {
         self.all[index] = Some(Began { tag, arrival, at, io });
     }
 
-    /// The request of an owner, if it has one.
+    /// The request of an owner; `None` for the owner of a buffer entry.
     pub(super) fn get(&self, owner: NonZeroU32) -> Option<&Began> {
         self.all.get(owner.get() as usize)?.as_ref()
     }
@@ -38,7 +38,8 @@ impl Requests {
     /// The request of this owner.
     ///
     /// # Panics
-    /// If it has none.
+    ///
+    /// If the owner has no request.
     pub(super) fn of(&self, owner: NonZeroU32) -> &Began {
         self.get(owner).expect("a request that has begun")
     }

@@ -1,8 +1,9 @@
 //! The commands on the critical paths of requests.
 //!
-//! A finished command knows the command of its list that it waited for. So a path is the number of its last command, a
-//! command that finishes extends the paths of all its requests at once, and the legs of a path are put together when
-//! its request completes. A command is kept while its list, a later command or a request leads to it.
+//! A finished command refers to the command of its list that it waited for. So a path is the number of its last
+//! command, and a command that finishes extends the paths of all its requests at once. The legs of a path are collected
+//! when its request completes. References are counted: a command is kept while its list, a later command or a request
+//! refers to it.
 
 use std::num::NonZeroU32;
 
@@ -18,40 +19,41 @@ pub(super) struct Track {
     pub(super) submitted: Time,
     pub(super) ready: Time,
     pub(super) finished: Time,
-    /// Its legs, in order, without gaps.
+    /// The legs of the command, in order, without gaps.
     pub(super) legs: Vec<Leg>,
-    /// What it waited behind; after it has finished, the same for all commands up to it.
+    /// The activity that the command waited behind, by cause; after the command has finished, summed over all commands
+    /// of the path up to it.
     pub(super) behind: [Span; Cause::COUNT],
-    /// Its data has gone out: the rest of its time is decoding.
+    /// True if the command's data has left the die: the rest of its time is decoding.
     pub(super) out: bool,
-    /// It is read again.
+    /// True if the command reads its page again.
     pub(super) again: bool,
-    /// Its array has been stopped: it stands still until its array goes on.
+    /// True if the command's array is suspended.
     pub(super) stopped: bool,
-    /// The command has its die, and waits for the power cap.
+    /// True if the command has its die, and waits for the power cap.
     pub(super) capped: bool,
-    /// The requests that it serves.
+    /// The requests that the command serves.
     pub(super) owners: Vec<NonZeroU32>,
-    /// The command that it waited for.
+    /// The command that this one waited for.
     pub(super) before: Option<u32>,
-    /// The first of the commands up to it waited for its controller.
+    /// True if the first command of the path up to this one waited for its controller.
     pub(super) waited: bool,
     users: u32,
 }
 
 impl Track {
-    /// The part of the time in the error correction.
+    /// The part to which time in the error correction belongs: a retry if the page is read again.
     pub(super) const fn decoding(&self) -> Part {
         if self.again { Part::Retry } else { Part::Decode }
     }
 }
 
-/// All commands that something leads to.
+/// All commands with references.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Tracks {
     all: Vec<Track>,
     free: Vec<u32>,
-    /// For [`Tracks::legs`].
+    /// A scratch list of [`Tracks::legs`].
     way: Vec<u32>,
 }
 
@@ -70,7 +72,7 @@ impl std::ops::IndexMut<u32> for Tracks {
 }
 
 impl Tracks {
-    /// A command that was submitted to this list, and that one thing leads to.
+    /// Adds a command that was submitted to this list, with one reference.
     pub(super) fn add(&mut self, list: u32, at: Time) -> u32 {
         let number = self.free.pop().unwrap_or_else(|| {
             self.all.push(Track::default());
@@ -86,12 +88,12 @@ impl Tracks {
         number
     }
 
-    /// Another thing leads to the command.
+    /// Adds a reference to the command.
     pub(super) fn keep(&mut self, track: u32) {
         self[track].users += 1;
     }
 
-    /// Something leads to the command no more. If it was the last, the command is forgotten.
+    /// Removes a reference to the command. A command without references is dropped.
     pub(super) fn release(&mut self, track: u32) {
         let mut next = Some(track);
         while let Some(number) = next {
@@ -119,7 +121,7 @@ impl Tracks {
         }
     }
 
-    /// Adds the legs of a path that ends with this command.
+    /// Adds the legs of the path that ends with this command.
     pub(super) fn legs(&mut self, last: u32, legs: &mut Vec<Leg>) {
         let mut way = std::mem::take(&mut self.way);
         way.extend(std::iter::successors(Some(last), |track| self[*track].before));
@@ -140,7 +142,7 @@ mod tests {
 
     const US: fn(u64) -> Time = |us| Time::ZERO + Span::from_us(us);
 
-    /// A command that was ready and worked between two times.
+    /// Adds a command that was ready, and worked, at these times.
     fn add(tracks: &mut Tracks, submitted: u64, (from, until): (u64, u64), before: Option<u32>) -> u32 {
         let number = tracks.add(0, US(submitted));
         let track = &mut tracks[number];
@@ -174,7 +176,7 @@ mod tests {
         let first = add(&mut tracks, 0, (0, 1), None);
         let second = add(&mut tracks, 0, (1, 2), Some(first));
         tracks.keep(second);
-        // The list forgets both.
+        // The list releases both commands.
         [first, second].into_iter().for_each(|track| tracks.release(track));
         assert!(tracks.free.is_empty(), "a request leads to the second, and that to the first");
         tracks.release(second);

@@ -1,4 +1,4 @@
-//! The parts of the requests' time that take the most of it.
+//! The parts of the time of requests that take the largest share.
 
 use std::collections::BTreeMap;
 use std::iter::zip;
@@ -11,18 +11,19 @@ use crate::schema;
 use crate::watch::explain::{ALL, Band, Explained};
 use crate::watch::journey::Part;
 
-/// A part of the time of all requests. Time in the queue belongs to the parts of the requests ahead.
+/// A part of the time of all requests. Time in the queue counts for the parts of the requests ahead.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Culprit {
     /// The part.
     #[serde(serialize_with = "name")]
     #[schemars(with = "&str", extend("enum" = Part::ALL.map(Part::name)))]
     pub part: Part,
-    /// Its share of the time of all requests.
+    /// The share of the part in the time of all requests.
     pub share: f64,
-    /// The share of that which requests spent in the queue, while requests ahead were in this part.
+    /// The share of the culprit's time that requests spent in the queue, while requests ahead were in this part.
     pub queued: f64,
-    /// What the flash worked for meanwhile: shares by cause, the largest first; empty for a part that is no wait.
+    /// The causes for which the flash worked meanwhile, with their shares, the largest first; empty for a part that is
+    /// not a wait.
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "BTreeMap<&str, f64>", extend("propertyNames" = schema::keys(Cause::ALL.map(Cause::name))))]
     pub causes: Vec<(Cause, f64)>,
@@ -36,10 +37,10 @@ fn by_name<S: Serializer>(shares: &[(Cause, f64)], serializer: S) -> Result<S::O
     serializer.collect_map(shares.iter().map(|(cause, share)| (cause.name(), share)))
 }
 
-/// The smallest share of a culprit.
+/// The smallest share of the time that makes a part a culprit.
 const LEAST: f64 = 0.01;
 
-/// Time by part or cause.
+/// Times by part or cause.
 type Sums<const COUNT: usize> = [f64; COUNT];
 
 /// The time of all requests of all kinds, in microseconds.
@@ -71,13 +72,13 @@ impl Totals {
 }
 
 impl Culprit {
-    /// The parts with the most time over all requests, at most `count`, the largest first. Those below a hundredth do not
-    /// count.
+    /// The parts with the most time over all requests, at most `count`, the largest first. Parts below [`LEAST`] are
+    /// left out.
     #[must_use]
     pub fn largest(explained: &[Explained], count: usize) -> Vec<Self> {
         let mut all = Totals::default();
         explained.iter().flat_map(|of| &of.bands).filter(|band| band.band == ALL).for_each(|band| all.add(band));
-        // What the queue's time was divided into is no longer the queue's.
+        // Time in the queue that was divided among the parts is subtracted from the queue.
         let queued: f64 = all.ahead.iter().sum();
         all.parts[Part::Queue as usize] -= queued;
         zip(&mut all.parts, all.ahead).for_each(|(part, ahead)| *part += ahead);
@@ -147,7 +148,8 @@ mod tests {
         let explained = [("read", read), ("write", write)].map(|(kind, band)| Explained { kind, bands: vec![band] });
         let largest = Culprit::largest(&explained, 9);
         let seen: Vec<_> = largest.iter().map(|of| (of.part, of.share, of.queued)).collect();
-        // Of 1,400 us in all: 400 + 50 + 400, 450, and the 100 of the queue in which nothing completed.
+        // Of 1,400 us in all: 400 + 50 + 400 us in the array, 450 us for the buffer, and 100 us in the queue while no
+        // request completed.
         let wanted = [(Part::Array, 850.0 / 1400.0, 50.0 / 850.0), (Part::Buffer, 450.0 / 1400.0, 1.0)];
         assert_eq!(seen[..2], wanted);
         assert_eq!(seen[2], (Part::Queue, 100.0 / 1400.0, 0.0));

@@ -1,4 +1,4 @@
-//! The keys that act on a part of the requests' time.
+//! The keys that act on a part of the time of requests.
 
 use flash::backend::Cause;
 use toml::{Table, Value};
@@ -9,24 +9,24 @@ use crate::watch::journey::Part;
 /// The new value of a key.
 #[derive(Clone, Copy, Debug)]
 enum To {
-    /// This one, as TOML.
+    /// This value, as TOML.
     Be(&'static str),
-    /// This one if the key or its table is missing.
+    /// This value, if the key or its table is missing.
     Add(&'static str),
-    /// So many times the present one.
+    /// The present value times this factor.
     Times(f64),
 }
 
-/// On what a key acts.
+/// The time on which a key acts.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum On {
-    /// On this part of the time, whatever the cause.
+    /// This part of the time, whatever the cause.
     Part(Part),
-    /// On waits during which the flash worked for this.
+    /// Waits during which the flash worked for this cause.
     Cause(Cause),
 }
 
-/// A key, its new value, and on what it acts.
+/// A key, its new value, and the time on which it acts.
 struct Lever(&'static str, To, &'static [On]);
 
 use On::{Cause as Behind, Part as In};
@@ -36,7 +36,8 @@ const DIE: On = In(Part::Die);
 const CONTROLLER: On = In(Part::Controller);
 const CHANNEL: On = In(Part::Channel);
 
-/// A key of another family, or one without effect on a device, is refused there, so a line may stand for all families.
+/// The levers for all families. A key of another family, or one without effect on a device, is refused by the check of
+/// the description.
 const LEVERS: [Lever; 32] = [
     Lever("flash.arbitration.commands", Be("read-first"), &[DIE, CONTROLLER]),
     Lever("flash.arbitration.bus", Be("read-first"), &[CHANNEL]),
@@ -72,7 +73,7 @@ const LEVERS: [Lever; 32] = [
     Lever("ftl.map", Be("{ kind = \"ram\" }"), &[In(Part::Ftl), Behind(Cause::Map)]),
 ];
 
-/// A cause counts from this share of a culprit's wait on.
+/// The least share of a culprit's wait from which on a cause is acted upon.
 const MUCH: f64 = 0.25;
 
 impl Lever {
@@ -84,7 +85,7 @@ impl Lever {
         })
     }
 
-    /// The key and its new value in this configuration, as `--set` takes them; `None` if there is nothing to change.
+    /// The key and its new value in this configuration, as `--set` takes them; `None` if the value would not change.
     fn setting(&self, config: &Table) -> Option<String> {
         let Self(key, to, _) = self;
         let mut steps = key.split('.');
@@ -136,7 +137,7 @@ mod tests {
                 let changed = document.set(&set).and_then(|()| device_from(&document));
                 changed.is_ok_and(|changed| changed.resolved.spec != base.resolved.spec)
             };
-            // Of these no drive of the papers has one that would change.
+            // No built-in drive has these keys with another value than the lever's.
             let more = [("dirik-4x4", "flash.ecc={decode={rate='2GB/s'}}"), ("demo", "ftl.gc.victim.policy=random")];
             let drives = ssd::builtin().iter().map(|(name, _)| (*name, "description=''"));
             if !drives.chain(more).any(moves) {

@@ -1,4 +1,4 @@
-//! Trials of a small drive.
+//! Tests of trials of a small drive.
 
 use std::path::Path;
 
@@ -52,7 +52,7 @@ fn each_change_runs_from_the_state_of_the_drive_as_it_is() {
 
     let [own, first, more] = &all[..] else { panic!("{all:?}") };
     assert_eq!((own.set.as_deref(), own.acts_on, own.start), (None, None, Start::Same));
-    // Another order of the commands keeps the data where they are, twice the chips do not.
+    // With another order of the commands the format of the data is the same; with twice the chips it is not.
     assert_eq!((first.set.as_deref(), first.acts_on, first.start), (Some(kept[0]), Some("die-wait"), Start::Same));
     assert_eq!((more.set.as_deref(), more.start), (Some(kept[1]), Start::Own));
     assert!(more.price.cost_gib_mlc > own.price.cost_gib_mlc && first.price == own.price);
@@ -64,7 +64,7 @@ fn each_change_runs_from_the_state_of_the_drive_as_it_is() {
 fn a_change_that_cannot_run_says_why() {
     let document = device(Path::new("demo")).expect("built in");
     let base = device_from(&document).expect("sound");
-    // So small that the workload has no room.
+    // The drive is so small that the workload has no room.
     let mut small = document.clone();
     small.set("ftl.capacity=4KiB").expect("a key");
     let small = device_from(&small).expect("sound");

@@ -1,8 +1,9 @@
-//! Arrow's form of a schema, which keeps `description` and `unit` in the metadata of each field.
+//! Arrow's form of a schema, which has `description` and `unit` in the metadata of each field.
 //!
 //! Parquet's own schema has no room for a description. Writers of Arrow put their schema into a Parquet file under
-//! [`KEY`]: a message of Arrow's IPC format (Schema.fbs, Message.fbs; format version 1.5), in base64. The crates of Arrow
-//! that write it would compile for a minute, so this file builds the message on the FlatBuffers runtime alone.
+//! [`KEY`]: a message of Arrow's IPC format (Schema.fbs, Message.fbs; format version 1.5), in base64. The crates of
+//! Arrow that write it would take a minute to compile, so this file builds the message with the FlatBuffers runtime
+//! alone.
 
 use flatbuffers::{FlatBufferBuilder, TableFinishedWIPOffset, WIPOffset};
 
@@ -11,7 +12,7 @@ use super::{Field, Values};
 /// The key in the metadata of a Parquet file.
 pub(super) const KEY: &str = "ARROW:schema";
 
-/// The number of a field in a table of FlatBuffers, as its place in the table of offsets.
+/// The offset of a field in the table of offsets of a FlatBuffers table.
 const fn slot(number: u16) -> u16 {
     4 + 2 * number
 }
@@ -25,7 +26,7 @@ const DOUBLE: i16 = 2;
 
 type Offset = WIPOffset<TableFinishedWIPOffset>;
 
-/// The members of the union `Type` that are used.
+/// The members of the union `Type` that columns need.
 #[derive(Clone, Copy)]
 #[repr(u8)]
 enum Type {
@@ -52,7 +53,7 @@ pub(super) fn schema(fields: &[Field]) -> String {
     base64(&framed(builder.finished_data()))
 }
 
-/// The message behind its mark and its length, in whole words of eight bytes.
+/// Puts the mark and the length before a message, and pads it to whole words of eight bytes.
 fn framed(message: &[u8]) -> Vec<u8> {
     let length = message.len().next_multiple_of(8);
     let mut framed = Vec::with_capacity(8 + length);
@@ -66,7 +67,7 @@ fn framed(message: &[u8]) -> Vec<u8> {
 fn field(builder: &mut FlatBufferBuilder<'_>, field: &Field) -> Offset {
     let name = builder.create_string(&field.name);
     let of = kind(builder, field.values);
-    // Readers demand the list of children even where there are none.
+    // Readers demand the list of children even if it is empty.
     let children = builder.create_vector::<Offset>(&[]);
     let said = [("description", &*field.meaning), ("unit", field.unit.symbol())];
     let said = said.into_iter().filter(|(_, text)| !text.is_empty());
@@ -135,7 +136,7 @@ mod tests {
         assert_eq!(base64(&[255, 239, 191]), "/++/");
     }
 
-    /// A reader of FlatBuffers, by their description: a table begins with the distance back to its table of offsets.
+    /// A reader of FlatBuffers for tests. A table begins with the distance back to its table of offsets.
     struct Table<'a>(&'a [u8], usize);
 
     impl<'a> Table<'a> {
@@ -143,7 +144,7 @@ mod tests {
             u32::from_le_bytes(self.0[at..at + 4].try_into().expect("four bytes")) as usize
         }
 
-        /// Where the value of a field stands, if the table has it.
+        /// The position of a field's value, if the table has the field.
         fn place(&self, number: u16) -> Option<usize> {
             let offsets = self.1.wrapping_sub_signed(self.word(self.1) as i32 as isize);
             let half = |at: usize| usize::from(u16::from_le_bytes([self.0[at], self.0[at + 1]]));
@@ -184,7 +185,7 @@ mod tests {
             Field::new("sectors", Values::Count, UnitOfMeasure::Sectors, "length"),
         ];
         let text = schema(&fields);
-        // The mark, then the length of what follows.
+        // The mark, then the length of the message.
         let digit = |c: u8| match c {
             b'A'..=b'Z' => c - b'A',
             b'a'..=b'z' => c - b'a' + 26,

@@ -7,18 +7,18 @@ use super::mode::Mode;
 use super::value::{bytes, per_kind, percent, shared};
 use crate::generate::{AddressSpec, SequentialSpec, StrideOrder, ZoneSpec};
 
-/// What the addresses of a stream depend on beside the options of its job.
+/// Properties of a stream, beside the options of its job, on which its addresses depend.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Requests {
-    /// The size of all requests, if there is only one.
+    /// The size of all requests, if they have one size.
     pub(super) size: Option<Bytes>,
-    /// Files that take turns.
+    /// The number of files that take turns.
     pub(super) files: u32,
     /// The share of random requests that go to a new address.
     pub(super) random: f64,
 }
 
-/// An address pattern, and how requests go on behind the one before.
+/// An address pattern, and the rule by which requests continue at the end of the previous one.
 pub(super) type Addresses = (AddressSpec, Option<SequentialSpec>);
 
 impl Reader<'_> {
@@ -28,7 +28,7 @@ impl Reader<'_> {
         self.value("percentage_random", "a percentage between 0 and 100", parse, [100.0; 3])
     }
 
-    /// The address pattern and the sequential runs of requests.
+    /// The address pattern and the sequential runs of the requests; `None` if an option has a fault.
     pub(super) fn addresses(&mut self, mode: Mode, of: Requests) -> Option<Addresses> {
         if let Some(stride) = self.zones_in_turn(mode, of)? {
             return Some((stride, None));
@@ -62,7 +62,7 @@ impl Reader<'_> {
         Some((address, sequential))
     }
 
-    /// fio's map of visited blocks, which is on by default, but only for uniformly distributed offsets.
+    /// True if fio's map of visited blocks is on: the default, but only for uniformly distributed offsets.
     fn is_mapped(&mut self) -> bool {
         !self.flag("norandommap") && self.job.get("blockalign").is_none()
     }
@@ -109,7 +109,7 @@ impl Reader<'_> {
         self.remark_zbd();
         match self.job.get("zonemode").and_then(|setting| setting.value.as_deref()) {
             Some("none") => return Some(None),
-            // Without a mode, a size of zones means strided ones.
+            // Without a mode, `zonesize` means strided zones.
             None if size.is_none() => return Some(None),
             None | Some("strided") => {}
             Some(other) => {
@@ -122,7 +122,7 @@ impl Reader<'_> {
             return None;
         };
         let refusal = if of.files > 1 {
-            // fio itself turns zones off then.
+            // fio itself turns zones off in this case.
             return Some(None);
         } else if mode.hole != 0 {
             Some("zones together with holes are not supported")
@@ -187,7 +187,7 @@ impl Reader<'_> {
     }
 }
 
-/// The zones of `zoned:60/10:30/20:10/`: shares of the requests over shares of the space.
+/// Parses the zones of `zoned:60/10:30/20:10/`: shares of the requests and of the space.
 fn zones(text: &str) -> Option<Vec<ZoneSpec>> {
     let zone = |(access, space): (&str, f64)| {
         Some(ZoneSpec { space: Ratio::new(space), access: Ratio::new(percent(access)? / 100.0) })

@@ -1,14 +1,14 @@
-//! The engines of fio. An engine says how fio reaches its device, which does not matter here, except for two things:
-//! whether the engine keeps several requests outstanding, and whether it makes requests of a device at all.
+//! The engines of fio. An engine is fio's interface to its device, which does not matter here except in two respects:
+//! whether the engine keeps several requests outstanding, and whether it sends requests to a device at all.
 
-/// What an engine does with a request.
+/// The way in which an engine handles a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Engine {
-    /// Waits for each request.
+    /// The engine waits for each request.
     Synchronous,
-    /// Keeps `iodepth` requests outstanding.
+    /// The engine keeps `iodepth` requests outstanding.
     Asynchronous,
-    /// Makes no request that a device would see; with what the engine does instead.
+    /// The engine sends no request to a device; the text names its work.
     NoDevice(&'static str),
 }
 
@@ -83,7 +83,7 @@ const ENGINES: &[(Engine, &[&str])] = &[
     (Engine::NoDevice(MEMORY), &["page_fault"]),
 ];
 
-/// The engine of this name. One that is loaded from a library of its own is taken to be asynchronous.
+/// The engine of this name. An engine loaded from a library of its own is assumed to be asynchronous.
 pub(super) fn find(name: &str) -> Option<Engine> {
     if is_external(name) {
         return Some(Engine::Asynchronous);
@@ -96,7 +96,7 @@ pub(super) fn is_external(name: &str) -> bool {
     name.starts_with("external:") || name.starts_with("spdk") || name.contains('/') || name.ends_with(".so")
 }
 
-/// Options that single engines have.
+/// Options that only some engines have.
 pub(super) const OPTIONS: &[&str] = &[
     "apptag",
     "apptag_mask",

@@ -7,7 +7,7 @@ pub(super) fn evaluate(text: &str, number: &dyn Fn(&str) -> Option<u64>) -> Opti
     rest.text.trim().is_empty().then_some(value)?.try_into().ok()
 }
 
-/// What is left to read of an expression.
+/// The part of an expression that has not been read yet.
 struct ExpressionReader<'a> {
     text: &'a str,
     number: &'a dyn Fn(&str) -> Option<u64>,

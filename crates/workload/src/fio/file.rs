@@ -8,23 +8,23 @@ use crate::fault::Faults;
 pub(super) struct Setting {
     /// Line, counted from one.
     pub(super) line: u64,
-    /// Its section.
+    /// The section of the option.
     pub(super) section: String,
-    /// The name in fio's manual, which an alias leads to.
+    /// The option's name in fio's manual; an alias is replaced by it.
     pub(super) key: String,
     /// The name as written.
     pub(super) written: String,
-    /// Its value; `None` for an option without a value, which is a true boolean.
+    /// The option's value; `None` for an option without a value, which is a true boolean.
     pub(super) value: Option<String>,
 }
 
 impl Setting {
-    /// The place of the setting, as faults name it.
+    /// The place of the setting as it appears in faults.
     pub(super) fn path(&self) -> String {
         format!("line {}, [{}] {}", self.line, self.section, self.written)
     }
 
-    /// True if fio would replace a part of the value: by a variable of its environment, or by a number of the machine.
+    /// True if fio would replace a part of the value by a variable of its environment, or by a number of the machine.
     pub(super) fn is_computed(&self) -> bool {
         const WORDS: [&str; 4] = ["${", "$pagesize", "$mb_memory", "$ncpus"];
         self.value.as_deref().is_some_and(|value| WORDS.iter().any(|word| value.contains(word)))
@@ -34,7 +34,7 @@ impl Setting {
 /// One job with all its settings, defaults included. A later setting of a key replaces an earlier one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Job {
-    /// Line of its header.
+    /// The line of the job's header, counted from one.
     pub(super) line: u64,
     pub(super) name: String,
     pub(super) settings: Vec<Setting>,
@@ -46,7 +46,7 @@ impl Job {
         self.settings.iter().find(|setting| setting.key == key)
     }
 
-    /// The place of the job, as faults name it.
+    /// The place of the job as it appears in faults.
     pub(super) fn path(&self) -> String {
         format!("line {}, [{}]", self.line, self.name)
     }
@@ -62,7 +62,7 @@ impl Job {
     }
 }
 
-/// A line without its comment, which begins with `;` or `#` wherever that stands, and without the blanks around it.
+/// Removes the comment of a line, which begins with `;` or `#` at any position, and the blanks around the rest.
 fn stripped(line: &str) -> &str {
     line.split([';', '#']).next().unwrap_or_default().trim_matches(|c: char| c.is_whitespace() || c.is_control())
 }
@@ -71,7 +71,7 @@ fn stripped(line: &str) -> &str {
 pub(super) fn jobs(text: &str, faults: &mut Faults) -> Vec<Job> {
     let mut global = Job { line: 0, name: "global".to_owned(), settings: Vec::new() };
     let mut jobs: Vec<Job> = Vec::new();
-    // `None` before the first section; then whether settings are defaults or belong to the last job.
+    // `None` before the first section; then true while settings are defaults, false while they belong to the last job.
     let mut section = None;
     for (index, raw) in text.lines().enumerate() {
         let line = index as u64 + 1;
@@ -85,7 +85,7 @@ pub(super) fn jobs(text: &str, faults: &mut Faults) -> Vec<Job> {
                 faults.add(format!("line {line}"), format!("`{written}` is not a section"), "write [name of the job]");
                 continue;
             };
-            // fio compares the first six letters only.
+            // fio compares only the first six letters.
             let is_global = name.starts_with("global");
             section = Some(is_global);
             if !is_global {

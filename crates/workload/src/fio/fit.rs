@@ -1,4 +1,4 @@
-//! A job file on a drive of a given capacity.
+//! Fits a job file to a drive of a given capacity.
 
 use base::units::{Bytes, Ratio, Sectors};
 
@@ -8,7 +8,8 @@ use crate::fault::Faults;
 use crate::generate::{Amount, RegionSpec};
 use base::fault::Fault;
 
-/// Keys of a described stream, and the options of fio that set them; the first one that a job has is at fault.
+/// Keys of a described stream, and the options of fio that set them. A fault of a key is reported at the first of its
+/// options that the job has.
 const OPTIONS: [(&str, &[&str]); 8] = [
     ("region.start", &["offset", "offset_increment"]),
     ("region.size", &["size", "filesize"]),
@@ -76,7 +77,7 @@ impl Workload {
                 let key = keys.into_iter().find(|key| job.get(key).is_some()).unwrap_or("offset");
                 let message = format!("a job begins at {}, beyond the drive's {}", Bytes::new(start), Bytes::new(all));
                 faults.add(job.path_of(key), message, "choose a larger drive, or make it smaller");
-                // Its further clones begin there, too.
+                // Further clones of the job begin beyond the end as well.
                 break;
             }
             if stream.region.size.is_none_or(|size| start.saturating_add(bytes(size)) <= all) {
@@ -89,7 +90,7 @@ impl Workload {
                 "reaches beyond the drive's {here}: the job uses the {room} that are there, as on a block device of fio"
             );
             notes.push(note(setting, reason));
-            // An amount that is larger than the region would be made of more passes than fio makes.
+            // An amount larger than the region would cause more passes than fio makes.
             if let Some(Amount::Bytes(total)) = stream.total
                 && job.get("io_size").is_none()
                 && total.get() > all - start
@@ -100,7 +101,7 @@ impl Workload {
     }
 }
 
-/// The place in the job file from which the key `path` of a description comes.
+/// The place in the job file that causes the key `path` of a description.
 fn place(path: &str, places: &[Job]) -> Option<String> {
     let (index, key) = path.strip_prefix("stream[")?.split_once(']')?;
     let job = places.get(index.parse::<usize>().ok()?)?;

@@ -1,4 +1,4 @@
-//! The options of one job as streams of requests.
+//! Turns the options of one job into streams of requests.
 
 use base::units::{Bytes, Ratio};
 
@@ -14,7 +14,7 @@ use super::value::{boolean, whole};
 use crate::fault::Faults;
 use crate::generate::{Amount, PlacementIds, RegionSpec, SizeRange, SizeSpec, StreamSpec};
 
-/// When a job begins.
+/// The condition at which a job begins.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum StartRule {
     /// With the jobs before it.
@@ -28,10 +28,10 @@ pub(super) enum StartRule {
 /// A parsed job.
 #[derive(Debug)]
 pub(super) struct Parsed {
-    /// The streams of each clone, whose shares sum to one.
+    /// The streams of each clone. The shares of a clone's streams sum to one.
     pub(super) clones: Vec<Vec<StreamSpec>>,
     pub(super) pace: Pace,
-    /// The group of jobs that share requests, and the job's weight in it.
+    /// The number of the group of jobs that share requests, and the job's weight in it.
     pub(super) flow: Option<(u64, u64)>,
     pub(super) begin: StartRule,
 }
@@ -53,7 +53,7 @@ pub(super) struct Reader<'a> {
     pub(super) kb_base: u64,
 }
 
-/// What the streams of a clone have in common.
+/// The properties that all streams of a clone share.
 struct ClonePlan {
     mode: Mode,
     sizes: Sizes,
@@ -97,7 +97,8 @@ impl Reader<'_> {
         Some(Parsed { clones: regions.into_iter().map(clone).collect(), pace, flow: self.flow(), begin: self.begin() })
     }
 
-    /// The shares of the kinds. Rates decide them, because fio makes the request that is due.
+    /// The shares of the kinds. If the job has rates, they decide the shares, because fio issues the request that is
+    /// due.
     fn mix_of(&self, pace: &Pace, written: [f64; 3]) -> [f64; 3] {
         let Some(rates) = pace.rates else { return written };
         let all: f64 = rates.iter().sum();
@@ -129,7 +130,7 @@ impl Reader<'_> {
         }
         let of = Requests { size: is_one_size.then_some(min), files: files.rotating, random: percentages[kinds[0]] };
         let (address, sequential) = self.addresses(*mode, of)?;
-        // The part of the job that this stream makes, and the shares of the kinds within it.
+        // The share of the job's requests in this stream, and the shares of the kinds within it.
         let part: f64 = kinds.iter().map(|kind| mode.shares[*kind]).sum();
         let share = |kind: usize| if kinds.contains(&kind) { mode.shares[kind] / part } else { 0.0 };
         let used = |kind: usize| if kinds.contains(&kind) { sizes[kind].clone() } else { Vec::new() };
@@ -161,7 +162,7 @@ impl Reader<'_> {
         if mode.random {
             return align.unwrap_or(min);
         }
-        // Holes move addresses by another distance than that of requests.
+        // Holes move addresses by another distance than the length of requests.
         Bytes::new(greatest_common_divisor(min.get(), mode.hole.unsigned_abs()))
     }
 
@@ -199,7 +200,7 @@ impl Reader<'_> {
 
     /// The value of `key`, or `default`; a value that does not parse is a fault.
     pub(super) fn value<T>(&mut self, key: &str, what: &str, parse: impl Fn(&str) -> Option<T>, default: T) -> T {
-        // A value that fio would compute is at fault already.
+        // A value that fio would compute has a fault already.
         let Some(setting) = self.job.get(key).filter(|setting| !setting.is_computed()) else { return default };
         match setting.value.as_deref().and_then(parse) {
             Some(value) => value,
@@ -231,7 +232,7 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// This part of an amount.
+/// A part of an amount.
 fn scaled(amount: Amount, part: f64) -> Amount {
     match amount {
         Amount::Bytes(bytes) => Amount::Bytes(Bytes::new(((bytes.get() as f64 * part) as u64).max(1))),

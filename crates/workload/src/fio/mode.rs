@@ -9,9 +9,9 @@ pub(super) struct Mode {
     pub(super) random: bool,
     /// Shares of reads, writes and discards.
     pub(super) shares: [f64; 3],
-    /// A discard precedes each write.
+    /// True if a discard precedes each write.
     pub(super) trim_first: bool,
-    /// Random requests of a run that continues at the end of the previous request: the number in `randread:8`.
+    /// The number of requests in a run at successive addresses: the number in `randread:8`.
     pub(super) run: Option<u32>,
     /// Bytes between a sequential request and the next: the number in `read:8k`.
     pub(super) hole: i64,
@@ -21,7 +21,7 @@ impl Reader<'_> {
     pub(super) fn mode(&mut self) -> Option<Mode> {
         const MODES: &str =
             "one of read, write, trim, randread, randwrite, randtrim, rw, randrw, trimwrite, randtrimwrite";
-        // Parsed even if unused, as fio does, because it may be faulty.
+        // Parsed even if unused, as in fio, because it may be faulty.
         let mix = self.mix();
         let text = self.job.get("rw").map_or(Some("read"), |setting| setting.value.as_deref()).unwrap_or("");
         let (word, suffix) = text.split_once(':').map_or((text, None), |(word, suffix)| (word, Some(suffix)));
@@ -62,7 +62,7 @@ impl Reader<'_> {
         Some(mode)
     }
 
-    /// The mix of reads and writes; the later of two contradicting options wins.
+    /// The shares of reads and writes in a mix. The later of two contradicting options wins.
     fn mix(&mut self) -> [f64; 3] {
         let what = "a percentage between 0 and 100";
         let reads = self.value("rwmixread", what, |t| percent(t).map(Some), None);

@@ -1,20 +1,20 @@
-//! Every option of fio, with its aliases and what becomes of it here. The reader, the notes and the reference page are
-//! made from these tables.
+//! Every option of fio, with its aliases and its treatment here. The reader, the notes and the reference page are made
+//! from these tables.
 
 use super::engines;
 
 /// The treatment of an option.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Treatment {
-    /// The option decides which requests are made, and does so here; with what it decides.
+    /// The option decides which requests are made, here as in fio; the text names its effect.
     Honoured(&'static str),
     /// The option does not change which requests are made; a note gives the reason.
     Noted(&'static str),
-    /// The option changes the requests in a way that is not supported, for this reason; with the remedy.
+    /// The option changes the requests in a way that is not supported; the reason and the remedy.
     Refused(&'static str, &'static str),
 }
 
-/// Options that are honoured, with their aliases, and what they decide.
+/// Options that are honoured, with their aliases, and their effects.
 const HONOURED: &[(&str, &str)] = &[
     ("rw|readwrite", "the kinds of requests, and whether addresses are sequential, with holes, or random"),
     ("rw_sequencer", "`sequential` only: how the runs of `rw=randread:8` go on"),
@@ -354,7 +354,7 @@ const REFUSED: &[(&str, &str, &str)] = &[
     ("libblkio_write_zeroes_on_trim", "commands that write zeros are not supported", COMMANDS),
 ];
 
-/// An option, as the reference has it.
+/// An option as it appears in the reference.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct FioOption {
     pub(super) name: &'static str,
@@ -368,7 +368,7 @@ impl FioOption {
         Self { name, aliases, treatment }
     }
 
-    /// All names, the first one of which is that of fio's manual.
+    /// All names of the option. The first is that of fio's manual.
     pub(super) fn names(&self) -> impl Iterator<Item = &'static str> + use<> {
         std::iter::once(self.name).chain(self.aliases.split('|').filter(|alias| !alias.is_empty()))
     }
@@ -395,7 +395,7 @@ pub(super) fn nearest(name: &str) -> Option<&'static str> {
     base::suggest::nearest(name, &names)
 }
 
-/// True if this value of the option asks for nothing special.
+/// True if this value of the option is its default.
 pub(super) fn is_off(option: &str, value: Option<&str>) -> bool {
     let off: &[&str] = match option {
         "num_range" => &["1"],

@@ -1,4 +1,4 @@
-//! When requests are made: depth, rates, pauses, delays, and how long the job runs.
+//! The pace of a job: depth, rates, pauses, delays, and the time for which the job runs.
 
 use base::units::{Bytes, Span};
 
@@ -10,13 +10,13 @@ use super::value::{bytes, per_kind, time, time_in, whole};
 use crate::generate::{FlushSpec, ThinkSpec};
 use crate::measure;
 
-/// What `rate` and `rate_iops` limit, in reads, writes and trims.
+/// The kinds of requests that `rate` and `rate_iops` limit, in the order of their values.
 const KINDS: [&str; 3] = ["reads", "writes", "trims"];
 
-/// When the requests of each clone of a job are made.
+/// The pace at which each clone of a job issues requests.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Pace {
-    /// Requests outstanding.
+    /// The number of requests outstanding.
     pub(super) depth: u32,
     /// Requests of each kind per second, if the job has a rate.
     pub(super) rates: Option<[f64; 3]>,
@@ -30,7 +30,7 @@ pub(super) struct Pace {
 }
 
 impl Reader<'_> {
-    /// The pace of a job that makes requests of these `kinds`.
+    /// The pace of a job with these `kinds` of requests.
     pub(super) fn pace(&mut self, kinds: &[usize], sizes: &Sizes) -> Pace {
         let is_poisson =
             self.value("rate_process", "linear or poisson", |t| ["linear", "poisson"].iter().position(|p| *p == t), 0)
@@ -48,7 +48,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A time; zero counts as not given.
+    /// The value of a time; `None` if it is zero or not given.
     fn span(&mut self, key: &str) -> Option<Span> {
         let span = self.value(key, "a time such as 60 or 10m", |t| time(t).map(Some), None);
         span.filter(|span| !span.is_zero())
@@ -83,8 +83,8 @@ impl Reader<'_> {
             self.fault("rate_iops", "rate and rate_iops exclude each other in fio", "delete one of the two");
             return None;
         }
-        // fio counts bytes: with `rate_iops`, requests of the smallest size. Only a Poisson process counts requests, and
-        // equal intervals with bssplit=.
+        // fio's rates count bytes: `rate_iops` counts requests of the smallest size. Only a Poisson process counts
+        // requests, and so do equal intervals with bssplit=.
         let is_split = self.job.get("bssplit").is_some();
         let rate = |kind: usize| {
             let (least, mean) = (smallest(&sizes[kind]).get() as f64, mean(&sizes[kind]));
@@ -130,7 +130,7 @@ impl Reader<'_> {
         Some(ThinkSpec { time, every })
     }
 
-    /// False if the job's engine makes no requests of a device, or is none of fio's.
+    /// False if the job's engine sends no requests to a device, or is not one of fio's.
     pub(super) fn has_device(&mut self) -> bool {
         let Some(setting) = self.job.get("ioengine").filter(|setting| !setting.is_computed()) else { return true };
         let name = setting.value.as_deref().unwrap_or_default();
@@ -146,7 +146,7 @@ impl Reader<'_> {
         false
     }
 
-    /// True if the job goes on until its time is over. fio ignores `time_based` without a time.
+    /// True if the job repeats until its time is over. fio ignores `time_based` without a time.
     pub(super) fn is_time_based(&mut self, pace: &Pace) -> bool {
         let is_asked = self.flag("time_based");
         if is_asked && pace.runtime.is_none() {
@@ -173,7 +173,7 @@ impl Reader<'_> {
         depth
     }
 
-    /// The flushes behind writes.
+    /// The rule by which flushes follow writes.
     pub(super) fn flush(&mut self, has_writes: bool, ends_itself: bool) -> Option<FlushSpec> {
         let what = "a number of writes";
         let parse = |t: &str| whole(t).and_then(|n| u32::try_from(n).ok());

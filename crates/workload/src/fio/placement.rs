@@ -1,13 +1,13 @@
 //! Placement identifiers: fio's options for Flexible Data Placement, streams and write hints.
 //!
-//! fio's `plids` are indices of the drive's placement handles, or numbers of its streams. Both are identifiers here, and so is a
-//! write hint, by its place in the list of hints.
+//! fio's `plids` are indices of the drive's placement handles, or numbers of its streams. Both are placement
+//! identifiers here. A write hint is the identifier given by its position in the list of hints.
 
 use super::job::Reader;
 use super::value::whole;
 use crate::generate::PlacementIds;
 
-/// Write hints; the place in the list is the placement identifier.
+/// Write hints. The position in the list is the placement identifier.
 const HINTS: [&str; 5] = ["none", "short", "medium", "long", "extreme"];
 /// The most identifiers of a job.
 const MOST: usize = 2048;
@@ -41,7 +41,7 @@ impl Reader<'_> {
         ids.filter(|_| self.is_written(has_writes, &given)).map(PlacementIds::new)
     }
 
-    /// Notes that an identifier has no effect in a job that writes nothing.
+    /// True if the job writes. If not, notes that the identifiers of `keys` have no effect.
     fn is_written(&mut self, has_writes: bool, keys: &[&str]) -> bool {
         if !has_writes {
             self.remark(keys, "has no effect here; the job has no writes, and other requests carry no identifier");
@@ -54,7 +54,7 @@ fn hint(text: &str) -> Option<u16> {
     HINTS.iter().position(|hint| *hint == text.trim()).map(|place| place as u16)
 }
 
-/// A list of numbers and ranges.
+/// Parses a list of numbers and ranges.
 fn ids(text: &str) -> Option<Vec<u16>> {
     let number = |text: &str| whole(text).and_then(|number| u16::try_from(number).ok());
     let mut all = Vec::new();

@@ -6,21 +6,21 @@ use super::job::Reader;
 use super::value::{bytes, percent, whole};
 use crate::generate::{Amount, RegionSpec};
 
-/// The most files of a job: each takes memory.
+/// The most files of a job, because each takes memory.
 const MOST_FILES: u64 = 1 << 20;
 
-/// The files of a job, which lie one behind another in its region.
+/// The files of a job, which lie one after another in its region.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Files {
     pub(super) count: u32,
-    /// Files that take turns in a sequential job.
+    /// The number of files that take turns in a sequential job.
     pub(super) rotating: u32,
-    /// The size of each, if it is given.
+    /// The size of each file, if it is given.
     size: Option<Bytes>,
 }
 
 impl Reader<'_> {
-    /// A size in bytes, or a percentage. Zero counts as not given, as in fio.
+    /// A size in bytes or a percentage; `None` if it is zero, as in fio, or not given.
     pub(super) fn amount(&mut self, key: &str) -> Option<Amount> {
         let kb_base = self.kb_base;
         if let Some(setting) = self.job.get(key)
@@ -43,7 +43,7 @@ impl Reader<'_> {
         let most = |text: &str| whole(text).filter(|n| (1..=MOST_FILES).contains(n));
         let numbered = self.value("nrfiles", "a number between 1 and 1048576", most, 1);
         let name = self.job.get("filename").and_then(|setting| setting.value.as_deref()).unwrap_or_default();
-        // A colon in a name has a backslash before it.
+        // A backslash precedes a colon that is part of a name.
         let listed = name.replace("\\:", "").split(':').filter(|name| !name.is_empty()).count() as u64;
         let count = if listed > 1 { listed } else { numbered };
         let open = self.value("openfiles", "a number of files", whole, 0);
@@ -61,7 +61,7 @@ impl Reader<'_> {
             service.unwrap_or("roundrobin").split_once(':').unwrap_or((service.unwrap_or("roundrobin"), "1"));
         let rotating = match (rule, turns) {
             _ if count == 1 => 1,
-            // A random address is in each file as often, whichever is next.
+            // Random addresses are equally likely in each file, whatever the order of files.
             ("roundrobin" | "random" | "sequential", _) if random => 1,
             ("sequential", _) => 1,
             ("roundrobin", "1") if open == 1 => 1,
@@ -106,7 +106,7 @@ impl Reader<'_> {
             None => self.amount("size").filter(|size| !is_all(size)),
         };
         let size = match size {
-            // fio uses whole blocks only.
+            // fio uses only whole blocks.
             Some(Amount::Bytes(bytes)) => match bytes.get() / block.get() {
                 0 => {
                     let message = format!("{bytes} is smaller than a request of {block}");
@@ -120,8 +120,8 @@ impl Reader<'_> {
         Some(RegionSpec { start, size })
     }
 
-    /// The amount that one clone transfers: `io_size` or the size of its region, for every loop. With `filesize`, `size`
-    /// is nothing but the default of `io_size`.
+    /// The amount that one clone transfers: `io_size` or the size of its region, times `loops`. With `filesize`, `size`
+    /// is only the default of `io_size`.
     pub(super) fn total(&mut self, loops: u64, files: Files) -> Option<Amount> {
         let size = files.size.and_then(|_| self.amount("size"));
         match self.amount("io_size").or(size) {

@@ -39,7 +39,7 @@ impl Reader<'_> {
         let sizes = if line("bssplit").is_some() {
             let split = |text: &str| {
                 let mut parts = shared(text)?;
-                // As in fio, what is missing to 100 % goes to the most frequent size.
+                // As in fio, the remainder to 100 % goes to the most frequent size.
                 let missing = 1.0 - parts.iter().map(|(_, share)| share).sum::<f64>();
                 parts.iter_mut().max_by(|a, b| a.1.total_cmp(&b.1))?.1 += missing;
                 let bar = |(text, share): (&str, f64)| Some((SizeRange::exactly(size(text)?), Ratio::new(share)));

@@ -1,6 +1,6 @@
-//! From jobs to stages: the jobs that run together, and how they share the drive.
+//! Groups jobs into stages: jobs that run together, and share the drive in different ways.
 //!
-//! The jobs between two stonewalls run at the same time. Those without a rate, a pause, or a time of their own share one
+//! The jobs between two stonewalls run at the same time. Jobs without a rate, a pause, or a time of their own share one
 //! queue; every other job is a workload of its own beside them.
 
 use base::units::{Ratio, Span};
@@ -13,13 +13,13 @@ use super::{Note, Stage, Workload, engines};
 use crate::fault::Faults;
 use crate::generate::{ArrivalSpec, GeneratorSpec, RequestRate, StreamSpec};
 
-/// The most clones of a job that are workloads of their own.
+/// The most clones of a job if each clone is a workload of its own.
 const MOST_CLONES: usize = 256;
 
-/// A job and what it asks for.
+/// A job with its parsed options.
 type Member<'a> = (&'a Job, Parsed);
 
-/// The stages of a file, without the faulty ones.
+/// The stages of a file, without those that have faults.
 pub(super) fn stages(name: &str, jobs: &[Job], notes: &mut Vec<Note>, faults: &mut Faults) -> Vec<Stage> {
     let mut groups: Vec<Vec<Member<'_>>> = Vec::new();
     for written in jobs {
@@ -35,7 +35,7 @@ pub(super) fn stages(name: &str, jobs: &[Job], notes: &mut Vec<Note>, faults: &m
     groups.into_iter().enumerate().filter_map(|(i, group)| stage(name, several, i, group, notes, faults)).collect()
 }
 
-/// Notes or refuses every option that is not honoured; a default is treated once instead of once per job.
+/// Notes or refuses every option that is not honoured. A default is treated once, not once per job.
 pub(super) fn treat(jobs: &[Job], notes: &mut Vec<Note>, faults: &mut Faults) {
     let external = |job: &Job| job.get("ioengine").and_then(|s| s.value.as_deref()).is_some_and(engines::is_external);
     let has_own_engine = jobs.iter().any(external);
@@ -94,26 +94,26 @@ fn begins_a_stage(job: &Job, begin: &StartRule, group: &[Member<'_>], jobs: &[Jo
                     format!("other jobs run beside [{name}], which this job does not wait for: not supported");
                 faults.add(job.path_of("wait_for"), message, "write stonewall to wait for all of them");
             }
-            // A job of an earlier stage has ended.
+            // A job of an earlier stage has ended already.
             any && all
         }
     }
 }
 
-/// Jobs that are made one workload.
+/// Jobs that become one workload.
 struct Load<'a> {
     members: Vec<Member<'a>>,
     sharing: Sharing,
 }
 
-/// How the jobs of a load share a queue.
+/// The rule by which the jobs of a load share a queue.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Sharing {
-    /// By their depths, and for the same time.
+    /// By their depths, all for this time.
     Depth(Option<Span>),
     /// By the weights of a flow.
     Flow(u64),
-    /// Not at all.
+    /// No sharing: a single job.
     Alone,
 }
 
@@ -146,7 +146,7 @@ fn stage(
         }
     }
     let names = joined(group.iter().map(|(job, _)| job.name.as_str()));
-    // A stage begins with its first job.
+    // A stage begins with the begin of its first job.
     let earliest = group.iter().map(|(_, parsed)| parsed.pace.delay).min().unwrap_or_default();
     if let Some((job, _)) = group.iter().find(|_| !earliest.is_zero()) {
         let reason = match number {
@@ -179,7 +179,7 @@ fn stage(
     Some(Stage { name: stage_name, workloads })
 }
 
-/// The names as a list; of many names, the first ones.
+/// Writes the names as a list, and only the first ones of many.
 fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<&str> = names.collect();
     match names.len() {
@@ -188,7 +188,7 @@ fn joined<'a>(names: impl Iterator<Item = &'a str>) -> String {
     }
 }
 
-/// Workloads of one stage have different names.
+/// Adds numbers to names, so that the workloads of one stage have different names.
 fn number_duplicates(workloads: &mut [Workload]) {
     for i in 1..workloads.len() {
         let (before, rest) = workloads.split_at_mut(i);
@@ -200,7 +200,7 @@ fn number_duplicates(workloads: &mut [Workload]) {
     }
 }
 
-/// Makes workloads of jobs.
+/// Makes workloads from jobs.
 struct WorkloadBuilder<'a> {
     /// The delay of the first job of the stage.
     earliest: Span,
@@ -228,7 +228,8 @@ impl WorkloadBuilder<'_> {
         }
     }
 
-    /// Jobs of a flow issue requests by their weights, so they begin, go on and end together.
+    /// Checks that jobs of a flow begin and end together and have the same pace, because they issue requests by their
+    /// weights.
     fn check_flow(&mut self, members: &[Member<'_>]) {
         let first = &members[0].1.pace;
         for (job, parsed) in members {
@@ -249,8 +250,8 @@ impl WorkloadBuilder<'_> {
         }
     }
 
-    /// Jobs that share a queue whose depth is the sum of theirs. Each request is one of a job in proportion to its
-    /// weight.
+    /// Makes one workload of jobs that share a queue, whose depth is the sum of theirs. Each request belongs to a job
+    /// with a probability in proportion to its weight.
     fn shared(&mut self, members: &[Member<'_>], weight: impl Fn(&Parsed) -> f64) -> Vec<Workload> {
         let (first, pace) = (members[0].0, &members[0].1.pace);
         let count: usize = members.iter().map(|(_, parsed)| parsed.clones.len()).sum();
@@ -283,7 +284,7 @@ impl WorkloadBuilder<'_> {
         vec![Workload { spec, places }]
     }
 
-    /// A job whose requests, and those of its clones, arrive at `rate` per second for each clone.
+    /// Makes a workload of a job whose requests arrive at `rate` per second for each clone.
     fn rated(&mut self, job: &Job, parsed: &Parsed, rate: f64) -> Workload {
         let count = parsed.clones.len();
         let mut spec = self.spec(&job.name, &parsed.pace);
@@ -305,7 +306,7 @@ impl WorkloadBuilder<'_> {
         Workload { spec, places }
     }
 
-    /// A job that begins late or pauses. Its clones pause by themselves.
+    /// Makes workloads of a job that begins late or pauses. Each of its clones pauses by itself.
     fn pausing(&mut self, job: &Job, parsed: Parsed) -> Vec<Workload> {
         if parsed.pace.think.is_none() {
             return self.shared(&[(job, parsed)], |parsed| f64::from(parsed.pace.depth));
@@ -323,10 +324,10 @@ impl WorkloadBuilder<'_> {
         parsed.clones.iter().map(workload).collect()
     }
 
-    /// A workload of this pace, without arrivals and streams.
+    /// Creates the description of a workload with this pace, without arrivals and streams.
     fn spec(&self, name: &str, pace: &Pace) -> GeneratorSpec {
         let start = pace.delay.saturating_sub(self.earliest);
-        // fio's ramp_time comes before its runtime.
+        // In fio, ramp_time comes before runtime.
         let ramp = match pace.ramp {
             Some(crate::measure::Amount::Time(ramp)) => ramp,
             _ => Span::ZERO,
@@ -349,7 +350,7 @@ impl WorkloadBuilder<'_> {
     }
 }
 
-/// Adds the streams of a clone, which has this part of all requests.
+/// Adds the streams of a clone, which has the share `part` of all requests.
 fn add(streams: &mut Vec<StreamSpec>, clone: &[StreamSpec], part: f64, is_one_of_several: bool) {
     for stream in clone {
         let share = match stream.share {

@@ -13,7 +13,7 @@ use crate::generate::{
 };
 use crate::{Arrival, Source, measure};
 
-/// 1 GiB.
+/// A drive of 1 GiB.
 const CAPACITY: Sectors = Sectors::new(1 << 21);
 
 fn good(text: &str) -> FioFile {
@@ -224,7 +224,7 @@ fn placement_identifiers_come_from_fdp_streams_and_hints() {
     {
         assert_eq!(ids(&format!("rw=write write_hint={hint}")), id.map(|id| vec![id]), "{hint}");
     }
-    // Without a directive the list has no effect, and neither has a directive in a job that writes nothing.
+    // Without a directive the list has no effect; nor has a directive in a job without writes.
     for options in
         ["rw=write\nplids=1", "rw=write\nfdp=0\nplids=1", "rw=read\nfdp=1\nplids=1", "rw=read\nwrite_hint=long"]
     {
@@ -233,7 +233,7 @@ fn placement_identifiers_come_from_fdp_streams_and_hints() {
         let notes = file.notes.iter().filter(|note| note.reason.starts_with("has no effect here")).count();
         assert_eq!(notes, 1, "{options}: {:?}", file.notes);
     }
-    // Writes take the identifiers in turn, reads carry none, and each job has its own.
+    // Writes take the identifiers in turn, reads have none, and each job has its own.
     let drawn = run(&one("rw=rw size=1m fdp=1 plids=7,9"));
     assert!(drawn.iter().all(|a| a.io.kind == IoKind::Write || a.io.placement.get() == 0));
     let turns: Vec<_> = drawn.iter().filter(|a| a.io.kind == IoKind::Write).map(|a| a.io.placement.get()).collect();

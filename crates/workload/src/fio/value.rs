@@ -1,4 +1,4 @@
-//! Values in fio's syntax.
+//! Parses values in fio's syntax.
 
 use base::units::Span;
 
@@ -7,8 +7,8 @@ use super::expression::evaluate;
 /// Prefixes of sizes, with the power of their base.
 const PREFIXES: [(char, u32); 5] = [('k', 1), ('m', 2), ('g', 3), ('t', 4), ('p', 5)];
 
-/// fio's `int` with a unit of data. With the default `kb_base` of 1024, `4k` is 4,096 and `4ki` is 4,000, which is
-/// fio's convention and contradicts the standard. With 1000 it is the other way round.
+/// Parses fio's `int` with a unit of data. With the default `kb_base` of 1024, `4k` is 4,096 and `4ki` is 4,000, which
+/// is fio's convention and contradicts the standard. With 1000 it is the other way round.
 pub(super) fn bytes(text: &str, kb_base: u64) -> Option<u64> {
     if text.trim_start().starts_with('(') {
         return evaluate(text, &|operand| bytes(operand, kb_base));
@@ -35,12 +35,12 @@ pub(super) fn bytes(text: &str, kb_base: u64) -> Option<u64> {
     number.checked_mul(base.checked_pow(power)?)
 }
 
-/// An integer, which in fio may have the prefix of a size: `10k` requests are 10,240.
+/// Parses an integer, which in fio may have the prefix of a size: `10k` requests are 10,240.
 pub(super) fn whole(text: &str) -> Option<u64> {
     bytes(text, 1024)
 }
 
-/// A distance in bytes with a sign.
+/// Parses a distance in bytes with a sign.
 pub(super) fn signed_bytes(text: &str, kb_base: u64) -> Option<i64> {
     match text.trim().strip_prefix('-') {
         Some(rest) => bytes(rest, kb_base)?.try_into().ok().map(|n: i64| -n),
@@ -48,14 +48,14 @@ pub(super) fn signed_bytes(text: &str, kb_base: u64) -> Option<i64> {
     }
 }
 
-/// A percentage between 0 and 100, with or without the sign.
+/// Parses a percentage between 0 and 100, with or without the `%` sign.
 pub(super) fn percent(text: &str) -> Option<f64> {
     let number = text.trim().trim_end_matches('%');
     let plain = number.bytes().all(|b| b.is_ascii_digit() || b == b'.');
     number.parse().ok().filter(|p: &f64| plain && (0.0..=100.0).contains(p))
 }
 
-/// A boolean; an option without a value is true.
+/// Parses a boolean; an option without a value is true.
 pub(super) fn boolean(value: Option<&str>) -> Option<bool> {
     match value.map(str::trim) {
         None | Some("1" | "true") => Some(true),
@@ -64,12 +64,12 @@ pub(super) fn boolean(value: Option<&str>) -> Option<bool> {
     }
 }
 
-/// A time; without a unit, seconds.
+/// Parses a time; a number without a unit is in seconds.
 pub(super) fn time(text: &str) -> Option<Span> {
     time_in(text, "s")
 }
 
-/// A time; a number without a unit has `default`.
+/// Parses a time; a number without a unit has the unit `default`.
 pub(super) fn time_in(text: &str, default: &str) -> Option<Span> {
     let lower = text.trim().to_ascii_lowercase();
     let digits = lower.find(|c: char| !c.is_ascii_digit()).unwrap_or(lower.len());
@@ -87,8 +87,8 @@ pub(super) fn time_in(text: &str, default: &str) -> Option<Span> {
     number.checked_mul(unit).map(Span::from_ps)
 }
 
-/// A value for each of reads, writes and trims: `a`, `a,b` or `a,b,c`. The last given value applies to the remaining
-/// kinds; an empty place takes the default.
+/// Parses a value for each of reads, writes and trims: `a`, `a,b` or `a,b,c`. The last given value applies to the
+/// remaining kinds; an empty place takes the default.
 pub(super) fn per_kind<T: Clone>(text: &str, default: &T, parse: impl Fn(&str) -> Option<T>) -> Option<[T; 3]> {
     let parts: Vec<&str> = text.split(',').map(str::trim).collect();
     if parts.len() > 3 {
@@ -103,8 +103,8 @@ pub(super) fn per_kind<T: Clone>(text: &str, default: &T, parse: impl Fn(&str) -
     values.try_into().ok()
 }
 
-/// Items with percentages, `a/70:b/30`; blank ones share the remainder equally. `None` if they exceed 100 % by more than
-/// the rounding of percentages with a blank one.
+/// Parses items with percentages, `a/70:b/30`; items without one share the remainder equally. `None` if the sum exceeds
+/// 100 % by more than the rounding of percentages, and there is an item without one.
 pub(super) fn shared(text: &str) -> Option<Vec<(&str, f64)>> {
     let mut parts = Vec::new();
     for part in text.split(':') {

@@ -1,10 +1,11 @@
 //! `zonemode=zbd`: a job that writes the zones of a drive at their write pointers, as a [`ZoneWritesSpec`].
 //!
-//! fio resets a full zone before it writes to it again, and so does the workload. A sequential job fills one zone after another. A
-//! random one writes to any of `max_open_zones` zones; when one of them is full, the next zone of the region takes its place, where
-//! fio draws one. Reads go to what the job itself has written.
+//! fio resets a full zone before it writes to it again, and so does the workload. A sequential job fills one zone after
+//! another. A random job writes to any of `max_open_zones` zones; when one of them is full, the next zone of the region
+//! takes its place, whereas fio draws one. Reads go to data that the job itself has written.
 //!
-//! What depends on measurements, on other jobs or on a clock is refused: such a job stands alone in its file.
+//! Options that depend on measurements, on other jobs or on a clock are refused. So such a job is the only one in its
+//! file.
 
 use base::fault::Fault;
 use base::units::{Bytes, Ratio, Sectors};
@@ -19,7 +20,8 @@ use crate::fault::Faults;
 use crate::generate::Amount;
 use crate::{ZoneOrder, ZoneTable, ZoneWrites, ZoneWritesSpec};
 
-/// Keys of the workload, and the options of fio that set them; the first one that a job has is at fault.
+/// Keys of the workload, and the options of fio that set them. A fault of a key is reported at the first of its options
+/// that the job has.
 const OPTIONS: [(&str, &[&str]); 6] = [
     ("size", &["bs"]),
     ("depth", &["iodepth"]),
@@ -29,7 +31,7 @@ const OPTIONS: [(&str, &[&str]); 6] = [
     ("zones.open", &["max_open_zones", "job_max_open_zones"]),
 ];
 
-/// Options that count with `zonemode=zbd` only.
+/// Options that have an effect only with `zonemode=zbd`.
 const ONLY_ZBD: [&str; 7] = [
     "zonecapacity",
     "max_open_zones",
@@ -50,12 +52,12 @@ enum ZonedAmount {
 /// A job with `zonemode=zbd`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ZonedJob {
-    /// The requests; how many there are follows from the size of the drive.
+    /// The description of the requests. Their number follows from the size of the drive.
     pub spec: ZoneWritesSpec,
     job: Job,
     start: Option<ZonedAmount>,
     size: Option<ZonedAmount>,
-    /// The data that the job transfers, if the region does not say it, and how often it is repeated.
+    /// The amount of data that the job transfers, if it is not that of the region, and the number of repetitions.
     total: Option<ZonedAmount>,
     loops: u64,
     most: Option<u64>,
@@ -150,7 +152,7 @@ impl Reader<'_> {
         Some(ZonedJob { spec, job: self.job.clone(), start, size: region, total, loops, most })
     }
 
-    /// Requests outstanding. Refuses what gives a job a pace, an order or data of its own.
+    /// The number of requests outstanding. Refuses options that give the job a pace, an order or data of its own.
     fn own_depth(&mut self, kinds: &[usize], sizes: &Sizes) -> Option<u32> {
         let pace = self.pace(kinds, sizes);
         let clones = self.value("numjobs", "a number", whole, 1);
@@ -204,7 +206,7 @@ impl Reader<'_> {
         Some(pace.depth)
     }
 
-    /// The size of all requests.
+    /// The size of all requests, if they have one size; other jobs are refused.
     fn one_size(&mut self, kinds: &[usize], sizes: &Sizes) -> Option<Bytes> {
         let first = sizes[*kinds.first()?].first()?.size;
         let is_one = |kind: &usize| sizes[*kind].len() == 1 && sizes[*kind][0].size == first;
@@ -216,7 +218,7 @@ impl Reader<'_> {
         Some(first.min)
     }
 
-    /// Zones that are written at the same time.
+    /// The number of zones that are written at the same time.
     fn open_zones(&mut self, random: bool) -> Option<u32> {
         let what = "a number of zones";
         let number = |text: &str| whole(text).and_then(|n| u32::try_from(n).ok()).map(Some);
@@ -234,21 +236,22 @@ impl Reader<'_> {
         open
     }
 
-    /// The end of zones whose capacity is no multiple of the request size: fio finishes them, unless it writes the remainder.
+    /// Sets the treatment of zones whose capacity is not a multiple of the request size: fio finishes them, unless it
+    /// writes the remainder.
     fn end_zones(&mut self, table: &mut ZoneTable, size: Bytes) {
         let capacity = table.capacity.unwrap_or(table.size).get();
         let rest = capacity % size.get();
         if self.flag("write_zone_remainder") || rest == 0 || capacity < size.get() {
             return;
         }
-        // A part of the rest, so that rounding does not matter: the workload writes whole requests.
+        // Half of the rest is added, so that rounding does not matter: the workload writes whole requests.
         let filled = capacity - rest + rest / 2;
         (table.fill, table.finish) = (Ratio::new(filled as f64 / capacity as f64), true);
         let reason = format!("{} of each zone remain: the zone is finished, as fio does", Bytes::new(rest));
         self.remark(&["zonecapacity", "zonesize"], &reason);
     }
 
-    /// A size, which may be a number of zones such as `4z`.
+    /// The value of a size, which may be a number of zones such as `4z`.
     fn zoned_amount(&mut self, key: &str) -> Option<ZonedAmount> {
         let text = self.job.get(key).and_then(|setting| setting.value.clone());
         match text.as_deref().and_then(|text| text.strip_suffix(['z', 'Z'])) {
@@ -265,7 +268,7 @@ impl Reader<'_> {
 }
 
 impl ZonedAmount {
-    /// Bytes on a drive of this capacity.
+    /// The number of bytes on a drive of this capacity.
     fn bytes(self, zone: Bytes, capacity: Sectors) -> u64 {
         match self {
             Self::Zones(zones) => zones.saturating_mul(zone.get()),
@@ -305,7 +308,7 @@ impl ZonedJob {
         self.spec.requests = self.requests(count, capacity);
     }
 
-    /// Requests of the job, with the resets and finishes of its zones.
+    /// The number of requests of the job, with the resets and finishes of its zones.
     fn requests(&self, count: u64, capacity: Sectors) -> u64 {
         let zones = &self.spec.zones;
         let (size, room) = (self.spec.size.get(), zones.capacity.unwrap_or(zones.size).get());

@@ -20,12 +20,12 @@ pub(super) struct Units {
     pub(super) start: u64,
     /// Number of address units.
     pub(super) count: u64,
-    /// Sectors of an address unit.
+    /// The number of sectors of an address unit.
     pub(super) length: u64,
 }
 
 impl Units {
-    /// Sectors of the region.
+    /// The number of sectors of the region.
     pub(super) const fn sectors(self) -> u64 {
         self.count * self.length
     }
@@ -42,7 +42,7 @@ impl Units {
     }
 }
 
-/// One zone: its address units, and the probability that a request goes to it or to a zone before it.
+/// A zone: its address units, and the cumulative probability of the zones up to this one.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Zone {
     pub(super) first: u64,
@@ -50,7 +50,7 @@ pub(super) struct Zone {
     pub(super) cumulative: f64,
 }
 
-/// One sequence: a slice of the region, and the position of each kind of request.
+/// A sequence: a slice of the region, and the position of each kind of request.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slice {
     start: u64,
@@ -72,12 +72,12 @@ pub(super) enum Pattern {
 }
 
 impl Pattern {
-    /// Every address unit once per pass.
+    /// A pattern that visits every address unit once per pass.
     pub(super) fn shuffled(units: Units, rng: &mut Rng) -> Self {
         Self::Shuffled { order: Permutation::new(units.count, rng), next: 0 }
     }
 
-    /// `streams` sequences in slices of equal length; the remainder of the division is unused.
+    /// A pattern of `streams` sequences in slices of equal length. A remainder of the division is unused.
     pub(super) fn sequential(units: Units, streams: u32) -> Self {
         let length = units.count / u64::from(streams) * units.length;
         let slice = |i: u32| {
@@ -87,13 +87,13 @@ impl Pattern {
         Self::Sequential { slices: (0..streams).map(slice).collect(), turn: [0; 3] }
     }
 
-    /// A share `power` of the address units gets a share `1 - power` of the requests: P(unit < x n) = x^(ln(1 - power)
-    /// / ln(power)), drawn by inversion.
+    /// A pattern in which a share `power` of the address units gets a share `1 - power` of the requests: P(unit < x n)
+    /// = x^(ln(1 - power) / ln(power)), drawn by inversion.
     pub(super) fn pareto(power: f64, spread: Option<Permutation>) -> Self {
         Self::Pareto { exponent: log(power) / log(1.0 - power), spread }
     }
 
-    /// A window of `units` address units that moves after `period` requests.
+    /// A window of `units` address units that moves after `period` requests; never with `None`.
     pub(super) const fn window(units: u64, period: Option<u64>) -> Self {
         Self::Window { units, first: 0, period, left: 0 }
     }
@@ -164,11 +164,11 @@ impl Addresses {
 }
 
 impl Addresses {
-    /// The next requests of those that are alike: one for each of `into`.
+    /// Draws the next addresses for requests of one kind and size, one for each of `into`.
     pub(super) fn draw_each(&mut self, Alike { kind, sectors, placement }: Alike, into: &mut [Io]) {
         let request = |start| Io { placement, ..Io::new(KINDS[kind], start, sectors) };
         match self.pattern {
-            // The commonest pattern, asked for once and not for each request.
+            // The most common pattern is tested once, and not for each request.
             Pattern::Uniform => {
                 let Units { start, length, .. } = self.units;
                 let units = self.starts(sectors.get());
@@ -178,7 +178,7 @@ impl Addresses {
         }
     }
 
-    /// The units at which a request of `sectors` may begin.
+    /// The number of units at which a request of `sectors` may begin.
     #[inline]
     fn starts(&self, sectors: u64) -> u64 {
         let (count, covered) = (self.units.count, self.units.covered(sectors));
@@ -248,7 +248,7 @@ mod tests {
         let cdf = |x: u64| (x as f64 / 100.0).powf(k);
         let drawn = draw(Pattern::pareto(0.2, None), 200_000);
         check(&drawn, |unit| cdf(unit + 1) - cdf(unit));
-        // The 80/20 rule itself.
+        // The 80/20 rule.
         let hot = drawn.iter().filter(|unit| **unit < 20).count() as f64 / 200_000.0;
         assert!((hot - 0.8).abs() < 5.0 * 0.0009, "{hot}");
     }
@@ -305,7 +305,7 @@ mod tests {
     fn long_requests_stay_inside_the_window() {
         let mut addresses = Addresses::new(UNITS, Pattern::window(10, None), Rng::stream(6, "address"));
         let starts: Vec<u64> = (0..2000).map(|_| addresses.draw(0, 24).get()).collect();
-        // Ten address units, of which a request covers three, leave eight start addresses.
+        // A request covers three of ten address units, which leaves eight start addresses.
         assert_eq!(starts.iter().max().unwrap() - starts.iter().min().unwrap(), 7 * 8);
     }
 

@@ -4,7 +4,7 @@ use base::engine::Rng;
 use base::units::{Span, Time};
 use libm::{exp, floor, log};
 
-/// The process of arrivals; spans in picoseconds.
+/// The process of arrivals. Times are in picoseconds.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Process {
     /// No times: the host keeps `depth` requests outstanding.
@@ -13,12 +13,13 @@ pub(super) enum Process {
     Fixed { gap: f64 },
     /// Exponential gaps with this mean.
     Poisson { gap: f64 },
-    /// Bursts of 1 + floor(Exp(length)).
+    /// Bursts of 1 + floor(Exp(length)) requests.
     Bursts { length: f64, gap: f64, idle: f64 },
 }
 
 impl Process {
-    /// Bursts with a mean of `rate` requests per second; `None` if the gaps inside the bursts alone already are slower.
+    /// Creates bursts with a mean of `rate` requests per second; `None` if the gaps inside the bursts are too long for
+    /// that rate.
     ///
     /// A burst has N = 1 + floor(Exp(length)) requests, so E\[N\] = 1 + 1/(e^(1/length) - 1). N - 1 gaps and one idle
     /// time separate the first request of a burst from the first of the next; for the mean rate this span must be
@@ -41,10 +42,10 @@ pub(super) fn mean_burst(length: f64) -> f64 {
 pub(super) struct Arrivals {
     process: Process,
     rng: Rng,
-    /// Requests that have arrived.
+    /// The number of requests that have arrived.
     count: u64,
     now: Time,
-    /// Remaining requests of the current burst.
+    /// The number of remaining requests of the current burst.
     burst: u64,
 }
 
@@ -57,13 +58,14 @@ impl Arrivals {
         self.process
     }
 
-    /// The next time of arrival; `None` if it is beyond the end of simulated time (213 days).
+    /// The next time of arrival; `None` if it is after the end of simulated time (213 days).
     #[inline]
     pub(super) fn next(&mut self) -> Option<Time> {
         let first = self.count == 0;
         let gap = match self.process {
             Process::Closed { .. } => return Some(Time::ZERO),
-            // Computed from the count instead of the last arrival, so that rounding errors do not add up.
+            // Computed from the number of requests and not from the last arrival, so that rounding errors do not add
+            // up.
             Process::Fixed { gap } => {
                 let at = gap * self.count as f64;
                 self.count += 1;
@@ -110,7 +112,7 @@ mod tests {
 
     #[test]
     fn fixed_arrivals_do_not_drift() {
-        // Three per second: a third of a second has no whole number of picoseconds.
+        // Three requests per second: a third of a second is not a whole number of picoseconds.
         let t = times(Process::Fixed { gap: 1e12 / 3.0 }, 3_000_001);
         assert_eq!(
             (t[0], t[1], t[3], t[3_000_000]),
@@ -124,7 +126,7 @@ mod tests {
         let t = times(Process::Poisson { gap: mean }, 200_001);
         let mut gaps: Vec<f64> = t.windows(2).map(|w| (w[1] - w[0]) as f64).collect();
         gaps.sort_by(f64::total_cmp);
-        // Kolmogorov-Smirnov against 1 - e^(-x/mean); 1.95/sqrt(n) is the 0.1 % point.
+        // Kolmogorov-Smirnov test for 1 - e^(-x/mean); 1.95/sqrt(n) is the 0.1 % point.
         let n = gaps.len() as f64;
         let worst = gaps.iter().enumerate().fold(0.0f64, |worst, (i, gap)| {
             let p = 1.0 - exp(-gap / mean);
@@ -144,7 +146,8 @@ mod tests {
         // About 19,500 cycles. The standard deviation of an idle time is its mean, 1.44 s, as is that of N: 1.4 % of
         // the sum at most.
         assert!((rate / 14.0 - 1.0).abs() < 5.0 * 0.0102, "{rate} requests per second");
-        // Gaps above 50 ms are idle times for all but e^-50 of the gaps and 3.4 % of the idle times.
+        // Gaps above 50 ms are idle times, except for e^-50 of the gaps inside bursts; 3.4 % of the idle times are
+        // shorter.
         let inner: Vec<f64> =
             t.windows(2).map(|w| (w[1] - w[0]) as f64 * 1e-9).filter(|gap_ms| *gap_ms < 50.0).collect();
         let mean_gap = inner.iter().filter(|g| **g < 15.0).sum::<f64>() / inner.len() as f64;

@@ -11,7 +11,7 @@ use super::stream::{Left, Others, Stream};
 use crate::{Arrival, Pacing, Source, SourceError, Think};
 use base::fault::Fault;
 
-/// Requests that are drawn together.
+/// The number of requests that are drawn together.
 const AHEAD: usize = 16;
 
 /// A source of generated requests: the same description, capacity and seed yield the same requests on every machine. It
@@ -24,7 +24,7 @@ pub struct Generator {
     pub(super) choice: Rng,
     pub(super) arrivals: Arrivals,
     pub(super) left: Left,
-    /// The end, counted from the beginning of the workload.
+    /// The end of the workload, counted from its beginning.
     pub(super) duration: Option<Span>,
     /// The time before the first request.
     pub(super) start: Span,
@@ -32,7 +32,7 @@ pub struct Generator {
     /// The requests that arrive at `now` after the most recent one.
     pub(super) with: Others,
     pub(super) now: Time,
-    /// The next requests of a closed loop.
+    /// Requests of a closed loop that were drawn ahead.
     pub(super) ahead: Ahead,
 }
 
@@ -59,23 +59,24 @@ impl Generator {
         resolve::generator(spec, capacity, seed)
     }
 
-    /// The same requests without the workload's own end. Limits of its streams stay.
+    /// Removes the workload's own limits. Limits of its streams stay.
     #[must_use]
     pub fn endless(mut self) -> Self {
         (self.left, self.duration) = (Left::default(), None);
         self
     }
 
-    /// The same as [`Generator::endless`], up to the last request that arrives within simulated time.
+    /// Removes the workload's own limits, as [`Generator::endless`] does, and ends with the last request that arrives
+    /// within simulated time.
     #[must_use]
     pub fn for_all_time(self) -> Self {
-        // Closed loops have no times of arrival that could end.
+        // Closed loops have no times of arrival.
         let duration = (self.pacing() == Pacing::Open).then_some(Span::MAX);
         Self { duration, ..self.endless() }
     }
 
-    /// The same requests, and after the workload's own number of them further ones up to this number. Its other limits
-    /// stay, and those of its streams.
+    /// Raises the workload's own number of requests to `requests`, if it is smaller. Its other limits stay, and so do
+    /// those of its streams.
     #[must_use]
     pub fn up_to(mut self, requests: u64) -> Self {
         self.left.requests = self.left.requests.map(|own| own.max(requests));
@@ -122,7 +123,7 @@ impl Generator {
         let Some(chosen) = self.choose() else { return Ok(None) };
         let Some(now) = self.arrivals.next().and_then(|at| later(at, self.start)) else {
             if self.duration.is_some() {
-                // Simulated time ends here, and the workload with it.
+                // The workload ends with simulated time.
                 self.left.requests = Some(0);
                 return Ok(None);
             }
@@ -144,8 +145,8 @@ impl Generator {
         Ok(Some(self.emit(io)))
     }
 
-    /// Draws requests of a closed loop that differ in their addresses only, if no limit ends among them. Returns their
-    /// number.
+    /// Draws requests of a closed loop that differ only in their addresses, if no limit ends among them. Returns their
+    /// number; zero if there are none.
     fn draw_alike(&mut self) -> usize {
         let [stream] = &mut self.streams[..] else { return 0 };
         let Some(alike) = stream.alike() else { return 0 };
@@ -160,7 +161,7 @@ impl Generator {
         AHEAD
     }
 
-    /// Requests left to draw, if known.
+    /// The number of requests left to draw, if known.
     fn left_to_draw(&self) -> Option<u64> {
         if self.duration.is_some() {
             return None;
@@ -180,7 +181,7 @@ impl Generator {
     }
 }
 
-/// `at`, moved by `start`; `None` behind the end of simulated time.
+/// Adds `start` to `at`; `None` if the sum is after the end of simulated time.
 fn later(at: Time, start: Span) -> Option<Time> {
     at.as_ps().checked_add(start.as_ps()).map(Time::from_ps)
 }
@@ -197,7 +198,7 @@ impl Source for Generator {
     }
 
     fn ahead(&mut self) -> &[Io] {
-        // Times of arrival may come to an end; a closed loop has none.
+        // Only closed loops draw ahead, because times of arrival may come to an end.
         if self.ahead.first == self.ahead.end && matches!(self.arrivals.process(), Process::Closed { .. }) {
             (self.ahead.first, self.ahead.end) = (0, self.draw_alike());
             while self.ahead.end < AHEAD

@@ -13,13 +13,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 pub struct PlacementIds(Vec<u16>);
 
 impl PlacementIds {
-    /// These identifiers, in the order in which the writes take them.
+    /// Creates a list of identifiers, in the order in which the writes take them.
     #[must_use]
     pub const fn new(ids: Vec<u16>) -> Self {
         Self(ids)
     }
 
-    /// The identifiers.
+    /// The identifiers, in the order in which the writes take them.
     #[must_use]
     pub fn as_slice(&self) -> &[u16] {
         &self.0
@@ -84,7 +84,7 @@ impl JsonSchema for PlacementIds {
     }
 }
 
-/// Hands each write of a stream its placement identifier.
+/// Gives each write of a stream its placement identifier.
 #[derive(Clone, Debug)]
 pub(super) struct PlacementTurns {
     ids: Vec<PlacementId>,
@@ -92,7 +92,7 @@ pub(super) struct PlacementTurns {
 }
 
 impl PlacementTurns {
-    /// The turns of these identifiers; identifier 0 for all writes if there are none.
+    /// Creates the turns of these identifiers; without any, all writes get identifier 0.
     pub(super) fn new(ids: Option<&PlacementIds>) -> Self {
         let ids: Vec<_> = ids.map_or(&[][..], PlacementIds::as_slice).iter().copied().map(PlacementId::new).collect();
         Self { ids: if ids.is_empty() { vec![PlacementId::default()] } else { ids }, next: 0 }

@@ -13,16 +13,16 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 pub enum Amount {
     /// An absolute number of bytes.
     Bytes(Bytes),
-    /// A share; the key says of what.
+    /// A share of a whole that depends on the key.
     Share(Ratio),
 }
 
 /// A range of request sizes, both ends included: `"4KiB"` or `"8KiB..64KiB"`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SizeRange {
-    /// The smallest.
+    /// The smallest size of the range.
     pub min: Bytes,
-    /// The largest.
+    /// The largest size of the range.
     pub max: Bytes,
 }
 
@@ -31,9 +31,10 @@ pub struct SizeRange {
 pub struct RequestRate(f64);
 
 impl RequestRate {
-    /// A rate of `per_second` requests each second.
+    /// Creates a rate of `per_second` requests each second.
     ///
     /// # Panics
+    ///
     /// If `per_second` is not a finite number above zero: no request would ever arrive.
     #[must_use]
     pub fn new(per_second: f64) -> Self {
@@ -41,7 +42,7 @@ impl RequestRate {
         Self(per_second)
     }
 
-    /// Requests per second.
+    /// The number of requests per second.
     #[must_use]
     pub const fn per_second(self) -> f64 {
         self.0
@@ -49,14 +50,14 @@ impl RequestRate {
 }
 
 impl SizeRange {
-    /// A range of exactly this size.
+    /// The range that has exactly this size.
     #[must_use]
     pub const fn exactly(size: Bytes) -> Self {
         Self { min: size, max: size }
     }
 }
 
-/// The error of a text that is not such a quantity: the fault and the remedy.
+/// The error for a text that is not a quantity of the right kind: the fault and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseQuantityError(String);
 

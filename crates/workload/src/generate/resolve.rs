@@ -1,5 +1,5 @@
-//! From a description to a generator: checks every value against the others and the device, and reports all faults at
-//! once.
+//! Turns a description into a generator: checks every value against the others and the device, and reports all faults
+//! at once.
 
 use base::engine::Rng;
 use base::units::{Bytes, Ratio, SECTOR, Sectors, Span, Time};
@@ -21,7 +21,7 @@ use crate::Think;
 use crate::fault::Faults;
 use base::fault::Fault;
 
-/// The maximum number of sequences of a stream: each takes memory.
+/// The maximum number of sequences of a stream, because each takes memory.
 const MOST_SEQUENCES: u32 = 1 << 20;
 
 impl GeneratorSpec {
@@ -86,7 +86,7 @@ pub(super) fn generator(spec: &GeneratorSpec, capacity: Sectors, seed: u64) -> R
     faults.or(generator)
 }
 
-/// The end of a workload that begins after `start`.
+/// The end of a workload of this duration that begins after `start`.
 fn end(start: Span, duration: Span) -> Span {
     Span::from_ps(start.as_ps().saturating_add(duration.as_ps()))
 }
@@ -163,7 +163,7 @@ fn limit(path: impl Into<String>, value: Option<Amount>, whole: u64, faults: &mu
     Some(sectors)
 }
 
-/// True if the shares sum to one, but for rounding in their text.
+/// True if the shares sum to one, within the rounding of their texts.
 fn whole(sum: f64) -> bool {
     (sum - 1.0).abs() < 1e-6
 }
@@ -189,7 +189,7 @@ fn weights(streams: &[StreamSpec], faults: &mut Faults) -> Vec<f64> {
     weights
 }
 
-/// One stream and its place in the file.
+/// A stream and its place in the file.
 struct Scope<'a> {
     path: String,
     faults: &'a mut Faults,
@@ -221,7 +221,7 @@ impl Scope<'_> {
         let mut sizes = [None, None, None];
         for kind in 0..3 {
             let (key, bars) = if own[kind].is_empty() { ("sizes", &spec.sizes) } else { (keys[kind], own[kind]) };
-            // The common histogram is checked once, with the first kind that uses it.
+            // The histogram for all kinds is checked once, for the first kind that uses it.
             let again = key == "sizes" && (0..kind).any(|k| shares[k] > 0.0 && own[k].is_empty());
             if shares[kind] > 0.0 {
                 let before = self.faults.len();
@@ -426,7 +426,7 @@ impl Scope<'_> {
     fn pattern(&mut self, spec: &AddressSpec, units: Units, smallest: u64, largest: u64) -> Option<Pattern> {
         let size = |sectors: u64| Bytes::new(sectors * SECTOR.get());
         let before = self.faults.len();
-        // The sectors that must hold a single request, and the key that sets them.
+        // The number of sectors that must hold a single request, and the key that sets it.
         let mut room = (units.sectors(), "region");
         let pattern = match spec {
             AddressSpec::Uniform {} => Pattern::Uniform,
@@ -448,7 +448,7 @@ impl Scope<'_> {
             }
             AddressSpec::Sequential { streams } => {
                 room = (units.count / u64::from(*streams) * units.length, "address.streams");
-                // Slices too small for any request are refused below instead of being built by the million.
+                // Slices too small for any request are refused below; a single slice is built, not millions of them.
                 Pattern::sequential(units, if largest > room.0 { 1 } else { *streams })
             }
             AddressSpec::Zipf { theta, scrambled } => {
@@ -517,7 +517,8 @@ impl Scope<'_> {
         (self.faults.len() == before).then_some(pattern)
     }
 
-    /// The zones of a strided pattern: the length of each, the distance between their starts, and what each receives.
+    /// The zones of a strided pattern: the length of each, the distance between their starts, and the bytes that each
+    /// receives.
     fn layout(&mut self, [zone, step, bytes]: [Bytes; 3], backwards: bool, units: Units) -> Option<Layout> {
         let before = self.faults.len();
         let unit = units.length * SECTOR.get();
@@ -536,7 +537,7 @@ impl Scope<'_> {
         (self.faults.len() == before).then_some(layout)
     }
 
-    /// Zones by their shares of the region and of the requests.
+    /// A pattern of zones by their shares of the region and of the requests.
     fn zones(&mut self, key: &str, zones: &[(f64, f64)], scrambled: bool, units: Units) -> Option<Pattern> {
         let (space, access) = zones.iter().fold((0.0, 0.0), |sum, zone| (sum.0 + zone.0, sum.1 + zone.1));
         if !whole(space) || !whole(access) {
@@ -559,7 +560,7 @@ impl Scope<'_> {
             resolved.push(Zone { first, count: end - first, cumulative });
             first = end;
         }
-        // Rounding must not send a request to a zone after the last one with any requests.
+        // Zones after the last one with requests are dropped, so that rounding cannot send a request there.
         if let Some(last) = zones.iter().rposition(|(_, access)| *access > 0.0) {
             resolved.truncate(last + 1);
             resolved[last].cumulative = f64::INFINITY;

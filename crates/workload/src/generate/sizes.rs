@@ -2,16 +2,16 @@
 
 use base::engine::Rng;
 
-/// One bar: `min + k * step` sectors for k in 0..count, all equally likely.
+/// A bar of a histogram: the sizes `min + k * step` sectors for k in 0..count, all equally likely.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bar {
     /// The smallest size, in sectors.
     pub(super) min: u64,
-    /// The number of sizes.
+    /// The number of sizes of the bar.
     pub(super) count: u64,
-    /// The distance of sizes, in sectors.
+    /// The distance of two sizes, in sectors.
     pub(super) step: u64,
-    /// The frequency, relative to the other bars.
+    /// The frequency of the bar, relative to the others.
     pub(super) share: f64,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct Sizes {
 }
 
 impl Sizes {
-    /// A histogram of at least one bar.
+    /// Creates a histogram. It needs at least one bar.
     pub(super) fn new(bars: Vec<Bar>, rng: Rng) -> Self {
         assert!(!bars.is_empty(), "a histogram without bars");
         let cumulative = bars
@@ -48,7 +48,7 @@ impl Sizes {
         self.bars.iter().map(|bar| bar.min + (bar.count - 1) * bar.step).max().expect("at least one bar")
     }
 
-    /// The next size, in sectors. A histogram of a single size draws no random number.
+    /// Draws the next size, in sectors. A histogram of a single size draws no random number.
     #[inline]
     pub(super) fn draw(&mut self) -> u64 {
         let bar = if let [bar] = self.bars[..] {

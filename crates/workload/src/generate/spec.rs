@@ -11,42 +11,44 @@ use base::fault::Fault;
 
 /// A synthetic workload: one or more streams of requests, and their times of arrival.
 ///
-/// It ends at the first of its limits (`requests`, `duration`, `total`), or when every stream has reached its own
-/// limit. At least one limit is required.
+/// The workload ends at the first of its limits (`requests`, `duration`, `total`), or when every stream has reached its
+/// own limit. At least one limit is required.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct GeneratorSpec {
     /// The workload's name in reports.
     pub name: String,
-    /// The load that it represents, and the source of its numbers.
+    /// The load that the workload represents, and the source of its numbers.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub description: String,
-    /// End after this many requests, flushes included.
+    /// The number of requests after which the workload ends, flushes included.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// End after this much simulated time. The last request with a time of arrival arrives before it. A closed loop has
-    /// no times of arrival: there the run itself stops.
+    /// The simulated time after which the workload ends. The last request with a time of arrival arrives before it. A
+    /// closed loop has no times of arrival: there the run itself stops.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub duration: Option<Span>,
-    /// End with the request that brings the bytes read, written and discarded to this amount. A share is of the
-    /// device's capacity ("300%" is three drive writes).
+    /// The amount of data after which the workload ends: the last request brings the bytes read, written and discarded
+    /// to this amount. A share is of the device's capacity ("300%" is three drive writes).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<Amount>,
-    /// Run this part first and measure what follows, unless the run says otherwise.
+    /// The part that runs before the measurement, unless the run states another.
     #[serde(default, rename = "warm-up", skip_serializing_if = "Option::is_none")]
     pub warm_up: Option<measure::Amount>,
-    /// Measure this part, unless the run says otherwise. The workload then goes on for as long as that takes.
+    /// The part that is measured, unless the run states another. The workload then issues requests until the end of
+    /// this part.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub measure: Option<measure::Amount>,
-    /// Warm up until the drive is in steady state, unless the run says otherwise: `steady`, or `steady:METRIC` with `rate`,
-    /// `waf` or `latency`. The measurement is then as long as the five rounds in which the drive was steady, unless
-    /// `measure` is given. With `worn` the run lasts until the drive refuses a write because too many of its blocks have failed.
+    /// The condition up to which the drive is warmed up, unless the run states another. `steady`, or `steady:METRIC`
+    /// with `rate`, `waf` or `latency`, is the steady state; the measurement is then as long as the five rounds in
+    /// which the drive was steady, unless `measure` is given. With `worn` the run lasts until the drive refuses a write
+    /// because too many of its blocks have failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until: Option<measure::Until>,
-    /// The length of a round of `until`. The default writes a tenth of the capacity; of `worn`, a hundred capacities.
+    /// The length of a round of `until`. The default writes a tenth of the capacity; for `worn`, a hundred capacities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round: Option<measure::Amount>,
-    /// Issue the first request after this much simulated time. `duration` counts from that moment.
+    /// The simulated time before the first request. `duration` counts from its end.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Span>,
     /// The pauses of a closed loop.
@@ -60,7 +62,7 @@ pub struct GeneratorSpec {
 }
 
 impl GeneratorSpec {
-    /// What the description says of its measurement.
+    /// The keys of the description about its measurement.
     #[must_use]
     pub const fn measured(&self) -> Measured {
         Measured { warm_up: self.warm_up, until: self.until, round: self.round, measure: self.measure }
@@ -73,7 +75,7 @@ impl GeneratorSpec {
 pub enum ArrivalSpec {
     /// Each completion triggers a new request.
     Closed {
-        /// Requests outstanding at once.
+        /// The number of requests outstanding.
         depth: u32,
     },
     /// Constant gaps.
@@ -98,13 +100,13 @@ pub enum ArrivalSpec {
     },
 }
 
-/// The pauses of a closed loop, as a user makes them who reads an answer before asking again.
+/// The pauses of a closed loop, as of a user who reads an answer before the next question.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ThinkSpec {
     /// The length of a pause. It begins when all outstanding requests have completed.
     pub time: Span,
-    /// Requests from one pause to the next.
+    /// The number of requests from one pause to the next.
     #[serde(default = "one")]
     pub every: u32,
 }
@@ -120,23 +122,23 @@ pub struct StreamSpec {
     /// none has and all are equal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Ratio>,
-    /// The stream ends after this many requests, flushes not counted.
+    /// The number of requests after which the stream ends, flushes not counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub requests: Option<u64>,
-    /// The stream ends with the request that brings its bytes to this amount. A share is of its region ("100%" is one
-    /// pass).
+    /// The amount of data after which the stream ends: its last request brings its bytes to this amount. A share is of
+    /// its region ("100%" is one pass).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total: Option<Amount>,
     /// The region that the stream uses. Default: the whole device.
     #[serde(default, skip_serializing_if = "RegionSpec::is_whole")]
     pub region: RegionSpec,
-    /// Every drawn address is a multiple of this from the start of the region, and sizes in a range are multiples of
-    /// it. Default: the smallest size.
+    /// The distance of possible addresses: every drawn address is a multiple of this from the start of the region, and
+    /// sizes in a range are multiples of it. Default: the smallest size.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub align: Option<Bytes>,
-    /// Share of reads. Requests that are neither reads nor discards are writes.
+    /// The share of reads. Requests that are neither reads nor discards are writes.
     pub reads: Ratio,
-    /// Share of discards (TRIM).
+    /// The share of discards (TRIM).
     #[serde(default, skip_serializing_if = "is_zero")]
     pub discards: Ratio,
     /// Sizes of all kinds of requests without a histogram of their own.
@@ -153,20 +155,20 @@ pub struct StreamSpec {
     pub discard_sizes: Vec<SizeSpec>,
     /// The address pattern.
     pub address: AddressSpec,
-    /// How often a request continues at the end of the previous one of its kind instead of a new address. At the end of
-    /// the region it goes to a new address.
+    /// The rule by which a request continues at the end of the previous one of its kind, and not at a new address. At
+    /// the end of the region it goes to a new address.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sequential: Option<SequentialSpec>,
     /// The rule by which flushes follow writes. A flush arrives together with its write.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flush: Option<FlushSpec>,
-    /// A discard of the same extent precedes every write and arrives together with it. Only the write counts towards
-    /// the stream's limits.
+    /// True if a discard of the same extent precedes every write and arrives together with it. Only the write counts
+    /// towards the stream's limits.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub discard_first: bool,
     /// The placement identifier of the stream's writes, by which the host tells the drive which data belong together
-    /// (`ftl.streams.host = { policy = "placement-id" }`). With a list, the writes take its identifiers in turn. Default: no
-    /// identifier, which is 0.
+    /// (`ftl.streams.host = { policy = "placement-id" }`). With a list, the writes take its identifiers in turn.
+    /// Default: no identifier, which is 0.
     #[serde(default, rename = "placement-id", skip_serializing_if = "Option::is_none")]
     pub placement: Option<PlacementIds>,
 }
@@ -182,10 +184,11 @@ impl StreamSpec {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RegionSpec {
-    /// The start; a share is of the capacity, rounded down to `align`. Default: the beginning of the device.
+    /// The start of the region; a share is of the capacity, rounded down to `align`. Default: the beginning of the
+    /// device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub start: Option<Amount>,
-    /// The length; a share is of the capacity. Default: up to the end of the device.
+    /// The length of the region; a share is of the capacity. Default: up to the end of the device.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub size: Option<Amount>,
 }
@@ -200,13 +203,13 @@ fn is_zero(ratio: &Ratio) -> bool {
     *ratio == Ratio::ZERO
 }
 
-/// One bar of a histogram of sizes.
+/// A bar of a histogram of sizes.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SizeSpec {
     /// The size, or a range: every multiple of `align` from its lower end is equally likely.
     pub size: SizeRange,
-    /// The frequency. Only a histogram of one bar may omit it.
+    /// The frequency of the bar. Only a histogram of one bar may omit it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub share: Option<Ratio>,
 }
@@ -228,9 +231,9 @@ pub enum AddressSpec {
     },
     /// The address unit of rank k with a frequency proportional to k^-theta.
     Zipf {
-        /// The skew: 0.99 is that of YCSB, larger is more skewed.
+        /// The skew: YCSB has 0.99, larger is more skewed.
         theta: f64,
-        /// Spread the ranks over the region; otherwise the first address unit is the hottest.
+        /// True to spread the ranks over the region; otherwise the first address unit is the hottest.
         #[serde(default = "yes")]
         scrambled: bool,
     },
@@ -239,17 +242,17 @@ pub enum AddressSpec {
     Pareto {
         /// The share, between 0 and 1; 0.2 is the 80/20 rule.
         power: f64,
-        /// Spread the ranks over the region; otherwise the first address unit is the hottest.
+        /// True to spread the ranks over the region; otherwise the first address unit is the hottest.
         #[serde(default = "yes")]
         scrambled: bool,
     },
     /// Hot and cold address units.
     HotCold {
-        /// Share of address units that are hot.
+        /// The share of address units that are hot.
         hot_space: Ratio,
-        /// Share of requests to hot address units.
+        /// The share of requests to hot address units.
         hot_access: Ratio,
-        /// Spread the hot address units over the region; otherwise they are at its beginning.
+        /// True to spread the hot address units over the region; otherwise they are at its beginning.
         #[serde(default = "yes")]
         scrambled: bool,
     },
@@ -257,11 +260,11 @@ pub enum AddressSpec {
     Zoned {
         /// The zones in order of address.
         zones: Vec<ZoneSpec>,
-        /// Spread each zone's address units over the region; otherwise every zone is contiguous.
+        /// True to spread each zone's address units over the region; otherwise every zone is contiguous.
         #[serde(default)]
         scrambled: bool,
     },
-    /// Zones at equal distances. One zone at a time receives requests; behind the last zone the first one follows.
+    /// Zones at equal distances. One zone at a time receives requests; the first one follows the last.
     Strided {
         /// The length of a zone.
         zone: Bytes,
@@ -273,7 +276,7 @@ pub enum AddressSpec {
         /// The order of addresses within a zone.
         #[serde(default, skip_serializing_if = "StrideOrder::is_sequential")]
         order: StrideOrder,
-        /// The next zone lies before the current one, not behind it.
+        /// True if the next zone lies before the current one, not after it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         backwards: bool,
     },
@@ -281,7 +284,7 @@ pub enum AddressSpec {
     WorkingSet {
         /// The window's size; a share is of the region.
         size: Amount,
-        /// The window moves to a new random place after this many requests. Default: never.
+        /// The number of requests after which the window moves to a new random place. Default: never.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         period: Option<u64>,
     },
@@ -306,7 +309,7 @@ impl StrideOrder {
     }
 }
 
-/// One zone of the region.
+/// A zone of the region.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ZoneSpec {
@@ -316,7 +319,7 @@ pub struct ZoneSpec {
     pub access: Ratio,
 }
 
-/// How often a request continues the previous one of its kind.
+/// The rule by which a request continues at the end of the previous one of its kind.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum SequentialSpec {
@@ -330,11 +333,11 @@ pub enum SequentialSpec {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum FlushSpec {
-    /// After this many writes of the stream.
+    /// A flush follows after this many writes of the stream.
     Every(u32),
-    /// After each write with this probability.
+    /// A flush follows each write with this probability.
     Share(Ratio),
-    /// After the stream's last request, if its own `requests` or `total` ends the stream.
+    /// A flush follows the stream's last request, if the stream's own `requests` or `total` ends it.
     End,
 }
 
@@ -350,6 +353,7 @@ impl GeneratorSpec {
     /// Parses a description. [`GeneratorSpec::validate`] checks it against a device.
     ///
     /// # Errors
+    ///
     /// The first place that is not TOML, not a known key, or not a quantity of the right kind, with its key and line.
     pub fn from_toml(text: &str) -> Result<Self, Vec<Fault>> {
         let fault = |error: &toml::de::Error, key: String| {
@@ -364,7 +368,7 @@ impl GeneratorSpec {
     }
 }
 
-/// The fault and remedy in the text of a deserializer.
+/// Splits the text of a deserializer's error into fault and remedy.
 fn split(text: &str) -> (String, String) {
     if let Some(at) = text.find(", expected") {
         return (text[..at].to_owned(), format!("delete it or correct it:{}", &text[at + 1..]));

@@ -1,4 +1,4 @@
-//! One stream of requests: its kinds, sizes, addresses, runs and flushes.
+//! A stream of requests: its kinds, sizes, addresses, runs and flushes.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind, PlacementId};
@@ -14,9 +14,9 @@ pub(super) const KINDS: [IoKind; 3] = [IoKind::Read, IoKind::Write, IoKind::Disc
 /// Draws the kind of a request.
 #[derive(Clone, Debug)]
 pub(super) struct Kinds {
-    /// Probability of a read, and of a read or a write.
+    /// The probability of a read, and that of a read or a write.
     cumulative: [f64; 2],
-    /// The kind, if there is only one.
+    /// The kind of all requests, if they have one kind.
     only: Option<usize>,
     rng: Rng,
 }
@@ -38,7 +38,7 @@ impl Kinds {
     }
 }
 
-/// How often a request continues the previous one of its kind.
+/// The rule by which a request continues at the end of the previous one of its kind.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Continue {
     Never,
@@ -50,9 +50,9 @@ pub(super) enum Continue {
 #[derive(Clone, Debug)]
 pub(super) struct Runs {
     rule: Continue,
-    /// The end of the previous request.
+    /// The end of the previous request of each kind.
     end: [Option<u64>; 3],
-    /// Remaining requests of the current run.
+    /// The number of remaining requests of the current run, for each kind.
     left: [u32; 3],
     rng: Rng,
 }
@@ -62,7 +62,7 @@ impl Runs {
         Self { rule, end: [None; 3], left: [0; 3], rng }
     }
 
-    /// The address at which the run of `kind` continues, if it does.
+    /// The address at which the run of `kind` continues; `None` for a new address.
     fn next(&mut self, kind: usize) -> Option<u64> {
         match self.rule {
             Continue::Never => None,
@@ -100,7 +100,7 @@ pub(super) enum Flushes {
         p: f64,
         rng: Rng,
     },
-    /// Behind the stream's last request.
+    /// A flush follows the stream's last request.
     End,
 }
 
@@ -121,7 +121,7 @@ impl Flushes {
     }
 }
 
-/// The remainder of a stream's limits.
+/// The rest of a stream's limits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Left {
     pub(super) requests: Option<u64>,
@@ -129,20 +129,20 @@ pub(super) struct Left {
 }
 
 impl Left {
-    /// Deducts one request of `sectors`.
+    /// Subtracts a request of `sectors` from the limits.
     #[inline]
     pub(super) fn take(&mut self, sectors: u64) {
         self.take_several(1, sectors);
     }
 
-    /// Deducts so many requests of `sectors` each.
+    /// Subtracts this many requests of `sectors` each from the limits.
     #[inline]
     pub(super) fn take_several(&mut self, requests: u64, sectors: u64) {
         self.requests = self.requests.map(|n| n.saturating_sub(requests));
         self.sectors = self.sectors.map(|n| n.saturating_sub(requests * sectors));
     }
 
-    /// True if so many requests of `sectors` each leave something.
+    /// True if this many requests of `sectors` each reach no limit.
     pub(super) fn exceeds(&self, requests: u64, sectors: u64) -> bool {
         self.requests.is_none_or(|n| n > requests) && self.sectors.is_none_or(|n| n > requests * sectors)
     }
@@ -154,10 +154,10 @@ impl Left {
     }
 }
 
-/// Requests that differ in their addresses only.
+/// The common properties of requests that differ only in their addresses.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Alike {
-    /// An index of [`KINDS`].
+    /// The kind, as an index of [`KINDS`].
     pub(super) kind: usize,
     pub(super) sectors: Sectors,
     pub(super) placement: PlacementId,
@@ -166,7 +166,7 @@ pub(super) struct Alike {
 /// The requests that arrive together with another, in this order.
 pub(super) type Others = [Option<Io>; 2];
 
-/// One stream, ready to run.
+/// A stream, ready to run.
 #[derive(Clone, Debug)]
 pub(super) struct Stream {
     pub(super) weight: f64,
@@ -181,8 +181,8 @@ pub(super) struct Stream {
 }
 
 impl Stream {
-    /// The next request. It always lies inside the region. Those that arrive together with it go into `others`, which
-    /// is empty.
+    /// Draws the next request, which always lies inside the region. Requests that arrive together with it are put into
+    /// `others`, which must be empty.
     #[inline]
     pub(super) fn draw(&mut self, others: &mut Others) -> Io {
         let kind = self.kinds.draw();
@@ -222,7 +222,8 @@ impl Stream {
         start
     }
 
-    /// What all requests have in common, if they differ in their addresses only and none arrives together with another.
+    /// The common properties of all requests, if they differ only in their addresses and none arrives together with
+    /// another.
     pub(super) fn alike(&self) -> Option<Alike> {
         let kind = self.kinds.only.filter(|_| matches!(self.runs.rule, Continue::Never))?;
         let placement = match KINDS[kind] {
@@ -232,7 +233,7 @@ impl Stream {
         Some(Alike { kind, sectors: Sectors::new(self.only_size()?), placement })
     }
 
-    /// The size of all requests, if there is only one size and no request arrives together with another.
+    /// The size of all requests, if they have one size and none arrives together with another.
     pub(super) fn only_size(&self) -> Option<u64> {
         let mut sizes = self.sizes.iter().flatten();
         let size = sizes.next()?.min();

@@ -1,4 +1,4 @@
-//! Zones at equal distances, of which one at a time receives requests: fio's `zonemode=strided`, and its sequential
+//! Zones at equal distances, one of which at a time receives requests: fio's `zonemode=strided`, and its sequential
 //! requests with holes (`rw=read:8k`).
 
 use base::engine::Rng;
@@ -6,16 +6,16 @@ use base::engine::Rng;
 use super::permute::Permutation;
 use super::spec::StrideOrder;
 
-/// The zones of a region, in sectors from its start.
+/// The zones of a region. Lengths are in sectors, positions count from its start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Layout {
     /// The length of a zone.
     pub(super) zone: u64,
     /// The distance from the start of a zone to the start of the next.
     pub(super) step: u64,
-    /// Sectors that a zone receives before the next zone's turn.
+    /// The number of sectors that a zone receives before the next zone's turn.
     pub(super) bytes: u64,
-    /// The next zone lies before the current one.
+    /// True if the next zone lies before the current one.
     pub(super) backwards: bool,
     /// The length of an address unit.
     pub(super) unit: u64,
@@ -30,11 +30,11 @@ pub(super) struct Stride {
     order: StrideOrder,
     /// The start of the zone.
     first: u64,
-    /// Sectors that the zone has received since its turn began.
+    /// The number of sectors that the zone has received since its turn began.
     received: u64,
     /// The positions of the sequence of each kind of request, from the start of the zone.
     at: [u64; 3],
-    /// The order of this pass, and the next address unit in it.
+    /// The order of address units in this pass, and the position in it.
     pass: (Permutation, u64),
 }
 
@@ -50,7 +50,7 @@ impl Stride {
             self.next_zone(rng);
         }
         self.received += sectors;
-        // The last zone may be cut off by the end of the region, but there is room for a request in the first zone.
+        // The last zone may be cut off by the end of the region, but the first zone has room for a request.
         if self.room() < sectors {
             self.first = 0;
         }
@@ -68,7 +68,7 @@ impl Stride {
         self.first + within
     }
 
-    /// Sectors from the start of the zone to its end, or to that of the region.
+    /// The number of sectors from the start of the zone to its end, or to that of the region.
     fn room(&self) -> u64 {
         self.layout.zone.min(self.layout.region - self.first)
     }
@@ -81,7 +81,7 @@ impl Stride {
             false if self.first + step < region => self.first + step,
             false => 0,
             true if self.first >= step => self.first - step,
-            // As fio wraps around: the first zone from the end leaves a whole step and a zone behind it.
+            // Wraps around as fio does: a whole step and a zone fit between the new zone and the end of the region.
             true => region.saturating_sub(step + zone) / unit * unit,
         };
     }
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn holes_before_each_request_go_backwards_from_the_end_as_in_fio() {
-        // rw=read:-8k with bs=4k on a file of 32 KiB.
+        // The job rw=read:-8k with bs=4k on a file of 32 KiB.
         let holes = Layout { zone: 8, step: 8, bytes: 8, backwards: true, unit: 8, region: 64 };
         assert_eq!(units(holes, StrideOrder::Sequential, 9), [0, 6, 5, 4, 3, 2, 1, 0, 6]);
     }

@@ -9,7 +9,7 @@ use super::spec::ArrivalSpec;
 use super::{Generator, GeneratorSpec, builtin};
 use crate::{Arrival, Pacing, Source};
 
-/// 16 GiB.
+/// A drive of 16 GiB.
 const CAPACITY: Sectors = Sectors::new(16 << 21);
 
 fn take(generator: &mut Generator, n: usize) -> Vec<Arrival> {
@@ -72,7 +72,7 @@ fn every_workload_runs_and_repeats() {
 /// The hash of the first 10,000 requests of a workload and their times.
 fn hash(name: &str) -> u64 {
     let requests = take(&mut Generator::new(&named(name), CAPACITY, 42).unwrap(), 10_000);
-    // The state goes into each product, so the order of the requests counts.
+    // The state is a factor of each product, so the order of the requests counts.
     requests.iter().fold(0x243F_6A88_85A3_08D3, |state, Arrival { at, io, .. }| {
         let x = (state ^ at.as_ps()).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         let request = io.start.get() << 24 ^ io.sectors.get() << 4 ^ io.kind as u64;
@@ -82,7 +82,7 @@ fn hash(name: &str) -> u64 {
 
 #[test]
 fn the_requests_of_a_seed_never_change() {
-    // Golden values, equal on every machine: a change here changes every published result.
+    // Golden values, equal on every machine: another value changes every published result.
     assert_eq!(["dirik-wd", "oltp", "zipf-write-4k", "file-write-bursts"].map(hash), GOLDEN);
 }
 
@@ -181,7 +181,8 @@ fn only_the_writes_of_a_stream_carry_its_placement_identifiers() {
         drawn.retain(|arrival| arrival.io.kind == IoKind::Write);
         drawn.into_iter().map(|arrival| arrival.io.placement.get()).collect::<Vec<_>>()
     };
-    // Drawn one by one, because kinds differ or a discard comes first, and together.
+    // The requests are drawn one by one, because kinds differ or a discard comes first; in the last case they are drawn
+    // together.
     for lines in ["reads = \"30%\"\ndiscards = \"30%\"", "reads = \"0%\"\ndiscard_first = true", "reads = \"0%\""] {
         let all = ids(&format!("{lines}\nplacement-id = 65535"));
         assert!(all.len() > 300 && all.iter().all(|id| *id == 65_535), "{lines}");
@@ -244,7 +245,7 @@ fn request_byte_and_time_limits_end_a_workload() {
     let flushed = format!("{body}flush = {{ every = 1 }}");
     assert_eq!(with("requests = 77", closed, &flushed), (Some(77), 77));
     assert_eq!(with("", closed, &format!("{flushed}\nrequests = 10")), (None, 20));
-    // A stream that ends leaves the others running.
+    // When one stream ends, the others continue.
     let two = format!("{body}requests = 5\n[[stream]]\n{body}requests = 50\n");
     assert_eq!(with("", closed, &two), (None, 55));
 }
@@ -262,7 +263,7 @@ fn requests_drawn_ahead_are_the_next_and_change_none() {
             assert_eq!(read_ahead.ahead(), ahead, "{name}: nothing has been taken");
             assert!(closed || ahead.is_empty(), "{name}: only a closed loop knows its requests ahead");
             most = most.max(ahead.len());
-            // Sometimes all of them are taken, sometimes not; and sometimes the first are passed.
+            // Sometimes all drawn requests are taken, sometimes not; and sometimes the first ones are passed over.
             let passed = if got.len().is_multiple_of(3) { ahead.len() / 2 } else { 0 };
             read_ahead.pass(passed);
             got.extend(ahead[..passed].iter().map(|io| Arrival::new(Time::ZERO, *io)));
@@ -284,7 +285,8 @@ fn no_more_is_passed_than_was_drawn_ahead() {
     generator.pass(17);
 }
 
-/// Limits of the workload and of its stream, in requests and in data, that end among requests drawn together or after them.
+/// Limits of the workload and of its stream, in requests and in data, end among requests that are drawn together or
+/// after them.
 #[test]
 fn requests_drawn_together_end_where_the_limits_do() {
     for limit in ["requests = 40", "requests = 32", "total = \"160KiB\"", "total = \"128KiB\"", "total = \"130KiB\""] {
@@ -507,7 +509,7 @@ fn the_schema_documents_every_key() {
     let schema = schemars::schema_for!(GeneratorSpec);
     let mut missing = Vec::new();
     undocumented(schema.as_value(), "", &mut missing);
-    // An enum of newtypes has its documentation one level up.
+    // The documentation of an enum of newtypes is one level up.
     missing
         .retain(|path| !path.contains("oneOf.share") && !path.contains("oneOf.runs") && !path.contains("oneOf.every"));
     assert!(missing.is_empty(), "{missing:?}");

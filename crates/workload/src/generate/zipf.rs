@@ -1,8 +1,8 @@
 //! Zipf-distributed ranks in constant time and memory.
 //!
 //! Rejection-inversion: W. Hoermann and G. Derflinger, "Rejection-inversion to generate variates from monotone discrete
-//! distributions", ACM TOMACS 6(3), 1996. It is exact for every exponent above zero, one included. It needs no table
-//! and no sum over the ranks, so that a drive of a billion mapping units costs no setup.
+//! distributions", ACM TOMACS 6(3), 1996. The method is exact for every exponent above zero, one included. It needs
+//! neither a table nor a sum over the ranks, so a drive of a billion mapping units costs no setup.
 
 use base::engine::Rng;
 use libm::{exp, expm1, log, log1p};
@@ -14,12 +14,12 @@ pub(super) struct Zipf {
     theta: f64,
     /// The integral of the density up to 1.5, less the mass of rank one; and the integral up to n + 0.5.
     ends: (f64, f64),
-    /// A point closer than this to its rank is accepted at once.
+    /// A point that is closer than this to its rank is accepted at once.
     shortcut: f64,
 }
 
 impl Zipf {
-    /// Over `n` ranks with skew `theta`.
+    /// Creates a distribution over `n` ranks with skew `theta`.
     pub(super) fn new(n: u64, theta: f64) -> Self {
         assert!(n > 0 && theta > 0.0 && theta.is_finite(), "zipf over {n} ranks with theta {theta}");
         let mut zipf = Self { n: n as f64, theta, ends: (0.0, 0.0), shortcut: 0.0 };
@@ -28,7 +28,7 @@ impl Zipf {
         zipf
     }
 
-    /// The next rank; zero is the hottest.
+    /// Draws the next rank; zero is the hottest.
     #[inline]
     pub(super) fn draw(&self, rng: &mut Rng) -> u64 {
         loop {
@@ -45,8 +45,8 @@ impl Zipf {
         exp(-self.theta * log(x))
     }
 
-    /// The integral of the density from one to `x`: (x^(1-theta) - 1) / (1 - theta), without
-    /// cancellation near theta = 1.
+    /// The integral of the density from one to `x`: (x^(1-theta) - 1) / (1 - theta), without cancellation near theta =
+    /// 1.
     fn integral(&self, x: f64) -> f64 {
         let log_x = log(x);
         expm1_over((1.0 - self.theta) * log_x) * log_x
@@ -58,12 +58,12 @@ impl Zipf {
     }
 }
 
-/// (e^x - 1) / x.
+/// Computes (e^x - 1) / x.
 fn expm1_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { expm1(x) / x } else { 1.0 + x * 0.5 }
 }
 
-/// ln(1 + x) / x.
+/// Computes ln(1 + x) / x.
 fn log1p_over(x: f64) -> f64 {
     if x.abs() > 1e-8 { log1p(x) / x } else { 1.0 - x * 0.5 }
 }

@@ -8,21 +8,22 @@ use base::units::{Bytes, Exact, Span};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
-/// A part of a run: so many requests, so much data, or so much time.
+/// The length of a part of a run: a number of requests, an amount of data, or a time.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Amount {
-    /// Until this many requests of all flows together have completed.
+    /// The part ends when this many requests of all flows together have completed.
     Requests(u64),
-    /// Until requests have read and written this much.
+    /// The part ends when requests have read and written this many bytes.
     Bytes(Bytes),
-    /// For this much simulated time.
+    /// The part ends after this much simulated time.
     Time(Span),
-    /// Until requests have written the capacity of the drive this many times; if they only read, until they have read it.
+    /// The part ends when requests have written the capacity of the drive this many times; if there are no writes, when
+    /// they have read it.
     Capacities(f64),
 }
 
 impl Amount {
-    /// True if it is nothing at all.
+    /// True if the amount is zero.
     #[must_use]
     pub fn is_nothing(&self) -> bool {
         match *self {
@@ -34,7 +35,7 @@ impl Amount {
     }
 }
 
-/// The error of a text that is no amount: the fault and the remedy.
+/// The error for a text that is not an amount: the fault and the remedy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseAmountError(String);
 

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-/// The metric that must become steady.
+/// A metric that can become steady.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Metric {
     /// Requests per simulated second.
@@ -19,7 +19,7 @@ impl Metric {
     /// All metrics.
     pub const ALL: [Self; 3] = [Self::Rate, Self::Waf, Self::Latency];
 
-    /// The name in files.
+    /// The metric's name in files.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl Metric {
         }
     }
 
-    /// The name in sentences.
+    /// The metric's name in sentences.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {

@@ -9,12 +9,13 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use super::metric::Metric;
 
-/// A state of a drive that a run waits for.
+/// A state of a drive up to which a run waits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Until {
-    /// Steady state of a metric, in which the measurement begins.
+    /// Steady state of a metric: the measurement begins then.
     Steady(Metric),
-    /// The end of the drive's life, with which the measurement ends: so many blocks have failed that it refuses a write.
+    /// The end of the drive's life: the measurement ends when the drive refuses a write because too many blocks have
+    /// failed.
     Worn,
 }
 

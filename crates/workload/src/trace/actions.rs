@@ -1,4 +1,5 @@
-//! The actions of blktrace, which are steps of a request through Linux's block layer, and the letters of requests.
+//! The actions of blktrace, which are steps of a request through Linux's block layer, and the letters that describe
+//! requests.
 
 use base::io::IoKind;
 
@@ -9,8 +10,8 @@ pub(crate) const MESSAGES: &str = "messages";
 /// Requests that move no data and flush nothing.
 pub(crate) const NO_DATA: &str = "requests without data (N)";
 
-/// The kind of request that RWBS letters name, `None` for one that moves no data, and whether a flush comes first. R, W and
-/// D are kinds; a leading F is a flush. FUA after the W is ignored, because requests here have none.
+/// The kind of request that RWBS letters name, `None` for one that moves no data, and true if a flush comes first. R, W
+/// and D are kinds; a leading F is a flush. FUA after the W is ignored, because requests here do not have it.
 pub(crate) fn kind(rwbs: &[u8]) -> (Option<IoKind>, bool) {
     let (flush, letters) = match rwbs {
         [b'F', rest @ ..] => (true, rest),

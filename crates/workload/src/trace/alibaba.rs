@@ -1,8 +1,8 @@
-//! Alibaba's block traces of 2020: `device,R|W,byte,bytes,us`, as published or under a header with the names of the
-//! columns, in any order.
+//! Alibaba's block traces of 2020: `device,R|W,byte,bytes,us`, as published, or after a header with the names of the
+//! columns in any order.
 //!
-//! Times are microseconds since 1970. Each virtual disk is a volume. Without a header, the 16 digits of the time tell the
-//! format from other tables of five columns.
+//! Times are microseconds since 1970. Each virtual disk is a volume. Without a header, the 16 digits of the time
+//! distinguish the format from other tables of five columns.
 
 use base::io::IoKind;
 
@@ -17,7 +17,7 @@ use super::{Format, TraceOptions};
 pub(super) const SAMPLE: &str =
     "device_id,opcode,offset,length,timestamp\n3,R,1052672,4096,1577808000000046\n12,W,8192,65536,1577808000000426\n";
 
-/// The columns: device, operation, offset, size, time, each with the names under which others write it.
+/// The columns: device, operation, offset, size, time, each with the names that other tools use for it.
 const NAMES: [[&str; 3]; 5] = [
     ["device_id", "dev_id", "volume_id"],
     ["opcode", "op", "op_type"],

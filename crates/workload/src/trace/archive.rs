@@ -18,7 +18,7 @@ use crate::SourceError;
 
 /// Bytes of a block of a tar; the first block is the header of the first member.
 const BLOCK: usize = 512;
-/// The maximum number of members: each has its own read buffer.
+/// The maximum number of members, because each has a read buffer of its own.
 const MOST: usize = 1_000;
 
 /// A kind of archive.
@@ -51,7 +51,7 @@ fn is_tar(head: &[u8]) -> bool {
 }
 
 impl Archive {
-    /// The kind of archive that begins with these bytes; `None` if it is no archive.
+    /// The kind of archive that begins with these bytes; `None` if they do not begin an archive.
     pub(crate) fn of(head: &[u8]) -> Option<Self> {
         match () {
             () if zip::looks(head) => Some(Self::Zip),
@@ -60,7 +60,7 @@ impl Archive {
         }
     }
 
-    /// The name, and the command that tests such a file.
+    /// The name of the kind, and the command that tests such a file.
     const fn tool(self) -> (&'static str, &'static str) {
         match self {
             Self::Tar => ("tar", "tar -tf"),
@@ -319,7 +319,7 @@ mod tests {
             ];
             assert_eq!(notes, wanted);
         }
-        // Repetition and conversion read it again.
+        // Repetition and conversion read the archive again.
         let twice = TraceOptions { repeat: 2, ..overlaid() };
         assert_eq!(read(&gzip(&tar), &twice).unwrap().arrivals.len(), 8);
         let (dir, from) = (tempfile::tempdir().unwrap(), file(&gzip(&tar)));
@@ -391,7 +391,7 @@ mod tests {
             let members: [(&str, &[u8]); 3] = [("first.csv", FIRST), ("second.csv.gz", &packed), ("README", b"x")];
             for mut bytes in [tar_of(&members), zip_of(&members, true)] {
                 for (at, byte) in &edits {
-                    // Mostly headers: each begins a block.
+                    // Most changes hit headers: each begins a block.
                     let at = at.index(bytes.len());
                     bytes[at] = *byte;
                 }

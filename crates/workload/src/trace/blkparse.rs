@@ -1,14 +1,16 @@
 //! The default text output of blkparse: `maj,min cpu seq seconds pid action RWBS sector + sectors [process]`.
 //!
 //! One action stands for a request: queued (`Q`), issued to the driver (`D`), or completed (`C`). By default it is the
-//! first of Q, D, I, C that occurs in the first 64 KiB. Of the RWBS letters, R, W and D are the kind; a leading F is a
-//! flush, before the write if there is one. FUA after the W counts as a plain write, because requests here have no FUA.
-//! Other actions, passthrough commands (`N 0 (00 ..)`) and requests without data (N) are counted by kind and skipped, and
-//! so is the summary: everything from its first line on that does not begin with a device.
+//! first of Q, D, I, C that occurs in the first 64 KiB. Among the RWBS letters, R, W and D are the kind; a leading F is
+//! a flush, which precedes the write if there is one. FUA after the W counts as a plain write, because requests here
+//! have no FUA.
+//!
+//! Counted by kind and skipped are other actions, passthrough commands (`N 0 (00 ..)`), requests without data (N), and
+//! the summary, which is everything from its first line on that does not begin with a device.
 //!
 //! blkparse prints time stamps from before the reference of the recording as 2^64 ns minus the distance, with the
-//! seconds cut to 32 bits: 1266874889.x. The reader corrects them. blkparse also sorts these events to the end; one
-//! that is then late by more than the tolerance takes the time of the event before it in the file.
+//! seconds cut to 32 bits: 1266874889.x. The reader corrects them. blkparse also sorts these events to the end; such an
+//! event that is late by more than the tolerance gets the time of the event before it in the file.
 
 use super::format::{Head, is_number};
 use super::record::{Context, Extent, Record, Skip};
@@ -64,7 +66,7 @@ fn is_summary(line: &[u8]) -> bool {
     STARTS.iter().any(|start| line.starts_with(start)) || is_process(line)
 }
 
-/// True for the title of a process in the summary that `blkparse -s` prints: `NAME (PID)`.
+/// True for the title of a process in the summary of `blkparse -s`: `NAME (PID)`.
 fn is_process(line: &[u8]) -> bool {
     let Some(inside) = line.trim_ascii_end().strip_suffix(b")") else { return false };
     let from = inside.iter().rposition(|byte| *byte == b'(').filter(|at| *at > 0);
@@ -105,7 +107,7 @@ impl LineFormat for Blkparse {
     }
 
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
-        // Only events begin with a device, and only the summary follows the first of its lines.
+        // Only events begin with a device, and only lines of the summary follow its first line.
         if is_summary(line) || self.in_summary && !has_device(line) {
             self.in_summary = true;
             return Ok(Parsed::Skip(Skip::Header));
@@ -125,10 +127,10 @@ impl LineFormat for Blkparse {
         }
         let rwbs = present(words.next(), "RWBS letters")?;
         let (kind, flush) = actions::kind(rwbs);
-        // If there is no extent, the name of the process follows at once.
+        // Without an extent, the name of the process follows.
         let extent = match words.next() {
             Some([b'[', ..]) => Extent::default(),
-            // The bytes of a passthrough command stand in parentheses, behind the length of its data if there is one.
+            // The bytes of a passthrough command are in parentheses, after the length of its data if there is one.
             Some([b'(', ..]) => return Ok(Parsed::Skip(context.leave_out(actions::PASSTHROUGH))),
             word => {
                 let start = whole(word, "sector")?;

@@ -18,11 +18,11 @@ pub(super) const SAMPLE: &str = "Copyright\n\nstart ; sector; length ; op ;  rep
 
 pub(crate) struct Blkreplay {
     units: Units,
-    /// True until the first request: lines of another form are prose.
+    /// True until the first request; until then, lines of another form are prose.
     in_header: bool,
 }
 
-/// The number of fields of the shortest request.
+/// The least number of fields of a request.
 const FIELDS: usize = 4;
 
 fn is_title(line: &[u8]) -> bool {

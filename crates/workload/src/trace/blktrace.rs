@@ -1,8 +1,8 @@
 //! blktrace's binary format: records of 48 bytes and a payload, one file per CPU, in the byte order of the machine.
 //!
 //! The event that stands for a request is chosen as for blkparse's text: queue, else issue, else complete. Bytes grow
-//! to whole sectors. One file has the events of one CPU; [`super::cpus`] finds those of a recording, which are merged by
-//! time, as for `blkparse -i`. Records are numbered per file.
+//! to whole sectors. One file has the events of one CPU; [`super::cpus`] finds the files of a recording, which are
+//! merged by time, as with `blkparse -i`. Records are numbered per file.
 
 use base::io::IoKind;
 
@@ -31,12 +31,12 @@ const QUEUE: u32 = 1;
 const ISSUE: u32 = 7;
 const COMPLETE: u32 = 8;
 
-/// The file of one CPU.
+/// The open file of one CPU.
 struct Cpu {
     input: Input,
     big_endian: bool,
     pending: Option<Record>,
-    /// The last device and the index of its volume.
+    /// The last device, and the index of its volume.
     device: Option<(u32, u32)>,
 }
 
@@ -161,7 +161,7 @@ pub(crate) fn open_all(
         first = first.min(choose(head, big_endian).unwrap_or(COMPLETE));
         cpus.push(Cpu { input, big_endian, pending: None, device: None });
     }
-    // One choice for all files, because completions are often recorded on another CPU than queueing.
+    // The choice is made once for all files, because completions are often recorded on another CPU than queueing.
     let action = match options.event {
         Event::Queue => QUEUE,
         Event::Issue => ISSUE,
@@ -196,7 +196,7 @@ impl Records for One {
 }
 
 impl Cpu {
-    /// The next request for which an event of this action stands.
+    /// The next request that an event of this action stands for.
     fn next(&mut self, action: u32, context: &mut Context) -> Result<Option<Record>, SourceError> {
         if let Some(record) = self.pending.take() {
             return Ok(Some(record));

@@ -1,10 +1,10 @@
 //! Lines that a bpftrace program prints for block and NVMe events: pairs `KEY=VALUE` with the names of the tracepoint's
 //! arguments, e.g. `1093456789 dd 4179 dev=253,16 rwbs=WS sector=43276368 bytes=4096`.
 //!
-//! A request needs a sector and a size; its operation is `rwbs=` (or `op=`), or a word of RWBS letters. The key of the time
-//! says its unit (`nsecs=`, `time_us=`); a bare first word is seconds if it has a decimal point and nanoseconds if it has ten
-//! digits or more. If lines have no times, the requests run one after another. Programs that print other things are read
-//! with `--columns`.
+//! A request needs a sector and a size; its operation is `rwbs=` (or `op=`), or a word of RWBS letters. The key of the
+//! time states its unit (`nsecs=`, `time_us=`). A bare first word is in seconds if it has a decimal point, and in
+//! nanoseconds if it has ten digits or more. If lines have no times, the requests run one after another. Output of
+//! programs with another form is read with `--columns`.
 
 use base::io::IoKind;
 
@@ -21,9 +21,9 @@ pub(super) const SAMPLE: &str = "Attaching 1 probe...\n\
      1093456789012 kworker/2:0H     26     dev=253,16  rwbs=WS   sector=43276368   bytes=4096\n\
      1093456889012 dd               4179   dev=253,16  rwbs=R    sector=17641288   bytes=8192\n";
 
-/// Lines of a file in which a request must occur: a program may print a banner of its own.
+/// The number of lines in which the first request must occur, after a banner of the program.
 const PREAMBLE: usize = 50;
-/// Digits of a whole number that is a time of the kernel's clock in nanoseconds.
+/// The least number of digits of a whole number that is a time of the kernel's clock in nanoseconds.
 const CLOCK_DIGITS: usize = 10;
 
 const SECTORS: [&[u8]; 4] = [b"sector", b"slba", b"lba", b"block"];
@@ -104,7 +104,7 @@ impl LineFormat for Bpftrace {
 
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
         let Some(sector) = value(line, &SECTORS) else {
-            // What else the program prints: its banner, histograms, other events.
+            // Other output of the program: its banner, histograms, other events.
             let banner = [&b"Attach"[..], b"Tracing", b"Detach", b"^C"];
             let banner = banner.iter().any(|start| line.starts_with(start));
             return Ok(Parsed::Skip(if banner { Skip::Header } else { context.leave_out("lines without a sector") }));

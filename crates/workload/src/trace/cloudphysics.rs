@@ -1,8 +1,8 @@
-//! CloudPhysics traces in CSV: `version,microseconds,opcode,bytes,sector`, with the opcode in hexadecimal; and the copies
-//! that come with libCacheSim, which have whole seconds.
+//! CloudPhysics traces in CSV: `version,microseconds,opcode,bytes,sector`, with the opcode in hexadecimal; and the
+//! copies that come with libCacheSim, which have whole seconds.
 //!
-//! Both have one layout. A file whose first requests share a tick of its clock on average has seconds: more than a
-//! million requests a second would arrive otherwise.
+//! Both have one layout. If, on average, several of a file's first requests share a tick of its clock, the ticks are
+//! seconds: as microseconds, more than a million requests would arrive per second.
 
 use super::format::{Head, is_number};
 use super::record::{Context, Record, Skip};
@@ -15,7 +15,7 @@ use super::{Format, TraceOptions};
 pub(super) const SAMPLE: &str =
     "version,time,op,size,lbn\n1,5633898368802,2a,512,42932745\n1,5633898611441,28,4096,42932746\n";
 
-/// The same layout in seconds.
+/// A small valid file with times in seconds.
 pub(super) const SECONDS: &str = "version,time,op,size,lbn\n1,5633898,2a,512,42932745\n1,5633898,28,4096,42932746\n\
      1,5633898,2a,512,42932747\n1,5633898,2a,6656,40409911\n1,5633899,2a,6144,31954535\n1,5633899,2a,57344,6238199\n\
      1,5633899,2a,4096,6160447\n1,5633899,2a,4096,6160431\n1,5633900,2a,2048,42600911\n1,5633900,2a,8192,26185655\n\
@@ -26,7 +26,7 @@ pub(crate) struct CloudPhysics {
     units: Units,
 }
 
-/// Requests that tell the unit of times.
+/// The number of requests from which the unit of times is inferred.
 const FEW: usize = 16;
 
 /// True for the layout with times in seconds.

@@ -61,10 +61,14 @@ impl Delimiter {
 /// The columns of a CSV: `time=COLUMN:UNIT,op=COLUMN,offset=COLUMN:UNIT,size=COLUMN:UNIT`, and optional keys.
 ///
 /// A column is a name in the header line, or a number counted from 1. Units of time are s, ms, us, 100ns, ns and ps;
-/// those of offset and size are B, 512B, 4KiB and other powers of two. Optional keys: `volume=COLUMN`;
-/// `placement=COLUMN`, the placement identifiers of writes; `read=` and `write=`, the words for a read and a write (several with `/` between them: `read=28/88`); `delimiter=` comma,
-/// semicolon, tab, bar, colon or blanks; `decimal=comma` for decimal commas; `header=yes` or `no`, by default `yes` if
-/// a column has a name.
+/// those of offset and size are B, 512B, 4KiB and other powers of two. The optional keys are:
+///
+/// - `volume=COLUMN`: the volume;
+/// - `placement=COLUMN`: the placement identifiers of writes;
+/// - `read=` and `write=`: the words for a read and a write (several with `/` between them: `read=28/88`);
+/// - `delimiter=`: comma, semicolon, tab, bar, colon or blanks;
+/// - `decimal=comma`: decimal commas;
+/// - `header=yes` or `no`: by default `yes` if a column has a name.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Columns {
     text: String,

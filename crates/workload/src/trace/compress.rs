@@ -23,7 +23,7 @@ impl Compression {
         }
     }
 
-    /// The name, and the command that tests such a file.
+    /// The name of the compression, and the command that tests such a file.
     pub(crate) const fn tool(self) -> (&'static str, &'static str) {
         match self {
             Self::None => ("plain", "ls -l"),
@@ -36,7 +36,7 @@ impl Compression {
 }
 
 /// The decompressed bytes of `raw`. Files of several members, as parallel compressors write them, are read completely.
-/// There is no seek, so that a pipe works.
+/// There is no seek, so `raw` may be a pipe.
 pub(crate) fn open(mut raw: Box<dyn Read + Send>) -> io::Result<(Compression, Box<dyn Read + Send>)> {
     let mut magic = [0; 6];
     let mut got = 0;

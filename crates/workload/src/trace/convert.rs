@@ -22,7 +22,7 @@ use super::{TraceOptions, TraceStats};
 use crate::SourceError;
 use crate::field::{message, metadata};
 
-/// Rows of a row group, which is held in memory; some 100 bytes each.
+/// The number of rows of a row group, which is in memory; some 100 bytes each.
 const ROWS: usize = 131_072;
 
 /// The creator that Flashloom's Parquet traces name.
@@ -31,22 +31,23 @@ pub const CREATOR: &str = "flashloom trace";
 /// The result of a conversion.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Converted {
-    /// Requests written.
+    /// The number of requests written.
     pub requests: u64,
-    /// Requests read, skipped and corrected.
+    /// The numbers of requests read, skipped and corrected.
     pub stats: TraceStats,
-    /// Notes about those, and about facts that the file does not state.
+    /// Notes about skipped and corrected requests, and about facts that the file does not state.
     pub notes: Vec<String>,
 }
 
-/// Writes a trace into an empty file as Parquet and returns its statistics. Errors of the file name `to`.
+/// Writes a trace into an empty file as Parquet and returns its statistics. Messages call the file `to`.
 ///
-/// Its columns are [`FIELDS`]; rows are in the order of time, and groups of 131,072 rows bound the memory.
+/// The columns are [`FIELDS`]; rows are in the order of time, and groups of 131,072 rows bound the memory.
 ///
-/// The options' skip, limit, volume, tolerance and gap limit apply. Volumes and addresses stay unchanged, so that every
-/// reader of the output can choose its own rules for them.
+/// The options' skip, limit, volume, tolerance and gap limit apply. Volumes and addresses are not changed, so that
+/// every reader of the output can choose its own rules for them.
 ///
 /// # Errors
+///
 /// If the trace cannot be read or the file cannot be written.
 pub fn convert(from: &Path, into: &File, to: &Path, options: &TraceOptions) -> Result<Converted, SourceError> {
     let mut context = Context::new(options);
@@ -126,7 +127,7 @@ pub(super) fn numbers<W: Write + Send>(
     group: &mut SerializedRowGroupWriter<'_, W>,
     values: Vec<u64>,
 ) -> Result<(), ParquetError> {
-    // Parquet keeps unsigned numbers in the bits of signed ones.
+    // Parquet stores unsigned numbers in the bits of signed ones.
     let values: Vec<i64> = values.into_iter().map(u64::cast_signed).collect();
     let mut column = group.next_column()?.ok_or_else(|| ParquetError::General("a column too few".into()))?;
     column.typed::<Int64Type>().write_batch(&values, None, None)?;
@@ -228,7 +229,7 @@ mod tests {
         let ids = |all: Vec<Arrival>| all.iter().map(|arrival| arrival.io.placement.get()).collect::<Vec<_>>();
         assert_eq!(ids(all(from.path(), &options)), [3, 0, 0, 65_535]);
         assert_eq!(ids(all(&to, &TraceOptions::default())), [3, 0, 0, 65_535]);
-        // Compaction places the chunks of a request anew, and the requests keep their identifiers.
+        // Compaction moves the chunks of a request, and the requests keep their identifiers.
         let compact = TraceOptions { extent: ExtentRule::Compact, ..TraceOptions::default() };
         assert_eq!(ids(all(&to, &compact)), [3, 0, 0, 65_535]);
     }

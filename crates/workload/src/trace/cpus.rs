@@ -1,22 +1,24 @@
-//! The files of a recording of blktrace, one for each CPU: `NAME.blktrace.0` and on.
+//! The files of a recording of blktrace, one for each CPU: `NAME.blktrace.0` and so on.
 //!
-//! A recording is named by `NAME.blktrace`, by `NAME`, or by a directory that holds it alone. The files are merged by time.
+//! A recording is named by `NAME.blktrace`, by `NAME`, or by a directory that has no other recording. The files are
+//! merged by time.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::SourceError;
 
-/// What stands between the name of the device and the number of the CPU.
+/// The text between the name of the device and the number of the CPU.
 const MIDDLE: &str = ".blktrace.";
 
-/// The name of the recording and the number of the CPU of a file's name.
+/// The name of the recording and the number of the CPU in a file's name; `None` for other files.
 fn parts(name: &OsStr) -> Option<(&str, u32)> {
     let (base, number) = name.to_str()?.rsplit_once(MIDDLE)?;
     Some((base, number.parse().ok()?))
 }
 
-/// The files of CPUs in a directory: the name of the recording, the number of the CPU, and the path; in this order.
+/// The files of CPUs in a directory: the name of the recording, the number of the CPU, and the path; sorted in this
+/// order.
 fn listed(directory: &Path) -> Vec<(String, u32, PathBuf)> {
     let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
     let entries = std::fs::read_dir(directory).into_iter().flatten().filter_map(Result::ok);
@@ -31,7 +33,7 @@ fn listed(directory: &Path) -> Vec<(String, u32, PathBuf)> {
     files
 }
 
-/// The files of the recording with this name beside it.
+/// The files of the recording with this name, in the directory of `path`.
 fn recording(path: &Path) -> Vec<PathBuf> {
     let Some(name) = path.file_name().and_then(OsStr::to_str) else { return Vec::new() };
     let name = name.strip_suffix(".blktrace").unwrap_or(name);
@@ -41,9 +43,10 @@ fn recording(path: &Path) -> Vec<PathBuf> {
     listed(directory).into_iter().filter(|(base, ..)| base == name).map(|(.., file)| beside(file)).collect()
 }
 
-/// The files of the CPUs of a recording, if `path` names one without being a file itself; else none.
+/// The files of the CPUs of a recording, if `path` names a recording and is not a file itself; otherwise none.
 ///
 /// # Errors
+///
 /// If `path` is a directory with several recordings.
 pub(crate) fn cpus_of(path: &Path) -> Result<Vec<PathBuf>, SourceError> {
     if !path.is_dir() {
@@ -60,7 +63,7 @@ pub(crate) fn cpus_of(path: &Path) -> Result<Vec<PathBuf>, SourceError> {
     Ok(files.into_iter().map(|(.., file)| file).collect())
 }
 
-/// The files of a trace: those of all CPUs of a recording, or the one at this path.
+/// The files of a trace: those of all CPUs of a recording, or the single file at this path.
 #[must_use]
 pub fn files(path: &Path) -> Vec<PathBuf> {
     match cpus_of(path) {
@@ -69,7 +72,7 @@ pub fn files(path: &Path) -> Vec<PathBuf> {
     }
 }
 
-/// The number of files of the recording of which this file is one CPU's; `None` if it has no other.
+/// The number of files of the recording that this file belongs to, as that of one CPU; `None` if there is no other.
 pub(crate) fn siblings(path: &Path) -> Option<usize> {
     let (base, _) = parts(path.file_name()?)?;
     let count = recording(&path.with_file_name(base)).len();

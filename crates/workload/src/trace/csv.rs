@@ -12,10 +12,10 @@ use super::record::{Context, Record, Skip};
 use super::text::{Fault, LineFormat, Parsed, present, printable, whole};
 use super::{Format, TraceOptions};
 
-/// More columns than any table has.
+/// The most columns of a table.
 pub(crate) const MOST: usize = 1_000;
 
-/// The name of the column in messages.
+/// The name of the placement column in messages.
 pub(crate) const PLACEMENT: &str = "placement identifier";
 
 /// A small valid file with the default names of columns.
@@ -23,7 +23,8 @@ pub(super) const SAMPLE: &str = "time,op,offset,size\n1000,w,16,4096\n2500,r,0x4
 
 pub(crate) struct Csv {
     columns: Columns,
-    /// The numbers of the columns, once known: time, operation, offset, size, and optionally volume and placement identifier.
+    /// The positions of the columns, once known: time, operation, offset, size, and optionally volume and placement
+    /// identifier.
     at: Option<At>,
     header: bool,
 }
@@ -38,7 +39,7 @@ struct At {
     placement: Option<usize>,
 }
 
-/// The fields of a line; a delimiter inside double quotes does not count.
+/// Splits a line into its fields; delimiters inside double quotes do not count.
 pub(crate) fn fields(line: &[u8], delimiter: u8) -> impl Iterator<Item = &[u8]> {
     let mut rest = Some(line);
     std::iter::from_fn(move || {
@@ -189,7 +190,7 @@ impl LineFormat for Csv {
         let Some(at) = self.at else { return Err(Fault::new("there is no header")) };
         let [mut time, mut op, mut offset, mut size, mut volume, mut placement] = [None; 6];
         for (n, field) in self.split(line).take(MOST).enumerate() {
-            // Two fields may share a column.
+            // Two roles may share a column.
             for (place, slot) in [
                 (Some(at.time), &mut time),
                 (Some(at.op), &mut op),
@@ -241,8 +242,8 @@ impl Csv {
     }
 }
 
-/// The positions of columns in a header line: for each, the first field that has one of its names, in either case. `None`
-/// if a column is missing.
+/// The positions of columns in a header line: for each, the first field with one of its names, in upper or lower case.
+/// `None` if a column is missing.
 pub(crate) fn positions<const COLUMNS: usize, const NAMES: usize>(
     line: &[u8],
     delimiter: u8,
@@ -308,7 +309,7 @@ mod tests {
             let ids = |all: Vec<Arrival>| all.iter().map(|a| a.io.placement.get()).collect::<Vec<_>>();
             read(columns, text).map(ids)
         };
-        // Only writes carry one; an empty field is none, and so is one that a short line lacks.
+        // Only writes have an identifier; an empty field means none, and so does a field that a short line lacks.
         let text = "ts,rw,lba,len,pid\n1,w,2,512,0x10\n2,r,2,512,3\n3,d,2,512,x\n4,f,,,3\n5,w,2,512,\n6,w,2,512\n7,w,2,512,65535\n";
         assert_eq!(ids(text), Ok(vec![16, 0, 0, 0, 0, 0, 65_535]));
         for (id, what) in [("x", "is not a number: `x`"), ("65536", "is above 65535"), ("-1", "is negative")] {
@@ -372,7 +373,7 @@ mod tests {
             let all = error.to_string();
             assert!(all.contains(wanted), "{text}: {all}");
         }
-        // The suggestion is usable as it is.
+        // The suggestion can be used as it is.
         let text = "id|timestamp|rw|offset|length\n1|5|R|0|512\n2|9|W|512|512\n";
         let (columns, own) = suggestion(&Head::of(text.as_bytes()));
         let info: TraceInfo = info(file(text.as_bytes()).path(), &options(&columns)).unwrap();

@@ -20,7 +20,7 @@ use super::{Format, TraceOptions};
 /// A small valid file with sizes in sectors.
 pub(super) const SAMPLE: &str = "13.191135 30 0 5 1\n17.829285 20 576560 6 0\n24.314779 17 0 24 1\n";
 
-/// The same in pages.
+/// A small valid file with sizes in pages.
 pub(super) const PAGES: &str = "13.191135 0 303574 1 1\n17.829285 0 240840 2 0\n";
 
 /// A small valid file of MQSim.
@@ -67,7 +67,7 @@ impl LineFormat for Disksim {
     }
 }
 
-/// DiskSim writes flags in hexadecimal without a prefix; nearly always they are one digit.
+/// Parses flags, which DiskSim writes in hexadecimal without a prefix; nearly always they have one digit.
 fn flags(word: &[u8]) -> Result<u64, Fault> {
     parse_whole(word)
         .filter(|_| word.len() == 1)

@@ -22,7 +22,7 @@ pub(super) const VALIDATE: &str = "W Hit    4583176   4    663.00000  45422.0000
 pub(super) const LOG: &str = "diskCtlrTimeBegin,diskCtlrTimeEnd,devno[1],blkno[1],blkcnt[1],flags[1],blkcnt[2]\n\
      0.000000,7.073607,0,1064566,8,3,0\n16.438009,23.358431,0,1643149,8,2,0\n";
 
-/// Digits of a microsecond in picoseconds.
+/// Decimal digits from a microsecond to a picosecond.
 const MICROSECOND: u32 = 6;
 
 pub(crate) struct DisksimValidate {
@@ -67,14 +67,14 @@ impl LineFormat for DisksimValidate {
     }
 }
 
-/// The columns that are read.
+/// The columns that are read: time, device, sector, sectors, flags.
 const NAMES: [[&str; 1]; 5] = [["diskctlrtimebegin"], ["devno[1]"], ["blkno[1]"], ["blkcnt[1]"], ["flags[1]"]];
-/// The sectors of the second request of a row.
+/// The column with the sectors of the second request of a row.
 const SECOND: [[&str; 1]; 1] = [["blkcnt[2]"]];
 
 pub(crate) struct DisksimLog {
     units: Units,
-    /// The columns of the header, and that of the second request's size.
+    /// The positions of the columns in the header, and that of the second request's size.
     columns: Option<([usize; 5], Option<usize>)>,
 }
 

@@ -1,4 +1,4 @@
-//! Facts that a trace does not state, with the reader's assumption, and signs that an assumption is wrong.
+//! Facts that a trace does not state, with the reader's assumptions, and signs that an assumption is wrong.
 
 use std::fmt;
 
@@ -27,7 +27,7 @@ pub enum Doubt {
         /// The assumed unit.
         #[schemars(with = "String")]
         taken: TimeUnit,
-        /// True if a decimal point in a time decided it.
+        /// True if the decision follows from a decimal point in a time.
         decimals: bool,
     },
     /// The unit of sizes.
@@ -38,9 +38,9 @@ pub enum Doubt {
         /// The unit that fits better.
         #[schemars(with = "String")]
         likely: SizeUnit,
-        /// The sign for it.
+        /// The sign that the other unit fits better.
         sign: SizeSign,
-        /// The format.
+        /// The format of the trace.
         #[schemars(with = "String")]
         format: Format,
     },
@@ -49,17 +49,17 @@ pub enum Doubt {
         /// The assumed unit.
         #[schemars(with = "String")]
         taken: SizeUnit,
-        /// Their share.
+        /// The share of addresses that are such multiples.
         share: f64,
-        /// The format.
+        /// The format of the trace.
         #[schemars(with = "String")]
         format: Format,
     },
     /// The unit of addresses or sizes: many requests do not begin and end at sectors.
     Alignment {
-        /// Their share.
+        /// The share of requests that do not begin and end at sectors.
         share: f64,
-        /// The format.
+        /// The format of the trace.
         #[schemars(with = "String")]
         format: Format,
     },
@@ -68,65 +68,65 @@ pub enum Doubt {
         /// The share of the addresses at the three most frequent places in a page.
         share: f64,
     },
-    /// The column of addresses: there are few of them.
+    /// The column of addresses: it has few different values.
     Addresses {
         /// The number of requests surveyed.
         requests: u64,
-        /// The number of their addresses.
+        /// The number of different addresses among them.
         distinct: u64,
-        /// The format.
+        /// The format of the trace.
         #[schemars(with = "String")]
         format: Format,
     },
-    /// The rate at which requests arrive: no drive serves it.
+    /// The rate at which requests arrive: no drive is so fast.
     Rate {
-        /// The unit of times that gives this rate; none if the file states it.
+        /// The unit of times that leads to this rate; `None` if the file states it.
         #[schemars(with = "Option<String>")]
         taken: Option<TimeUnit>,
         /// The number of requests surveyed.
         requests: u64,
         /// The time in which they arrive, in seconds.
         span_s: f64,
-        /// The format.
+        /// The format of the trace.
         #[schemars(with = "String")]
         format: Format,
     },
     /// The time in which requests arrive: no recording takes so long.
     Span {
-        /// The unit of times that gives this span; none if the file states it.
+        /// The unit of times that leads to this span; `None` if the file states it.
         #[schemars(with = "Option<String>")]
         taken: Option<TimeUnit>,
         /// The number of requests surveyed.
         requests: u64,
         /// The time in which they arrive, in seconds.
         span_s: f64,
-        /// The format.
+        /// The format of the trace.
         #[schemars(with = "String")]
         format: Format,
     },
-    /// The unit of times: the first of them is a date in another unit.
+    /// The unit of times: the first time is a date in another unit.
     Date {
         /// The assumed unit.
         #[schemars(with = "String")]
         taken: TimeUnit,
-        /// The unit in which it is a date.
+        /// The unit in which the first time is a date.
         #[schemars(with = "String")]
         likely: TimeUnit,
         /// The year of that date.
         year: u32,
-        /// The format.
+        /// The format of the trace.
         #[schemars(with = "String")]
         format: Format,
     },
-    /// The column of times: many of them go back.
+    /// The column of times: many times are earlier than the one before.
     Order {
-        /// The share of times that are earlier than the one before.
+        /// The share of such times.
         share: f64,
-        /// The format.
+        /// The format of the trace.
         #[schemars(with = "String")]
         format: Format,
     },
-    /// A column of a CSV: another one fits its meaning better.
+    /// A column of a CSV: another column fits its meaning better.
     Column {
         /// The meaning: `time`, `op`, `offset` or `size`.
         role: &'static str,
@@ -135,53 +135,53 @@ pub enum Doubt {
         /// The column that fits better.
         likely: String,
     },
-    /// The other CPUs of a recording: the file has the events of one.
+    /// The other CPUs of a recording: the file has the events of only one.
     Cpus {
-        /// The files of the recording.
+        /// The number of files of the recording.
         files: u64,
     },
-    /// The operations: the format has none, and all requests are taken for reads.
+    /// The operations: the format has none, and all requests are read as reads.
     Operations,
-    /// The addresses: the format names objects.
+    /// The addresses: the format names objects, not sectors.
     Objects {
-        /// The unit in which an object counts as an address.
+        /// The unit in which the number of an object is read as an address.
         #[schemars(with = "String")]
         taken: SizeUnit,
     },
-    /// The size of a logical block of an NVMe namespace, which is taken for 512 bytes.
+    /// The size of a logical block of an NVMe namespace, assumed to be 512 bytes.
     LogicalBlocks,
-    /// The times: the file has none.
+    /// The times: the file has none, so requests run one after another.
     Times,
-    /// The waits of an iolog, whose unit differs between fio and its manual.
+    /// The waits of an iolog: their unit differs between fio and its manual.
     Waits,
 }
 
-/// The sign that sizes count another unit.
+/// The sign that sizes have another unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum SizeSign {
-    /// Shares of requests that begin where an earlier one ends.
+    /// Many requests begin where an earlier one ends, if sizes have the other unit.
     Continues {
-        /// If sizes count pages.
+        /// The share of such requests if sizes are in pages.
         pages: f64,
-        /// If they count sectors.
+        /// The share of such requests if sizes are in sectors.
         sectors: f64,
     },
-    /// Addresses are aligned to eight sectors, but sizes are not: shares of the requests.
+    /// Addresses are aligned to eight sectors, but sizes are not.
     Alignment {
-        /// Aligned addresses.
+        /// The share of aligned addresses.
         addresses: f64,
-        /// Aligned sizes.
+        /// The share of aligned sizes.
         sizes: f64,
     },
     /// Nearly all requests have the size 1.
     Ones {
-        /// Their share.
+        /// The share of these requests.
         share: f64,
     },
-    /// Half of the requests are larger than those of any recording.
+    /// Half of the requests are larger than the requests of any recording.
     Large {
-        /// The median, in bytes.
+        /// The median size, in bytes.
         median_bytes: u64,
     },
 }
@@ -217,14 +217,14 @@ fn span(seconds: f64) -> Span {
     Span::from_secs_f64(seconds.min(1e7))
 }
 
-/// The common units except one, for a remedy.
+/// The common units except `taken`, for a remedy.
 fn others(taken: TimeUnit) -> String {
     let common = [TimeUnit::Nanosecond, TimeUnit::Microsecond, TimeUnit::Millisecond, TimeUnit::Second];
     let names: Vec<_> = common.into_iter().filter(|unit| *unit != taken).map(TimeUnit::name).collect();
     names.join(", ").replacen(", s", " or s", 1)
 }
 
-/// What to do if times have another unit, or another column.
+/// The remedy if times have another unit, or are in another column.
 fn time_remedy(format: Format, taken: Option<TimeUnit>) -> String {
     match (format, taken) {
         (Format::Csv, Some(taken)) => {
@@ -235,7 +235,7 @@ fn time_remedy(format: Format, taken: Option<TimeUnit>) -> String {
     }
 }
 
-/// What to do if addresses or sizes have another unit, or another column.
+/// The remedy if addresses or sizes have another unit, or are in another column.
 fn extent_remedy(format: Format, option: &str, key: &str, unit: &str) -> String {
     match format {
         Format::Csv => format!("if it is another column, or has another unit ({unit}), correct `{key}=` in --columns"),

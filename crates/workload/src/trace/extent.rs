@@ -10,24 +10,24 @@ use super::record::TraceStats;
 /// The rule for requests that do not fit the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ExtentRule {
-    /// An error.
+    /// A request beyond the capacity is an error.
     #[default]
     Error,
     /// The first sector is taken modulo the capacity; a request that then crosses the end moves down to end there. Both
     /// are counted. A request longer than the device is an error.
     Wrap,
     /// Aligned chunks of 1 MiB get consecutive places in the order of their first use (by any kind of request), and
-    /// each volume has its own chunks: neighbours stay neighbours, and unused chunks take no space. A request over
-    /// chunks with separate places is issued in pieces, which are counted. Memory grows with the footprint (some 30
-    /// bytes per chunk), not with the length. It is an error only if the chunks used exceed the capacity.
+    /// each volume has its own chunks. Neighbours within a chunk stay neighbours, and unused chunks take no space. A
+    /// request over chunks with separate places is issued in pieces, which are counted. Memory grows with the footprint
+    /// (some 30 bytes per chunk), not with the length. An error occurs only if the used chunks exceed the capacity.
     Compact,
 }
 
 impl ExtentRule {
-    /// All rules.
+    /// All rules, in the order of help texts.
     pub const ALL: [Self; 3] = [Self::Error, Self::Wrap, Self::Compact];
 
-    /// The name by which a user selects it.
+    /// The name by which a user selects the rule.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -38,10 +38,10 @@ impl ExtentRule {
     }
 }
 
-/// Sectors of a chunk, which is placed as a whole.
+/// The number of sectors of a chunk, which is placed as a whole.
 pub(crate) const CHUNK: u64 = 2048;
 
-/// Places extents by a rule.
+/// Places extents on the device by a rule.
 pub(crate) struct Placer {
     rule: ExtentRule,
     capacity: Option<u64>,
@@ -231,7 +231,7 @@ mod tests {
             for sectors in [1, 2, CHUNK - 1, CHUNK, CHUNK + 1, 2 * CHUNK] {
                 for offset in [0, 1, CHUNK - 2, CHUNK - 1] {
                     for end in [capacity.saturating_sub(1), capacity, capacity + 1] {
-                        // Whole chunks from the front on, so that the place is the address.
+                        // Chunks are used from the first on, so that the place equals the address.
                         let Some(start) = end.checked_sub(sectors).filter(|start| start % CHUNK == offset) else {
                             continue;
                         };

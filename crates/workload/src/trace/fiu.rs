@@ -39,7 +39,7 @@ fn kind(op: &[u8]) -> Option<IoKind> {
 /// The fields of a line: time, process number, and those from the sector on.
 struct Line<'a> {
     time: Option<&'a [u8]>,
-    /// Sector, sectors, operation, major, minor, counted from the right.
+    /// Sector, sectors, operation, major and minor number, read from the right.
     tail: [Option<&'a [u8]>; 5],
 }
 
@@ -48,7 +48,7 @@ impl<'a> Line<'a> {
         let mut words = Words::new(line);
         let time = words.next();
         words.next();
-        // Finds the ends of words from the right without a list of them.
+        // Finds the ends of words from the right without a list of all words.
         let mut rest = words.remaining().trim_ascii_end();
         let mut last = || {
             let from = rest.iter().rposition(u8::is_ascii_whitespace).map_or(0, |at| at + 1);
@@ -73,7 +73,7 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
     head.any_line(|line| {
         let Line { time, tail } = Line::of(line);
         let [Some(sector), Some(sectors), Some(op), Some(major), Some(minor)] = tail else { return false };
-        // Five numbers after a process number and a name at least.
+        // At least five numbers after a process number and a name.
         let words = Words::new(line).take(8).count();
         words == 8
             && time.is_some_and(is_number)
@@ -110,7 +110,7 @@ impl LineFormat for Fiu {
             return Ok(Parsed::Skip(Skip::Empty));
         }
         self.device.clear();
-        // The volume is nearly always that of the previous line: its name is formatted without an allocation.
+        // The volume is nearly always that of the previous line, so its name is formatted without an allocation.
         std::io::Write::write_fmt(&mut self.device, format_args!("{major},{minor}"))
             .map_err(|error| Fault::new(error.to_string()))?;
         let volume = context.volumes.id(&self.device);

@@ -19,7 +19,7 @@ type Open = fn(Input, Format, &TraceOptions, &mut Context) -> Result<Box<dyn Rec
 macro_rules! formats {
     ($($name:ident, $text:literal, $about:literal, $units:expr, $looks:expr, $open:expr, $sample:expr;)*) => {
         /// A format of trace files.
-        // Brackets in the description of a line are no links.
+        // Brackets in the description of a line are not links.
         #[allow(rustdoc::broken_intra_doc_links)]
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Format {
@@ -30,20 +30,20 @@ macro_rules! formats {
             /// All formats, in the order in which detection tries them.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The name by which a user selects it.
+            /// The name by which a user selects the format.
             #[must_use]
             pub const fn name(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
             }
 
-            /// A description in one line.
+            /// A description of the format in one line.
             #[must_use]
             pub const fn about(self) -> &'static str {
                 match self { $(Self::$name => $about),* }
             }
 
-            /// The units of its numbers if they are a convention, so that a user can name others. `None` if the file
-            /// states them.
+            /// The units of the format's numbers if they are a convention, so that a user can name others; `None` if
+            /// the file states them.
             #[must_use]
             pub const fn units(self) -> Option<Units> {
                 match self { $(Self::$name => $units),* }
@@ -67,18 +67,18 @@ macro_rules! formats {
     };
 }
 
-/// The first remedy for a format that is not known.
+/// The first remedy for an unknown format.
 const NAME_IT: &str = "name it with --format (`flashloom trace formats` lists them)";
 
 const SECTOR: SizeUnit = SizeUnit::SECTOR;
 const BYTE: SizeUnit = SizeUnit::BYTE;
 
-/// Units of a convention.
+/// The units of a format in which they are a convention.
 const fn units(time: TimeUnit, address: SizeUnit, size: SizeUnit) -> Option<Units> {
     Some(Units::new(time, address, size))
 }
 
-// The order matters only for detection: certain signs (magic numbers, headers) come before forms of lines.
+// The order matters only for detection: reliable signs (magic numbers, headers) come before forms of lines.
 formats! {
     Parquet, "parquet", "Flashloom's own columns: at_ps, kind, lba, sectors, volume",
         None, parquet::looks, parquet::open, None;
@@ -155,7 +155,7 @@ fn lines(text: &str) -> Option<Vec<u8>> {
     Some(text.as_bytes().to_vec())
 }
 
-/// For formats that detection never chooses: a user has to name them.
+/// The detection function of formats that a user has to name.
 fn never(_: &Head<'_>) -> bool {
     false
 }
@@ -174,7 +174,11 @@ impl Format {
         Ok(Self::ALL.iter().copied().find(|format| format.looks_like(&head)))
     }
 
-    /// The same; an unknown format is an error.
+    /// The format of a file from its first bytes.
+    ///
+    /// # Errors
+    ///
+    /// If the format is unknown; the remedy suggests how to read the file.
     pub(crate) fn detect(input: &mut Input) -> Result<Self, SourceError> {
         if input.head()?.is_empty() {
             let path = input.path().to_path_buf();
@@ -215,7 +219,7 @@ impl Format {
         options: &TraceOptions,
         context: &mut Context,
     ) -> Result<Box<dyn Records>, SourceError> {
-        // The waits of an iolog have a unit that its reader checks.
+        // The reader of an iolog checks a unit for its waits.
         let waits = self == Self::Iolog && options.units.address.is_none() && options.units.size.is_none();
         if let (None, Some(option), false) = (self.units(), options.units.option(), waits) {
             let remedy = match self {
@@ -234,7 +238,8 @@ impl Format {
         self.opener()(input, self, options, context)
     }
 
-    /// The same, and surveys facts that the file does not state. `detected` is false if the user named the format.
+    /// Opens the records of a file, and surveys facts that the file does not state. `detected` is false if the user
+    /// named the format.
     pub(crate) fn open_surveyed(
         self,
         detected: bool,
@@ -263,7 +268,7 @@ impl<'a> Head<'a> {
         Self { raw }
     }
 
-    /// True if it has only blank lines and comments.
+    /// True if the bytes have only blank lines and comments.
     fn is_idle(&self) -> bool {
         let mut lines = self.raw.split(|byte| *byte == b'\n').map(<[u8]>::trim_ascii);
         lines.all(|line| line.is_empty() || line.starts_with(b"#"))
@@ -274,7 +279,7 @@ impl<'a> Head<'a> {
         self.raw.len() < HEAD
     }
 
-    /// True if it is not text.
+    /// True if the bytes are not text.
     fn is_binary(&self) -> bool {
         self.raw.contains(&0)
     }
@@ -297,7 +302,7 @@ impl<'a> Head<'a> {
     }
 }
 
-/// True for digits with at most one point.
+/// True for digits with at most one decimal point.
 pub(crate) fn is_number(field: &[u8]) -> bool {
     text::parse_decimal(field, 12).is_some()
 }

@@ -1,7 +1,7 @@
-//! Writes a trace while it is recorded: the file is whole after each group of requests.
+//! Writes a trace during the recording: the file is complete after each group of requests.
 //!
-//! The writer hands out bytes. Those of the groups follow one another and stay. Behind the last group stand the bytes that
-//! end the file: the checksum and the footer, which the next group replaces.
+//! The writer returns bytes. The bytes of the groups follow one another and do not change. After the last group come
+//! the bytes that end the file, the checksum and the footer, which the next group replaces.
 
 use std::sync::Arc;
 
@@ -26,23 +26,23 @@ use crate::field::{message, metadata};
 /// A request of a recording.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Recorded {
-    /// When the drive got it.
+    /// The time at which the drive received the request.
     pub at: Time,
     /// The request.
     pub io: Io,
-    /// When it completed; its time of arrival if it never did.
+    /// The time at which the request completed; its time of arrival if it never did.
     pub end: Time,
-    /// How it ended.
+    /// The name of the status with which the request ended.
     pub status: &'static str,
     /// The submission queue of the drive.
     pub queue: u16,
 }
 
-/// Makes the bytes of a recording.
+/// Computes the bytes of a recording.
 pub struct TraceWriter {
     groups: SerializedFileWriter<Vec<u8>>,
     keys: Vec<KeyValue>,
-    /// Of all bytes but those that end the file.
+    /// The checksum of all bytes except those that end the file.
     crc: Crc,
     rows: i64,
 }
@@ -52,9 +52,10 @@ fn failed(error: ParquetError) -> std::io::Error {
 }
 
 impl TraceWriter {
-    /// A recording whose requests are issued at their own times.
+    /// Creates the writer of a recording whose requests are issued at their own times.
     ///
     /// # Errors
+    ///
     /// If Parquet refuses the columns.
     pub fn new() -> std::io::Result<Self> {
         let keys = [&[KeyValue::new(PACING.to_owned(), pacing_text(Pacing::Open))][..], &metadata(&RECORDED)].concat();
@@ -67,9 +68,11 @@ impl TraceWriter {
         Ok(Self { groups, keys, crc: Crc::new(), rows: 0 })
     }
 
-    /// The bytes of a group of requests, which are in order of arrival and no earlier than those before.
+    /// Returns the bytes of a group of requests, which must be in order of arrival and not earlier than those of
+    /// earlier groups.
     ///
     /// # Errors
+    ///
     /// If Parquet refuses them.
     pub fn group(&mut self, rows: &[Recorded]) -> std::io::Result<Vec<u8>> {
         let kinds = base::io::IoKind::ALL.map(|kind| ByteArray::from(kind.name()));
@@ -91,9 +94,10 @@ impl TraceWriter {
         Ok(bytes)
     }
 
-    /// The bytes that end the file behind the groups so far.
+    /// Returns the bytes that end the file after the groups so far.
     ///
     /// # Errors
+    ///
     /// If Parquet refuses the footer.
     pub fn end(&self) -> std::io::Result<Vec<u8>> {
         let schema = parse_message_type(&message(&RECORDED)).map_err(failed)?;
@@ -122,7 +126,7 @@ mod tests {
         let (start, sectors) = if kind == IoKind::Flush { (0, 0) } else { (n * 3, 1 + n % 7) };
         let placement = PlacementId::new(if kind == IoKind::Write { n as u16 } else { 0 });
         let io = Io { placement, ..Io::new(kind, Lba::new(start), Sectors::new(sectors)) };
-        // Past every power of two that a rounded picosecond would show.
+        // Times are beyond the picoseconds that a floating-point number holds exactly.
         let at = Time::from_ps((1 << 60) + n * 1_000_003);
         Recorded { at, io, end: at + Span::from_ps(n), status: "done", queue: (n % 5) as u16 }
     }
@@ -146,7 +150,7 @@ mod tests {
             assert_eq!(source.next(), Ok(None));
             let info = info(whole.path(), &TraceOptions::default()).expect("sound");
             assert_eq!(info.volumes.len(), 1);
-            // A group without its end, and any other damage, is refused.
+            // A group without its end is refused, and so is any other damage.
             for cut in [1, 7, 100] {
                 let length = whole.as_file().metadata().expect("there").len() as usize;
                 let cut = file(&[&bytes[..], &writer.end().expect("a footer")].concat()[..length - cut]);

@@ -16,9 +16,9 @@ use super::stored::TraceFile;
 use super::{Format, TraceOptions};
 use crate::SourceError;
 
-/// Sectors of the unit of footprints: 4 KiB.
+/// The number of sectors of the unit of footprints: 4 KiB.
 const UNIT: u64 = 8;
-/// Footprint units of a bitmap: 16 MiB of addresses.
+/// The number of footprint units of a bitmap: 16 MiB of addresses.
 const MAP: u64 = 4096;
 /// The number of streams followed for the measure of sequentiality.
 const STREAMS: usize = 32;
@@ -26,82 +26,83 @@ const STREAMS: usize = 32;
 /// The characteristics of one kind of request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct KindInfo {
-    /// Requests.
+    /// The number of requests.
     pub requests: u64,
-    /// Share of all requests.
+    /// The share of all requests.
     pub share: f64,
     /// Bytes, in whole sectors.
     pub bytes: u64,
-    /// Share of the bytes of reads and writes.
+    /// The share of the bytes of reads and writes.
     pub byte_share: f64,
-    /// Smallest request, in bytes.
+    /// The smallest request, in bytes.
     pub bytes_min: u64,
-    /// Mean request, in bytes.
+    /// The mean size of requests, in bytes.
     pub bytes_mean: f64,
-    /// Largest request, in bytes.
+    /// The largest request, in bytes.
     pub bytes_max: u64,
-    /// Requests of at least 2^(9+n) and less than 2^(10+n) bytes, for n from zero to the last that occurs.
+    /// The number of requests of at least 2^(9+n) and less than 2^(10+n) bytes, for n from zero to the last that
+    /// occurs.
     pub size_histogram: Vec<u64>,
-    /// Share of requests that start at the sector after the previous request of the same kind and volume.
+    /// The share of requests that start at the sector after the previous request of their kind and volume.
     pub sequential: f64,
-    /// Share of requests that continue any of the last 32 requests of the kind: interleaved streams.
+    /// The share of requests that continue any of the last 32 requests of their kind: interleaved streams.
     pub sequential_streams: f64,
 }
 
 /// The footprint in the address space, in units of 4 KiB. Discards do not count.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Footprint {
-    /// Units read or written.
+    /// The number of units read or written.
     pub units: u64,
-    /// Units read.
+    /// The number of units read.
     pub units_read: u64,
-    /// Units written.
+    /// The number of units written.
     pub units_written: u64,
 }
 
-/// Version of the keys, raised when a key changes its meaning or disappears.
+/// Version of the keys; higher after a key has changed its meaning or disappeared.
 const SCHEMA: &str = "flashloom-trace-info-1";
 
 /// The characteristics of a trace.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 #[schemars(title = SCHEMA)]
 pub struct TraceInfo {
-    /// Version of these keys.
+    /// Version of the keys of this document.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
     /// The name of the format.
     pub format: &'static str,
-    /// Requests of all kinds.
+    /// The number of requests of all kinds.
     pub requests: u64,
-    /// Reads.
+    /// Characteristics of the reads.
     pub reads: KindInfo,
-    /// Writes.
+    /// Characteristics of the writes.
     pub writes: KindInfo,
-    /// Flushes.
+    /// Characteristics of the flushes.
     pub flushes: KindInfo,
-    /// Discards.
+    /// Characteristics of the discards.
     pub discards: KindInfo,
     /// The footprint.
     pub footprint: Footprint,
-    /// Share of the units written (each write counted) that had been written before.
+    /// The share of the units written (each write counted) that had been written before.
     pub update_ratio: f64,
-    /// From the first request to the last, in seconds.
+    /// The time from the first request to the last, in seconds.
     pub span_s: f64,
     /// Requests per second: the number of requests minus one, over the span. Zero if the span is empty.
     pub rate_per_s: f64,
-    /// Mean time from one request to the next, in seconds.
+    /// The mean time from one request to the next, in seconds.
     pub interarrival_mean_s: f64,
     /// The byte after the highest one used, in any volume.
     pub end_byte: u64,
-    /// The volumes in order of appearance, with their requests. Footprints keep them apart.
+    /// The volumes in order of appearance, with their numbers of requests. Footprints keep volumes apart.
     pub volumes: Vec<(String, u64)>,
     /// Counts of skipped and corrected requests.
     pub stats: TraceStats,
     /// Facts that the file does not state, with the assumptions made.
     pub doubts: Vec<Doubt>,
-    /// The times read in other units, if their unit is in doubt.
+    /// The span and the rate of the trace in other units, if the unit of times is in doubt.
     pub times: Vec<TimeReading>,
-    /// The sizes read in other units, if a unit is in doubt.
+    /// The sizes of the trace in other units, if a unit is in doubt.
     pub sizes: Vec<SizeReading>,
 }
 
@@ -167,7 +168,7 @@ impl KindSums {
         self.sequential += u64::from(self.last == Some(start));
         self.last = Some(end);
         match self.streams.iter().position(|stream| *stream == start) {
-            // The stream continues with its new end.
+            // The stream continues at its new end.
             Some(stream) => {
                 self.sequential_streams += 1;
                 self.streams[stream] = end;
@@ -196,7 +197,7 @@ impl KindSums {
     }
 }
 
-/// Part over whole; zero if the whole is zero.
+/// `part` divided by `whole`; zero if the whole is zero.
 fn share(part: u64, whole: u64) -> f64 {
     if whole == 0 { 0.0 } else { part as f64 / whole as f64 }
 }
@@ -214,7 +215,7 @@ impl Sums {
                 self.touched.add(volume, &io, Touched::READ);
             }
             IoKind::Write => self.updates += self.touched.add(volume, &io, Touched::WRITTEN),
-            // An append does not say where its data go.
+            // An append does not state the address of its data.
             _ => {}
         }
     }
@@ -263,7 +264,7 @@ struct Touched {
     maps: Vec<[Option<Box<[u64; MAP as usize / 64]>>; 2]>,
     last: Option<((u32, u64), usize)>,
     footprint: Footprint,
-    /// Units written, each write counted.
+    /// The number of units written, each write counted.
     written: u64,
 }
 

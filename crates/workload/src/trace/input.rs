@@ -8,11 +8,11 @@ use super::compress::{self, Compression};
 use super::stored;
 use crate::SourceError;
 
-/// Bytes of one read from the file.
+/// The number of bytes of one read from the file.
 const CHUNK: usize = 256 << 10;
-/// Bytes of a file used to detect its format.
+/// The number of bytes of a file from which its format is detected.
 pub(crate) const HEAD: usize = 64 << 10;
-/// No known text format has longer lines; a longer one is binary data read as text.
+/// The most bytes of a line. No known text format has longer lines; a longer one is binary data read as text.
 const LONGEST_LINE: usize = 64 << 10;
 
 /// A mark that some programs write before text in UTF-8.
@@ -23,7 +23,7 @@ pub(crate) struct Input {
     path: PathBuf,
     plain: Box<dyn Read + Send>,
     compression: Compression,
-    /// True if the bytes are those of the file at `path`.
+    /// True if the bytes are those of the file at `path` itself.
     plain_file: bool,
     buffer: Vec<u8>,
     start: usize,
@@ -60,7 +60,7 @@ impl Input {
         })
     }
 
-    /// An input of the first bytes of a file only.
+    /// Creates an input of the first bytes of a file only.
     pub(crate) fn of_head(path: &Path, head: &[u8]) -> Self {
         Self {
             path: path.to_path_buf(),
@@ -105,13 +105,13 @@ impl Input {
         self.compression != Compression::None
     }
 
-    /// The number of lines or records taken: the number of the last one, counted from one.
+    /// The number of lines or records taken, which is the number of the last one, counted from one.
     #[inline]
     pub(crate) fn count(&self) -> u64 {
         self.count
     }
 
-    /// The next bytes without taking them, [`HEAD`] of them if the file has as many.
+    /// The next bytes without taking them: [`HEAD`] bytes, or fewer if the file ends.
     pub(crate) fn head(&mut self) -> Result<&[u8], SourceError> {
         while self.end - self.start < HEAD && !self.ended {
             self.fill()?;
@@ -237,7 +237,7 @@ impl Input {
 /// The remaining bytes of an input.
 struct Remaining<'a> {
     input: &'a mut Input,
-    /// The error that ended it, which says more than an I/O error can.
+    /// The error that ended the input. An I/O error could not carry its text.
     failed: Option<SourceError>,
 }
 

@@ -1,9 +1,10 @@
 //! fio's I/O log. Version 2: `file action [offset bytes]`; version 3: `microseconds file action [offset bytes]`.
 //!
-//! Version 2 without waits has no times and asks for a closed loop of depth one. With waits it is replayed: a request is
-//! issued when the one before has completed, and not before the wait ends. fio ends a wait that many milliseconds after
-//! the start of the job, so waits do not add up; its manual says microseconds after the wait before. The reader does what
-//! fio does, unless the user gives `us` as the unit of times.
+//! Version 2 without waits has no times and asks for a closed loop of depth one. With waits it is replayed: a request
+//! is issued when the one before has completed, and not before the wait ends. The length of a wait has two readings:
+//! fio ends a wait that many milliseconds after the start of the job, so waits do not add up; fio's manual says
+//! microseconds after the previous wait. The reader does what fio does, unless the user gives `us` as the unit of
+//! times.
 //!
 //! Version 3 has a time stamp in each line, and requests arrive at their times. `sync`, `datasync` and
 //! `sync_file_range` are flushes, `trim` is a discard; `add`, `open`, `close` and `unlink` are left out. Each file is a
@@ -27,16 +28,16 @@ pub(crate) struct Iolog {
     stamped: bool,
     /// The meaning of the waits of version 2; `None` if the first 64 KiB have none.
     waits: Option<Waits>,
-    /// The earliest time of the next request by the waits of version 2, in picoseconds.
+    /// The earliest time of the next request according to the waits of version 2, in picoseconds.
     now: i128,
 }
 
 /// The meaning of the length of a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Waits {
-    /// Milliseconds from the start to its end, as fio has it.
+    /// Milliseconds from the start of the job to the end of the wait, as in fio.
     Absolute,
-    /// Microseconds from the end of the wait before, as fio's manual has it.
+    /// Microseconds from the end of the previous wait, as in fio's manual.
     Relative,
 }
 
@@ -150,7 +151,7 @@ mod tests {
         let (records, context) = read(Format::Iolog, two);
         let kinds: Vec<_> = records.iter().map(|r| r.kind).collect();
         assert_eq!(kinds, [IoKind::Write, IoKind::Flush, IoKind::Discard]);
-        // As fio replays it: 250 ms after the start, and the second wait has ended by then.
+        // As in fio: 250 ms after the start, and the second wait has ended by then.
         assert_eq!((records[0].start, records[0].sectors, records[1].at), (8, 16, 250_000_000_000));
         assert_eq!(records[2].at, records[1].at);
         assert_eq!(
@@ -164,7 +165,7 @@ mod tests {
         };
         let (confirmed, context) = try_read_with(Format::Iolog, two, &options(TimeUnit::Millisecond)).unwrap();
         assert_eq!((confirmed, context.doubts), (records, Vec::new()));
-        // As the manual has it: they add up.
+        // As in the manual: the waits add up.
         let (records, _) = try_read_with(Format::Iolog, two, &options(TimeUnit::Microsecond)).unwrap();
         assert_eq!((records[1].at, records[2].at), (250_000_000, 450_000_000));
         let error = try_read_with(Format::Iolog, two, &options(TimeUnit::Second)).unwrap_err();
@@ -185,7 +186,7 @@ mod tests {
         );
         assert_eq!(pacing("fio version 2 iolog\nf read 0 4096\n"), Pacing::Closed { depth: 1 });
         assert_eq!(pacing("fio version 3 iolog\n10 f read 0 4096\n"), Pacing::Open);
-        // A wait that the beginning does not announce would be lost.
+        // A wait that does not occur in the beginning of the file would be lost.
         let late = format!("fio version 2 iolog\n{}f wait 5 0\nf read 0 512\n", "f read 0 4096\n".repeat(6_000));
         let text = fault(Format::Iolog, &late);
         assert!(text.contains(":6002: the first wait comes after 64 KiB") && text.contains("f wait 0 0"), "{text}");

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use super::record::{Context, Record, Records};
 use crate::{Pacing, SourceError};
 
-/// One of the files.
+/// One of the merged files.
 pub(crate) struct Part {
     pub(crate) path: PathBuf,
-    /// The name of its volume, in formats without volumes.
+    /// The name of the file's volume, in formats without volumes.
     pub(crate) volume: Vec<u8>,
     pub(crate) records: Box<dyn Records>,
 }
@@ -22,7 +22,7 @@ pub(crate) struct Merged {
     next: BinaryHeap<Reverse<(i128, usize)>>,
     heads: Vec<Option<Record>>,
     begun: bool,
-    /// The error of a part. It is reported after the record before it, so that a limit short of the damage causes no
+    /// The error of a part. It is reported after the record before it, so that a limit before the damage causes no
     /// error.
     failed: Option<SourceError>,
 }

@@ -75,7 +75,7 @@ impl LineFormat for Msr {
         let op = present(fields.next(), "type")?;
         let offset = whole(fields.next(), "offset")?;
         let bytes = whole(fields.next(), "size")?;
-        // The field is ignored, but its absence shows that the size before it may be cut.
+        // The field is ignored, but if it is missing, the size before it may be cut.
         present(fields.next(), "response time")?;
         let kind =
             kind(op).ok_or_else(|| Fault::new(format!("the type is neither Read nor Write: `{}`", printable(op))))?;
@@ -83,7 +83,7 @@ impl LineFormat for Msr {
             return Ok(Parsed::Skip(Skip::Empty));
         }
         let extent = self.units.extent(offset, bytes)?;
-        // Host and disk are adjacent, so that the name of the volume is a slice of the line.
+        // Host and disk are adjacent, so the name of the volume is a slice of the line.
         let from = host.as_ptr() as usize - line.as_ptr() as usize;
         let to = disk.as_ptr() as usize - line.as_ptr() as usize + disk.len();
         let volume = context.volumes.id(&line[from..to]);

@@ -12,7 +12,7 @@ use super::record::{Context, Record, Skip};
 use super::text::{Fault, LineFormat, Parsed, Words, sectors_extent, ticks, whole};
 use super::{Format, TraceOptions};
 
-/// No request waits an hour in a phone: the clock was set in between.
+/// The shortest wait that means that the clock was set in between: no request waits an hour in a phone.
 const CLOCK_SET: i128 = 3_600_000_000_000_000;
 
 /// A small valid file.

@@ -1,9 +1,10 @@
-//! libCacheSim's binary `oracleGeneral`: records of 24 bytes, little-endian: seconds u32, object u64, bytes u32, and the
-//! number of the next request to the same object, i64 (-1: none).
+//! libCacheSim's binary `oracleGeneral`: records of 24 bytes, little-endian: seconds u32, object u64, bytes u32, and
+//! the number of the next request to this object, i64 (-1: none).
 //!
-//! The file has no magic number. What tells it from other binary files is that times never go back, and that the next
-//! request to an object is always a later one. The object of a block trace is the first sector of the request; that of a
-//! cache of keys is a hash, which is no address. There are no operations: all requests are taken for reads.
+//! The file has no magic number. Two properties distinguish it from other binary files: times never go back, and the
+//! next request to an object is always a later one. The object of a block trace is the first sector of the request. The
+//! object of a cache of keys is a hash, which is not an address. There are no operations: all requests are read as
+//! reads.
 
 use std::collections::HashSet;
 
@@ -18,9 +19,9 @@ use super::{Format, TraceOptions};
 use crate::SourceError;
 
 const BYTES: usize = 24;
-/// Records that tell the format.
+/// The least number of records for detection.
 const FEW: usize = 3;
-/// The longest request that a block trace has.
+/// The largest request of a block trace, in bytes.
 const LARGEST: u32 = 1 << 30;
 
 /// A small valid file: three requests, two of them to one object.
@@ -66,7 +67,7 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
     records.len() >= FEW && sizes && records.iter().enumerate().all(fits) && repeats_are_announced(records)
 }
 
-/// True if each record whose object comes again among these says so.
+/// True if each record announces the next request to its object, as far as these records have it.
 fn repeats_are_announced(records: &[[u8; BYTES]]) -> bool {
     let mut later = HashSet::new();
     let among = 1..=records.len() as i64;

@@ -20,7 +20,7 @@ pub(crate) struct Ordered {
     previous: Option<i128>,
     released: i128,
     /// The end of the file, or the error that ended it. The error is reported after the requests before it, so that a
-    /// limit short of the damage causes no error.
+    /// limit before the damage causes no error.
     end: Option<Result<(), SourceError>>,
 }
 

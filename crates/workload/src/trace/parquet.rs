@@ -1,11 +1,11 @@
 //! Flashloom's own Parquet format: one row per request, in order of time.
 //!
-//! [`FIELDS`] are its columns, those of a recording [`RECORDED`]; a file of another tool may leave out `volume`, `placement` and
-//! `queue`.
+//! A converted trace has the columns [`FIELDS`], a recording [`RECORDED`]; a file of another tool may leave out
+//! `volume`, `placement` and `queue`.
 //!
 //! Columns are found by name and others are ignored, so that any tool may write such a file. The key `flashloom.pacing`
-//! (`open`, `closed:DEPTH` or `replay:DEPTH`) has the pacing of the source. Files written by Flashloom have a [checksum](super::seal),
-//! which is checked before any decoding.
+//! (`open`, `closed:DEPTH` or `replay:DEPTH`) has the pacing of the source. Files written by Flashloom have a
+//! [checksum](super::seal), which is checked before any decoding.
 
 use std::fs::File;
 
@@ -68,13 +68,13 @@ const QUEUE: Field = Field::new(
 
 /// The columns of the traces that Flashloom converts.
 pub const FIELDS: [Field; 6] = [AT, KIND, LBA, SECTORS, VOLUME, PLACEMENT];
-/// The columns of the traces that Flashloom records: those of the others, the queue, and how each request ended, which readers
-/// of traces ignore.
+/// The columns of the traces that Flashloom records: those of converted traces, the queue, and the latency and status
+/// of each request, which readers of traces ignore.
 pub const RECORDED: [Field; 9] = [AT, KIND, LBA, SECTORS, VOLUME, PLACEMENT, LATENCY, STATUS, QUEUE];
-/// The key of the pacing.
+/// The key of the pacing in the metadata.
 pub(crate) const PACING: &str = "flashloom.pacing";
 pub(crate) const REMEDY: &str = "write or fetch the file again (with another tool: uncompressed or with zstd)";
-/// Rows decoded at once.
+/// The number of rows decoded at once.
 const BATCH: usize = 8192;
 
 /// The first bytes of a Parquet file.
@@ -176,7 +176,7 @@ pub(crate) fn open(
     let path = input.path().to_path_buf();
     let refuse = |message: String, remedy: &str| SourceError::new(message, remedy).in_file(&path);
     let damaged = |why: String| refuse(format!("the Parquet data is damaged or cut short ({why})"), REMEDY);
-    // Parquet is read from the end of a file: other input is first written to one.
+    // Parquet is read from the end of a file, so other input is first written to a file.
     let file = if input.is_plain_file() { open_file(&path)? } else { input.spool()? };
     let twin = file.try_clone().map_err(|e| damaged(e.to_string()))?;
     let seal = seal::check(twin).map_err(|e| damaged(e.to_string()))?;
@@ -212,7 +212,7 @@ pub(crate) fn open(
         lba: needed("lba", PhysicalType::INT64)?,
         sectors: needed("sectors", PhysicalType::INT64)?,
         volume: find("volume", PhysicalType::BYTE_ARRAY),
-        // A column of another type must not pass for a trace without identifiers.
+        // Checked, because otherwise a column of another type would count as a trace without identifiers.
         placement: has("placement").then(|| needed("placement", PhysicalType::INT64)).transpose()?,
         queue: has("queue").then(|| needed("queue", PhysicalType::INT64)).transpose()?,
     };

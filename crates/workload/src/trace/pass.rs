@@ -13,7 +13,7 @@ use super::stored::{Inputs, TraceFile};
 use super::{Format, TraceOptions, blktrace, cpus};
 use crate::{Pacing, SourceError};
 
-/// A request of a pass, in the address space of its volume.
+/// A request of a pass. Its address is in the address space of its volume.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Timed {
     pub(crate) at: Time,
@@ -33,7 +33,7 @@ pub(crate) struct Pass {
     skip: u64,
     left: u64,
     gap_limit: Option<i128>,
-    /// The time stamp that counts as zero. Every shortened gap moves it up.
+    /// The time stamp that counts as zero. Every shortened gap makes it later.
     zero: i128,
     previous: Option<i128>,
 }
@@ -166,7 +166,7 @@ impl Pass {
         })
     }
 
-    /// The error of a pass without requests: an empty result would look like an idle device.
+    /// The error for a pass without requests: an empty result would look like an idle device.
     #[cold]
     fn nothing(&self, context: &Context) -> Result<(), SourceError> {
         let stats = &context.stats;

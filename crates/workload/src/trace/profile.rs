@@ -1,8 +1,8 @@
-//! What the columns of a table in no known format may mean, judged by many lines.
+//! Guesses the meaning of the columns of a table in no known format, from many lines.
 //!
-//! Each column is measured: its numbers, their range and order, how many of them differ, how many are multiples of a page or
-//! of 512, and its name. A score says how well a column fits a role; the best choice of columns for time, offset and size is
-//! suggested to the user, and compared with the columns that a user has named.
+//! Each column is measured: its numbers, their range and order, how many of them differ, how many are multiples of a
+//! page or of 512, and its name. A score says how well a column fits a role. The best choice of columns for time,
+//! offset and size is suggested to the user, and compared with the columns that a user has named.
 
 use std::collections::HashSet;
 
@@ -12,18 +12,18 @@ use super::doubt::Doubt;
 use super::format::Head;
 use super::text::{Words, parse_decimal, parse_whole, printable};
 
-/// Lines that are measured.
+/// The number of lines that are measured.
 const LINES: usize = 1_000;
-/// Rows among which a predecessor in the address space is sought.
+/// The number of previous rows among which a row's predecessor in the address space is sought.
 const STREAMS: usize = 16;
-/// Columns beyond these are not considered.
+/// The number of columns that are considered.
 const WIDTH: usize = 40;
-/// Digits behind the point that count.
+/// The number of decimal digits that count.
 const DIGITS: u32 = 9;
 const ONE: i128 = 10_i128.pow(DIGITS);
-/// A named choice whose score is lower than the best by this much is doubted.
+/// A choice of the user is doubted if its score is lower than the best by at least this much.
 const MARGIN: f64 = 3.0;
-/// Rows that show it.
+/// The least number of rows for a suggestion.
 const FEW: usize = 4;
 
 /// The roles of columns that hold numbers.
@@ -37,7 +37,7 @@ enum Role {
 impl Role {
     const ALL: [Self; 3] = [Self::Time, Self::Offset, Self::Size];
 
-    /// The key of `--columns`.
+    /// The role's key in `--columns`.
     const fn key(self) -> &'static str {
         match self {
             Self::Time => "time",
@@ -46,7 +46,7 @@ impl Role {
         }
     }
 
-    /// Parts of names that speak for it.
+    /// Parts of column names that are typical of the role.
     const fn words(self) -> &'static [&'static str] {
         match self {
             Self::Time => &["time", "ts", "stamp", "arriv", "start", "issue", "clock", "date", "when"],
@@ -55,7 +55,7 @@ impl Role {
         }
     }
 
-    /// Parts of names that speak against it.
+    /// Parts of column names that exclude the role.
     const fn wrong_words(self) -> &'static [&'static str] {
         match self {
             Self::Time => {
@@ -70,10 +70,10 @@ impl Role {
 #[derive(Debug, Default)]
 struct Column {
     name: String,
-    /// The number in each row; `None` if it is none.
+    /// The number in each row; `None` if the cell is not a number.
     numbers: Vec<Option<i128>>,
     decimals: bool,
-    /// Cells that name an operation, and those among them that name a read or a write.
+    /// The number of cells that name an operation.
     ops: usize,
     moves: usize,
 }
@@ -88,14 +88,14 @@ struct Table {
     columns: Vec<Column>,
 }
 
-/// A number, decimal with a point or a comma, or hexadecimal after `0x`, times 10^9.
+/// Parses a number, decimal with a point or a comma, or hexadecimal after `0x`. Returns it times 10^9.
 fn value(cell: &str) -> Option<i128> {
     let plain = || parse_decimal(cell.replacen(',', ".", 1).as_bytes(), DIGITS);
     let hexadecimal = || number(Some(cell.as_bytes()), "").ok().map(|value| i128::from(value) * ONE);
     plain().or_else(hexadecimal)
 }
 
-/// True for the words of operations: `R`, `Read`, `WRITE`, `trim`, and the letters of blktrace (`RA`, `FWFS`).
+/// True for words of operations: `R`, `Read`, `WRITE`, `trim`, and the letters of blktrace (`RA`, `FWFS`).
 fn is_op(cell: &str) -> bool {
     const WORDS: [&str; 16] = [
         "r", "w", "rd", "wr", "read", "write", "reads", "writes", "d", "discard", "trim", "unmap", "f", "flush",
@@ -116,13 +116,13 @@ fn cells(line: &[u8], delimiter: Delimiter) -> Vec<String> {
 }
 
 impl Table {
-    /// The table of these lines, with this delimiter or the one that splits most of them into the most columns. `None` if
-    /// there are fewer than four columns.
+    /// Splits these lines into a table, with this delimiter or the one that gives most lines the most columns. `None`
+    /// if there are fewer than four columns.
     fn of(lines: &[&[u8]], delimiter: Option<Delimiter>) -> Option<Self> {
         let (delimiter, width) = match delimiter {
             Some(delimiter) => (delimiter, usual_width(lines, delimiter).1),
             None => {
-                // The first in the list wins a tie.
+                // The first delimiter in the list wins a tie.
                 let ranked =
                     Delimiter::ALL.into_iter().rev().map(|delimiter| (delimiter, usual_width(lines, delimiter)));
                 let best = ranked.filter(|(_, (_, width))| *width >= 4).max_by_key(|(_, rank)| *rank);
@@ -132,7 +132,7 @@ impl Table {
         if width < 4 {
             return None;
         }
-        // Banners and totals have another number of columns.
+        // Banners and totals have another number of columns, so they are left out.
         let mut rows = lines.iter().map(|line| cells(line, delimiter)).filter(|row| row.len() == width).peekable();
         let header = rows.peek().is_some_and(|row| !row.iter().any(|cell| value(cell).is_some()));
         let names = if header { rows.next().unwrap_or_default() } else { vec![String::new(); width] };
@@ -147,14 +147,14 @@ impl Table {
         Some(Self { delimiter, header, rows: count, columns })
     }
 
-    /// The name of a column for `--columns`: that in the header, or its number from 1.
+    /// The name of a column for `--columns`: the name in the header, or the number from 1.
     fn label(&self, n: usize) -> String {
         let name = &self.columns[n].name;
         let safe = self.header && !name.contains([',', ':', '=', '?']) && parse_whole(name.as_bytes()).is_none();
         if safe && !name.is_empty() { name.clone() } else { (n + 1).to_string() }
     }
 
-    /// The column with the operations.
+    /// The column with the operations, if there is one.
     fn op(&self) -> Option<usize> {
         let is = |column: &Column| {
             let named = || ["op", "rw", "type", "cmd", "action", "rwbs", "kind"].iter().any(|word| column.has(word));
@@ -166,7 +166,7 @@ impl Table {
         (0..self.columns.len()).find(|n| is(&self.columns[*n]))
     }
 
-    /// How well these columns fit the roles; `None` if one does not fit at all.
+    /// The score of these columns for the roles; `None` if one of them cannot have its role.
     fn score(&self, choice: [usize; 3]) -> Option<f64> {
         let [time, offset, size] = choice;
         let sum = Role::ALL.into_iter().zip(choice).map(|(role, n)| self.columns[n].score(role, self.rows));
@@ -183,7 +183,7 @@ impl Table {
         let mut best: Option<([usize; 3], f64)> = None;
         for offset in fit(Role::Offset) {
             for size in fit(Role::Size).filter(|size| *size != offset) {
-                // Times do not depend on the other two.
+                // The choice of the time does not depend on the other two.
                 let times = fit(Role::Time).filter(|time| *time != offset && *time != size);
                 let score = |time: usize| self.columns[time].score(Role::Time, self.rows).unwrap_or(f64::MIN);
                 let Some(time) = times.reduce(|best, time| if score(time) > score(best) { time } else { best }) else {
@@ -201,7 +201,7 @@ impl Table {
     }
 }
 
-/// How many of the lines have the most frequent number of columns, in tenths, and that number.
+/// The most frequent number of columns, after the share of lines that have it, in tenths.
 fn usual_width(lines: &[&[u8]], delimiter: Delimiter) -> (usize, usize) {
     let mut widths: Vec<usize> = lines.iter().map(|line| cells(line, delimiter).len()).collect();
     widths.sort_unstable();
@@ -210,7 +210,7 @@ fn usual_width(lines: &[&[u8]], delimiter: Delimiter) -> (usize, usize) {
     (usual.len() * 10 / lines.len().max(1), usual.first().copied().unwrap_or(0))
 }
 
-/// The share of rows that begin where one of the rows before ends, in the units that fit best.
+/// The share of rows that begin where an earlier row ends, in the units that fit best.
 fn continuation(offsets: &Column, sizes: &Column) -> f64 {
     let pairs: Vec<(i128, i128)> =
         offsets.numbers.iter().zip(&sizes.numbers).filter_map(|(offset, size)| offset.zip(*size)).collect();
@@ -254,17 +254,17 @@ impl Column {
         if positive == 0 { 1.0 } else { count as f64 / positive as f64 }
     }
 
-    /// True if the first number is a date of this century in a common unit; then the name of the unit.
+    /// The name of the unit in which the first number is a date of this century; `None` if there is no such unit.
     fn date(&self) -> Option<&'static str> {
         let first = self.values().next()? / ONE;
         let is = |per_second: i128, from: i128| (from..from + 1_136_073_600).contains(&(first / per_second));
-        // 2004 in seconds since 1970 and, for Windows, since 1601.
+        // The year 2004 in seconds since 1970 and, for Windows, since 1601.
         let units = [("s", 1), ("ms", 1_000), ("us", 1_000_000), ("ns", 1_000_000_000)];
         let unit = units.into_iter().find(|(_, per_second)| is(*per_second, 1_072_915_200));
         unit.map(|(name, _)| name).or_else(|| is(10_000_000, 12_717_388_800).then_some("100ns"))
     }
 
-    /// How well the column fits a role; `None` if it does not.
+    /// The score of the column for a role; `None` if it cannot have the role.
     fn score(&self, role: Role, rows: usize) -> Option<f64> {
         let lower = self.name.to_ascii_lowercase();
         let name = f64::from(u8::from(role.words().iter().any(|word| lower.contains(word)))) * 3.0
@@ -305,7 +305,7 @@ impl Column {
         })
     }
 
-    /// How well the column is in order: 4 for one that never goes back. Numbers that count rows are none.
+    /// The score for the order of the column: 4 if it never goes back; zero for numbers that count rows.
     fn order(&self) -> f64 {
         let values: Vec<i128> = self.values().collect();
         let steps = values.len().saturating_sub(1);
@@ -314,13 +314,13 @@ impl Column {
         4.0 * (1.0 - (4.0 * back as f64 / steps.max(1) as f64).min(1.0)) - if rows { 4.0 } else { 0.0 }
     }
 
-    /// Signs of a clock: many different numbers, decimals, dates.
+    /// The score for signs of a clock: many different numbers, decimals, dates.
     fn clock(&self, distinct: usize) -> f64 {
         let date = if self.date().is_some() { 3.0 } else { 0.0 };
         2.0 * (distinct as f64 / 8.0).min(1.0) + f64::from(u8::from(self.decimals)) + date
     }
 
-    /// The unit of times: that in the name, of a date, or one in which requests arrive at a usual rate.
+    /// The unit of times: the unit in the name, that of a date, or one in which requests arrive at a usual rate.
     fn time_unit(&self) -> &'static str {
         let lower = self.name.to_ascii_lowercase();
         let title = lower.trim_end_matches(')');
@@ -356,7 +356,8 @@ impl Column {
     }
 }
 
-/// A description of the columns of a table in no known format, and whether it is of that table; else it is an example.
+/// A description of the columns of a table in no known format, and true if it was found for that table; otherwise it is
+/// an example.
 pub(crate) fn suggestion(head: &Head<'_>) -> (String, bool) {
     let lines: Vec<&[u8]> = head.lines().take(LINES).collect();
     described(&lines).map_or_else(|| (EXAMPLE.to_owned(), false), |text| (text, true))
@@ -399,7 +400,7 @@ fn described(lines: &[&[u8]]) -> Option<String> {
     Some(text)
 }
 
-/// Doubts about the columns that a user has named: others in the first lines fit better.
+/// Doubts about the columns that a user has named: other columns fit the first lines better.
 pub(crate) fn doubts(head: &[u8], columns: &Columns) -> Vec<Doubt> {
     let lines: Vec<&[u8]> = Head::of(head).lines().take(LINES).collect();
     let Some(table) = Table::of(&lines, Some(columns.delimiter)).filter(|table| table.rows >= FEW) else {
@@ -444,7 +445,7 @@ mod tests {
         doubts.into_iter().map(line).collect()
     }
 
-    /// Rows of a plausible trace: n, ms, sector, sectors.
+    /// Rows of a plausible trace. `row` gets the number of the row, milliseconds, sector and sectors.
     fn rows(row: impl Fn(u64, u64, u64, u64) -> String) -> String {
         let mixed = |n: u64| n.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 40;
         (0..40).map(|n| row(n, n * 40 + mixed(n) % 20, mixed(n + 7) * 8, 8 << (mixed(n + 3) % 5))).collect()
@@ -458,10 +459,10 @@ mod tests {
         assert_eq!(suggested(&devices), "time=5:us,op=2,offset=3:B,size=4:B");
         assert_eq!(doubted(&devices, "time=1:us,op=2,offset=3:B,size=4:B"), ["time: 5 for 1"]);
         assert_eq!(doubted(&devices, "time=5:us,op=2,offset=3:B,size=4:B"), [] as [&str; 0]);
-        // A number of the row grows as well.
+        // The number of the row grows as well, but is not a time.
         let numbered = rows(|n, ms, sector, sectors| format!("{n},{ms},W,{sector},{}\n", sectors * 512));
         assert_eq!(suggested(&numbered), "time=2:us,op=3,offset=4:512B,size=5:B");
-        // The creation of a file is no arrival.
+        // The creation time of a file is not a time of arrival.
         let created = format!(
             "c_time,start_time,op_type,file_offset,io_size\n{}",
             rows(|n, ms, sector, sectors| format!(

@@ -1,4 +1,4 @@
-//! The times and sizes of a trace in other units than the assumed ones, for a user who has to choose.
+//! The times and sizes of a trace in other units than the assumed ones, for a user who has to choose a unit.
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -6,26 +6,26 @@ use serde::Serialize;
 use super::survey::ABSURD_RATE;
 use super::units::{SizeUnit, TimeUnit};
 
-/// The times of a trace, read in some unit.
+/// The span and the rate of a trace, if its times have some unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TimeReading {
-    /// The unit.
+    /// The unit of times.
     #[schemars(with = "String")]
     pub unit: TimeUnit,
     /// True if it is the assumed unit.
     pub taken: bool,
-    /// From the first request to the last, in seconds.
+    /// The time from the first request to the last, in seconds.
     pub span_s: f64,
-    /// Requests per second.
+    /// The number of requests per second.
     pub rate_per_s: f64,
-    /// True if no drive serves this rate.
+    /// True if no drive is as fast as this rate.
     pub absurd: bool,
 }
 
-/// The sizes of a trace, read in some unit.
+/// The mean size and the throughput of a trace, if its sizes have some unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SizeReading {
-    /// The unit.
+    /// The unit of sizes.
     #[schemars(with = "String")]
     pub unit: SizeUnit,
     /// True if it is the assumed unit.
@@ -36,7 +36,7 @@ pub struct SizeReading {
     pub bytes_per_s: f64,
 }
 
-/// The times, read in each common unit, longest first.
+/// The span and the rate for each common unit of times, longest first.
 pub(crate) fn time_readings(taken: TimeUnit, span_s: f64, rate_per_s: f64) -> Vec<TimeReading> {
     let common = [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond];
     let mut units: Vec<TimeUnit> = common.into_iter().chain([taken]).collect();
@@ -56,7 +56,7 @@ pub(crate) fn time_readings(taken: TimeUnit, span_s: f64, rate_per_s: f64) -> Ve
     units.into_iter().map(reading).collect()
 }
 
-/// The sizes, read in sectors and in pages.
+/// The mean size and the throughput for sizes in sectors and in pages.
 pub(crate) fn size_readings(taken: SizeUnit, bytes_mean: f64, rate_per_s: f64) -> Vec<SizeReading> {
     let mut units = vec![SizeUnit::SECTOR, SizeUnit::PAGE, taken];
     units.sort();

@@ -1,4 +1,4 @@
-//! The record of every format, and the counts of skipped input.
+//! The record of a request in every format, and the counts of skipped input.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,48 +12,48 @@ use super::doubt::Doubt;
 use super::volume::Volumes;
 use crate::{Pacing, SourceError};
 
-/// The sectors of a request.
+/// The address and the length of a request in sectors.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Extent {
     pub(crate) start: u64,
     pub(crate) sectors: u32,
-    /// True if the file names bytes that are no whole sectors, and the extent has the sectors that they touch.
+    /// True if the file names bytes that are not whole sectors; the extent then has all sectors that they touch.
     pub(crate) widened: bool,
 }
 
-/// One request as the file has it.
+/// A request as it is in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
     /// Picoseconds on the clock of the file. 128 bits hold a Windows file time exactly.
     pub(crate) at: i128,
-    /// Number of the line or record, from one.
+    /// The number of the line or record, counted from one.
     pub(crate) line: u64,
-    /// First sector.
+    /// The first sector.
     pub(crate) start: u64,
-    /// Sectors.
+    /// The number of sectors.
     pub(crate) sectors: u32,
-    /// Index of the volume: see [`Volumes`].
+    /// The index of the volume: see [`Volumes`].
     pub(crate) volume: u32,
-    /// Index of its file: see [`Records::path_of`].
+    /// The index of the request's file: see [`Records::path_of`].
     pub(crate) part: u16,
     /// The placement identifier of a write; 0 for other requests.
     pub(crate) placement: u16,
     /// The submission queue, if the file names it.
     pub(crate) queue: Option<u16>,
     pub(crate) kind: IoKind,
-    /// True if the file names bytes that are no whole sectors: see [`Extent`].
+    /// True if the file names bytes that are not whole sectors: see [`Extent`].
     pub(crate) widened: bool,
 }
 
 impl Record {
-    /// A request. The reader fills in its place in the file.
+    /// Creates the record of a request. The reader fills in its place in the file.
     #[inline]
     pub(crate) fn new(at: i128, kind: IoKind, extent: Extent, volume: u32) -> Self {
         let Extent { start, sectors, widened } = extent;
         Self { at, line: 0, start, sectors, volume, part: 0, placement: 0, queue: None, kind, widened }
     }
 
-    /// A flush.
+    /// Creates the record of a flush.
     #[inline]
     pub(crate) fn flush(at: i128, volume: u32) -> Self {
         Self::new(at, IoKind::Flush, Extent::default(), volume)
@@ -70,7 +70,7 @@ pub(crate) trait Records: Send {
         Pacing::Open
     }
 
-    /// Requests in the file, if the file states it.
+    /// The number of requests in the file, if the file states it.
     fn len_hint(&self) -> Option<u64> {
         None
     }
@@ -96,20 +96,20 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Adds a doubt, unless it is already there.
+    /// Adds a doubt, unless an equal one has been added.
     pub(crate) fn doubt(&mut self, doubt: Doubt) {
         if !self.doubts.contains(&doubt) {
             self.doubts.push(doubt);
         }
     }
 
-    /// A remedy for wrong times, with the doubts about the trace: one of them may be the cause.
+    /// A remedy for wrong times, with the doubts about the trace, one of which may be the cause.
     pub(crate) fn with_doubts(&self, remedy: &str) -> String {
         let doubts = self.doubts.iter().map(|doubt| format!("; note: {doubt}"));
         std::iter::once(remedy.to_owned()).chain(doubts).collect()
     }
 
-    /// Counts an event that is no request, by its kind.
+    /// Counts an event that is not a request, by its kind.
     pub(crate) fn leave_out(&mut self, kind: &str) -> Skip {
         self.stats.leave_out(kind);
         Skip::Event
@@ -130,58 +130,60 @@ pub(crate) enum Skip {
 /// Counts of requests that a reader skipped, corrected or moved.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TraceStats {
-    /// Requests read from the file, before `skip` and `limit`.
+    /// The number of requests read from the file, before `skip` and `limit`.
     pub requests: u64,
-    /// Blank lines.
+    /// The number of blank lines.
     pub blank: u64,
-    /// Comment lines.
+    /// The number of comment lines.
     pub comments: u64,
-    /// Header and summary lines.
+    /// The number of header and summary lines.
     pub headers: u64,
-    /// Events that are not requests: other actions of blktrace, other SCSI commands, opening and closing of files.
+    /// The number of events that are not requests: other actions of blktrace, other SCSI commands, opening and closing
+    /// of files.
     pub other_events: u64,
-    /// The same events by their kind: pairs of the kind and the number of its events.
+    /// These events by kind: pairs of the kind and the number of its events.
     #[serde(serialize_with = "pairs")]
     #[schemars(with = "Vec<(String, u64)>")]
     pub left_out: BTreeMap<String, u64>,
-    /// Requests whose bytes are no whole sectors; they were widened to the sectors that they touch.
+    /// The number of requests whose bytes are not whole sectors; they were widened to the sectors that they touch.
     pub widened: u64,
-    /// Reads, writes and discards of length zero.
+    /// The number of reads, writes and discards of length zero.
     pub empty: u64,
-    /// Requests of volumes that were not selected.
+    /// The number of requests of volumes that were not selected.
     pub other_volumes: u64,
-    /// Requests with an earlier time stamp than the one before them in the file; they were sorted.
+    /// The number of requests with an earlier time stamp than the one before them in the file; they were sorted.
     pub inversions: u64,
     /// The largest step back between time stamps, in picoseconds.
     pub worst_inversion_ps: u64,
-    /// Time stamps from before the start of a recording that blkparse printed modulo 2^32 seconds; they were corrected.
+    /// The number of time stamps from before the start of a recording that blkparse printed modulo 2^32 seconds; they
+    /// were corrected.
     pub wrapped_stamps: u64,
-    /// Requests with a known wrong time stamp, which took a neighbouring time: see the format's rule.
+    /// The number of requests with a known wrong time stamp, which got a neighbouring time: see the format's rule.
     pub restamped: u64,
-    /// Idle gaps that were shortened to the limit.
+    /// The number of idle gaps that were shortened to the limit.
     pub shortened_gaps: u64,
-    /// Requests beyond the capacity whose address was taken modulo the capacity.
+    /// The number of requests beyond the capacity whose address was taken modulo the capacity.
     pub wrapped_addresses: u64,
-    /// Wrapped requests that would have crossed the end and were moved down to end at it.
+    /// The number of wrapped requests that would have crossed the end and were moved down to end at it.
     pub moved_addresses: u64,
-    /// Requests split because compaction had placed their chunks apart.
+    /// The number of requests split because compaction had placed their chunks apart.
     pub split_requests: u64,
-    /// Files of an archive that were merged.
+    /// The number of files of an archive that were merged.
     pub members: u64,
-    /// Files of an archive that are not traces.
+    /// The names of files of an archive that are not traces.
     pub strangers: Vec<String>,
     /// The event that stands for a request, if the format records several (`Q`, `D`, `I` or `C`).
     pub event: Option<char>,
 }
 
-/// Writes a map as pairs: the kinds are not known beforehand, and a schema lists the keys of every object.
+/// Writes a map as pairs. The kinds are not known beforehand, and a schema must list the keys of every object.
 fn pairs<S: Serializer>(counts: &BTreeMap<String, u64>, serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_seq(counts)
 }
 
-/// The share of a recording from which on a note gives it beside the number of requests.
+/// The share of a recording from which on a note states it beside the number of requests.
 const MUCH: f64 = 0.01;
-/// Kinds of events that a note names.
+/// The most kinds of events that a note names.
 const KINDS: usize = 8;
 
 impl TraceStats {
@@ -204,7 +206,7 @@ impl TraceStats {
         }
     }
 
-    /// The events that are no requests, most frequent kind first.
+    /// The events that are not requests, in words, most frequent kind first.
     fn left_out(&self) -> String {
         let mut kinds: Vec<(&str, u64)> = self.left_out.iter().map(|(kind, count)| (kind.as_str(), *count)).collect();
         kinds.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
@@ -214,7 +216,7 @@ impl TraceStats {
         format!("other events, skipped: {} ({}{more})", self.other_events, named.join(", "))
     }
 
-    /// The counts that are not zero, in words. Blank lines, comments and headers are omitted as ordinary.
+    /// The counts that are not zero, in words. Blank lines, comments and headers are normal and left out.
     #[must_use]
     pub fn notes(&self) -> Vec<String> {
         let worst = Span::from_ps(self.worst_inversion_ps);
@@ -231,7 +233,7 @@ impl TraceStats {
             (self.split_requests, "requests split by compaction".into()),
         ];
         let counts = all.into_iter().filter(|(count, _)| *count > 0);
-        // A trace of which much is not played as it was recorded says little about what was recorded.
+        // The share is stated because a trace of which a large part is changed says little about the recorded load.
         let share = |count: u64| match count as f64 / self.requests.max(1) as f64 {
             share if share >= MUCH => format!(" ({:.0}% of the requests)", share * 100.0),
             _ => String::new(),

@@ -17,7 +17,7 @@ fn folder() -> Option<PathBuf> {
     Some(folder)
 }
 
-/// Inputs of users that were misread or refused; `None` if they are absent.
+/// The path of a user's input that was once misread or refused; `None` if it is absent.
 fn failing(name: &str) -> Option<PathBuf> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../shared/failing").join(name);
     if !path.exists() {
@@ -55,7 +55,8 @@ use Format::{
     Msr, Nexus5, Spc, Systor, Tencent, Thesios, Tracepoints, Vscsi, Wpa,
 };
 
-// Counted by another reader in another language: see the README beside the samples. Comments explain differences.
+// The numbers were counted by another reader in another language: see the README beside the samples. Comments explain
+// differences.
 const SAMPLES: &[Sample] = &[
     sample("umass-spc/Financial1_head10k.spc.zst", Spc, (10_000, 40.77, 22, 0), (259.601, 0.478)),
     sample("umass-spc/fin1_leokang.trace.zst", DisksimPages, (50_000, 58.4, 1, 0), (853.403, 0.478)),
@@ -70,8 +71,8 @@ const SAMPLES: &[Sample] = &[
     sample("desktop/pcmark.trace.zst", Disksim, (56_088, 74.61, 1, 0), (1_466.26, 105.364)),
     sample("desktop/desktop_leokang.trace.zst", DisksimPages, (32_527, 38.33, 1, 0), (8_877.234, 156.251)),
     sample("desktop/jpeg_copy_leokang.trace.zst", DisksimPages, (47_120, 75.01, 1, 0), (810.149, 429.495)),
-    // The clock was set during the recording. Gaps are cut to 10 s below, so that the span is Flashloom's own. Six
-    // requests on the old clock take another time, so that six inversions disappear.
+    // The clock was set during the recording. Gaps are cut to 10 s below, so the span is Flashloom's own. Six requests
+    // on the old clock get another time, so six inversions disappear.
     sample("mobile-nexus5/Booting_log176.txt.zst", Nexus5, (18_417, 66.93, 1, 1_013), (0.0, 29.121)),
     sample("mobile-nexus5/Installing_log181.txt.zst", Nexus5, (17_952, 1.74, 1, 352), (977.827, 27.64)),
     sample("systor17/systor17-traces-sample.csv.gz", Systor, (999, 82.68, 1, 243), (2.448, 4_683.921)),
@@ -80,9 +81,9 @@ const SAMPLES: &[Sample] = &[
     sample("cloudphysics/cloudPhysicsIO_us.csv.zst", CloudPhysics, (113_872, 41.25, 1, 0), (7_200.09, 31.278)),
     // blkparse's wrapped time stamps are corrected: 810 s, not 40 years.
     sample("ycsb-rocksdb/blkparseout_ext4.txt.zst", Blkparse, (9_887, 91.42, 1, 824), (810.38, 8.125)),
-    // With the 344 read-aheads (`RA`) that the other reader skipped.
+    // Includes the 344 read-aheads (`RA`) that the other reader skipped.
     sample("blkreplay/linux-webserver-2.load.gz", Blkreplay, (269_007, 55.34, 1, 0), (3_600.95, 720.596)),
-    // With one read-ahead.
+    // Includes one read-ahead.
     sample("blkreplay/linux-mysql.load.gz", Blkreplay, (80_794, 8.89, 1, 0), (3_599.89, 30.321)),
     sample("blkparse-text/leveldb_blk_data.txt", Blkparse, (840, 0.0, 1, 1), (30.77, 0.251)),
     sample("blktrace-bin/takeoverjp_sample.blktrace.0.zst", Blktrace, (963, 100.0, 1, 0), (0.345, 1_182.601)),
@@ -154,7 +155,7 @@ fn every_compacted_sample_is_a_source() {
 fn only_doubtful_guesses_are_reported() {
     let Some(folder) = folder() else { return };
     for sample in SAMPLES.iter().filter(|sample| matches!(sample.format, Disksim | DisksimPages | Mqsim)) {
-        // As a user would read it who does not know that sizes are in pages.
+        // Read as by a user who does not know that sizes are in pages.
         let source = open(&folder.join(sample.path), &TraceOptions::default()).unwrap();
         let units = source.doubts().iter().filter(|doubt| matches!(doubt, Doubt::TimeUnit { .. })).count();
         let pages = source.doubts().iter().any(|doubt| matches!(doubt, Doubt::SizeUnit { .. }));
@@ -201,7 +202,7 @@ fn the_cpus_of_a_recording_agree_with_the_issues_another_reader_found() {
     println!("{} issues", ours.len());
 }
 
-/// An input of a user, and what is in it: requests, reads, volumes, and the span in milliseconds.
+/// A user's input, with its numbers of requests, reads and volumes, and its span in milliseconds.
 const INPUTS: [(&str, Format, [u64; 4]); 7] = [
     ("alibaba.csv", Alibaba, [6, 2, 5, 0]),
     ("thesios.csv", Thesios, [7, 3, 5, 63]),
@@ -209,7 +210,7 @@ const INPUTS: [(&str, Format, [u64; 4]); 7] = [
     ("blkparse-pc-events.txt", Blkparse, [673, 161, 1, 449]),
     ("ftrace.txt", Tracepoints, [4, 0, 1, 6_965]),
     ("perfscript.txt", Tracepoints, [2, 2, 1, 0]),
-    // fio takes 1.9 s: it replays the waits from its own start, 0.1 s before the job's.
+    // fio takes 1.9 s: it counts the waits from its own start, 0.1 s before the job's.
     ("iolog-v2-waits.iolog", Iolog, [10, 10, 1, 1_800]),
 ];
 

@@ -1,8 +1,8 @@
 //! A checksum over Parquet files that Flashloom writes.
 //!
 //! The `parquet` crate panics on some damaged files (a page that refers to a missing dictionary), and a panic does not
-//! tell a user that a disk has lost a bit. The seal has eight bytes: a mark and the CRC-32 of all other bytes. It
-//! stands before the footer, where readers of Parquet do not look: they find the footer from the end of the file, and
+//! tell a user that a disk has lost a bit. The seal has eight bytes: a mark and the CRC-32 of all other bytes. Its
+//! place is before the footer, where readers of Parquet do not look: they find the footer from the end of the file, and
 //! everything else by offsets from the beginning.
 
 use std::fs::File;
@@ -11,7 +11,7 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use flate2::Crc;
 
 const MARK: [u8; 4] = *b"FLWC";
-/// Bytes of the seal, and of the length and magic number that end a Parquet file.
+/// The number of bytes of the seal.
 const SEAL: u64 = 8;
 const TAIL: u64 = 8;
 
@@ -50,7 +50,7 @@ impl<W: Write> Sealer<W> {
     }
 }
 
-/// The bytes that end a file whose other bytes have this checksum: the seal, and the footer behind it.
+/// The bytes that end a file whose other bytes have this checksum: the seal, followed by the footer.
 pub(crate) fn sealed(body: &Crc, footer: &[u8]) -> Vec<u8> {
     let mut crc = Crc::new();
     crc.combine(body);

@@ -1,10 +1,10 @@
-//! The lists that biosnoop (bcc) and iosnoop (perf-tools) print: a banner, a header with the names of the columns, and a line
-//! for each completed request.
+//! The lists that biosnoop (bcc) and iosnoop (perf-tools) print: a banner, a header with the names of the columns, and
+//! a line for each completed request.
 //!
-//! The name of the process may hold blanks: columns before it are read from the left, columns after it from the right.
-//! biosnoop prints the time of completion; the request arrived earlier by the latency `LAT(ms)` and by the time in the
-//! queue, `QUE(ms)`, where it is printed. iosnoop prints `STARTs` with `-s` and `ENDs` with `-t`; without either there are no
-//! times, and the requests run one after another.
+//! The name of the process may have blanks, so columns before it are read from the left, columns after it from the
+//! right. biosnoop prints the time of completion; the request arrived earlier by the latency `LAT(ms)` and, if printed,
+//! by the time in the queue, `QUE(ms)`. iosnoop prints `STARTs` with `-s` and `ENDs` with `-t`; without either there
+//! are no times, and the requests run one after another.
 
 use super::doubt::Doubt;
 use super::format::Head;
@@ -18,19 +18,19 @@ use crate::Pacing;
 pub(super) const SAMPLE: &str = "Tracing... Hit Ctrl-C to end.\nTIME(s)     COMM           PID    DISK    T SECTOR     BYTES   LAT(ms)\n\
      0.000740    postgres       1950   vda     W 13092560   4096       0.74\n0.001178    Web Content    1951   vda     R 13092432   8192       0.61\n";
 
-/// Lines of a file in which the header must occur.
+/// The number of lines in which the header must occur.
 const PREAMBLE: usize = 20;
 
-/// The columns that are read. Those of the process and its number are skipped.
+/// The columns that are read. The columns with the name and number of the process are skipped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Column {
-    /// When the request completed, in seconds.
+    /// The time of completion, in seconds.
     End,
-    /// When the request was issued, in seconds.
+    /// The time of the issue, in seconds.
     Start,
-    /// From the issue to the completion, in milliseconds.
+    /// The time from the issue to the completion, in milliseconds.
     Latency,
-    /// From the entry into the queue to the issue, in milliseconds.
+    /// The time from the entry into the queue to the issue, in milliseconds.
     Queued,
     Disk,
     Kind,
@@ -52,7 +52,7 @@ pub(crate) struct Snoop {
 }
 
 impl Header {
-    /// The columns, if the line is a header with addresses and sizes.
+    /// Parses a header; `None` unless the line has the columns of addresses and sizes.
     fn of(line: &[u8]) -> Option<Self> {
         let mut header = Self::default();
         let mut behind = false;
@@ -92,7 +92,7 @@ pub(crate) fn looks(head: &Head<'_>) -> bool {
     head.lines().take(PREAMBLE).any(|line| Header::of(line).is_some())
 }
 
-/// True for what the tools print around the list.
+/// True for lines that the tools print before and after the list.
 fn is_banner(line: &[u8]) -> bool {
     [&b"Tracing"[..], b"Ending", b"Detaching", b"^C"].iter().any(|start| line.trim_ascii_start().starts_with(start))
 }
@@ -156,7 +156,7 @@ impl LineFormat for Snoop {
     }
 }
 
-/// When a request arrived, in picoseconds; zero if the list has no times.
+/// The time at which a request arrived, in picoseconds; zero if the list has no times.
 fn arrival<'a>(header: &Header, value: impl Fn(Column) -> Option<&'a [u8]>) -> Result<i128, Fault> {
     if !header.is_timed() {
         return Ok(0);

@@ -23,18 +23,18 @@ pub struct TraceSource {
     pass: Pass,
     placer: Placer,
     scale: u64,
-    /// Repetitions left after this pass.
+    /// The number of repetitions after this pass.
     repeats: u32,
     /// The time at which this pass started.
     base: Time,
-    /// Requests of the first pass, and the time of its last before scaling.
+    /// The number of requests of the first pass.
     read: u64,
     last: Time,
-    /// The place of the latest request: part and line.
+    /// The place of the latest request: its file and line.
     place: (u16, u64),
     /// The remainder of a request that compaction split.
     remaining: Option<(Timed, Io)>,
-    /// An error or the end; it is final.
+    /// The end, or an error; it is returned by all further calls.
     finished: Option<Result<(), SourceError>>,
 }
 
@@ -86,7 +86,7 @@ pub(crate) fn open_from(mut file: TraceFile, options: &TraceOptions) -> Result<T
     })
 }
 
-/// A time scale of one: 2^32.
+/// The fixed-point value of a time scale of one: 2^32.
 const SCALE_ONE: u64 = 1 << 32;
 
 impl Context {
@@ -96,7 +96,7 @@ impl Context {
 }
 
 impl TraceSource {
-    /// The format, named or detected.
+    /// The format of the trace, named or detected.
     #[must_use]
     pub fn format(&self) -> Format {
         self.pass.format()
@@ -114,7 +114,7 @@ impl TraceSource {
         &self.context.doubts
     }
 
-    /// The units of its numbers, if they are a convention of its format.
+    /// The units of the trace's numbers, if they are a convention of its format.
     #[must_use]
     pub fn units(&self) -> Option<Units> {
         self.format().units().map(|own| self.options.units.over(own))
@@ -142,7 +142,7 @@ impl TraceSource {
                 return Ok(None);
             }
             self.repeats -= 1;
-            // One mean gap separates two passes, as it separates two requests.
+            // Two passes are separated by one mean gap, like two requests.
             let gap = self.last.as_ps() / self.read.saturating_sub(1).max(1);
             let end = self.last.as_ps().checked_add(gap).and_then(|end| self.base.as_ps().checked_add(end));
             let Some(base) = end else {
@@ -156,11 +156,11 @@ impl TraceSource {
 
     fn start_of(&self, timed: &Timed) -> Result<Lba, SourceError> {
         let io = &timed.io;
-        // If one volume is selected, there is only one.
+        // If one volume is selected, there is only one, with the index 0.
         let volume = if self.options.volume.is_some() { 0 } else { timed.volume };
         let apart = self.placer.keeps_volumes_apart();
         let placed = self.options.volumes.place(volume, io.start, io.sectors, apart);
-        // A flush has no address, but reveals a second volume.
+        // A flush has no address, but its volume is checked.
         let placed = if io.kind == IoKind::Flush { placed.map(|_| io.start) } else { placed };
         placed.map_err(|fault| {
             let name = self.context.volumes.name(timed.volume);
@@ -256,7 +256,7 @@ impl Source for TraceSource {
     }
 
     fn len_hint(&self) -> Option<u64> {
-        // A filter or compaction changes the number.
+        // A filter or compaction changes the number of requests.
         if self.options.volume.is_some() || self.placer.keeps_volumes_apart() {
             return None;
         }

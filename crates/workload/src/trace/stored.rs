@@ -15,7 +15,7 @@ const STDIN: &str = "-";
 /// The name of standard input in messages.
 const STDIN_NAME: &str = "<stdin>";
 
-/// A piece of a file. Any thread may read the pieces of one file in any order; each has its own position.
+/// A piece of a file. Several threads may read pieces of one file in any order; each piece has its own position.
 #[derive(Clone, Debug)]
 pub(crate) struct Stored {
     file: Arc<Mutex<File>>,
@@ -25,7 +25,7 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
-    /// The whole file.
+    /// Takes the whole file as a piece.
     pub(crate) fn of(file: File) -> io::Result<Self> {
         let len = file.metadata()?.len();
         Ok(Self { file: Arc::new(Mutex::new(file)), from: 0, len, at: 0 })
@@ -36,18 +36,18 @@ impl Stored {
         Self::of(spool(stream)?)
     }
 
-    /// A piece of this one.
+    /// A piece of this piece.
     pub(crate) fn piece(&self, from: u64, len: u64) -> Self {
         let from = from.min(self.len);
         Self { file: Arc::clone(&self.file), from: self.from + from, len: len.min(self.len - from), at: 0 }
     }
 
-    /// True if this many bytes exist there.
+    /// True if the piece has this many bytes from `from` on.
     pub(crate) fn holds(&self, from: u64, len: u64) -> bool {
         from.checked_add(len).is_some_and(|end| end <= self.len)
     }
 
-    /// The same piece from its beginning.
+    /// A copy of the piece, positioned at its beginning.
     pub(crate) fn again(&self) -> Self {
         Self { at: 0, ..self.clone() }
     }
@@ -60,7 +60,7 @@ impl Read for Stored {
         if most == 0 {
             return Ok(0);
         }
-        // A panic in another reader leaves the file valid: every read seeks first.
+        // The file is valid even after a panic of another reader, because every read seeks first.
         let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
         file.seek(SeekFrom::Start(self.from + self.at))?;
         let got = file.read(&mut into[..most])?;
@@ -90,7 +90,7 @@ pub(crate) fn spool(stream: &mut dyn Read) -> io::Result<File> {
     Ok(file)
 }
 
-/// The error of a stream that could not be kept.
+/// The error for a stream whose bytes could not be kept.
 pub(crate) fn unkept(path: &Path, error: &io::Error) -> SourceError {
     SourceError::new(
         format!("cannot be stored for a second pass: {error}"),
@@ -108,26 +108,26 @@ pub struct TraceFile {
 }
 
 impl TraceFile {
-    /// The trace at this path; `-` is standard input.
+    /// Names the trace at this path; `-` is standard input.
     #[must_use]
     pub fn at(path: &Path) -> Self {
         Self { path: path.to_owned(), kept: None, name: None }
     }
 
-    /// Its path.
+    /// The path of the trace.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Gives it another name in results than that of its file.
+    /// Gives the trace another name in results than that of its file.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = Some(name.into());
         self
     }
 
-    /// Its name in results.
+    /// The name of the trace in results.
     #[must_use]
     pub fn name(&self) -> String {
         if let Some(name) = &self.name {
@@ -139,7 +139,7 @@ impl TraceFile {
         self.path.file_stem().unwrap_or(self.path.as_os_str()).to_string_lossy().into_owned()
     }
 
-    /// True if there is no such file. A file that exists and cannot be read is not missing.
+    /// True if no file exists at the path. A file that exists and cannot be read is not missing.
     #[must_use]
     pub fn is_missing(&self) -> bool {
         let is_there = |path: &Path| path.symlink_metadata().is_ok() || path.try_exists().is_err();
@@ -150,7 +150,7 @@ impl TraceFile {
         self.path.as_os_str() == STDIN
     }
 
-    /// True for a pipe whose bytes are not kept: it can be read once.
+    /// True for a pipe whose bytes are not kept, so that it can be read only once.
     #[must_use]
     pub fn is_once(&self) -> bool {
         let pipe = || std::fs::metadata(&self.path).is_ok_and(|meta| !meta.is_file() && !meta.is_dir());
@@ -169,18 +169,20 @@ impl TraceFile {
         Ok(())
     }
 
-    /// Opens it as a source of requests.
+    /// Opens the trace as a source of requests.
     ///
     /// # Errors
+    ///
     /// See [`super::open`].
     pub fn open(&self, options: &TraceOptions) -> Result<TraceSource, SourceError> {
         open_from(self.clone(), options)
     }
 
-    /// The bytes of each of its files, compressed or not, as they lie there. Those of a pipe that is not kept are gone
-    /// afterwards.
+    /// The bytes of each of the trace's files, compressed or not, as they are on disk. The bytes of a pipe that is not
+    /// kept are lost afterwards.
     ///
     /// # Errors
+    ///
     /// If a file cannot be opened.
     pub fn bytes(&self) -> Result<Vec<Box<dyn Read + Send>>, SourceError> {
         if let Some(kept) = &self.kept {
@@ -193,7 +195,7 @@ impl TraceFile {
         cpus::files(&self.path).iter().map(open).collect()
     }
 
-    /// The files of the trace, each ready to be read from its beginning: one, or those of the CPUs of a recording.
+    /// The files of the trace, each positioned at its beginning: a single file, or those of the CPUs of a recording.
     pub(crate) fn inputs(&self) -> Result<Inputs, SourceError> {
         if let Some(kept) = &self.kept {
             return Input::stream(self.shown(), Box::new(kept.again())).map(Inputs::One);
@@ -207,7 +209,7 @@ impl TraceFile {
         }
     }
 
-    /// The path as messages show it.
+    /// The path as it appears in messages.
     #[must_use]
     pub fn shown(&self) -> PathBuf {
         if self.is_stdin() { PathBuf::from(STDIN_NAME) } else { self.path.clone() }

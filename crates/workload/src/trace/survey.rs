@@ -1,9 +1,10 @@
-//! The survey of the beginning of a trace: signs that a unit, a column or the format is not what the reader assumes.
+//! The survey of the beginning of a trace: signs that a unit, a column or the format differs from the reader's
+//! assumption.
 //!
-//! The survey reads the first requests as the reader will read them, measures a few properties, and compares each with what
-//! recordings of drives have. The same rules hold for every format: a rate or a span that no recording has, times that are
-//! dates in another unit or that often go back, requests that are no whole sectors, addresses and sizes that look like
-//! counts of another unit. A unit that the user names is not doubted.
+//! The survey reads the first requests in the same way as the reader will, measures a few properties, and compares each
+//! with those of recordings of drives. The rules do not depend on the format: a rate or a span that no recording has;
+//! times that are dates in another unit or that often go back; requests that are not whole sectors; addresses and sizes
+//! that look like counts of another unit. A unit that the user names is not doubted.
 
 use std::collections::{HashSet, VecDeque};
 
@@ -17,32 +18,33 @@ use super::units::{SizeUnit, TimeUnit, Units};
 use super::{TraceOptions, parquet, profile, tencent};
 use crate::{Pacing, SourceError};
 
-/// A rate in requests per second beyond any drive: the fastest sold in 2026 promises six million random reads.
+/// A rate in requests per second beyond any drive: the fastest one sold in 2026 promises six million random reads.
 pub const ABSURD_RATE: f64 = 1e7;
-/// A rate that some drives serve for a moment, but that no clock records on which requests share a tick.
+/// A rate in requests per second that some drives reach for a moment, but never in a recording whose clock gives many
+/// requests one time.
 const COARSE_RATE: f64 = 1e6;
 /// The share of requests with the time of another one from which on the clock is too coarse for that rate.
 const COARSE: f64 = 0.25;
 /// The longest median time between requests, in picoseconds: an hour. A clock that was set makes only few long gaps.
 const LONGEST_GAP: i128 = 3_600 * 1_000_000_000_000;
-/// Requests that show a rate, a span or a date in another unit.
+/// The least number of requests for doubts about a rate, a span or a date.
 const SOME: u64 = 16;
-/// Requests that show how sizes follow addresses.
+/// The least number of requests for doubts about sizes and addresses that follow each other.
 const FEW: u64 = 64;
-/// Requests that show whether times go back, and whether requests are whole sectors.
+/// The least number of requests for doubts about the order of times, and about whole sectors.
 const PAIR: u64 = 4;
-/// The share of times that go back from which on they are no times of requests. Recordings that are sorted by completion
-/// reach a quarter.
+/// The share of times that go back from which on the column has no times of arrival. Recordings that are sorted by
+/// completion reach a quarter.
 const BACKWARD: f64 = 0.4;
-/// The share of requests that are no whole sectors from which on the unit is in doubt.
+/// The share of requests that are not whole sectors from which on the unit is in doubt.
 const UNALIGNED: f64 = 0.1;
-/// Half of the requests of a recording are smaller.
+/// The median size, in bytes, that no recording reaches.
 const LARGE: u64 = 2 << 20;
-/// Different addresses that requests of any recording go to.
+/// The least number of different addresses in a recording.
 const ADDRESSES: u64 = 4;
 /// The number of recent requests among which a predecessor is sought.
 const STREAMS: usize = 32;
-/// Sectors of a page.
+/// The number of sectors of a page.
 const PAGE: u64 = 8;
 /// The largest number of requests surveyed.
 const MOST: u64 = 4_096;
@@ -58,10 +60,10 @@ pub(crate) fn survey(
     let head = input.head()?.to_vec();
     let path = input.path().to_path_buf();
     let binary = head.contains(&0);
-    // A cut last line would be a fault. A cut last record ends the survey.
+    // A cut last line would be a fault, so it is left out. A cut last record ends the survey.
     let whole = head.len() - head.iter().rev().position(|byte| *byte == b'\n').unwrap_or(0);
     let sample = match format {
-        // Its columns state their units, and opening it compares the checksum of the whole file.
+        // The columns of the format state their units, and opening it compares the checksum of the whole file.
         Format::Parquet => return Ok(()),
         // Parquet is read from the end of a file.
         _ if head.starts_with(parquet::MAGIC) && input.is_plain_file() => Input::open(&path)?,
@@ -70,7 +72,7 @@ pub(crate) fn survey(
     };
     let mut scratch = Context::new(&TraceOptions::default());
     let Ok(mut records) = format.open(sample, options, &mut scratch) else {
-        // The reading of the trace reports faults.
+        // The fault is reported later, when the trace is read.
         return Ok(());
     };
     let mut signs = Signs::default();
@@ -106,7 +108,7 @@ struct Taken {
     time_named: bool,
     /// The units of addresses and sizes, unless the user named one of them or the file states them.
     extents: Option<(SizeUnit, SizeUnit)>,
-    /// False if addresses are no addresses on a drive by the format's own description.
+    /// False if, by the format's own description, addresses are not sectors of a drive.
     sectors: bool,
 }
 
@@ -128,7 +130,7 @@ impl Taken {
     }
 }
 
-/// The units of files that state them.
+/// The units of files that state their units.
 const EXACT: Units = Units::new(TimeUnit::Picosecond, SizeUnit::BYTE, SizeUnit::BYTE);
 
 /// Measured properties of the first requests of a trace.
@@ -140,22 +142,22 @@ struct Signs {
     latest: i128,
     previous: i128,
     gaps: Vec<i128>,
-    /// Requests with the time of the one before.
+    /// The number of requests with the time of the one before.
     shared: u64,
-    /// Requests with an earlier time than the one before.
+    /// The number of requests with an earlier time than the one before.
     backward: u64,
-    /// Reads and writes.
+    /// The number of reads and writes.
     moves: u64,
     widened: u64,
     aligned: u64,
-    /// Addresses that are multiples of 512 sectors.
+    /// The number of addresses that are multiples of 512 sectors.
     coarse: u64,
     coarse_sizes: u64,
     whole_pages: u64,
     ones: u64,
     continues_sectors: u64,
     continues_pages: u64,
-    /// Reads and writes at each sector of a page.
+    /// The number of reads and writes that begin at each sector of a page.
     places: [u64; PAGE as usize],
     sizes: Vec<u32>,
     addresses: HashSet<(u32, u64)>,
@@ -209,7 +211,7 @@ impl Signs {
         self.recent.push_back(*record);
     }
 
-    /// A share of the reads and writes.
+    /// `count` as a share of the reads and writes.
     fn share(&self, count: u64) -> f64 {
         count as f64 / self.moves.max(1) as f64
     }
@@ -253,7 +255,7 @@ impl Signs {
         absurd.then_some(Doubt::Span { taken: time, requests: self.requests, span_s, format })
     }
 
-    /// A date of this century in another unit, at which the requests come at a rate that recordings have.
+    /// The doubt that times are dates of this century in another unit, in which the requests come at a usual rate.
     fn date(&self, format: Format, taken: TimeUnit) -> Option<Doubt> {
         let year = |unit: TimeUnit| {
             let seconds =
@@ -301,12 +303,12 @@ impl Signs {
                 doubts.push(Doubt::AddressUnit { taken: address, share, format });
             }
         }
-        // Partitions and volumes begin at few places of a page.
+        // The addresses within one partition or volume begin at few different sectors of a page.
         let mut places = self.places;
         places.sort_unstable();
         let share = self.share(places.iter().rev().take(3).sum());
         let spread = distinct >= SOME && self.share(self.whole_pages) >= 0.9 && share < 0.6;
-        // In other formats the column is known, and a simulated load may begin anywhere.
+        // Only in a CSV is the column in doubt; a simulated load may begin anywhere.
         if format == Format::Csv && self.moves >= FEW && spread {
             doubts.push(Doubt::Scatter { share });
         }
@@ -338,8 +340,8 @@ impl Signs {
         sizes.get(sizes.len() / 2).map_or(0, |sectors| u64::from(*sectors) * 512)
     }
 
-    /// The sign for sizes in bytes that are read in a larger unit, if there is one. Large requests of a copy follow each
-    /// other, unless `addresses` are in bytes, too.
+    /// The sign that sizes are in bytes but read in a larger unit, if there is one. `addresses` is true if addresses
+    /// are in bytes, too; otherwise requests that follow each other, as in a copy, may be large.
     fn large(&self, size: SizeUnit, addresses: bool) -> Option<SizeSign> {
         let median_bytes = self.median_bytes();
         let large = self.moves >= PAIR && size != SizeUnit::BYTE && median_bytes >= LARGE;
@@ -358,7 +360,7 @@ mod tests {
         super::super::open(file(text.as_bytes()).path(), options).unwrap().doubts().to_vec()
     }
 
-    /// Requests of these sizes, each `step` times the size of the previous one after it.
+    /// Requests of these sizes. Each begins `step` times the size of the previous one after the previous one.
     fn run(unit: &str, gap: u64, sizes: &[u64], step: u64) -> String {
         let mut start = 8 * 1_000;
         let line = |n: u64| {
@@ -401,7 +403,7 @@ mod tests {
         let rates = |text: &str, options: &TraceOptions| {
             doubts(text, options).iter().filter(|doubt| matches!(doubt, Doubt::Rate { .. })).count()
         };
-        // 50 ns apart as nanoseconds: 20 million per second. As microseconds: 20 thousand.
+        // 50 ns apart, the requests have a rate of 20 million per second; in microseconds, 20 thousand.
         let fast = run("", 50, &[8], 1);
         assert_eq!(rates(&fast, &TraceOptions::default()), 1);
         assert_eq!(rates(&fast, &TraceOptions { format: Some(Format::Ssdsim), ..TraceOptions::default() }), 1);
@@ -491,10 +493,10 @@ mod tests {
     #[test]
     fn addresses_and_sizes_in_another_unit_are_reported() {
         let sectors = plausible(100, |ms, sector, sectors| format!("{ms},R,{},{}\n", sector + 1, sectors * 512));
-        // Sectors as bytes: most are no multiples of 512.
+        // Sectors read as bytes: most are not multiples of 512.
         let told = csv("time=1:ms,op=2,offset=3:B,size=4:B", &sectors);
         assert!(told.iter().any(|doubt| matches!(doubt, Doubt::Alignment { share, .. } if *share > 0.9)), "{told:?}");
-        // Bytes as sectors.
+        // Bytes read as sectors.
         let bytes = plausible(100, |ms, sector, sectors| format!("{ms},R,{},{}\n", sector * 512, sectors * 512));
         let told = csv("time=1:ms,op=2,offset=3:512B,size=4:B", &bytes);
         assert!(matches!(told[..], [Doubt::AddressUnit { .. }]), "{told:?}");
@@ -504,13 +506,13 @@ mod tests {
             "{told:?}"
         );
         assert_eq!(csv("time=1:ms,op=2,offset=3:B,size=4:B", &bytes), []);
-        // Both, of requests that follow each other.
+        // Addresses and sizes in bytes, for requests that follow each other.
         let copy = plausible(100, |ms, _, _| format!("{ms}.5 0 {} 4096 1\n", 1_000 * 4096 + ms / 40 * 4096));
         let told = doubts(&copy, &TraceOptions::default());
         let kinds = |is: fn(&Doubt) -> bool| told.iter().filter(|doubt| is(doubt)).count();
         assert_eq!(kinds(|doubt| matches!(doubt, Doubt::SizeUnit { likely: SizeUnit::BYTE, .. })), 1, "{told:?}");
         assert_eq!(kinds(|doubt| matches!(doubt, Doubt::AddressUnit { .. })), 1, "{told:?}");
-        // A process as the address: few of them, anywhere in a page.
+        // The process number read as the address: few values, at any sector of a page.
         let few = plausible(100, |ms, sector, _| format!("{ms},R,{},4096\n", 4_000 + sector % 3));
         let told = csv("time=1:ms,op=2,offset=3:512B,size=4:B", &few);
         assert!(told.iter().any(|doubt| matches!(doubt, Doubt::Addresses { distinct: 1..=3, .. })), "{told:?}");

@@ -1,7 +1,7 @@
 //! A table whose columns the user names, as text or as Parquet.
 //!
-//! Columns of Parquet are named as in its schema, or numbered from 1. Their values mean what the same text would mean in a
-//! CSV, with the units that the user gives; a column whose schema states another unit of time is refused.
+//! Columns of Parquet are named as in its schema, or numbered from 1. Their values have the meaning of the same text in
+//! a CSV, with the units that the user gives; a column whose schema states another unit of time is refused.
 
 use std::fs::File;
 use std::path::PathBuf;
@@ -47,7 +47,7 @@ struct ForeignParquet {
     csv: Csv,
     /// The position of the column of each role in a row.
     places: [Option<usize>; 6],
-    /// A write with a preflush is two requests.
+    /// The write after a preflush, which makes two requests of one row.
     pending: Option<Record>,
     row: u64,
 }
@@ -119,7 +119,7 @@ impl ForeignParquet {
                 format!("the schema says that times are in {unit}, and --columns says {}", columns.units.time);
             return Err(refuse(Fault::new(message)));
         }
-        // Only the columns in use are decoded, in the order of the schema.
+        // Only the needed columns are decoded, in the order of the schema.
         let used: Vec<usize> = (0..fields.len()).filter(|n| places.contains(&Some(*n))).collect();
         let kept = used.iter().map(|n| Arc::clone(&fields[*n])).collect();
         let projection = Type::group_type_builder(schema.name()).with_fields(kept).build().map_err(damaged)?;
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!(read(&decimals, "time=ts:s,op=op,offset=offset:B,size=size:B").unwrap(), named);
         let packed = zstd::encode_all(&whole[..], 1).unwrap();
         assert_eq!(read(&packed, "time=ts:ms,op=op,offset=offset:B,size=size:B").unwrap(), named);
-        // The same columns in another unit are refused if the schema states it.
+        // A unit that differs from the schema's is refused.
         let stamps = foreign("required int64 ts (TIMESTAMP(MILLIS,true))");
         assert_eq!(read(&stamps, "time=ts:ms,op=op,offset=offset:B,size=size:B").unwrap(), named);
         let error = read(&stamps, "time=ts:us,op=op,offset=offset:B,size=size:B").unwrap_err();

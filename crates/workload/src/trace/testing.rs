@@ -19,7 +19,7 @@ pub(crate) fn try_read(format: Format, bytes: &[u8]) -> Result<(Vec<Record>, Con
     try_read_bytes(format, bytes, &TraceOptions::default())
 }
 
-/// The same with options.
+/// Reads the records of a file with these options.
 pub(crate) fn try_read_with(
     format: Format,
     text: &str,
@@ -48,7 +48,7 @@ pub(crate) fn read(format: Format, text: &str) -> (Vec<Record>, Context) {
     try_read(format, text.as_bytes()).unwrap()
 }
 
-/// The fault of a file.
+/// The text of the error for a file.
 pub(crate) fn fault(format: Format, text: &str) -> String {
     match try_read(format, text.as_bytes()) {
         Ok((records, _)) => panic!("{} records and no fault", records.len()),

@@ -33,7 +33,7 @@ fn seconds(arrivals: &[Arrival]) -> Vec<f64> {
     arrivals.iter().map(|arrival| arrival.at.as_secs_f64()).collect()
 }
 
-/// Requests at seconds 10 to 14, sector by sector.
+/// Requests at the seconds 10 to 14, for successive sectors.
 const FIVE: &str = "0,0,512,w,10.0\n0,1,512,w,11.0\n0,2,512,r,12.0\n0,3,512,r,13.0\n0,4,512,w,14.0\n";
 
 fn defaults() -> TraceOptions {
@@ -202,14 +202,14 @@ fn the_sample_of_every_format_is_read() {
         let Some(sample) = format.sample() else { continue };
         let options = TraceOptions { format: Some(*format), volumes: VolumeRule::Overlay, ..defaults() };
         assert!(!read(&sample, &options).unwrap().0.is_empty(), "{format}");
-        // A format that detection never chooses says so.
+        // The description of a format that detection never chooses states this.
         assert_eq!(detected_bytes(&sample) == Some(*format), !format.about().contains("never detected"), "{format}");
     }
 }
 
 #[test]
 fn byte_order_marks_blanks_and_line_ends_do_not_matter() {
-    // The same requests as other systems write them: a byte order mark, CRLF, blanks, blank lines, comments.
+    // The requests as other systems write them: a byte order mark, CRLF, blanks, blank lines, comments.
     for (format, text) in texts() {
         let options = TraceOptions { format: Some(format), volumes: VolumeRule::Overlay, ..defaults() };
         let plain = read(text.as_bytes(), &options).unwrap().0;
@@ -239,7 +239,7 @@ fn conventional_units_can_be_overridden() {
     let some = arrivals(text, &units(Some(TimeUnit::Millisecond), page, page));
     assert_eq!(some[1].at.as_ps(), 750_000_000);
     assert_eq!((some[1].io.start.get(), some[1].io.sectors.get()), (24, 16));
-    // The microseconds of the issue: a thousand times as long as nanoseconds.
+    // Microseconds from a user's report: a thousand times as long as nanoseconds.
     let text = "0 0 280605840 2 1\n500 0 280605842 2 1\n";
     assert_eq!(arrivals(text, &defaults())[1].at.as_ps(), 500_000);
     assert_eq!(arrivals(text, &units(Some(TimeUnit::Microsecond), None, None))[1].at.as_ps(), 500_000_000);
@@ -272,7 +272,7 @@ fn piped<T>(bytes: &[u8], read: impl FnOnce(&std::path::Path) -> T) -> T {
     let path = dir.path().join("pipe");
     assert!(std::process::Command::new("mkfifo").arg(&path).status().unwrap().success());
     std::thread::scope(|scope| {
-        // A reader that has enough closes the pipe, which is no fault of the writer.
+        // A reader that has enough closes the pipe, which is not an error of the writer.
         scope.spawn(|| {
             std::fs::OpenOptions::new()
                 .write(true)

@@ -28,7 +28,7 @@ pub(crate) enum Parsed {
     Request(Record),
     /// A flush at the same time, then the request: a write with a preflush.
     FlushThen(Record),
-    /// No request.
+    /// The line has no request.
     Skip(Skip),
 }
 
@@ -157,7 +157,7 @@ impl<'a> Iterator for Fields<'a> {
     #[inline]
     fn next(&mut self) -> Option<&'a [u8]> {
         let rest = self.remaining?;
-        // Fields have a few bytes: a plain loop is faster than a vectorised search.
+        // Fields have only a few bytes, so a plain loop is faster than a vectorised search.
         let field = match rest.iter().position(|b| *b == self.separator) {
             Some(at) => {
                 self.remaining = Some(&rest[at + 1..]);
@@ -205,7 +205,7 @@ impl<'a> Iterator for Words<'a> {
     }
 }
 
-/// A required field.
+/// Returns a required field, or a fault that calls it `what`.
 #[inline]
 pub(crate) fn present<'a>(field: Option<&'a [u8]>, what: &str) -> Result<&'a [u8], Fault> {
     match field {
@@ -214,15 +214,15 @@ pub(crate) fn present<'a>(field: Option<&'a [u8]>, what: &str) -> Result<&'a [u8
     }
 }
 
-/// A required integer.
+/// Parses a required integer. A fault calls it `what`.
 #[inline]
 pub(crate) fn whole(field: Option<&[u8]>, what: &str) -> Result<u64, Fault> {
     let field = present(field, what)?;
     parse_whole(field).ok_or_else(|| bad_number(field, what))
 }
 
-/// A required decimal number times 10^`digits`, exactly; further digits are dropped. A time in seconds becomes
-/// picoseconds with 12 digits, one in milliseconds with 9.
+/// Parses a required decimal number and returns it times 10^`digits`, exactly; further digits are dropped. A time in
+/// seconds becomes picoseconds with 12 digits, one in milliseconds with 9.
 #[inline]
 pub(crate) fn ticks(field: Option<&[u8]>, digits: u32, what: &str) -> Result<i128, Fault> {
     let field = present(field, what)?;
@@ -250,7 +250,7 @@ pub(crate) fn printable(field: &[u8]) -> String {
     if field.len() > 60 { shown + "..." } else { shown }
 }
 
-/// Digits only, below 2^64.
+/// Parses decimal digits of a number below 2^64; `None` for any other text.
 #[inline]
 pub(crate) fn parse_whole(digits: &[u8]) -> Option<u64> {
     let mut value: u64 = 0;
@@ -283,20 +283,20 @@ pub(crate) fn parse_whole(digits: &[u8]) -> Option<u64> {
 }
 
 /// Parses eight digits at once: one multiplication joins neighbours to pairs, one joins pairs to fours, and one joins
-/// fours to the number. Otherwise time stamps of 18 digits would take half of the time of a trace.
+/// fours to the number. With a loop, time stamps of 18 digits would take half of the time of a trace.
 #[inline]
 fn parse_eight(digits: [u8; 8]) -> Option<u64> {
     const fn bytes(byte: u8) -> u64 {
         u64::from_le_bytes([byte; 8])
     }
     let text = u64::from_le_bytes(digits);
-    // `0` to `9` are 0x30 to 0x39: the upper half is 3, and remains 3 after adding 6.
+    // `0` to `9` are 0x30 to 0x39: the upper half is 3, and is still 3 after 6 is added.
     let upper = text & bytes(0xf0);
     let upper_plus_six = text.wrapping_add(bytes(0x06)) & bytes(0xf0);
     if upper != bytes(0x30) || upper_plus_six != bytes(0x30) {
         return None;
     }
-    // The first, most significant digit is in the lowest byte.
+    // The first digit, the most significant one, is in the lowest byte.
     let ones = text & bytes(0x0f);
     let pairs = (ones.wrapping_mul(1 + (10 << 8)) >> 8) & 0x00ff_00ff_00ff_00ff;
     let fours = (pairs.wrapping_mul(1 + (100 << 16)) >> 16) & 0x0000_ffff_0000_ffff;
@@ -319,7 +319,7 @@ const POWERS: [u64; 13] = [
     1_000_000_000_000,
 ];
 
-/// `text` times 10^`digits`, without rounding on the way; `digits` is at most 12.
+/// Parses a decimal number and returns it times 10^`digits`, without rounding in between; `digits` is at most 12.
 #[inline]
 pub(crate) fn parse_decimal(text: &[u8], digits: u32) -> Option<i128> {
     // Most time stamps have no point.
@@ -329,7 +329,7 @@ pub(crate) fn parse_decimal(text: &[u8], digits: u32) -> Option<i128> {
     }
 }
 
-/// The same for a number with a point.
+/// Parses a number with a decimal point and returns it times 10^`digits`.
 fn parse_fraction(text: &[u8], digits: u32) -> Option<i128> {
     let point = text.iter().position(|b| *b == b'.')?;
     let (whole, fraction) = (&text[..point], &text[point + 1..]);
@@ -347,7 +347,7 @@ fn parse_fraction(text: &[u8], digits: u32) -> Option<i128> {
     Some(value)
 }
 
-/// The sectors that contain some bytes. An extent that is not made of whole sectors grows to the sectors it touches, as
+/// The sectors that contain these bytes. An extent that is not whole sectors grows to the sectors that it touches, as
 /// in a device.
 #[inline]
 pub(crate) fn bytes_extent(offset: u64, bytes: u64) -> Result<Extent, Fault> {
@@ -360,7 +360,7 @@ pub(crate) fn bytes_extent(offset: u64, bytes: u64) -> Result<Extent, Fault> {
     Ok(Extent { widened: !(offset | bytes).is_multiple_of(512), ..extent })
 }
 
-/// A checked extent in sectors: it must end within 2^64 bytes and be shorter than 2 TiB.
+/// Checks an extent in sectors: it must end within 2^64 bytes and be shorter than 2 TiB.
 #[inline]
 pub(crate) fn sectors_extent(start: u64, sectors: u64) -> Result<Extent, Fault> {
     const LAST: u64 = u64::MAX / 512;
@@ -409,7 +409,7 @@ mod tests {
     proptest! {
         #[test]
         fn numbers_parse_as_the_standard_library_parses_them(
-            // Digits, their neighbours, and bytes that differ from them only in the upper half.
+            // Digits, their neighbours, and bytes that differ from digits only in the upper half.
             text in prop::collection::vec(prop_oneof![20 => b'0'..=b'9', 1 => any::<u8>(), 1 => b'*'..=b'@'], 0..22)
         ) {
             let digits = text.iter().all(u8::is_ascii_digit);

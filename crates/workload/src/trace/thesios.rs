@@ -17,7 +17,7 @@ use super::{Format, TraceOptions};
 pub(super) const SAMPLE: &str = "filename,file_offset,application,op_type,cache_hit,request_io_size_bytes,disk_io_size_bytes,start_time\n\
      1f,8192,blobstore,READ,0,4096,4608,1705305600.015989780\n2e,0,spanner,WRITE,-1,512,512,1705305600.054320574\n";
 
-/// The columns that are read.
+/// The columns that are read, in the order of their use.
 const NAMES: [[&str; 1]; 6] =
     [["filename"], ["file_offset"], ["op_type"], ["cache_hit"], ["disk_io_size_bytes"], ["start_time"]];
 /// The kind of requests that never reach the disk.
@@ -25,7 +25,7 @@ const CACHED: &str = "reads from the server's buffer cache";
 
 pub(crate) struct Thesios {
     units: Units,
-    /// `None` before the header.
+    /// The positions of the columns; `None` before the header.
     columns: Option<[usize; 6]>,
 }
 
@@ -42,7 +42,7 @@ impl LineFormat for Thesios {
     }
 
     fn parse(&mut self, line: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
-        // The parts of a day, each with its header, are often joined.
+        // Files often join the parts of a day, each with its header.
         if line.starts_with(b"filename")
             && let Some(columns) = positions(line, b',', &NAMES)
         {

@@ -1,13 +1,14 @@
 //! The events of Linux's tracepoints as text: ftrace's `trace` and `trace_pipe`, `trace-cmd report`, `perf script`.
 //!
 //! All of them print `TASK ... [CPU] ... SECONDS: EVENT: FIELDS`; perf writes the group before the event
-//! (`block:block_rq_issue`). One event stands for a request. By default it is the first of these that occurs in the first
-//! 64 KiB, or if none does, the one that occurs first after them: `block_rq_issue`, `nvme_setup_cmd`, `block_bio_queue`, `block_rq_insert`, `block_io_start`, and then
-//! completions. Issues come first, unlike in blktrace's files, because tracepoints record all devices: a stack of
-//! device-mapper targets queues one request on each of its devices, and only the last one issues it.
+//! (`block:block_rq_issue`). One event stands for a request. By default it is the first in this list that occurs in the
+//! first 64 KiB: `block_rq_issue`, `nvme_setup_cmd`, `block_bio_queue`, `block_rq_insert`, `block_io_start`, and then
+//! completions. If none of them occurs there, the first that occurs later is taken. Issues come first, unlike in
+//! blktrace's files, because tracepoints record all devices: a stack of device-mapper targets queues one request on
+//! each of its devices, and only the last one issues it.
 //!
-//! Fields of a block event are `maj,min RWBS [bytes] [(command)] sector + sectors`. An NVMe command counts logical blocks of
-//! its namespace, whose size the event does not state; they are taken for 512 bytes.
+//! Fields of a block event are `maj,min RWBS [bytes] [(command)] sector + sectors`. An NVMe command counts logical
+//! blocks of its namespace, whose size the event does not state; it is assumed to be 512 bytes.
 
 use base::io::IoKind;
 
@@ -23,7 +24,8 @@ pub(super) const SAMPLE: &str = "# tracer: nop\n\
      <idle>-0 [009] d.h..  4148.126993: block_rq_complete: 259,0 WFS () 768 + 32 none,0,0 [0]\n\
      fio-4238 [009] .....  4148.127843: block_rq_issue: 259,0 R 4096 () 1024 + 8 none,0,0 [fio]\n";
 
-/// The events that can stand for a request, in the order in which detection prefers them, and blktrace's letter of each.
+/// The events that can stand for a request, in the order in which detection prefers them, with blktrace's letter for
+/// each.
 const EVENTS: [(&[u8], Event, char); 8] = [
     (b"block_rq_issue", Event::Issue, 'D'),
     (b"nvme_setup_cmd", Event::Issue, 'D'),
@@ -35,7 +37,7 @@ const EVENTS: [(&[u8], Event, char); 8] = [
     (b"block_io_done", Event::Complete, 'C'),
 ];
 const NVME: &[u8] = b"nvme_setup_cmd";
-/// Lines of a file in which an event must occur: trace-cmd writes a line for each idle CPU before the first event.
+/// The number of lines in which an event must occur: trace-cmd writes a line for each idle CPU before the first event.
 const PREAMBLE: usize = 300;
 /// The kind of gaps in a recording whose buffer overflowed.
 const LOST: &str = "gaps in which the recording lost events";
@@ -43,11 +45,11 @@ const LOST: &str = "gaps in which the recording lost events";
 pub(crate) struct Tracepoints {
     /// The event that stands for a request; `None` until one occurs.
     event: Option<&'static [u8]>,
-    /// The step that the user asks for.
+    /// The step of a request that the user chose.
     step: Event,
 }
 
-/// A line that is an event.
+/// A line with an event.
 struct Line<'a> {
     time: &'a [u8],
     name: &'a [u8],
@@ -55,8 +57,8 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    /// The event of a line: the first decimal number with a colon after it is the time, and the next word is the event.
-    /// The name of the task before it may hold blanks.
+    /// Parses the event of a line: the first decimal number with a colon after it is the time, and the next word is the
+    /// event. The name of the task before it may have blanks.
     fn of(line: &'a [u8]) -> Option<Self> {
         let mut words = Words::new(line);
         while let Some(word) = words.next() {
@@ -92,7 +94,7 @@ impl Tracepoints {
         self.step == Event::Auto || self.step == step
     }
 
-    /// Lets an event stand for a request.
+    /// Makes an event stand for a request.
     fn choose(&mut self, n: usize, context: &mut Context) {
         let (event, _, letter) = EVENTS[n];
         self.event = Some(event);
@@ -152,7 +154,7 @@ impl LineFormat for Tracepoints {
     }
 }
 
-/// A block event: `maj,min RWBS [bytes] [(command)] sector + sectors`.
+/// Parses a block event: `maj,min RWBS [bytes] [(command)] sector + sectors`.
 fn block(at: i128, fields: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
     let mut words = Words::new(fields);
     let device = present(words.next(), "device")?;
@@ -179,7 +181,7 @@ fn block(at: i128, fields: &[u8], context: &mut Context) -> Result<Parsed, Fault
     })
 }
 
-/// `sector + sectors`, or `bytes sector + sectors` in descriptions that leave the command out.
+/// Parses `sector + sectors`, or `bytes sector + sectors` in descriptions that leave the command out.
 fn extent(text: &[u8]) -> Result<Extent, Fault> {
     let mut words = Words::new(text);
     let mut start = whole(words.next(), "sector")?;
@@ -194,8 +196,8 @@ fn extent(text: &[u8]) -> Result<Extent, Fault> {
     sectors_extent(start, whole(words.next(), "number of sectors")?)
 }
 
-/// An NVMe command: `nvme0: disk=nvme0n1, qid=1, ... cmd=(nvme_cmd_read slba=0, len=7, ...)`. Its length is counted from
-/// zero.
+/// Parses an NVMe command: `nvme0: disk=nvme0n1, qid=1, ... cmd=(nvme_cmd_read slba=0, len=7, ...)`. Its length is
+/// counted from zero.
 fn nvme(at: i128, fields: &[u8], context: &mut Context) -> Result<Parsed, Fault> {
     let value = |key: &[u8]| {
         let mut words = Words::new(fields);
@@ -271,7 +273,7 @@ CPU:3 [LOST 17 EVENTS]
     fn an_event_may_occur_after_many_others() {
         let text = format!("{}{FTRACE}", "a-1 [0] .. 1.5: sched_switch: x\n".repeat(4_000));
         let (records, context) = read(Format::Tracepoints, &text);
-        // The first that occurs, because the beginning shows none.
+        // The first event that occurs is taken, because the beginning has none.
         assert_eq!((records.len(), context.stats.event, context.stats.left_out["sched_switch"]), (1, Some('Q'), 4_000));
     }
 

@@ -1,8 +1,8 @@
 //! Units of the times, addresses and sizes in a trace.
 //!
-//! Text formats with bare numbers have conventional units, and files break the conventions: DiskSim's layout occurs
-//! with milliseconds, microseconds and nanoseconds, and with sizes in sectors and in pages. A user can therefore name
-//! each unit.
+//! Text formats with bare numbers have conventional units, and some files use others: DiskSim's layout occurs with
+//! milliseconds, microseconds and nanoseconds, and with sizes in sectors and in pages. A user can therefore name each
+//! unit.
 
 use std::fmt;
 use std::str::FromStr;
@@ -33,7 +33,7 @@ impl TimeUnit {
     pub const ALL: [Self; 6] =
         [Self::Second, Self::Millisecond, Self::Microsecond, Self::FileTime, Self::Nanosecond, Self::Picosecond];
 
-    /// The name by which a user selects it.
+    /// The name by which a user selects the unit.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -46,7 +46,7 @@ impl TimeUnit {
         }
     }
 
-    /// The unit's decimal digits in picoseconds: it is 10^this picoseconds.
+    /// The exponent of the unit: it is 10^this picoseconds.
     pub(crate) const fn digits(self) -> u32 {
         match self {
             Self::Second => 12,
@@ -88,11 +88,11 @@ impl FromStr for TimeUnit {
 pub struct SizeUnit(u64);
 
 impl SizeUnit {
-    /// Bytes.
+    /// A byte.
     pub const BYTE: Self = Self(1);
-    /// Sectors of 512 bytes.
+    /// A sector of 512 bytes.
     pub const SECTOR: Self = Self(512);
-    /// Pages of 4 KiB.
+    /// A page of 4 KiB.
     pub const PAGE: Self = Self(4096);
     /// The largest valid unit.
     const MOST: u64 = 1 << 30;
@@ -118,7 +118,8 @@ impl fmt::Display for SizeUnit {
 impl FromStr for SizeUnit {
     type Err = SourceError;
 
-    /// `B`, `512B`, `4KiB` and other powers of two up to 1 GiB; also `bytes`, `sectors` (512 bytes), `pages` (4 KiB).
+    /// Parses `B`, `512B`, `4KiB` and other powers of two up to 1 GiB; also `bytes`, `sectors` (512 bytes), `pages` (4
+    /// KiB).
     fn from_str(text: &str) -> Result<Self, SourceError> {
         let refuse = || {
             SourceError::new(
@@ -150,11 +151,11 @@ impl FromStr for SizeUnit {
 /// The units of the numbers of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Units {
-    /// Of times.
+    /// The unit of times.
     pub time: TimeUnit,
-    /// Of addresses.
+    /// The unit of addresses.
     pub address: SizeUnit,
-    /// Of sizes.
+    /// The unit of sizes.
     pub size: SizeUnit,
 }
 
@@ -163,7 +164,7 @@ impl Units {
         Self { time, address, size }
     }
 
-    /// A time in picoseconds.
+    /// Parses a time and returns picoseconds.
     #[inline]
     pub(crate) fn time(self, field: Option<&[u8]>, what: &str) -> Result<i128, Fault> {
         ticks(field, self.time.digits(), what)
@@ -184,19 +185,19 @@ impl Units {
     }
 }
 
-/// The units that a user names; the others are those of the format.
+/// The units that a user names; `None` stands for the unit of the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NamedUnits {
-    /// Of times.
+    /// The unit of times.
     pub time: Option<TimeUnit>,
-    /// Of addresses.
+    /// The unit of addresses.
     pub address: Option<SizeUnit>,
-    /// Of sizes.
+    /// The unit of sizes.
     pub size: Option<SizeUnit>,
 }
 
 impl NamedUnits {
-    /// The named units, completed by those of the format.
+    /// The named units; units of the format where none is named.
     pub(crate) fn over(self, own: Units) -> Units {
         Units {
             time: self.time.unwrap_or(own.time),
@@ -205,7 +206,7 @@ impl NamedUnits {
         }
     }
 
-    /// The option of the first named unit, if any.
+    /// The command-line option of the first named unit, if any.
     pub(crate) fn option(self) -> Option<&'static str> {
         let all = [
             (self.time.is_some(), "--time-unit"),

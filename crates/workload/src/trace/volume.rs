@@ -9,7 +9,7 @@ use crate::SourceError;
 /// The rule for a trace of several volumes, each of which has its own sector zero.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum VolumeRule {
-    /// A second volume is an error, because a silent overlap would invent updates. Compaction
+    /// A second volume is an error, because a silent overlap would look like updates. Compaction
     /// ([`super::ExtentRule::Compact`]) keeps volumes apart and therefore allows any number.
     #[default]
     Single,
@@ -64,12 +64,12 @@ pub(crate) struct Volumes {
     wanted: Vec<bool>,
     only: Option<String>,
     last: (Vec<u8>, u32),
-    /// The name of volumes without a name.
+    /// The name for volumes that the file does not name.
     unnamed: Vec<u8>,
 }
 
 impl Volumes {
-    /// All volumes, or only the one with this name.
+    /// Selects all volumes, or only the one with this name.
     pub(crate) fn new(only: Option<&str>) -> Self {
         Self { only: only.map(str::to_owned), ..Self::default() }
     }
@@ -89,7 +89,7 @@ impl Volumes {
         self.look_up(key)
     }
 
-    /// Sets the name for further volumes without one: that of their file.
+    /// Sets the name for further volumes that the file does not name: that of their file.
     pub(crate) fn call_unnamed(&mut self, name: &[u8]) {
         if self.unnamed != name {
             self.unnamed.clear();
@@ -136,7 +136,7 @@ impl Volumes {
 }
 
 impl VolumeRule {
-    /// The place of an extent of volume `id` in the one address space, or its fault.
+    /// The place of an extent of volume `id` in the common address space, or the reason for which it has none.
     pub(crate) fn place(self, id: u32, start: Lba, sectors: Sectors, apart: bool) -> Result<Lba, VolumeFault> {
         match self {
             Self::Overlay => Ok(start),
@@ -145,7 +145,7 @@ impl VolumeRule {
             Self::Stride(stride) => {
                 let base = u64::from(id).checked_mul(stride.get());
                 let inside = start.get().checked_add(sectors.get()).is_some_and(|end| end <= stride.get());
-                // Addresses stay below 2^64 bytes, as in every format.
+                // Addresses must be below 2^64 bytes, as in every format.
                 base.filter(|base| inside && *base <= u64::MAX / 512 - stride.get().min(u64::MAX / 512))
                     .map(|base| Lba::new(base + start.get()))
                     .ok_or(VolumeFault::BeyondStride)

@@ -14,7 +14,7 @@ use super::text::bytes_extent;
 use super::{Format, TraceOptions};
 use crate::SourceError;
 
-/// Picoseconds per tick.
+/// The number of picoseconds per tick of the clock.
 const TICK: i128 = 1_000_000;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -28,7 +28,7 @@ struct Vscsi {
     version: Version,
 }
 
-/// The kind of events that a trace of SCSI commands leaves out.
+/// The kind of left-out events in a trace of SCSI commands.
 pub(crate) const OTHER_COMMANDS: &str = "SCSI commands that neither read nor write";
 
 /// The kind of a SCSI opcode, if it is a read or a write.
@@ -72,7 +72,7 @@ impl Version {
         command <= 0xff && usize::from(version >> 8) == self as usize + 1
     }
 
-    /// The version whose mark every record of the head has.
+    /// The version of the format, if every record of the head has its mark.
     fn of(head: &[u8]) -> Option<Self> {
         [Self::One, Self::Two].into_iter().find(|version| {
             let mut records = head.chunks_exact(version.bytes()).take(64).peekable();

@@ -1,8 +1,9 @@
 //! WiscSee's events: `pid [action] read|write|discard byte bytes seconds wait True|False`, made from blkparse's output.
 //!
-//! The action is blktrace's letter; one of them stands for a request, as in blkparse's text: issues, else queued ones, else
-//! completions. Older files have no action. The wait, the time since the event before, is in the times already. Offsets
-//! count from the start of a partition; requests before it, whose offsets are negative, are left out.
+//! The action is blktrace's letter; one action stands for a request, as in blkparse's text: issues, else queued
+//! requests, else completions. Older files have no action. The wait, which is the time since the previous event, is
+//! included in the times. Offsets count from the start of a partition; requests before it, whose offsets are negative,
+//! are left out.
 
 use base::io::IoKind;
 
@@ -16,11 +17,11 @@ pub(super) const SAMPLE: &str = "29162 D read 299008 4096 0.000000000 0 False\n2
      29162 D write 8192 4096 0.000323461 0.0001 True\n";
 
 pub(crate) struct Wiscsee {
-    /// The letter that stands for a request; `None` if the lines have none.
+    /// The action that stands for a request; `None` if the lines have none.
     action: Option<u8>,
 }
 
-/// The letter of a line that is an event; `Some(None)` for one without a letter.
+/// The action of a line that is an event: `Some(None)` for an event without one, `None` for another line.
 fn event(line: &[u8]) -> Option<Option<u8>> {
     let words: Vec<&[u8]> = Words::new(line).take(9).collect();
     let (action, op, numbers) = match words[..] {

@@ -40,7 +40,7 @@ struct Table {
     decimal: u8,
 }
 
-/// A name in the header without its unit, and the unit.
+/// Splits a name in the header into the name without its unit, and the unit.
 fn split(name: &[u8]) -> (&[u8], Option<&[u8]>) {
     match name.iter().rposition(|byte| *byte == b'(') {
         Some(at) => (name[..at].trim_ascii(), name[at + 1..].strip_suffix(b")")),
@@ -89,11 +89,11 @@ impl Table {
             }
         };
         let units = Units::new(time, SizeUnit::BYTE, bytes);
-        // With semicolons between columns, a comma in a number is a decimal comma, unless a row shows otherwise.
+        // With semicolons between columns, the decimal mark is a comma unless a row shows otherwise.
         Ok(Self { delimiter, kind, init, size, offset, disk: find("Disk"), units, decimal: b'.' })
     }
 
-    /// Learns the decimal mark from the times of the first rows: the last mark in them.
+    /// Finds the decimal mark in the times of the first rows: it is the last mark in them.
     fn learn(&mut self, head: &Head<'_>) {
         for line in head.lines().skip(1).take(64) {
             let Some(time) = fields(line, self.delimiter).nth(self.init) else { continue };
@@ -105,7 +105,7 @@ impl Table {
     }
 }
 
-/// Digits without marks between thousands, and with a decimal point.
+/// Removes the marks between thousands, and turns the decimal mark into a point.
 fn plain<'a>(field: &[u8], decimal: u8, into: &'a mut Vec<u8>) -> &'a [u8] {
     into.clear();
     // Some languages use narrow blanks between thousands.
@@ -167,7 +167,7 @@ impl LineFormat for Wpa {
         if kind == IoKind::Flush {
             return Ok(Parsed::Request(Record::flush(at, volume)));
         }
-        // Bytes have no decimals: every mark separates thousands.
+        // Numbers of bytes have no decimals, so every mark separates thousands.
         let size = whole(Some(plain(present(size, "Size")?, 0, &mut self.scratch)), "Size")?;
         let field = present(offset, "Min Offset")?;
         let offset = match hexadecimal(field) {

@@ -16,11 +16,11 @@ const END: &[u8] = b"PK\x05\x06";
 const LARGE_LOCATOR: &[u8] = b"PK\x06\x07";
 const LARGE_END: &[u8] = b"PK\x06\x06";
 
-/// Bytes of the last record, without the comment that may follow.
+/// The number of bytes of the last record, without the comment that may follow.
 const END_BYTES: usize = 22;
-/// The longest comment.
+/// The most bytes of a comment.
 const COMMENT: usize = u16::MAX as usize;
-/// The largest directory that is read into memory.
+/// The most bytes of a directory that is read into memory.
 const LARGEST: u64 = 64 << 20;
 
 /// A member of a zip.
@@ -55,7 +55,7 @@ fn u64_at(bytes: &[u8], at: usize) -> io::Result<u64> {
     Ok(u64::from(u32_at(bytes, at)?) | u64::from(u32_at(bytes, at + 4)?) << 32)
 }
 
-/// Some bytes of the file.
+/// Reads bytes of the file.
 fn bytes_at(file: &Stored, from: u64, len: u64) -> io::Result<Vec<u8>> {
     if len > LARGEST || !file.holds(from, len) {
         return Err(damaged("a record lies outside the file"));
@@ -75,7 +75,7 @@ fn directory(file: &Stored) -> io::Result<(u64, u64)> {
     let end = (0..=ends).rev().find(|at| bytes[*at..].starts_with(END));
     let end = end.ok_or_else(|| damaged("its directory is missing"))?;
     let (size, from) = (u64::from(u32_at(&bytes, end + 12)?), u64::from(u32_at(&bytes, end + 16)?));
-    // A file of more than 4 GiB or 65,535 members has the numbers in a larger record.
+    // A file of more than 4 GiB or 65,535 members has these numbers in a larger record.
     let Some(locator) = end.checked_sub(20).filter(|at| bytes[*at..].starts_with(LARGE_LOCATOR)) else {
         return Ok((from, size));
     };
@@ -115,7 +115,7 @@ pub(crate) fn entries(file: &Stored) -> io::Result<Vec<Entry>> {
     Ok(entries)
 }
 
-/// Numbers of an entry of which those with all bits set stand in the extra field 1, in 64 bits.
+/// Completes numbers of an entry: a number with all bits set is in the extra field 1, with 64 bits.
 fn large(mut extra: &[u8], numbers: [u32; 3]) -> io::Result<[u64; 3]> {
     let mut wide: &[u8] = &[];
     while extra.len() >= 4 {

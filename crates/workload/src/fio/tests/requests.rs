@@ -1,4 +1,4 @@
-//! Options that decide which requests are made.
+//! Tests of options that decide which requests are made.
 
 use base::io::IoKind;
 use base::units::{Bytes, Span};
@@ -56,7 +56,7 @@ fn holes_lie_between_sequential_requests() {
     assert_eq!(blocks("rw=read:8k size=32k", 4), [0, 3, 6, 0]);
     assert_eq!(blocks("rw=read:-8k size=32k", 8), [0, 6, 5, 4, 3, 2, 1, 0]);
     assert_eq!(run(&one("rw=read:8k size=32k")).len(), 8, "as much data as without holes");
-    // Half a request between two.
+    // Half a request lies between two requests.
     let starts: Vec<u64> = run(&one("rw=read:2k size=20k")).iter().map(|arrival| arrival.io.start.get() / 4).collect();
     assert_eq!(starts, [0, 3, 6, 0, 3]);
 }
@@ -65,7 +65,7 @@ fn holes_lie_between_sequential_requests() {
 fn strided_zones_take_turns() {
     let options = "zonemode=strided zonerange=16k zonesize=8k zoneskip=4k size=60k rw=read";
     assert_eq!(blocks(options, 8), [0, 1, 5, 6, 10, 11, 0, 1]);
-    // A size of zones without a mode is enough for fio.
+    // In fio, `zonesize` without a mode is enough.
     let AddressSpec::Strided { zone, step, bytes, order, .. } =
         stream("zonesize=9m zonerange=3m zoneskip=1m bs=8k").address
     else {
@@ -91,7 +91,7 @@ fn files_are_parts_of_the_region_that_take_turns() {
     assert_eq!(blocks("filename=host\\:a size=32k", 2), [0, 1], "one name with a colon");
     assert_eq!(stream("nrfiles=4 size=64k rw=randread").address, AddressSpec::Shuffled {});
     assert_eq!(run(&one("nrfiles=4 filesize=8k")).len(), 8);
-    // `size` is then the amount of data.
+    // With `filesize`, `size` is the amount of data.
     assert_eq!(run(&one("filesize=8k size=16k")).len(), 4);
 }
 
@@ -257,7 +257,7 @@ fn a_value_of_the_environment_matters_only_where_it_counts() {
     assert_eq!(good("[a]\ndirectory=${DIR}\nfilename=${FILE}\n").notes.len(), 1);
 }
 
-/// What `btrace2fio` writes of a trace.
+/// A job file as `btrace2fio` writes it for a trace.
 #[test]
 fn a_job_file_that_was_made_from_a_trace() {
     let specs = specs(
