@@ -18,7 +18,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::thread;
 
-use workload::trace::{TraceFile, TraceOptions};
+use workload::trace::{TraceFile, TraceOptions, TraceSource};
 
 use crate::catalogue::{WorkloadError, WorkloadFile};
 use crate::caution::{Caution, cautions};
@@ -373,7 +373,7 @@ pub fn doubts(plan: &Plan) -> Result<Vec<String>, ExecuteError> {
         if file.is_once() || seen.contains(&key) {
             continue;
         }
-        let source = file.open(&key.1).map_err(|error| ExecuteError::Workload(error.into()))?;
+        let source = TraceSource::open(file.clone(), &key.1).map_err(|error| ExecuteError::Workload(error.into()))?;
         for note in source.doubts().iter().map(|doubt| format!("{}: {doubt}", file.shown().display())) {
             if !notes.contains(&note) {
                 notes.push(note);

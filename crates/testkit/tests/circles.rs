@@ -9,8 +9,8 @@ use std::fs;
 use std::path::Path;
 
 /// The crates whose files the test reads.
-const CRATES: [&str; 10] =
-    ["base", "nvme", "ftl", "ssd", "raid", "translation", "study", "report", "serve", "flashloom"];
+const CRATES: [&str; 11] =
+    ["base", "nvme", "ftl", "ssd", "raid", "translation", "study", "report", "serve", "flashloom", "workload"];
 
 /// A module's path from the root of its crate.
 type Module = Vec<String>;

@@ -21,6 +21,7 @@ mod mode;
 mod options;
 mod pace;
 mod placement;
+mod reader;
 mod region;
 mod sizes;
 mod stages;

@@ -10,7 +10,7 @@ use base::units::{Exact, SECTOR, Sectors};
 use workload::generate::{Generator, GeneratorSpec, StreamSpec, builtin};
 use workload::measure::Measured;
 use workload::script::{Script, ScriptSpec};
-use workload::trace::{TraceFile, TraceOptions};
+use workload::trace::{TraceFile, TraceOptions, TraceSource};
 use workload::{Source, SourceError, ZoneWrites, ZoneWritesSpec};
 
 use stages::{Stages, described, jobs};
@@ -306,7 +306,7 @@ impl WorkloadFile {
             }
             Self::Trace(file) => {
                 let options = TraceOptions { capacity: Some(capacity), ..options.clone() };
-                let source = file.open(&options)?;
+                let source = TraceSource::open(file.clone(), &options)?;
                 let mut config = toml::Table::new();
                 config.insert("trace".into(), file.path().display().to_string().into());
                 config.insert("format".into(), source.format().name().into());

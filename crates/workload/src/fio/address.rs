@@ -2,8 +2,8 @@
 
 use base::units::{Bytes, Ratio};
 
-use super::job::Reader;
 use super::mode::Mode;
+use super::reader::Reader;
 use super::value::{bytes, per_kind, percent, shared};
 use crate::generate::{AddressSpec, SequentialSpec, StrideOrder, ZoneSpec};
 

@@ -2,7 +2,7 @@
 
 use base::units::{Bytes, Ratio, Sectors};
 
-use super::stages::note;
+use super::reader::note;
 use super::{FioFile, Job, Note, Workload};
 use crate::fault::Faults;
 use crate::generate::{Amount, RegionSpec};

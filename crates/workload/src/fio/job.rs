@@ -4,13 +4,13 @@ use base::units::{Bytes, Ratio};
 
 use super::Note;
 use super::address::Requests;
-use super::file::{Job, Setting};
+use super::file::Job;
 use super::mode::Mode;
 use super::pace::Pace;
+use super::reader::Reader;
 use super::region::Files;
 use super::sizes::{Sizes, smallest};
-use super::stages::note;
-use super::value::{boolean, whole};
+use super::value::whole;
 use crate::fault::Faults;
 use crate::generate::{Amount, PlacementIds, RegionSpec, SizeRange, SizeSpec, StreamSpec};
 
@@ -43,14 +43,6 @@ pub(super) fn job(job: &Job, notes: &mut Vec<Note>, faults: &mut Faults) -> Opti
     let is_sound = own.len() == 0;
     faults.append(own);
     parsed.filter(|_| is_sound)
-}
-
-/// Reads the options of a job.
-pub(super) struct Reader<'a> {
-    pub(super) job: &'a Job,
-    pub(super) notes: &'a mut Vec<Note>,
-    pub(super) faults: &'a mut Faults,
-    pub(super) kb_base: u64,
 }
 
 /// The properties that all streams of a clone share.
@@ -178,53 +170,6 @@ impl Reader<'_> {
         }
         let named = self.job.get("wait_for").and_then(|setting| setting.value.clone());
         named.map_or(StartRule::WithOthers, StartRule::AfterJob)
-    }
-
-    pub(super) fn fault(&mut self, key: &str, message: impl Into<String>, remedy: impl Into<String>) {
-        self.faults.add(self.job.path_of(key), message, remedy);
-    }
-
-    /// Adds a note about the first of `keys` that is given, or about the job.
-    pub(super) fn remark(&mut self, keys: &[&str], reason: &str) {
-        let made = match keys.iter().find_map(|key| self.job.get(key)) {
-            Some(setting) => note(setting, reason),
-            None => Note {
-                line: self.job.line,
-                job: self.job.name.clone(),
-                option: keys[0].to_owned(),
-                reason: reason.to_owned(),
-            },
-        };
-        self.notes.push(made);
-    }
-
-    /// The value of `key`, or `default`; a value that does not parse is a fault.
-    pub(super) fn value<T>(&mut self, key: &str, what: &str, parse: impl Fn(&str) -> Option<T>, default: T) -> T {
-        // A value that fio would compute has a fault already.
-        let Some(setting) = self.job.get(key).filter(|setting| !setting.is_computed()) else { return default };
-        match setting.value.as_deref().and_then(parse) {
-            Some(value) => value,
-            None => {
-                self.wrong(setting, what);
-                default
-            }
-        }
-    }
-
-    fn wrong(&mut self, setting: &Setting, what: &str) {
-        let message = match &setting.value {
-            Some(value) => format!("`{value}` is not {what}"),
-            None => "the option has no value".to_owned(),
-        };
-        self.faults.add(setting.path(), message, format!("write {what}"));
-    }
-
-    pub(super) fn flag(&mut self, key: &str) -> bool {
-        let Some(setting) = self.job.get(key).filter(|setting| !setting.is_computed()) else { return false };
-        boolean(setting.value.as_deref()).unwrap_or_else(|| {
-            self.wrong(setting, "0 or 1");
-            false
-        })
     }
 }
 

@@ -1,6 +1,6 @@
 //! `rw`: the kinds of requests and the order of their addresses.
 
-use super::job::Reader;
+use super::reader::Reader;
 use super::value::{percent, signed_bytes, whole};
 
 /// The meaning of `rw`.

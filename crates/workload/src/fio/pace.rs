@@ -3,8 +3,8 @@
 use base::units::{Bytes, Span};
 
 use super::engines::{self, Engine};
-use super::job::Reader;
 use super::options::is_off;
+use super::reader::Reader;
 use super::sizes::{Sizes, mean, smallest};
 use super::value::{bytes, per_kind, time, time_in, whole};
 use crate::generate::{FlushSpec, ThinkSpec};

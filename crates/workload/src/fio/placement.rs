@@ -3,7 +3,7 @@
 //! fio's `plids` are indices of the drive's placement handles, or numbers of its streams. Both are placement
 //! identifiers here. A write hint is the identifier given by its position in the list of hints.
 
-use super::job::Reader;
+use super::reader::Reader;
 use super::value::whole;
 use crate::generate::PlacementIds;
 

@@ -2,7 +2,7 @@
 
 use base::units::{Bytes, Ratio, SECTOR};
 
-use super::job::Reader;
+use super::reader::Reader;
 use super::value::{bytes, percent, whole};
 use crate::generate::{Amount, RegionSpec};
 

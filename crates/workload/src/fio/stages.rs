@@ -9,6 +9,7 @@ use super::file::{Job, Setting};
 use super::job::{Parsed, StartRule, job};
 use super::options::{Treatment, find, is_off, nearest};
 use super::pace::Pace;
+use super::reader::note;
 use super::{Note, Stage, Workload, engines};
 use crate::fault::Faults;
 use crate::generate::{ArrivalSpec, GeneratorSpec, RequestRate, StreamSpec};
@@ -69,10 +70,6 @@ pub(super) fn treat(jobs: &[Job], notes: &mut Vec<Note>, faults: &mut Faults) {
             }
         }
     }
-}
-
-pub(super) fn note(setting: &Setting, reason: impl Into<String>) -> Note {
-    Note { line: setting.line, job: setting.section.clone(), option: setting.written.clone(), reason: reason.into() }
 }
 
 /// True if the job begins when `group` has ended.

@@ -12,9 +12,9 @@ use base::units::{Bytes, Ratio, Sectors};
 
 use super::Note;
 use super::file::Job;
-use super::job::Reader;
+use super::reader::Reader;
+use super::reader::note;
 use super::sizes::Sizes;
-use super::stages::note;
 use super::value::{bytes, percent, whole};
 use crate::fault::Faults;
 use crate::generate::Amount;

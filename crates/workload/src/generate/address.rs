@@ -4,14 +4,25 @@
 //! that would cross the end of the region moves back until it ends there.
 
 use base::engine::Rng;
-use base::io::Io;
-use base::units::Lba;
+use base::io::{Io, IoKind, PlacementId};
+use base::units::{Lba, Sectors};
 use libm::{floor, log, pow};
 
 use super::permute::Permutation;
-use super::stream::{Alike, KINDS};
 use super::stride::Stride;
 use super::zipf::Zipf;
+
+/// Reads, writes and discards, in the order of the arrays below.
+pub(super) const KINDS: [IoKind; 3] = [IoKind::Read, IoKind::Write, IoKind::Discard];
+
+/// The common properties of requests that differ only in their addresses.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Alike {
+    /// The kind, as an index of [`KINDS`].
+    pub(super) kind: usize,
+    pub(super) sectors: Sectors,
+    pub(super) placement: PlacementId,
+}
 
 /// The address units of a region, in sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -4,12 +4,9 @@ use base::engine::Rng;
 use base::io::{Io, IoKind, PlacementId};
 use base::units::{Lba, Sectors};
 
-use super::address::Addresses;
+use super::address::{Addresses, Alike, KINDS};
 use super::placement::PlacementTurns;
 use super::sizes::Sizes;
-
-/// Reads, writes and discards, in the order of the arrays below.
-pub(super) const KINDS: [IoKind; 3] = [IoKind::Read, IoKind::Write, IoKind::Discard];
 
 /// Draws the kind of a request.
 #[derive(Clone, Debug)]
@@ -152,15 +149,6 @@ impl Left {
     pub(super) fn is_over(&self) -> bool {
         self.requests == Some(0) || self.sectors == Some(0)
     }
-}
-
-/// The common properties of requests that differ only in their addresses.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Alike {
-    /// The kind, as an index of [`KINDS`].
-    pub(super) kind: usize,
-    pub(super) sectors: Sectors,
-    pub(super) placement: PlacementId,
 }
 
 /// The requests that arrive together with another, in this order.

@@ -7,9 +7,10 @@
 use base::io::IoKind;
 
 use super::csv::{fields, positions};
-use super::format::{Head, is_number};
+use super::field::{Fault, is_number, parse_whole, present, printable, whole};
+use super::head::Head;
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, LineFormat, Parsed, parse_whole, present, printable, whole};
+use super::text::{LineFormat, Parsed};
 use super::units::Units;
 use super::{Format, TraceOptions};
 

@@ -12,9 +12,10 @@
 //! seconds cut to 32 bits: 1266874889.x. The reader corrects them. blkparse also sorts these events to the end; such an
 //! event that is late by more than the tolerance gets the time of the event before it in the file.
 
-use super::format::{Head, is_number};
-use super::record::{Context, Extent, Record, Skip};
-use super::text::{Fault, LineFormat, Parsed, Words, parse_whole, present, printable, sectors_extent, ticks, whole};
+use super::field::{Extent, Fault, Words, is_number, parse_whole, present, printable, sectors_extent, ticks, whole};
+use super::head::Head;
+use super::record::{Context, Record, Skip};
+use super::text::{LineFormat, Parsed};
 use super::{Event, Format, TraceOptions, actions};
 
 /// 2^64 ns in picoseconds, with the seconds modulo 2^32.

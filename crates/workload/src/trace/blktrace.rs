@@ -6,11 +6,11 @@
 
 use base::io::IoKind;
 
-use super::format::Head;
+use super::field::sectors_extent;
+use super::head::Head;
 use super::input::Input;
 use super::merge::{Merged, Part};
 use super::record::{Context, Record, Records, Skip};
-use super::text::sectors_extent;
 use super::{Event, Format, TraceOptions, actions};
 use crate::SourceError;
 

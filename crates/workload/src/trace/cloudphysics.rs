@@ -4,9 +4,10 @@
 //! Both have one layout. If, on average, several of a file's first requests share a tick of its clock, the ticks are
 //! seconds: as microseconds, more than a million requests would arrive per second.
 
-use super::format::{Head, is_number};
+use super::field::{Fault, Fields, is_number, parse_whole, present, printable, whole};
+use super::head::Head;
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, Fields, LineFormat, Parsed, parse_whole, present, printable, whole};
+use super::text::{LineFormat, Parsed};
 use super::units::Units;
 use super::vscsi;
 use super::{Format, TraceOptions};

@@ -7,9 +7,10 @@
 use base::io::IoKind;
 
 use super::columns::{Columns, Delimiter, Place};
-use super::format::Head;
+use super::field::{Fault, present, printable, whole};
+use super::head::Head;
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, LineFormat, Parsed, present, printable, whole};
+use super::text::{LineFormat, Parsed};
 use super::{Format, TraceOptions};
 
 /// The most columns of a table.
@@ -78,7 +79,7 @@ impl Csv {
 
     fn split<'a>(&self, line: &'a [u8]) -> Split<'a> {
         match self.columns.delimiter {
-            Delimiter::Blanks => Split::Blanks(super::text::Words::new(line)),
+            Delimiter::Blanks => Split::Blanks(super::field::Words::new(line)),
             delimiter => Split::Fields(Box::new(fields(line, delimiter.byte()))),
         }
     }
@@ -135,7 +136,7 @@ impl Csv {
 
 /// A line, split into its columns.
 enum Split<'a> {
-    Blanks(super::text::Words<'a>),
+    Blanks(super::field::Words<'a>),
     Fields(Box<dyn Iterator<Item = &'a [u8]> + 'a>),
 }
 

@@ -11,9 +11,10 @@
 
 use base::io::IoKind;
 
-use super::format::{Head, is_number};
+use super::field::{Fault, Words, is_number, parse_whole, present, printable, whole};
+use super::head::Head;
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, LineFormat, Parsed, Words, parse_whole, present, printable, whole};
+use super::text::{LineFormat, Parsed};
 use super::units::Units;
 use super::{Format, TraceOptions};
 

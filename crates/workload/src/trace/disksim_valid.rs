@@ -8,9 +8,10 @@
 use base::io::IoKind;
 
 use super::csv::{fields, positions};
-use super::format::{Head, is_number};
+use super::field::{Fault, Words, is_number, parse_whole, present, printable, ticks, whole};
+use super::head::Head;
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, LineFormat, Parsed, Words, parse_whole, present, printable, ticks, whole};
+use super::text::{LineFormat, Parsed};
 use super::units::Units;
 use super::{Format, TraceOptions};
 
@@ -59,7 +60,7 @@ impl LineFormat for DisksimValidate {
         let wait = ticks(words.next(), MICROSECOND, "wait")?;
         let at = self.next;
         self.next += service + wait;
-        let extent = super::text::sectors_extent(sector, sectors)?;
+        let extent = super::field::sectors_extent(sector, sectors)?;
         if extent.sectors == 0 {
             return Ok(Parsed::Skip(Skip::Empty));
         }

@@ -13,9 +13,10 @@
 use base::io::IoKind;
 
 use super::doubt::Doubt;
-use super::format::Head;
+use super::field::{Fault, Words, bytes_extent, present, printable, ticks, whole};
+use super::head::Head;
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, LineFormat, Parsed, Words, bytes_extent, present, printable, ticks, whole};
+use super::text::{LineFormat, Parsed};
 use super::units::TimeUnit;
 use super::{Format, TraceOptions};
 use crate::Pacing;

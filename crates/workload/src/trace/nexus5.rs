@@ -7,9 +7,10 @@
 
 use base::io::IoKind;
 
-use super::format::{Head, is_number};
+use super::field::{Fault, Words, is_number, sectors_extent, ticks, whole};
+use super::head::Head;
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, LineFormat, Parsed, Words, sectors_extent, ticks, whole};
+use super::text::{LineFormat, Parsed};
 use super::{Format, TraceOptions};
 
 /// The shortest wait that means that the clock was set in between: no request waits an hour in a phone.

@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use base::io::IoKind;
 
 use super::doubt::Doubt;
-use super::format::Head;
+use super::head::Head;
 use super::input::Input;
 use super::record::{Context, Record, Records, Skip};
 use super::units::{SizeUnit, Units};

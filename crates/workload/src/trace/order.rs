@@ -119,7 +119,7 @@ impl Ordered {
 
 #[cfg(test)]
 mod tests {
-    use super::super::record::Extent;
+    use super::super::field::Extent;
     use super::super::volume::Volumes;
     use super::*;
     use base::io::IoKind;

@@ -16,11 +16,11 @@ use parquet::data_type::{ByteArray, ByteArrayType, DataType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 
-use super::format::Head;
+use super::field::{Extent, Fault, sectors_extent};
+use super::head::Head;
 use super::input::{Input, open_file};
-use super::record::{Context, Extent, Record, Records, Skip};
+use super::record::{Context, Record, Records, Skip};
 use super::seal::{self, Seal};
-use super::text::{Fault, sectors_extent};
 use super::{Format, TraceOptions, profile};
 use crate::field::{Field, UnitOfMeasure, Values};
 use crate::{Pacing, SourceError};

@@ -9,8 +9,8 @@ use std::collections::HashSet;
 use super::columns::{Columns, Delimiter, EXAMPLE, Place};
 use super::csv::{MOST, fields, number};
 use super::doubt::Doubt;
-use super::format::Head;
-use super::text::{Words, parse_decimal, parse_whole, printable};
+use super::field::{Words, parse_decimal, parse_whole, printable};
+use super::head::Head;
 
 /// The number of lines that are measured.
 const LINES: usize = 1_000;

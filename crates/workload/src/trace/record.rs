@@ -9,17 +9,9 @@ use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
 
 use super::doubt::Doubt;
+use super::field::Extent;
 use super::volume::Volumes;
 use crate::{Pacing, SourceError};
-
-/// The address and the length of a request in sectors.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Extent {
-    pub(crate) start: u64,
-    pub(crate) sectors: u32,
-    /// True if the file names bytes that are not whole sectors; the extent then has all sectors that they touch.
-    pub(crate) widened: bool,
-}
 
 /// A request as it is in the file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -7,9 +7,10 @@
 //! are no times, and the requests run one after another.
 
 use super::doubt::Doubt;
-use super::format::Head;
+use super::field::{Fault, Words, present, printable, ticks, whole};
+use super::head::Head;
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, LineFormat, Parsed, Words, present, printable, ticks, whole};
+use super::text::{LineFormat, Parsed};
 use super::units::{SizeUnit, TimeUnit, Units};
 use super::{Format, TraceOptions, actions};
 use crate::Pacing;

@@ -43,47 +43,7 @@ pub struct TraceSource {
 /// # Errors
 /// If the file cannot be read, its format is unknown, or the options select no request.
 pub fn open(path: &Path, options: &TraceOptions) -> Result<TraceSource, SourceError> {
-    open_from(TraceFile::at(path), options)
-}
-
-pub(crate) fn open_from(mut file: TraceFile, options: &TraceOptions) -> Result<TraceSource, SourceError> {
-    let refuse = |message: &str, remedy: &str| Err(SourceError::new(message, remedy));
-    if options.limit == Some(0) {
-        return refuse("a limit of 0 requests reads nothing", "ask for at least one with --limit");
-    }
-    if options.repeat == 0 {
-        return refuse("to repeat a trace 0 times reads nothing", "ask for at least one with --repeat");
-    }
-    if matches!(options.pacing, Some(Pacing::Closed { depth: 0 })) {
-        return refuse("a closed loop of depth 0 issues nothing", "ask for a depth of at least one");
-    }
-    if options.capacity.is_some_and(|capacity| capacity.is_zero()) {
-        return refuse("a device of 0 sectors holds nothing", "give the capacity of the device");
-    }
-    let scale = (options.time_scale.get() * SCALE_ONE as f64).round();
-    if scale < 0.0 || scale >= u64::MAX as f64 {
-        return refuse("the time scale is beyond 2^32", "scale by less");
-    }
-    if options.repeat > 1 {
-        file.keep()?;
-    }
-    let mut context = Context::new(options);
-    let pass = Pass::open(&file, options, &mut context)?;
-    Ok(TraceSource {
-        file,
-        place: (0, 0),
-        placer: Placer::new(options.extent, options.capacity),
-        options: options.clone(),
-        context,
-        pass,
-        scale: scale as u64,
-        repeats: options.repeat - 1,
-        base: Time::ZERO,
-        read: 0,
-        last: Time::ZERO,
-        remaining: None,
-        finished: None,
-    })
+    TraceSource::open(TraceFile::at(path), options)
 }
 
 /// The fixed-point value of a time scale of one: 2^32.
@@ -96,6 +56,50 @@ impl Context {
 }
 
 impl TraceSource {
+    /// Opens a trace that was named before.
+    ///
+    /// # Errors
+    /// See [`open`](fn@open).
+    pub fn open(mut file: TraceFile, options: &TraceOptions) -> Result<Self, SourceError> {
+        let refuse = |message: &str, remedy: &str| Err(SourceError::new(message, remedy));
+        if options.limit == Some(0) {
+            return refuse("a limit of 0 requests reads nothing", "ask for at least one with --limit");
+        }
+        if options.repeat == 0 {
+            return refuse("to repeat a trace 0 times reads nothing", "ask for at least one with --repeat");
+        }
+        if matches!(options.pacing, Some(Pacing::Closed { depth: 0 })) {
+            return refuse("a closed loop of depth 0 issues nothing", "ask for a depth of at least one");
+        }
+        if options.capacity.is_some_and(|capacity| capacity.is_zero()) {
+            return refuse("a device of 0 sectors holds nothing", "give the capacity of the device");
+        }
+        let scale = (options.time_scale.get() * SCALE_ONE as f64).round();
+        if scale < 0.0 || scale >= u64::MAX as f64 {
+            return refuse("the time scale is beyond 2^32", "scale by less");
+        }
+        if options.repeat > 1 {
+            file.keep()?;
+        }
+        let mut context = Context::new(options);
+        let pass = Pass::open(&file, options, &mut context)?;
+        Ok(Self {
+            file,
+            place: (0, 0),
+            placer: Placer::new(options.extent, options.capacity),
+            options: options.clone(),
+            context,
+            pass,
+            scale: scale as u64,
+            repeats: options.repeat - 1,
+            base: Time::ZERO,
+            read: 0,
+            last: Time::ZERO,
+            remaining: None,
+            finished: None,
+        })
+    }
+
     /// The format of the trace, named or detected.
     #[must_use]
     pub fn format(&self) -> Format {

@@ -4,9 +4,10 @@
 
 use base::io::IoKind;
 
-use super::format::{Head, is_number};
+use super::field::{Fault, Fields, is_number, present, printable, whole};
+use super::head::Head;
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, Fields, LineFormat, Parsed, present, printable, whole};
+use super::text::{LineFormat, Parsed};
 use super::units::Units;
 use super::{Format, TraceOptions};
 

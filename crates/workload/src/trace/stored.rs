@@ -5,9 +5,8 @@ use std::io::{self, Read, Seek, SeekFrom, Write};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::cpus;
 use super::input::{Input, open_file};
-use super::source::{TraceSource, open_from};
-use super::{TraceOptions, cpus};
 use crate::SourceError;
 
 /// The path that means standard input.
@@ -167,15 +166,6 @@ impl TraceFile {
             self.kept = Some(Stored::spool(&mut stream).map_err(|error| unkept(&self.shown(), &error))?);
         }
         Ok(())
-    }
-
-    /// Opens the trace as a source of requests.
-    ///
-    /// # Errors
-    ///
-    /// See [`super::open`].
-    pub fn open(&self, options: &TraceOptions) -> Result<TraceSource, SourceError> {
-        open_from(self.clone(), options)
     }
 
     /// The bytes of each of the trace's files, compressed or not, as they are on disk. The bytes of a pipe that is not

@@ -11,7 +11,8 @@ use std::collections::{HashSet, VecDeque};
 use base::io::IoKind;
 
 use super::doubt::{Doubt, SizeSign};
-use super::format::{Format, Head};
+use super::format::Format;
+use super::head::Head;
 use super::input::Input;
 use super::record::{Context, Record};
 use super::units::{SizeUnit, TimeUnit, Units};

@@ -16,9 +16,10 @@ use parquet::schema::types::Type;
 
 use super::columns::{Columns, Place};
 use super::csv::{Csv, PLACEMENT};
+use super::field::Fault;
 use super::input::{Input, open_file};
 use super::record::{Context, Record, Records};
-use super::text::{self, Fault, Parsed};
+use super::text::{self, Parsed};
 use super::units::TimeUnit;
 use super::{Format, TraceOptions, parquet as own};
 use crate::SourceError;

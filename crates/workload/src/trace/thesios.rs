@@ -7,9 +7,10 @@
 use base::io::IoKind;
 
 use super::csv::{fields, positions};
-use super::format::Head;
+use super::field::{Fault, present, printable, whole};
+use super::head::Head;
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, LineFormat, Parsed, present, printable, whole};
+use super::text::{LineFormat, Parsed};
 use super::units::Units;
 use super::{Format, TraceOptions};
 

@@ -13,9 +13,10 @@
 use base::io::IoKind;
 
 use super::doubt::Doubt;
-use super::format::{Head, is_number};
-use super::record::{Context, Extent, Record, Skip};
-use super::text::{Fault, LineFormat, Parsed, Words, present, printable, sectors_extent, ticks, whole};
+use super::field::{Extent, Fault, Words, is_number, present, printable, sectors_extent, ticks, whole};
+use super::head::Head;
+use super::record::{Context, Record, Skip};
+use super::text::{LineFormat, Parsed};
 use super::{Event, Format, TraceOptions, actions};
 
 /// A small valid file.

@@ -7,8 +7,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use super::record::Extent;
-use super::text::{Fault, bytes_extent, sectors_extent, ticks};
+use super::field::{Extent, Fault, bytes_extent, sectors_extent, ticks};
 use crate::SourceError;
 
 /// The unit of times. All are powers of ten of a picosecond, so that decimals stay exact.

@@ -7,10 +7,10 @@
 
 use base::io::IoKind;
 
-use super::format::Head;
+use super::field::bytes_extent;
+use super::head::Head;
 use super::input::Input;
 use super::record::{Context, Record, Records, Skip};
-use super::text::bytes_extent;
 use super::{Format, TraceOptions};
 use crate::SourceError;
 

@@ -7,9 +7,10 @@
 
 use base::io::IoKind;
 
-use super::format::{Head, is_number};
+use super::field::{Fault, Words, bytes_extent, is_number, present, printable, ticks, whole};
+use super::head::Head;
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, LineFormat, Parsed, Words, bytes_extent, present, printable, ticks, whole};
+use super::text::{LineFormat, Parsed};
 use super::{Event, Format, TraceOptions, actions};
 
 /// A small valid file.

@@ -9,9 +9,10 @@
 use base::io::IoKind;
 
 use super::csv::fields;
-use super::format::Head;
+use super::field::{Fault, present, printable, whole};
+use super::head::Head;
 use super::record::{Context, Record, Skip};
-use super::text::{Fault, LineFormat, Parsed, present, printable, whole};
+use super::text::{LineFormat, Parsed};
 use super::units::{SizeUnit, TimeUnit, Units};
 use super::{Format, TraceOptions};
 
