@@ -7,9 +7,10 @@
 //! its queue, so that the order of the channel ([`BusOrder`]) decides which other transfers go before its next page.
 
 use base::engine::{Handle, Slab};
-use base::units::{Bytes, Span, Time};
+use base::units::{Bytes, Time};
 
 use super::fast::QuietReads;
+use super::load::Load;
 use super::meter::{Generation, Meter};
 use super::queue::{CLASSES, Queue};
 use super::rules::Rules;
@@ -62,13 +63,6 @@ pub(super) struct Channel {
     host_reads: u32,
     /// Reads whose array phases end without an event.
     pub(super) quiet: QuietReads,
-}
-
-/// The time and the bytes of a transfer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Load {
-    pub(super) time: Span,
-    pub(super) bytes: Bytes,
 }
 
 impl Channel {
@@ -250,6 +244,7 @@ mod tests {
     use super::super::{Arbitration, Class, Config, Op, Timing};
     use super::*;
     use crate::nand::{Geometry, Part, Stream, Target};
+    use base::units::Span;
 
     const fn at(us: u64) -> Time {
         Time::from_ps(us * 1_000_000)

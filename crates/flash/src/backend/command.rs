@@ -7,8 +7,8 @@ use base::engine::Handle;
 use base::nonmax::NonMaxU32;
 use base::units::{DieId, Lpn, Psn, Span, Time};
 
-use super::fast::copies::{CopySet, ListPart};
-use super::queue::Links;
+use super::copy_set::{CopySet, ListPart};
+use super::links::Links;
 use super::{Cause, CauseSet, Op, Primitive};
 
 /// The urgency of a list, for arbitrations that use it.
@@ -308,6 +308,14 @@ pub struct Command {
 }
 
 impl Command {
+    /// True for a command of the FTL's own work. A program in a stream of host data never counts, whatever its cause,
+    /// so that programs of one block keep their order.
+    #[inline]
+    pub(super) fn collects(&self) -> bool {
+        let keeps_order = self.op == Op::Program && self.stream.is_host();
+        !keeps_order && !self.cause.is_of_host()
+    }
+
     #[inline]
     pub(super) const fn new(
         op: Op,

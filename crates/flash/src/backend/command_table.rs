@@ -8,7 +8,7 @@ use base::engine::{Handle, Slab};
 use base::units::DieId;
 
 use super::failures::Failures;
-use super::retry::ReadAttempts;
+use super::read_attempts::ReadAttempts;
 use super::{Cause, Class, Command, List, Op, Slot, SlotRef};
 use crate::nand::{Stream, Target};
 
@@ -165,6 +165,46 @@ impl CommandTable {
             self.commands.remove(command);
         }
         self.lists.remove(list);
+    }
+
+    /// True if a program has failed in the superblock of a command since its list was opened.
+    #[cold]
+    pub(super) fn has_unheard_failure(&self, handle: Handle<Command>) -> bool {
+        let command = &self.commands[handle];
+        // Failures before a power loss are not here: the FTL learned of them from the media.
+        let reported = self.failures.blocks.get(&command.target.superblock).copied();
+        reported.is_some_and(|reported| reported.is_none_or(|reported| self.lists[command.list].known < reported))
+    }
+
+    /// Notes a failed program; its list will report it to the FTL.
+    #[cold]
+    pub(super) fn note_failure(&mut self, handle: Handle<Command>) {
+        self.failures.note(self.commands[handle].target.superblock);
+    }
+
+    /// Numbers the report of a list's failures, when the FTL takes the list back.
+    #[inline]
+    pub(super) fn report_failures(&mut self, list: Handle<List>) {
+        if !self.failures.blocks.is_empty() {
+            self.report_noted_failures(list);
+        }
+    }
+
+    #[cold]
+    fn report_noted_failures(&mut self, list: Handle<List>) {
+        let reported = self.failures.reported + 1;
+        let mut next = self.lists[list].first;
+        while let Some(handle) = next {
+            let command = &self.commands[handle];
+            next = command.sibling;
+            if command.failed
+                && !command.refused
+                && let Some(unheard) = self.failures.blocks.get_mut(&command.target.superblock)
+            {
+                *unheard = Some(reported);
+                self.failures.reported = reported;
+            }
+        }
     }
 }
 

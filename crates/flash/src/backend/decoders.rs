@@ -7,47 +7,16 @@
 
 use std::collections::VecDeque;
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
 use super::command_table::CommandTable;
 use super::meter::Meter;
 use super::planted::{Bug, Planted};
-use super::{Account, Backend, Cause, Command, Config, Event, Phase, Primitive, Resource, Timing};
+use super::{Account, Backend, Cause, Command, Config, Decoders, Ecc, Event, Phase, Primitive, Resource, Timing};
 use crate::nand::Geometry;
 use base::engine::{EventHash, EventQueue, Handle};
 use base::units::{Span, Time};
 
 /// A bit that tells the numbers of decoder events from others in the event hash.
 const DECODER: u64 = 1 << 40;
-
-/// The number and the assignment of decoders.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Decoders {
-    /// One for each channel, or for each link if controllers move the data over links.
-    #[default]
-    PerChannel,
-    /// One for each controller, for the commands of its lists.
-    PerController,
-    /// This many for the whole array; a codeword goes to the first that is free.
-    Shared(u32),
-}
-
-/// Error correction, resolved for one geometry.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Ecc {
-    /// Time from the moment at which a decoder has taken all of a codeword until the codeword comes out.
-    pub latency: Span,
-    /// Time in which a decoder takes a codeword.
-    pub codeword_time: Span,
-    /// Sectors of a codeword.
-    pub codeword: u32,
-    /// The decoders.
-    pub decoders: Decoders,
-    /// Further time that a decoder works on a codeword in soft decoding, in addition to taking it.
-    pub soft: Span,
-}
 
 impl Ecc {
     /// The number of codewords with `sectors` sectors. A part of a codeword is decoded like a whole one.

@@ -26,8 +26,6 @@ mod reads;
 pub(super) mod serial;
 mod serial_copies;
 
-pub use copies::CopySet;
-
 pub(super) use quiet::QuietReads;
 
 use base::engine::EventHash;

@@ -9,62 +9,15 @@
 //! drain.
 
 use std::iter::once;
-use std::ops::Range;
-
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 
 use base::engine::{EventQueue, Handle};
 use base::units::{Span, Time};
 
+use super::plane_reads::PlaneReads;
 use super::planted::Bug;
 use super::rules::Rules;
-use super::suspend::ReadScope;
 use super::{Backend, Command, Config, Event, Op, Resource};
 use crate::nand::Geometry;
-
-/// Reads of single planes, each at its own time (independent plane reads, AIPR).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
-#[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
-pub struct PlaneReadSpec {
-    /// Planes of a die that read at the same time; all of them if missing.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub at_once: Option<u32>,
-    /// The reads that use single planes. Other reads use the whole die.
-    pub reads: ReadScope,
-}
-
-/// The units of single planes in an array.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct PlaneReads {
-    at_once: u32,
-    all_reads: bool,
-    /// The number of planes of a die.
-    planes: u32,
-    dies: u32,
-}
-
-impl PlaneReads {
-    pub(super) fn new(config: &Config, geometry: &Geometry) -> Option<Self> {
-        let spec = config.plane_reads?;
-        Some(Self {
-            at_once: spec.at_once.unwrap_or(geometry.planes),
-            all_reads: spec.reads == ReadScope::All,
-            planes: geometry.planes,
-            dies: geometry.die_count(),
-        })
-    }
-
-    /// The units of the planes of a die.
-    fn of_die(&self, die: u32) -> Range<u32> {
-        let first = self.dies + die * self.planes;
-        first..first + self.planes
-    }
-
-    const fn die_of(&self, unit: u32) -> u32 {
-        if unit < self.dies { unit } else { (unit - self.dies) / self.planes }
-    }
-}
 
 impl Rules {
     /// The unit of a die, and those of its planes.

@@ -3,7 +3,8 @@
 
 use base::engine::{Handle, Slab};
 
-use super::{Class, Command, Op, Order};
+use super::links::Links;
+use super::{Class, Order};
 
 /// The number of classes of service in a queue; a class with a lower number goes first.
 pub(super) const CLASSES: usize = 5;
@@ -20,22 +21,6 @@ impl Order {
             (Self::ReadFirst | Self::CollectionFirst, Class::Other) => CLASSES - 1,
         }
     }
-}
-
-impl Command {
-    /// True for a command of the FTL's own work. A program in a stream of host data never counts, whatever its cause,
-    /// so that programs of one block keep their order.
-    #[inline]
-    pub(super) fn collects(&self) -> bool {
-        let keeps_order = self.op == Op::Program && self.stream.is_host();
-        !keeps_order && !self.cause.is_of_host()
-    }
-}
-
-/// An item that waits in at most one queue.
-pub(super) trait Links: Sized {
-    fn next(&self) -> Option<Handle<Self>>;
-    fn set_next(&mut self, next: Option<Handle<Self>>);
 }
 
 /// A first-in first-out queue for each class.

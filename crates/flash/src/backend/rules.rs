@@ -5,9 +5,9 @@ use std::sync::Arc;
 use base::engine::Handle;
 use base::units::{Bytes, Span, SuperblockId};
 
-use super::channel::Load;
 use super::command_table::CommandTable;
-use super::planes::PlaneReads;
+use super::load::Load;
+use super::plane_reads::PlaneReads;
 use super::planted::Planted;
 use super::{
     Arbitration, BusOrder, Command, Completion, Config, Op, Order, State, Supply, SuspendSpec, Timing, VariationSpec,

@@ -11,35 +11,10 @@
 
 use crate::nand::{Geometry, Stream, Target};
 use base::engine::{Due, EventQueue, Handle};
-use base::nonmax::NonMaxU32;
 use base::units::{DieId, Lpn, Psn, Span, SuperblockId, Time};
 
+use crate::backend::copy_set::{CopySet, ListPart};
 use crate::backend::{Backend, Cause, Command, Event, List, Slot, State};
-
-/// The handle of a set of page copies.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CopySet(NonMaxU32);
-
-impl CopySet {
-    pub(in crate::backend) const fn new(number: u32) -> Self {
-        Self(NonMaxU32::new(number))
-    }
-
-    pub(in crate::backend) const fn number(self) -> u32 {
-        self.0.get()
-    }
-
-    pub(in crate::backend) const fn index(self) -> usize {
-        self.0.get() as usize
-    }
-}
-
-/// A list as a part of a set: the set, and the index of the part.
-#[derive(Clone, Copy, Debug)]
-pub(in crate::backend) struct ListPart {
-    pub(in crate::backend) set: CopySet,
-    pub(in crate::backend) part: u16,
-}
 
 /// A step of a list: the read or the program of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -20,7 +20,7 @@ use crate::nand::Target;
 use base::engine::{Due, EventQueue, Handle};
 use base::units::{Lpn, Psn, Span, Time};
 
-use crate::backend::queue::Links;
+use crate::backend::links::Links;
 use crate::backend::{Account, Backend, Cause, Class, Command, Event, Op, Primitive, Slot};
 
 /// The dies on which the next boundaries of runs are no events.

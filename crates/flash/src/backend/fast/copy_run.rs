@@ -9,7 +9,8 @@ use base::engine::{Due, EventHash, EventQueue, Handle};
 use base::steps;
 use base::units::Time;
 
-use super::copies::{Copies, CopySet, ListPart, Phase, Step};
+use super::copies::{Copies, Phase, Step};
+use crate::backend::copy_set::{CopySet, ListPart};
 use crate::backend::{Account, Backend, Event, List, Op};
 
 impl Backend {

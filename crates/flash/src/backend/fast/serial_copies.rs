@@ -7,8 +7,9 @@ use crate::nand::{Mode, Spare, Stream, Target};
 use base::engine::Handle;
 use base::units::{Lpn, Psn, Span, SuperblockId};
 
-use super::copies::{Copies, CopySet, ListPart, PageCopy};
+use super::copies::{Copies, PageCopy};
 use super::serial::Times;
+use crate::backend::copy_set::{CopySet, ListPart};
 use crate::backend::{Backend, Cause, List, Op};
 
 impl Backend {

@@ -9,7 +9,7 @@ use std::fmt;
 use base::units::{BlockId, Psn, SuperblockId};
 
 use super::{Media, Mode, Stream, Target};
-use crate::nand::media::payload::Preconditioned;
+use crate::nand::media::preconditioned::Preconditioned;
 use crate::nand::media::writes::Writes;
 use crate::nand::{Geometry, Spare};
 

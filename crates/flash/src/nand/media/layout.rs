@@ -1,7 +1,7 @@
 //! Content that is laid out without commands, for a drive that starts in a computed state.
 
 use super::{Media, Mode, Spare, Stream, Target};
-use crate::nand::media::payload::Preconditioned;
+use crate::nand::media::preconditioned::Preconditioned;
 
 impl Media {
     /// Programs the slots from `target` on with these spare areas and the content that preconditioning writes. All

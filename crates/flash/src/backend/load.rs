@@ -1,0 +1,10 @@
+//! What crosses a channel.
+
+use base::units::{Bytes, Span};
+
+/// The time and the bytes of a transfer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Load {
+    pub(super) time: Span,
+    pub(super) bytes: Bytes,
+}
