@@ -1,5 +1,5 @@
-//! The discrete-event engine: an event queue ordered by (time, sequence), the order of overlapping requests, named random streams,
-//! and a hash that equal runs share.
+//! The discrete-event engine: an event queue ordered by (time, sequence), the order of overlapping requests, named
+//! random streams, and a hash of all events.
 
 mod conflicts;
 mod hash;

@@ -1,4 +1,4 @@
-//! Faults of a description: where, what, and the remedy.
+//! Faults of a description: key, message, and remedy.
 
 use std::fmt;
 
@@ -7,14 +7,14 @@ use std::fmt;
 pub struct Fault {
     /// The key, e.g. `ftl.gc.start`.
     pub path: String,
-    /// The error.
+    /// The fault in words.
     pub message: String,
-    /// The remedy.
+    /// The remedy in words.
     pub remedy: String,
 }
 
 impl Fault {
-    /// A fault at a key.
+    /// Creates a fault at a key.
     pub fn new(path: impl Into<String>, message: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self { path: path.into(), message: message.into(), remedy: remedy.into() }
     }
@@ -48,7 +48,7 @@ impl Faults {
 /// The most characters of a name.
 const NAME_MAX: usize = 200;
 
-/// The error and the remedy of a name that files are called after; `None` if the name is valid.
+/// The fault and the remedy of a name that will be part of file names; `None` if the name is valid.
 #[must_use]
 pub fn wrong_name(name: &str) -> Option<(String, &'static str)> {
     const REMEDY: &str = "give it one, e.g. \"my-drive\"";

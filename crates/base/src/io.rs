@@ -14,11 +14,11 @@ pub enum IoKind {
     Flush,
     /// Discards (TRIM, deallocate) an extent; it reads as zeros afterwards.
     Discard,
-    /// Writes to a zone, whose first sector it names; the drive chooses the address (Zone Append). Its completion names the
-    /// address.
+    /// Writes to the zone that begins at the request's first sector; the drive chooses the address (Zone Append). The
+    /// completion has the address.
     Append,
-    /// Opens the zone that begins at its first sector (Zone Management Send). The extents of this kind and of those below are
-    /// empty.
+    /// Opens the zone that begins at the request's first sector (Zone Management Send). The extents of this kind and of
+    /// the kinds below are empty.
     ZoneOpen,
     /// Closes a zone.
     ZoneClose,
@@ -28,8 +28,8 @@ pub enum IoKind {
     ZoneReset,
     /// Opens an empty zone with a zone random write area (Zone Management Send, Open Zone with the bit ZRWAA).
     ZoneOpenZrwa,
-    /// Moves the write pointer of a zone with a random write area behind the mapping unit that holds its first sector (Zone
-    /// Management Send, Flush Explicit ZRWA Range).
+    /// Moves the write pointer of a zone with a random write area behind the mapping unit that includes the first
+    /// sector of the request (Zone Management Send, Flush Explicit ZRWA Range).
     ZrwaFlush,
 }
 
@@ -52,13 +52,13 @@ impl IoKind {
         Self::ZrwaFlush,
     ];
 
-    /// The kinds of a drive without zones.
+    /// The kinds that a drive without zones knows.
     pub const UNZONED: [Self; 4] = [Self::Read, Self::Write, Self::Flush, Self::Discard];
 
-    /// The kinds that move data: they alone count in rates and mean latencies of all requests together.
+    /// The kinds that move data. Rates and mean latencies over all requests count only these.
     pub const DATA: [Self; 3] = [Self::Read, Self::Write, Self::Append];
 
-    /// True if the host brings data.
+    /// True if requests of this kind bring data from the host.
     #[must_use]
     #[inline]
     pub const fn brings_data(self) -> bool {
@@ -103,9 +103,9 @@ impl IoKind {
     }
 }
 
-/// The placement identifier of a write, by which a host says which data belong together: the identifier of Flexible Data Placement
-/// (NVM Express TP4146), or the stream of a stream directive. The host expects to overwrite or discard the data of one identifier
-/// together. A request without a directive has number 0.
+/// The placement identifier of a write, by which a host states which data belong together: the identifier of Flexible
+/// Data Placement (NVM Express TP4146), or the stream of a stream directive. The host expects to overwrite or discard
+/// the data of one identifier together. A request without a directive has number 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct PlacementId(u16);
 
@@ -116,22 +116,22 @@ impl PlacementId {
         Self(number)
     }
 
-    /// Its number.
+    /// The number of the identifier.
     #[must_use]
     pub const fn get(self) -> u16 {
         self.0
     }
 }
 
-/// One host request: kind, extent and placement identifier. Its holder keeps the arrival time.
+/// A host request: kind, extent and placement identifier. Its time of arrival is stored elsewhere.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Io {
     /// The kind of request.
     pub kind: IoKind,
-    /// First sector; zero for a flush, that of a zone for an append and for zone management, and one of the last mapping unit of
-    /// the range for a flush of a random write area.
+    /// The first sector; zero for a flush, that of the zone for an append and for zone management, and a sector of the
+    /// last mapping unit of the range for a flush of a random write area.
     pub start: Lba,
-    /// Number of sectors; zero for a flush and for zone management only.
+    /// The number of sectors; zero only for a flush and for zone management.
     pub sectors: Sectors,
     /// The placement identifier of a write.
     pub placement: PlacementId,
@@ -141,7 +141,7 @@ impl Io {
     /// A flush: it has no extent.
     pub const FLUSH: Self = Self::new(IoKind::Flush, Lba::new(0), Sectors::new(0));
 
-    /// A request without a directive.
+    /// Creates a request without a placement identifier.
     #[must_use]
     pub const fn new(kind: IoKind, start: Lba, sectors: Sectors) -> Self {
         Self { kind, start, sectors, placement: PlacementId::new(0) }

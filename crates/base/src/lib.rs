@@ -1,7 +1,7 @@
 //! The foundation of Flashloom: typed units of measure, the event engine, host commands, and faults of a description.
 //!
-//! No code here reads a clock, a file, the environment or a thread. The caller hands in the time, and every random
-//! number comes from a named stream of the run's seed.
+//! No code here reads a clock, a file, the environment or a thread. The caller passes the time, and every random number
+//! comes from a named stream of the run's seed.
 
 pub mod engine;
 pub mod fault;

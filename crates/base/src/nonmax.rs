@@ -8,9 +8,10 @@ use std::num::NonZeroU32;
 pub struct NonMaxU32(NonZeroU32);
 
 impl NonMaxU32 {
-    /// The number.
+    /// Takes a number.
     ///
     /// # Panics
+    ///
     /// If it is the largest `u32`.
     #[must_use]
     #[inline]
@@ -28,14 +29,14 @@ impl NonMaxU32 {
         !self.0.get()
     }
 
-    /// The word that stores a number or none.
+    /// Encodes an optional number as a word: `u32::MAX` stands for `None`.
     #[must_use]
     #[inline]
     pub fn to_word(number: Option<Self>) -> u32 {
         number.map_or(u32::MAX, Self::get)
     }
 
-    /// The number of a stored word, or none.
+    /// Decodes the word of an optional number.
     #[must_use]
     #[inline]
     pub fn from_word(word: u32) -> Option<Self> {

@@ -1,20 +1,20 @@
-//! Prefetches memory that will be looked at soon.
+//! Prefetches memory that will be needed soon.
 //!
-//! A load of data that no cache holds keeps the processor waiting as soon as it has begun some hundred instructions
-//! behind it, even if nothing needs the data yet. A prefetch does not.
+//! A load that misses all caches stalls retirement once the reorder buffer is full, even if nothing uses its result
+//! yet. A prefetch does not.
 
 use std::sync::Arc;
 
 /// Bytes of a cache line.
 const LINE: usize = 64;
 
-/// Brings all cache lines of `data` into the caches; nothing if there is none.
+/// Brings all cache lines of `data` into the caches; without effect for `None`.
 #[inline]
 pub fn prefetch_whole<T>(data: Option<&T>) {
     prefetch_all(data.map(std::slice::from_ref));
 }
 
-/// Brings all cache lines of adjacent items into the caches; nothing if there are none.
+/// Brings all cache lines of adjacent items into the caches; without effect for `None`.
 #[inline]
 pub fn prefetch_all<T>(data: Option<&[T]>) {
     let Some(data) = data else { return };
@@ -22,18 +22,18 @@ pub fn prefetch_all<T>(data: Option<&[T]>) {
     for line in (0..size_of_val(data)).step_by(LINE) {
         branches::prefetch_read_data::<u8, 0>(start.wrapping_add(line));
     }
-    // They may begin inside a line.
+    // The items may begin inside a line, so the last byte may be in a further one.
     branches::prefetch_read_data::<u8, 0>(start.wrapping_add(size_of_val(data).saturating_sub(1)));
 }
 
-/// Brings what an [`Arc`] leads to into the caches, with the count of its owners, which lies before it.
+/// Brings the content of an [`Arc`] into the caches, with the count of its owners, which lies before it.
 #[inline]
 pub fn prefetch_shared<T>(data: &Arc<T>) {
     branches::prefetch_read_data::<u8, 0>(Arc::as_ptr(data).cast::<u8>().wrapping_sub(2 * size_of::<usize>()));
     prefetch_whole(Some(&**data));
 }
 
-/// Brings the first cache line of `data` into the caches; nothing if there is none.
+/// Brings the first cache line of `data` into the caches; without effect for `None`.
 #[inline]
 pub fn prefetch<T>(data: Option<&T>) {
     if let Some(data) = data {

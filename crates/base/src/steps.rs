@@ -1,7 +1,7 @@
 //! Counts steps, so that tests can show that a request costs no more on a larger drive.
 //!
-//! A step is an access to an object that a loop could visit many of: a command, a request, a log block, a waiting task.
-//! Nothing is counted, and nothing is compiled in, without the feature `steps`; only tests enable it.
+//! A step is an access to an object of which a loop could visit many: a command, a request, a log block, a waiting
+//! task. Without the feature `steps`, which only tests enable, no code for counting is compiled in.
 
 #[cfg(feature = "steps")]
 thread_local! {
@@ -15,7 +15,7 @@ pub fn count() {
     STEPS.with(|steps| steps.set(steps.get() + 1));
 }
 
-/// The steps that this thread has counted.
+/// The number of steps that this thread has counted.
 #[cfg(feature = "steps")]
 #[must_use]
 pub fn counted() -> u64 {

@@ -1,37 +1,38 @@
-//! Two agendas of events: a heap, as any simulator would have, and rings, the least that these models allow.
+//! Two event queues (agendas): a heap, as any simulator would have, and rings, the cheapest structure that these models
+//! allow.
 
 use std::collections::VecDeque;
 
-/// The end of a step of a request. Each kind of step has a ring.
+/// The end of a step of a request. Each kind of step has a ring of its own.
 pub trait Step: Copy + 'static {
-    /// All kinds; of events at one time, those of the last come first.
+    /// All kinds of steps; of events at the same time, those of the last kind come first.
     const ALL: &'static [Self];
 
-    /// The place in [`Self::ALL`].
+    /// Returns the position of the kind in [`Self::ALL`].
     fn ring(self) -> usize;
 }
 
-/// An event.
+/// A scheduled event.
 #[derive(Clone, Copy, Debug)]
 pub struct Event<S> {
-    /// The time in picoseconds.
+    /// Time in picoseconds.
     pub at: u64,
-    /// The step that ends.
+    /// The step that ends at this time.
     pub step: S,
-    /// The request.
+    /// Number of the request.
     pub request: u32,
 }
 
-/// Events in the order of their time.
+/// A queue of events in the order of their times.
 pub trait Agenda<S>: Default {
     /// Schedules an event.
     fn push(&mut self, at: u64, step: S, request: u32);
 
-    /// Removes the next event.
+    /// Removes the next event and returns it; `None` if there is none.
     fn pop(&mut self) -> Option<Event<S>>;
 }
 
-/// A heap of events by time, four children to a parent.
+/// A heap of events by time, with four children to a parent.
 #[derive(Debug)]
 pub struct Heap<S>(Vec<Event<S>>);
 
@@ -87,8 +88,8 @@ impl<S: Step> Agenda<S> for Heap<S> {
     }
 }
 
-/// A ring for each step. Every step takes a constant time or ends in the order of a first-come queue, so its events
-/// are scheduled in the order of their times, and no heap is needed.
+/// A ring for each kind of step. Every step takes a constant time or ends in the order of a first-come queue, so its
+/// events are scheduled in the order of their times, and no heap is needed.
 #[derive(Debug)]
 pub struct Rings<const KINDS: usize>([VecDeque<(u64, u32)>; KINDS]);
 

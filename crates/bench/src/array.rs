@@ -1,22 +1,22 @@
-//! The pages of all chips, as the loops that write know them: a page map, the valid pages of each block, and in each chip
+//! The state of all pages for the bare loops that write: a page map, the valid pages of each block, and in each chip
 //! free blocks and two logs, one for writes and one for copies.
 
 use std::collections::VecDeque;
 
 use crate::reads::{CHANNELS, CHIPS};
 
-/// Superblocks of a chip, two blocks each, and their pages of 4 KiB.
+/// The number of superblocks of a chip, of two blocks each, and of their pages of 4 KiB.
 const BLOCKS: u32 = 64;
 pub(crate) const PAGES: u32 = 512;
 const CHIP_PAGES: u32 = BLOCKS * PAGES;
 pub(crate) const ALL_CHIPS: u32 = CHANNELS * CHIPS;
-/// Mapping units, so that 28 % of the pages are spare, in whole programs of 16.
+/// The number of mapping units: a multiple of a program of 16, so that 28 % of the pages are spare.
 pub(crate) const UNITS: u32 = (ALL_CHIPS as u64 * CHIP_PAGES as u64 * 72 / 100) as u32 / 16 * 16;
-/// A chip collects with fewer free blocks.
+/// The number of free blocks below which a chip collects.
 const LOW: usize = 2;
 pub(crate) const NOWHERE: u32 = u32::MAX;
 
-/// What an operation wants from its chip.
+/// The next operation that a host write or a collector needs from its chip.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Wants {
     #[default]
@@ -29,17 +29,17 @@ pub(crate) enum Wants {
 #[derive(Clone, Debug)]
 struct Logs {
     free: VecDeque<u32>,
-    /// Next pages of the log of writes and of that of copies; [`NOWHERE`] without an open block.
+    /// The next page of the log of writes and of that of copies; [`NOWHERE`] without an open block.
     open: [u32; 2],
 }
 
-/// The pages of all chips.
+/// The pages of all chips, which mapping units they hold, and the free blocks.
 #[derive(Clone, Debug)]
 pub(crate) struct Array {
-    /// The page of each mapping unit, and the mapping unit of each page.
+    /// The page of each mapping unit (`map`), and the mapping unit of each page (`units`).
     map: Vec<u32>,
     units: Vec<u32>,
-    /// A bit for each page that is valid; a count of them, and of those programmed, for each block.
+    /// A bit for each page, set if it is valid; for each block, the numbers of its valid and of its programmed pages.
     bits: Vec<u64>,
     valid: Vec<u32>,
     filled: Vec<u32>,
@@ -47,7 +47,7 @@ pub(crate) struct Array {
 }
 
 impl Array {
-    /// A full drive: neighbours lie on `stripe` pages of a chip, before the next chip follows.
+    /// Creates a full drive on which `stripe` consecutive units lie on one chip before the next chip follows.
     pub(crate) fn full(stripe: u32) -> Self {
         let logs = |chip: u32| Logs { free: (chip * BLOCKS..(chip + 1) * BLOCKS).collect(), open: [NOWHERE; 2] };
         let pages = (ALL_CHIPS * CHIP_PAGES) as usize;
@@ -66,7 +66,8 @@ impl Array {
         array
     }
 
-    /// The next `count` pages of a log, which lie in one block. One free block is reserved for copies.
+    /// Takes the next `count` pages of a log, which lie in one block; `None` without space. The last free block is
+    /// reserved for copies.
     #[inline]
     pub(crate) fn take_pages(&mut self, chip: u32, log: usize, count: u32) -> Option<u32> {
         let chip = &mut self.chips[chip as usize];
@@ -81,7 +82,7 @@ impl Array {
         Some(page)
     }
 
-    /// A page that has been programmed holds a mapping unit.
+    /// Maps a mapping unit to a page that has been programmed.
     #[inline]
     pub(crate) fn enter(&mut self, unit: u32, to: u32) {
         let old = std::mem::replace(&mut self.map[unit as usize], to);
@@ -95,7 +96,7 @@ impl Array {
         }
     }
 
-    /// A page that has been programmed holds the copy of a page; nothing, if its unit has been written since.
+    /// Maps a mapping unit to the programmed copy of its page, unless the unit has been written since.
     #[inline]
     pub(crate) fn enter_copy(&mut self, unit: u32, from: u32, to: u32) {
         if self.map[unit as usize] == from {
@@ -105,19 +106,19 @@ impl Array {
         }
     }
 
-    /// These pages have been programmed with nothing.
+    /// Counts pages that have been programmed with padding.
     #[inline]
     pub(crate) fn pad(&mut self, to: u32, count: u32) {
         self.filled[(to / PAGES) as usize] += count;
     }
 
-    /// The mapping unit of a page.
+    /// Returns the mapping unit of a page.
     #[inline]
     pub(crate) fn unit(&self, page: u32) -> u32 {
         self.units[page as usize]
     }
 
-    /// The closed block with the fewest valid pages, if the chip has too few free ones.
+    /// Returns the closed block with the fewest valid pages; `None` if the chip has enough free blocks.
     #[inline]
     pub(crate) fn victim(&self, chip: u32) -> Option<u32> {
         if self.chips[chip as usize].free.len() >= LOW {
@@ -127,7 +128,7 @@ impl Array {
         closed.min_by_key(|block| self.valid[*block as usize])
     }
 
-    /// The first valid page of a block from a page on.
+    /// Returns the first valid page of a block, from page `from` on.
     #[inline]
     pub(crate) fn next_valid(&self, block: u32, from: u32) -> Option<u32> {
         let end = (block + 1) * PAGES;
@@ -142,13 +143,15 @@ impl Array {
         None
     }
 
-    /// A block of a chip has been erased.
+    /// Returns an erased block to its chip's free blocks.
     #[inline]
     pub(crate) fn erased(&mut self, chip: u32, block: u32) {
         self.chips[chip as usize].free.push_back(block);
         self.filled[block as usize] = 0;
     }
 
+    /// Checks the map.
+    ///
     /// # Panics
     /// Unless every mapping unit has one valid page.
     #[cfg(test)]

@@ -7,19 +7,19 @@ use floor::clock::Cost;
 
 use floor::rounds::Load;
 
-/// The process of a loop. It ends when its input does.
+/// A bare loop's process, which ends when its standard input is closed.
 struct Bare {
     child: Child,
     to: Option<ChildStdin>,
     from: BufReader<ChildStdout>,
-    /// Simulated requests per simulated second.
+    /// The number of simulated requests per simulated second.
     simulated_rate: f64,
-    /// Commands and events for each request of the latest slice.
+    /// The numbers of commands and of events per request in the latest slice.
     per_request: [f64; 2],
 }
 
 impl Bare {
-    /// Starts the loop with this agenda.
+    /// Starts the bare loop with this agenda.
     fn start(agenda: &str) -> Self {
         let beside = std::env::current_exe().map(|path| path.with_file_name("floor"));
         let path = beside.unwrap_or_else(|error| panic!("the path of this program: {error}"));
@@ -44,22 +44,22 @@ impl Bare {
     }
 }
 
-/// A loop beside the drives that do the same.
+/// A bare loop that does the same work as one of the drives, as a load that is measured beside it.
 pub(crate) struct BareLoad {
     bare: Bare,
-    /// What it counts beside events, if anything.
+    /// Name of the commands that the loop counts; `None` if it counts events only.
     counted: Option<&'static str>,
 }
 
 impl BareLoad {
-    /// Starts it, and runs this many requests first.
+    /// Starts a bare loop, and runs `warm_up` requests before any measurement.
     pub(crate) fn start(agenda: &str, counted: &'static str, warm_up: u64) -> Self {
         let mut bare = Bare::start(agenda);
         bare.run(warm_up);
         Self { bare, counted: Some(counted) }
     }
 
-    /// Starts the reads that everything is measured against.
+    /// Starts the bare loop of reads, to which rates are compared.
     pub(crate) fn reads(agenda: &str) -> Self {
         Self { bare: Bare::start(agenda), counted: None }
     }
@@ -70,7 +70,7 @@ impl Load for BareLoad {
         self.measured(requests).0
     }
 
-    /// The cost is that of the loop's own process.
+    /// The cost is measured in the process of the bare loop.
     fn measured(&mut self, requests: u64) -> (u64, Cost) {
         (requests, self.bare.run(requests))
     }

@@ -1,11 +1,11 @@
-//! The writes through a buffer: only the work that every simulation of them must do.
+//! Writes through a buffer in a bare loop, with only the work that every simulation of them must do.
 //!
-//! The writes of [`crate::writes`], but acknowledged in a volatile buffer of 32 MiB, from which they leave, oldest first,
-//! in programs of 64 KiB: two pages of 16 KiB in each of two planes. The buffer has an index, in which a newer write of a
-//! unit finds the older one. A write is a wait for the host link and one event, and with fifteen others a wait for a chip
-//! and its channel and two events. A collector reads the valid pages of a victim row by row, and programs sixteen of them
-//! at once. The times are those of the bench's drive with a buffer. There are no partial writes, no flushes, no failures,
-//! no power cuts, and nothing is checked.
+//! The writes are those of [`crate::writes`], but acknowledged in a volatile buffer of 32 MiB, from which they leave,
+//! oldest first, in programs of 64 KiB: two pages of 16 KiB in each of two planes. The buffer has an index, in which a
+//! newer write of a unit finds the older one. A write is a wait for the host link and one event, and with fifteen
+//! others a wait for a chip and its channel and two events. A collector reads the valid pages of a victim row by row,
+//! and programs sixteen of them at once. The times are those of the bench's drive with a buffer. There are no partial
+//! writes, no flushes, no failures, no power cuts, and nothing is checked.
 
 use std::collections::VecDeque;
 
@@ -18,16 +18,16 @@ use crate::reads::{CHANNELS, CHIPS, LINK, READ, TRANSFER};
 use crate::server::{Server, Waits};
 use crate::writes::ERASE;
 
-/// Units in the buffer, in a program, and in a row of pages.
+/// The number of units in the buffer, in a program, and in a row of pages.
 const BUFFER: u32 = 8192;
 const BATCH: u32 = 16;
 const ROW: u32 = 8;
-/// Picoseconds.
+/// Times of the flash operations and transfers, in picoseconds.
 const PROGRAM: u64 = 4 * 390_000_000;
 const PROGRAMS: u32 = BUFFER / BATCH;
 const NOBODY: u32 = u32::MAX;
 
-/// The end of a step.
+/// The end of a step of a write or of a collector.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// The data of a write has crossed the host link.
@@ -51,17 +51,18 @@ impl agenda::Step for Step {
     }
 }
 
-/// A program of the buffer, or the operation of a chip's collector.
+/// A program of the buffer, or the current operation of a chip's collector.
 #[derive(Clone, Copy, Debug, Default)]
 struct Operation {
     chip: u32,
-    /// The first page that it programs.
+    /// First page of the program.
     to: u32,
     wants: Wants,
-    /// Units that it programs, and of a collector those that it has read or is reading.
+    /// The number of units of the program (`count`), and the number of them that a collector has read or is reading
+    /// (`read`).
     count: u32,
     read: u32,
-    /// Units that cross the channel.
+    /// The number of units that cross the channel.
     crossing: u32,
     /// Entries of the buffer, or the pages that a collector copies.
     from: [u32; BATCH as usize],
@@ -79,14 +80,14 @@ impl Waits for Operation {
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     unit: u32,
-    /// The next of its chain in the index.
+    /// The next entry of the same chain in the index.
     next: u32,
-    /// It is on its way to flash; and it was written again since.
+    /// `sent`: the unit is on its way to flash. `again`: it was written again since then.
     sent: bool,
     again: bool,
 }
 
-/// The buffer, with an index of chains.
+/// The buffer, with an index of chained entries.
 #[derive(Clone, Debug)]
 struct Buffer {
     heads: Vec<u32>,
@@ -111,7 +112,7 @@ impl Buffer {
         unit.wrapping_mul(0x9E37_79B9) as usize >> 18
     }
 
-    /// Takes a unit. False if there is no room.
+    /// Takes a unit into the buffer. Returns false if there is no room.
     #[inline]
     fn take(&mut self, unit: u32) -> bool {
         let chain = self.chain(unit);
@@ -131,7 +132,7 @@ impl Buffer {
         true
     }
 
-    /// The oldest unit leaves for flash.
+    /// Marks the oldest dirty unit as sent to flash, and returns its entry.
     #[inline]
     fn send(&mut self) -> u32 {
         let entry = self.dirty.pop_front().expect("something is dirty");
@@ -139,7 +140,7 @@ impl Buffer {
         entry
     }
 
-    /// A unit is on flash.
+    /// Frees the entry of a unit that is on flash, or makes it dirty again if the unit was written meanwhile.
     #[inline]
     fn arrived(&mut self, arrived: u32) {
         let Entry { unit, next, again, .. } = self.entries[arrived as usize];
@@ -162,22 +163,22 @@ impl Buffer {
     }
 }
 
-/// A chip and its collector: the block that is collected, and the page up to which it has been.
+/// A chip with its collector: the block under collection, and the page up to which it has been collected.
 #[derive(Clone, Copy, Debug, Default)]
 struct Chip {
     server: Server,
     victim: Option<(u32, u32)>,
 }
 
-/// The loop; it runs in slices.
+/// A bare loop of buffered writes, which runs in slices.
 #[derive(Debug)]
 pub struct BufferedWrites<A> {
     array: Array,
     buffer: Buffer,
-    /// The start and the unit of each request, and those that wait for room.
+    /// The start and the unit of each request (`requests`), and the requests that wait for room (`waiting`).
     requests: Vec<(u64, u32)>,
     waiting: VecDeque<u32>,
-    /// Programs of the buffer, then the collectors.
+    /// The programs of the buffer, followed by one operation for each chip's collector.
     operations: Vec<Operation>,
     unused: Vec<u32>,
     chips: Vec<Chip>,
@@ -189,7 +190,7 @@ pub struct BufferedWrites<A> {
     random: Random,
     bins: Bins,
     now: u64,
-    /// Requests, programmed units and events of the latest slice.
+    /// The numbers of requests, programmed units and events in the latest slice.
     slice: [u64; 3],
 }
 
@@ -200,7 +201,7 @@ impl<A: Agenda<Step>> Default for BufferedWrites<A> {
 }
 
 impl<A: Agenda<Step>> BufferedWrites<A> {
-    /// The loop on a full drive, with its first requests submitted.
+    /// Creates the loop on a full drive, with its first requests submitted.
     #[must_use]
     pub fn new() -> Self {
         let mut writes = Self {
@@ -252,7 +253,7 @@ impl<A: Agenda<Step>> BufferedWrites<A> {
         }
     }
 
-    /// Waiting writes enter the buffer as far as there is room, and programs leave it.
+    /// Moves waiting writes to the buffer as far as there is room, and starts programs.
     #[inline]
     fn admit(&mut self) {
         while let Some(request) = self.waiting.front().copied() {
@@ -270,7 +271,7 @@ impl<A: Agenda<Step>> BufferedWrites<A> {
         }
     }
 
-    /// Sends a program to the next chip that has space. False if there is none.
+    /// Sends a program to the next chip that has space. Returns false if there is none.
     fn write_back(&mut self) -> bool {
         for _ in 0..ALL_CHIPS {
             let chip = self.turn;
@@ -290,7 +291,7 @@ impl<A: Agenda<Step>> BufferedWrites<A> {
         false
     }
 
-    /// An operation gets in line for its chip.
+    /// Starts an operation, or queues it if its chip is busy.
     #[inline]
     fn queue(&mut self, operation: u32) {
         let chip = self.operations[operation as usize].chip;
@@ -299,7 +300,7 @@ impl<A: Agenda<Step>> BufferedWrites<A> {
         }
     }
 
-    /// A chip begins an operation.
+    /// Begins an operation on its chip.
     #[inline]
     fn begin(&mut self, operation: u32) {
         match self.operations[operation as usize].wants {
@@ -309,7 +310,7 @@ impl<A: Agenda<Step>> BufferedWrites<A> {
         }
     }
 
-    /// Data gets in line for its channel.
+    /// Starts the transfer of an operation's data, or queues it if the channel is busy.
     #[inline]
     fn cross(&mut self, operation: u32) {
         let channel = self.operations[operation as usize].chip / CHIPS;
@@ -324,7 +325,7 @@ impl<A: Agenda<Step>> BufferedWrites<A> {
         self.agenda.push(self.now + time, Step::Transferred, operation);
     }
 
-    /// A chip has ended an operation.
+    /// Frees a chip after an operation, and begins the next one.
     #[inline]
     fn leave(&mut self, chip: u32) {
         if let Some(next) = self.chips[chip as usize].server.leave(&mut self.operations) {
@@ -332,7 +333,7 @@ impl<A: Agenda<Step>> BufferedWrites<A> {
         }
     }
 
-    /// The array takes the data of a program; or the collector has a row, and reads the next one or programs.
+    /// Handles the end of a transfer: the array programs the data, or the collector reads its next row or programs.
     #[inline]
     fn transferred(&mut self, operation: u32) {
         let Operation { chip, wants, .. } = self.operations[operation as usize];
@@ -391,7 +392,7 @@ impl<A: Agenda<Step>> BufferedWrites<A> {
         self.queue(collector);
     }
 
-    /// The map takes the pages. Those of the buffer make room there.
+    /// Maps the programmed pages, and frees the buffer entries of those that came from the buffer.
     fn programmed(&mut self, operation: u32) {
         let Operation { chip, to, count, from, .. } = self.operations[operation as usize];
         self.slice[1] += u64::from(count);
@@ -412,7 +413,7 @@ impl<A: Agenda<Step>> BufferedWrites<A> {
         self.admit();
     }
 
-    /// The victim is free: programs that wait for space take it.
+    /// Frees the erased victim, and starts programs that wait for space.
     fn erased(&mut self, chip: u32) {
         self.leave(chip);
         let (victim, _) = self.chips[chip as usize].victim.take().expect("an erase has a victim");
@@ -421,13 +422,13 @@ impl<A: Agenda<Step>> BufferedWrites<A> {
         self.admit();
     }
 
-    /// Simulated requests per simulated second so far.
+    /// The number of simulated requests per simulated second so far.
     #[must_use]
     pub fn simulated_rate(&self) -> f64 {
         self.bins.total() as f64 / (self.now as f64 * 1e-12)
     }
 
-    /// Programmed units and events for each write of the latest slice.
+    /// The numbers of programmed units and of events per write in the latest slice.
     #[must_use]
     pub fn per_write(&self) -> [f64; 2] {
         let [requests, programs, events] = self.slice;
@@ -445,11 +446,11 @@ mod tests {
         let mut writes = BufferedWrites::<Heap<Step>>::new();
         writes.run(2_500_000);
         writes.run(500_000);
-        // As in the loop that writes through.
+        // The bounds are those of the loop that writes through.
         let [programs, events] = writes.per_write();
         assert!((2.0..2.3).contains(&programs), "{programs} programmed units for each write");
-        // One event of the write, two of a program of sixteen, and two of each row of eight pages that is read: of those, some
-        // five are valid.
+        // A write has one event, a program of sixteen pages two, and each row of eight pages that is read for copies
+        // two: of its pages some five are valid.
         let copies = programs - 1.0;
         let counted = 1.0 + 2.0 * programs / 16.0 + 2.0 * copies / 4.7;
         assert!((events / counted - 1.0).abs() < 0.1, "{events} events for each write, not {counted}");

@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 /// The cost of a piece of work.
 #[derive(Clone, Copy, Debug)]
 pub struct Cost {
-    /// Seconds of processor time of this process.
+    /// Processor time of this process in seconds.
     pub cpu: f64,
-    /// Seconds on the wall clock: more than `cpu` if other programs used the processor.
+    /// Wall-clock time in seconds: more than `cpu` if other programs used the processor.
     pub wall: f64,
 }
 
-/// Runs the work and returns its cost.
+/// Runs `work` and returns its result and its cost.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (T, Cost) {
     let (cpu, wall) = (processor_time(), wall_clock());
     let result = work();
@@ -30,7 +30,7 @@ fn processor_time() -> Duration {
     Duration::try_from(spent).expect("processor time is not negative")
 }
 
-/// The processor time of this process; where the system does not give it, the wall clock.
+/// Returns the processor time of this process; on systems that do not report it, the wall-clock time.
 #[cfg(not(unix))]
 fn processor_time() -> Duration {
     static START: std::sync::LazyLock<Instant> = std::sync::LazyLock::new(wall_clock);

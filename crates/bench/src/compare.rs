@@ -1,39 +1,40 @@
 //! Compares the rows of two builds that ran in pairs.
 //!
-//! The two runs of a pair met the same noise, those of different pairs another: the change is that of each pair. The
-//! builds are compared by their absolute rates, not by their ratios to the bare loop, because the loop's own speed
-//! depends on how the compiler lays out a program: it moved by 11 % between builds with the loop's code untouched.
+//! The two runs of a pair met the same noise, those of different pairs did not, so changes are computed within each
+//! pair. The builds are compared by their absolute rates, not by their ratios to the bare loop, because the loop's own
+//! speed depends on how the compiler lays out a program: it moved by 11 % between builds with the loop's code
+//! untouched.
 
 use std::fmt;
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Deserialize;
 
-/// A change of at least this share counts if each pair has changed that way.
+/// The least change that counts, as a share; each pair must have changed in the same direction.
 pub const NOTABLE: f64 = 0.05;
 
-/// What a bench in step says on its standard error when its next slice may begin.
+/// Line that a bench in step prints on its standard error when its next slice may begin.
 pub const READY: &str = "ready for a slice";
 
 /// A row that a bench printed as JSON. Other fields may come and go between commits.
 #[derive(Clone, Debug, Deserialize, PartialEq)]
 pub struct Row {
-    /// The name, by which the rows of two builds belong together.
+    /// Name of the row, by which the rows of two builds are matched.
     pub name: String,
-    /// The unit of measure.
+    /// Unit of measure of the value.
     pub unit: String,
-    /// The measurement.
+    /// Measured value.
     pub value: Value,
 }
 
-/// A measurement.
+/// The statistics of a measurement that the comparison reads.
 #[derive(Clone, Copy, Debug, Deserialize, PartialEq)]
 pub struct Value {
-    /// The median of its rounds.
+    /// Median over the rounds.
     pub median: f64,
 }
 
-/// Why there is no comparison, in words.
+/// The reason, in words, why a comparison failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure(String);
 
@@ -57,15 +58,16 @@ impl From<&str> for Failure {
     }
 }
 
-/// The rows of a bench's output.
+/// Parses the rows of a bench's output.
 ///
 /// # Errors
-/// If the text is no such list, in words.
+/// If the text is not a JSON list of rows.
 pub fn parse(text: &str) -> Result<Vec<Row>, Failure> {
     serde_json::from_str(text).map_err(|error| Failure(format!("the bench printed no list of rows: {error}")))
 }
 
-/// The better direction of a unit of measure; `None` if it measures no speed.
+/// Returns true if a larger number of this unit is better, false if a smaller one is, and `None` if the unit measures
+/// no speed.
 fn more_is_better(unit: &str) -> Option<bool> {
     match unit {
         "requests/CPU s" => Some(true),
@@ -96,14 +98,14 @@ impl Samples {
         below.midpoint(above)
     }
 
-    /// The changes to another build's samples, pair by pair: shares of these.
+    /// Returns the changes to another build's samples, pair by pair, as shares of these samples.
     fn changes_to(&self, now: &Self) -> Self {
         let values = self.values.iter().zip(&now.values).map(|(before, after)| after / before - 1.0).collect();
         Self { values, ..self.clone() }
     }
 }
 
-/// The runs of a build.
+/// The rows of all runs of a build.
 #[derive(Clone, Debug, Default)]
 pub struct Runs(Vec<Samples>);
 
@@ -123,14 +125,14 @@ impl Runs {
     }
 }
 
-/// What became of a row.
+/// The judgement of a row that both builds have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The change is small, or not that of each pair.
+    /// The change is small, or the pairs changed in different directions.
     Alike,
-    /// It is slower by 5 % or more, and in each pair.
+    /// The row is slower by 5 % or more, and slower in each pair.
     Slower,
-    /// It is faster by 5 % or more, and in each pair.
+    /// The row is faster by 5 % or more, and faster in each pair.
     Faster,
 }
 
@@ -144,7 +146,7 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Whether changes count.
+/// Judges the changes of a row.
 fn judge(changes: &Samples, more_is_better: bool) -> Verdict {
     let (change, (least, most)) = (changes.median(), changes.range());
     let counts = change.abs() >= NOTABLE && (least > 0.0 || most < 0.0);
@@ -155,7 +157,7 @@ fn judge(changes: &Samples, more_is_better: bool) -> Verdict {
     }
 }
 
-/// A row that both builds have.
+/// A row that both builds have, with its samples.
 #[derive(Clone, Debug, PartialEq)]
 struct Both {
     base: Samples,
@@ -164,7 +166,7 @@ struct Both {
     verdict: Verdict,
 }
 
-/// The rows of two builds beside each other.
+/// The rows of two builds beside each other, with verdicts.
 #[derive(Clone, Debug, Default)]
 pub struct Comparison {
     both: Vec<Both>,
@@ -196,7 +198,7 @@ impl Comparison {
         all
     }
 
-    /// True if a row is slower.
+    /// Returns true if a row is slower.
     #[must_use]
     pub fn is_slower(&self) -> bool {
         self.both.iter().any(|row| row.verdict == Verdict::Slower)
@@ -243,7 +245,7 @@ fn percent(share: f64) -> String {
     format!("{:+.1} %", share * 100.0)
 }
 
-/// A number with four digits or a few more, so that a change of a percent is seen.
+/// Prints a number with four digits or a few more, so that a change of a percent is visible.
 fn figure(value: f64) -> String {
     match value {
         v if v >= 1e6 => format!("{:.3} M", v / 1e6),
@@ -298,7 +300,7 @@ mod tests {
     fn each_pair_must_have_changed_the_same_way() {
         assert_eq!(verdict(RATE, &[100.0, 100.0, 80.0], &[90.0, 90.0, 81.0]), Verdict::Alike);
         assert_eq!(verdict(RATE, &[100.0, 100.0, 100.0], &[90.0, 90.0, 100.0]), Verdict::Alike);
-        // Between two pairs the machine became half as fast for both.
+        // The machine became half as fast for both builds between two pairs.
         assert_eq!(verdict(RATE, &[100.0, 100.0, 50.0], &[90.0, 91.0, 46.0]), Verdict::Slower);
     }
 

@@ -1,13 +1,15 @@
-//! Programs that are compared run on one core: so they meet the same noise of other programs.
+//! Confinement to one core: programs that are compared run there together, so they meet the same noise of other
+//! programs.
 
-/// This thread, and the programs that it starts, are confined to one core until this is dropped.
+/// A guard that confines this thread, and the programs that it starts, to one core until it is dropped.
 #[derive(Debug)]
 pub struct Confined {
     #[cfg(target_os = "linux")]
     before: rustix::thread::CpuSet,
 }
 
-/// Confines this thread, and the programs that it starts from now on, to one core. `None` where the system cannot.
+/// Confines this thread, and the programs that it starts from now on, to one core. Returns `None` where the system
+/// cannot.
 #[cfg(target_os = "linux")]
 #[must_use]
 pub fn confine() -> Option<Confined> {
@@ -20,7 +22,7 @@ pub fn confine() -> Option<Confined> {
     Some(Confined { before })
 }
 
-/// The same where no such call is known.
+/// Returns `None`: no such system call is known for this system.
 #[cfg(not(target_os = "linux"))]
 #[must_use]
 pub const fn confine() -> Option<Confined> {
@@ -30,7 +32,7 @@ pub const fn confine() -> Option<Confined> {
 #[cfg(target_os = "linux")]
 impl Drop for Confined {
     fn drop(&mut self) {
-        // If it fails, later measurements run on one core, too; those on several say so by their speed-up.
+        // If this call fails, later measurements run on one core, too; those that need several then show no speed-up.
         _ = rustix::thread::sched_setaffinity(None, &self.before);
     }
 }

@@ -1,4 +1,4 @@
-//! A drive in the smallest loop: random 4 KiB requests, one histogram count each.
+//! A drive in the smallest loop: random 4 KiB requests, and one histogram count for each.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -12,7 +12,7 @@ use floor::rounds::Load;
 
 const SECTORS: Sectors = Sectors::new(8);
 
-/// A closed loop around a drive; it runs in slices.
+/// A closed loop around a drive, which runs in slices.
 pub(crate) struct Direct {
     drive: Ssd<()>,
     kind: IoKind,
@@ -21,17 +21,17 @@ pub(crate) struct Direct {
     completions: Vec<Completion<()>>,
     bins: Bins,
     submitted: u64,
-    /// Flash commands and events of the drive before the first request.
+    /// The numbers of flash commands and of events of the drive before the first request.
     before: [u64; 2],
-    /// The next requests, which the drive has been told of.
+    /// The next requests, which the loop has announced to the drive.
     coming: [Io; AHEAD],
 }
 
-/// Requests that are drawn together.
+/// The number of requests that are drawn together.
 const AHEAD: usize = 16;
 
 impl Direct {
-    /// With as many requests outstanding as in the bare event loop.
+    /// Creates a loop with as many requests outstanding as in the bare event loop.
     pub(crate) fn new(drive: Ssd<()>, kind: IoKind) -> Self {
         Self::at_depth(drive, kind, DEPTH)
     }

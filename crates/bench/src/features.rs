@@ -1,7 +1,8 @@
-//! The cost of the mechanisms of today's drives: a drive with all of them that go together, beside the same flash without.
+//! The cost of the mechanisms of today's drives: a drive with all of them that can be combined, compared with the same
+//! flash without them.
 //!
-//! A power cap is left out: suspension excludes it. The drive with all mechanisms also does more: it folds its SLC cache, suspends, decodes
-//! each codeword and retries reads, with four times as many events for a request.
+//! A power cap is left out, because suspension excludes it. The drive with all mechanisms also does more: it folds its
+//! SLC cache, suspends, decodes each codeword and retries reads, with four times as many events per request.
 
 use study::catalogue::Device;
 
@@ -80,7 +81,7 @@ time-constant = "60s"
 throttle = { style = "proportional", from = "90C", to = "95C", highest-rate = "2GB/s", lowest-rate = "500MB/s" }
 "#;
 
-/// The goal: with everything on, 0.4 of the rate without.
+/// Measures both drives. The goal with all mechanisms is 0.4 of the rate without them.
 pub(crate) fn measure(plan: Plan<'_>, bare: fn() -> Box<dyn Load>) -> Vec<Row> {
     let entry =
         |title: &str, target, device: Device| Entry::new(title, 40_000, target, move || Observed::plain(&device));

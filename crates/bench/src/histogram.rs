@@ -1,6 +1,6 @@
-//! The cheapest useful histogram: 32 bins for every power of two.
+//! The cheapest useful histogram: 32 bins per power of two.
 
-/// Counts of picoseconds.
+/// Counts of times in picoseconds.
 #[derive(Debug)]
 pub struct Bins(Vec<u64>);
 
@@ -11,7 +11,7 @@ impl Default for Bins {
 }
 
 impl Bins {
-    /// Counts a time.
+    /// Adds one time, in picoseconds.
     #[inline]
     pub fn count(&mut self, ps: u64) {
         let Self(bins) = self;
@@ -20,7 +20,7 @@ impl Bins {
         bins[(log * 32) as usize + within as usize] += 1;
     }
 
-    /// All counts.
+    /// The number of times counted.
     #[must_use]
     pub fn total(&self) -> u64 {
         let Self(bins) = self;

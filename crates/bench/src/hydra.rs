@@ -1,5 +1,5 @@
-//! Hydra's prototype of 32 GB: a million requests of 4 to 64 KiB all over a new drive, half of them reads, and the
-//! memory of the drive after a fill.
+//! Measurements of Hydra's prototype of 32 GB: a million requests of 4 to 64 KiB over a whole new drive, half of them
+//! reads, and the memory of the drive after a fill.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -12,11 +12,11 @@ use floor::clock::timed;
 use floor::report::{Row, Spread};
 
 const REQUESTS: u64 = 1_000_000;
-/// Outstanding requests.
+/// The number of outstanding requests.
 const DEPTH: u64 = 8;
-/// The most seconds of processor time for all of them.
+/// Goal: the most seconds of processor time for all requests.
 const SECONDS: f64 = 20.0;
-/// The most bytes of state for each physical page of 2 KiB.
+/// Goal: the most bytes of state for each physical page of 2 KiB.
 const BYTES_PER_PAGE: f64 = 2.0;
 const PAGE: u64 = 2048;
 

@@ -7,13 +7,13 @@ use crate::{drives, memory};
 use floor::clock::timed;
 use floor::report::{Row, Spread};
 
-/// The most bytes of state for each physical mapping unit of 4 KiB.
+/// Goal: the most bytes of state for each physical mapping unit of 4 KiB.
 const BYTES_PER_UNIT: f64 = 12.0;
-/// The most seconds of processor time for a drive of 1 TB.
+/// Goal: the most seconds of processor time to fill and overwrite a drive of 1 TB.
 const SECONDS_PER_TB: f64 = 240.0;
-/// The most seconds of processor time to bring a new drive of 1 TB to its steady state.
+/// Goal: the most seconds of processor time to bring a new drive of 1 TB to its steady state.
 const STEADY_PER_TB: f64 = 120.0;
-/// The most memory for a drive of 1 TB.
+/// Goal: the most bytes of memory for a drive of 1 TB.
 const PEAK_PER_TB: f64 = 6e9;
 
 /// Builds a drive of 1 TB, or of a sixteenth of it, fills it, and overwrites it once at random.
@@ -36,7 +36,7 @@ pub(crate) fn measure(full: bool) -> Vec<Row> {
         note += "; the tables of a whole drive miss the caches more often: --full measures one";
     }
     let mut rows = Vec::new();
-    // A drive below 1 TB gives no measurement of 1 TB.
+    // The time of a drive below 1 TB is extrapolated to 1 TB.
     let (name, unit) = if tb >= 1.0 { (what, "CPU s") } else { (format!("{what}, EXTRAPOLATED"), "CPU s/TB") };
     let scale = if tb >= 1.0 { 1.0 } else { 1.0 / tb };
     rows.push(Row {

@@ -1,10 +1,11 @@
 //! The bare event loops that the simulator is measured against, in a program of their own.
 //!
 //! Inside the bench's own program their speed changed by a tenth with every change of the simulator, because the
-//! compiler laid out their code differently. A program of their own has the same code until they change.
+//! compiler laid out their code differently. In a separate program their code stays the same until the loops themselves
+//! change.
 //!
-//! [`rounds`] measures loads beside them, and [`report`] prints what came out. [`pairs`] runs the benches of two builds, and
-//! [`compare`] judges their rows.
+//! [`rounds`] measures loads beside them, and [`report`] prints the results. [`pairs`] runs the benches of two builds,
+//! and [`compare`] judges their rows.
 
 pub mod agenda;
 mod array;
@@ -22,5 +23,5 @@ pub mod rounds;
 mod server;
 pub mod writes;
 
-/// Outstanding requests.
+/// The number of outstanding requests.
 pub const DEPTH: u32 = 512;

@@ -57,7 +57,7 @@ struct Args {
     in_step: bool,
 }
 
-/// The measurements.
+/// The sections of the bench.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum What {
     /// Memory and time of a large drive
@@ -94,12 +94,12 @@ enum What {
     Papers,
 }
 
-/// The bare loop that ordinary simulators are measured against.
+/// Starts the bare loop with a heap, to which the goals refer because ordinary simulators have one.
 fn heap() -> Box<dyn Load> {
     Box::new(BareLoad::reads("heap"))
 }
 
-/// The same, and what is possible.
+/// Starts the bare loops with a heap and with rings; the second shows the rate that is possible.
 fn loops() -> [Box<dyn Load>; 2] {
     [heap(), Box::new(BareLoad::reads("rings"))]
 }
@@ -109,7 +109,7 @@ fn main() {
     let rounds = args.rounds.max(1);
     let plan = Plan { rounds, row: &args.row, in_step: args.in_step };
     let mut rows = Vec::new();
-    // Memory comes first, before anything else has allocated any.
+    // Memory is measured first, before other measurements have allocated any.
     for what in What::value_variants() {
         let wanted = if args.only.is_empty() { *what != What::Papers || args.full } else { args.only.contains(what) };
         if !wanted {

@@ -1,11 +1,12 @@
-//! The reads behind a map unit: only the work that every simulation of them must do.
+//! Reads behind a map unit in a bare loop, with only the work that every simulation of them must do.
 //!
-//! The reads of [`crate::reads`], but the map is on flash behind two caches of the sizes of FMMU (Woo and Min, Sec. 5.1):
-//! 64 KiB of blocks of 16 entries, and 256 translation pages of 1,024. Each level is a machine that carries out one step
-//! at a time, responses first, and never waits for a miss: a question waits in the block that it misses, a block in the
-//! page. A miss in both levels takes four steps (the question, its request to the second level, the page that arrives,
-//! the block that arrives), each of which is an event, and a read of the page from flash. Its second half is a read of
-//! [`crate::reads`]. No entry ever changes, the queue between the levels has no end, and nothing is checked.
+//! The reads are those of [`crate::reads`], but the map is on flash behind two caches of the sizes of FMMU (Woo and
+//! Min, Sec. 5.1): 64 KiB of blocks of 16 entries, and 256 translation pages of 1,024. Each level is a machine that
+//! carries out one step at a time, responses first, and never waits for a miss: a look-up waits in the block that it
+//! misses, a block in the page. A miss in both levels takes four steps (the look-up, its request to the second level,
+//! the page that arrives, the block that arrives), each of which is an event, and a read of the page from flash. After
+//! that follows a read of [`crate::reads`]. No entry ever changes, the queue between the levels has no end, and nothing
+//! is checked.
 
 use std::collections::VecDeque;
 
@@ -17,15 +18,15 @@ use crate::reads::{CHANNELS, CHIPS, LINK, READ, TRANSFER};
 use crate::server::{Server, Waits};
 
 const ALL_CHIPS: u32 = CHANNELS * CHIPS;
-/// Entries of the map, of a block of the first level, and of a translation page.
+/// The number of entries of the map, of a block of the first level, and of a translation page.
 const UNITS: u32 = 1 << 22;
 const BLOCK: u32 = 16;
 const PAGE: u32 = 1 << 10;
-/// Blocks of the first level and pages of the second.
+/// The number of blocks of the first level and of pages of the second.
 const BLOCKS: u32 = 1 << 10;
 const PAGES: u32 = 1 << 8;
 const WAYS: u32 = 4;
-/// Picoseconds: the steps of a miss at 400 MHz.
+/// Times of the steps of a miss at 400 MHz, in picoseconds.
 const CYCLE: u64 = 2_500;
 const ASK: u64 = 15 * CYCLE;
 const REQUEST: u64 = 28 * CYCLE;
@@ -33,7 +34,7 @@ const LOADED: u64 = 24 * CYCLE;
 const FILL: u64 = 21 * CYCLE;
 const NOBODY: u32 = u32::MAX;
 
-/// The end of a step.
+/// The end of a step of a read or of a map level.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// The first level has ended a step.
@@ -73,7 +74,7 @@ impl Waits for Operation {
     }
 }
 
-/// A place of a cache.
+/// The state of a place of a cache.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Idle,
@@ -81,10 +82,10 @@ enum Place {
     Loading,
 }
 
-/// The result of a search.
+/// The result of a search in a cache.
 enum Found {
     Here(u32),
-    /// The data are on their way, also to a place that the search has just allocated.
+    /// The data is being loaded, or must be if the search has just allocated the place (`is_new`).
     Coming {
         place: u32,
         is_new: bool,
@@ -93,15 +94,15 @@ enum Found {
     Full,
 }
 
-/// A set-associative cache with second chance, and who waits in it.
+/// A set-associative cache with second-chance replacement, and the requests that wait in it.
 #[derive(Clone, Debug)]
 struct Cache {
     keys: Vec<u32>,
     places: Vec<Place>,
     hands: Vec<u32>,
-    /// The latest to wait for the data of each place; the others are linked.
+    /// The latest waiter for the data of each place; the others are linked behind it.
     waits: Vec<u32>,
-    /// Those that wait for a place of each set.
+    /// The waiters for a place of each set.
     crowds: Vec<VecDeque<u32>>,
 }
 
@@ -135,7 +136,7 @@ impl Cache {
                 return Found::Here(place);
             }
         }
-        // A second round finds those that lost their reference in the first.
+        // A second round finds the places whose reference bits the first one cleared.
         for _ in 0..2 * WAYS {
             let hand = &mut self.hands[set as usize];
             let place = first + *hand;
@@ -153,7 +154,7 @@ impl Cache {
         Found::Full
     }
 
-    /// The data of a place have arrived. Returns the latest that waits for them.
+    /// Marks the data of a place as loaded. Returns the latest waiter for it.
     #[inline]
     fn fill(&mut self, place: u32) -> u32 {
         self.places[place as usize] = Place::Referenced;
@@ -161,12 +162,12 @@ impl Cache {
     }
 }
 
-/// A level of the map unit, and what it does at the end of its step.
+/// A level of the map unit, and the effect of its current step.
 #[derive(Clone, Debug)]
 struct Level<E> {
     cache: Cache,
     asks: VecDeque<u32>,
-    /// Places whose data have arrived.
+    /// Places whose data has arrived, and whose waiters are not served yet.
     arrived: VecDeque<u32>,
     effect: Option<E>,
 }
@@ -176,7 +177,7 @@ impl<E> Level<E> {
         Self { cache: Cache::new(places), asks: VecDeque::new(), arrived: VecDeque::new(), effect: None }
     }
 
-    /// One that waits for a place of this set may try again.
+    /// Lets the first waiter for a place of this set try again.
     #[inline]
     fn retry(&mut self, set: u32) {
         if let Some(first) = self.cache.crowds[set as usize].pop_front() {
@@ -185,40 +186,40 @@ impl<E> Level<E> {
     }
 }
 
-/// The end of a step of the first level.
+/// The effect at the end of a step of the first level.
 #[derive(Clone, Copy, Debug)]
 enum First {
     Nothing,
     Answer(u32),
     Request(u32),
-    /// Answers all that waited in a block, from the latest on.
+    /// Answer all waiters of a block, from the latest on.
     Serve {
         block: u32,
         waits: u32,
     },
 }
 
-/// The end of a step of the second level.
+/// The effect at the end of a step of the second level.
 #[derive(Clone, Copy, Debug)]
 enum Second {
     Nothing,
     Respond(u32),
     Load(u32),
-    /// Responds to all blocks that waited in a page, from the latest on.
+    /// Respond to all blocks that waited for a page, from the latest on.
     Serve {
         waits: u32,
     },
 }
 
-/// The loop; it runs in slices.
+/// A bare loop of mapped reads, which runs in slices.
 #[derive(Debug)]
 pub struct MappedReads<A> {
     map: Vec<u32>,
-    /// The entries of the blocks of the first level.
+    /// The map entries in the blocks of the first level.
     entries: Vec<u32>,
     first: Level<First>,
     second: Level<Second>,
-    /// For each block, the block that waits in the same page.
+    /// For each block, the next block that waits for the same page.
     next: Vec<u32>,
     operations: Vec<Operation>,
     chips: Vec<Server>,
@@ -228,7 +229,7 @@ pub struct MappedReads<A> {
     random: Random,
     bins: Bins,
     now: u64,
-    /// Requests, loads of translation pages and events of the latest slice.
+    /// The numbers of requests, loads of translation pages and events in the latest slice.
     slice: [u64; 3],
 }
 
@@ -239,7 +240,7 @@ impl<A: Agenda<Step>> Default for MappedReads<A> {
 }
 
 impl<A: Agenda<Step>> MappedReads<A> {
-    /// The loop with its first requests submitted.
+    /// Creates the loop with its first requests submitted.
     #[must_use]
     pub fn new() -> Self {
         let mut random = Random::new(0x243F_6A88_85A3_08D3);
@@ -272,7 +273,7 @@ impl<A: Agenda<Step>> MappedReads<A> {
         self.begin_first();
     }
 
-    /// The first level begins a step if it is idle.
+    /// Begins a step of the first level if it is idle.
     #[inline]
     fn begin_first(&mut self) {
         if self.first.effect.is_some() {
@@ -292,7 +293,7 @@ impl<A: Agenda<Step>> MappedReads<A> {
         self.agenda.push(self.now + cost, Step::First, 0);
     }
 
-    /// Looks a question up in the first level.
+    /// Looks up the unit of a request in the first level.
     #[inline]
     fn ask(&mut self, request: u32) -> First {
         let key = self.operations[request as usize].unit / BLOCK;
@@ -315,19 +316,19 @@ impl<A: Agenda<Step>> MappedReads<A> {
                 return First::Nothing;
             }
         };
-        // It has taken no place: the next one may.
+        // The request has not taken a place, so the next waiter may try.
         self.first.retry(set);
         effect
     }
 
-    /// The place of a request's data.
+    /// Stores the chip of a request's data, which the map entry gives.
     #[inline]
     fn answer(&mut self, request: u32, block: u32) {
         let operation = &mut self.operations[request as usize];
         operation.chip = self.entries[(block * BLOCK + operation.unit % BLOCK) as usize] % ALL_CHIPS;
     }
 
-    /// The second level begins a step if it is idle.
+    /// Begins a step of the second level if it is idle.
     #[inline]
     fn begin_second(&mut self) {
         if self.second.effect.is_some() {
@@ -346,7 +347,7 @@ impl<A: Agenda<Step>> MappedReads<A> {
         self.agenda.push(self.now + cost, Step::Second, 0);
     }
 
-    /// Looks the page of a block up in the second level.
+    /// Looks up the page of a block in the second level.
     #[inline]
     fn request(&mut self, block: u32) -> Second {
         let key = self.first.cache.keys[block as usize] / (PAGE / BLOCK);
@@ -365,12 +366,12 @@ impl<A: Agenda<Step>> MappedReads<A> {
                 return Second::Nothing;
             }
         };
-        // It has taken no place: the next one may.
+        // The block has not taken a place, so the next waiter may try.
         self.second.retry(set);
         effect
     }
 
-    /// The entries of a block cross from the second level to the first.
+    /// Copies the entries of a block from the second level to the first.
     #[inline]
     fn respond(&mut self, block: u32) {
         let from = (self.first.cache.keys[block as usize] * BLOCK) as usize;
@@ -385,13 +386,13 @@ impl<A: Agenda<Step>> MappedReads<A> {
     fn load(&mut self, place: u32) {
         self.slice[1] += 1;
         let load = DEPTH + place;
-        // Pages lie on the chips in no order.
+        // Translation pages are scattered over the chips.
         let page = self.second.cache.keys[place as usize];
         self.operations[load as usize].chip = page.wrapping_mul(0x9E37_79B9) >> 25;
         self.read(load);
     }
 
-    /// An operation gets in line for its chip.
+    /// Starts an operation, or queues it if its chip is busy.
     #[inline]
     fn read(&mut self, operation: u32) {
         let chip = self.operations[operation as usize].chip;
@@ -465,7 +466,8 @@ impl<A: Agenda<Step>> MappedReads<A> {
         self.begin_first();
     }
 
-    /// The next operations get the channel and the chip. Data go to the host, a translation page to the second level.
+    /// Frees the channel and the chip for the next operations. The data goes to the host, a translation page to the
+    /// second level.
     #[inline]
     fn transferred(&mut self, operation: u32) {
         let chip = self.operations[operation as usize].chip;
@@ -483,13 +485,13 @@ impl<A: Agenda<Step>> MappedReads<A> {
         self.begin_second();
     }
 
-    /// Simulated requests per simulated second so far.
+    /// The number of simulated requests per simulated second so far.
     #[must_use]
     pub fn simulated_rate(&self) -> f64 {
         self.bins.total() as f64 / (self.now as f64 * 1e-12)
     }
 
-    /// Loads of translation pages and events for each read of the latest slice.
+    /// The numbers of loads of translation pages and of events per read in the latest slice.
     #[must_use]
     pub fn per_read(&self) -> [f64; 2] {
         let [requests, loads, events] = self.slice;
@@ -518,14 +520,15 @@ mod tests {
     fn the_second_level_holds_a_sixteenth_of_the_map() {
         let mut reads = MappedReads::<Rings<5>>::new();
         reads.run(400_000);
-        // 256 of 4,096 pages, and those under way serve later questions, too.
+        // The level holds 256 of 4,096 pages, and a load under way also serves later look-ups.
         let [loads, events] = reads.per_read();
         assert!((0.88..0.94).contains(&loads), "{loads} loads for each read");
-        // Two events of a load and three of a read; four steps, one less where the page is there, and one more where the
-        // set of a page is full: that of every second read, with two hundred of 256 pages on their way.
+        // A load has two events and a read three; a miss has four steps, one less if the page is there, and one more if
+        // the set of the page is full: that happens for every second read, because two hundred of the 256 pages are
+        // being loaded.
         let counted = 2.0 * loads + 3.0 + 3.0 + loads;
         assert!((0.4..0.7).contains(&(events - counted)), "{events} events for each read, and {counted} without waits");
-        // Two transfers of 6.717 us for a miss, on 16 channels.
+        // A miss takes two transfers of 6.717 us, on 16 channels.
         let most = f64::from(CHANNELS) / (TRANSFER as f64 * 1e-12 * (1.0 + loads));
         let rate = reads.simulated_rate();
         assert!(rate > 0.9 * most && rate < most, "{rate} requests per second of {most}");

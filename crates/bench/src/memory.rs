@@ -2,23 +2,24 @@
 
 use std::fs;
 
-/// Bytes resident now.
+/// Returns the number of resident bytes.
 pub(crate) fn resident() -> Option<u64> {
     status("VmRSS:")
 }
 
-/// Bytes resident now that the process has allocated: without the pages of its program, which are touched as it goes on.
+/// Returns the number of resident bytes that the process has allocated: without the pages of its program, more of which
+/// become resident as it runs.
 pub(crate) fn allocated() -> Option<u64> {
     status("RssAnon:")
 }
 
-/// The peak of resident bytes since the last [`forget_peak`].
+/// Returns the peak of resident bytes since the last [`forget_peak`].
 pub(crate) fn peak() -> Option<u64> {
     status("VmHWM:")
 }
 
-/// Resets the peak to the bytes resident now. If the system refuses, the peak stays that of the whole process, which
-/// can only make a result look worse.
+/// Resets the peak to the bytes that are resident now. If the system refuses, the peak stays that of the whole process,
+/// which can only make a result look worse.
 pub(crate) fn forget_peak() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }

@@ -1,4 +1,5 @@
-//! The cost of observing a run: sessions that verify every read, or explain every latency, beside the same without.
+//! The cost of observing a run: sessions that verify every read, or explain every latency, compared with sessions that
+//! do neither.
 //!
 //! `--report` also writes its pages, which take some milliseconds however long the run is, and are left out here.
 
@@ -15,7 +16,7 @@ use crate::drives;
 use floor::report::Row;
 use floor::rounds::{self, Entry, Load, Plan, Target};
 
-/// Reads and writes of 4 to 64 KiB, some addresses hotter than others.
+/// A workload of reads and writes of 4 to 64 KiB, with some addresses hotter than others.
 const WORKLOAD: &str = r#"
 name = "observed"
 requests = 1_000_000_000_000
@@ -27,7 +28,7 @@ sizes = [{ size = "4KiB", share = "50%" }, { size = "16KiB", share = "30%" }, { 
 address = { pattern = "zipf", theta = 0.9 }
 "#;
 
-/// Sessions on one drive, each of one slice.
+/// A drive on which every slice is a session of its own.
 pub(crate) struct Observed<S, P> {
     device: Device,
     drive: Ssd<S>,
@@ -50,7 +51,7 @@ impl<S: Sector, P: Payload<S>> Observed<S, P> {
 }
 
 impl Observed<(), Blank> {
-    /// A full drive that nothing observes.
+    /// Creates a full drive without observers.
     pub(crate) fn plain(device: &Device) -> Self {
         Self::new(device, None, Blank)
     }
@@ -69,7 +70,7 @@ impl<S: Sector, P: Payload<S>> Load for Observed<S, P> {
     }
 }
 
-/// The goal: with `--verify` 0.8 of the rate without, with `--report` 1.15 times the time.
+/// Measures the observers. The goals: with `--verify` 0.8 of the rate without, with `--report` 1.15 times the time.
 pub(crate) fn measure(plan: Plan<'_>, bare: fn() -> Box<dyn Load>) -> Vec<Row> {
     let verify = Target::share(0.8);
     let report = Target::share(0.87);

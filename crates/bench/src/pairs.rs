@@ -6,21 +6,21 @@ use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
 
 use crate::compare::{Failure, READY, Row, parse};
 
-/// The exit code of a command line that a program does not take.
+/// Exit code of a program that does not know an option or a value of its command line.
 const USAGE: i32 = 2;
 
-/// What a bench is to measure.
+/// The measurements that a bench is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Asked<'a> {
-    /// A section; `bench --help` lists them.
+    /// A section of the bench; `bench --help` lists them.
     pub section: &'a str,
-    /// Slices that count.
+    /// The number of slices that count.
     pub rounds: u32,
-    /// Only the rows whose names contain this.
+    /// Text that the names of measured rows contain.
     pub row: &'a str,
 }
 
-/// A bench that measures one section.
+/// A running bench that measures one section.
 struct Running {
     command: Command,
     child: Child,
@@ -46,7 +46,7 @@ impl Running {
         Ok(Self { command, child, to, says, said: String::new() })
     }
 
-    /// Waits until the next slice may begin. False if there is none.
+    /// Waits until the next slice may begin. Returns false if there is none.
     fn is_ready(&mut self) -> Result<bool, Failure> {
         loop {
             let mut line = String::new();
@@ -59,14 +59,14 @@ impl Running {
         }
     }
 
-    /// Lets the slice begin. A bench that has failed says so at its end.
+    /// Lets the slice begin. An error is ignored: a bench that has failed reports it at its end.
     fn go(&mut self) {
         if let Some(to) = &mut self.to {
             _ = writeln!(to).and_then(|()| to.flush());
         }
     }
 
-    /// The rows of the section; `None` if the bench has no such section.
+    /// Waits for the end of the bench and returns the rows of the section; `None` if the bench has no such section.
     fn rows(self) -> Result<Option<Vec<Row>>, Failure> {
         let Self { command, child, to, mut says, mut said } = self;
         drop(to);
@@ -84,25 +84,25 @@ impl Running {
     }
 }
 
-/// The option of a bench that runs in step.
+/// Option of a bench that runs in step with another.
 const IN_STEP: &str = "--in-step";
 
-/// How the benches of a pair run.
+/// The way in which the benches of a pair run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Way {
-    /// At once on one core, each slice with that of the other.
+    /// At the same time on one core, and each slice together with that of the other.
     InStep,
-    /// At once on one core, because the bench of the base does not know how to run in step.
+    /// At the same time on one core, because the bench of the base has no option to run in step.
     AtOnce,
-    /// One after the other, because the system confines no program to a core.
+    /// One after the other, because the system cannot confine a program to a core.
     InTurn,
 }
 
 impl Way {
-    /// The best way for these benches, if they can be confined to one core or not.
+    /// Chooses the best way for these benches; `on_one_core` says whether they can be confined to one core.
     ///
     /// # Errors
-    /// If one of them cannot be asked.
+    /// If the help text of a bench cannot be read.
     pub fn of(benches: [&Path; 2], on_one_core: bool) -> Result<Self, Failure> {
         let knows = |bench: &Path| -> Result<bool, Failure> {
             let help = Command::new(bench).arg("--help").output();
@@ -115,7 +115,7 @@ impl Way {
         Ok(if knows(benches[0])? && knows(benches[1])? { Self::InStep } else { Self::AtOnce })
     }
 
-    /// What makes the comparison less sure than it could be.
+    /// Describes what makes the comparison less reliable; `None` for benches in step.
     #[must_use]
     pub const fn remark(self) -> Option<&'static str> {
         match self {
@@ -126,7 +126,8 @@ impl Way {
     }
 }
 
-/// The rows of both benches of one section; `None` of one that has no such section. The first in the order starts first.
+/// Runs both benches for one section and returns their rows; `None` for a bench without such a section. The first in
+/// the order starts first.
 ///
 /// # Errors
 /// If a bench cannot run, fails, or prints no list of rows.
@@ -166,13 +167,14 @@ mod tests {
 
     use super::*;
 
-    /// A program in place of a bench: it notes its arguments and its slices in a file that all share.
+    /// Writes a program in place of a bench, which notes its arguments and its slices in a file that all such programs
+    /// share.
     fn bench(folder: &Path, name: &str, body: &str) -> PathBuf {
         let path = folder.join(name);
         let log = folder.join("log");
         let script = format!("#!/bin/sh\nnote() {{ echo \"{name} $*\" >> '{}'; }}\n{body}\n", log.display());
-        // Written by a process of its own: one that another test starts meanwhile would inherit the open file, and nobody
-        // can run a program that is open for writing.
+        // A separate process writes the file: a process that another test starts meanwhile would inherit the open file,
+        // and a program that is open for writing cannot be run.
         let mut writer = Command::new("sh");
         writer.arg("-c").arg("cat > \"$0\"").arg(&path).stdin(Stdio::piped());
         let mut writer = writer.spawn().expect("a shell");
@@ -182,7 +184,7 @@ mod tests {
         path
     }
 
-    /// So many slices in step, and a row with this rate.
+    /// Returns a script of `count` slices in step, and a row with this rate.
     fn slices(count: u32, rate: u32) -> String {
         format!(
             "note \"$@\"; echo a warning >&2\nfor slice in $(seq {count}); do echo '{READY}' >&2; read -r go; note slice $slice; done\n\
@@ -208,7 +210,7 @@ mod tests {
         begun.sort_unstable();
         let all = "--json --rounds 2 requests --row reads --in-step";
         assert_eq!(begun, [format!("base {all}"), format!("now {all}")]);
-        // The base has one slice more, and is alone with it.
+        // The base has one slice more, and runs it alone.
         let of = |slice: u32| ran.iter().filter(|line| line.ends_with(&format!("slice {slice}"))).count();
         let order: Vec<_> = ran.iter().map(|line| line.rsplit(' ').next().unwrap_or_default()).collect();
         assert_eq!((of(1), of(2), of(3)), (2, 2, 1), "{log}");

@@ -1,18 +1,18 @@
-//! A cheap generator for measurements.
+//! A cheap random number generator for measurements.
 
 /// Marsaglia's xorshift with 64 bits: the cheapest generator that is good enough.
 #[derive(Clone, Copy, Debug)]
 pub struct Random(u64);
 
 impl Random {
-    /// A generator whose seed is not 0.
+    /// Creates a generator; the seed must not be 0.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         assert!(seed != 0, "it would stay at 0");
         Self(seed)
     }
 
-    /// The next number.
+    /// Draws the next number.
     #[inline]
     pub const fn draw(&mut self) -> u64 {
         self.0 ^= self.0 << 13;

@@ -1,9 +1,9 @@
-//! The reads themselves: only the work that every simulation of them must do.
+//! Reads in a bare loop, with only the work that every simulation of them must do.
 //!
-//! 4 KiB random reads in a closed loop on 16 channels x 8 chips. A request is one look-up in a random map, a wait for
-//! its chip, a wait for its channel, a wait for the host link, and one count in a histogram: three events. The loop
-//! has an agenda and queues inside the requests, but no policy, no configuration and no accounting. The times are
-//! those of the bench's drive `reads`.
+//! The loop has 4 KiB random reads in a closed loop on 16 channels x 8 chips. A request is one look-up in a random map,
+//! a wait for its chip, a wait for its channel, a wait for the host link, and one count in a histogram: three events.
+//! The loop has an agenda and queues inside the requests, but no policy, no configuration and no accounting. The times
+//! are those of the bench's drive `reads`.
 
 use crate::DEPTH;
 use crate::agenda::{self, Agenda, Event};
@@ -13,9 +13,9 @@ use crate::server::{Server, Waits};
 
 pub(crate) const CHANNELS: u32 = 16;
 pub(crate) const CHIPS: u32 = 8;
-/// Entries of the map, as many as the simulated drive's.
+/// The number of entries of the map, as many as on the simulated drive.
 const UNITS: u32 = 1 << 22;
-/// Picoseconds: the array read of FMMU-V2, 4,480 bytes at 667 MB/s, 4 KiB over 16 lanes of PCIe 3.
+/// Times in picoseconds: the array read of FMMU-V2, 4,480 bytes at 667 MB/s, 4 KiB over 16 lanes of PCIe 3.
 pub(crate) const READ: u64 = 35_000_000;
 pub(crate) const TRANSFER: u64 = 6_716_641;
 pub(crate) const LINK: u64 = 260_000;
@@ -24,7 +24,7 @@ pub(crate) const LINK: u64 = 260_000;
 struct Request {
     start: u64,
     chip: u32,
-    /// The next request in the queue.
+    /// The next request in the same queue.
     next: Option<u32>,
 }
 
@@ -38,11 +38,11 @@ impl Waits for Request {
 /// The end of a step of a read.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
-    /// Its array read.
+    /// The end of the array read.
     Read,
-    /// Its transfer over the channel.
+    /// The end of the transfer over the channel.
     Transferred,
-    /// Its transfer over the host link.
+    /// The end of the transfer over the host link.
     Arrived,
 }
 
@@ -55,13 +55,13 @@ impl agenda::Step for Step {
     }
 }
 
-/// A mapping unit, at random.
+/// Draws a mapping unit.
 #[inline]
 const fn unit(random: &mut Random) -> u32 {
     (random.draw() >> 20) as u32 % UNITS
 }
 
-/// The loop; it runs in slices.
+/// A bare loop of reads, which runs in slices.
 #[derive(Debug)]
 pub struct Reads<A> {
     map: Vec<u32>,
@@ -82,7 +82,7 @@ impl<A: Agenda<Step>> Default for Reads<A> {
 }
 
 impl<A: Agenda<Step>> Reads<A> {
-    /// The loop with its first requests submitted.
+    /// Creates the loop with its first requests submitted.
     #[must_use]
     pub fn new() -> Self {
         let mut random = Random::new(0x243F_6A88_85A3_08D3);
@@ -145,7 +145,7 @@ impl<A: Agenda<Step>> Reads<A> {
         }
     }
 
-    /// Simulated requests per simulated second so far.
+    /// The number of simulated requests per simulated second so far.
     #[must_use]
     pub fn simulated_rate(&self) -> f64 {
         self.bins.total() as f64 / (self.now as f64 * 1e-12)
@@ -164,7 +164,7 @@ mod tests {
         rings.run(200_000);
         let (heap, rings) = (heap.simulated_rate(), rings.simulated_rate());
         assert!((heap / rings - 1.0).abs() < 1e-3, "{heap} and {rings} requests per simulated second");
-        // A channel of 667 MB/s takes 6.717 us for each of the reads of its chips.
+        // A read takes 6.717 us on a channel of 667 MB/s.
         let most = f64::from(CHANNELS) / (TRANSFER as f64 * 1e-12);
         assert!(heap > 0.8 * most && heap < most, "{heap} requests per second of {most}");
     }

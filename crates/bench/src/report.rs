@@ -1,21 +1,21 @@
-//! The results as a table or as JSON.
+//! The output of the bench, as a table or as JSON.
 
 use comfy_table::{CellAlignment, Table, presets};
 use serde::Serialize;
 
-/// The spread of several samples.
+/// The least, the median and the largest of several samples.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Spread {
-    /// The least.
+    /// The smallest sample.
     pub min: f64,
-    /// The middle one; of an even number, the upper of the two.
+    /// The middle sample; of an even number, the upper of the two.
     pub median: f64,
-    /// The most.
+    /// The largest sample.
     pub max: f64,
 }
 
 impl Spread {
-    /// The spread of at least one sample.
+    /// Computes the spread of one sample or more.
     pub fn of(samples: &[f64]) -> Self {
         let mut sorted = samples.to_vec();
         sorted.sort_by(f64::total_cmp);
@@ -23,36 +23,36 @@ impl Spread {
         Self { min: *min, median: sorted[sorted.len() / 2], max: *max }
     }
 
-    /// A single sample.
+    /// Creates the spread of a single sample.
     pub const fn one(value: f64) -> Self {
         Self { min: value, median: value, max: value }
     }
 }
 
-/// One measurement.
+/// A measurement with its goal.
 #[derive(Clone, Debug, Serialize)]
 pub struct Row {
-    /// The name.
+    /// Name of the measurement.
     pub name: String,
-    /// The unit of measure.
+    /// Unit of measure of `value`.
     pub unit: &'static str,
-    /// The measurement.
+    /// Measured value with its spread over the slices.
     pub value: Spread,
-    /// The median wall-clock rate.
+    /// Median wall-clock rate.
     pub wall: Option<f64>,
-    /// The ratio to the rate of the bare event loop, or of the row that the target names, right before it.
+    /// Ratio to the rate of the bare event loop, or of the row that the target names, measured right before.
     pub ratio: Option<Spread>,
-    /// What a request costs, in reads of the bare loop right before it.
+    /// Cost of a request, in reads of the bare loop that ran right before.
     pub reads: Option<Spread>,
     /// The goal in words.
     pub target: Option<String>,
-    /// Whether it is met, if there is one.
+    /// True if the goal is met; `None` without a goal.
     pub met: Option<bool>,
-    /// More about the measurement.
+    /// Remark on the measurement.
     pub note: String,
 }
 
-/// The results for people.
+/// Formats the results as a table for people.
 pub fn table(rows: &[Row]) -> String {
     let mut table = Table::new();
     table.load_style(presets::UTF8_HORIZONTAL_ONLY);
@@ -97,7 +97,7 @@ pub fn table(rows: &[Row]) -> String {
     format!("{table}\n\n{}", notes.concat())
 }
 
-/// The results for programs.
+/// Formats the results as JSON for programs.
 pub fn json(rows: &[Row]) -> String {
     serde_json::to_string_pretty(rows).unwrap_or_else(|error| panic!("rows are plain data: {error}"))
 }
@@ -109,7 +109,7 @@ fn range(spread: Spread) -> String {
     format!("{} .. {}", figure(spread.min), figure(spread.max))
 }
 
-/// A number with three digits or a few more.
+/// Prints a number with three digits or a few more.
 fn figure(value: f64) -> String {
     match value {
         v if v >= 1e6 => format!("{:.2} M", v / 1e6),

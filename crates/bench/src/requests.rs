@@ -11,7 +11,7 @@ use crate::drives::{self, Writes};
 use crate::runner::Run;
 use floor::rounds::{Entry, FLAT, Target};
 
-/// Reads and writes of a page map in RAM.
+/// Lists reads and writes of a page map in RAM.
 pub(crate) fn plain() -> Vec<Entry> {
     let direct = || Direct::new(drives::full().1, IoKind::Read);
     let run = || {
@@ -20,7 +20,7 @@ pub(crate) fn plain() -> Vec<Entry> {
     };
     let steady = |over_provisioning, how| move || Direct::new(drives::steady(over_provisioning, how), IoKind::Write);
     let goal = Target::share;
-    // A bare loop overwrites its drive about once, so that it collects as in steady state.
+    // A bare loop overwrites its drive about once before it is measured, so that it collects as in steady state.
     let bare = |agenda| move || BareLoad::start(agenda, "programs", 3_000_000);
     vec![
         Entry::new("4 KiB random reads", 1_000_000, goal(1.0), direct),
@@ -34,7 +34,7 @@ pub(crate) fn plain() -> Vec<Entry> {
     ]
 }
 
-/// One drive with different maps: the differences are the cost of a map unit in the simulator.
+/// Lists one drive with different maps, which shows the cost of simulating a map unit.
 pub(crate) fn maps() -> Vec<Entry> {
     let reads = |map| move || Direct::new(drives::mapped(map), IoKind::Read);
     let table = MapSpec::Table { service: Span::ZERO };
@@ -49,11 +49,11 @@ pub(crate) fn maps() -> Vec<Entry> {
     ]
 }
 
-/// The drives of the FMMU paper, full, with different maps.
+/// Lists the drives of the FMMU paper, full, with different maps.
 ///
 /// For their first hundred thousand writes they collect no data, because a filled drive has free superblocks; after
-/// that each write takes several times as many flash commands. So each drive has one row for either phase, with slices
-/// short enough to stay in it.
+/// that each write takes several times as many flash commands. So each drive has a row for each of the two phases, with
+/// slices short enough to stay in it.
 pub(crate) fn map_writes() -> Vec<Entry> {
     let writes = |name: String, device: &str, state: Vec<Precondition>, requests, goal| {
         let device = drives::open(device, &[]);
@@ -70,7 +70,7 @@ pub(crate) fn map_writes() -> Vec<Entry> {
     filled.into_iter().chain(collecting).collect()
 }
 
-/// FAST with all log blocks in use.
+/// Lists FAST with all log blocks in use.
 pub(crate) fn fast() -> Vec<Entry> {
     let writes = |log_blocks| move || Direct::new(drives::logged("fast", "28%", log_blocks), IoKind::Write);
     let goal = Target::rate(150e3);
@@ -80,7 +80,7 @@ pub(crate) fn fast() -> Vec<Entry> {
     ]
 }
 
-/// BAST with all log blocks in use: the drive has 4,096 logical blocks, more than there are log blocks.
+/// Lists BAST with all log blocks in use: the drive has 4,096 logical blocks, more than there are log blocks.
 pub(crate) fn bast() -> Vec<Entry> {
     let flat = Some(Target { share: Some(FLAT), rate: Some(150e3) });
     let writes = |log_blocks: u32, goal| {
@@ -91,7 +91,7 @@ pub(crate) fn bast() -> Vec<Entry> {
     vec![writes(16, Target::rate(150e3)), writes(500, flat), writes(4000, flat)]
 }
 
-/// Hydra's prototype with more or fewer blocks in each chip.
+/// Lists Hydra's prototype with more or fewer blocks in each chip.
 pub(crate) fn hydra() -> Vec<Entry> {
     let writes = |name: &str, blocks: u32, state: &[Precondition], requests, goal| {
         let device = drives::open("hydra-prototype", &[&format!("flash.blocks={blocks}")]);
@@ -108,7 +108,7 @@ pub(crate) fn hydra() -> Vec<Entry> {
     ]
 }
 
-/// Chang's third configuration, full.
+/// Lists Chang's third configuration, full.
 pub(crate) fn chang() -> Vec<Entry> {
     let load = || {
         let drive = drives::prepared(&drives::open("chang-c3", &[]), vec![Precondition::Fill]);
@@ -117,7 +117,7 @@ pub(crate) fn chang() -> Vec<Entry> {
     vec![Entry::new("4 KiB random writes, Chang C3", 30_000, Target::rate(150e3), load)]
 }
 
-/// A new drive that works on more requests at once.
+/// Lists a new drive that works on more and more requests at once.
 pub(crate) fn depth() -> Vec<Entry> {
     let writes = |depth: u32| {
         let load = move || Direct::at_depth(drives::deep(depth), IoKind::Write, depth);

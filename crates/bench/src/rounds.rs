@@ -1,30 +1,30 @@
 //! Measurements in rounds: each load runs a slice of its work in each round, and the median slice counts.
 //!
-//! A shared machine is faster at one moment than at the next, for tenths of a second or for minutes. So what is compared
-//! runs on one core, and takes turns: the slice of a load is cut into pieces of a tenth of a second, each next to a piece of
-//! what it is compared with. The speed of the bare loop depends on the build, too: to compare two builds,
-//! compare their rates (`make bench-compare`).
+//! The speed of a shared machine changes, for tenths of a second or for minutes. So loads that are compared run on one
+//! core and alternate: the slice of a load is cut into pieces of a tenth of a second, each next to a piece of the load
+//! that it is compared with. The speed of the bare loop depends on the build, too: to compare two builds, compare their
+//! rates (`make bench-compare`).
 
 use crate::clock::{Cost, timed};
 use crate::compare::READY;
 use crate::core::confine;
 use crate::report::{Row, Spread};
 
-/// Work on requests that runs in slices.
+/// A measured load of requests, which runs in slices.
 pub trait Load {
     /// Serves at least `requests` requests and returns their number.
     fn slice(&mut self, requests: u64) -> u64;
 
-    /// The same, with its cost.
+    /// Runs a slice and measures its cost.
     fn measured(&mut self, requests: u64) -> (u64, Cost) {
         timed(|| self.slice(requests))
     }
 
-    /// A note on the load for the report.
+    /// Returns a note on the load for the report.
     fn note(&self) -> String;
 }
 
-/// What a ratio is a ratio to.
+/// The base of a ratio.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Of {
     /// The bare event loop.
@@ -33,27 +33,27 @@ enum Of {
     First,
 }
 
-/// The goal of a load.
+/// The goal of a load: a share or a rate.
 #[derive(Clone, Copy, Debug)]
 pub struct Target {
-    /// Share of the rate of the bare loop or of the first load.
+    /// Least share of the rate of the bare loop or of the first load.
     pub share: Option<f64>,
-    /// Requests per second.
+    /// Least number of requests per second of processor time.
     pub rate: Option<f64>,
 }
 
-/// The rate of the bare loop, in requests per second, on the machine on which goals were set as rates. It says how many reads
-/// of the loop such a goal is worth; the verdict is by the rate.
+/// The rate of the bare loop, in requests per second, on the machine on which goals were set as rates. The report
+/// converts such a goal to reads of the loop with it; whether a goal is met depends on the rate alone.
 const LOOP_RATE: f64 = 4.7e6;
 
 impl Target {
-    /// A share of the bare loop or of the first load.
+    /// Creates a goal as a share of the rate of the bare loop or of the first load.
     #[must_use]
     pub const fn share(share: f64) -> Option<Self> {
         Some(Self { share: Some(share), rate: None })
     }
 
-    /// Requests per second.
+    /// Creates a goal in requests per second of processor time.
     #[must_use]
     pub const fn rate(rate: f64) -> Option<Self> {
         Some(Self { share: None, rate: Some(rate) })
@@ -67,7 +67,7 @@ impl Target {
     }
 }
 
-/// The rates of a drive that costs no more when something grows lie within a quarter of the first.
+/// Share of the first row's rate for a drive that must cost no more when something grows.
 pub const FLAT: f64 = 0.75;
 
 /// A load with its name and its target.
@@ -79,7 +79,7 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// A load of slices of this many requests. Only a measurement prepares it.
+    /// Creates a load whose slices have `requests` requests. `start` prepares it only if it is measured.
     pub fn new<L: Load + 'static>(
         name: impl Into<String>,
         requests: u64,
@@ -90,23 +90,23 @@ impl Entry {
     }
 }
 
-/// The number of slices, and the rows to measure.
+/// The number of slices, and the choice of rows to measure.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan<'a> {
-    /// Slices that count; one before them warms up.
+    /// The number of slices that count; one before them warms up.
     pub rounds: u32,
-    /// Only the rows whose names contain this.
+    /// Text that the names of measured rows contain.
     pub row: &'a str,
-    /// Each slice waits for that of another bench, and is one piece.
+    /// True if each slice waits for that of another bench, and is a single piece.
     pub in_step: bool,
 }
 
 impl Plan<'_> {
-    /// Waits until the next slice may begin.
+    /// Waits until the next slice may begin, if the bench runs in step.
     fn wait(self) {
         if self.in_step {
             eprintln!("{READY}");
-            // At the end of the input nobody is in step any more.
+            // After the end of standard input the slices run without waiting.
             _ = std::io::stdin().read_line(&mut String::new());
         }
     }
@@ -115,18 +115,18 @@ impl Plan<'_> {
         entries.into_iter().filter(|entry| entry.name.contains(self.row)).map(Contestant::start).collect()
     }
 
-    /// Pieces of a slice of this many seconds.
+    /// The number of pieces of a slice of this many seconds.
     fn pieces(self, seconds: f64) -> u64 {
         if self.in_step { 1 } else { ((seconds / PIECE) as u64).clamp(1, MOST_PIECES) }
     }
 }
 
-/// Seconds that a piece should take: far longer than the caches need to fill again, which the piece before has emptied. In
+/// Seconds that a piece should take: far longer than it takes to fill the caches again after the previous piece. In
 /// pieces of 0.025 s the runner, which begins a session for each, was a quarter slower.
 const PIECE: f64 = 0.1;
 const MOST_PIECES: u64 = 16;
 
-/// Pieces that belong together.
+/// The requests and the cost of the pieces of one slice.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slice {
     requests: u64,
@@ -141,12 +141,12 @@ impl Slice {
         self.wall += wall;
     }
 
-    /// Requests for each second of processor time.
+    /// Requests per second of processor time.
     fn rate(self) -> f64 {
         self.requests as f64 / self.cpu
     }
 
-    /// Requests for each second of the wall clock.
+    /// Requests per second on the wall clock.
     fn wall_rate(self) -> f64 {
         self.requests as f64 / self.wall
     }
@@ -158,12 +158,12 @@ struct Contestant {
     load: Box<dyn Load>,
     target: Option<Target>,
     requests: u64,
-    /// Processor time of the first slice, which warms up and does not count.
+    /// Processor time in seconds of the first slice, which warms up and does not count; `None` before it.
     first: Option<f64>,
     rates: Vec<f64>,
     walls: Vec<f64>,
     ratios: Vec<f64>,
-    /// What a request costs, in reads of the bare loop.
+    /// Cost of a request in each slice, in reads of the bare loop.
     reads: Vec<f64>,
 }
 
@@ -182,7 +182,7 @@ impl Contestant {
         }
     }
 
-    /// A row of its own, for a load that others are compared with.
+    /// Creates a contestant from a load that others are compared with.
     fn reference(name: &str, load: Box<dyn Load>) -> Self {
         Self::start(Entry { name: name.to_owned(), requests: LOOP_PIECE, target: None, start: Box::new(|| load) })
     }
@@ -195,12 +195,12 @@ impl Contestant {
         self.first.map_or(1, |seconds| plan.pieces(seconds))
     }
 
-    /// Runs one of so many pieces of a slice.
+    /// Runs one of `pieces` pieces of a slice.
     fn piece(&mut self, pieces: u64) -> (u64, Cost) {
         self.load.measured(self.requests / pieces)
     }
 
-    /// True if the slice counts.
+    /// Records a slice. Returns false for the first one, which does not count.
     fn take(&mut self, slice: Slice) -> bool {
         if self.first.is_none() {
             self.first = Some(slice.cpu);
@@ -235,11 +235,11 @@ impl Contestant {
     }
 }
 
-/// Requests in a piece of the bare loop: a tenth of a second, like the pieces beside it.
+/// The number of requests in a piece of the bare loop: a tenth of a second, like the pieces beside it.
 const LOOP_PIECE: u64 = 400_000;
 
-/// Runs all contestants, whose pieces take turns. Their shares are of the first of them. Beside one whose goal is a rate
-/// the bare loop runs.
+/// Measures all loads, whose pieces alternate. Shares refer to the first load. The bare loop runs beside each load
+/// whose goal is a rate.
 pub fn run(entries: Vec<Entry>, plan: Plan<'_>, bare: impl FnOnce() -> Box<dyn Load>) -> Vec<Row> {
     let _core = confine();
     let mut contestants = plan.start(entries);
@@ -269,8 +269,8 @@ pub fn run(entries: Vec<Entry>, plan: Plan<'_>, bare: impl FnOnce() -> Box<dyn L
     contestants.iter().map(|contestant| contestant.row(Of::First)).collect()
 }
 
-/// Runs all contestants, whose pieces take turns with those of both bare loops, one with a heap and one with rings. Their
-/// shares are of the loop with a heap.
+/// Measures all loads, whose pieces alternate with those of both bare loops, one with a heap and one with rings. Shares
+/// refer to the loop with a heap.
 pub fn run_beside_loops(entries: Vec<Entry>, plan: Plan<'_>, loops: impl FnOnce() -> [Box<dyn Load>; 2]) -> Vec<Row> {
     let _core = confine();
     let mut contestants = plan.start(entries);
@@ -312,17 +312,17 @@ mod tests {
 
     use super::*;
 
-    /// A machine, and the names of the loads in the order of their pieces.
+    /// A simulated machine, and the names of the loads in the order of their pieces.
     #[derive(Default)]
     struct Machine {
-        /// Whether its speed changes with time.
+        /// True if the speed of the machine changes with time.
         changes: bool,
         seconds: f64,
         ran: Vec<(&'static str, u64)>,
     }
 
     impl Machine {
-        /// If its speed changes, it is full for a second, then half for a second.
+        /// Runs some work. A machine that changes its speed has full speed for a second, then half for a second.
         fn run(&mut self, work: f64) -> Cost {
             let is_slow = self.changes && self.seconds as u64 % 2 == 1;
             let cpu = if is_slow { 2.0 * work } else { work };
@@ -331,7 +331,7 @@ mod tests {
         }
     }
 
-    /// A load whose requests take some time on a machine at full speed.
+    /// A load whose requests take a fixed time on a machine at full speed.
     struct Fixed {
         name: &'static str,
         seconds: f64,
@@ -358,7 +358,7 @@ mod tests {
         Plan { rounds: 5, row, in_step: false }
     }
 
-    /// Loads on one machine, and a way to start more.
+    /// Creates a machine, and a function that creates loads on it.
     fn machine() -> (Rc<RefCell<Machine>>, impl Fn(&'static str, f64) -> Fixed + Clone + 'static) {
         let machine = Rc::new(RefCell::new(Machine::default()));
         let of = machine.clone();
@@ -406,7 +406,7 @@ mod tests {
         let (machine, load) = machine();
         let rate = Target::rate(1e6);
         let flat = Some(Target { share: Some(FLAT), rate: Some(1e6) });
-        // Slices of 0.4 and 0.35 s: three pieces, as many as the shorter one has.
+        // Slices of 0.4 and 0.35 s have three pieces, the number of the shorter one.
         let entries = vec![entry(&load, "first", 4e-7, rate), entry(&load, "second", 3.5e-7, flat)];
         let rows = run(entries, Plan { rounds: 1, ..plan("") }, || Box::new(load("loop", 8e-7)));
         let ran = machine.borrow().ran.clone();

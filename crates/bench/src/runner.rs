@@ -1,4 +1,4 @@
-//! The same reads as a user runs them: a generator, a session, its statistics.
+//! Random reads as a user runs them, with a generator, a session and its statistics.
 
 use ssd::{Drive, Ssd};
 use study::catalogue::Device;
@@ -19,7 +19,7 @@ sizes = [{ size = "4KiB" }]
 address = { pattern = "uniform" }
 "#;
 
-/// Sessions on one drive, each of one slice.
+/// A drive on which every slice is a session of its own.
 pub(crate) struct Run {
     device: Device,
     drive: Ssd<()>,

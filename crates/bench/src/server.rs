@@ -1,8 +1,8 @@
-//! A queue inside the requests.
+//! A server with a queue whose links are inside the requests.
 
-/// Something that waits in one queue at a time.
+/// A request that waits in at most one queue at a time.
 pub(crate) trait Waits {
-    /// The next one in its queue.
+    /// Returns the link to the next request in the same queue.
     fn next(&mut self) -> &mut Option<u32>;
 }
 
@@ -32,7 +32,7 @@ impl Server {
         false
     }
 
-    /// Ends a request; returns the request that is served next.
+    /// Ends the service of a request. Returns the request that is served next.
     #[inline]
     pub(crate) fn leave(&mut self, requests: &mut [impl Waits]) -> Option<u32> {
         let Some((head, tail)) = self.ends else {

@@ -1,4 +1,4 @@
-//! Whole simulations as users start them: that of `make demo`, and the studies of the papers.
+//! Whole simulations as users start them: those of `make demo` and the studies of the papers.
 
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -14,11 +14,11 @@ use study::store::Store;
 
 use floor::report::{Row, Spread};
 
-/// The most seconds of processor time of the demo.
+/// Goal: the most seconds of processor time of the demo.
 const DEMO: f64 = 8.0;
-/// The most seconds of processor time of the studies of the five papers.
+/// Goal: the most seconds of processor time of the studies of the five papers.
 const PAPERS: f64 = 200.0;
-/// The requests that `make demo` plays.
+/// The recorded requests that `make demo` plays.
 const RECORDED: &str = "workloads/recorded/programs.parquet";
 
 fn run(plan: Plan, storing: Option<&Storing<'_>>) -> Cost {
@@ -42,7 +42,7 @@ fn row(name: &str, cost: Cost, most: f64, note: String) -> Row {
     }
 }
 
-/// The drives of the papers under the recorded workload, verified and explained, on one core.
+/// Measures the drives of the papers under the recorded workload, verified and explained, on one core.
 pub(crate) fn demo() -> Vec<Row> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     let how = RunSpec { depth: Some(8), verify: true, explain: true, ..RunSpec::default() };
@@ -53,10 +53,11 @@ pub(crate) fn demo() -> Vec<Row> {
     vec![row("simulation of make demo", run(plan, None), DEMO, note)]
 }
 
-/// The least speed-up of a study on two cores.
+/// Goal: the least speed-up of a study on two cores.
 const SPEED_UP: f64 = 1.8;
 
-/// A study of equal points on one core and on two, one after the other: the time on the wall by that on two cores.
+/// Measures a study of equal points on one core and on two, one after the other. The result is the ratio of the
+/// wall-clock times.
 pub(crate) fn cores(rounds: u32) -> Vec<Row> {
     let two = NonZeroUsize::new(2);
     let plan = || {
@@ -90,8 +91,8 @@ pub(crate) fn cores(rounds: u32) -> Vec<Row> {
     }]
 }
 
-/// What `flashloom reproduce` does for each of the five papers: the studies that are not left to `--long`, with a store that
-/// is empty at first.
+/// Measures `flashloom reproduce` for each of the five papers: the studies that it runs without `--long`, with an
+/// initially empty store.
 pub(crate) fn papers() -> Vec<Row> {
     let folder = tempfile::tempdir().expect("a folder for results");
     let store = Store::open(folder.path()).expect("a writable folder");

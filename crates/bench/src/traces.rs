@@ -1,4 +1,4 @@
-//! Reading a trace: uncompressed MSR Cambridge CSV, as in the archive.
+//! Measurement of reading a trace: uncompressed MSR Cambridge CSV, as in the archive.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -14,12 +14,13 @@ use floor::clock::timed;
 use floor::report::{Row, Spread};
 
 const LINES: u64 = 2_000_000;
-/// The fewest requests per second of processor time.
+/// Goal: the least number of requests per second of processor time.
 const RATE: f64 = 2e6;
-/// The most bytes that a longer trace may take more than a shorter one: the noise of the allocator.
+/// Goal: the most bytes by which a longer trace may exceed a shorter one in memory, which allows for the noise of the
+/// allocator.
 const GROWTH: f64 = 1e6;
 
-/// Writes traces of two lengths into a temporary folder and reads them.
+/// Writes traces of two lengths into a temporary folder and measures reading them.
 pub(crate) fn measure(rounds: u32) -> Vec<Row> {
     let folder = tempfile::tempdir().unwrap_or_else(|error| panic!("no temporary folder: {error}"));
     let [short, long] = [LINES / 4, LINES].map(|lines| {
@@ -81,7 +82,8 @@ fn read(path: &Path, lines: u64) {
     assert_eq!(requests, lines, "requests of {}", path.display());
 }
 
-/// Writes a realistic trace: growing times, mostly writes, sizes and offsets in multiples of 512 bytes.
+/// Writes a realistic trace of `lines` requests: growing times, mostly writes, sizes and offsets in multiples of 512
+/// bytes.
 fn write(path: &Path, lines: u64) -> io::Result<()> {
     let mut file = BufWriter::new(File::create(path)?);
     let mut rng = Rng::stream(1, "bench.trace");

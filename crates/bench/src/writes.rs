@@ -1,10 +1,11 @@
-//! The writes: only the work that every simulation of them must do.
+//! Writes in a bare loop, with only the work that every simulation of them must do.
 //!
-//! 4 KiB random writes in a closed loop on the drive of [`crate::reads`] with 28 % spare flash, full: a page map, and in
-//! each chip a greedy collector with two logs, one for writes and one for copies. A write is a wait for the host link, its
-//! chip and its channel, and three events; a copy waits twice for its chip and its channel, and takes four. The blocks
-//! have counts and bits of valid pages, and each page knows its mapping unit. The times are those of the bench's drive that
-//! writes through. There are no partial writes, no ties to break, no failures, no power cuts, and nothing is checked.
+//! The loop has 4 KiB random writes in a closed loop on the drive of [`crate::reads`] with 28 % spare flash, full: a
+//! page map, and in each chip a greedy collector with two logs, one for writes and one for copies. A write is a wait
+//! for the host link, its chip and its channel, and three events; a copy waits twice for its chip and its channel, and
+//! takes four. The blocks have counts and bits of valid pages, and each page knows its mapping unit. The times are
+//! those of the bench's drive that writes through. There are no partial writes, no ties to break, no failures, no power
+//! cuts, and nothing is checked.
 
 use std::collections::VecDeque;
 
@@ -16,11 +17,11 @@ use crate::random::Random;
 use crate::reads::{CHANNELS, CHIPS, LINK, READ, TRANSFER};
 use crate::server::{Server, Waits};
 
-/// Picoseconds.
+/// Times of the flash operations and transfers, in picoseconds.
 const PROGRAM: u64 = 390_000_000;
 pub(crate) const ERASE: u64 = 4_000_000_000;
 
-/// The end of a step.
+/// The end of a step of a write or of a collector.
 #[derive(Clone, Copy, Debug)]
 pub enum Step {
     /// The data of a write has crossed the host link.
@@ -44,15 +45,15 @@ impl agenda::Step for Step {
     }
 }
 
-/// A write of the host, or the operation of a chip's collector.
+/// A write of the host, or the current operation of a chip's collector.
 #[derive(Clone, Copy, Debug, Default)]
 struct Operation {
     start: u64,
     unit: u32,
     chip: u32,
-    /// The page that it copies, if it is a copy.
+    /// The page that a copy reads; [`NOWHERE`] for a write of the host.
     from: u32,
-    /// The page that it programs.
+    /// The page that the operation programs.
     to: u32,
     wants: Wants,
     next: Option<u32>,
@@ -65,17 +66,17 @@ impl Waits for Operation {
     }
 }
 
-/// A chip and its collector.
+/// A chip with its collector.
 #[derive(Clone, Debug)]
 struct Chip {
     server: Server,
-    /// The block that is collected, and the page up to which it has been.
+    /// The block under collection, and the page up to which it has been collected.
     victim: Option<(u32, u32)>,
     /// Writes that wait for space.
     waiting: VecDeque<u32>,
 }
 
-/// The loop; it runs in slices.
+/// A bare loop of writes, which runs in slices.
 #[derive(Debug)]
 pub struct Writes<A> {
     array: Array,
@@ -87,7 +88,7 @@ pub struct Writes<A> {
     random: Random,
     bins: Bins,
     now: u64,
-    /// Requests, programs and events of the latest slice.
+    /// The numbers of requests, programs and events in the latest slice.
     slice: [u64; 3],
 }
 
@@ -98,7 +99,7 @@ impl<A: Agenda<Step>> Default for Writes<A> {
 }
 
 impl<A: Agenda<Step>> Writes<A> {
-    /// The loop on a full drive, with its first requests submitted.
+    /// Creates the loop on a full drive, with its first requests submitted.
     #[must_use]
     pub fn new() -> Self {
         let chip = Chip { server: Server::default(), victim: None, waiting: VecDeque::new() };
@@ -128,7 +129,7 @@ impl<A: Agenda<Step>> Writes<A> {
         self.agenda.push(self.link_free, Step::Received, request);
     }
 
-    /// An operation gets in line for its chip.
+    /// Starts an operation, or queues it if its chip is busy.
     #[inline]
     fn queue(&mut self, operation: u32) {
         let chip = self.operations[operation as usize].chip;
@@ -137,7 +138,7 @@ impl<A: Agenda<Step>> Writes<A> {
         }
     }
 
-    /// A chip begins an operation.
+    /// Begins an operation on its chip.
     #[inline]
     fn begin(&mut self, operation: u32) {
         match self.operations[operation as usize].wants {
@@ -147,7 +148,7 @@ impl<A: Agenda<Step>> Writes<A> {
         }
     }
 
-    /// A page gets in line for its channel.
+    /// Starts the transfer of a page, or queues it if the channel is busy.
     #[inline]
     fn cross(&mut self, operation: u32) {
         let channel = self.operations[operation as usize].chip / CHIPS;
@@ -156,7 +157,7 @@ impl<A: Agenda<Step>> Writes<A> {
         }
     }
 
-    /// A chip has ended an operation.
+    /// Frees a chip after an operation, and begins the next one.
     #[inline]
     fn leave(&mut self, chip: u32) {
         if let Some(next) = self.chips[chip as usize].server.leave(&mut self.operations) {
@@ -164,7 +165,7 @@ impl<A: Agenda<Step>> Writes<A> {
         }
     }
 
-    /// A write gets its page, or waits for space.
+    /// Assigns a page to a write and queues it for its chip. Returns false if the chip has no space.
     #[inline]
     fn admit(&mut self, request: u32) -> bool {
         let chip = self.operations[request as usize].chip;
@@ -231,7 +232,7 @@ impl<A: Agenda<Step>> Writes<A> {
         }
     }
 
-    /// The array takes the page; or the collector has it, and wants to program it.
+    /// Handles the end of a transfer: the array programs the page, or the collector queues the program of its copy.
     #[inline]
     fn transferred(&mut self, operation: u32) {
         let Operation { chip, wants, .. } = self.operations[operation as usize];
@@ -248,7 +249,8 @@ impl<A: Agenda<Step>> Writes<A> {
         self.queue(operation);
     }
 
-    /// The map takes the page, unless it is a copy of a unit that has been written since. True for a write of the host.
+    /// Maps the programmed page, unless it is a copy of a unit that has been written since. Returns true for a write of
+    /// the host.
     #[inline]
     fn programmed(&mut self, operation: u32) -> bool {
         let Operation { chip, unit, from, to, start, .. } = self.operations[operation as usize];
@@ -266,7 +268,7 @@ impl<A: Agenda<Step>> Writes<A> {
         false
     }
 
-    /// The victim is free: the writes that wait for space take it.
+    /// Frees the erased victim, and assigns its pages to the writes that wait for space.
     fn erased(&mut self, chip: u32) {
         self.leave(chip);
         let (victim, _) = self.chips[chip as usize].victim.take().expect("an erase has a victim");
@@ -280,13 +282,13 @@ impl<A: Agenda<Step>> Writes<A> {
         }
     }
 
-    /// Simulated requests per simulated second so far.
+    /// The number of simulated requests per simulated second so far.
     #[must_use]
     pub fn simulated_rate(&self) -> f64 {
         self.bins.total() as f64 / (self.now as f64 * 1e-12)
     }
 
-    /// Programs and events for each write of the latest slice.
+    /// The numbers of programs and of events per write in the latest slice.
     #[must_use]
     pub fn per_write(&self) -> [f64; 2] {
         let [requests, programs, events] = self.slice;
@@ -309,14 +311,14 @@ mod tests {
         for (heap, rings) in heap.per_write().into_iter().zip(rings.per_write()) {
             assert!((heap / rings - 1.0).abs() < 1e-2, "{heap} and {rings} for each write");
         }
-        // A greedy collector with 72 % of the pages in use, and with the three superblocks of a chip that are not closed
-        // counted out (Desnoyers): 2.2.
+        // Desnoyers' formula gives 2.2 for a greedy collector with 72 % of the pages in use, not counting the three
+        // superblocks of a chip that are not closed.
         let [programs, events] = rings.per_write();
         assert!((2.1..2.3).contains(&programs), "{programs} programs for each write");
-        // Three events of the write itself, four of each copy, and the erases.
+        // A write has three events, each of its copies four, and erases add a few.
         let counted = 3.0 + 4.0 * (programs - 1.0) + programs / f64::from(PAGES);
         assert!((events / counted - 1.0).abs() < 1e-2, "{events} events for each write, not {counted}");
-        // They break ties in different ways, so that the same writes meet other collections.
+        // The two agendas break ties in different ways, so collections come at different moments.
         let (heap, rings) = (heap.simulated_rate(), rings.simulated_rate());
         assert!((heap / rings - 1.0).abs() < 1e-2, "{heap} and {rings} requests per simulated second");
     }

@@ -1,4 +1,4 @@
-//! Arguments of Python functions, each a key of the table `run` of a study.
+//! Arguments of Python functions, each of which sets a key of the table `run` of a study.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use crate::value::to_toml;
 
-/// The arguments that are given.
+/// The arguments that the caller has given, by key.
 #[derive(Default)]
 pub(crate) struct Arguments(Table);
 
@@ -21,7 +21,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Notes an amount. A plain number counts requests, which a file writes as a text.
+    /// Notes an amount. A plain number counts requests, and becomes a text, as in a file.
     pub(crate) fn take_amount(&mut self, key: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let Some(value) = value else { return Ok(()) };
         let value = match to_toml(value)? {
@@ -32,7 +32,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Notes a list. A text is a list, too, with commas in it.
+    /// Notes a list. A text with commas counts as a list, too.
     pub(crate) fn take_list(&mut self, key: &str, value: Option<&Bound<'_, PyAny>>) -> PyResult<()> {
         let Some(value) = value else { return Ok(()) };
         let value = match to_toml(value)? {
@@ -43,22 +43,22 @@ impl Arguments {
         Ok(())
     }
 
-    /// Notes a value.
+    /// Notes a value under a key.
     pub(crate) fn put(&mut self, key: &str, value: impl Into<Value>) {
         self.0.insert(key.to_owned(), value.into());
     }
 
-    /// Notes many values.
+    /// Notes all values of a table.
     pub(crate) fn extend(&mut self, table: Table) {
         self.0.extend(table);
     }
 
-    /// The document of them, whose faults name the file `argument`.
+    /// Returns a document of the arguments, whose faults name the file `argument`.
     pub(crate) fn document(self) -> Document {
         Document::of(Path::new("argument"), self.0)
     }
 
-    /// The values.
+    /// Returns the noted values.
     pub(crate) fn into_table(self) -> Table {
         self.0
     }

@@ -1,4 +1,4 @@
-//! `study --on` of the command line: Dask's workers do the runs.
+//! `study --on` of the command line, whose runs the workers of a Dask cluster do.
 
 use flashloom::{ClusterError, On, Step};
 use pyo3::exceptions::PyException;
@@ -9,7 +9,7 @@ use study::execute::{Outcome, Sweep as Runs};
 use crate::error::BugError;
 use crate::sweep::Sweep;
 
-/// The workers of a Dask cluster, through `flashloom._cluster`.
+/// A cluster of Dask workers, reached through `flashloom._cluster`.
 pub(crate) struct Dask;
 
 impl flashloom::Cluster for Dask {

@@ -1,4 +1,4 @@
-//! Columns of any Arrow table as plain values, whatever type its owner chose for them.
+//! Conversion of the columns of any Arrow table to plain values, whatever Arrow types they have.
 
 use std::borrow::Cow;
 
@@ -10,17 +10,17 @@ use arrow_array::types::{
 use arrow_array::{AnyDictionaryArray, Array, ArrowPrimitiveType, downcast_dictionary_array};
 use arrow_schema::{DataType, TimeUnit};
 
-/// The values of a column, `None` where it has none.
+/// The values of a column, `None` for rows without a value.
 pub(crate) enum Values<'a> {
-    /// Whole numbers.
+    /// Non-negative whole numbers.
     Whole(Vec<Option<u64>>),
-    /// Numbers.
+    /// Floating-point numbers.
     Number(Vec<Option<f64>>),
     /// Texts.
     Text(Vec<Option<Cow<'a, str>>>),
 }
 
-/// The picoseconds of a unit of time, if the column has times.
+/// Returns the picoseconds of the column's unit of time; `None` if the column has no times.
 pub(crate) fn picoseconds(of: &DataType) -> Option<u64> {
     let (DataType::Duration(unit) | DataType::Timestamp(unit, _) | DataType::Time64(unit) | DataType::Time32(unit)) =
         of
@@ -35,7 +35,7 @@ pub(crate) fn picoseconds(of: &DataType) -> Option<u64> {
     })
 }
 
-/// Whole numbers; a negative one counts as none.
+/// Converts whole numbers; a negative one counts as missing.
 fn whole<T: ArrowPrimitiveType>(column: &dyn Array) -> Option<Vec<Option<u64>>>
 where
     T::Native: TryInto<u64>,
@@ -62,7 +62,7 @@ fn texts<'a>(values: impl Iterator<Item = Option<&'a str>>) -> Values<'a> {
     Values::Text(values.map(|text| text.map(Cow::Borrowed)).collect())
 }
 
-/// The values of a column; `None` for a type that is neither of numbers, times nor texts.
+/// Returns the values of a column; `None` for a type that is neither of numbers, times nor texts.
 pub(crate) fn values(column: &dyn Array) -> Option<Values<'_>> {
     Some(match column.data_type() {
         DataType::Utf8 => texts(column.as_string::<i32>().iter()),
@@ -83,7 +83,7 @@ pub(crate) fn values(column: &dyn Array) -> Option<Values<'_>> {
     })
 }
 
-/// Times in the unit of their type.
+/// Returns times in the unit of their type.
 fn times(column: &dyn Array) -> Option<Vec<Option<u64>>> {
     use arrow_array::types as of;
     match column.data_type() {

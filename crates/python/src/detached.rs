@@ -1,7 +1,9 @@
-//! Long work beside the interpreter: its lock is free meanwhile, Ctrl-C ends the work, and a panic is an exception.
+//! Long work outside the interpreter: its lock is free meanwhile, Ctrl-C ends the work, and a panic becomes an
+//! exception.
 //!
-//! The caller's thread gives the interpreter's lock up and looks for signals every 10 ms, with the lock. An exception of a handler or of a
-//! callback sets the session's interruption. The profile `wheel` unwinds, so that a panic ends the run's thread alone.
+//! The caller's thread releases the interpreter's lock, and takes it every 10 ms to check for signals. An exception of
+//! a handler or of a callback sets the session's interruption. The profile `wheel` unwinds, so that a panic ends only
+//! the thread of the run.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -13,14 +15,14 @@ use pyo3::prelude::*;
 use crate::error::Failure;
 use crate::policy::known;
 
-/// How long Ctrl-C waits to be seen. The work sees it some hundredths of a second later.
+/// Time between two checks for signals. The job ends some hundredths of a second after Ctrl-C.
 const EVERY: Duration = Duration::from_millis(10);
 
-/// The stack of the thread that works, as large as that of a program's first thread.
+/// Stack size in bytes of the working thread, as large as that of a program's first thread.
 const STACK: usize = 8 << 20;
 
-/// Does `job` in a thread of its own while other Python threads go on. The job ends soon after the flag is true, which
-/// a signal sets whose Python handler raises: then this returns the exception of the handler.
+/// Does `job` in a thread of its own while other Python threads go on. If the handler of a signal raises an exception,
+/// the flag becomes true, the job ends soon after, and this function returns the exception.
 pub(crate) fn detached<T: Send>(
     py: Python<'_>,
     job: impl FnOnce(&AtomicBool) -> Result<T, Failure> + Send,
@@ -28,7 +30,7 @@ pub(crate) fn detached<T: Send>(
     followed(py, |interrupt, _: Sender<()>| job(interrupt), |_, ()| Ok(()))
 }
 
-/// The same for a job that sends messages; `each` takes them in the caller's thread, with the lock.
+/// Does `job` like [`detached`]. The job may send messages, which `each` takes in the caller's thread, with the lock.
 pub(crate) fn followed<T: Send, M: Send>(
     py: Python<'_>,
     job: impl FnOnce(&AtomicBool, Sender<M>) -> Result<T, Failure> + Send,
@@ -37,7 +39,7 @@ pub(crate) fn followed<T: Send, M: Send>(
     polled(py, job, each, |py| py.check_signals())
 }
 
-/// The same; an exception of `poll`, which is called again and again meanwhile, ends the job, too.
+/// Does `job` like [`followed`], and calls `poll` again and again meanwhile; an exception of `poll` ends the job, too.
 pub(crate) fn polled<T: Send, M: Send>(
     py: Python<'_>,
     job: impl FnOnce(&AtomicBool, Sender<M>) -> Result<T, Failure> + Send,
@@ -49,7 +51,7 @@ pub(crate) fn polled<T: Send, M: Send>(
     let flag = &interrupt;
     let done = py.detach(move || {
         thread::scope(|scope| {
-            // The channel is open until the job ends, also if it sends nothing.
+            // This sender keeps the channel open until the job ends, even if the job sends nothing.
             let open = sender.clone();
             let work = move || {
                 let result = known(|| job(flag, sender));

@@ -1,4 +1,4 @@
-//! A drive's description.
+//! The class `Device`: a drive's description.
 
 use std::path::{Path, PathBuf};
 
@@ -10,10 +10,10 @@ use study::config::Document;
 use crate::error::Failure;
 use crate::value::{from_table, to_table, to_toml};
 
-/// A drive: the device of a TOML file, one that comes with Flashloom, or a dict with the keys of such a file.
+/// A drive: the device of a TOML file, a built-in one, or a dict with the keys of such a file.
 ///
-/// `flashloom.devices()` names those that come with Flashloom, and `flashloom schema device` has every key. Values with
-/// a unit of measure are texts: `"4KiB"`, `"25us"`, `"667MB/s"`, `"7%"`.
+/// `flashloom.devices()` names the built-in devices, and `flashloom schema device` has every key. Values with a unit of
+/// measure are texts: `"4KiB"`, `"25us"`, `"667MB/s"`, `"7%"`.
 #[pyclass(module = "flashloom", from_py_object)]
 #[derive(Clone)]
 pub(crate) struct Device {
@@ -21,12 +21,12 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// The device of an argument: a `Device`, or what one is made of.
+    /// Converts an argument: a `Device`, or a source of one.
     pub(crate) fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         value.extract::<Self>().map_or_else(|_| Self::new(value), Ok)
     }
 
-    /// The drive, or all faults of its description.
+    /// Resolves the description, or returns all its faults.
     pub(crate) fn found(&self) -> Result<Found, Failure> {
         Ok(catalogue::device_from(&self.document)?)
     }
@@ -34,7 +34,7 @@ impl Device {
 
 #[pymethods]
 impl Device {
-    /// A device from a file, a name of the catalogue, or a dict.
+    /// Reads a device from a file, takes a built-in one by its name, or takes a dict.
     #[new]
     fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(mapping) = source.cast::<PyMapping>() {
@@ -44,13 +44,13 @@ impl Device {
         Ok(Self { document: catalogue::device(&path).map_err(Failure::from)? })
     }
 
-    /// The device that a TOML text describes. Faults name the file `device`, with their lines.
+    /// Parses the TOML text of a device. Faults name the file `device`, with their lines.
     #[staticmethod]
     fn parse(text: String) -> PyResult<Self> {
         Ok(Self { document: Document::parse(Path::new("device"), text).map_err(Failure::from)? })
     }
 
-    /// Sets one key, e.g. `device.set("flash.channels", 8)`, and returns the device itself. Nothing is checked before
+    /// Sets one key, e.g. `device.set("flash.channels", 8)`, and returns the device itself. Values are checked only by
     /// `check` or a run.
     fn set<'py>(mut this: PyRefMut<'py, Self>, key: &str, value: &Bound<'py, PyAny>) -> PyResult<PyRefMut<'py, Self>> {
         let value = to_toml(value)?;
@@ -64,25 +64,25 @@ impl Device {
         Ok(())
     }
 
-    /// The device's name.
+    /// Name of the device.
     #[getter]
     fn name(&self) -> PyResult<String> {
         Ok(self.found()?.name)
     }
 
-    /// Bytes that the host can address.
+    /// The number of bytes that the host can address.
     #[getter]
     fn capacity(&self) -> PyResult<u64> {
         Ok(self.found()?.capacity().bytes().get())
     }
 
-    /// The description with all defaults and changes filled in, which describes the same drive.
+    /// Returns the description with all defaults and changes filled in, which describes the same drive.
     #[getter]
     fn config<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         from_table(py, &self.found()?.config())
     }
 
-    /// The resolved description as the text of a device file.
+    /// Returns the resolved description as the text of a device file.
     fn to_toml(&self) -> PyResult<String> {
         Ok(self.found()?.config().to_string())
     }
@@ -95,12 +95,12 @@ impl Device {
         self.clone()
     }
 
-    /// A copy, e.g. to set other keys in it.
+    /// Copies the device, e.g. to set other keys in the copy.
     fn copy(&self) -> Self {
         self.clone()
     }
 
-    /// Pickles the description as it stands, with its changes.
+    /// Pickles the unresolved description, with its changes.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, (Bound<'py, PyDict>,))> {
         let table = from_table(this.py(), this.borrow().document.table())?;
         Ok((this.get_type().into_any(), (table,)))

@@ -1,4 +1,4 @@
-//! Failures, and the exceptions that they become: their texts are those of the command.
+//! Failures, and the exceptions that they become: the texts are those of the command line.
 
 use std::any::Any;
 use std::path::PathBuf;
@@ -17,34 +17,34 @@ use workload::SourceError;
 use crate::ftl::are_any;
 use crate::policy::raised;
 
-// They are classes in Python, because each is also one of Python's own exceptions.
+// These exceptions are defined in Python, because each is also a subclass of a built-in exception.
 import_exception!(flashloom.errors, DescriptionError);
 import_exception!(flashloom.errors, RunError);
 import_exception!(flashloom.errors, OutputError);
 import_exception!(flashloom.errors, BugError);
 
-/// Why something that was asked for is not there.
+/// The reason why a function of the module could not do its work.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// A description has faults.
     Described(Faults),
-    /// A run cannot be done.
+    /// A run cannot be done, for the reason in the text.
     Run(String),
-    /// A file cannot be written.
+    /// A file cannot be written, for the reason in the text.
     Output(String),
-    /// Flashloom is at fault.
+    /// Flashloom broke an invariant, or panicked with this text.
     Bug(String),
-    /// Python raised an exception.
+    /// Python code raised an exception.
     Python(PyErr),
 }
 
-/// A place, a fault and its remedy, as Python has them: file, line, key, message, remedy.
+/// A fault for Python: file, line, key, message, remedy.
 type Row = (Option<PathBuf>, Option<usize>, String, String, String);
 
 impl From<Failure> for PyErr {
     fn from(failure: Failure) -> Self {
         match failure {
-            // A method of an FTL is asked while a description is checked.
+            // An exception of an FTL's method during the check of a description takes precedence.
             Failure::Described(faults) => {
                 if let Some(error) = raised() {
                     return error;
@@ -71,15 +71,15 @@ impl From<Failure> for PyErr {
 }
 
 impl Failure {
-    /// One fault of an argument.
+    /// Creates a failure with one fault of an argument.
     pub(crate) fn argument(key: &str, message: impl Into<String>, remedy: impl Into<String>) -> Self {
         let (message, remedy) = (message.into(), remedy.into());
-        // Without a file the text would begin as that of the option --set.
+        // Without a file, the text would begin like that of the option --set.
         let path = Some(PathBuf::from("argument"));
         Self::Described(study::config::Fault { path, line: None, key: key.to_owned(), message, remedy }.into())
     }
 
-    /// The exception of a policy that ended the work, or what the payload of a panic says.
+    /// Returns the exception of a policy or an FTL that ended the work; without one, a bug with the text of the panic.
     pub(crate) fn panicked(payload: &(dyn Any + Send)) -> Self {
         if let Some(error) = raised() {
             return Self::Python(error);
@@ -89,7 +89,7 @@ impl Failure {
         Self::Bug(text.unwrap_or_else(|| "it panicked".to_owned()))
     }
 
-    /// Faults of an argument.
+    /// Creates a failure with faults of an argument.
     pub(crate) fn arguments(faults: Vec<Fault>) -> Self {
         let path = Some(PathBuf::from("argument"));
         let fault = |fault: Fault| {

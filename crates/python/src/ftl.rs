@@ -1,7 +1,8 @@
 //! FTLs in Python: a class whose methods are those of a simple FTL.
 //!
-//! The layer `ftl::simple` calls a [`PythonFtl`], which calls the methods. Like a policy an FTL cannot fail in the simulator: an
-//! exception of a method, and a broken [rule](rule::Rule), ends its run and is raised there.
+//! The layer `ftl::simple` calls a [`PythonFtl`], which calls the methods. The simulator does not expect errors from an
+//! FTL: an exception of a method, or a broken [rule](rule::Rule), ends the run and is raised by the function that
+//! started it.
 
 mod book;
 mod conformance;
@@ -30,7 +31,8 @@ pub(crate) use flash::{Flash, Write};
 /// The classes by the names under which they are registered.
 static CLASSES: Mutex<BTreeMap<String, Py<PyAny>>> = Mutex::new(BTreeMap::new());
 
-/// True if this process has an FTL in Python: what looks like a bug of the simulator may be one of the FTL.
+/// Returns true if this process has registered an FTL in Python, because an apparent bug of the simulator may then be
+/// one of the FTL.
 pub(crate) fn are_any() -> bool {
     !CLASSES.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
 }
@@ -41,7 +43,7 @@ fn class_of<'py>(py: Python<'py>, name: &str) -> PyResult<Bound<'py, PyAny>> {
     class.ok_or_else(|| PyRuntimeError::new_err(format!("no FTL `{name}` is registered")))
 }
 
-/// Registers a class as the FTL of a name.
+/// Registers a class as the FTL of this name.
 #[pyfunction]
 pub(crate) fn register_ftl(name: &str, version: &str, class_: Py<PyAny>) -> PyResult<()> {
     register_simple_ftl::<PythonFtl>(name, version).map_err(|taken| PyValueError::new_err(taken.to_string()))?;
@@ -49,7 +51,7 @@ pub(crate) fn register_ftl(name: &str, version: &str, class_: Py<PyAny>) -> PyRe
     Ok(())
 }
 
-/// The methods that are called during a run, bound once.
+/// The methods that are called during a run, looked up once.
 #[derive(Debug)]
 struct Methods {
     place: Py<PyAny>,
@@ -62,7 +64,7 @@ struct Methods {
     retired: Py<PyAny>,
 }
 
-/// An FTL whose methods are Python's.
+/// An FTL that calls the methods of a Python object.
 #[derive(Debug)]
 struct PythonFtl {
     ftl: Py<PyAny>,
@@ -97,7 +99,7 @@ impl PythonFtl {
     }
 
     fn copied(&self, py: Python<'_>) -> PyResult<Self> {
-        // Together, because the FTL's writes refer to the flash.
+        // The FTL and the flash are copied together, because the FTL's writes refer to the flash.
         let both = deep_copy(PyTuple::new(py, [self.ftl.bind(py), self.flash.bind(py).as_any()])?.as_any())?;
         Self::bind(&both.get_item(0)?, both.get_item(1)?.cast::<Flash>()?)
     }
@@ -164,7 +166,7 @@ impl SimpleFtl for PythonFtl {
     }
 
     fn done(&mut self, flash: &mut SimpleCommands<'_, '_>, done: Done) {
-        // A write of the host whose program has failed comes again.
+        // After a failed program the layer gives the host's write to the FTL again.
         let follows = matches!(done, Done::Failed { copy: None, .. });
         let call = |py: Python<'_>| -> PyResult<()> {
             self.ended(py, done)?;
@@ -173,7 +175,8 @@ impl SimpleFtl for PythonFtl {
         Python::attach(call).unwrap_or_else(|error| fail(error));
     }
 
-    /// An exception stands in place of the faults of the description: no drive has so many blocks.
+    /// An exception is kept and raised later: the returned number is more than any drive has, so the description is
+    /// refused.
     fn spare_blocks(site: &SimpleSite<'_>) -> u32 {
         let ask = |py: Python<'_>| -> PyResult<u32> {
             let class = class_of(py, site.name)?;

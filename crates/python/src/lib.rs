@@ -1,8 +1,8 @@
-//! Flashloom for Python: the module `flashloom._native`, on which the package `flashloom` is built.
+//! The module `flashloom._native`, on which the Python package `flashloom` is built.
 //!
-//! Nothing here knows a model. A run is a [session](::study::session::Session), a study is a
-//! [plan](::study::plan::Plan), and the texts of errors are those of the command. Every run releases the interpreter's
-//! lock (`detached`).
+//! This crate has no simulation code. A run is a [session](::study::session::Session), a study is a
+//! [plan](::study::plan::Plan), and the texts of errors are those of the command line. Every run releases the
+//! interpreter's lock (`detached`).
 
 mod argument;
 mod cluster;
@@ -24,7 +24,7 @@ mod workload;
 
 use pyo3::prelude::*;
 
-/// The engine of Flashloom.
+/// The simulator and the command line of Flashloom.
 #[pymodule]
 mod _native {
     #[pymodule_export]
@@ -56,25 +56,25 @@ mod _native {
         py.detach(|| flashloom::command_with(arguments, Some(&crate::cluster::Dask)))
     }
 
-    /// The names of the devices that come with Flashloom.
+    /// Returns the names of the built-in devices.
     #[pyfunction]
     fn devices() -> Vec<&'static str> {
         ::ssd::builtin().iter().map(|(name, _)| *name).collect()
     }
 
-    /// The names of the workloads that come with Flashloom.
+    /// Returns the names of the built-in workloads.
     #[pyfunction]
     fn workloads() -> Vec<&'static str> {
         ::workload::generate::builtin().iter().map(|(name, _)| *name).collect()
     }
 
-    /// The names of the studies that come with Flashloom.
+    /// Returns the names of the built-in studies.
     #[pyfunction]
     fn studies() -> Vec<&'static str> {
         ::study::plan::builtin().iter().map(|(name, _)| *name).collect()
     }
 
-    /// The folder in which the command keeps the results of studies; `None` if the user wants none.
+    /// Returns the folder in which the command line keeps the results of studies; `None` if the user has turned it off.
     #[pyfunction]
     fn default_store() -> Option<std::path::PathBuf> {
         flashloom::default_store()

@@ -1,4 +1,4 @@
-//! What a run has measured.
+//! The class `Outcome`: the measurements of a run.
 
 use std::ffi::CString;
 use std::io::Write;
@@ -26,11 +26,11 @@ pub(crate) struct Done {
     pub(crate) records: Option<Vec<Record>>,
 }
 
-/// What a run has measured.
+/// The measurements of a run.
 ///
-/// `summary` has the numbers, `latency`, `series`, `erases`, `life`, `explain` and `requests` are tables that pandas, polars,
-/// pyarrow and DuckDB take, and `report` writes the page of charts. In a notebook an outcome shows that page. The outcome
-/// of several seeds has `runs`, an outcome for each, and `metrics`, their means with 95 % intervals.
+/// `summary` has the numbers; `latency`, `series`, `erases`, `life`, `explain` and `requests` are tables that pandas,
+/// polars, pyarrow and DuckDB take; and `report` writes the page of charts. In a notebook an outcome shows that page.
+/// The outcome of several seeds has `runs`, an outcome for each, and `metrics`, their means with 95 % intervals.
 #[pyclass(module = "flashloom", frozen)]
 pub(crate) struct Outcome {
     done: Done,
@@ -41,7 +41,7 @@ impl Outcome {
         Self { done }
     }
 
-    /// The one run.
+    /// Returns the run of a single seed, or a failure if there are several.
     fn run(&self) -> Result<&Run, Failure> {
         match &self.done.runs[..] {
             [one] => Ok(one),
@@ -52,7 +52,7 @@ impl Outcome {
         }
     }
 
-    /// The measurement of the first stage.
+    /// Returns the measurement of the first stage.
     fn first(&self) -> Result<&Measurement, Failure> {
         Ok(self.run()?.first())
     }
@@ -61,14 +61,14 @@ impl Outcome {
         Ok(Table::new(of(&self.first()?.result))?)
     }
 
-    /// The page of the run as HTML.
+    /// Creates the page of the run as HTML.
     fn page(&self) -> Result<String, Failure> {
         let run = self.run()?;
         let summaries = run.summaries();
         Ok(page(&run.reports().into_iter().zip(&summaries).collect::<Vec<_>>()).html())
     }
 
-    /// Gives Python's warning of a run in which more requests failed than its numbers may leave out.
+    /// Issues a Python warning if more requests failed than the run's numbers may leave out.
     pub(crate) fn warn_of_failures(&self, py: Python<'_>) -> PyResult<()> {
         let mut runs = self.done.runs.iter().flat_map(Run::summaries);
         let Some(run) = runs.find(Summary::fails_too_often) else { return Ok(()) };
@@ -82,7 +82,7 @@ impl Outcome {
     }
 }
 
-/// Writes a file whole, or not at all. A file that Flashloom did not write is replaced only by `force`.
+/// Writes a file completely, or not at all. A file that Flashloom did not write is replaced only with `force`.
 pub(crate) fn write(
     option: &str,
     path: &Path,
@@ -96,12 +96,12 @@ pub(crate) fn write(
     Ok(())
 }
 
-/// A record of `flashloom.results` with these values.
+/// Creates a record of `flashloom.results` with these values.
 pub(crate) fn typed<'py>(py: Python<'py>, class: &str, values: Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     py.import("flashloom.results")?.getattr(class)?.call1((values,))
 }
 
-/// An `<iframe>` in which a page runs by itself.
+/// Creates an `<iframe>` that shows a page in isolation.
 pub(crate) fn framed(page: &str) -> String {
     let text = page.replace('&', "&amp;").replace('"', "&quot;");
     format!(
@@ -111,8 +111,8 @@ pub(crate) fn framed(page: &str) -> String {
 
 #[pymethods]
 impl Outcome {
-    /// The numbers of the run: an object of `flashloom.results.Summary`. Of a workload with several stages, those of the
-    /// first; `stages` has all.
+    /// The numbers of the run: an object of `flashloom.results.Summary`. For a workload with several stages, those of
+    /// the first; `stages` has all.
     #[getter]
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let text = Summary::json(&[self.first()?.summary()]);
@@ -128,8 +128,8 @@ impl Outcome {
         PyList::new(py, summaries.iter().map(one).collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// Every metric over the seeds, by name: an object of `flashloom.results.Spread` for each, with the mean and its 95 %
-    /// interval.
+    /// Every metric over the seeds, by name: an object of `flashloom.results.Spread` for each, with the mean and its 95
+    /// % interval.
     #[getter]
     fn metrics<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let dict = PyDict::new(py);
@@ -149,7 +149,7 @@ impl Outcome {
         self.done.runs.iter().map(one).collect()
     }
 
-    /// The document that `flashloom run --json` prints: that of one run, of its stages, or of several seeds.
+    /// Returns the document that `flashloom run --json` prints: that of one run, of its stages, or of several seeds.
     fn to_json(&self) -> String {
         match &self.done.runs[..] {
             [one] => Summary::json(&one.summaries()),
@@ -157,7 +157,7 @@ impl Outcome {
         }
     }
 
-    /// The same as a dict; a list of dicts for a workload with several stages.
+    /// Returns the document of `to_json` as a dict; a list of dicts for a workload with several stages.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         from_json(py, &self.to_json())
     }
@@ -181,26 +181,26 @@ impl Outcome {
         self.table(tables::busy)
     }
 
-    /// The course of each flow, of a run with several flows and `series`.
+    /// The course of each flow, for a run with several flows and `series`.
     #[getter]
     fn flow_series(&self) -> PyResult<Table> {
         self.table(tables::flow_series)
     }
 
-    /// Program/erase cycles of every block.
+    /// The number of program/erase cycles of every block.
     #[getter]
     fn erases(&self) -> PyResult<Table> {
         Ok(Table::new(tables::erases(&self.first()?.erase_counts))?)
     }
 
-    /// The curve over the drive's life, of a run with `until="worn"`.
+    /// The curve over the drive's life, for a run with `until="worn"`.
     #[getter]
     fn life(&self) -> PyResult<Table> {
         let life = self.first()?.life.as_ref();
         Ok(Table::new(tables::life(life.map_or(&[], |life| &life.curve)))?)
     }
 
-    /// Where the time of requests went, by band of percentiles, of a run with `explain`.
+    /// The parts of the requests' time, by band of percentiles, for a run with `explain`.
     #[getter]
     fn explain(&self) -> PyResult<Table> {
         let explained = &self.first()?.explained;
@@ -210,7 +210,7 @@ impl Outcome {
         Ok(Table::new(explained_rows(explained))?)
     }
 
-    /// One row for each request, in the order of completion, of a run with `requests`.
+    /// One row for each request, in the order of completion, for a run with `requests`.
     #[getter]
     fn requests(&self) -> PyResult<Table> {
         self.run()?;

@@ -1,6 +1,7 @@
 //! Victim and stream policies in Python.
 //!
-//! A policy cannot fail in the simulator: an exception ends its run like a bug does, and is raised in place of the bug.
+//! The simulator does not expect errors from a policy: an exception ends the run like a bug does, and is raised instead
+//! of the bug.
 
 mod stream;
 mod victim;
@@ -16,7 +17,8 @@ pub(crate) use victim::register_victim;
 /// Exceptions of policies and FTLs that have ended a run and are not raised yet.
 static RAISED: Mutex<Vec<PyErr>> = Mutex::new(Vec::new());
 
-/// The exception of a policy or an FTL, if one has ended a run. Of several runs at the same time, that of the first.
+/// Takes the first exception of a policy or an FTL that has ended a run; `None` if there is none. All others are
+/// dropped.
 pub(crate) fn raised() -> Option<PyErr> {
     std::mem::take(&mut *RAISED.lock().unwrap_or_else(PoisonError::into_inner)).into_iter().next()
 }
@@ -26,19 +28,19 @@ pub(crate) fn note(error: PyErr) {
     RAISED.lock().unwrap_or_else(PoisonError::into_inner).push(error);
 }
 
-/// Ends the run with an exception.
+/// Keeps an exception and ends the run.
 pub(crate) fn fail(error: PyErr) -> ! {
     note(error);
     resume_unwind(Box::new("a function in Python has raised an exception"))
 }
 
-/// A deep copy of some objects, which keeps what they share.
+/// Makes a deep copy of a tuple of objects, in which shared objects stay shared.
 pub(crate) fn deep_copy<'py>(of: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
     of.py().import("copy")?.call_method1("deepcopy", (of,))
 }
 
-/// Does work in a thread that Python knows from then on, without the interpreter's lock. A call into Python would make the
-/// thread known and forget it again, which takes longer than a small function.
+/// Does work in a thread that Python knows until the work ends, without the interpreter's lock. Otherwise each call
+/// into Python would register and unregister the thread, which takes longer than a small function.
 pub(crate) fn known<T: Send>(work: impl FnOnce() -> T + Send) -> T {
     Python::attach(|py| py.detach(work))
 }

@@ -1,4 +1,4 @@
-//! Requests of a program: any iterable of tuples, or an Arrow table.
+//! Requests of a Python program: any iterable of tuples, or an Arrow table.
 
 use arrow_array::ffi_stream::RecordBatchStreamReader;
 use arrow_array::{Array, RecordBatch};
@@ -14,7 +14,7 @@ use crate::columns::{Values, picoseconds, values};
 use crate::error::Failure;
 use crate::value::microseconds;
 
-/// More faults at once than a reader can use.
+/// The largest number of faults in a message.
 const MOST_FAULTS: usize = 20;
 
 const KINDS: [(&str, ScriptKind); 11] = [
@@ -31,7 +31,7 @@ const KINDS: [(&str, ScriptKind); 11] = [
     ("zrwa_flush", ScriptKind::ZrwaFlush),
 ];
 
-/// Where a column has the times of arrival: its names, each with the picoseconds of its unit.
+/// Names of the column of arrival times, each with the picoseconds of its unit.
 const TIMES: [(&str, u64); 7] = [
     ("time", 1_000_000_000_000),
     ("time_s", 1_000_000_000_000),
@@ -41,15 +41,15 @@ const TIMES: [(&str, u64); 7] = [
     ("time_ps", 1),
     ("arrival_ps", 1),
 ];
-/// The number of a request in a log.
+/// Name of the column with the number of a request in a log.
 const NUMBER: &str = "request";
 const OPS: [(&str, u64); 2] = [("op", 1), ("kind", 1)];
 const OFFSETS: [(&str, u64); 2] = [("offset", 1), ("start_sector", SECTOR.get())];
 const SIZES: [(&str, u64); 2] = [("size", 1), ("sectors", SECTOR.get())];
-/// The placement identifiers of writes; a table may lack them.
+/// Name of the column with the placement identifiers of writes, which a table may lack.
 const PLACEMENT: &str = "placement";
 
-/// The requests of an argument, in its order.
+/// Reads the requests of an argument, in its order.
 pub(crate) fn requests(source: &Bound<'_, PyAny>) -> Result<Vec<ScriptRequest>, Failure> {
     let read = if source.hasattr("__arrow_c_stream__")? { of_table(source)? } else { of_tuples(source)? };
     let mut faults = read.faults;
@@ -64,7 +64,7 @@ pub(crate) fn requests(source: &Bound<'_, PyAny>) -> Result<Vec<ScriptRequest>, 
     Err(Failure::arguments(faults))
 }
 
-/// What was read.
+/// The requests and the faults that were read.
 #[derive(Default)]
 struct Read {
     requests: Vec<ScriptRequest>,
@@ -84,7 +84,7 @@ impl Read {
     }
 }
 
-/// What is wrong with a request.
+/// A fault of a request, before the number of the request is known.
 struct Wrong {
     part: &'static str,
     message: String,
@@ -106,10 +106,10 @@ fn kind(name: &str) -> Result<ScriptKind, Wrong> {
     })
 }
 
-/// A time of this many units of so many picoseconds.
+/// Converts a time in units of `picoseconds` each.
 fn time(units: f64, picoseconds: u64) -> Result<Span, Wrong> {
     let exact = units * picoseconds as f64;
-    // Sums of times stay far below the end of simulated time.
+    // With this limit, sums of times stay far below the end of simulated time.
     if exact.is_finite() && (0.0..1e19).contains(&exact) {
         return Ok(Span::from_ps(exact.round() as u64));
     }
@@ -121,7 +121,7 @@ fn whole_time(units: u64, picoseconds: u64) -> Result<Span, Wrong> {
     exact.ok_or_else(|| Wrong::new(".time", format!("`{units}` is too late"), "use times since the start"))
 }
 
-/// The requests of an iterable of tuples: time, op, offset, size.
+/// Reads an iterable of tuples: time, op, offset, size.
 fn of_tuples(source: &Bound<'_, PyAny>) -> Result<Read, Failure> {
     let mut read = Read::default();
     for (at, item) in source.try_iter()?.enumerate() {
@@ -164,7 +164,7 @@ fn wrong_placement(shown: &str) -> Wrong {
     Wrong::new(".placement", format!("`{shown}` is no placement identifier"), "use a whole number from 0 to 65535")
 }
 
-/// A time of arrival: seconds, a text with a unit of measure, or a `timedelta`.
+/// Converts a time of arrival: seconds, a text with a unit of measure, or a `timedelta`.
 fn arrival(value: &Bound<'_, PyAny>) -> Result<Span, Wrong> {
     let remedy = "use seconds, a text such as \"25us\", or a timedelta";
     let wrong = || Wrong::new(".time", format!("`{value}` is no time of arrival"), remedy);
@@ -177,8 +177,8 @@ fn arrival(value: &Bound<'_, PyAny>) -> Result<Span, Wrong> {
     time(value.extract().map_err(|_| wrong())?, TIMES[0].1)
 }
 
-/// The requests of an Arrow table, in the order of their arrival: the rows of a table have none, and those of a request
-/// log are in the order of completion.
+/// Reads an Arrow table and sorts its requests by arrival, because the rows of a table have no order, and those of a
+/// request log are in the order of completion.
 fn of_table(source: &Bound<'_, PyAny>) -> Result<Read, Failure> {
     let (mut read, mut numbers) = (Read::default(), Vec::new());
     for batch in RecordBatchStreamReader::from_pyarrow_bound(source)? {
@@ -189,7 +189,7 @@ fn of_table(source: &Bound<'_, PyAny>) -> Result<Read, Failure> {
         }
     }
     if read.faults.is_empty() {
-        // Those that arrive at once are in the order of their numbers, or else of their rows.
+        // Requests with equal arrivals are sorted by their numbers, or else by their rows.
         numbers.resize(read.requests.len(), None);
         let mut rows: Vec<_> = read.requests.into_iter().zip(numbers).collect();
         rows.sort_by_key(|(request, number)| (request.at, *number));
@@ -198,7 +198,7 @@ fn of_table(source: &Bound<'_, PyAny>) -> Result<Read, Failure> {
     Ok(read)
 }
 
-/// A column of a batch by any of its names: the name, the factor of that name, and the values.
+/// Finds a column of a batch by any of its names; returns the factor of that name, and the values.
 fn column<'a>(batch: &'a RecordBatch, names: &[(&'static str, u64)]) -> Result<(u64, &'a dyn Array), Failure> {
     let found = names.iter().find_map(|(name, factor)| Some((*factor, batch.column_by_name(name)?.as_ref())));
     found.ok_or_else(|| {
@@ -210,7 +210,7 @@ fn column<'a>(batch: &'a RecordBatch, names: &[(&'static str, u64)]) -> Result<(
     })
 }
 
-/// The values of a column of numbers, in its own unit.
+/// Returns the values of a column of whole numbers, in its own unit.
 fn whole(name: &str, of: &dyn Array) -> Result<Vec<Option<u64>>, Failure> {
     match values(of) {
         Some(Values::Whole(values)) => Ok(values),
@@ -254,7 +254,7 @@ fn of_batch(batch: &RecordBatch, read: &mut Read) -> Result<(), Failure> {
         let missing = |part| Wrong::new(part, "is missing", "give every request one");
         let one = || {
             let kind = kind(&op.ok_or_else(|| missing(".op"))?)?;
-            // Only writes carry one, as in a trace.
+            // Only writes have a placement identifier, as in a trace.
             let id = id.filter(|_| kind == ScriptKind::Write).unwrap_or_default();
             Ok(ScriptRequest {
                 at: at.ok_or_else(|| missing(".time"))??,

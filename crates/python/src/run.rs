@@ -1,4 +1,4 @@
-//! A run: a session, with one seed or several.
+//! The function `run`: a session, with one seed or several.
 
 use std::io;
 use std::num::NonZeroUsize;
@@ -27,11 +27,11 @@ use crate::outcome::{Done, Outcome};
 use crate::policy::known;
 use crate::workload::{Flow, Workload};
 
-/// All that a run is made of besides its point.
+/// The settings of a run that are not in its point.
 struct Settings {
     seed: u64,
     seeds: u32,
-    /// The window of the timeline, if one is wanted.
+    /// The window of the timeline; `None` without a timeline.
     timeline: Option<Window>,
     requests: bool,
     memory: Option<Limit>,
@@ -72,7 +72,7 @@ struct Settings {
     seeds=1, jobs=None, verify=false, explain=false, series=None, requests=false, timeline=None, memory=None,
     progress=None
 ))]
-#[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)] // They are Python's, by name.
+#[allow(clippy::too_many_arguments, clippy::fn_params_excessive_bools)] // Python passes them by name.
 pub(crate) fn run(
     py: Python<'_>,
     device: &Bound<'_, PyAny>,
@@ -160,7 +160,7 @@ pub(crate) fn run(
     Ok(outcome)
 }
 
-/// The flows of an argument: one, or an iterable of some.
+/// Converts the argument `flows`: one flow, or an iterable of flows.
 fn flows_of(value: &Bound<'_, PyAny>) -> PyResult<Vec<Flow>> {
     let is_one =
         value.extract::<Flow>().is_ok() || value.extract::<Workload>().is_ok() || value.extract::<String>().is_ok();
@@ -170,24 +170,24 @@ fn flows_of(value: &Bound<'_, PyAny>) -> PyResult<Vec<Flow>> {
     }
 }
 
-/// A number of runs at once.
+/// Converts the argument `jobs`, a number of runs at once; a failure if it is 0.
 pub(crate) fn jobs_of(jobs: Option<usize>) -> Result<Option<NonZeroUsize>, Failure> {
     let wrong = || Failure::argument("jobs", "0 runs at once do nothing", "use 1 or more, or leave it out");
     jobs.map(|jobs| NonZeroUsize::new(jobs).ok_or_else(wrong)).transpose()
 }
 
-/// The memory that the caller allows.
+/// Converts the argument `memory`.
 pub(crate) fn given_memory(text: &str) -> Result<Option<Limit>, Failure> {
     let wrong = |_| Failure::argument("memory", format!("`{text}` is not a size"), "write e.g. \"12GiB\"");
     Ok(Some(Limit { bytes: text.parse::<Bytes>().map_err(wrong)?, name: "memory".to_owned() }))
 }
 
-/// The steps of preconditioning among the arguments.
+/// Parses the preconditioning steps among the arguments.
 pub(crate) fn precondition_of(run: Arguments) -> Result<Vec<ssd::Precondition>, Failure> {
     Ok(run.document().decode::<study::plan::RunSpec>()?.precondition)
 }
 
-/// The window of a timeline: `True` for the one of the command, or a text.
+/// Converts the argument `timeline`: `True` for the default window of the command line, or a text.
 fn window(value: &Bound<'_, PyAny>) -> PyResult<Option<Window>> {
     if let Ok(wanted) = value.extract::<bool>() {
         return Ok(wanted.then(Window::default));
@@ -197,7 +197,8 @@ fn window(value: &Bound<'_, PyAny>) -> PyResult<Option<Window>> {
     Ok(Some(text.parse().map_err(wrong)?))
 }
 
-/// The point of a run. Results name its workloads as the caller does; the table `run` takes only some names.
+/// Creates the point of a run. Results name its workloads as the caller does, because the table `run` does not take
+/// every name.
 fn point(device: Found, first: &Workload, flows: &[Flow], mut run: Arguments) -> Result<Point, Failure> {
     run.extend(first.reading.clone());
     let mut tables = toml::Table::new();
@@ -233,17 +234,17 @@ fn point(device: Found, first: &Workload, flows: &[Flow], mut run: Arguments) ->
     Ok(point)
 }
 
-/// A session of the point.
+/// Creates a session of the point.
 fn session<'a>(point: &'a Point, seed: u64, interrupt: &'a AtomicBool) -> Session<'a> {
     Session::new(&point.device).program(flashloom::program()).seed(seed).spec(&point.run).interrupt(interrupt)
 }
 
-/// Checks that so many runs at once have enough memory.
+/// Checks that the memory is enough for as many runs as are done at once.
 fn fits(point: &Point, settings: &Settings, interrupt: &AtomicBool) -> Result<(), Failure> {
     let Some(limit) = &settings.memory else { return Ok(()) };
     let mut memory = session(point, settings.seed, interrupt).memory_under(point.workloads());
     if settings.requests {
-        // Unknown before the run; those of a limit are a beginning.
+        // The number of requests is unknown before the run; a limit on it gives a lower bound.
         memory.add("the requests", point.run.limit.unwrap_or(0).saturating_mul(size_of::<Record>() as u64));
     }
     let runs = settings.seeds.max(1) as usize;
@@ -252,7 +253,7 @@ fn fits(point: &Point, settings: &Settings, interrupt: &AtomicBool) -> Result<()
     Ok(memory::check(vec![need; runs], at_once, limit)?)
 }
 
-/// The run with one seed.
+/// Does the run with one seed.
 fn single(
     point: &Point,
     settings: &Settings,
@@ -272,7 +273,7 @@ fn single(
     if let Some(progress) = progress {
         session = session.progress(move |of| {
             if let Progress::Running { run, requests, .. } = of {
-                // Nobody listens after an interruption.
+                // The receiver is gone after an interruption.
                 let _ = progress.send((run.completed, requests));
             }
         });
@@ -291,7 +292,7 @@ fn single(
     Ok(Done { runs: vec![outcome], records: settings.requests.then_some(records) })
 }
 
-/// Several flows have one stage each.
+/// Returns a failure if a workload has stages, because each of several flows must have a single one.
 fn refuse_stages(session: &Session<'_>) -> Result<(), Failure> {
     let flows = session.flows();
     let several = flows.iter().find(|flow| flows.len() > 1 && flow.stages() > 1);
@@ -300,7 +301,7 @@ fn refuse_stages(session: &Session<'_>) -> Result<(), Failure> {
     })
 }
 
-/// The run with each of several seeds.
+/// Does the run with each of several seeds.
 fn several(point: &Point, settings: &Settings, interrupt: &AtomicBool) -> Result<Done, Failure> {
     let one_run = [
         ("requests", settings.requests),

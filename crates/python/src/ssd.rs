@@ -1,4 +1,4 @@
-//! A drive in the caller's time, for co-simulation.
+//! The class `Ssd`: a drive in the caller's time, for co-simulation.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
@@ -20,16 +20,17 @@ use crate::error::Failure;
 use crate::outcome::write;
 use crate::run::precondition_of;
 
-/// The latest time of a caller: simulated time ends at twice that, after 213 days, and no event may come to lie there.
+/// The latest time of a caller. Simulated time ends at twice that, after 213 days, and no event may be scheduled
+/// beyond.
 const LAST: Time = Time::from_ps(1 << 63);
 
-/// The drive, with or without the contents of its sectors.
+/// A drive, with or without the contents of its sectors.
 enum Payload {
     None(Box<Simulated<()>>),
     Bytes(Box<Simulated<Bytes512>>),
 }
 
-/// Does the same with either drive.
+/// Applies an expression to a drive of either kind.
 macro_rules! with {
     ($payload:expr, $drive:ident => $does:expr) => {
         match $payload {
@@ -41,21 +42,21 @@ macro_rules! with {
 
 /// A drive in the caller's time: submit requests, ask for the next event, advance.
 ///
-/// All times are whole picoseconds since the drive was made (`flashloom.US` and its like are factors), so that the time of
-/// an event is exact. `data` keeps the contents of all sectors: then a write needs its bytes, and a read returns them;
-/// without it only times are simulated, and memory is saved. `precondition` is as in `flashloom.run`, and `load_snapshot` a
-/// file that `save` wrote.
+/// All times are whole picoseconds since the drive was made (constants such as `flashloom.US` are factors), so that the
+/// time of an event is exact. `data` keeps the contents of all sectors: a write then needs its bytes, and a read
+/// returns them; without it only times are simulated, and memory is saved. `precondition` is as in `flashloom.run`, and
+/// `load_snapshot` is a file that `save` wrote.
 #[pyclass(module = "flashloom")]
 pub(crate) struct Ssd {
     payload: Payload,
     is_on: bool,
-    /// An invariant is broken, and nothing the drive says counts.
+    /// True after an invariant was broken: then every method raises an exception.
     is_broken: bool,
     next: Tag,
     format: ::ssd::Resolved,
 }
 
-/// A request that has completed. Times are picoseconds.
+/// A request that has completed. Times are in picoseconds.
 #[pyclass(module = "flashloom", frozen, get_all)]
 pub(crate) struct Completion {
     /// The number that `submit` returned.
@@ -68,13 +69,13 @@ pub(crate) struct Completion {
     size: u64,
     /// `done`, `uncorrectable`, `read_only` or `out_of_range`.
     status: &'static str,
-    /// The time of submission.
+    /// Time of submission.
     arrival: u64,
-    /// When it left its submission queue.
+    /// Time at which the request left its submission queue.
     start: u64,
-    /// When it completed.
+    /// Time of completion.
     end: u64,
-    /// The submission queue.
+    /// Number of the submission queue.
     queue: u16,
     /// The bytes of a read, if the drive keeps data.
     data: Option<Py<PyBytes>>,
@@ -82,7 +83,7 @@ pub(crate) struct Completion {
 
 #[pymethods]
 impl Completion {
-    /// The response time, in picoseconds: queue wait and service.
+    /// The response time in picoseconds: queue wait and service.
     #[getter]
     fn latency(&self) -> u64 {
         self.end - self.arrival
@@ -95,14 +96,14 @@ impl Completion {
     }
 }
 
-/// What the drive found when its power came back.
+/// The findings of the drive when its power came back.
 #[pyclass(module = "flashloom", frozen, get_all)]
 pub(crate) struct Recovery {
-    /// Picoseconds until it takes requests; those before wait.
+    /// Picoseconds until the drive takes requests; requests submitted earlier wait.
     time: u64,
-    /// Mapping units that it found.
+    /// The number of mapping units that the drive found.
     units: u32,
-    /// Stale translation pages, which it writes first.
+    /// The number of stale translation pages, which the drive writes first.
     translation_pages: u32,
 }
 
@@ -113,7 +114,7 @@ impl Recovery {
     }
 }
 
-/// The kind of a request with this name.
+/// Returns the kind of a request by its name.
 fn kind(name: &str) -> Result<IoKind, Failure> {
     IoKind::ALL.into_iter().find(|kind| kind.name() == name).ok_or_else(|| {
         let all = IoKind::ALL.map(IoKind::name).join(", ");
@@ -121,13 +122,13 @@ fn kind(name: &str) -> Result<IoKind, Failure> {
     })
 }
 
-/// Whole sectors of an argument in bytes.
+/// Converts an argument in bytes to whole sectors.
 fn sectors(key: &str, bytes: u64) -> Result<Sectors, Failure> {
     let wrong = || Failure::argument(key, format!("{bytes} bytes are no whole sectors"), "use a multiple of 512");
     Bytes::new(bytes).sectors().ok_or_else(wrong)
 }
 
-/// Completions as Python has them; `bytes` gives the contents of a read.
+/// Converts completions for Python; `bytes` gives the contents of a read.
 fn completions<S>(
     py: Python<'_>,
     done: Vec<::ssd::Completion<S>>,
@@ -156,7 +157,7 @@ fn joined(sectors: &[Bytes512]) -> Option<Vec<u8>> {
 }
 
 impl Ssd {
-    /// Does something with the drive; a broken invariant is an exception, also from then on.
+    /// Applies `does` to the drive. A broken invariant becomes a failure, in this call and in all later ones.
     fn guarded<T>(&mut self, does: impl FnOnce(&mut Payload) -> T) -> Result<T, Failure> {
         if self.is_broken {
             return Err(Failure::Bug("the drive broke an invariant before, and says nothing since".to_owned()));
@@ -172,7 +173,7 @@ impl Ssd {
         with!(&self.payload, drive => drive.now())
     }
 
-    /// A time of the caller, which is not before the drive's.
+    /// Converts a time of the caller, which must not be before the drive's.
     fn time(&self, now: u64) -> Result<Time, Failure> {
         let (time, at) = (Time::from_ps(now), self.now_of());
         if time >= at && time <= LAST {
@@ -219,7 +220,7 @@ impl Ssd {
 
 #[pymethods]
 impl Ssd {
-    /// A new drive, or one from a snapshot, preconditioned.
+    /// Creates a new drive, or one from a snapshot, and preconditions it.
     #[new]
     #[pyo3(signature = (device, *, seed=0, data=false, precondition=None, load_snapshot=None))]
     fn new(
@@ -244,11 +245,11 @@ impl Ssd {
         Ok(Self { payload, is_on: true, is_broken: false, next: 0, format })
     }
 
-    /// Submits a request at the time `now` and returns its number. `offset` and `size` are bytes, multiples of 512; a flush
-    /// has neither. A write to a drive with `data` brings its bytes. Only a write may have a `placement_id`, by which the host
-    /// says which data belong together.
+    /// Submits a request at the time `now` and returns its number. `offset` and `size` are bytes, multiples of 512; a
+    /// flush has neither. A write to a drive with `data` needs its bytes. Only a write may have a `placement_id`, by
+    /// which the host says which data belong together.
     #[pyo3(signature = (now, op, offset=0, size=0, data=None, *, queue=0, placement_id=0))]
-    #[allow(clippy::too_many_arguments)] // They are Python's, by name.
+    #[allow(clippy::too_many_arguments)] // Python passes them by name.
     fn submit(
         &mut self,
         now: u64,
@@ -315,13 +316,13 @@ impl Ssd {
         Ok(tag)
     }
 
-    /// The time of the next event; `None` if nothing is under way.
+    /// Returns the time of the next event; `None` if nothing is under way.
     fn next_event(&self) -> Option<u64> {
         with!(&self.payload, drive => drive.next_event()).map(Time::as_ps)
     }
 
-    /// Handles all events up to the time `to`, or up to the first instant at which a request completes, whichever is
-    /// earlier; `now` is then that instant. Returns the requests that completed.
+    /// Handles all events up to the time `to`, or up to the first time at which a request completes, whichever is
+    /// earlier; `now` is then that time. Returns the requests that completed.
     fn advance(&mut self, py: Python<'_>, to: u64) -> PyResult<Vec<Completion>> {
         let to = self.time(to)?;
         Ok(py.detach(|| self.guarded(|payload| advance(payload, to)))?.into_python(py))
@@ -337,8 +338,8 @@ impl Ssd {
         Ok(all)
     }
 
-    /// Cuts the power at this moment. Data that had not reached the flash is lost, and flash operations under way are
-    /// torn. Returns the numbers of the requests that will never complete.
+    /// Cuts the power at the current time. Data that had not reached the flash is lost, and flash operations under way
+    /// are torn. Returns the numbers of the requests that will never complete.
     fn cut_power(&mut self) -> PyResult<Vec<u64>> {
         self.powered(true)?;
         let lost = self.guarded(|payload| with!(payload, drive => drive.cut_power()))?;
@@ -346,7 +347,8 @@ impl Ssd {
         Ok(lost)
     }
 
-    /// Switches off in order: all requests complete, and the buffer is written back. Returns the requests that completed.
+    /// Switches off in order: all requests complete, and the buffer is written back. Returns the requests that
+    /// completed.
     fn power_off(&mut self, py: Python<'_>) -> PyResult<Vec<Completion>> {
         self.powered(true)?;
         let done = self.guarded(|payload| match payload {
@@ -357,8 +359,8 @@ impl Ssd {
         Ok(done.into_python(py))
     }
 
-    /// Switches on at the time `now`: the drive is rebuilt from its flash alone. Requests may be submitted at once; they
-    /// wait until recovery is over.
+    /// Switches on at the time `now`: the drive is rebuilt from its flash alone. Requests may be submitted at once;
+    /// they wait until recovery is over.
     fn power_on(&mut self, now: u64) -> PyResult<Recovery> {
         self.powered(false)?;
         let now = self.time(now)?;
@@ -368,7 +370,7 @@ impl Ssd {
         Ok(Recovery { time: time.as_ps(), translation_pages, units })
     }
 
-    /// Writes what the drive keeps without power into a file, for `load_snapshot`.
+    /// Writes the state that the drive keeps without power to a file, for `load_snapshot`.
     #[pyo3(signature = (path, *, force=false))]
     fn save(&self, path: PathBuf, force: bool) -> PyResult<()> {
         Ok(write("save", &path, Kind::Snapshot, force, |mut out| {
@@ -377,13 +379,13 @@ impl Ssd {
         })?)
     }
 
-    /// The time advanced to, in picoseconds.
+    /// The current time of the drive, in picoseconds.
     #[getter]
     fn now(&self) -> u64 {
         self.now_of().as_ps()
     }
 
-    /// Requests submitted and not yet completed.
+    /// The number of requests submitted and not yet completed.
     #[getter]
     fn outstanding(&self) -> usize {
         with!(&self.payload, drive => drive.outstanding())
@@ -395,13 +397,13 @@ impl Ssd {
         self.is_on
     }
 
-    /// Bytes that the host can address.
+    /// The number of bytes that the host can address.
     #[getter]
     fn capacity(&self) -> u64 {
         self.format.capacity().bytes().get()
     }
 
-    /// Program/erase cycles of every block.
+    /// Returns the number of program/erase cycles of every block.
     #[getter]
     fn erase_counts(&self) -> Vec<u32> {
         with!(&self.payload, drive => drive.erase_counts())
@@ -417,7 +419,7 @@ impl Ssd {
     }
 }
 
-/// Completions of either drive.
+/// Completions of a drive of either kind.
 enum Done {
     None(Vec<::ssd::Completion<()>>),
     Bytes(Vec<::ssd::Completion<Bytes512>>),

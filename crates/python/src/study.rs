@@ -1,4 +1,4 @@
-//! A study: many runs along axes, with claims about their results.
+//! The class `Study`: many runs along axes, with claims about their results.
 
 use std::path::{Path, PathBuf};
 
@@ -25,22 +25,22 @@ use crate::sweep::Sweep;
 use crate::table::Table;
 use crate::value::{from_json, from_table, to_table, to_toml};
 
-/// What a study says while it runs.
+/// A message of a running study.
 enum News {
-    /// Finished runs, and all runs.
+    /// The number of finished runs, and that of all runs.
     Progress(u64, u64),
-    /// A result: the labels of its point, and the run.
+    /// A result: the labels of its point, and its summary.
     Point(Vec<String>, Box<Summary>),
-    /// The digest of a run whose result is in the store.
+    /// The digest of a run whose result is now in the store.
     Kept(Digest),
     /// A sentence for the user.
     Warning(String),
 }
 
-/// What makes a pickled study again, and its path and its description.
+/// The state of a pickled study: the function that makes the study again, and its arguments, a path and a description.
 type Pickled<'py> = (Bound<'py, PyAny>, (PathBuf, Bound<'py, PyDict>));
 
-/// A study: the description of a TOML file, one that comes with Flashloom, or a dict with the keys of such a file.
+/// A study: the description of a TOML file, a built-in one, or a dict with the keys of such a file.
 #[pyclass(module = "flashloom", subclass)]
 pub(crate) struct Study {
     document: Document,
@@ -48,8 +48,8 @@ pub(crate) struct Study {
 
 #[pymethods]
 impl Study {
-    /// A study from a file, a name of the catalogue, or a dict. Files that a dict names are looked up from the current
-    /// folder.
+    /// Reads a study from a file, takes a built-in one by its name, or takes a dict. Files that a dict names are looked
+    /// up from the current folder.
     #[new]
     fn new(source: &Bound<'_, PyAny>) -> PyResult<Self> {
         if let Ok(mapping) = source.cast::<PyMapping>() {
@@ -66,9 +66,9 @@ impl Study {
         Ok(this)
     }
 
-    /// Adds an axis and returns the study itself: `key` (`device.flash.channels`, `workload.requests`, `run.depth`) takes
-    /// each of `values`; or each of `points` is a dict with `at`, its label, and what changes there: `device`, `workload` or
-    /// `set`.
+    /// Adds an axis and returns the study itself. Either `key` (`device.flash.channels`, `workload.requests`,
+    /// `run.depth`) takes each of `values`; or each of `points` is a dict with `at`, its label, and the changes at that
+    /// point: `device`, `workload` or `set`.
     #[pyo3(signature = (name, key=None, values=None, *, points=None))]
     fn axis<'py>(
         mut this: PyRefMut<'py, Self>,
@@ -95,7 +95,7 @@ impl Study {
         Ok(())
     }
 
-    /// The study's name.
+    /// Name of the study.
     #[getter]
     fn name(&self) -> PyResult<String> {
         Ok(self.plan()?.spec.name)
@@ -111,20 +111,21 @@ impl Study {
         Ok(dict)
     }
 
-    /// The description as it stands.
+    /// Returns the unresolved description, with its changes.
     #[getter]
     fn config<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         from_table(py, self.document.table())
     }
 
-    /// The number of points.
+    /// Returns the number of points.
     fn __len__(&self) -> PyResult<usize> {
         Ok(self.plan()?.points.len())
     }
 
-    /// Runs the study; `flashloom.Study.run` calls it. `progress(done, all)` and `on_point(labels, summary)` are called in
-    /// this thread, `kept(digest)` as soon as the store has a result, `warn(text)` with what the user should know.
-    #[allow(clippy::too_many_arguments)] // They are Python's.
+    /// Runs the study; `flashloom.Study.run` calls this method. `progress(done, all)` and `on_point(labels, summary)`
+    /// are called in this thread, `kept(digest)` as soon as the store has a result, `warn(text)` with a sentence for
+    /// the user.
+    #[allow(clippy::too_many_arguments)] // Python passes them by name.
     fn _run(
         &self,
         py: Python<'_>,
@@ -150,7 +151,7 @@ impl Study {
         let outcome = followed(
             py,
             |interrupt, sender| {
-                // Nobody listens after an interruption.
+                // The receiver is gone after an interruption.
                 let say = |news| drop(sender.send(news));
                 let said = |text: &dyn std::fmt::Display| say(News::Warning(text.to_string()));
                 let finished = |point: usize, run: &Summary| {
@@ -190,20 +191,20 @@ impl Study {
         Ok(StudyOutcome::new(outcome))
     }
 
-    /// The study as a sweep whose runs other processes do; `store` takes their results, `warn(text)` what the user should
-    /// know.
+    /// Prepares the study as a sweep whose runs other processes do; `store` takes their results, `warn(text)` is called
+    /// with a sentence for the user.
     fn _sweep(&self, py: Python<'_>, store: Option<PathBuf>, warn: Py<PyAny>) -> PyResult<Sweep> {
         let plan = self.plan()?;
         let store = store.map(|folder| Store::open(&folder)).transpose().map_err(Failure::from)?;
         let said = move |text: &dyn std::fmt::Display| {
-            // An exception of `warn` would have nobody to go to.
+            // An exception of `warn` is printed, because no caller can take it.
             Python::attach(|py| warn.call1(py, (text.to_string(),)).map_or_else(|error| error.print(py), drop));
         };
         let sweep = py.detach(|| execute::Sweep::new(plan, store, None, Box::new(said))).map_err(Failure::from)?;
         Ok(Sweep::new(sweep))
     }
 
-    /// Pickles the description as it stands, with its changes. Files that it names are looked up from the same folder.
+    /// Pickles the unresolved description, with its changes. Files that it names are looked up from the same folder.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<Pickled<'py>> {
         let study = this.borrow();
         let path = std::path::absolute(study.document.path())?;
@@ -211,7 +212,7 @@ impl Study {
         Ok((this.get_type().getattr("_of")?, (path, table)))
     }
 
-    /// A study that was pickled.
+    /// Makes a pickled study again.
     #[classmethod]
     fn _of<'py>(
         class: &Bound<'py, PyType>,
@@ -237,7 +238,7 @@ impl Study {
     }
 }
 
-/// What a study has measured: a table with a row for each run, and the verdicts on its claims.
+/// The measurements of a study: a table with a row for each run, and the verdicts on its claims.
 #[pyclass(module = "flashloom", frozen)]
 pub(crate) struct StudyOutcome {
     outcome: Ran,
@@ -245,7 +246,7 @@ pub(crate) struct StudyOutcome {
 }
 
 impl StudyOutcome {
-    /// The outcome with the verdicts on its claims.
+    /// Judges the claims of an outcome.
     pub(crate) fn new(outcome: Ran) -> Self {
         let outcomes = [outcome];
         let claims = execute::claims(&outcomes);
@@ -269,17 +270,18 @@ impl StudyOutcome {
 
 #[pymethods]
 impl StudyOutcome {
-    /// One row for each run: the labels of its point, its seed and its metrics; the columns of `points.parquet`.
+    /// Returns one row for each run: the labels of its point, its seed and its metrics; the columns of
+    /// `points.parquet`.
     fn to_arrow(&self) -> PyResult<Table> {
         Ok(Table::new(self.rows())?)
     }
 
-    /// The document that `flashloom study --json` prints.
+    /// Returns the document that `flashloom study --json` prints.
     fn to_json(&self) -> String {
         self.json()
     }
 
-    /// The same as a dict.
+    /// Returns the document of `to_json` as a dict.
     fn to_dict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         from_json(py, &self.json())
     }
@@ -292,8 +294,8 @@ impl StudyOutcome {
         PyList::new(py, all.collect::<PyResult<Vec<_>>>()?)
     }
 
-    /// The values of a metric, e.g. `"read.p99"`, at each point: pairs of its labels and the mean over the seeds, in
-    /// the metric's own unit of measure; `None` where a run has none.
+    /// Returns the values of a metric, e.g. `"read.p99"`, at each point: pairs of its labels and the mean over the
+    /// seeds, in the metric's own unit of measure; `None` where a run has no value.
     fn values(&self, metric: &str) -> PyResult<Vec<(Vec<String>, Option<f64>)>> {
         let wrong = |error: study::metric::ParseMetricError| {
             Failure::argument("metric", error.to_string(), "see the reference of metrics")
@@ -309,13 +311,13 @@ impl StudyOutcome {
         self.outcome.stored
     }
 
-    /// The number of points.
+    /// Returns the number of points.
     fn __len__(&self) -> usize {
         self.outcome.runs.len()
     }
 
-    /// Writes the charts, the points and the claims on one HTML page. A file that Flashloom did not write is replaced only
-    /// with `force`.
+    /// Writes the charts, the points and the claims on one HTML page. A file that Flashloom did not write is replaced
+    /// only with `force`.
     #[pyo3(signature = (path, *, force=false))]
     fn report(&self, path: PathBuf, force: bool) -> PyResult<()> {
         let page = self.page();

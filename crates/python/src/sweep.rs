@@ -1,4 +1,4 @@
-//! A study whose runs other processes do, and what does them there.
+//! The class `Sweep`, a study whose runs other processes do, and the functions that do the runs there.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -20,7 +20,7 @@ use crate::value::from_json;
 /// A study whose runs other processes do; `flashloom._cluster` uses it.
 #[pyclass(module = "flashloom._native")]
 pub(crate) struct Sweep {
-    /// `None` once its outcome was taken.
+    /// The sweep; `None` after its outcome was taken.
     sweep: Option<execute::Sweep>,
 }
 
@@ -33,21 +33,21 @@ impl Sweep {
         self.sweep.as_ref().ok_or_else(|| Failure::Run("the outcome of the sweep was taken".to_owned()))
     }
 
-    /// The outcome of a sweep whose results are all there.
+    /// Takes the outcome of a sweep that has all results.
     pub(crate) fn taken(&mut self) -> Result<execute::Outcome, Failure> {
         let sweep = self.sweep.take().ok_or_else(|| Failure::Run("the outcome of the sweep was taken".to_owned()))?;
         sweep.outcome().ok_or_else(|| Failure::Run("runs of the sweep have no result".to_owned()))
     }
 }
 
-/// The labels of a point as texts.
+/// Converts the labels of a point to texts.
 fn texts(labels: &[Label]) -> Vec<String> {
     labels.iter().map(ToString::to_string).collect()
 }
 
 #[pymethods]
 impl Sweep {
-    /// The study's name.
+    /// Name of the study.
     #[getter]
     fn name(&self) -> PyResult<String> {
         Ok(self.get()?.name().to_owned())
@@ -59,24 +59,24 @@ impl Sweep {
         Ok(self.get()?.runs())
     }
 
-    /// The number of runs whose results are there.
+    /// The number of runs that have their results.
     #[getter]
     fn done(&self) -> PyResult<usize> {
         Ok(self.get()?.done())
     }
 
-    /// The path in a store of the list of the study's results, and its text.
+    /// Returns the list of the study's results: its path in a store, and its text.
     #[getter]
     fn study_file(&self) -> PyResult<(PathBuf, String)> {
         Ok(self.get()?.study().file())
     }
 
-    /// The numbers of the runs that are to be done.
+    /// Returns the numbers of the runs that have no result yet.
     fn left(&self) -> PyResult<Vec<usize>> {
         Ok(self.get()?.left())
     }
 
-    /// What is known of a run: its digest, place, labels, seed, device, memory, requests and predicted seconds.
+    /// Describes a run: its digest, place, labels, seed, device, memory, requests and predicted seconds.
     fn due<'py>(&self, py: Python<'py>, number: usize) -> PyResult<Bound<'py, PyDict>> {
         let due = self.get()?.due(number);
         let dict = PyDict::new(py);
@@ -91,34 +91,34 @@ impl Sweep {
         Ok(dict)
     }
 
-    /// The traces and snapshots of the study: paths by their digests.
+    /// Returns the paths of the study's traces and snapshots, by their digests.
     #[getter]
     fn files(&self) -> PyResult<BTreeMap<String, PathBuf>> {
         Ok(self.get()?.files().into_iter().map(|(digest, path)| (digest.to_string(), path)).collect())
     }
 
-    /// A run for a worker as JSON, and the digests of its traces and its snapshot.
+    /// Returns a run for a worker as JSON, and the digests of its traces and its snapshot.
     fn task(&self, number: usize) -> PyResult<(String, Vec<String>)> {
         let task = self.get()?.task(number).map_err(Failure::from)?;
         Ok((task.json(), task.files().map(|digest| digest.to_string()).collect()))
     }
 
-    /// The labels of the point of a run whose result is there, and its summary.
+    /// Returns the labels of a run's point, and its summary; `None` if the run has no result yet.
     fn result<'py>(&self, py: Python<'py>, number: usize) -> PyResult<Option<(Vec<String>, Bound<'py, PyAny>)>> {
         let Some((labels, summary)) = self.get()?.result(number) else { return Ok(None) };
         let text = Summary::json(std::slice::from_ref(summary));
         Ok(Some((texts(labels), typed(py, "Summary", from_json(py, &text)?)?)))
     }
 
-    /// Takes the bytes of the result of a run, which took so many seconds; `None` if it is from another store. Returns the
-    /// numbers of the runs that have their result now.
+    /// Takes the bytes of the result of a run, which took `seconds`, or `None` if the result is from another store.
+    /// Returns the numbers of the runs that have their result now.
     fn take(&mut self, py: Python<'_>, number: usize, result: Vec<u8>, seconds: Option<f64>) -> PyResult<Vec<usize>> {
         let sweep = self.sweep.as_mut().ok_or_else(|| Failure::Run("the outcome of the sweep was taken".to_owned()))?;
         let took = seconds.map(|seconds| Duration::try_from_secs_f64(seconds).unwrap_or_default());
         Ok(py.detach(|| sweep.take(number, result, took)).map_err(Failure::from)?)
     }
 
-    /// The outcome, once all runs have their results.
+    /// Takes the outcome, after all runs have their results.
     fn outcome(&mut self) -> PyResult<StudyOutcome> {
         Ok(StudyOutcome::new(self.taken()?))
     }
@@ -129,12 +129,12 @@ impl Sweep {
     }
 }
 
-/// A run that was done: the bytes of its result, and its seconds.
+/// The result of a run: its bytes, and the seconds that the run took.
 type Ran = (Vec<u8>, f64);
 
-/// Does the runs of some tasks, one after another. `files` says where traces and snapshots lie, by their digests. An
-/// exception of `poll`, which is called again and again, ends the run. Returns the results, each with its seconds, and the
-/// exception of the first run that failed.
+/// Does the runs of some tasks, one after another. `files` has the paths of traces and snapshots, by their digests. An
+/// exception of `poll`, which is called again and again, ends the run. Returns the results, each with its seconds, and
+/// the exception of the first run that failed.
 #[pyfunction]
 pub(crate) fn run_tasks<'py>(
     py: Python<'py>,
@@ -179,13 +179,13 @@ pub(crate) fn run_tasks<'py>(
     Ok((PyList::new(py, results)?, failed))
 }
 
-/// The digest of a trace or a snapshot, as keys have it.
+/// Returns the digest of a trace or a snapshot, as used in the store's keys.
 #[pyfunction]
 pub(crate) fn file_digest(py: Python<'_>, path: PathBuf) -> PyResult<String> {
     Ok(py.detach(|| study::store::file_digest(&path)).map_err(Failure::from)?.to_string())
 }
 
-/// The files of a trace: one, or those of the CPUs of a recording.
+/// Returns the files of a trace: one, or those of the CPUs of a recording.
 #[pyfunction]
 pub(crate) fn file_parts(path: PathBuf) -> Vec<PathBuf> {
     workload::trace::files(&path)

@@ -1,4 +1,4 @@
-//! A table of results, which other libraries take over Arrow's PyCapsule interface without a copy.
+//! The class `Table`: results that other libraries take over Arrow's PyCapsule interface without a copy.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,14 +16,15 @@ use report::table::{Column, Field, Table as Rows};
 use crate::error::Failure;
 
 /// A table of results: `pyarrow.table(t)`, `pandas.DataFrame.from_arrow(t)`, `polars.DataFrame(t)` and DuckDB take it
-/// without a copy. The names of its columns end with their units of measure; `units` and `meanings` say more.
+/// without a copy. The names of its columns end with their units of measure; `units` and `meanings` describe the
+/// columns.
 #[pyclass(module = "flashloom", frozen)]
 pub(crate) struct Table {
     batch: RecordBatch,
 }
 
 impl Table {
-    /// The table in the form of Arrow.
+    /// Converts the table to an Arrow batch.
     pub(crate) fn new(rows: Rows) -> Result<Self, Failure> {
         let (fields, columns): (Vec<_>, Vec<_>) = rows.into_columns().map(converted).unzip();
         let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns);
@@ -41,7 +42,7 @@ impl Table {
     }
 }
 
-/// A column of Arrow. Counts keep their memory.
+/// Converts a column to Arrow. Counts are not copied.
 fn converted((field, column): (Field, Column)) -> (ArrowField, ArrayRef) {
     let (of, values): (DataType, ArrayRef) = match column {
         Column::Count(values) => (DataType::UInt64, Arc::new(UInt64Array::from(values))),
@@ -62,7 +63,7 @@ fn failed(error: ArrowError) -> Failure {
 
 #[pymethods]
 impl Table {
-    /// The table as a stream of Arrow, for other libraries.
+    /// Returns the table as a stream of Arrow, for other libraries.
     #[pyo3(signature = (requested_schema=None))]
     fn __arrow_c_stream__<'py>(
         &self,
@@ -76,7 +77,7 @@ impl Table {
         PyCapsule::new_with_value(py, FFI_ArrowArrayStream::new(batches), c"arrow_array_stream")
     }
 
-    /// The schema of the table, for other libraries.
+    /// Returns the schema of the table, for other libraries.
     fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
         let schema = FFI_ArrowSchema::try_from(self.batch.schema_ref().as_ref()).map_err(failed)?;
         PyCapsule::new_with_value(py, schema, c"arrow_schema")
@@ -100,13 +101,13 @@ impl Table {
         self.described(py, "unit")
     }
 
-    /// What the columns mean.
+    /// The meanings of the columns, by name.
     #[getter]
     fn meanings<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         self.described(py, "meaning")
     }
 
-    /// The columns as lists, for a program without a library for Arrow.
+    /// Returns the columns as lists, for a program without a library for Arrow.
     fn to_pydict<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         use arrow_array::cast::AsArray;
         use arrow_array::types::{Float64Type, UInt64Type};

@@ -1,11 +1,11 @@
-//! Values of Python as TOML, and results as values of Python.
+//! Conversion of Python values to TOML, and of results to Python values.
 
 use pyo3::exceptions::PyTypeError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDelta, PyDict, PyFloat, PyList, PyMapping, PyString, PyTuple};
 use toml::{Table, Value};
 
-/// A value of a description. Paths are texts, and a `timedelta` is a time.
+/// Converts a value of a description. Paths become texts, and a `timedelta` becomes a time.
 pub(crate) fn to_toml(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     if let Ok(value) = value.cast::<PyBool>() {
         return Ok(Value::Boolean(value.is_true()));
@@ -40,13 +40,13 @@ pub(crate) fn to_toml(value: &Bound<'_, PyAny>) -> PyResult<Value> {
     )))
 }
 
-/// Microseconds of a `timedelta`.
+/// Returns the microseconds of a `timedelta`.
 pub(crate) fn microseconds(value: &Bound<'_, PyAny>) -> PyResult<i64> {
     let [days, seconds, micros] = ["days", "seconds", "microseconds"].map(|part| value.getattr(part)?.extract::<i64>());
     Ok((days? * 86_400 + seconds?) * 1_000_000 + micros?)
 }
 
-/// A table of a description.
+/// Converts a dict to a table of a description.
 pub(crate) fn to_table(mapping: &Bound<'_, PyMapping>) -> PyResult<Table> {
     let mut table = Table::new();
     for item in mapping.items()?.iter() {
@@ -56,7 +56,7 @@ pub(crate) fn to_table(mapping: &Bound<'_, PyMapping>) -> PyResult<Table> {
     Ok(table)
 }
 
-/// A value of a description in Python.
+/// Converts a value of a description to Python.
 pub(crate) fn from_toml<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'py, PyAny>> {
     Ok(match value {
         Value::String(text) => PyString::new(py, text).into_any(),
@@ -72,14 +72,14 @@ pub(crate) fn from_toml<'py>(py: Python<'py>, value: &Value) -> PyResult<Bound<'
     })
 }
 
-/// A table of a description in Python.
+/// Converts a table of a description to Python.
 pub(crate) fn from_table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
     let dict = PyDict::new(py);
     table.iter().try_for_each(|(key, value)| dict.set_item(key, from_toml(py, value)?))?;
     Ok(dict)
 }
 
-/// A JSON text in Python.
+/// Parses a JSON text to a Python value.
 pub(crate) fn from_json<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (text,))
 }

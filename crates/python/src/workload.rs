@@ -1,4 +1,4 @@
-//! A workload, and a workload that runs beside the first.
+//! The classes `Workload` and `Flow`, a workload that runs at the same time as the first.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,43 +17,45 @@ use crate::error::Failure;
 use crate::requests::requests;
 use crate::value::{from_table, to_table};
 
-/// The kinds of workloads that are pickled.
+/// The kinds of workloads in a pickle.
 const TRACE: &str = "trace";
 const JOBS: &str = "jobs";
 const DESCRIBED: &str = "described";
 const LISTED: &str = "listed";
 
-/// A pickled workload: its kind, its path, its content, its name, and how a trace is read.
+/// The content of a pickled workload: its kind, its path, its content, its name, and the rules for reading a trace.
 type Parts<'py> = (String, PathBuf, Bound<'py, PyAny>, String, Bound<'py, PyDict>);
 
-/// A pickled flow: its workload, its name, its queue, its depth, and whether it is open.
+/// The content of a pickled flow: its workload, its name, its queue, its depth, whether it is open, and its placement
+/// identifier.
 type FlowParts = (Workload, String, u16, Option<u32>, bool, u16);
 
-/// A workload: a trace, a generator, a script or an fio job file, one that comes with Flashloom, a dict with the keys of
-/// a generator, any iterable of `(time, op, offset, size)`, or an Arrow table with such columns.
+/// A workload: a trace, a generator, a script or an fio job file, a built-in workload, a dict with the keys of a
+/// generator, any iterable of `(time, op, offset, size)`, or an Arrow table with such columns.
 ///
-/// The time of an item is that of its arrival since the start, in seconds, as a text (`"25us"`) or as a `timedelta`; `op`
-/// is `read`, `write`, `flush` or `discard`; `offset` and `size` are bytes. A table (anything with
-/// `__arrow_c_stream__`) has the columns `time`, `time_s`, `time_ms`, `time_us`, `time_ns` or `time_ps`; `op`; `offset` and
-/// `size`; or those of `Outcome.requests`. Its rows are taken in the order of arrival, while an iterable has to be in that
-/// order. Both are read at once, so that a workload can run again.
+/// The time of an item is that of its arrival since the start, in seconds, as a text (`"25us"`) or as a `timedelta`;
+/// `op` is `read`, `write`, `flush` or `discard`; `offset` and `size` are bytes. A table (anything with
+/// `__arrow_c_stream__`) has the columns `time`, `time_s`, `time_ms`, `time_us`, `time_ns` or `time_ps`; `op`; `offset`
+/// and `size`; or those of `Outcome.requests`. The rows of a table are sorted by arrival, while the items of an
+/// iterable must be in that order. Both are read at once, so that a workload can run again.
 ///
-/// The other arguments are for traces: `format`, `columns`, the units `time_unit`, `size_unit` and `address_unit`, `volume`,
-/// `volumes`, `event`, `tolerance` and `gap_limit` (times), `skip` (requests), `repeat` (times that it is played) and
-/// `extent` (the rule for addresses beyond the drive: `error`, `wrap` or `compact`) and `strict` (a doubt about units,
-/// columns or the format is an error). They mean what the options of `flashloom run` mean.
+/// The other arguments are for traces: `format`, `columns`, the units `time_unit`, `size_unit` and `address_unit`,
+/// `volume`, `volumes`, `event`, `tolerance` and `gap_limit` (times), `skip` (requests), `repeat` (the number of times
+/// that the trace is played), `extent` (the rule for addresses beyond the drive: `error`, `wrap` or `compact`) and
+/// `strict` (a doubt about units, columns or the format is an error). They mean what the options of `flashloom run`
+/// mean.
 #[pyclass(module = "flashloom", frozen, from_py_object)]
 #[derive(Clone)]
 pub(crate) struct Workload {
     pub(crate) file: WorkloadFile,
-    /// The name in results.
+    /// Name of the workload in results.
     pub(crate) name: String,
-    /// How a trace is read: keys of the table `run`.
+    /// Rules for reading a trace: keys of the table `run`.
     pub(crate) reading: Table,
 }
 
 impl Workload {
-    /// The workload of an argument: a `Workload`, or what one is made of.
+    /// Converts an argument: a `Workload`, or a source of one.
     pub(crate) fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         value.extract::<Self>().map_or_else(|_| Ok(Self::found(value, None, Table::new())?), Ok)
     }
@@ -91,13 +93,13 @@ impl Workload {
 
 #[pymethods]
 impl Workload {
-    /// A workload from a file, a name of the catalogue, a dict, an iterable or an Arrow table.
+    /// Reads a workload from a file, or takes a built-in one by its name, a dict, an iterable or an Arrow table.
     #[new]
     #[pyo3(signature = (
         source, *, name=None, format=None, columns=None, time_unit=None, size_unit=None, address_unit=None, volume=None,
         volumes=None, event=None, tolerance=None, gap_limit=None, skip=None, repeat=None, extent=None, strict=None
     ))]
-    #[allow(clippy::too_many_arguments)] // They are Python's, by name.
+    #[allow(clippy::too_many_arguments)] // Python passes them by name.
     fn new(
         source: &Bound<'_, PyAny>,
         name: Option<String>,
@@ -138,7 +140,7 @@ impl Workload {
         Ok(Self::found(source, name, reading.into_table())?)
     }
 
-    /// The generator or script that a TOML text describes. Faults name the file `workload`, with their lines.
+    /// Parses the TOML text of a generator or a script. Faults name the file `workload`, with their lines.
     #[staticmethod]
     fn parse(text: String) -> PyResult<Self> {
         let file = WorkloadFile::parse(text).map_err(Failure::from)?;
@@ -146,14 +148,14 @@ impl Workload {
         Ok(Self { file, name, reading: Table::new() })
     }
 
-    /// The name in results.
+    /// Name of the workload in results.
     #[getter]
     fn name(&self) -> &str {
         &self.name
     }
 
-    /// The resolved description for a drive of `capacity` bytes: a dict of a workload that does the same; of a trace, how
-    /// it is read.
+    /// Returns the resolved description for a drive of `capacity` bytes: a dict of a workload that does the same; for a
+    /// trace, the rules for reading it.
     fn config<'py>(&self, py: Python<'py>, capacity: u64) -> PyResult<Bound<'py, PyDict>> {
         let sectors = base::units::Bytes::new(capacity).sectors().ok_or_else(|| {
             Failure::argument("capacity", format!("{capacity} bytes are no whole sectors"), "use a multiple of 512")
@@ -161,7 +163,7 @@ impl Workload {
         from_table(py, &self.file.resolved(sectors).map_err(Failure::from)?)
     }
 
-    /// Pickles a file's path or a description with all its requests, and how a trace is read.
+    /// Pickles a file's path or a description with all its requests, and the rules for reading a trace.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
         let (py, workload) = (this.py(), this.get());
         let absolute = |path: &Path| std::path::absolute(path);
@@ -180,7 +182,7 @@ impl Workload {
         Ok((this.get_type().getattr("_of")?, (kind.to_owned(), path, content, workload.name.clone(), reading)))
     }
 
-    /// A workload that was pickled.
+    /// Makes a pickled workload again.
     #[staticmethod]
     fn _of(
         kind: &str,
@@ -207,10 +209,11 @@ impl Workload {
     }
 }
 
-/// A workload that runs beside the first, with a queue, a pacing and results of its own.
+/// A workload that runs at the same time as the first, with a queue, a pacing and results of its own.
 ///
-/// `queue` is the submission queue of the drive, from zero; `depth` keeps so many requests outstanding; `open` issues them
-/// at their times of arrival; `placement_id` is the placement identifier of the writes that have none of their own.
+/// `queue` is the submission queue of the drive, from zero; `depth` keeps so many requests outstanding; `open` issues
+/// them at their times of arrival; `placement_id` is the placement identifier of the writes that have none of their
+/// own.
 #[pyclass(module = "flashloom", frozen, from_py_object)]
 #[derive(Clone)]
 pub(crate) struct Flow {
@@ -223,7 +226,7 @@ pub(crate) struct Flow {
 }
 
 impl Flow {
-    /// The flow of an argument: a `Flow`, or a workload.
+    /// Converts an argument: a `Flow`, or a workload.
     pub(crate) fn of(value: &Bound<'_, PyAny>) -> PyResult<Self> {
         value.extract::<Self>().map_or_else(|_| Self::new(value, None, 0, None, false, 0), Ok)
     }
@@ -231,7 +234,7 @@ impl Flow {
 
 #[pymethods]
 impl Flow {
-    /// A flow of a workload, or of what one is made of.
+    /// Creates a flow of a workload, or of a source of one.
     #[new]
     #[pyo3(signature = (workload, *, name=None, queue=0, depth=None, open=false, placement_id=0))]
     fn new(
@@ -247,19 +250,19 @@ impl Flow {
         Ok(Self { workload, name, queue, depth, open, placement_id })
     }
 
-    /// The name in results.
+    /// Name of the flow in results.
     #[getter]
     fn name(&self) -> &str {
         &self.name
     }
 
-    /// Pickles the workload with what it does as a flow.
+    /// Pickles the workload with the settings of the flow.
     fn __reduce__<'py>(this: &Bound<'py, Self>) -> PyResult<(Bound<'py, PyAny>, FlowParts)> {
         let Self { workload, name, queue, depth, open, placement_id } = this.get().clone();
         Ok((this.get_type().getattr("_of")?, (workload, name, queue, depth, open, placement_id)))
     }
 
-    /// A flow that was pickled.
+    /// Makes a pickled flow again.
     #[staticmethod]
     #[pyo3(signature = (workload, name, queue, depth, open, placement_id=0))]
     fn _of(workload: Workload, name: String, queue: u16, depth: Option<u32>, open: bool, placement_id: u16) -> Self {

@@ -1,4 +1,4 @@
-//! The data and the parity of an operation, from what it brought and what it has read.
+//! Computes the data and the parity of an operation, from its own data and the data that it has read.
 
 use flash::nand::Sector;
 
@@ -9,7 +9,7 @@ use crate::members::Members;
 use crate::operation::Operation;
 use crate::plan::{Range, Update};
 
-/// An operation whose reads have ended, and what its data mean.
+/// An operation whose reads have ended, with the context to interpret its data.
 pub(crate) struct Assembly<'a, S> {
     pub(crate) layout: &'a Layout,
     pub(crate) members: &'a Members<S>,
@@ -18,7 +18,8 @@ pub(crate) struct Assembly<'a, S> {
 }
 
 impl<S: Sector> Assembly<'_, S> {
-    /// All shards of a band, as bytes: those that were read, and the data that they bring back if all is to be recovered.
+    /// All shards of a band, as bytes: those that were read, and the recovered data shards if all data must be
+    /// recovered.
     fn shards(&self, band: &Band) -> Vec<Option<Shard>> {
         let (at, count) = (band.stripe * self.layout.chunk() + band.from, band.to - band.from);
         let each = self.layout.places(band.stripe).map(|place| {
@@ -49,7 +50,7 @@ impl<S: Sector> Assembly<'_, S> {
         self.content.sectors(self.layout.place(band.stripe, shard, 0), at, bytes, count)
     }
 
-    /// The sectors that a read asked for.
+    /// The sectors that a read returns.
     pub(crate) fn gathered(&self) -> Vec<S> {
         let mut data = vec![S::default(); self.operation.completion.io.sectors.get() as usize];
         if !S::KIND.is_present() {
@@ -66,7 +67,8 @@ impl<S: Sector> Assembly<'_, S> {
         data
     }
 
-    /// Sectors that a read asked for and that another drive gave: computed, or from another copy because the first could not be read.
+    /// The number of sectors of a read that came from another drive: computed, or from another copy because the first
+    /// could not be read.
     pub(crate) fn recovered(&self) -> u64 {
         let is_computed = |band: &Band, shard: u32| {
             let (at, count) = (band.stripe * self.layout.chunk() + band.from, band.to - band.from);
@@ -84,7 +86,7 @@ impl<S: Sector> Assembly<'_, S> {
         self.operation.unreadable.iter().any(|unreadable| unreadable.overlaps(range))
     }
 
-    /// Writes that repair on their drive the sectors that a read found unreadable there.
+    /// Writes that repair the sectors that a read could not read, on their drive.
     pub(crate) fn rewrites(&self) -> Vec<(Range, Vec<S>)> {
         let mut again = Vec::new();
         if self.operation.unreadable.is_empty() {
@@ -104,7 +106,7 @@ impl<S: Sector> Assembly<'_, S> {
         again
     }
 
-    /// The data and the parity that a write of the host brings about.
+    /// The data and the parity to write for a write of the host.
     pub(crate) fn updates(&self) -> Vec<(Range, Vec<S>)> {
         let mut writes = Vec::new();
         let holds = |place: u32, stripe: u64| self.members.holds(place, stripe);
@@ -136,7 +138,7 @@ impl<S: Sector> Assembly<'_, S> {
         writes
     }
 
-    /// True if a write of parity comes from old data and old parity; for a planted bug.
+    /// True if a write of parity follows from old data and old parity; for a planted bug.
     pub(crate) fn is_modified_parity(&self, range: &Range) -> bool {
         let is_its = |(band, update): &&(Band, Update)| {
             let parity = (0..self.layout.parities()).map(|number| self.layout.place_of_parity(band.stripe, number));
@@ -147,7 +149,7 @@ impl<S: Sector> Assembly<'_, S> {
         self.operation.bands.iter().any(|band| is_its(&band))
     }
 
-    /// The new parity shards of a band; nothing if sectors have no content.
+    /// The new parity shards of a band; empty if sectors have no content.
     fn parity_of<'a>(&self, band: &Band, update: Update, new: impl Fn(u32) -> &'a [S]) -> Vec<Option<Shard>>
     where
         S: 'a,
@@ -180,7 +182,7 @@ impl<S: Sector> Assembly<'_, S> {
         (0..self.layout.parities() as usize).map(|number| Some(code::parity(number, &whole))).collect()
     }
 
-    /// The shards of a stripe that stand at these places: data by their numbers, parity behind them.
+    /// The shards of a stripe at these places: data shards by their numbers, then parity.
     fn shards_at(&self, stripe: u64, places: &[u32]) -> Vec<(u32, u32)> {
         if self.layout.parities() > 0 {
             return (0..).zip(self.layout.places(stripe)).filter(|(_, place)| places.contains(place)).collect();
@@ -190,7 +192,7 @@ impl<S: Sector> Assembly<'_, S> {
         each.filter(|(_, place)| places.contains(place)).collect()
     }
 
-    /// The shards that a repair makes anew: parity, or the copies behind the first that is there.
+    /// The shards that a repair computes: parity, or the copies after the first.
     fn repaired_shards(&self, stripe: u64) -> Vec<(u32, u32)> {
         let is_held = |place: &u32| self.members.holds(*place, stripe);
         if self.layout.parities() > 0 {
@@ -207,17 +209,17 @@ impl<S: Sector> Assembly<'_, S> {
         (0..self.layout.data()).flat_map(later).collect()
     }
 
-    /// The chunks of the stripes of a rebuild at a place.
+    /// The chunks at one place of the stripes of a rebuild.
     pub(crate) fn rebuilt(&self, place: u32) -> Vec<(Range, Vec<S>)> {
         self.chunks_for(|stripe| self.shards_at(stripe, &[place]))
     }
 
-    /// The parity of the stripes of a repair, or their copies behind the first.
+    /// The parity of the stripes of a repair, or their copies after the first.
     pub(crate) fn repaired(&self) -> Vec<(Range, Vec<S>)> {
         self.chunks_for(|stripe| self.repaired_shards(stripe))
     }
 
-    /// The chunks of these shards of each stripe, made from what was read.
+    /// The chunks of the `wanted` shards of each stripe, computed from the data read.
     fn chunks_for(&self, wanted: impl Fn(u64) -> Vec<(u32, u32)>) -> Vec<(Range, Vec<S>)> {
         let mut chunks = Vec::new();
         for (band, _) in &self.operation.bands {
@@ -240,12 +242,12 @@ impl<S: Sector> Assembly<'_, S> {
     }
 }
 
-/// Sectors of writes.
+/// The number of sectors of these writes.
 pub(crate) fn sectors<S>(writes: &[(Range, Vec<S>)]) -> u64 {
     writes.iter().map(|(range, _)| range.to - range.from).sum()
 }
 
-/// Writes to touching sectors of a place as one.
+/// Joins writes to adjacent sectors of a place.
 pub(crate) fn joined<S>(mut writes: Vec<(Range, Vec<S>)>) -> Vec<(Range, Vec<S>)> {
     writes.sort_by_key(|(range, _)| *range);
     let mut joined: Vec<(Range, Vec<S>)> = Vec::with_capacity(writes.len());

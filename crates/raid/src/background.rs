@@ -1,5 +1,5 @@
-//! The RAID's own work: a rebuild of a spare, and the repair of parity and mirrors after a power cut. One window of stripes after the
-//! other is read and written, at a limited rate.
+//! The RAID's own work: the rebuild of a spare, and the repair of parity and mirrors after a power cut. Windows of
+//! stripes are read and written one after another, at a limited rate.
 
 use base::units::{Rate, SECTOR, Time};
 use flash::nand::Sector;
@@ -12,7 +12,7 @@ use crate::operation::Purpose;
 /// the bandwidth of a drive.
 const WINDOW: u64 = 128 << 10;
 
-/// A step of the work: stripes that are read and written.
+/// A step of the RAID's own work: the stripes to read and write.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     pub(crate) purpose: Purpose,
@@ -25,9 +25,9 @@ pub(crate) struct Background {
     rate: Rate,
     /// The window under way.
     window: Option<Window>,
-    /// No window begins earlier.
+    /// The earliest time at which the next window may begin.
     earliest: Time,
-    /// Rows from here on may have wrong copies or parity.
+    /// Rows from this one on may have wrong copies or parity.
     pub(crate) in_doubt: u64,
 }
 
@@ -36,12 +36,12 @@ impl Background {
         Self { rate, window: None, earliest: Time::ZERO, in_doubt: if is_in_doubt { 0 } else { u64::MAX } }
     }
 
-    /// When the next window may begin; `None` while one is under way.
+    /// The time at which the next window may begin; `None` while a window is under way.
     pub(crate) fn next(&self, now: Time) -> Option<Time> {
         self.window.is_none().then_some(self.earliest.max(now))
     }
 
-    /// The next window: first what was in doubt since a power cut, then spares, the lowest place first.
+    /// Begins the next window: first rows in doubt since a power cut, then spares, the lowest place first.
     pub(crate) fn begin<S: Sector>(&mut self, layout: &Layout, members: &Members<S>, now: Time) -> Option<Window> {
         let (purpose, first) = if self.in_doubt < layout.stripes() {
             (Purpose::Repair, self.in_doubt)
@@ -60,7 +60,7 @@ impl Background {
         Some(window)
     }
 
-    /// The window under way has ended. Returns it.
+    /// Ends the window under way and returns it.
     pub(crate) fn end(&mut self, layout: &Layout) -> Option<Window> {
         let window = self.window.take()?;
         if window.purpose == Purpose::Repair {
@@ -69,12 +69,13 @@ impl Background {
         Some(window)
     }
 
-    /// Rows may be wrong, and nobody knows which.
+    /// Marks all rows as possibly wrong, because it is not known which ones are.
     pub(crate) const fn doubt(&mut self) {
         self.in_doubt = 0;
     }
 
-    /// The power is gone: the window under way is done again, and stripes are in doubt if some may be wrong.
+    /// Handles a power loss: the window under way will be repeated, and unless the RAID `is_clean`, all rows are in
+    /// doubt.
     pub(crate) fn lose_power(&mut self, is_clean: bool) {
         self.window = None;
         if !is_clean {

@@ -1,11 +1,13 @@
-//! Parity and what it brings back: P is the sum of the data of a stripe, Q the sum of the data times powers of the generator.
+//! Parity and the recovery from it: P is the sum of the data of a stripe, Q the sum of the data times powers of the
+//! generator.
 
 use crate::field::{inverse, power, product};
 
 /// A shard of a stripe: the bytes at one place of the chunk of one drive. Data come first, then P, then Q.
 pub(crate) type Shard = Vec<u8>;
 
-/// Adds `factor` times the bytes of `from`. A served RAID adds the bytes of whole drives, so the products of a factor are looked up.
+/// Adds `factor` times the bytes of `from` to `into`. A served RAID adds the bytes of whole drives, so the products of
+/// a factor come from a table.
 fn add(into: &mut [u8], from: &[u8], factor: u8) {
     if factor == 1 {
         return into.iter_mut().zip(from).for_each(|(into, from)| *into ^= from);
@@ -14,32 +16,33 @@ fn add(into: &mut [u8], from: &[u8], factor: u8) {
     into.iter_mut().zip(from).for_each(|(into, from)| *into ^= products[*from as usize]);
 }
 
-/// The factor of a data shard in a parity.
+/// The factor of a data shard in a parity (0 for P, 1 for Q).
 const fn factor(parity: usize, index: usize) -> u8 {
     if parity == 0 { 1 } else { power(index as u32) }
 }
 
-/// Adds a change of a data shard to a parity: P for number 0, Q for number 1.
+/// Applies a change of a data shard to a parity: P for number 0, Q for number 1.
 pub(crate) fn change(into: &mut [u8], parity: usize, index: usize, old: &[u8], new: &[u8]) {
     add(into, old, factor(parity, index));
     add(into, new, factor(parity, index));
 }
 
-/// A parity of data shards.
+/// Computes a parity of data shards: P for number 0, Q for number 1.
 pub(crate) fn parity(number: usize, data: &[Shard]) -> Shard {
     let mut sum = vec![0; data.first().map_or(0, Vec::len)];
     data.iter().enumerate().for_each(|(index, shard)| add(&mut sum, shard, factor(number, index)));
     sum
 }
 
-/// Brings the missing data shards back: `None` stands for a missing shard, and `count` shards are data. Missing parity stays
-/// missing. The caller has seen to it that there are as many parity shards as data are missing.
+/// Recovers the missing data shards: `None` stands for a missing shard, and the first `count` shards are data. Missing
+/// parity is not computed. The caller makes sure that there are as many parity shards as data shards are missing.
 ///
 /// # Panics
-/// If too much is missing.
+///
+/// If more shards are missing.
 pub(crate) fn recover(shards: &mut [Option<Shard>], count: usize) {
     let missing: Vec<usize> = (0..count).filter(|&i| shards[i].is_none()).collect();
-    // What each parity says about the missing data: their sum with their factors.
+    // The sum of the missing data with their factors, from each parity.
     let left = |number: usize| -> Option<Shard> {
         let mut sum = shards.get(count + number)?.clone()?;
         for (index, shard) in shards[..count].iter().enumerate() {

@@ -1,8 +1,9 @@
 //! The content of chunks as bytes of parity.
 //!
-//! Preconditioning gives each drive data of its own, and their sum is no parity. A real RAID would compute parity for them first, and that
-//! takes hours. Here parity counts the change since preconditioning: the bytes of a sector are what the sector holds, plus what preconditioning
-//! left in it, so preconditioned stripes are zeros, whose parity is zero. Only drives whose sectors have content need this.
+//! Preconditioning gives each drive its own data, and their sum is not a parity. A real RAID would compute parity for
+//! them first, which takes hours. Here parity covers the change since preconditioning: the bytes of a sector are the
+//! sum of its content and of its content after preconditioning. So preconditioned stripes are zeros, whose parity is
+//! zero. Only drives whose sectors have content need this.
 
 use std::collections::BTreeSet;
 
@@ -12,14 +13,14 @@ use ssd::History;
 
 use crate::code::Shard;
 
-/// The data that preconditioning left at each place.
+/// The content after preconditioning at each place.
 #[derive(Clone, Debug)]
 pub(crate) struct Content {
-    /// By place; of the drive that stood there first.
+    /// The history of the drive that stood at each place first.
     histories: Vec<Option<History>>,
-    /// Rows that were discarded since: they hold zeros.
+    /// Rows that were discarded since then, which read as zeros.
     discarded: BTreeSet<u64>,
-    /// Sectors of a chunk.
+    /// The number of sectors of a chunk.
     chunk: u64,
 }
 
@@ -28,14 +29,14 @@ impl Content {
         Self { histories, discarded: BTreeSet::new(), chunk }
     }
 
-    /// Stripes have been discarded on all drives.
+    /// Notes that stripes have been discarded on all drives.
     pub(crate) fn discard(&mut self, stripes: std::ops::Range<u64>) {
         if self.histories.iter().any(Option::is_some) {
             self.discarded.extend(stripes);
         }
     }
 
-    /// The bytes of sectors of one stripe, from `at` on.
+    /// The bytes of these sectors of one stripe, which begin at sector `at` of their place.
     pub(crate) fn bytes<S: Sector>(&self, place: u32, at: u64, sectors: &[S]) -> Shard {
         let mut bytes = vec![0; sectors.len() * S::KIND.bytes()];
         flash::nand::encode(sectors, &mut bytes);
@@ -43,7 +44,7 @@ impl Content {
         bytes
     }
 
-    /// The sectors of such bytes.
+    /// The sectors with these bytes.
     pub(crate) fn sectors<S: Sector>(&self, place: u32, at: u64, mut bytes: Shard, count: u64) -> Vec<S> {
         let mut sectors = vec![S::default(); count as usize];
         self.mask::<S>(place, at, &mut bytes);
@@ -51,7 +52,7 @@ impl Content {
         sectors
     }
 
-    /// Adds what preconditioning left.
+    /// Adds the content after preconditioning.
     fn mask<S: Sector>(&self, place: u32, at: u64, bytes: &mut [u8]) {
         let Some(history) = self.histories.get(place as usize).and_then(Option::as_ref) else { return };
         if S::KIND.bytes() == 0 || self.discarded.contains(&(at / self.chunk)) {

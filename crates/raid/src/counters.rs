@@ -4,13 +4,13 @@ use base::units::Span;
 use flash::backend::Account;
 use ssd::Counters;
 
-/// The counters of all drives together. What counts requests is left to the RAID.
+/// Adds up the counters of all drives. Counts of requests are left to the RAID.
 pub(crate) fn together(drives: &[Counters]) -> Counters {
     let (first, others) = drives.split_first().expect("a RAID has a drive");
     let mut sum = first.clone();
-    // What a buffer absorbs is no part of what the host of the RAID writes.
+    // The host's writes to the RAID include those that a buffer absorbs, so absorbed units are not subtracted.
     sum.absorbed_slots = 0;
-    // Counters of mechanisms inside a drive have no sum that means anything.
+    // Sums over drives are meaningless for counters of mechanisms inside a drive.
     (sum.map, sum.merges, sum.log_merges, sum.slc_mlc, sum.streams, sum.fdp) = (None, None, None, None, None, None);
     (sum.slc_cache, sum.refresh, sum.parity, sum.power, sum.errors, sum.slc_array) =
         (None, None, None, None, None, None);
@@ -25,7 +25,7 @@ pub(crate) fn together(drives: &[Counters]) -> Counters {
         ] {
             sum.extend_from_slice(of);
         }
-        // The busiest of each kind: a sum could be longer than the run.
+        // The busiest of each kind, because a sum could be longer than the run.
         let longer = |sum: &mut Span, of: Span| *sum = (*sum).max(of);
         longer(&mut sum.processor_busy, of.processor_busy);
         longer(&mut sum.link_busy, of.link_busy);

@@ -6,7 +6,7 @@
 /// x^8 modulo the polynomial.
 const REDUCTION: u8 = 0x1d;
 
-/// The element times the generator.
+/// Multiplies an element by the generator.
 const fn doubled(a: u8) -> u8 {
     (a << 1) ^ (if a >> 7 == 1 { REDUCTION } else { 0 })
 }
@@ -50,7 +50,7 @@ pub(crate) const fn inverse(a: u8) -> u8 {
 mod tests {
     use super::*;
 
-    /// The product as the sum of shifted terms, reduced one by one.
+    /// The product by long multiplication: the sum of shifted terms, reduced one by one.
     fn long_product(a: u8, b: u8) -> u8 {
         let (mut sum, mut term) = (0, a);
         for bit in 0..8 {

@@ -1,10 +1,11 @@
-//! The journal: a drive of its own holds what a write will change before the write changes its stripes. After a power cut the records
-//! are written to their places again, so no stripe contradicts its parity, whichever drive is missing.
+//! The journal: a drive of its own gets the new content of stripes before the stripes are changed. After a power cut
+//! the records are written to their places again, so no stripe contradicts its parity, even if a drive is missing.
 //!
-//! The journal works as that of Linux in write-through mode (`Documentation/driver-api/md/raid5-cache.rst`): a record of data and parity is written
-//! and flushed, then the drives are written, and then the host is told. One flush serves all records that have been written when it begins.
-//! The records form a ring. A checkpoint flushes the drives, writes the new tail of the ring to the first unit of the journal, and frees the
-//! records in front that were applied before the flush.
+//! The journal works as that of Linux in write-through mode (`Documentation/driver-api/md/raid5-cache.rst`): a record
+//! of data and parity is written and flushed, then the drives are written, and then the write is acknowledged. One
+//! flush serves all records that have been written when it begins. The records form a ring. A checkpoint has three
+//! steps: it flushes the drives, writes the new tail of the ring to the first unit of the journal, and frees the
+//! records at the front that were applied before the flush.
 
 use std::collections::VecDeque;
 
@@ -16,17 +17,17 @@ use crate::plan::Range;
 
 type OperationId<S> = Handle<Operation<S>>;
 
-/// How far a record is.
+/// The progress of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Progress {
     Writing,
     Written,
     Flushing,
-    /// On flash, perhaps behind a record that is not, where a mount would not find it.
+    /// The record is on flash, but an earlier record may not be, so that a mount would not find this one.
     Flushed,
-    /// On flash, as all records before it.
+    /// The record is on flash, and so are all records before it.
     Durable,
-    /// The drives of its places have taken what it says.
+    /// The drives have written the content of the record to its places.
     Applied,
 }
 
@@ -34,50 +35,51 @@ enum Progress {
 #[derive(Clone, Debug)]
 struct Record<S> {
     operation: OperationId<S>,
-    /// Its first sector, counted through all rounds of the ring, and that behind it.
+    /// The first sector of the record, counted through all rounds of the ring.
     start: u64,
     end: u64,
-    /// What it writes, in the order of its data; what it discards, if it has none.
+    /// The ranges that the record writes, in the order of its data; without data, the ranges that it discards.
     ranges: Vec<Range>,
     progress: Progress,
 }
 
-/// A record that is read back.
+/// A record to be read back.
 #[derive(Clone, Debug)]
 pub(crate) struct Replay {
-    /// Its data on the journal's drive.
+    /// The position of the record's data on the journal's drive.
     pub(crate) at: Lba,
     pub(crate) ranges: Vec<Range>,
-    /// Sectors of data; none for a discard.
+    /// The number of sectors of data; zero for a discard.
     pub(crate) sectors: u64,
 }
 
 /// The ring of records.
 #[derive(Clone, Debug)]
 pub(crate) struct Journal<S> {
-    /// The number of its drive.
+    /// The number of the journal's drive.
     pub(crate) drive: u32,
-    /// Sectors of a mapping unit. Each record begins with a unit for its header and ends with a whole unit, so none shares a unit with
-    /// another one.
+    /// The number of sectors of a mapping unit. Each record begins with a unit for its header and ends with a whole
+    /// unit, so no two records share a unit.
     unit: u64,
-    /// Sectors of the ring.
+    /// The number of sectors of the ring.
     size: u64,
-    /// The next position, and the first one that is not free.
+    /// The position of the next record.
     head: u64,
     tail: u64,
     records: VecDeque<Record<S>>,
     /// Operations that wait for room, in order.
     waiting: VecDeque<OperationId<S>>,
     is_flushing: bool,
-    /// The checkpoint under way, the records that it frees, and the progress of its new tail; none before the drives are flushed.
+    /// The checkpoint under way, the number of records that it frees, and the progress of its new tail; `None` there
+    /// until the drives are flushed.
     checkpoint: Option<(OperationId<S>, usize, Option<Progress>)>,
-    /// Records that have been replayed; none if no replay is under way.
+    /// The number of records that have been replayed; `None` if no replay is under way.
     replayed: Option<usize>,
     pub(crate) has_failed: bool,
 }
 
 impl<S> Journal<S> {
-    /// An empty journal of so many bytes' sectors, on a drive with such mapping units.
+    /// Creates an empty journal on a drive of `sectors` sectors with mapping units of `unit` sectors.
     pub(crate) const fn new(drive: u32, sectors: u64, unit: u64) -> Self {
         Self {
             drive,
@@ -94,21 +96,22 @@ impl<S> Journal<S> {
         }
     }
 
-    /// The most sectors of data of a record, so that several fit. Assumed.
+    /// The most sectors of data of a record, so that the ring has room for several. Assumed.
     pub(crate) const fn most_data(&self) -> u64 {
         self.size / 4 - 2 * self.unit
     }
 
-    /// Where the sectors of a record lie: behind the unit with the tail.
+    /// The address of a position in the ring, which begins after the unit with the tail.
     const fn lba(&self, position: u64) -> Lba {
         Lba::new(self.unit + position % self.size)
     }
 
-    /// Enters a record with data of so many sectors. Returns where it is written and how many sectors it has; `None` if it has to wait.
+    /// Enters a record with `sectors` sectors of data. Returns its address and its length in sectors; `None` if it has
+    /// to wait for room.
     pub(crate) fn enter(&mut self, operation: OperationId<S>, ranges: Vec<Range>, sectors: u64) -> Option<(Lba, u64)> {
         let length = self.unit + sectors.next_multiple_of(self.unit);
         let left = self.size - self.head % self.size;
-        // A record does not continue at the beginning of the ring.
+        // A record must not wrap around the end of the ring.
         let start = if length > left { self.head + left } else { self.head };
         if !self.waiting.is_empty() || start + length > self.tail + self.size {
             self.waiting.push_back(operation);
@@ -119,7 +122,7 @@ impl<S> Journal<S> {
         Some((self.lba(start), length))
     }
 
-    /// Sectors of the header of a record.
+    /// The number of sectors of the header of a record.
     pub(crate) const fn header(&self) -> u64 {
         self.unit
     }
@@ -129,7 +132,7 @@ impl<S> Journal<S> {
         newest.expect("the operation has a record")
     }
 
-    /// The drive has acknowledged a record, or the tail of a checkpoint.
+    /// Notes that the drive has acknowledged a record, or the tail of a checkpoint.
     pub(crate) fn written(&mut self, operation: OperationId<S>) {
         match &mut self.checkpoint {
             Some((checkpoint, _, tail)) if *checkpoint == operation => *tail = Some(Progress::Written),
@@ -137,7 +140,7 @@ impl<S> Journal<S> {
         }
     }
 
-    /// True if the drive is to be flushed now.
+    /// Begins a flush of the drive if one is needed. Returns true if so.
     pub(crate) fn begin_flush(&mut self) -> bool {
         let tail = self.checkpoint.iter_mut().filter_map(|(_, _, tail)| tail.as_mut());
         let written = self.records.iter_mut().map(|record| &mut record.progress).chain(tail);
@@ -150,7 +153,7 @@ impl<S> Journal<S> {
         true
     }
 
-    /// The flush has ended. Returns the operations whose record, or whose tail, is durable now.
+    /// Ends the flush. Returns the operations whose record, or whose tail, is durable now.
     pub(crate) fn flushed(&mut self) -> Vec<OperationId<S>> {
         self.is_flushing = false;
         let mut ready = Vec::new();
@@ -166,7 +169,7 @@ impl<S> Journal<S> {
                     record.progress = Progress::Durable;
                     ready.push(record.operation);
                 }
-                // A mount stops at the first record that is not there.
+                // A mount stops at the first record that is missing.
                 Progress::Writing | Progress::Written | Progress::Flushing => break,
             }
         }
@@ -176,7 +179,7 @@ impl<S> Journal<S> {
         ready
     }
 
-    /// The drives have taken what the newest record of an operation says.
+    /// Notes that the drives have written the content of an operation's newest record.
     pub(crate) fn applied(&mut self, operation: OperationId<S>) {
         self.newest_mut(operation).progress = Progress::Applied;
     }
@@ -185,26 +188,26 @@ impl<S> Journal<S> {
         self.records.iter().take_while(|record| record.progress == Progress::Applied).count()
     }
 
-    /// True if a checkpoint is due: half of the ring is in use, or an operation waits for room, and something can be freed. The half is
-    /// assumed.
+    /// True if a checkpoint is needed (half of the ring is in use, or an operation waits for room) and would free a
+    /// record. The half is assumed.
     pub(crate) fn needs_checkpoint(&self) -> bool {
         let is_short = !self.waiting.is_empty() || self.head - self.tail > self.size / 2;
         !self.has_failed && self.checkpoint.is_none() && is_short && self.applied_in_front() > 0
     }
 
-    /// A checkpoint begins, which frees what has been applied until now.
+    /// Begins a checkpoint, which frees the records that have been applied until now.
     pub(crate) fn begin_checkpoint(&mut self, operation: OperationId<S>) {
         self.checkpoint = Some((operation, self.applied_in_front(), None));
     }
 
-    /// The drives have been flushed. Returns where the new tail is written, and its sectors.
+    /// Begins to write the new tail after the flush of the drives. Returns its address and its length in sectors.
     pub(crate) fn begin_tail(&mut self) -> (Lba, u64) {
         let (.., tail) = self.checkpoint.as_mut().expect("a checkpoint is under way");
         *tail = Some(Progress::Writing);
         (Lba::new(0), self.unit)
     }
 
-    /// The checkpoint under way has ended. Returns the operations that waited for room.
+    /// Ends the checkpoint under way. Returns the operations that waited for room.
     pub(crate) fn end_checkpoint(&mut self) -> VecDeque<OperationId<S>> {
         let (_, freed, _) = self.checkpoint.take().expect("a checkpoint is under way");
         self.records.drain(..freed);
@@ -212,20 +215,20 @@ impl<S> Journal<S> {
         std::mem::take(&mut self.waiting)
     }
 
-    /// The drive has failed. Returns the operations that wait for it.
+    /// Handles a failure of the drive. Returns the operations that wait for it.
     pub(crate) fn fail(&mut self) -> Vec<OperationId<S>> {
         self.has_failed = true;
         let records = self.records.iter().filter(|record| record.progress < Progress::Durable);
         let waiting = records.map(|record| record.operation).chain(self.waiting.drain(..));
         let mut waiting: Vec<_> = waiting.collect();
-        // A checkpoint that still flushes the drives finds out when it has.
+        // A checkpoint that still flushes the drives notices the failure after its flush.
         if let Some((checkpoint, _, Some(_))) = self.checkpoint.take() {
             waiting.push(checkpoint);
         }
         waiting
     }
 
-    /// The power is gone: records that are not durable were never there.
+    /// Handles a power loss: records that are not durable are dropped.
     pub(crate) fn lose_power(&mut self) {
         self.records.retain(|record| record.progress >= Progress::Durable);
         self.head = self.records.back().map_or(self.tail, |record| record.end);
@@ -257,13 +260,13 @@ impl<S> Journal<S> {
         Some(Replay { at: self.lba(at), ranges, sectors })
     }
 
-    /// The replay has ended.
+    /// Ends the replay.
     pub(crate) const fn end_replay(&mut self) {
         self.replayed = None;
     }
 }
 
-/// Divides writes among records: whole stripes, as many as fit into each.
+/// Divides writes into records: whole stripes, as many as fit into each record.
 pub(crate) fn rounds<S>(writes: Vec<(Range, Vec<S>)>, chunk: u64, most: u64) -> VecDeque<Vec<(Range, Vec<S>)>> {
     let mut stripes: Vec<Vec<(Range, Vec<S>)>> = Vec::new();
     for write in writes {

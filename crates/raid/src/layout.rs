@@ -1,55 +1,56 @@
-//! Where the data of a RAID lie on its drives.
+//! The places of the data of a RAID on its drives.
 //!
-//! The address space is cut into chunks, and a stripe is one chunk of every drive at the same address. Parity moves from stripe to stripe as in
-//! the layout "left-symmetric", the default of Linux: the last drive has the parity of the first stripe, and data begin behind parity.
+//! The address space is cut into chunks, and a stripe is one chunk of every drive at one address. Parity moves from
+//! stripe to stripe as in the layout "left-symmetric", the default of Linux: the last drive has the parity of the first
+//! stripe, and data begin after parity.
 
 use base::engine::Interval;
 use base::units::Sectors;
 use ssd::{RaidLevel, RaidSpec};
 
-/// The rule that says where data lie.
+/// The rule for the places of data.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Layout {
     level: RaidLevel,
     drives: u32,
-    /// Sectors of a chunk.
+    /// The number of sectors of a chunk.
     chunk: u64,
     stripes: u64,
 }
 
-/// A piece of a stripe: the same sectors of the chunks of successive data shards.
+/// A part of a stripe: sectors at equal positions in the chunks of successive data shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Band {
     pub(crate) stripe: u64,
-    /// The sectors, within the chunk.
+    /// The first of the sectors, counted in the chunk.
     pub(crate) from: u64,
     pub(crate) to: u64,
-    /// The data shards, from `first` to the one before `last`.
+    /// The first of the data shards.
     pub(crate) first: u32,
     pub(crate) last: u32,
 }
 
 impl Layout {
-    /// The layout over drives of this capacity. What does not fill a chunk is not used.
+    /// Creates the layout over drives of this capacity. A remainder that does not fill a chunk is not used.
     #[must_use]
     pub const fn new(spec: &RaidSpec, of_drive: Sectors) -> Self {
         let chunk = spec.chunk.get() / base::units::SECTOR.get();
         Self { level: spec.level, drives: spec.drives, chunk, stripes: of_drive.get() / chunk }
     }
 
-    /// Sectors that the host can address.
+    /// The number of sectors that the host can address.
     #[must_use]
     pub const fn capacity(&self) -> Sectors {
         Sectors::new(self.stripes * self.stripe_width())
     }
 
-    /// Sectors of data in a stripe.
+    /// The number of sectors of data in a stripe.
     #[must_use]
     pub const fn stripe_width(&self) -> u64 {
         self.chunk * self.data() as u64
     }
 
-    /// Drives, without spares.
+    /// The number of drives, without spares.
     pub(crate) const fn drives(&self) -> u32 {
         self.drives
     }
@@ -62,17 +63,17 @@ impl Layout {
         self.stripes
     }
 
-    /// Data shards of a stripe.
+    /// The number of data shards of a stripe.
     pub(crate) const fn data(&self) -> u32 {
         self.level.data_of(self.drives)
     }
 
-    /// Parity shards of a stripe.
+    /// The number of parity shards of a stripe.
     pub(crate) const fn parities(&self) -> u32 {
         self.level.parities()
     }
 
-    /// Copies of each data shard.
+    /// The number of copies of each data shard.
     pub(crate) const fn copies(&self) -> u32 {
         match self.level {
             RaidLevel::Raid1 => self.drives,
@@ -104,13 +105,13 @@ impl Layout {
         data.chain((0..self.parities()).map(move |number| self.place_of_parity(stripe, number)))
     }
 
-    /// The first sector of a place in the address space: of a data shard's chunk, the sector `offset`.
+    /// The address of sector `offset` of a data shard's chunk.
     pub(crate) const fn address(&self, stripe: u64, shard: u32, offset: u64) -> u64 {
         stripe * self.stripe_width() + shard as u64 * self.chunk + offset
     }
 
-    /// The interval by which other requests wait for one. Sectors at one place of the chunks of a stripe share their parity. Without
-    /// parity, sectors are apart.
+    /// The interval of a request, by which others wait for it. Sectors at equal positions in the chunks of a stripe
+    /// share their parity, so they have one unit. Without parity, each sector has its own unit.
     pub(crate) const fn interval(&self, start: u64, end: u64, changes: bool) -> Interval {
         if self.parities() == 0 || start == end {
             return Interval { first: start, end, changes };
@@ -123,24 +124,24 @@ impl Layout {
         self.interval_of_stripes(start / width, (end - 1) / width + 1, changes)
     }
 
-    /// The interval that work on whole stripes takes.
+    /// The interval of work on whole stripes.
     pub(crate) const fn interval_of_stripes(&self, first: u64, end: u64, changes: bool) -> Interval {
         let scale = if self.parities() == 0 { self.stripe_width() } else { self.chunk };
         Interval { first: first * scale, end: end * scale, changes }
     }
 
-    /// Whole stripes.
+    /// The bands of whole stripes.
     pub(crate) fn whole_stripes(&self, stripes: std::ops::Range<u64>) -> Vec<Band> {
         stripes.map(|stripe| Band { stripe, from: 0, to: self.chunk, first: 0, last: self.data() }).collect()
     }
 
-    /// The stripes that the sectors from `start` to `end` cover wholly.
+    /// The stripes that the sectors from `start` to `end` cover completely.
     pub(crate) fn covered_stripes(&self, start: u64, end: u64) -> std::ops::Range<u64> {
         let width = self.stripe_width();
         start.div_ceil(width)..end / width
     }
 
-    /// The pieces of stripes that the sectors from `start` to `end` cover, in order of stripes.
+    /// The bands that the sectors from `start` to `end` cover, in order of stripes.
     pub(crate) fn bands(&self, start: u64, end: u64) -> Vec<Band> {
         let (width, chunk) = (self.stripe_width(), self.chunk);
         let mut bands = Vec::new();
@@ -156,7 +157,7 @@ impl Layout {
                 bands.push(Band { stripe, from: begin, to: finish, first, last: last + 1 });
                 continue;
             }
-            // The first chunk is covered from `begin`, the last up to `finish`, and those between as a whole.
+            // The first chunk is covered from `begin` on, the last up to `finish`, and those in between completely.
             let mut cuts = [0, begin, finish, chunk];
             cuts.sort_unstable();
             for pair in cuts.windows(2) {
@@ -237,14 +238,14 @@ mod tests {
 
     #[test]
     fn the_rows_of_raid_5_and_raid_6_are_those_of_linux() {
-        // Left-symmetric, as `mdadm --detail` shows it: D0 D1 D2 P / D4 D5 P D3 / ...
+        // Left-symmetric, as `mdadm --detail` prints it: D0 D1 D2 P / D4 D5 P D3 / ...
         let five = layout(RaidLevel::Raid5, 4);
         let stripe = |layout: &Layout, stripe| layout.places(stripe).collect::<Vec<_>>();
         assert_eq!(
             [0, 1, 2, 3, 4].map(|at| stripe(&five, at)[..3].to_vec()),
             [vec![0, 1, 2], vec![3, 0, 1], vec![2, 3, 0], vec![1, 2, 3], vec![0, 1, 2]]
         );
-        // P on the last drive, Q on the one behind it, around the end.
+        // P is on the last drive, Q on the one after it, modulo the number of drives.
         let six = layout(RaidLevel::Raid6, 5);
         assert_eq!(stripe(&six, 0), [1, 2, 3, 4, 0]);
         assert_eq!(stripe(&six, 1), [0, 1, 2, 3, 4]);

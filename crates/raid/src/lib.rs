@@ -1,8 +1,8 @@
-//! Several simulated drives as one: stripes, mirrors, and parity that is kept, used and rebuilt.
+//! Several simulated drives as one: stripes, mirrors, and parity that is updated, used and rebuilt.
 //!
-//! A [`Raid`] is a [`ssd::Drive`] over drives. It is the software RAID of a host, as `md` of Linux is one: it cuts each request into
-//! requests to drives, keeps parity, reads around what is missing, and rebuilds a spare at a limited rate. Its drives share one simulated
-//! clock and nothing else.
+//! A [`Raid`] is a [`ssd::Drive`] over drives. Like `md` of Linux, it is the software RAID of a host: it cuts each
+//! request into requests to drives, updates parity, reads around missing data, and rebuilds a spare at a limited rate.
+//! Its drives share nothing except the simulated clock.
 
 mod assembly;
 mod background;

@@ -13,13 +13,13 @@ use crate::plan::Range;
 /// A place in the stripes.
 #[derive(Clone, Debug)]
 pub struct Place {
-    /// The drive that stands there; none if it has failed and no spare is left.
+    /// The drive at the place; `None` if it has failed and no spare is left.
     pub drive: Option<u32>,
-    /// Stripes that the drive holds: all, unless it is being rebuilt.
+    /// The number of stripes that the drive has: all, unless it is being rebuilt.
     pub stripes: u64,
-    /// Those that it still holds after a power cut.
+    /// The number of stripes that the drive would still have after a power cut.
     durable: u64,
-    /// Rows held at the end of each step of the rebuild since, with the number of writes that had ended then.
+    /// Rows at the end of each step of the rebuild since the last flush, with the number of writes that had ended then.
     steps: Vec<(u64, u64)>,
 }
 
@@ -34,19 +34,19 @@ impl Place {
 pub(crate) struct Members<S> {
     drives: Vec<Ssd<S>>,
     places: Vec<Place>,
-    /// Chunks that a rebuild could not bring back.
+    /// Chunks that a rebuild could not recover.
     lost: BTreeSet<(u32, u64)>,
-    /// Spares that stand by.
+    /// The spares that have no place.
     spares: std::ops::Range<u32>,
     asked: Vec<RaidDriveCounters>,
-    /// Requests under way, by drive.
+    /// The number of requests under way, by drive.
     load: Vec<u32>,
-    /// Sectors of a mapping unit.
+    /// The number of sectors of a mapping unit.
     unit: u64,
 }
 
 impl<S: Sector> Members<S> {
-    /// The first drives stand at the places, and the spares behind them stand by.
+    /// Puts the first drives at the places, and keeps the `spares` after them in reserve.
     pub(crate) fn new(drives: Vec<Ssd<S>>, places: u32, spares: u32, stripes: u64) -> Self {
         let unit = drives[0].discard_granularity().get();
         Self {
@@ -68,7 +68,7 @@ impl<S: Sector> Members<S> {
         &mut self.drives
     }
 
-    /// Sectors of a mapping unit.
+    /// The number of sectors of a mapping unit.
     pub(crate) const fn unit(&self) -> u64 {
         self.unit
     }
@@ -77,12 +77,12 @@ impl<S: Sector> Members<S> {
         &self.places
     }
 
-    /// The drive at a place.
+    /// The drive at a place; `None` if the place is empty.
     pub(crate) fn drive_at(&self, place: u32) -> Option<u32> {
         self.places[place as usize].drive
     }
 
-    /// The place of a drive; none if it has failed or stands by.
+    /// The place of a drive; `None` if it has failed or is a spare in reserve.
     pub(crate) fn place_of(&self, drive: u32) -> Option<u32> {
         self.places.iter().position(|place| place.drive == Some(drive)).map(|place| place as u32)
     }
@@ -91,18 +91,18 @@ impl<S: Sector> Members<S> {
         self.asked[drive as usize].has_failed
     }
 
-    /// True if the drive at a place holds its chunk of a stripe.
+    /// True if the drive at a place has its chunk of a stripe.
     pub(crate) fn holds(&self, place: u32, stripe: u64) -> bool {
         let Place { drive, stripes, .. } = &self.places[place as usize];
         drive.is_some() && stripe < *stripes && (self.lost.is_empty() || !self.lost.contains(&(place, stripe)))
     }
 
-    /// Requests under way at the drive of a place.
+    /// The number of requests under way at the drive of a place.
     pub(crate) fn load(&self, place: u32) -> u32 {
         self.places[place as usize].drive.map_or(0, |drive| self.load[drive as usize])
     }
 
-    /// The places of drives whose turn it is to collect, as bits, if reads avoid them.
+    /// A bit for each place whose drive has its turn to collect; zero unless reads avoid such drives.
     pub(crate) fn collecting(&self, spec: &RaidSpec, now: Time) -> u64 {
         if !spec.collection.is_some_and(|collection| collection.reads_around) {
             return 0;
@@ -124,20 +124,20 @@ impl<S: Sector> Members<S> {
         Some(place)
     }
 
-    /// The stripes that the drive at a place has.
+    /// The number of stripes that the drive at a place has.
     pub(crate) fn stripes_at(&self, place: u32) -> u64 {
         self.places[place as usize].stripes
     }
 
-    /// Notes that the drive at a place now holds all stripes before this one, without those that nothing could bring back. `writes` have
-    /// ended so far.
+    /// Notes that the drive at a place now has all stripes before `stripes`, except chunks that could not be recovered.
+    /// `writes` writes have ended so far.
     pub(crate) fn rebuilt(&mut self, place: u32, stripes: u64, writes: u64) {
         let place = &mut self.places[place as usize];
         place.stripes = stripes;
         place.steps.push((stripes, writes));
     }
 
-    /// Notes that a flush of all drives has ended that began after so many writes.
+    /// Notes the end of a flush of all drives that began after `writes` writes.
     pub(crate) fn flushed(&mut self, writes: u64) {
         for place in &mut self.places {
             let flushed = place.steps.partition_point(|(_, after)| *after <= writes);
@@ -149,7 +149,7 @@ impl<S: Sector> Members<S> {
         self.lost.insert((place, stripe));
     }
 
-    /// Hands a request to the drive of a place. Returns the drive.
+    /// Sends a request to the drive of a place. Returns the drive.
     pub(crate) fn submit(
         &mut self,
         now: Time,
@@ -167,7 +167,7 @@ impl<S: Sector> Members<S> {
         Some(drive)
     }
 
-    /// Hands a request to a drive.
+    /// Sends a request to a drive.
     pub(crate) fn submit_to(&mut self, drive: u32, now: Time, request: Request<S>) {
         let Io { kind, start, sectors, .. } = request.io;
         let asked = &mut self.asked[drive as usize];
@@ -184,7 +184,8 @@ impl<S: Sector> Members<S> {
         self.drives[drive as usize].submit(now, request);
     }
 
-    /// Notes that a request to a drive has ended. Returns false if the drive has failed: its requests count no more.
+    /// Notes that a request to a drive has ended. Returns false if the drive has failed, so that the request is
+    /// ignored.
     pub(crate) fn end(&mut self, drive: u32) -> bool {
         if self.asked[drive as usize].has_failed {
             return false;
@@ -193,13 +194,13 @@ impl<S: Sector> Members<S> {
         true
     }
 
-    /// Notes the drive that a request waited for last.
+    /// Notes the drive that a request waited for last, for the counters.
     pub(crate) fn note_last(&mut self, drive: u32, is_of_host: bool) {
         self.asked[drive as usize].last += u64::from(is_of_host);
     }
 
-    /// The drive with the next event, its time, and the time up to which no other drive goes first. At equal times the drive with the
-    /// lowest number goes first, wherever the caller stops between.
+    /// The drive with the next event, its time, and the time up to which no other drive goes first. Among equal times
+    /// the drive with the lowest number goes first, wherever the caller stops in between.
     pub(crate) fn next(&self) -> Option<(Time, u32, Time)> {
         let each = || (0..).zip(&self.drives).filter_map(|(number, drive)| Some((drive.next_event()?, number)));
         let (at, first) = each().min()?;
@@ -207,19 +208,20 @@ impl<S: Sector> Members<S> {
         Some((at, first, each().filter(|(_, number)| *number != first).map(bound).min().unwrap_or(Time::MAX)))
     }
 
-    /// Lets a drive go on to its next completion, at most up to `to`.
+    /// Advances a drive to its next completion, at most up to `to`.
     pub(crate) fn advance(&mut self, drive: u32, to: Time, completions: &mut Vec<Completion<S>>) -> Time {
         self.drives[drive as usize].advance(to, completions)
     }
 
-    /// Brings all drives, in which nothing happens before, to the present.
+    /// Advances all drives to the present. None of them has an event before.
     pub(crate) fn pass(&mut self, now: Time) {
         let mut none = Vec::new();
         self.drives.iter_mut().for_each(|drive| _ = drive.advance(now, &mut none));
         assert!(none.is_empty(), "a drive had something to report");
     }
 
-    /// Cuts the power of all drives. What was under way is forgotten, and what a rebuild has written that no flush made durable.
+    /// Cuts the power of all drives. Requests under way are dropped, and so are steps of a rebuild that no flush made
+    /// durable.
     pub(crate) fn cut_power(&mut self) {
         self.drives.iter_mut().for_each(|drive| _ = drive.cut_power());
         self.load.fill(0);
@@ -229,9 +231,9 @@ impl<S: Sector> Members<S> {
         }
     }
 
-    /// Switches all drives off in order. Returns when the last one is off.
+    /// Switches all drives off in order. Returns the time at which the last one is off.
     pub(crate) fn power_off(&mut self) -> Time {
-        // A drive that has failed may end requests that nobody waits for.
+        // A drive that has failed may complete requests, which are ignored.
         self.drives.iter_mut().for_each(|drive| _ = drive.power_off());
         self.load.fill(0);
         self.drives.iter().map(Ssd::now).fold(Time::ZERO, Ord::max)
@@ -248,7 +250,7 @@ impl<S: Sector> Members<S> {
         all.expect("a RAID has a drive")
     }
 
-    /// The counters of each drive, beside those that it keeps itself.
+    /// Counters of each drive: those of the RAID, and those in `own` that the drive counts.
     pub(crate) fn counters(&self, own: &[Counters]) -> Vec<RaidDriveCounters> {
         let each = self.asked.iter().zip(own).map(|(asked, own)| RaidDriveCounters {
             absorbed_slots: own.absorbed_slots,

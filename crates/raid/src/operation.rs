@@ -16,25 +16,25 @@ use crate::plan::{Range, Update};
 pub(crate) enum Purpose {
     /// A request of the host.
     Host,
-    /// Writes what the drives of other places say to the spare that stands at a place.
+    /// Writes the recovered data of other places to the spare that stands at a place.
     Rebuild { place: u32, spare: u32 },
-    /// Makes parity, or the copies behind the first, anew.
+    /// Computes parity, or the copies after the first, and writes them.
     Repair,
-    /// Makes what a rebuild has written durable.
+    /// Makes the writes of a rebuild durable.
     Flush,
     /// Frees records of the journal.
     Checkpoint,
-    /// Writes to their places what the records of the journal say.
+    /// Writes the content of the journal's records to their places.
     Replay,
 }
 
 /// The step of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Earlier operations that overlap go first.
+    /// Waits for earlier overlapping operations.
     Waiting,
     Reading,
-    /// The journal takes a record, or there is no room for it yet.
+    /// Waits until the journal has taken a record, or has room for it.
     Journaling,
     Writing,
 }
@@ -45,49 +45,49 @@ pub(crate) struct Piece<S> {
     pub(crate) range: Range,
     /// True if a read has succeeded.
     pub(crate) has_read: bool,
-    /// The data that the read returned; none if sectors have no content.
+    /// The data that the read returned; empty if sectors have no content.
     pub(crate) data: Vec<S>,
     /// The drive, while the request is under way.
     pub(crate) drive: Option<u32>,
 }
 
-/// An operation.
+/// A request of the host, or a step of the RAID's own work.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation<S> {
     pub(crate) purpose: Purpose,
-    /// What the host will be told; its data are those that a write of the host brings, or that a read returns.
+    /// The completion for the host. Its data are those of a write of the host, or those that a read returns.
     pub(crate) completion: Completion<S>,
-    /// Writes that had ended when it began.
+    /// The number of writes that had ended when the operation began.
     pub(crate) writes_before: u64,
     pub(crate) phase: Phase,
-    /// When the phase began.
+    /// The time at which the phase began.
     pub(crate) phase_from: Time,
-    /// What it waited for, if somebody asks for it.
+    /// The requests to drives that the operation waited for; recorded only if an observer needs them.
     pub(crate) steps: Vec<LayerStep>,
-    /// The bands of stripes, each with the way to its parity.
+    /// The bands of stripes, each with the way in which its parity is updated.
     pub(crate) bands: Vec<(Band, Update)>,
-    /// What is to be written, one record of the journal after the other.
+    /// The writes to do, divided into records of the journal.
     pub(crate) rounds: VecDeque<Vec<(Range, Vec<S>)>>,
-    /// The drives are taking what its record says.
+    /// True while the drives write the content of the operation's record.
     pub(crate) has_record: bool,
     pub(crate) pieces: Vec<Piece<S>>,
     pub(crate) under_way: u32,
-    /// Reads of several bands in one request that drives could not carry out.
+    /// Ranges of several bands that drives could not read with one request.
     pub(crate) damaged: Vec<Range>,
-    /// Every band is read with a request of its own, because of damage.
+    /// True if every band is read with a request of its own, because of damage.
     pub(crate) reads_apart: bool,
-    /// What drives could not read.
+    /// Ranges that drives could not read.
     pub(crate) unreadable: Vec<Range>,
     /// The stripes of the RAID's own work.
     pub(crate) stripes: std::ops::Range<u64>,
-    /// Rows of which too little is there.
+    /// Rows of which too many chunks are missing.
     pub(crate) lost: Vec<u64>,
-    /// A place was lost while the operation read: it is planned again.
+    /// True if a place was lost while the operation read, so that it must be planned again.
     pub(crate) starts_over: bool,
 }
 
 impl<S> Operation<S> {
-    /// An operation that has not begun.
+    /// Creates an operation that has not begun.
     pub(crate) fn new(purpose: Purpose, request: Request<S>, now: Time) -> Self {
         Self {
             purpose,
@@ -110,7 +110,7 @@ impl<S> Operation<S> {
         }
     }
 
-    /// The RAID's own work on stripes.
+    /// Creates an operation of the RAID's own on stripes.
     pub(crate) fn own(purpose: Purpose, stripes: std::ops::Range<u64>, now: Time) -> Self {
         let request = Request { tag: Tag::MAX, queue: QueueId::default(), io: Io::FLUSH, data: Vec::new() };
         Self { stripes, ..Self::new(purpose, request, now) }
@@ -120,7 +120,7 @@ impl<S> Operation<S> {
         matches!(self.purpose, Purpose::Host)
     }
 
-    /// True if it changes what is on the drives.
+    /// True if the operation changes data on the drives.
     pub(crate) const fn changes_data(&self) -> bool {
         match self.purpose {
             Purpose::Host => matches!(self.completion.io.kind, IoKind::Write | IoKind::Discard),
@@ -129,17 +129,17 @@ impl<S> Operation<S> {
         }
     }
 
-    /// True if it changes what the host has on the drives.
+    /// True if the operation changes data of the host.
     pub(crate) const fn is_change_of_host(&self) -> bool {
         self.is_of_host() && self.changes_data()
     }
 
-    /// True if it makes durable what has been written.
+    /// True if the operation makes earlier writes durable.
     pub(crate) const fn is_flush(&self) -> bool {
         matches!((self.purpose, self.completion.io.kind), (Purpose::Flush, _) | (Purpose::Host, IoKind::Flush))
     }
 
-    /// Notes that the phase under way has ended with a request to a drive.
+    /// Notes that the present phase has ended with a request to a drive.
     pub(crate) fn note_step(&mut self, notes: &LayerNotes, drive: u32, tag: Tag, until: Time) {
         let is_journal = self.phase == Phase::Journaling;
         notes.step(&mut self.steps, LayerStep { from: self.phase_from, until, drive, tag, is_journal });
@@ -159,9 +159,10 @@ impl<S> Operation<S> {
         self.read(place, from, count).is_some()
     }
 
-    /// The sectors that were read from a place, from `from` on; `None` if they were not.
+    /// The sectors that were read from a place, from `from` on; `None` if they were not read.
     ///
     /// # Panics
+    ///
     /// If sectors have no content.
     pub(crate) fn read_from(&self, place: u32, from: u64, count: u64) -> Option<&[S]> {
         let piece = self.read(place, from, count)?;
@@ -170,7 +171,7 @@ impl<S> Operation<S> {
     }
 }
 
-/// The operation to which a request to a drive belongs; none for a flush of the journal.
+/// The operation to which a request to a drive belongs; `None` for a flush of the journal.
 pub(crate) fn operation_of<S>(completion: &Completion<S>) -> Option<Handle<Operation<S>>> {
     NonZeroU32::new((completion.tag >> u32::BITS) as u32).map(Handle::from_number)
 }

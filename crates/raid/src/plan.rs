@@ -1,7 +1,7 @@
-//! What a request has to read first, and how it makes parity.
+//! Plans a request: the reads that it needs first, and the way in which it updates parity.
 //!
-//! The choice between old data and the rest of the stripe is that of Linux (`handle_stripe_dirtying` in `drivers/md/raid5.c`): the way that reads
-//! less, and of two equal ones the rest of the stripe.
+//! The choice between old data and the rest of the stripe is that of Linux (`handle_stripe_dirtying` in
+//! `drivers/md/raid5.c`): the way with fewer reads; with equal numbers, the rest of the stripe.
 
 use ssd::RaidCounters;
 
@@ -16,32 +16,32 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// The number of its sectors.
+    /// The number of sectors of the range.
     pub(crate) const fn sectors(&self) -> usize {
         (self.to - self.from) as usize
     }
 
-    /// True if the two have a sector in common.
+    /// True if the two ranges have a sector in common.
     pub(crate) const fn overlaps(&self, other: &Self) -> bool {
         self.place == other.place && self.from < other.to && other.from < self.to
     }
 }
 
-/// How a band's parity follows from what is read.
+/// The way in which a band's new parity follows from the data read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Update {
     /// There is no parity to update.
     None,
-    /// From the old data and the old parity.
+    /// Parity follows from the old data and the old parity.
     Modify,
-    /// From the data of the whole stripe, which is read as far as it is not written.
+    /// Parity follows from the data of the whole stripe. Data that the request does not write is read.
     Reconstruct,
-    /// Missing data are recovered first.
+    /// Missing data are recovered before parity is computed.
     Recover,
 }
 
 impl Update {
-    /// Counts a piece of a stripe that is written. `reads_nothing`: it is written as a whole.
+    /// Counts a part of a stripe that is written. `reads_nothing` is true if it is written as a whole.
     pub(crate) const fn count(self, counters: &mut RaidCounters, reads_nothing: bool) {
         *match self {
             Self::None => return,
@@ -53,20 +53,21 @@ impl Update {
     }
 }
 
-/// Which chunks can be read or written.
+/// The chunks that can be read or written.
 pub(crate) struct View<'a> {
     pub(crate) layout: &'a Layout,
-    /// True if the drive at a place holds its chunk of a stripe.
+    /// True if the drive at a place has its chunk of a stripe.
     pub(crate) holds: &'a dyn Fn(u32, u64) -> bool,
-    /// What could not be read. It is written all the same.
+    /// Ranges that could not be read. They can be written nevertheless.
     pub(crate) unreadable: &'a [Range],
-    /// Where something could not be read. Each band is read there again, so that what is unreadable is known exactly.
+    /// Ranges in which a read failed. Each band is read again by itself there, so that exactly the unreadable sectors
+    /// are known.
     pub(crate) damaged: &'a [Range],
-    /// Places that are not to be read, as bits.
+    /// Places that should not be read, as bits.
     pub(crate) avoided: u64,
-    /// Requests under way at the drive of a place.
+    /// The number of requests under way at the drive of a place.
     pub(crate) load: &'a dyn Fn(u32) -> u32,
-    /// Rows from here on have copies and parity that may be wrong, since a power cut.
+    /// Rows from this one on may have wrong copies and parity, since a power cut.
     pub(crate) in_doubt: u64,
 }
 
@@ -79,12 +80,12 @@ impl View<'_> {
             && !self.unreadable.iter().any(|unreadable| unreadable.overlaps(&range))
     }
 
-    /// The place from which a data shard is read: of several copies one that may be damaged, because only what was found unreadable is
-    /// written again, and otherwise that with the fewest requests under way.
+    /// The place from which a data shard is read. Among several copies, one that may be damaged comes first, because
+    /// only sectors that were found unreadable are repaired; otherwise the one with the fewest requests under way.
     pub(crate) fn source(&self, band: &Band, shard: u32) -> Option<u32> {
         let copies = (0..self.layout.copies()).map(|copy| self.layout.place(band.stripe, shard, copy));
         let mut held = copies.filter(|place| self.can_read(band, *place));
-        // Copies that may differ are read from the first one, so that all reads agree.
+        // Copies that may differ are always read from the first place, so that all reads agree.
         if band.stripe >= self.in_doubt {
             return held.next();
         }
@@ -92,8 +93,8 @@ impl View<'_> {
         held.min_by_key(|place| (!is_damaged(*place), (self.load)(*place)))
     }
 
-    /// The places of a stripe that hold something, data before parity, as far as they are needed to recover all data; `None` if too
-    /// much is missing.
+    /// The places of a stripe that can be read, data before parity, as many as are needed to recover all data; `None`
+    /// if too many are missing.
     pub(crate) fn needed_for_recovery(&self, band: &Band) -> Option<Vec<u32>> {
         let data = self.layout.data() as usize;
         let held: Vec<u32> =
@@ -101,7 +102,7 @@ impl View<'_> {
         (held.len() == data).then_some(held)
     }
 
-    /// What a read of a band takes; `None` if data are lost.
+    /// The ranges to read for a read of a band; `None` if data are lost.
     pub(crate) fn read(&self, band: &Band) -> Option<Vec<Range>> {
         let at = |place| self.range(band, place);
         let sources = (band.first..band.last).map(|shard| self.source(band, shard));
@@ -110,7 +111,7 @@ impl View<'_> {
             None if self.layout.parities() == 0 => None,
             None => {
                 let mut places = self.needed_for_recovery(band)?;
-                // Data that is asked for and there is read anyway.
+                // Requested data that can be read is read in any case.
                 let asked = (band.first..band.last).map(|shard| self.layout.place(band.stripe, shard, 0));
                 places.extend(asked.filter(|place| self.can_read(band, *place)));
                 places.sort_unstable();
@@ -120,7 +121,7 @@ impl View<'_> {
         }
     }
 
-    /// How a write of a band makes parity, and what it reads for that; `None` if data would be lost.
+    /// The way in which a write of a band updates parity, and the ranges that it reads; `None` if data would be lost.
     pub(crate) fn write(&self, band: &Band) -> Option<(Update, Vec<Range>)> {
         let (layout, stripe) = (self.layout, band.stripe);
         let at = |place| self.range(band, place);
@@ -156,7 +157,7 @@ impl View<'_> {
         Some((update, places.into_iter().map(at).collect()))
     }
 
-    /// What makes the chunk of a place that is rebuilt; `None` if it is lost.
+    /// The ranges to read for the rebuild of the chunk of a place; `None` if the chunk is lost.
     pub(crate) fn rebuild(&self, band: &Band, place: u32) -> Option<Vec<Range>> {
         if self.layout.parities() > 0 {
             let places = self.needed_for_recovery(band)?;
@@ -168,7 +169,8 @@ impl View<'_> {
         (0..self.layout.data()).filter(has_copy_there).map(source).collect()
     }
 
-    /// What makes the parity of a stripe, or its copies behind the first, anew; `None` if data are missing.
+    /// The ranges to read for the repair of the parity of a stripe, or of its copies after the first; `None` if data
+    /// are missing.
     pub(crate) fn repair(&self, band: &Band) -> Option<Vec<Range>> {
         let sources = (0..self.layout.data()).map(|shard| self.source(band, shard));
         sources.map(|source| Some(self.range(band, source?))).collect()
@@ -199,14 +201,14 @@ pub(crate) fn discarded(layout: &Layout, start: u64, end: u64) -> Vec<Range> {
     ranges
 }
 
-/// The same ranges, each once.
+/// Removes duplicates.
 pub(crate) fn distinct(mut ranges: Vec<Range>) -> Vec<Range> {
     ranges.sort_unstable();
     ranges.dedup();
     ranges
 }
 
-/// The same sectors as few ranges, in order.
+/// Joins adjacent ranges, and sorts them.
 pub(crate) fn merged(mut ranges: Vec<Range>) -> Vec<Range> {
     ranges.sort_unstable();
     let mut merged: Vec<Range> = Vec::with_capacity(ranges.len());
@@ -231,7 +233,8 @@ mod tests {
         Layout::new(&spec, Sectors::new(800))
     }
 
-    /// How a write of the first `shards` data shards of stripe 0 goes on when these places are missing, and how many chunks it reads.
+    /// The way of a write of the first `shards` data shards of stripe 0 while these places are missing, and the number
+    /// of chunks that it reads.
     fn way(level: RaidLevel, drives: u32, shards: u32, missing: &[u32]) -> Option<(Update, usize)> {
         let layout = layout(level, drives);
         let view = View {
@@ -251,11 +254,12 @@ mod tests {
     fn a_write_takes_the_way_that_reads_less() {
         use RaidLevel::{Raid0, Raid1, Raid5, Raid6};
         let five = |shards| way(Raid5, 5, shards, &[]);
-        // Of four data: one changes by 1 + 1 old ones or by 3 others; two by 3 old ones or by 2 others.
+        // Of four data shards: a write of one needs 1 + 1 old chunks or 3 others; a write of two needs 3 old chunks or
+        // 2 others.
         assert_eq!(five(1), Some((Update::Modify, 2)));
         assert_eq!(five(2), Some((Update::Reconstruct, 2)));
         assert_eq!(five(4), Some((Update::Reconstruct, 0)), "a whole stripe reads nothing");
-        // Of three: both ways read two.
+        // Of three data shards: both ways read two.
         assert_eq!(way(Raid5, 4, 1, &[]), Some((Update::Reconstruct, 2)));
         assert_eq!(way(Raid6, 8, 1, &[]), Some((Update::Modify, 3)));
         assert_eq!(way(Raid0, 3, 2, &[]), Some((Update::None, 0)));
@@ -266,7 +270,7 @@ mod tests {
     #[test]
     fn a_degraded_write_keeps_the_data_of_the_missing_drive() {
         use RaidLevel::{Raid5, Raid6};
-        // Row 0 of five drives: data at 0 to 3, P at 4.
+        // Row 0 of five drives: data at places 0 to 3, P at 4.
         assert_eq!(way(Raid5, 5, 1, &[4]), Some((Update::None, 0)), "without parity there is nothing to update");
         assert_eq!(way(Raid5, 5, 1, &[0]), Some((Update::Reconstruct, 3)), "the written data is missing");
         assert_eq!(way(Raid5, 5, 1, &[2]), Some((Update::Modify, 2)), "other data is missing");
@@ -293,7 +297,7 @@ mod tests {
             view.write(&Band { stripe: 0, from: 0, to: 8, first: 0, last: 1 })
                 .map(|(update, reads)| (update, reads.len()))
         };
-        // Stripe 0 has data at 0 to 3 and P at 4: P, the data that is written, other data.
+        // Stripe 0 has data at 0 to 3 and P at 4. Missing in turn: P, the written data, other data.
         assert_eq!(
             [&[4][..], &[0], &[2]].map(way),
             [Some((Update::Reconstruct, 3)), Some((Update::Reconstruct, 3)), Some((Update::Modify, 2))]

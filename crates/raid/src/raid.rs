@@ -1,4 +1,4 @@
-//! The RAID as a drive: leads each request through its reads, its parity and its writes.
+//! The RAID as a drive: takes each request through its reads, its parity and its writes.
 
 mod condition;
 mod power;
@@ -24,7 +24,7 @@ use crate::operation::{Operation, Phase, Piece, Purpose, operation_of};
 use crate::plan::{Range, Update, View, discarded, distinct, merged};
 use crate::writes::Writes;
 
-/// What happens at a time of its own.
+/// An event of the RAID itself.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A drive fails.
@@ -46,7 +46,7 @@ pub struct Raid<S> {
     held: Vec<Handle<Operation<S>>>,
     now: Time,
     events: EventQueue<Event>,
-    /// Times at which a drive, or the RAID itself, had something to do.
+    /// The number of times at which a drive, or the RAID itself, had an event.
     steps: u64,
     hash: EventHash,
     operations: Order<Operation<S>>,
@@ -61,11 +61,12 @@ pub struct Raid<S> {
 }
 
 impl<S: Sector> Raid<S> {
-    /// A RAID over these drives: those of the stripes, then the spares, then that of the journal. What preconditioning left on a drive
-    /// stays.
+    /// Creates a RAID over these drives: those of the stripes, then the spares, then that of the journal. Data of
+    /// preconditioning stays on the drives.
     ///
     /// # Panics
-    /// If there are not as many drives as the description says.
+    ///
+    /// If the number of drives is not that of the description.
     #[must_use]
     pub fn new(spec: &RaidSpec, drives: Vec<Ssd<S>>) -> Self {
         assert_eq!(drives.len() as u32, spec.all_drives(), "the drives of the RAID");
@@ -79,7 +80,7 @@ impl<S: Sector> Raid<S> {
         let mirrors_agree = (0..).zip(&histories).all(is_as_first);
         let mut events = EventQueue::default();
         if !mirrors_agree {
-            // As after a power cut: the copies behind the first are made anew.
+            // The copies after the first are rewritten, as after a power cut.
             events.push(Time::ZERO, Event::Background);
         }
         spec.failures
@@ -108,13 +109,14 @@ impl<S: Sector> Raid<S> {
         }
     }
 
-    /// The drives, spares last. One that has failed finishes what it had begun, and nobody sees it.
+    /// The drives, spares last. A drive that has failed finishes the requests that it had begun; their results are
+    /// ignored.
     #[must_use]
     pub fn drives(&self) -> &[Ssd<S>] {
         self.members.drives()
     }
 
-    /// Lets a drive fail as a whole. A spare takes its place, if there is one, and is rebuilt.
+    /// Makes a drive fail as a whole. A spare takes its place, if there is one, and is rebuilt.
     pub fn fail(&mut self, drive: u32) {
         if self.journal.as_ref().is_some_and(|journal| journal.drive == drive && !journal.has_failed) {
             self.members.fail(drive);
@@ -144,7 +146,7 @@ impl<S: Sector> Raid<S> {
 
     // --- requests of the host ---
 
-    /// Enters an operation that touches stripes, and begins it if no other goes first.
+    /// Enters an operation that touches stripes, and begins it unless an earlier operation goes first.
     fn enter(&mut self, operation: Operation<S>, stripes: Interval) {
         if operation.changes_data() {
             self.writes.begin();
@@ -177,8 +179,8 @@ impl<S: Sector> Raid<S> {
         }
     }
 
-    /// A view of the stripes for an operation that could not read from some places.
-    /// Shows which chunks can be read and written; an operation adds the damage that it has found.
+    /// Calls `with` with a view of the stripes, which tells the chunks that can be read and written. The view includes
+    /// the damage that the operation `found`.
     fn with_view<T>(&self, found: Option<&Operation<S>>, avoided: u64, with: impl FnOnce(&View<'_>) -> T) -> T {
         let (unreadable, damaged) = found.map_or((&[][..], &[][..]), |found| (&found.unreadable, &found.damaged));
         let holds = |place: u32, stripe: u64| self.members.holds(place, stripe);
@@ -234,7 +236,7 @@ impl<S: Sector> Raid<S> {
         self.issue(handle, Phase::Reading, IoKind::Read, reads);
     }
 
-    /// Hands requests to drives. Those to a place without a drive are left out.
+    /// Sends requests to drives. Requests to a place without a drive are left out.
     fn issue(&mut self, handle: Handle<Operation<S>>, phase: Phase, kind: IoKind, requests: Vec<(Range, Vec<S>)>) {
         if kind == IoKind::Discard && self.layout.parities() > 0 {
             let chunk = self.layout.chunk();
@@ -255,7 +257,7 @@ impl<S: Sector> Raid<S> {
         }
     }
 
-    /// A discard of what it covers wholly: chunks of stripes with parity, mapping units without.
+    /// Discards the data that a request covers completely: chunks of stripes with parity, mapping units without.
     fn discard(&mut self, handle: Handle<Operation<S>>) {
         let io = self.operations[handle].completion.io;
         let (start, end) = (io.start.get(), io.end().get());
@@ -264,7 +266,7 @@ impl<S: Sector> Raid<S> {
         self.write(handle, ranges.into_iter().map(|range| (range, Vec::new())).collect());
     }
 
-    /// Writes to drives, one record of the journal after the other if there is a journal.
+    /// Writes to drives. If there is a journal, each part of the data goes there first, as a record.
     fn write(&mut self, handle: Handle<Operation<S>>, writes: Vec<(Range, Vec<S>)>) {
         let operation = &mut self.operations[handle];
         let kind = if operation.is_change_of_host() { operation.completion.io.kind } else { IoKind::Write };
@@ -310,7 +312,7 @@ impl<S: Sector> Raid<S> {
                 found.push(range);
                 operation.starts_over = true;
             }
-            // A drive that does not take writes any more is of no use to a RAID that has others.
+            // A drive that takes no more writes is removed from a RAID that has redundancy.
             _ if self.layout.copies() > 1 || self.layout.parities() > 0 => self.fail(drive),
             (status, _) => operation.completion.status = status,
         }
@@ -319,7 +321,7 @@ impl<S: Sector> Raid<S> {
         }
     }
 
-    /// All requests of a phase have ended.
+    /// Continues an operation when all requests of its phase have ended.
     fn phase_done(&mut self, handle: Handle<Operation<S>>) {
         let operation = &self.operations[handle];
         match (operation.phase, operation.purpose) {
@@ -419,7 +421,7 @@ impl<S: Sector> Raid<S> {
     }
 
     fn begin_window(&mut self) {
-        // An earlier window may have come between.
+        // An earlier window may have begun in between.
         match self.background.next(self.now) {
             _ if !self.is_powered => return,
             Some(at) if at == self.now => {}
@@ -450,16 +452,17 @@ impl<S: Sector> Raid<S> {
         self.wake_background();
     }
 
-    /// Checks the invariants of all drives. Slow: for tests.
+    /// Checks the invariants of all drives. Slow: only tests call this function.
     ///
     /// # Panics
+    ///
     /// If an invariant is broken.
     pub fn check(&self) {
         self.members.drives().iter().for_each(Ssd::check);
     }
 }
 
-/// Set in the number of an operation's end in the hash.
+/// Set in the hashed number of an operation's end.
 const OPERATION: u64 = 1 << 43;
 
 impl<S: Sector> Layer<S> for Raid<S> {
@@ -515,7 +518,7 @@ impl<S: Sector> Drive<S> for Raid<S> {
     fn advance(&mut self, to: Time, completions: &mut Vec<Completion<S>>) -> Time {
         assert!(to >= self.now, "time does not go back from {} to {to}", self.now);
         loop {
-            // Completions are reported before time goes on.
+            // Completions are reported before time advances.
             let until = if self.completions.is_empty() { to } else { self.now };
             let own = self.events.next_time().unwrap_or(Time::MAX);
             self.steps += 1;

@@ -1,34 +1,34 @@
-//! Counts the writes that a power cut may leave half done.
+//! Counts the writes that a power cut may leave incomplete.
 
 /// Writes and discards of the host, and the steps of rebuilds and repairs.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Writes {
     under_way: u32,
     pub(crate) ended: u64,
-    /// Those that a flush has made durable.
+    /// The number of writes that a flush has made durable.
     durable: u64,
-    /// A discard has been carried out: drives may forget it without power, each for itself.
+    /// True if a discard has been carried out, which each drive may forget on its own without power.
     pub(crate) has_discarded: bool,
 }
 
 impl Writes {
-    /// Notes that one has begun.
+    /// Notes that a write has begun.
     pub(crate) const fn begin(&mut self) {
         self.under_way += 1;
     }
 
-    /// Notes that one has ended.
+    /// Notes that a write has ended.
     pub(crate) const fn end(&mut self) {
         self.under_way -= 1;
         self.ended += 1;
     }
 
-    /// Notes that a flush has ended that began after so many writes.
+    /// Notes the end of a flush that began after `writes` writes.
     pub(crate) fn flushed(&mut self, writes: u64) {
         self.durable = self.durable.max(writes);
     }
 
-    /// True if every drive holds all of them after a power cut.
+    /// True if every drive would have all writes after a power cut.
     pub(crate) const fn are_durable(&self) -> bool {
         self.under_way == 0 && self.ended == self.durable && !self.has_discarded
     }

@@ -1,4 +1,4 @@
-//! What reads return, of new and of used drives, whole and degraded, and after power cuts.
+//! Tests of the data that reads return, on new and on used drives, complete and degraded, and after power cuts.
 
 use base::engine::Rng;
 use flash::nand::Stamp;
@@ -31,7 +31,7 @@ fn what_preconditioning_left_is_recovered_too() {
             if seed > 0 {
                 host.run(200, 4);
             }
-            // The first reads say what there is, and nothing else may be there without a drive.
+            // The first reads find the data of preconditioning, and reads without a drive must return the same.
             host.read_all();
             host.drive.fail(seed as u32 % count);
             host.read_all();
@@ -49,7 +49,7 @@ fn data_outlive_as_many_drives_as_the_level_allows() {
             let mut rng = Rng::stream(seed, "failures");
             for _ in 0..redundancy(level, count) {
                 host.run(200, 6);
-                // In the middle of requests.
+                // The drive fails amid requests.
                 host.drive.fail(rng.below(u64::from(count)) as u32);
             }
             host.run(300, 6);
@@ -77,7 +77,7 @@ fn a_rebuilt_spare_has_all_data() {
                 let counted = ssd::Drive::counters(&host.drive).raid.expect("a RAID");
                 assert!(counted.rebuilt_at.is_some() && counted.lost_chunks == 0, "{level:?} seed {seed}: {counted:?}");
             }
-            // Both spares were rebuilt, the second from the first among others; now the others go.
+            // Both spares were rebuilt, the second also from the first; now the other drives fail.
             for _ in 0..redundancy(level, count) {
                 let drive = first_alive(&host);
                 host.drive.fail(drive);
@@ -115,11 +115,11 @@ fn a_power_cut_leaves_each_sector_old_or_new_and_is_repaired() {
             for _ in 0..4 {
                 host.run(60, 8);
                 host.cut_power();
-                // Reads and writes go on during the repair.
+                // Reads and writes continue during the repair.
                 host.run(40, 4);
             }
             host.read_all();
-            // After the repair every single drive can be missing.
+            // After the repair any single drive may be missing.
             if redundancy(level, count) > 0 {
                 host.drive.fail(seed as u32 % count);
                 host.read_all();

@@ -1,4 +1,4 @@
-//! Drives that cannot read, that no longer write, and that fail beyond what a level allows.
+//! Tests with drives that cannot read, that take no more writes, and that fail in larger numbers than a level allows.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Span, Time};
@@ -8,7 +8,8 @@ use ssd::{Drive, DriveFailure, Layer, Precondition, QueueId, RaidLevel, Request,
 
 use testkit::raid::{Host, drive, drives, raid};
 
-/// Requests that fail, of five hundred, on drives of which one read in a thousand is uncorrectable; and what the RAID counted.
+/// The number of failed requests, of five hundred, on drives with one uncorrectable read in a thousand; and the
+/// counters of the RAID.
 fn failed(level: RaidLevel, count: u32, seed: u64) -> (u64, ssd::RaidCounters) {
     let spec = raid(level, count, 0);
     let faulty = drive("faults = { uncorrectable-reads = \"0.1%\" }", "");
@@ -21,7 +22,8 @@ fn failed(level: RaidLevel, count: u32, seed: u64) -> (u64, ssd::RaidCounters) {
 
 #[test]
 fn unreadable_sectors_are_read_from_the_other_drives_and_written_again() {
-    // What collection of a drive cannot read is lost on that drive, and later reads of it fail. Two such losses in one stripe are lost.
+    // Data that collection of a drive cannot read is lost on that drive, and later reads of it fail. Two such losses in
+    // one stripe are lost for the RAID.
     let alone: u64 = (0..10).map(|seed| failed(RaidLevel::Raid0, 3, seed).0).sum();
     for (level, count) in [(RaidLevel::Raid1, 2), (RaidLevel::Raid5, 4), (RaidLevel::Raid6, 5)] {
         let (mut lost, mut recovered, mut rewritten) = (0, 0, 0);
@@ -40,7 +42,7 @@ fn a_mirror_learns_what_is_damaged_where_it_could_not_read() {
     let spec = raid(RaidLevel::Raid1, 2, 0);
     let mut raid = Raid::<Stamp>::new(&spec, drives(&spec, &drive("", ""), &[Precondition::Fill]));
     let mut completions = Vec::new();
-    // Two successive reads of the second drive fail; the first drive has nothing to do when the second is to be read again.
+    // Two successive reads of the second drive fail; the first drive is idle when the second is to be read again.
     (0..2).for_each(|nth| raid.drives_mut()[1].media_mut().faults_mut().fail_soon(Failing::Read, nth));
     for start in [0, 800] {
         let io = Io::new(IoKind::Read, Lba::new(start), Sectors::new(4));
@@ -82,7 +84,7 @@ fn a_stripe_without_redundancy_loses_what_its_drive_had_and_nothing_else() {
     host.drive.fail(3);
     (host.may_lose, host.granularity) = (true, 32);
     host.read_all();
-    // Pieces of three chunks: of four successive pieces three touch the fourth drive.
+    // Pieces have three chunks: three of four successive pieces touch the fourth drive.
     let (done, lost) = (host.by_status["done"] as f64, host.by_status["uncorrectable"] as f64);
     assert!(lost > 0.0 && done > lost, "{:?}", host.by_status);
 }

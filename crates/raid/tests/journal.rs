@@ -1,4 +1,4 @@
-//! The journal: what is acknowledged or half done when the power goes, with all drives and without one.
+//! Tests of the journal: acknowledged and incomplete writes at a power cut, with all drives and without one.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -23,7 +23,7 @@ fn counted(host: &Host) -> RaidJournalCounters {
     host.drive.counters().raid.expect("a RAID").journal.expect("a journal")
 }
 
-/// Cuts the power of a degraded RAID in the middle of writes, twice, and reads everything.
+/// Cuts the power of a degraded RAID amid writes, twice, and reads everything.
 fn cut_without_a_drive(spec: &RaidSpec, buffer: &str, seed: u64) -> Host {
     let mut rng = Rng::stream(seed, "cuts");
     let mut host = host(spec, buffer, seed);
@@ -32,7 +32,7 @@ fn cut_without_a_drive(spec: &RaidSpec, buffer: &str, seed: u64) -> Host {
     for _ in 0..2 {
         host.run(60 + rng.below(60), 8);
         host.cut_power();
-        // The next cut may come in the middle of the replay.
+        // The next cut may come amid the replay.
         (0..rng.below(60)).for_each(|_| _ = host.step());
         if rng.chance(0.5) {
             host.cut_power();
@@ -95,7 +95,7 @@ fn every_written_sector_is_in_the_journal_first_and_checkpoints_make_room() {
     // A record has a unit for its header, data and parity; the tail is a unit.
     assert_eq!((records, waits), (24, 0));
     assert_eq!(sectors, 24 * (unit + stripe / 3 * 4) + checkpoints * unit);
-    // The ring holds less than eight stripes, and a checkpoint comes when half of it is in use.
+    // The ring has less than eight stripes, and a checkpoint begins when half of it is in use.
     assert!((5..=8).contains(&checkpoints), "{checkpoints}");
     let written = host.drive.counters().raid.expect("a RAID").drives[4].written_sectors;
     assert_eq!(written, sectors, "the fifth drive is that of the journal");

@@ -1,4 +1,4 @@
-//! A RAID from outside: one program of all tests, because each would be linked anew.
+//! Tests of whole RAIDs: one program, because each would link all crates again.
 
 mod content;
 mod failures;

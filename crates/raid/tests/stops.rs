@@ -1,4 +1,4 @@
-//! The moments at which a caller lets time stop change nothing: the same requests at the same times have the same events.
+//! Tests that the moments at which a caller stops time do not matter: equal requests at equal times cause equal events.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -7,7 +7,7 @@ use raid::Raid;
 use ssd::{Completion, Drive, QueueId, Request};
 use testkit::raid::{LEVELS, drive, drives, raid};
 
-/// A request, and when it came.
+/// A request, and the time at which it arrived.
 type Row = (Time, Io);
 
 fn submit(raid: &mut Raid<()>, tag: u64, (at, io): Row) {
@@ -20,7 +20,8 @@ fn ends(mut completions: Vec<Completion<()>>) -> Vec<(u64, Time)> {
     completions.into_iter().map(|completion| (completion.tag, completion.end)).collect()
 }
 
-/// Requests at the moments of completions, and others; time stops at each event. Two requests of one time have no event between them.
+/// Runs requests at the moments of completions, and at other moments; time stops at each event. Two requests at one
+/// time have no event between them.
 fn with_stops(raid: &mut Raid<()>, seed: u64) -> (Vec<Row>, Vec<(u64, Time)>) {
     let mut rng = Rng::stream(seed, "raid.stops");
     let capacity = raid.capacity().get();

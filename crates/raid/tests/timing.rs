@@ -1,4 +1,4 @@
-//! Times and counts: which requests a RAID makes of one, and that equal runs are equal.
+//! Tests of times and counts: the requests to drives that a RAID makes, and the equality of equal runs.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Rate, Sectors, Time};
@@ -11,7 +11,7 @@ fn full(spec: &RaidSpec) -> Raid<()> {
     Raid::new(spec, drives(spec, &drive("", ""), &[Precondition::Fill]))
 }
 
-/// Carries out one request alone. Returns its completion.
+/// Runs one request alone. Returns its completion.
 fn alone(raid: &mut Raid<()>, kind: IoKind, start: u64, sectors: u64) -> Completion<()> {
     let io = Io::new(kind, Lba::new(start), Sectors::new(sectors));
     let data = vec![(); if kind == IoKind::Write { sectors as usize } else { 0 }];
@@ -23,7 +23,7 @@ fn alone(raid: &mut Raid<()>, kind: IoKind, start: u64, sectors: u64) -> Complet
     completions.pop().expect("it completes")
 }
 
-/// Requests to all drives, and sectors read and written, for one request of the host.
+/// The number of requests to all drives, and of sectors read and written, for one request of the host.
 fn asked(level: RaidLevel, count: u32, kind: IoKind, start: u64, sectors: u64) -> (u64, u64, u64) {
     let mut raid = full(&raid(level, count, 0));
     alone(&mut raid, kind, start, sectors);
@@ -40,7 +40,7 @@ fn a_request_becomes_the_textbook_requests() {
     assert_eq!(asked(RaidLevel::Raid0, 4, Read, 0, 256), (4, 256, 0), "two stripes: each drive is asked once");
     assert_eq!(asked(RaidLevel::Raid1, 2, Write, 0, 8), (2, 0, 16));
     assert_eq!(asked(RaidLevel::Raid10, 4, Write, 0, 64), (4, 0, 128));
-    // Small writes: two reads and two writes; with two parities three and three.
+    // A small write needs two reads and two writes; with two parities three and three.
     assert_eq!(asked(RaidLevel::Raid5, 5, Write, 0, 8), (4, 16, 16));
     assert_eq!(asked(RaidLevel::Raid6, 7, Write, 0, 8), (6, 24, 24));
     // A whole stripe reads nothing.
@@ -96,7 +96,7 @@ fn a_rebuild_takes_as_long_as_its_rate_says() {
     let bytes = raid.layout().capacity().bytes().get() / 2;
     assert_eq!(counted.rebuilt_sectors * 512, bytes);
     let took = (counted.rebuilt_at.expect("it was rebuilt") - Time::ZERO).as_secs_f64();
-    // The last window begins when the others have had their time.
+    // The last window begins when all others have had their time.
     let most = bytes as f64 / 1e6;
     assert!(took <= most + 0.1 && took >= most - 1.1, "{took} s for {bytes} bytes");
 }

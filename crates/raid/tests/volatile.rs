@@ -1,4 +1,4 @@
-//! Drives with volatile buffers: what the RAID itself has written may be lost with the power, too.
+//! Tests with volatile buffers in the drives, which may lose the RAID's own writes with the power, too.
 
 use base::engine::Rng;
 use base::io::Io;
@@ -28,7 +28,7 @@ fn what_was_rebuilt_outlives_a_power_cut() {
             host.drive.fail(rng.below(u64::from(count)) as u32);
             match rng.below(3) {
                 0 => host.finish(),
-                // In the middle of the rebuild.
+                // The power fails amid the rebuild.
                 _ => (0..rng.below(400)).for_each(|_| _ = host.step()),
             }
             host.cut_power();

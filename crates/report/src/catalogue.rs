@@ -13,13 +13,13 @@ use crate::study_report;
 /// A file of results.
 #[derive(Clone, Debug)]
 pub struct ResultFile {
-    /// Its name; of one that the user names, the option.
+    /// The file's name; for a file that the user names, the option.
     pub name: &'static str,
-    /// What writes it, and what is in it.
+    /// The command that writes the file, and its content.
     pub about: &'static str,
-    /// The name for `flashloom schema` that describes it, if it is JSON.
+    /// The name for `flashloom schema` that describes the file, if it is JSON.
     pub schema: Option<&'static str>,
-    /// Its columns, if it is a table.
+    /// The columns of the file, if it is a table.
     pub columns: Vec<Field>,
 }
 
@@ -127,7 +127,7 @@ pub fn files() -> Vec<ResultFile> {
     all
 }
 
-/// Version of the keys, raised when a key changes its meaning or disappears.
+/// Version of the keys; higher after a key has changed its meaning or disappeared.
 const SCHEMA: &str = "flashloom-files-1";
 
 /// The files as `flashloom schema results` prints them.
@@ -206,13 +206,13 @@ mod tests {
         tables().into_iter().find(|file| file.name == name).expect("a file of this name").columns
     }
 
-    /// The footer of a file that was written.
+    /// The footer of a Parquet file that was written.
     fn footer(path: &Path) -> FileMetaData {
         let reader = SerializedFileReader::new(File::open(path).expect("there")).expect("Parquet");
         reader.metadata().file_metadata().clone()
     }
 
-    /// A file has these columns, of these types, and says what each one is.
+    /// Checks that a file has these columns, of these types, with a description for each.
     fn has(path: &Path, wanted: &[Field]) {
         let footer = footer(path);
         let fields = footer.schema().get_fields();

@@ -7,7 +7,7 @@ use study::plan::Label;
 use crate::grid::folded;
 use crate::sentence::{list, sentence};
 
-/// The cautions as text below a table. `place` says which runs a caution is about; nothing if it is about all.
+/// The cautions as text below a table. `place` names the runs that have a caution; it is empty if all have it.
 pub(crate) fn text(cautions: &[Caution<'_>], place: impl Fn(&Caution<'_>) -> String, width: usize) -> String {
     let line = |caution: &Caution<'_>| {
         let (word, place) = (if caution.is_warning { "WARNING" } else { "note" }, place(caution));
@@ -17,7 +17,7 @@ pub(crate) fn text(cautions: &[Caution<'_>], place: impl Fn(&Caution<'_>) -> Str
     cautions.iter().map(line).collect()
 }
 
-/// The cautions as sentences, each with the runs that it is about at its end.
+/// The cautions as sentences, each followed by the runs that have it.
 pub(crate) fn sentences(cautions: &[Caution<'_>], place: impl Fn(&Caution<'_>) -> String) -> Vec<String> {
     let said = |caution: &Caution<'_>| {
         let place = place(caution);
@@ -27,7 +27,7 @@ pub(crate) fn sentences(cautions: &[Caution<'_>], place: impl Fn(&Caution<'_>) -
     cautions.iter().map(said).collect()
 }
 
-/// The drives of a caution by name, with a word on whose numbers it has.
+/// The names of the drives that have a caution, and the drive whose numbers it states.
 pub(crate) fn drives(caution: &Caution<'_>, names: &[&str]) -> String {
     let of: Vec<&str> = caution.of.iter().filter_map(|row| names.get(*row).copied()).collect();
     match of[..] {
@@ -36,12 +36,12 @@ pub(crate) fn drives(caution: &Caution<'_>, names: &[&str]) -> String {
     }
 }
 
-/// How many of `all` runs a caution is about.
+/// The number of runs, of `all`, that have a caution, in words.
 pub(crate) fn share(caution: &Caution<'_>, all: usize) -> String {
     format!("{} of {all} runs", caution.of.len())
 }
 
-/// How many points of a study a caution is about, with the first of them.
+/// The number of points of a study that have a caution, in words, with the first of them.
 pub(crate) fn points(caution: &Caution<'_>, outcome: &Outcome) -> String {
     let (all, first) = (outcome.plan.points.len(), caution.of.first().copied().unwrap_or_default());
     let labels: Vec<&str> = outcome.labels(first).iter().map(Label::as_str).collect();

@@ -12,11 +12,11 @@ pub struct ShardRow {
     pub study: String,
     /// The point's labels with the names of their axes.
     pub point: String,
-    /// Its seed.
+    /// The seed of the run.
     pub seed: u64,
-    /// The digest of its key.
+    /// The digest of the run's key.
     pub digest: String,
-    /// True if its result was in the store before.
+    /// True if the result was in the store before.
     pub stored: bool,
 }
 
@@ -25,26 +25,26 @@ pub struct ShardRow {
 pub struct KeyRow {
     /// The file with its key.
     pub file: String,
-    /// The memory that it needs.
+    /// The memory that the run needs.
     pub memory_bytes: u64,
-    /// Its requests, if the study says them.
+    /// The number of the run's requests, if the study determines it.
     pub requests: Option<u64>,
-    /// Its predicted time in seconds, if anything is known of it.
+    /// The predicted time of the run in seconds, if anything is known of it.
     pub seconds: Option<f64>,
-    /// True if its result is in the store.
+    /// True if the result is in the store.
     pub stored: bool,
     /// The study's name.
     pub study: String,
     /// The point's labels with the names of their axes.
     pub point: String,
-    /// Its seed.
+    /// The seed of the run.
     pub seed: u64,
 }
 
-/// Digits of a digest in tables.
+/// The number of digits of a digest in tables.
 const SHORT: usize = 12;
 
-/// A text of at most this many characters.
+/// Cuts a text to at most this many characters.
 fn cut(text: &str, most: usize) -> String {
     match text.chars().count() > most {
         true => text.chars().take(most - 1).chain(['\u{2026}']).collect(),
@@ -52,7 +52,7 @@ fn cut(text: &str, most: usize) -> String {
     }
 }
 
-/// The runs of a shard. Long names are cut.
+/// The table of the runs of a shard. Long names are cut.
 #[must_use]
 pub fn shard_table(rows: &[ShardRow]) -> String {
     let row = |row: &ShardRow| {
@@ -63,7 +63,7 @@ pub fn shard_table(rows: &[ShardRow]) -> String {
     grid(&["study", "point", "digest", "", "seed"], rows.iter().map(row), 4)
 }
 
-/// The same for other programs.
+/// The runs of a shard as a table for other programs.
 #[must_use]
 pub fn shard_rows(rows: &[ShardRow]) -> Table {
     let mut table = Table::default();
@@ -85,7 +85,7 @@ pub fn shard_rows(rows: &[ShardRow]) -> Table {
     table
 }
 
-/// A time of the machine.
+/// A time in words, as for the prediction of a run.
 fn duration(seconds: f64) -> String {
     match seconds {
         seconds if seconds < 1.0 => format!("{:.0}ms", (seconds * 1e3).max(1.0)),
@@ -95,7 +95,7 @@ fn duration(seconds: f64) -> String {
     }
 }
 
-/// The runs whose keys are written. Long names are cut.
+/// The table of the runs whose keys are written. Long names are cut.
 #[must_use]
 pub fn keys_table(rows: &[KeyRow]) -> String {
     let row = |row: &KeyRow| {
@@ -111,7 +111,7 @@ pub fn keys_table(rows: &[KeyRow]) -> String {
     grid(&["key", "study", "point", "memory", "time", "seed"], rows.iter().map(row), 3)
 }
 
-/// The same for other programs.
+/// The runs whose keys are written as a table for other programs.
 #[must_use]
 pub fn keys_rows(rows: &[KeyRow]) -> Table {
     let mut table = Table::default();

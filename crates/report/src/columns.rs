@@ -53,7 +53,7 @@ impl<W: Write + Send> Rows<W> {
             let mut writer = group.next_column()?.expect("as many columns as the schema has");
             match column {
                 Column::Count(values) => {
-                    // Parquet's logical type says that these are the bits of an unsigned number.
+                    // By Parquet's logical type, the column has the bits of an unsigned number.
                     let values: Vec<i64> = values.iter().map(|value| value.cast_signed()).collect();
                     writer.typed::<Int64Type>().write_batch(&values, None, None)?;
                 }
@@ -279,9 +279,9 @@ fn add_causes(table: &mut Table, intervals: &[Interval<'_>]) {
     }
 }
 
-/// The busy share of each channel, die and plane that reads by itself, one row for each of them and each interval. They are a table of their own and
-/// not columns of [`series`], because a column holds one number in each of the formats of a table, and because the number of
-/// columns must not depend on the drive.
+/// The busy share of each channel, die and plane that reads by itself, with one row for each of them and each interval.
+/// This is a table apart from [`series`] for two reasons: a column has one number in each format of a table, and the
+/// number of columns must not depend on the drive.
 pub(crate) fn busy(intervals: &[Interval<'_>]) -> Table {
     type Busy = fn(&ssd::Counters) -> &[base::units::Span];
     const RESOURCES: [(&str, Busy); 3] = [
@@ -336,7 +336,7 @@ pub(crate) fn run_series(result: &RunResult, draw: Option<&PowerDraw>) -> Table 
     series(&of(result).intervals().collect::<Vec<_>>(), draw)
 }
 
-/// The detailed series of a run, or its coarse one.
+/// The detailed series of a run, or its coarse one if it has no other.
 fn of(result: &RunResult) -> &Series {
     result.detailed.as_ref().map_or(&result.series, |(_, series)| series)
 }

@@ -22,7 +22,7 @@ fn exchanged(line: &Line) -> Line {
     if let Some([_, share]) = points.last_mut() {
         *share = Number(1.0);
     }
-    // What stood for the shares up to a point stands for the latencies from it on.
+    // A step that ended at a point now begins there, because the axes are exchanged.
     let step = line.step.map(|_| Step::End);
     Line { step, ..Line::new(line.name.as_str(), line.colour, points) }
 }

@@ -1,4 +1,4 @@
-//! Where the time of requests went, as text and as bars.
+//! The parts of the time of requests, as text and as bars.
 
 use std::fmt::Write as _;
 
@@ -16,7 +16,7 @@ use super::figure::{Axis, Chart, Figure, Number, Part as Piece, Scale, Stack};
 use super::grid::grid;
 use super::table::{Table, UnitOfMeasure};
 
-/// The width of a terminal.
+/// The width of a terminal in characters.
 const WIDTH: usize = 80;
 
 const WAITS: &str = "The share of the latency in which requests waited while the flash worked, by the cause of that work. The number \
@@ -24,7 +24,7 @@ const WAITS: &str = "The share of the latency in which requests waited while the
 
 const NOTE: &str = "The share of each part in the latency. The number after the bar is the mean latency.";
 
-/// A bar for a band of requests, divided by where their time went.
+/// A bar for a band of requests, divided by the parts of their time.
 pub(crate) fn stack_of_parts(name: String, band: &Band) -> Stack {
     let piece = |part: Part| Piece {
         name: part.name().into(),
@@ -35,15 +35,15 @@ pub(crate) fn stack_of_parts(name: String, band: &Band) -> Stack {
     Stack { name, parts, label: Some(Dimension::Time.show(band.latency_us)) }
 }
 
-/// The colour of the time in which a request waits for nothing, and of waits without a known cause: hatched, because the
-/// causes take the plain colours.
+/// The number of the colour for time without waiting, and for waits without a known cause. It is hatched, because the
+/// plain colours are those of the causes.
 const OWN: usize = Cause::COUNT;
 const UNKNOWN: usize = 2 * Cause::COUNT - 1;
 
-/// The parts in which a request is served itself.
+/// The parts in which a request does not wait.
 const SERVED: [Part; 4] = [Part::Link, Part::Array, Part::Transfer, Part::Decode];
 
-/// A bar for a band of requests, divided by what the flash did while the requests waited.
+/// A bar for a band of requests, divided by the cause for which the flash worked while the requests waited.
 pub(crate) fn stack_of_waits(name: String, band: &Band) -> Stack {
     let time =
         |times: &Times, cause: Cause| times.iter().find(|(name, _)| *name == cause.name()).map_or(0.0, |of| of.1);
@@ -54,12 +54,12 @@ pub(crate) fn stack_of_waits(name: String, band: &Band) -> Stack {
     let own_piece = piece("no wait: served itself", OWN, own);
     let causes = Cause::ALL.into_iter().map(|cause| piece(cause.name(), cause as usize, behind(cause)));
     let rest = piece("waits without flash work", UNKNOWN, (band.latency_us - own - known).max(0.0));
-    // A part of less than a thousandth cannot be seen.
+    // A part of less than a thousandth is too small to be seen.
     let parts = std::iter::once(own_piece).chain(causes).chain([rest]).filter(|part| part.value.0 >= 0.001).collect();
     Stack { name, parts, label: Some(Dimension::Time.show(band.latency_us)) }
 }
 
-/// The bars as a figure; `None` if no request waited for as much as a hundredth of its time.
+/// The bars of waits as a figure; `None` if no request waited for more than a hundredth of its time.
 pub(crate) fn waited_for(of: &str, rows: Vec<Stack>) -> Option<Figure> {
     let waits = |row: &Stack| row.parts.iter().filter(|part| part.colour != OWN).map(|part| part.value.0).sum::<f64>();
     let x = Axis { to: Some(Number(1.0)), ..Axis::new("share of the latency", Dimension::Share, Scale::Linear) };
@@ -68,16 +68,17 @@ pub(crate) fn waited_for(of: &str, rows: Vec<Stack>) -> Option<Figure> {
         .then(|| Figure::new(format!("What was waited for: {of}"), WAITS, Chart::Stacks { x, rows }))
 }
 
-/// The bars as a figure of shares, because the slowest requests take a thousand times as long as the others.
+/// The bars of parts as a figure of shares, because the slowest requests take a thousand times as long as the others.
 pub(crate) fn parts_of_time(of: &str, rows: Vec<Stack>) -> Figure {
     let x = Axis { to: Some(Number(1.0)), ..Axis::new("share of the latency", Dimension::Share, Scale::Linear) };
     Figure::new(format!("Where the time went: {of}"), NOTE, Chart::Stacks { x, rows })
 }
 
-/// The figures for each kind of request, a bar for each band of percentiles: what was waited for, and where the time went.
+/// The figures for each kind of request, with a bar for each band of percentiles: the causes of the waits, and the
+/// parts of the time.
 pub(crate) fn figures(explained: &[Explained]) -> Vec<Figure> {
     let figures = |of: &Explained| {
-        // A kind of requests that takes no time has no parts.
+        // A kind of request that takes no time has no parts.
         let bands = || of.bands.iter().filter(|band| band.latency_us > 0.0);
         let waits = waited_for(of.kind, bands().map(|band| stack_of_waits(band.band.into(), band)).collect());
         let rows: Vec<Stack> = bands().map(|band| stack_of_parts(band.band.into(), band)).collect();
@@ -117,11 +118,11 @@ pub fn explained_table(explained: &[Explained]) -> String {
             let more = band.band == ALL || bands.len() < 3 || band.band == bands[bands.len() - 2].band;
             for (times, of, says, shown) in [
                 (&band.behind_us, flash, "waited in flash behind", true),
-                // The queue is the same for all that stand in it, so two bands say enough.
+                // The queue is common to all requests in it, so two bands are enough.
                 (&band.ahead_us, queue, "queued while requests ahead were in", more),
                 (&band.meanwhile_us, elsewhere, "waited elsewhere while flash worked for", more),
             ] {
-                // A wait of less than a hundredth of the latency is not worth a line.
+                // A wait of less than a hundredth of the latency gets no line.
                 if shown && !times.is_empty() && of >= 0.01 * band.latency_us {
                     let _ = writeln!(text, "{:<13} {says} {}", band.band, shares(times, of));
                 }
@@ -148,19 +149,19 @@ pub fn cautions_text(stages: &[Summary]) -> String {
     cautions::text(&all, place, WIDTH)
 }
 
-/// Times as shares of a wait.
+/// Times as shares of a wait, in words.
 fn shares(times: &Times, of: f64) -> String {
     let shares: Vec<String> = times.iter().map(|(name, us)| format!("{name} {}", percent(us / of.max(*us)))).collect();
     shares.join(", ")
 }
 
-/// Where a leg passed.
+/// The place of a leg: the drive, and the die or the channel.
 fn place(leg: &OneLeg) -> String {
     let drive = leg.drive.map(|drive| format!("drive {drive}"));
     drive.into_iter().chain(leg.at.clone()).collect::<Vec<_>>().join(", ")
 }
 
-/// The life of one request as text.
+/// The legs of one request as text.
 #[must_use]
 pub fn request_table(of: &OneRequest) -> String {
     let OneRequest { request, kind, start_sector, sectors, latency_us, legs } = of;

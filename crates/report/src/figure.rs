@@ -1,4 +1,4 @@
-//! Charts as data: `assets/charts.js` draws them on a page.
+//! The data of charts; `assets/charts.js` draws them on a page.
 
 use serde::{Serialize, Serializer};
 
@@ -6,7 +6,7 @@ use study::metric::Dimension;
 
 use crate::quantity;
 
-/// Number of colours in the palette; a series takes the colour of its number, modulo this.
+/// The number of colours in the palette; a series takes the colour of its number, modulo this.
 pub const COLOURS: usize = 8;
 
 /// One chart of a page.
@@ -14,7 +14,7 @@ pub const COLOURS: usize = 8;
 pub struct Figure {
     /// The subject of the chart.
     pub heading: String,
-    /// How to read the chart, in a sentence.
+    /// A sentence that explains how to read the chart.
     pub note: String,
     /// The chart.
     #[serde(flatten)]
@@ -22,7 +22,7 @@ pub struct Figure {
 }
 
 impl Figure {
-    /// A chart with its heading and a note on how to read it.
+    /// Creates a chart with its heading and a note that explains how to read it.
     pub fn new(heading: impl Into<String>, note: impl Into<String>, chart: Chart) -> Self {
         Self { heading: heading.into(), note: note.into(), chart }
     }
@@ -49,18 +49,19 @@ pub enum Chart {
         y: Axis,
         /// The lines, with a value for each name.
         lines: Vec<Course>,
-        /// Values that a source states, to be compared with those of the lines.
+        /// Values that a source states, for comparison with those of the lines.
         #[serde(skip_serializing_if = "Vec::is_empty")]
         marks: Vec<Mark>,
     },
     /// A bar for each row, divided into parts.
     Stacks {
-        /// What the bars measure.
+        /// The horizontal axis, on which the length of bars is measured.
         x: Axis,
         /// The rows, from the top.
         rows: Vec<Stack>,
     },
-    /// Lines over a numeric axis whose points have names, in the order of the names: latency against the achieved rate.
+    /// Lines over a numeric axis whose points have names, in the order of the names. An example is latency against the
+    /// achieved rate.
     Paths {
         /// The horizontal axis.
         x: Axis,
@@ -86,12 +87,13 @@ pub enum Chart {
         x: Axis,
         /// The left edge of each column, and the right edge of the last.
         edges: Vec<Number>,
-        /// The quantity that the colours show; pale is the least number that the axis covers, full colour the greatest.
+        /// The quantity that the colours show; pale stands for the least number of the axis, full colour for the
+        /// greatest.
         colours: Axis,
         /// The rows, from the top.
         rows: Vec<HeatRow>,
     },
-    /// Shares by two names, on a scale from 0 to the largest share.
+    /// Shares by two names, with colours on a scale from 0 to the largest share.
     Grid {
         /// The names from left to right.
         x: Names,
@@ -125,24 +127,24 @@ pub struct Axis {
     pub label: String,
     /// The unit of measure of its numbers.
     pub unit: Dimension,
-    /// How the axis maps numbers to positions.
+    /// The mapping of numbers to positions.
     pub scale: Scale,
     /// The end of the axis; if missing, it follows from the data.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub to: Option<Number>,
-    /// The least and the greatest number of all panels that are to be compared, so that their axes are alike.
+    /// The least and the greatest number of all panels of a figure, so that their axes are equal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cover: Option<[Number; 2]>,
 }
 
 impl Axis {
-    /// An axis that spans all of its data.
+    /// Creates an axis that spans all of its data.
     pub fn new(label: impl Into<String>, unit: Dimension, scale: Scale) -> Self {
         Self { label: label.into(), unit, scale, to: None, cover: None }
     }
 }
 
-/// How an axis maps numbers to positions.
+/// The mapping of an axis from numbers to positions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scale {
@@ -157,12 +159,12 @@ pub enum Scale {
 /// An axis of names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Names {
-    /// What the names denote.
+    /// The thing that the names denote.
     pub label: String,
     /// The names in order.
     pub names: Vec<String>,
-    /// Where the names stand, if they are quantities of one kind, whose values a line may join. Other names stand in rows
-    /// and have nothing between them.
+    /// The positions of the names, if they are quantities of one kind, whose values a line may join. Other names have
+    /// equal distances and no values in between.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub places: Option<Places>,
 }
@@ -172,17 +174,18 @@ pub struct Names {
 pub struct Places {
     /// The number of each quantity.
     pub at: Vec<Number>,
-    /// How the axis maps these numbers to positions.
+    /// The mapping of these numbers to positions.
     pub scale: Scale,
 }
 
 impl Names {
-    /// An axis of names.
+    /// Creates an axis of names.
     pub fn new(label: impl Into<String>, names: Vec<String>) -> Self {
         Self { label: label.into(), names, places: None }
     }
 
-    /// An axis of labels: quantities of one kind, such as `1` and `2` or `25MB/s` and `50MB/s`, stand at their numbers.
+    /// Creates an axis of labels. Quantities of one kind, such as `1` and `2` or `25MB/s` and `50MB/s`, get the
+    /// positions of their numbers.
     pub fn of_labels(label: impl Into<String>, names: Vec<String>) -> Self {
         let places = quantity::numbers(&names).map(Places::new);
         Self { places, ..Self::new(label, names) }
@@ -190,8 +193,8 @@ impl Names {
 }
 
 impl Places {
-    /// These numbers, no two of them equal, on a logarithmic scale if that keeps the closest neighbours further apart than
-    /// a linear scale.
+    /// Positions of these numbers, which must be different. The scale is logarithmic if that makes the distance of the
+    /// closest neighbours larger than on a linear scale.
     fn new(numbers: Vec<f64>) -> Self {
         let mut sorted = numbers.clone();
         sorted.sort_by(f64::total_cmp);
@@ -206,19 +209,19 @@ impl Places {
     }
 }
 
-/// One line over a numeric axis.
+/// A line over a numeric axis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Line {
-    /// Its name in the legend.
+    /// The line's name in the legend.
     pub name: String,
-    /// The number of its colour.
+    /// The number of the line's colour.
     pub colour: usize,
-    /// Its points from left to right; a value that is no number makes a gap.
+    /// The points from left to right; a value that is not a number makes a gap.
     pub points: Vec<[Number; 2]>,
-    /// The spread of its values: horizontal position, from and to.
+    /// The spread of the values: horizontal position, lower end and upper end.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spread: Vec<[Number; 3]>,
-    /// Which point a value between two points is that of; without it the line goes straight from point to point.
+    /// The kind of steps; without it the line goes straight from point to point.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub step: Option<Step>,
 }
@@ -227,71 +230,71 @@ pub struct Line {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// Between two points stands the value of the right one.
+    /// Between two points the line has the value of the right one.
     Start,
-    /// Between two points stands the value of the left one.
+    /// Between two points the line has the value of the left one.
     End,
 }
 
 impl Line {
-    /// A line without a spread.
+    /// Creates a line without a spread.
     pub fn new(name: impl Into<String>, colour: usize, points: Vec<[Number; 2]>) -> Self {
         Self { name: name.into(), colour, points, spread: Vec::new(), step: None }
     }
 }
 
-/// One line whose points have names.
+/// A line whose points have names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Path {
-    /// Its name in the legend.
+    /// The line's name in the legend.
     pub name: String,
-    /// The number of its colour.
+    /// The number of the line's colour.
     pub colour: usize,
-    /// Its points in the order of the line.
+    /// The points in the order of the line.
     pub points: Vec<Stop>,
 }
 
 /// A point with a name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stop {
-    /// The name.
+    /// The name of the point.
     pub name: String,
     /// The horizontal and the vertical position.
     pub at: [Number; 2],
-    /// The spread of the vertical position, from and to, if it is known.
+    /// The lower and the upper end of the spread of the vertical position, if known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub spread: Option<[Number; 2]>,
 }
 
-/// One part of a whole over an axis.
+/// A part of a whole over an axis.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Layer {
-    /// Its name in the legend.
+    /// The part's name in the legend.
     pub name: String,
-    /// The number of its colour.
+    /// The number of the part's colour.
     pub colour: usize,
-    /// Its value in each interval.
+    /// The value of the part in each interval.
     pub values: Vec<Number>,
 }
 
-/// The ends of the 95 % interval of a mean. A quantity that cannot be negative has no end below zero, although half the
-/// width of an interval of few seeds may exceed the mean.
+/// The ends of the 95 % interval of a mean. For a quantity that cannot be negative the lower end is at least zero,
+/// although half the width of an interval of few seeds may exceed the mean.
 #[must_use]
 pub fn interval(mean: f64, half_width: f64, can_be_negative: bool) -> [Number; 2] {
     let low = mean - half_width;
     [if can_be_negative { low } else { low.max(0.0) }, mean + half_width].map(Number)
 }
 
-/// One line over an axis of names.
+/// A line over an axis of names.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Course {
-    /// Its name in the legend.
+    /// The line's name in the legend.
     pub name: String,
-    /// The number of its colour.
+    /// The number of the line's colour.
     pub colour: usize,
-    /// A value for each name; a value that is no number makes a gap.
+    /// A value for each name; a value that is not a number makes a gap.
     pub values: Vec<Number>,
-    /// The spread of each value, from and to, if it is known.
+    /// The lower and the upper end of the spread of each value, if known.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub spread: Vec<Option<[Number; 2]>>,
 }
@@ -299,69 +302,69 @@ pub struct Course {
 /// A value that a source states, or the range in which it lies.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Mark {
-    /// Its name in the legend: whose value it is.
+    /// The name of the mark in the legend: that of the source.
     pub name: String,
-    /// The number of the name on the horizontal axis.
+    /// The index of the mark's name on the horizontal axis.
     pub at: usize,
-    /// The colour of the line that it is about.
+    /// The number of the colour of the line with which the mark is compared.
     pub colour: usize,
-    /// The value, or the least.
+    /// The value, or the lower end of the range.
     pub low: Number,
-    /// The value, or the greatest.
+    /// The value, or the upper end of the range.
     pub high: Number,
-    /// The value as text, with its source.
+    /// The value and its source, as text.
     pub says: String,
 }
 
-/// One row of a stacked bar chart.
+/// A row of a stacked bar chart.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stack {
     /// The name of the row.
     pub name: String,
-    /// Its parts from left to right.
+    /// The parts of the bar from left to right.
     pub parts: Vec<Part>,
-    /// The label behind the bar; by default the sum of its parts.
+    /// The label after the bar; by default the sum of its parts.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
 }
 
-/// One part of a bar.
+/// A part of a bar.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
     /// The name of the part.
     pub name: String,
-    /// The number of its colour.
+    /// The number of the part's colour.
     pub colour: usize,
-    /// Its length.
+    /// The length of the part.
     pub value: Number,
 }
 
-/// One row of a heat map.
+/// A row of a heat map.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeatRow {
     /// The name of the row.
     pub name: String,
-    /// A value for each column; one that is no number is not drawn.
+    /// A value for each column; a value that is not a number is not drawn.
     pub values: Vec<Number>,
 }
 
-/// One row of a chart of lanes.
+/// A row of a chart of lanes.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Lane {
-    /// The resource.
+    /// The name of the resource.
     pub name: String,
-    /// Its activities.
+    /// The activities of the resource.
     pub slices: Vec<LaneSlice>,
 }
 
-/// One activity of a resource.
+/// An activity of a resource.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LaneSlice {
-    /// Start.
+    /// The start, on the horizontal axis.
     pub from: Number,
-    /// End.
+    /// The end, on the horizontal axis.
     pub to: Number,
-    /// The number of its colour.
+    /// The number of the activity's colour.
     pub colour: usize,
     /// The cause that the colour stands for.
     pub cause: &'static str,

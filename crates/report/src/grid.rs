@@ -2,19 +2,19 @@
 
 use comfy_table::{CellAlignment, ContentArrangement, LineStyle, Table, TableStyle};
 
-/// A table whose first column is text and whose others are numbers.
+/// Writes a table. The first `text_columns` columns are text, the others numbers.
 pub(crate) fn grid(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>, text_columns: usize) -> String {
     spaced(header, rows, text_columns, 1)
 }
 
-/// The same table with narrower gaps if it is wider than `width`.
+/// Writes a table as [`grid`] does, with narrower gaps if it is wider than `width`.
 pub(crate) fn fitted(header: &[&str], rows: Vec<Vec<String>>, text_columns: usize, width: usize) -> String {
     let wide = spaced(header, rows.clone(), text_columns, 1);
     let fits = wide.lines().all(|line| line.chars().count() <= width);
     if fits { wide } else { spaced(header, rows, text_columns, 0) }
 }
 
-/// A table with this many more blanks between columns than the least.
+/// Writes a table with `blanks` more blanks between columns than the least number.
 fn spaced(header: &[&str], rows: impl IntoIterator<Item = Vec<String>>, text_columns: usize, blanks: u16) -> String {
     let mut table = Table::new();
     table.load_style(style()).set_header(header.to_vec());
@@ -57,7 +57,7 @@ pub(crate) fn folded(text: &str, width: usize) -> String {
     lines + &line + "\n"
 }
 
-/// The style of all tables: one line under the heading.
+/// The style of all tables: a line under the heading and no others.
 fn style() -> TableStyle {
     TableStyle::new().header_separator(LineStyle::none().fill('\u{2500}').junction('\u{2500}'))
 }

@@ -10,7 +10,7 @@ use study::watch::timeline::Timeline;
 use super::figure::{Axis, Chart, Lane, LaneSlice, Number, Scale};
 use super::perfetto::label_of;
 
-/// Slices that a page can still scroll smoothly; the file for Perfetto has the others.
+/// The most slices that a page can scroll smoothly; the file for Perfetto has all of them.
 const MOST: usize = 4_000;
 
 /// The lanes of a timeline, and the number of slices left out; `None` for an empty timeline.

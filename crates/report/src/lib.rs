@@ -1,7 +1,7 @@
 //! Results of runs and studies, for people and for programs: tables, Parquet, timelines and HTML pages.
 //!
 //! The crate reads results and runs nothing. [`run`], [`compare`] and [`study_report`] each make the tables, the page
-//! and the files of one kind of result, out of [`figure`]s, [`page`]s and the private modules beside them.
+//! and the files of one kind of result. They use [`figure`], [`page`] and the private modules beside them.
 
 pub mod catalogue;
 mod cautions;

@@ -15,7 +15,7 @@ use super::words::Words;
 
 const STYLE: &str = concat!(include_str!("../assets/colours.css"), include_str!("../assets/report.css"));
 const LIBRARY: &str = include_str!("../assets/echarts.min.js");
-/// Each uses those before it.
+/// The scripts of a page, in the order of their dependencies.
 const SCRIPTS: [&str; 8] = [
     include_str!("../assets/numbers.js"),
     include_str!("../assets/axes.js"),
@@ -38,27 +38,27 @@ pub struct Page {
     pub lead: Lead,
     /// The sections, from the top.
     pub sections: Vec<Section>,
-    /// The result in JSON, for programs: what `--json` prints, or the part of it that the page shows.
+    /// The result in JSON, for programs: the output of `--json`, or the part of it that the page shows.
     pub result: String,
 }
 
 /// The first paragraph of a page: the result in words.
 #[derive(Clone, Debug, Default)]
 pub struct Lead {
-    /// What ran or was compared.
+    /// A sentence about the run or the comparison.
     pub compared: String,
-    /// What came out, in sentences.
+    /// Sentences about the result.
     pub came_out: Vec<String>,
-    /// What not to conclude from it, in sentences.
+    /// Sentences with warnings about conclusions.
     pub caution: Vec<String>,
 }
 
 /// A section of a page.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
-    /// Its heading; empty if it is the only section.
+    /// The heading of the section; empty if it is the only section.
     pub heading: String,
-    /// What the section shows, in a sentence or two.
+    /// A sentence or two about the content of the section.
     pub note: String,
     /// The blocks above the charts.
     pub above: Vec<Block>,
@@ -75,13 +75,13 @@ pub enum Block {
     Tiles(Vec<Tile>),
     /// A table.
     Table(Table),
-    /// Preformatted text, behind a heading that opens and closes it.
+    /// Preformatted text, below a heading that opens and closes it.
     Text {
         /// The heading.
         heading: String,
         /// The text.
         text: String,
-        /// Whether the text is open at first; a closed text is not printed.
+        /// True if the text is open at first; a closed text is not printed.
         open: bool,
     },
 }
@@ -89,33 +89,33 @@ pub enum Block {
 /// A number and its name.
 #[derive(Clone, Debug)]
 pub struct Tile {
-    /// The name.
+    /// The name of the number.
     pub name: String,
-    /// The number.
+    /// The number, as a cell of the result.
     pub value: Cell,
 }
 
-/// A table as wide as the page; it scrolls where the page is narrower.
+/// A table as wide as the page; it scrolls if the page is narrower.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// Its heading.
+    /// The heading of the table.
     pub heading: String,
-    /// If given, the heading opens and closes the table, and the value says whether it is open at first.
+    /// If given, the heading opens and closes the table, which is open at first if the value is true.
     pub fold: Option<bool>,
-    /// The headings of its columns.
+    /// The headings of the columns.
     pub header: Vec<String>,
-    /// Headings that are keys, each with what it means.
+    /// Headings that are keys, each with the meaning of the key.
     pub meanings: Vec<(String, String)>,
-    /// Number of columns with text, from the left; the others hold numbers.
+    /// The number of columns with text, from the left; the others hold numbers.
     pub texts: usize,
-    /// Its rows.
+    /// The rows of the table.
     pub rows: Vec<Row>,
 }
 
 /// A row of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
-    /// One for each column.
+    /// The cells of the row, one for each column.
     pub cells: Vec<Cell>,
     /// Notes on the row, each a paragraph below it.
     pub notes: Vec<String>,
@@ -124,16 +124,16 @@ pub struct Row {
 /// A cell of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
-    /// The text.
+    /// The text of the cell.
     pub text: String,
-    /// The JSON pointer of the number in [`Page::result`].
+    /// The JSON pointer of the cell's number in [`Page::result`]; `None` for a text.
     pub of: Option<String>,
-    /// Its class in the style sheet: `best` or a verdict.
+    /// The class of the cell in the style sheet: `best` or a verdict.
     pub class: &'static str,
 }
 
 impl Cell {
-    /// A cell with a number of the result.
+    /// Creates a cell with a number of the result, at this JSON pointer.
     pub fn of(text: impl Into<String>, pointer: impl Into<String>) -> Self {
         Self { text: text.into(), of: Some(pointer.into()), class: "" }
     }
@@ -217,7 +217,7 @@ impl Lead {
 }
 
 impl Section {
-    /// Appends the section; `number` is that of the next chart.
+    /// Appends the section; `number` is the number of the next chart.
     fn html(&self, html: &mut String, number: &mut usize, words: &mut Words) {
         html.push_str("<section>\n");
         if !self.heading.is_empty() {
@@ -273,7 +273,7 @@ impl Block {
 impl Table {
     fn html(&self, html: &mut String, words: &mut Words) {
         let heading = escape(&self.heading);
-        // The summary of a table that opens and closes is its heading; the caption repeats it for screen readers alone.
+        // The summary of a table that opens and closes is its heading; the caption repeats it only for screen readers.
         let unseen = match self.fold {
             Some(open) => {
                 let _ = writeln!(html, "<details{}><summary>{heading}</summary>", if open { " open" } else { "" });
@@ -289,7 +289,7 @@ impl Table {
         );
         html.push_str("<thead><tr>");
         for (i, name) in self.header.iter().enumerate() {
-            // A corner without a text heads nothing.
+            // A corner without a text is not the heading of a column.
             let element = if name.is_empty() { "td" } else { "th" };
             let scope = if name.is_empty() { "" } else { " scope=\"col\"" };
             let text = match self.meanings.iter().find(|(key, _)| key == name) {

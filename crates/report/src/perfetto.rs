@@ -14,7 +14,7 @@ use study::output::TIMELINE;
 use study::watch::timeline::{Reading, Slice, Timeline};
 
 const DIES: u32 = 1;
-/// Planes that read by themselves come behind all dies.
+/// The thread number of the first plane that reads by itself: after those of all dies.
 const FIRST_PLANE: u32 = 1 << 20;
 const CHANNELS: u32 = 2;
 const CONTROLLERS: u32 = 3;
@@ -35,7 +35,7 @@ impl<W: Write> Events<'_, W> {
     }
 }
 
-/// Microseconds, exact: a double holds the picoseconds of some hours.
+/// A span in microseconds. The result is exact, because a double holds the picoseconds of some hours.
 fn us(span: Span) -> f64 {
     span.as_ps() as f64 / 1e6
 }

@@ -1,16 +1,16 @@
-//! Labels that are quantities, as numbers.
+//! Labels that are quantities, converted to numbers.
 
 use base::units::{Bytes, Frequency, Rate, Ratio, Span};
 
 /// Prefixes of numbers without a unit of measure.
 const PREFIXES: [(&str, f64); 5] = [("k", 1e3), ("K", 1e3), ("M", 1e6), ("G", 1e9), ("T", 1e12)];
 
-/// The numbers of these labels in one unit of measure; `None` unless they are at least two quantities of one kind, no two of
-/// them equal.
+/// The numbers of these labels in one unit of measure; `None` unless they are at least two different quantities of one
+/// kind.
 pub(crate) fn numbers(labels: &[String]) -> Option<Vec<f64>> {
     let all: Option<Vec<(String, f64)>> = labels.iter().map(|label| parse(label)).collect();
     let all = all?;
-    // Zero needs no unit.
+    // Zero may be without a unit.
     let mut kinds = all.iter().filter(|(kind, number)| !(kind.is_empty() && *number == 0.0)).map(|(kind, _)| kind);
     let kind = kinds.next()?;
     let numbers: Vec<f64> = all.iter().map(|(_, number)| *number).collect();

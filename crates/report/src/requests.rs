@@ -10,7 +10,7 @@ use study::summary::About;
 use super::columns::Rows;
 use super::table::{Table, UnitOfMeasure};
 
-/// Rows in a group.
+/// The number of rows in a group.
 const GROUP: usize = 1 << 16;
 
 /// A Parquet file with a row for each request, in the order of completion.

@@ -1,10 +1,10 @@
-//! The lines that say how many bits were wrong, and how many attempts the reads took.
+//! The lines with the bit error rate, and the share of reads that were repeated.
 
 use study::summary::Summary;
 use study::text::{count, percent};
 
-/// The raw bit error rate and the share of the reads that were read again; below it what needed soft decoding, if any did.
-/// `None` without errors.
+/// The raw bit error rate and the share of the reads that were repeated. If any needed soft decoding, a second line
+/// gives their share. `None` without errors.
 pub(crate) fn retries(summary: &Summary) -> Option<String> {
     let errors = summary.errors.as_ref()?;
     let rber = errors.rber.map_or_else(|| "-".into(), |rber| format!("{rber:.1e}"));
@@ -21,7 +21,7 @@ pub(crate) fn retries(summary: &Summary) -> Option<String> {
     Some(text)
 }
 
-/// The lines of all stages of a run, below what explains their requests.
+/// The lines of all stages of a run, for below the parts of the time of requests.
 #[must_use]
 pub fn retries_text(stages: &[Summary]) -> String {
     let lines: Vec<String> = stages.iter().filter_map(retries).collect();

@@ -3,7 +3,7 @@
 use study::summary::Summary;
 use study::validity::BEYOND;
 
-/// The text as a sentence: with a capital letter and a full stop.
+/// Turns the text into a sentence, with a capital letter and a full stop.
 pub(crate) fn sentence(text: &str) -> String {
     let mut letters = text.trim().chars();
     let first = letters.next().map(|c| c.to_ascii_uppercase());
@@ -20,7 +20,7 @@ pub(crate) fn list(names: &[&str]) -> String {
     }
 }
 
-/// What one seed does not show.
+/// A warning about a result of a single seed; `None` for more seeds.
 pub(crate) fn seeds(count: usize) -> Option<String> {
     (count <= 1).then(|| {
         "It ran with one seed, so nothing here says how far the numbers move from one sample of the workload to the next: a small \
@@ -41,7 +41,7 @@ pub(crate) fn unsupported(run: &Summary) -> Option<String> {
     (!all.is_empty()).then(|| format!("Do not quote {}: {why}.", all.join("; ")))
 }
 
-/// The requests of a kind.
+/// The plural noun for the requests of a kind.
 pub(crate) fn several(kind: &str) -> String {
     if kind.ends_with("sh") { format!("{kind}es") } else { format!("{kind}s") }
 }

@@ -1,5 +1,5 @@
-//! Where the time of requests went in several results side by side: as text, tables and bars. A result has it only if it was
-//! observed.
+//! The parts of the time of requests in several results side by side: as text, tables and bars. A result has them only
+//! if it was observed.
 
 use study::compare::SLOWEST;
 use study::text::duration;
@@ -15,18 +15,19 @@ use super::page::{Cell, Row, Table};
 pub(crate) struct Seen<'a> {
     pub(crate) name: &'a str,
     pub(crate) explained: &'a [Explained],
-    /// The JSON pointer of `explained` in the page's result.
+    /// The JSON pointer of the result's `explained` in the page's result.
     pub(crate) at: String,
 }
 
-/// One band of one kind of requests in all results.
+/// A band of one kind of request in all results.
 pub(crate) struct Side<'a> {
     kind: &'static str,
     band: &'static str,
     results: Vec<(&'a str, &'a Band, String)>,
 }
 
-/// All and the slowest reads and writes, and all flushes. The result alone has the slowest flushes, and discards.
+/// The bands that are compared: all and the slowest reads and writes, and all flushes. Slowest flushes, and discards,
+/// are only in the report of each result.
 pub(crate) fn sides<'a>(all: &'a [Seen<'a>]) -> Vec<Side<'a>> {
     let side = |kind: &'static str, band: &'static str| {
         let of = |seen: &'a Seen<'a>| {
@@ -58,7 +59,7 @@ impl Side<'_> {
         [first, "mean"].into_iter().chain(parts.iter().map(|part| part.name())).collect()
     }
 
-    /// As a text table.
+    /// The band as a text table.
     pub(crate) fn text(&self) -> String {
         let (heading, parts) = (self.heading(), self.parts());
         let header = Self::header(&heading, &parts);
@@ -70,7 +71,7 @@ impl Side<'_> {
         grid(&header, self.results.iter().map(row), 1)
     }
 
-    /// As a table of the page; `first` heads the names.
+    /// The band as a table of the page; `first` is the heading of the names.
     pub(crate) fn table(&self, first: &str) -> Table {
         let parts = self.parts();
         let row = |(name, band, at): &(&str, &Band, String)| {
@@ -90,7 +91,7 @@ impl Side<'_> {
         }
     }
 
-    /// As figures with a bar for each result: what was waited for, and where the time went.
+    /// The band as figures with a bar for each result: the causes of the waits, and the parts of the time.
     pub(crate) fn figures(&self) -> Vec<Figure> {
         let stacks = |stack: fn(String, &Band) -> Stack| {
             self.results.iter().map(|(name, band, _)| stack((*name).to_owned(), band)).collect()

@@ -2,13 +2,14 @@
 
 use crate::grid::grid;
 
-/// The studies that ran with a store: the name of each, its runs, and those whose results are there.
+/// The table of studies that ran with a store: the name of each, the number of its runs, and the number of results in
+/// the store.
 pub fn studies_table(rows: impl IntoIterator<Item = [String; 3]>) -> String {
     grid(&["study", "runs", "there"], rows.into_iter().map(Vec::from), 1)
 }
 
-/// The results: the beginning of the digest, the device, the workload, the seed, and a remark on those that are not
-/// used. Long names are cut.
+/// The table of results: the beginning of the digest, the device, the workload, the seed, and a remark on unused ones.
+/// Long names are cut.
 pub fn points_table(rows: impl IntoIterator<Item = [String; 5]>) -> String {
     const NAME: usize = 22;
     let cut = |name: String| match name.chars().count() > NAME {

@@ -1,11 +1,11 @@
-//! The lines that say how often programs and erases were suspended, what it cost, and what it gained.
+//! The lines with the number of suspensions of programs and erases, their cost, and their gain.
 
 use study::summary::{FlashRow, Summary};
 use study::text::{count, duration};
 
-/// The suspensions of a run by operation, times the mean time of each, and the time of stopping and of going on; below it
-/// how much longer a command that suspended an operation would have waited for the operation's end, on average. `None`
-/// without suspensions.
+/// The suspensions of a run by operation, the mean time of each, and the time to suspend and to resume. A second line
+/// has the gain: the mean time that a command which suspended an operation would have waited longer for the operation's
+/// end. `None` without suspensions.
 pub(crate) fn suspensions(summary: &Summary) -> Option<String> {
     let of = |op: &str| {
         let rows = || summary.flash.iter().filter(move |row| row.op == op);
@@ -22,7 +22,7 @@ pub(crate) fn suspensions(summary: &Summary) -> Option<String> {
     (!all.is_empty()).then(|| format!("suspensions: {}; overhead {overhead}\n{gain}", all.join(", ")))
 }
 
-/// The lines of all stages of a run, below what explains their requests.
+/// The lines of all stages of a run, for below the parts of the time of requests.
 #[must_use]
 pub fn suspensions_text(stages: &[Summary]) -> String {
     let lines: Vec<String> = stages.iter().filter_map(suspensions).collect();

@@ -9,14 +9,14 @@ pub use workload::field::{Field, UnitOfMeasure, Values};
 pub enum Column {
     /// Unsigned whole numbers.
     Count(Vec<u64>),
-    /// Numbers, some of which may be missing.
+    /// Numbers, of which some may be missing.
     Number(Vec<Option<f64>>),
     /// Texts.
     Text(Vec<Cow<'static, str>>),
 }
 
 impl Column {
-    /// The type of its values.
+    /// The type of the column's values.
     #[must_use]
     pub const fn values(&self) -> Values {
         match self {
@@ -26,7 +26,7 @@ impl Column {
         }
     }
 
-    /// The number of its values.
+    /// The number of the column's values.
     #[must_use]
     pub const fn len(&self) -> usize {
         match self {
@@ -36,13 +36,13 @@ impl Column {
         }
     }
 
-    /// True without values.
+    /// True if the column has no values.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// A value as CSV has it: plain, without separators of thousands; empty if it is missing.
+    /// A value in CSV: plain, without separators of thousands; empty if it is missing.
     fn cell(&self, row: usize) -> Cow<'_, str> {
         match self {
             Self::Count(values) => values[row].to_string().into(),
@@ -54,7 +54,7 @@ impl Column {
     }
 }
 
-/// A text as CSV has it (RFC 4180): in quotes if it has a comma, a quote or the end of a line.
+/// A text in CSV (RFC 4180): in quotes if it has a comma, a quote or the end of a line.
 fn quoted(text: &str) -> Cow<'_, str> {
     if text.contains([',', '"', '\n', '\r']) {
         format!("\"{}\"", text.replace('"', "\"\"")).into()
@@ -73,7 +73,8 @@ impl Table {
     /// Adds a column.
     ///
     /// # Panics
-    /// If its values are not what its definition says, or there are more or fewer of them than in the columns before.
+    ///
+    /// If the type of its values is not that of its definition, or its length is not that of the columns before.
     pub fn push(&mut self, field: Field, column: Column) {
         assert_eq!(field.values, column.values(), "the column {} has other values", field.name);
         if let Some((first, values)) = self.columns.first() {
@@ -145,7 +146,8 @@ impl Table {
         self.columns.first().map_or(0, |(_, column)| column.len())
     }
 
-    /// The rows of all tables, one table after another. A column that not every table has is empty in the others.
+    /// Puts the rows of all tables into one table, one table after another. A column that a table does not have is
+    /// empty in its rows.
     #[must_use]
     pub fn stacked(tables: &[Self]) -> Self {
         let mut all = Self::default();
@@ -176,8 +178,8 @@ impl Table {
     }
 }
 
-/// One column from the parts of several tables; a part that is missing counts as this many empty cells. Whole numbers
-/// beside empty cells are numbers, because only those may be missing; different types become texts.
+/// Joins a column from its parts in several tables; a missing part gives that many empty cells. Whole numbers with
+/// empty cells become floating-point numbers, because only these may be missing; different types become texts.
 fn joined(parts: Vec<(Option<Column>, usize)>) -> Column {
     let is_whole = parts.iter().all(|(part, rows)| part.is_some() || *rows == 0);
     let all = |of: Values| parts.iter().filter_map(|(part, _)| part.as_ref()).all(|part| part.values() == of);
@@ -212,7 +214,7 @@ fn joined(parts: Vec<(Option<Column>, usize)>) -> Column {
 mod tests {
     use super::*;
 
-    /// A reader of CSV by RFC 4180.
+    /// Reads CSV by RFC 4180.
     fn read(text: &str) -> Vec<Vec<String>> {
         let (mut rows, mut row, mut cell, mut inside) = (Vec::new(), Vec::new(), String::new(), false);
         let mut letters = text.chars().peekable();

@@ -1,4 +1,4 @@
-//! The tables of a run in memory, for faces that hand them on. They have the columns of its Parquet files.
+//! The tables of a run in memory, for interfaces that pass them on. They have the columns of its Parquet files.
 
 use ssd::PowerDraw;
 use study::run::{Record, RunResult};
@@ -7,14 +7,14 @@ use study::summary::LifePointSummary;
 use crate::columns;
 use crate::table::Table;
 
-/// Every bin of the histograms of response times that is not empty, as in `latencies.parquet`.
+/// The table of the non-empty bins of the histograms of response times, as in `latencies.parquet`.
 #[must_use]
 pub fn latencies(result: &RunResult) -> Table {
     columns::run_histograms(result)
 }
 
-/// The course of the run, one row per interval, as in `series.parquet`: the detailed one, if the run has it. `draw` gives the
-/// energy of each interval.
+/// The course of the run, one row per interval, as in `series.parquet`: the detailed series, if the run has it. `draw`
+/// gives the energy of each interval.
 #[must_use]
 pub fn series(result: &RunResult, draw: Option<&PowerDraw>) -> Table {
     columns::run_series(result, draw)
@@ -45,7 +45,7 @@ pub fn life(points: &[LifePointSummary]) -> Table {
     columns::life(points)
 }
 
-/// One row per request, as `--requests` writes them.
+/// One row per request, as in the file of `--requests`.
 #[must_use]
 pub fn requests(records: &[Record]) -> Table {
     crate::requests::table(records)

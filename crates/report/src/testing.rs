@@ -15,12 +15,12 @@ use study::watch::Watch;
 use testkit::{List, requests, small};
 use workload::{Arrival, Pacing};
 
-/// Runs these requests on this drive.
+/// Runs these requests on this drive, background work included, and returns the result.
 pub(crate) fn settled<D: Drive<()>>((mut drive, mut source): (D, List)) -> RunResult {
     Runner::new().settle(Span::from_secs(10)).run(&mut drive, &mut source, &mut Blank).expect("it runs")
 }
 
-/// Runs two flows on four servers.
+/// Runs two flows on a drive with four servers.
 pub(crate) fn two_flows() -> RunResult {
     let (mut drive, mut flows) = small::two_flows();
     let mut all = Vec::new();
@@ -30,7 +30,7 @@ pub(crate) fn two_flows() -> RunResult {
     Runner::new().run_flows(&mut drive, all, &mut Blank).expect("it runs")
 }
 
-/// The same with a detailed series in intervals of 5 ms.
+/// Runs two flows on a drive with four servers, with a detailed series in intervals of 5 ms.
 pub(crate) fn recorded_flows() -> RunResult {
     let (mut drive, mut flows) = small::two_flows();
     let flow = |(name, source)| Flow { name: String::from(name), source, pacing: None, queue: QueueId::default() };
@@ -39,7 +39,7 @@ pub(crate) fn recorded_flows() -> RunResult {
     runner.run_flows(&mut drive, flows, &mut Blank).expect("it runs")
 }
 
-/// A small drive observed under requests of all kinds.
+/// Runs requests of all kinds on a small drive with this observer.
 pub(crate) fn watched(watch: Watch) -> Ssd<()> {
     let spec: Spec = toml::from_str(
         "name = \"s\"\nflash = { part = \"dirik-2009\", channels = 1, chips = 1, blocks = 40, pages = 16 }\n\
@@ -57,7 +57,7 @@ pub(crate) fn watched(watch: Watch) -> Ssd<()> {
     drive
 }
 
-/// Calls `check` with the report of a result, whose blocks have these erase counts, and with its summary.
+/// Calls `check` with the report of a result, with these erase counts of its blocks, and with its summary.
 pub(crate) fn reported<T>(
     result: &RunResult,
     erase_counts: &[u32],

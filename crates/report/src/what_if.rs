@@ -1,4 +1,4 @@
-//! What takes the most time, the keys that act on it, and what changing them gains and costs, as text.
+//! The parts that take the most time, the keys that act on them, and the gains and costs of changes, as text.
 
 use std::fmt::Write as _;
 
@@ -15,14 +15,14 @@ use super::table::{Table, UnitOfMeasure};
 /// The width of the tables.
 const WIDTH: usize = 80;
 
-/// A column: its heading, the metric or price, and its form for the drive as it is.
+/// A column: its heading, the metric or price, and its form for the unchanged drive.
 struct Column {
     heading: &'static str,
     of: fn(&Trial) -> Option<f64>,
     show: fn(f64) -> String,
 }
 
-/// The run of a trial, unless too many of its requests failed to compare it.
+/// The run of a trial; `None` if too many of its requests failed for a comparison.
 fn comparable(trial: &Trial) -> Option<&Summary> {
     trial.run.as_ref().filter(|run| !run.fails_too_often())
 }
@@ -35,7 +35,7 @@ fn metric(trial: &Trial, name: &str) -> Option<f64> {
     name.parse::<Metric>().expect("a constant, valid name").of(comparable(trial)?)
 }
 
-/// What a change gains.
+/// The metrics that show the gain of a change.
 const GAINS: [Column; 5] = [
     Column { heading: "read mean", of: |t| latency(t, "read", "mean"), show: duration },
     Column { heading: "p99", of: |t| latency(t, "read", "p99"), show: duration },
@@ -44,7 +44,7 @@ const GAINS: [Column; 5] = [
     Column { heading: "req/s", of: |t| comparable(t).and_then(requests_per_s), show: count },
 ];
 
-/// What it costs.
+/// The prices of a change.
 const PRICES: [Column; 5] = [
     Column { heading: "WAF", of: |t| metric(t, "waf"), show: |value| format!("{value:.2}") },
     Column { heading: "J/sector", of: |t| metric(t, "energy-per-sector"), show: |value| format!("{value:.1e}") },
@@ -57,7 +57,7 @@ fn requests_per_s(run: &Summary) -> Option<f64> {
     run.requests_per_s
 }
 
-/// What takes the most time, and the runs with changes if there are any.
+/// The parts that take the most time, and the runs with changes if there are any.
 #[must_use]
 pub fn levers_text(of: &Explanation) -> String {
     let mut text = String::new();
@@ -139,7 +139,7 @@ fn change(value: f64, from: f64) -> String {
     if percent >= 1000.0 { format!("x{:.0}", value / from) } else { format!("{percent:+.1}%") }
 }
 
-/// The trials as a table for other programs: one row for each, the drive as it is first.
+/// The trials as a table for other programs: one row for each, the unchanged drive first.
 #[must_use]
 pub fn trial_rows(trials: &[Trial]) -> Table {
     let all = || trials.iter();

@@ -6,10 +6,10 @@ use std::sync::OnceLock;
 
 use super::escape::escape;
 
-/// The guide's glossary is the only source of what words mean.
+/// The glossary of the guide, the only source of the meanings of words.
 const GLOSSARY: &str = include_str!("../glossary.md");
 
-/// Words of the glossary that a text also uses in their plain sense.
+/// Words of the glossary that texts use in their plain sense, too.
 const PLAIN: [&str; 40] = [
     "account", "array", "axis", "class", "cause", "core", "event", "fault", "hit", "host", "hot", "interval", "k",
     "level", "load", "map", "mask", "mode", "outcome", "owner", "part", "program", "queue", "question", "rate",
@@ -20,7 +20,7 @@ const PLAIN: [&str; 40] = [
 /// A line of the glossary.
 struct Entry {
     word: String,
-    /// The forms in which a text has the word, in lower case.
+    /// The forms of the word in texts, in lower case.
     forms: Vec<String>,
     says: String,
 }
@@ -38,7 +38,7 @@ fn entry(line: &str) -> Option<Entry> {
     if says.starts_with("see ") {
         return None;
     }
-    // In brackets stand other names of the thing, or whose word it is.
+    // Brackets enclose other names of the thing, or the paper that introduced the word.
     let others = others.trim().trim_start_matches('(').trim_end_matches(')');
     let is_name = |text: &&str| {
         let mut letters = text.chars();
@@ -59,17 +59,17 @@ pub(crate) struct Words {
 }
 
 impl Words {
-    /// The text as HTML; each word of the glossary is a link to its line.
+    /// The text as HTML, in which each word of the glossary is a link to its line.
     pub(crate) fn mark(&mut self, text: &str) -> String {
         self.marked(text, true)
     }
 
-    /// The same for prose: only the first use of a word on the page is a link.
+    /// The text as HTML, in which only the first use of a word on the page is a link. For prose.
     pub(crate) fn mark_first(&mut self, text: &str) -> String {
         self.marked(text, false)
     }
 
-    /// The text as a link to `says`.
+    /// The text as a link to the explanation `says`.
     pub(crate) fn explain(&mut self, text: &str, says: &str) -> String {
         self.link(text, text, says)
     }
@@ -106,7 +106,7 @@ impl Words {
         format!("<a class=\"term\" href=\"#word-{number}\" aria-describedby=\"says-{number}\">{text}</a>")
     }
 
-    /// The section with the lines of all words; empty without any.
+    /// The section with the lines of all words that were used; empty without any.
     pub(crate) fn html(&self) -> String {
         if self.used.is_empty() {
             return String::new();
@@ -165,7 +165,7 @@ mod tests {
         };
         assert_eq!(html, format!("write {}, {}", link(0, "p99.9"), link(1, "WAF")));
         assert_eq!(words.mark("write amplifications <b>"), format!("{} &lt;b&gt;", link(1, "write amplifications")));
-        // A part of a longer word, and a word in its plain sense, are none.
+        // A part of a longer word is no link, nor is a word in its plain sense.
         assert_eq!(words.mark("read die-wait, P/Q, Drives"), format!("read die-wait, P/Q, {}", link(2, "Drives")));
         assert_eq!(words.mark_first("a drive, a die"), format!("a drive, a {}", link(3, "die")));
         let lines = words.html();
@@ -184,7 +184,7 @@ mod tests {
         let lines: Vec<&str> = GLOSSARY.lines().filter(|line| line.starts_with("- **")).collect();
         let others = lines.iter().filter(|line| line.contains("**: see ")).count();
         assert!(lines.len() > 150 && glossary().len() + others == lines.len(), "{} lines", lines.len());
-        // A name in `PLAIN` that the glossary no longer has would hide nothing.
+        // A name in `PLAIN` that is not in the glossary would have no effect.
         for plain in PLAIN {
             let of = |line: &&&str| line.to_lowercase().starts_with(&format!("- **{plain}**"));
             assert!(lines.iter().any(|line| of(&line)), "{plain}");

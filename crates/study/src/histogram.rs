@@ -70,7 +70,7 @@ impl Default for Histogram {
 impl Histogram {
     /// Records one span.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // #[allow(clippy::inline_always)] // Every request passes here.
+    #[allow(clippy::inline_always)] // Every request passes here.
     pub fn record(&mut self, span: Span) {
         self.bins.record(span.as_ns()).expect("the bins grow to cover every span");
         self.count += 1;

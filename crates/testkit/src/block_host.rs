@@ -1,6 +1,7 @@
-//! A host of a block drive that knows what every read must return, whatever lies between it and the flash.
+//! A host of a block drive that knows the legal result of every read, whatever lies between the host and the flash.
 //!
-//! Overlapping requests are carried out in the order of their submission, so what a read must return is known when it is submitted.
+//! Overlapping requests are carried out in the order of their submission, so the result of a read is known when it is
+//! submitted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,15 +11,16 @@ use base::units::{Lba, Sectors, Time};
 use flash::nand::Stamp;
 use ssd::{Completion, Drive, QueueId, Request, Status, Tag};
 
-/// A drive, or a layer above drives, whose power can be cut.
+/// A drive, or a layer above drives, whose power can be cut; the tests implement it for each layer that they check.
 pub trait Layer: Drive<Stamp> {
-    /// Discards may be forgotten without power: what was written before may come back.
+    /// True if a power cut may bring back what was written before a discard, because discards are not recorded on
+    /// flash.
     const FORGETS_DISCARDS: bool;
 
-    /// Acknowledged changes are lost with the power unless they were flushed.
+    /// Returns true if the power cut loses acknowledged changes that were not flushed.
     fn is_volatile(&self) -> bool;
 
-    /// True if preconditioning has written something.
+    /// Returns true if preconditioning has written something.
     fn is_used(&self) -> bool;
 
     /// Cuts the power. Returns the tags of the requests that will never complete.
@@ -27,51 +29,52 @@ pub trait Layer: Drive<Stamp> {
     /// Switches the power on.
     fn power_on(&mut self, now: Time);
 
-    /// Checks all invariants.
+    /// Checks all invariants of the drive or layer.
     ///
     /// # Panics
-    /// If one is broken.
+    /// If an invariant is broken.
     fn check(&self);
 }
 
-/// What a sector may hold.
+/// The legal contents of a sector.
 #[derive(Clone, Debug, PartialEq)]
 enum Held {
-    /// One of these stamps.
+    /// One of these stamps, of which the next read leaves one.
     OneOf(Vec<u64>),
-    /// The next read says it.
+    /// Any content; the next read decides.
     Unknown,
 }
 
 /// A host that submits random requests and checks every read.
 #[derive(Debug)]
 pub struct BlockHost<D> {
-    /// The drive, and what lies above it.
+    /// The drive, or the layer above drives.
     pub drive: D,
     rng: Rng,
     held: Vec<Held>,
-    /// What each read under way must return; by tag, as all that follows.
+    /// By tag, each request under way with the contents that it must return if it is a read.
     under_way: BTreeMap<Tag, (Io, Vec<Held>)>,
     next_tag: Tag,
     is_volatile: bool,
-    /// What sectors held before changes that a power cut may undo, oldest first, each with the tag of the change.
+    /// By sector, the contents before the changes that a power cut may undo, oldest first, each with the tag of the
+    /// change.
     past: BTreeMap<u64, Vec<(Tag, Held)>>,
-    /// Changes that have ended and are not durable.
+    /// Tags of the changes that have completed and are not durable.
     ended: BTreeSet<Tag>,
-    /// What each flush under way will make durable.
+    /// By tag of each flush under way, the tags of the changes that it will make durable.
     flushes: BTreeMap<Tag, BTreeSet<Tag>>,
-    /// Addresses are multiples of this many sectors.
+    /// Addresses and lengths of random requests are multiples of this number of sectors.
     pub granularity: u64,
-    /// Requests that ended, by their status.
+    /// The number of completed requests by status.
     pub by_status: BTreeMap<&'static str, u64>,
-    /// Requests may fail.
+    /// True if requests may fail because data is lost.
     pub may_lose: bool,
-    /// Sectors that no later write has ended for, each with the tag of its discard.
+    /// Sectors that were discarded and not written since, each with the tag of the discard.
     discarded: BTreeMap<u64, Tag>,
 }
 
 impl<D: Layer> BlockHost<D> {
-    /// A host of a drive that only preconditioning has written.
+    /// Creates a host of a drive that only preconditioning has written.
     #[must_use]
     pub fn new(drive: D, seed: u64) -> Self {
         let sectors = drive.capacity().get() as usize;
@@ -93,10 +96,10 @@ impl<D: Layer> BlockHost<D> {
         }
     }
 
-    /// Submits a random request, within the first sectors.
+    /// Submits a random request to the first `region` sectors.
     ///
     /// # Panics
-    /// If a read returns what it must not, or a request is lost.
+    /// If a read returns illegal content, or a request is lost.
     pub fn submit_random(&mut self, region: u64) {
         let kind = match self.rng.below(20) {
             0 => IoKind::Flush,
@@ -146,7 +149,7 @@ impl<D: Layer> BlockHost<D> {
         self.past.entry(sector).or_default().push((tag, before));
     }
 
-    /// No power cut undoes these changes, nor any earlier ones of the same sectors.
+    /// Notes that no power cut undoes these changes, nor any earlier ones of the same sectors.
     fn keep(&mut self, durable: &BTreeSet<Tag>) {
         self.past.retain(|_, past| {
             let newest = past.iter().rposition(|(tag, _)| durable.contains(tag));
@@ -156,16 +159,16 @@ impl<D: Layer> BlockHost<D> {
         self.ended.retain(|tag| !durable.contains(tag));
     }
 
-    /// The time advanced to.
+    /// The current time of the host.
     #[must_use]
     pub fn now(&self) -> Time {
         self.drive.counters().at
     }
 
-    /// Lets time pass up to the next completion, and checks it. Returns false if nothing is under way.
+    /// Advances the time to the next completion, and checks it. Returns false if nothing is under way.
     ///
     /// # Panics
-    /// If a read returns what it must not, or a request is lost.
+    /// If a read returns illegal content, or a request is lost.
     pub fn step(&mut self) -> bool {
         let Some(at) = self.drive.next_event() else { return false };
         let mut completions = Vec::new();
@@ -213,7 +216,7 @@ impl<D: Layer> BlockHost<D> {
                 ),
                 Held::Unknown => {}
             }
-            // What it was found to be it stays, unless a later request changes it.
+            // The sector keeps the content that a read has found, unless a later request changes it.
             let held = &mut self.held[sector as usize];
             if *held == expected {
                 *held = Held::OneOf(vec![got.0]);
@@ -221,7 +224,7 @@ impl<D: Layer> BlockHost<D> {
         }
     }
 
-    /// A write has failed: neither the sectors nor what requests under way expect of them is known.
+    /// Marks the sectors of a failed write as unknown, for later reads and for requests under way.
     fn doubt(&mut self, failed: &Io) {
         let failed = failed.start.get()..failed.end().get();
         failed.clone().for_each(|sector| self.held[sector as usize] = Held::Unknown);
@@ -231,16 +234,17 @@ impl<D: Layer> BlockHost<D> {
         }
     }
 
-    /// Requests that are not complete.
+    /// The number of requests under way.
     #[must_use]
     pub fn outstanding(&self) -> usize {
         self.under_way.len()
     }
 
-    /// Cuts the power and switches it on again. What was not durable may have been carried out or not, sector by sector.
+    /// Cuts the power and switches it on again. Each sector of a change that was not durable may have the old content
+    /// or the new one.
     ///
     /// # Panics
-    /// If a read returns what it must not, or a request is lost.
+    /// If a read returns illegal content, or a request is lost.
     pub fn cut_power(&mut self) {
         let mut lost = self.drive.cut_power();
         lost.sort_unstable();
@@ -269,7 +273,7 @@ impl<D: Layer> BlockHost<D> {
     /// Reads every sector, in pieces.
     ///
     /// # Panics
-    /// If a read returns what it must not, or a request is lost.
+    /// If a read returns illegal content, or a request is lost.
     pub fn read_all(&mut self) {
         for start in (0..self.held.len() as u64).step_by(96) {
             let sectors = Sectors::new(96.min(self.held.len() as u64 - start));
@@ -281,20 +285,20 @@ impl<D: Layer> BlockHost<D> {
         self.finish();
     }
 
-    /// Lets all requests and the drive's own work end.
+    /// Advances the time until all requests and the drive's own work have ended.
     ///
     /// # Panics
-    /// If a read returns what it must not, or a request is lost.
+    /// If a read returns illegal content, or a request is lost.
     pub fn finish(&mut self) {
         while self.step() {}
         assert_eq!(self.outstanding(), 0, "requests are lost");
         self.drive.check();
     }
 
-    /// Random requests, several at once.
+    /// Runs `requests` random requests with up to `depth` under way.
     ///
     /// # Panics
-    /// If a read returns what it must not, or a request is lost.
+    /// If a read returns illegal content, or a request is lost.
     pub fn run(&mut self, requests: u64, depth: usize) {
         let region = self.held.len() as u64;
         for _ in 0..requests {

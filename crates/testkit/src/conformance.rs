@@ -31,37 +31,37 @@ pub(crate) use settings::{
 };
 pub use settings::{Setting, settings, settings_of};
 
-/// How much each check does.
+/// The amount of work of each check.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// Its name in the line that replays a failure.
+    /// Name of the effort in the line that replays a failure.
     pub name: &'static str,
-    /// Requests of a script.
+    /// The number of requests of a script.
     pub requests: u32,
-    /// Requests of a script with power cuts at every moment.
+    /// The number of requests of a script with power cuts at every moment.
     pub cut_requests: u32,
-    /// Moments of a script per power cut; the seed chooses the first. Odd, so that cuts alternate between
+    /// The number of moments of a script per power cut; the seed chooses the first. Odd, so that cuts alternate between
     /// events and the middles between events.
     pub stride: u64,
-    /// The stride for a drive with a paged map: it has several times the events, most of them alike.
+    /// The stride for a drive with a paged map, whose scripts have several times as many events, most of them alike.
     pub paged_stride: u64,
-    /// Successive power cuts of one drive.
+    /// The number of successive power cuts of one drive.
     pub lives: u32,
-    /// Failing operations, each in its own run.
+    /// The number of failing operations, each in its own run.
     pub failures: u64,
-    /// Operations between the two failures of a drive with a shared log, at least: it keeps two superblocks of each pool
-    /// to itself, not three, and two pools that fail at once cannot help each other.
+    /// The least number of operations between the two failures of a drive with a shared log. Such a drive reserves two
+    /// superblocks of each pool, not three, and two pools that fail at once cannot help each other.
     pub apart: u64,
-    /// Average erases of each block in a wear test.
+    /// The average number of erases of each block in a wear test.
     pub erases: u32,
-    /// Ways to precondition a drive with each kind of fault.
+    /// The number of ways to precondition a drive with each kind of fault.
     pub ways: u32,
-    /// Drives that become read-only.
+    /// The number of drives that become read-only.
     pub refusals: u32,
 }
 
 impl Effort {
-    /// For `make test`. Each setting has its own seed, so together the settings are cut at every moment.
+    /// The effort of `make test`. Each setting has its own seed, so together the settings are cut at every moment.
     pub const TEST: Self = Self {
         name: "test",
         stride: 5,
@@ -72,7 +72,7 @@ impl Effort {
         refusals: 1,
         ..Self::WHOLE
     };
-    /// The whole suite: `make soak` begins with it.
+    /// The effort of the whole suite, with which `make soak` begins.
     pub const WHOLE: Self = Self {
         name: "whole",
         requests: 500,
@@ -86,7 +86,7 @@ impl Effort {
         ways: 1,
         refusals: 3,
     };
-    /// For the soak.
+    /// The effort of one round of the soak.
     pub const SOAK: Self = Self {
         name: "soak",
         requests: 3000,
@@ -101,7 +101,7 @@ impl Effort {
         refusals: 30,
     };
 
-    /// The effort of that name.
+    /// Returns the effort of that name.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         [Self::TEST, Self::WHOLE, Self::SOAK].into_iter().find(|effort| effort.name == name)
@@ -113,39 +113,39 @@ impl Effort {
 pub struct Trial<'a> {
     /// The device.
     pub resolved: &'a Resolved,
-    /// Seed of everything random.
+    /// Seed of all random decisions of the check.
     pub seed: u64,
     /// How much the check does.
     pub effort: Effort,
 }
 
 impl Trial<'_> {
-    /// A new drive and its host.
+    /// Creates a new drive and its host.
     fn host(&self) -> Host {
         Host::new(Ssd::<Stamp>::new(self.resolved, self.seed))
     }
 
-    /// A full drive, so that garbage collection begins early.
+    /// Creates a full drive and its host, so that garbage collection begins early.
     fn filled(&self) -> Host {
         let mut ssd = Ssd::<Stamp>::new(self.resolved, self.seed);
         ssd.precondition(Precondition::Fill, &mut |_, _| {});
         Host::new(ssd)
     }
 
-    /// Sectors of the drive.
+    /// The number of sectors of the drive.
     fn capacity(&self) -> u64 {
         self.resolved.capacity().get()
     }
 }
 
-/// Counts of a check's requests, cuts and failures.
+/// Counts of a check's requests, cuts and failures, which show that the check did something.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Work {
-    /// Requests completed.
+    /// The number of requests completed.
     pub requests: u64,
-    /// Power cuts recovered from.
+    /// The number of power cuts that the drive recovered from.
     pub cuts: u64,
-    /// Operations made to fail.
+    /// The number of operations made to fail.
     pub failures: u64,
 }
 
@@ -163,12 +163,12 @@ impl std::ops::AddAssign for Work {
     }
 }
 
-/// One property under one kind of stress.
+/// A property of drives, tested under one kind of stress.
 #[derive(Clone, Copy)]
 pub struct Check {
-    /// Its name in failures.
+    /// Name of the check in failures.
     pub name: &'static str,
-    /// The check: it panics if the property does not hold.
+    /// Function that tests the property and panics if it does not hold.
     check: fn(&Trial<'_>) -> Work,
 }
 
@@ -201,14 +201,14 @@ macro_rules! checks {
 
 macro_rules! suite {
     ($($test:ident: $name:literal, $check:path;)*) => {
-        /// The suite.
+        /// The checks of the suite, in the order in which they run.
         pub const CHECKS: &[Check] = &[$(Check { name: $name, check: $check }),*];
     };
 }
 
 checks!(suite);
 
-/// The check with that name.
+/// Returns the check of that name.
 #[must_use]
 pub fn check(name: &str) -> Option<Check> {
     CHECKS.iter().copied().find(|check| check.name == name)
@@ -217,15 +217,15 @@ pub fn check(name: &str) -> Option<Check> {
 /// A failed check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Failure {
-    /// The check's name.
+    /// Name of the check.
     pub check: &'static str,
-    /// The device's name.
+    /// Name of the setting.
     pub setting: String,
-    /// The seed.
+    /// Seed of the failed run.
     pub seed: u64,
-    /// The name of the effort.
+    /// Name of the effort.
     pub effort: &'static str,
-    /// The message of the panic.
+    /// Message of the panic.
     pub message: String,
 }
 
@@ -253,13 +253,13 @@ impl Check {
     }
 }
 
-/// The message of a panic.
+/// Extracts the message of a panic.
 fn message_of(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words")
 }
 
-/// Applies a check to the setting of that name, as the line that replays a failure says; `None` if a name is unknown.
+/// Applies a check to a setting, both by name, as the line that replays a failure does; `None` if a name is unknown.
 #[must_use]
 pub fn replay(name: &str, setting: &str, seed: u64, effort: &str) -> Option<Result<Work, Failure>> {
     let (check, effort) = (check(name)?, Effort::named(effort)?);
@@ -268,10 +268,11 @@ pub fn replay(name: &str, setting: &str, seed: u64, effort: &str) -> Option<Resu
     Some(check.run(&found.name, &Trial { resolved: &resolved, seed, effort }))
 }
 
-/// Applies every check to settings, with seeds from 0 on: to all of them, or to every `step`-th, each time another.
+/// Applies every check to all settings, with seeds from 0 on; with `step` above 1, each check takes every `step`-th
+/// setting, and the checks start at different ones.
 ///
 /// # Errors
-/// The checks that fail.
+/// All failed checks.
 pub fn run(settings: &[Setting], effort: Effort, step: usize) -> Result<Work, Vec<Failure>> {
     let (mut work, mut failures) = (Work::default(), Vec::new());
     for (number, check) in CHECKS.iter().enumerate() {
@@ -289,7 +290,7 @@ pub fn run(settings: &[Setting], effort: Effort, step: usize) -> Result<Work, Ve
 /// Runs all checks on one setting with one seed, as the soak does.
 ///
 /// # Errors
-/// The first check that fails.
+/// The first failed check.
 pub fn soak(seed: u64) -> Result<Work, Failure> {
     let settings = settings();
     let setting = &settings[(seed % settings.len() as u64) as usize];

@@ -1,12 +1,12 @@
-//! Lists the files of a folder.
+//! File names of a folder, for tests that compare folders with lists.
 
 use std::fs;
 use std::path::Path;
 
-/// The names in a folder, sorted.
+/// Lists the names in a folder, sorted.
 ///
 /// # Panics
-/// If it is no folder.
+/// If `folder` is not a readable folder.
 #[must_use]
 pub fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).expect("a directory");

@@ -1,7 +1,7 @@
-//! The simplest drive: a few servers with the same service time for every request.
+//! The simplest drive: a few servers with equal service times for every request.
 //!
-//! A formula gives its numbers, so the tests of runners and observers compare with them. A test can also plant a bug in
-//! it, to check that the bug is found.
+//! Its results follow from a formula, with which the tests of runners and observers compare. A test can also plant a
+//! bug in the drive, to check that a tool finds it.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,7 +11,7 @@ use base::units::{Sectors, Span, Time};
 use flash::backend::{Account, Cause, CauseSet, Op};
 use ssd::{Completion, Counters, Drive, Request, Status};
 
-/// A bug of a drive.
+/// A bug that a test plants in a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
     /// Never completes the request with this tag.
@@ -42,7 +42,7 @@ pub struct FixedDrive<S> {
 }
 
 impl<S: Copy + Default> FixedDrive<S> {
-    /// A drive without bugs.
+    /// Creates a drive without bugs.
     #[must_use]
     pub fn new(capacity: Sectors, servers: usize, service: Span) -> Self {
         let counters = Counters {
@@ -101,7 +101,7 @@ impl<S: Copy + Default> FixedDrive<S> {
         }
     }
 
-    /// Plants a bug.
+    /// Plants a bug in the drive.
     #[must_use]
     pub fn with(mut self, bug: Bug) -> Self {
         self.bug = Some(bug);
@@ -158,7 +158,8 @@ impl<S: Copy + Default> FixedDrive<S> {
             tally.bytes += io.sectors.bytes();
             tally.array += self.service / 2;
             tally.bus += self.service / 2;
-            // Requests under way have consecutive numbers, so the number modulo `servers` gives a request's server.
+            // Requests under way have consecutive numbers, so the number modulo `servers` identifies the server of a
+            // request.
             let server = (self.hash.events() as usize - 1) % self.servers;
             c.die_busy[server] += self.service / 2;
             c.channel_busy[server] += self.service / 2;

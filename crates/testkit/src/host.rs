@@ -10,19 +10,19 @@ use ssd::{Completeness, Completion, DiscardSpec, Drive, FlushPolicy, QueueId, Re
 
 use crate::Oracle;
 
-/// Events in which a drive without new requests must complete one of those under way, or become idle. It is no bound of
-/// the whole work: with a map on flash that no cache holds, pools of a dozen superblocks erase one for each mapping unit
-/// that they copy, and polling takes a hundred events an erase.
+/// The number of events in which a drive without new requests must complete one of those under way, or become idle. A
+/// drive may need many: with an uncached map on flash, pools of a dozen superblocks erase one for each mapping unit
+/// that they copy, and polling takes a hundred events per erase.
 const REST: u32 = 1_000_000;
 
-/// A request under way.
+/// A submitted request that has not completed.
 #[derive(Clone, Debug)]
 struct UnderWay {
     io: Io,
-    /// The contents of a write, and its place among all writes.
+    /// The contents of a write; empty for other requests.
     stamps: Vec<Stamp>,
     order: u64,
-    /// A flush covers this many writes: those that completed before it.
+    /// The number of writes that had completed before a flush was submitted: the flush covers them.
     covered: u64,
 }
 
@@ -33,21 +33,22 @@ pub struct Host {
     oracle: Oracle,
     next_tag: u64,
     under_way: BTreeMap<u64, UnderWay>,
-    /// For each write, by its place among all writes, the number of writes completed by its completion; 0 before.
+    /// For each write in the order of submission, its position in the order of completion, from 1 on; 0 while it is
+    /// under way.
     completed_writes: Vec<u64>,
     completed: u64,
     completions: Vec<Completion<Stamp>>,
-    /// Requests completed, and the sectors of those that succeeded, by kind.
+    /// The number of completed requests, and the number of sectors of those that succeeded, by kind.
     requests: [u64; IoKind::COUNT],
     sectors: [u64; IoKind::COUNT],
-    /// The drive has refused a request: it has lost too many blocks.
+    /// True if the drive has refused a request because it has lost too many blocks.
     worn_out: bool,
     may_wear_out: bool,
     may_lose: bool,
 }
 
 impl Host {
-    /// A host for a drive that only preconditioning has written.
+    /// Creates a host of a drive that only preconditioning has written.
     #[must_use]
     pub fn new(ssd: Ssd<Stamp>) -> Self {
         let resolved = ssd.resolved();
@@ -69,7 +70,7 @@ impl Host {
         }
     }
 
-    /// Allows the drive to become read-only, if it has many faults.
+    /// Allows the drive to become read-only, for drives with many faults.
     #[must_use]
     pub const fn that_may_wear_out(mut self, may: bool) -> Self {
         self.may_wear_out = may;
@@ -94,30 +95,30 @@ impl Host {
         &mut self.ssd
     }
 
-    /// True if the drive has become read-only.
+    /// Returns true if the drive has become read-only.
     #[must_use]
     pub const fn worn_out(&self) -> bool {
         self.worn_out
     }
 
-    /// Requests completed, by kind.
+    /// The number of requests completed, by kind.
     #[must_use]
     pub const fn requests(&self) -> [u64; IoKind::COUNT] {
         self.requests
     }
 
-    /// Sectors of the requests completed, by kind.
+    /// The number of sectors of the requests that succeeded, by kind.
     #[must_use]
     pub const fn sectors(&self) -> [u64; IoKind::COUNT] {
         self.sectors
     }
 
-    /// Submits a request now.
+    /// Submits a request at the current time through the first queue.
     pub fn submit(&mut self, io: Io) {
         self.submit_to(QueueId::default(), io);
     }
 
-    /// Submits a request now, through this queue.
+    /// Submits a request at the current time through this queue.
     pub fn submit_to(&mut self, queue: QueueId, io: Io) {
         self.next_tag += 1;
         let stamps = if io.kind == IoKind::Write { self.oracle.submit_write(&io) } else { Vec::new() };
@@ -136,7 +137,8 @@ impl Host {
         true
     }
 
-    /// Like [`Host::step`], but if the drive's process has died meanwhile, the host gets no answer, and false.
+    /// Advances like [`Host::step`], for a drive whose process may die meanwhile: then the host gets no answer, and the
+    /// function returns false.
     pub fn step_unless(&mut self, has_died: impl Fn() -> bool) -> bool {
         let Some(at) = self.ssd.next_event() else { return false };
         let mut completions = std::mem::take(&mut self.completions);
@@ -166,7 +168,7 @@ impl Host {
         self.completions = completions;
     }
 
-    /// The middle between now and the next event, if there is any time between.
+    /// The middle between the current time and that of the next event; `None` if there is no time between.
     #[must_use]
     pub fn middle(&self) -> Option<Time> {
         let now = self.ssd.now().as_ps();
@@ -177,7 +179,7 @@ impl Host {
     /// Advances until the drive is idle.
     ///
     /// # Panics
-    /// If it never is, or a request is left over.
+    /// If the drive does not become idle, or a request stays incomplete.
     pub fn run_until_idle(&mut self) {
         let (mut steps, mut under_way) = (0, self.under_way.len());
         while self.step() {
@@ -224,7 +226,7 @@ impl Host {
         }
     }
 
-    /// True if the drive acknowledges flushes without doing anything.
+    /// Returns true if the drive acknowledges flushes without doing anything.
     fn flushes_are_ignored(&self) -> bool {
         self.ssd.resolved().buffer.is_some_and(|buffer| buffer.flush == FlushPolicy::Ignore)
     }
@@ -238,8 +240,8 @@ impl Host {
         self.recovered();
     }
 
-    /// The drive after a power cut at this moment: a new drive made from nothing but the torn media of a copy. `torn`
-    /// decides how far the operations under way came.
+    /// Copies the drive as a power cut at the current time would leave it: a new drive made from nothing but the torn
+    /// media of the copy. `torn` decides how far the operations under way came.
     #[must_use]
     pub fn crashed(&self, torn: u64) -> Self {
         let mut copy = self.clone();
@@ -255,7 +257,8 @@ impl Host {
         copy
     }
 
-    /// The host of a drive that another process has recovered from what the first one left.
+    /// Takes a drive that another process has recovered from the state that the first process left, and checks its
+    /// contents.
     #[must_use]
     pub fn restarted(mut self, ssd: Ssd<Stamp>) -> Self {
         self.ssd = ssd;
@@ -270,7 +273,7 @@ impl Host {
         self.completed = 0;
     }
 
-    /// After recovery: every content must be possible, and from now on the drive must keep it.
+    /// Checks after a recovery that every content is possible, and expects it from now on.
     fn recovered(&mut self) {
         self.ssd.check();
         for (first, data) in self.contents() {
@@ -289,7 +292,8 @@ impl Host {
         }
     }
 
-    /// All readable contents of the drive, in pieces, each with its first sector. These reads are not counted.
+    /// Reads all contents of the drive in pieces, each with its first sector; sectors that cannot be read are left out.
+    /// These reads are not counted.
     fn contents(&mut self) -> Vec<(u64, Vec<Stamp>)> {
         let capacity = self.ssd.capacity().get();
         let unit = self.ssd.discard_granularity().get();

@@ -1,4 +1,4 @@
-//! Removes keys from a drawn description that the resolver refuses because they have no effect.
+//! Removal of keys that the resolver refuses in a random description because they have no effect.
 
 use flash::backend::{Arbitration, Completion, Controllers, SuspendSpec, Transfer};
 use ftl::{ProcessorSpec, SlcMlcSpec};
@@ -7,7 +7,7 @@ use ssd::{BufferSpec, GcSpec, PlacementSpec, QueueArbitration, ReadTransfer, Spe
 /// Removes every key that is refused because it has no effect on this device.
 ///
 /// # Panics
-/// If such a key is unknown here.
+/// If the resolver names a key that this function cannot remove.
 pub fn leave_out_idle(spec: &mut Spec) {
     let faults = spec.resolve().map_or_else(|faults| faults, |_| Vec::new());
     for fault in faults.iter().filter(|fault| fault.message.starts_with("has no effect here")) {

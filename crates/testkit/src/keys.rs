@@ -1,4 +1,4 @@
-//! All keys of a kind of file, found in its JSON schema, with alternative values.
+//! The keys of a kind of file, found in its JSON schema, with alternative values.
 //!
 //! A test sets each key of a description to another value and compares the results. Keys and values come from the
 //! schema, so a new key is tested without being listed; the test fails if the key changes nothing.
@@ -24,18 +24,19 @@ use serde_json::Value;
 pub use own::register_fewest;
 pub use walk::{Schema, every_key, keys};
 
-/// A key of a description, with alternative values.
+/// A key of a description, with other values that a test can set.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Key {
-    /// Its name, with `[]` for any member of a list and the variant of a table that has variants: `ftl.map(dftl).cmt`.
+    /// Name of the key, with `[]` for any member of a list and the variant of a table that has variants:
+    /// `ftl.map(dftl).cmt`.
     pub name: String,
-    /// Its path in the description.
+    /// Path of the key in the description.
     path: Vec<Step>,
-    /// Other values of its type; some may be illegal.
+    /// Other values of the key's type; some may be illegal.
     pub alternatives: Vec<Value>,
 }
 
-/// A step of a key's path.
+/// One level of a key's path.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Step {
     Key(String),
@@ -43,13 +44,13 @@ enum Step {
 }
 
 impl Key {
-    /// True if one of the two keys is inside the other, so that they cannot both be set.
+    /// Returns true if one of the two keys is inside the other, so that a test cannot set both.
     #[must_use]
     pub fn overlaps(&self, other: &Self) -> bool {
         self.path.iter().zip(&other.path).all(|(own, others)| own == others)
     }
 
-    /// The description with the key set to a value.
+    /// Returns the description with the key set to a value.
     ///
     /// # Panics
     /// If the description has no such key.

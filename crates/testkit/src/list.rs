@@ -4,7 +4,7 @@ use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors, Time};
 use workload::{Arrival, Pacing, Source, SourceError};
 
-/// Yields the given arrivals, then an error or the end.
+/// A workload that yields the given arrivals, then an error or the end.
 #[derive(Clone, Debug)]
 pub struct List {
     arrivals: std::vec::IntoIter<Arrival>,
@@ -13,13 +13,14 @@ pub struct List {
 }
 
 impl List {
-    /// A workload of these arrivals.
+    /// Creates a workload of these arrivals.
     #[must_use]
     pub fn new(arrivals: Vec<Arrival>, pacing: Pacing) -> Self {
         Self { arrivals: arrivals.into_iter(), pacing, error: None }
     }
 
-    /// Consecutive requests of `sectors` sectors, cycling through `kinds`, one per `gap_ps`.
+    /// Creates `count` consecutive requests of `sectors` sectors, cycling through `kinds`, with an arrival every
+    /// `gap_ps` picoseconds.
     #[must_use]
     pub fn cycle(kinds: &[IoKind], count: u64, sectors: u64, within: u64, gap_ps: u64, pacing: Pacing) -> Self {
         let arrival = |i: u64| {
@@ -31,7 +32,7 @@ impl List {
         Self::new((0..count).map(arrival).collect(), pacing)
     }
 
-    /// Fails with `error` after the last arrival.
+    /// Makes the workload fail with `error` after the last arrival.
     #[must_use]
     pub fn then(mut self, error: SourceError) -> Self {
         self.error = Some(error);

@@ -31,61 +31,61 @@ use base::units::{Rate, Span, Time};
 
 use bank::{Bank, Grant, Part};
 
-/// An SSD in numbers.
+/// The dimensions and times of an SSD in the terms of Dirik and Jacob.
 #[derive(Clone, Debug)]
 pub struct Shape {
-    /// Buses.
+    /// The number of buses.
     pub channels: usize,
-    /// Banks on each bus.
+    /// The number of banks on each bus.
     pub banks: usize,
-    /// Pages that one array operation covers.
+    /// The number of pages that one array operation covers.
     pub gang: u64,
-    /// Rows in a block.
+    /// The number of rows in a block.
     pub rows: u64,
-    /// Sectors of a page.
+    /// The number of sectors of a page.
     pub sectors: u64,
-    /// tR.
+    /// Time of an array read (tR).
     pub read: Span,
-    /// tPROG.
+    /// Time of a program (tPROG).
     pub program: Span,
-    /// The register copy of a page read in cache mode; `None` without cache mode.
+    /// Time of the register copy of a page read in cache mode; `None` without cache mode.
     pub cache: Option<Span>,
-    /// Command and address cycles.
+    /// Time of the command and address cycles on the bus.
     pub command: Span,
-    /// A page on the bus.
+    /// Time of a page on the bus.
     pub transfer: Span,
-    /// Bytes per second of the link; `None` if data costs no time.
+    /// Rate of the link; `None` if data takes no time.
     pub link: Option<Rate>,
-    /// Time of a request on the link besides its data.
+    /// Time of a request on the link in addition to its data.
     pub overhead: Span,
 }
 
-/// When requests arrive.
+/// The rule for arrivals.
 #[derive(Clone, Copy, Debug)]
 pub enum Pace<'a> {
-    /// This many requests are outstanding: each completion lets the next one in.
+    /// Closed loop: this number of requests is outstanding, and each completion lets the next one arrive.
     Closed(usize),
-    /// At these times; the device works on this many at once, and the others wait.
+    /// Arrivals at these times; the device works on this number at once, and the others wait.
     Open(&'a [Time], usize),
 }
 
-/// The times of a served request.
+/// The arrival and the end of a served request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// Its arrival.
+    /// Time at which the request arrived.
     pub arrival: Time,
-    /// Its end.
+    /// Time at which the request ended.
     pub end: Time,
 }
 
-/// The model: the bank and page of every page, and the time.
+/// The state of the modelled SSD: the bank and the position of every page, and the time.
 #[derive(Clone, Debug)]
 pub struct Model {
     shape: Shape,
-    /// Bank and page of each page that has been written.
+    /// Bank and position in the bank of each page that has been written.
     map: Vec<Option<(usize, u64)>>,
     writes: usize,
-    /// The next page of each bank.
+    /// The next free position of each bank.
     next: Vec<u64>,
     now: Time,
     ties: u64,
@@ -95,32 +95,32 @@ pub struct Model {
 struct Run<'a> {
     requests: &'a [Io],
     served: Vec<Served>,
-    /// For each request, the parts that banks have not finished, and the latest end of the finished ones.
+    /// For each request, the number of parts that banks have not finished, and the latest end of the finished ones.
     parts: Vec<(usize, Time)>,
     banks: Vec<Bank>,
     buses: Vec<Time>,
     link: Time,
-    /// Requests that wait for the link, with the time since when.
+    /// Requests that wait for the link, each with the start of its wait.
     wanting: Vec<(Time, usize)>,
-    /// Writes whose data is on the link, with the time at which it has crossed.
+    /// Writes whose data is on the link, each with the end of its transfer.
     coming: Vec<(Time, usize)>,
-    /// The time since when each place in the device is free; `None` if a request has it.
+    /// For each place in the device, the time since when it is free; `None` if a request has it.
     places: Vec<Option<Time>>,
-    /// The place of each request.
+    /// The place of each request in the device.
     place: Vec<usize>,
-    /// Numbers the operations on banks.
+    /// The number of operations on banks so far, which numbers the next one.
     number: u64,
 }
 
 impl Model {
-    /// A new device of `pages` host pages.
+    /// Creates a new device of `pages` host pages.
     #[must_use]
     pub fn new(shape: Shape, pages: usize) -> Self {
         let banks = shape.channels * shape.banks;
         Self { shape, map: vec![None; pages], writes: 0, next: vec![0; banks], now: Time::ZERO, ties: 0 }
     }
 
-    /// The number of choices between equals so far; without any, only one answer is right.
+    /// The number of choices between equal candidates so far; with none, only one answer is right.
     #[must_use]
     pub const fn ties(&self) -> u64 {
         self.ties
@@ -181,7 +181,7 @@ impl Model {
         run.served
     }
 
-    /// Puts a request into a place in the device.
+    /// Moves a request into a place in the device.
     fn take(&mut self, run: &mut Run<'_>, at: Time, place: usize, arrivals: Option<&[Time]>) {
         let request = run.served.len();
         let arrival = arrivals.map_or(at, |arrivals| arrivals[request]);
@@ -208,7 +208,7 @@ impl Model {
         }
     }
 
-    /// Splits a request into a part for each bank.
+    /// Splits a request into one part per bank.
     fn hand_out(&mut self, run: &mut Run<'_>, at: Time, request: usize) {
         let io = run.requests[request];
         let pages =
@@ -220,7 +220,7 @@ impl Model {
             // The N-th bank is on channel N mod c.
             let bank = counted % self.shape.channels * self.shape.banks + counted / self.shape.channels;
             let mut part = Part::new(request, at, true);
-            // An array operation covers a whole row, so a write begins a new one.
+            // An array operation covers a whole row, so a write begins a new row.
             self.next[bank] = self.next[bank].next_multiple_of(self.shape.gang);
             for page in pages {
                 part.add(self.next[bank], &self.shape);
@@ -245,7 +245,7 @@ impl Model {
         }
     }
 
-    /// Serves a bank on its bus.
+    /// Serves the need of a bank for its bus.
     fn grant(&self, run: &mut Run<'_>, bank: usize) {
         let bus = &mut run.buses[bank / self.shape.banks];
         run.number += 1;

@@ -1,10 +1,10 @@
-//! The legal contents of every sector, also after power cuts.
+//! An oracle that knows the legal contents of every sector, also after power cuts.
 //!
 //! A read returns the newest completed write. After a power cut a sector may hold its last durable content or anything
 //! written since. A discard makes no promise across power cuts (ATA calls it non-deterministic): until the sector is
-//! durably written again, a cut may bring back any of its former contents, unless discards are durable. A sector never
-//! holds anything older than that, and never the content of another sector. [`ssd::Completeness`] says what a refused
-//! request leaves.
+//! durably written again, a cut may bring back any of its former contents, unless discards are durable. Apart from
+//! that, a sector never holds anything older than its last durable content, and never the content of another sector.
+//! [`ssd::Completeness`] says what a refused request leaves.
 
 use std::sync::Arc;
 
@@ -16,10 +16,10 @@ use ssd::History;
 /// A possible content after a power cut.
 #[derive(Clone, Copy, Debug)]
 struct Possible {
-    /// The write's place among all writes; 0 for a discard and for the initial content.
+    /// Position of the write in the order of submission, from 1 on; 0 for a discard and for the initial content.
     order: u64,
     stamp: Stamp,
-    /// Its request has completed.
+    /// True if its request has completed.
     done: bool,
 }
 
@@ -30,25 +30,25 @@ struct Sector {
     /// others. The first one is durable. A drive with several queues does not keep the order of submission: it
     /// completes overlapping requests in the order in which it serves them.
     possible: Vec<Possible>,
-    /// The content that a read returns.
+    /// Content that a read returns.
     now: Stamp,
-    /// What a read may return instead: the contents of refused requests. The first read decides.
+    /// Contents of refused requests, which a read may return instead. The first read decides.
     refused: Vec<Stamp>,
     /// True if a discard is among the possible contents.
     discarded: bool,
-    /// All contents ever written here.
+    /// The contents ever written to this sector.
     history: Vec<Stamp>,
 }
 
 impl Sector {
-    /// Rules out the contents before position `at`.
+    /// Rules out the contents before position `at`, because the one at `at` is durable.
     fn confirm(&mut self, at: usize) {
         let discard = self.possible[at..].iter().any(|one| one.order == 0 && one.stamp == Stamp(0));
         self.possible.drain(..at);
         self.discarded &= discard;
     }
 
-    /// Marks the request of a content as completed; returns its new position.
+    /// Marks the request of a content as completed. Returns the new position of the content.
     fn complete(&mut self, which: impl Fn(&Possible) -> bool) -> usize {
         let from = self.possible.iter().position(|one| !one.done && which(one)).expect("it was submitted");
         let mut one = self.possible.remove(from);
@@ -59,7 +59,7 @@ impl Sector {
         to
     }
 
-    /// Notes that the request of a content was refused.
+    /// Marks the request of a content as refused: the sector may hold the content or not.
     fn refuse(&mut self, which: impl Fn(&Possible) -> bool) {
         let mut refused = std::mem::take(&mut self.refused);
         let at = self.complete(which);
@@ -67,7 +67,7 @@ impl Sector {
         self.refused = refused;
     }
 
-    /// A read has found a content.
+    /// Fixes the content that a read has found.
     fn decide(&mut self, got: Stamp) {
         if std::mem::take(&mut self.refused).contains(&got) {
             self.now = got;
@@ -75,50 +75,51 @@ impl Sector {
     }
 }
 
-/// The oracle for a device.
+/// The legal contents of all sectors of a device.
 #[derive(Clone, Debug)]
 pub struct Oracle {
-    /// The sectors that the host has written or discarded; copies of this oracle share each until it changes.
+    /// The sectors that the host has written or discarded, `None` for others; copies of this oracle share each until it
+    /// changes.
     sectors: Vec<Option<Arc<Sector>>>,
-    /// True if a write is durable once it is acknowledged.
+    /// True if a write is durable when it is acknowledged.
     write_through: bool,
-    /// True if a discard is durable once it is acknowledged, and an older one does not come back meanwhile.
+    /// True if a discard is durable when it is acknowledged, and an older content does not come back before that.
     durable_discards: bool,
-    /// Sectors of a mapping unit: only whole mapping units are discarded.
+    /// The number of sectors of a mapping unit, because only whole mapping units are discarded.
     unit: u64,
     writes: u64,
     stamps: u64,
-    /// The writes of preconditioning.
+    /// The writes of preconditioning; `None` if there was none.
     before: Option<History>,
 }
 
 impl Oracle {
-    /// An oracle for a new device.
+    /// Creates an oracle for a new device without durable discards.
     #[must_use]
     pub const fn new(write_through: bool, unit: u64) -> Self {
         Self { sectors: Vec::new(), write_through, durable_discards: false, unit, writes: 0, stamps: 0, before: None }
     }
 
-    /// The same oracle for a device with durable discards, or without.
+    /// Sets whether the device has durable discards.
     #[must_use]
     pub const fn with_durable_discards(mut self, durable: bool) -> Self {
         self.durable_discards = durable;
         self
     }
 
-    /// Adds the history of preconditioning.
+    /// Adds the writes of preconditioning.
     #[must_use]
     pub fn after(mut self, history: Option<History>) -> Self {
         self.before = history;
         self
     }
 
-    /// The content of a sector that the host has not touched; `None` if it is unknown.
+    /// Returns the content of a sector that the host has not touched; `None` if it is unknown.
     fn untouched(&self, sector: u64) -> Option<Stamp> {
         self.before.as_ref().map_or(Some(Stamp(0)), |history| history.content(Lba::new(sector)))
     }
 
-    /// The entry of a sector; a new one starts with the content before the host touched it.
+    /// Returns the entry of a sector; a new one starts with the content before the host touched it.
     fn entry(&mut self, sector: u64) -> &mut Sector {
         let at = sector as usize;
         if self.sectors.len() <= at {
@@ -132,12 +133,12 @@ impl Oracle {
         self.touched(sector)
     }
 
-    /// The entry of a sector that the host has touched.
+    /// Returns the entry of a sector that the host has touched.
     fn touched(&mut self, sector: u64) -> &mut Sector {
         Arc::make_mut(self.sectors[sector as usize].as_mut().expect("it was submitted"))
     }
 
-    /// Stamps for a write that is about to be submitted; from now on a power cut may leave them.
+    /// Creates the stamps of a write that is about to be submitted; from now on a power cut may leave them.
     pub fn submit_write(&mut self, io: &Io) -> Vec<Stamp> {
         self.writes += 1;
         let order = self.writes;
@@ -153,7 +154,7 @@ impl Oracle {
             .collect()
     }
 
-    /// The number of the latest submitted write: a flush submitted now covers the completed ones among them.
+    /// The number of writes submitted so far, which is the number of the latest one.
     #[must_use]
     pub const fn writes(&self) -> u64 {
         self.writes
@@ -190,7 +191,7 @@ impl Oracle {
     }
 
     /// Notes a discard that is about to be submitted: from now on a power cut may leave any former content. The drive
-    /// may forget the mapping unit before the host gets the answer, and the erase that follows may be torn.
+    /// may forget the mapping unit before the host gets the answer, and the following erase may be torn.
     pub fn submit_discard(&mut self, io: &Io) {
         let durable = self.durable_discards;
         for sector in self.discarded(io) {
@@ -220,13 +221,13 @@ impl Oracle {
         }
     }
 
-    /// The sectors of the whole mapping units in a discard.
+    /// Returns the sectors of the whole mapping units in a discard.
     fn discarded(&self, io: &Io) -> std::ops::Range<u64> {
         debug_assert_eq!(io.kind, IoKind::Discard);
         io.start.get().div_ceil(self.unit) * self.unit..io.end().get() / self.unit * self.unit
     }
 
-    /// Checks a completed read.
+    /// Checks the data of a completed read.
     ///
     /// # Panics
     /// If a sector does not hold the newest completed write.
@@ -244,7 +245,7 @@ impl Oracle {
         }
     }
 
-    /// After a power cut: checks the content of a sector, and expects it from now on.
+    /// Checks the content of a sector after a power cut, and expects it from now on.
     ///
     /// # Panics
     /// If the content is not possible.
@@ -256,7 +257,7 @@ impl Oracle {
             return;
         };
         let known = entry.possible.iter().any(|one| one.stamp == got);
-        // The history has only the last write of preconditioning; all others came before it.
+        // The history has only the last preconditioning write of each sector; any earlier version came before it.
         let earlier = match (got.as_preconditioned(), untouched.and_then(Stamp::as_preconditioned)) {
             (Some((at, version)), Some((_, last))) => at.get() == sector && version < last,
             _ => false,
@@ -275,7 +276,7 @@ impl Oracle {
     }
 }
 
-/// A stamp in words.
+/// Describes a stamp in words.
 fn called(stamp: Stamp) -> String {
     match stamp.as_preconditioned() {
         Some((sector, version)) => format!("what preconditioning wrote to {sector} as version {version}"),

@@ -1,4 +1,4 @@
-//! Checks of several drives as one: drives fail, spares are rebuilt and the power is cut.
+//! Checks of RAIDs in which drives fail, spares are rebuilt and the power is cut.
 //!
 //! [`settings()`] has fixed RAIDs, [`draw`] makes a random one, and [`check`] runs the whole course of one.
 
@@ -10,7 +10,8 @@ use ssd::{Drive, DriveKind, Precondition, RaidLevel, RaidSpec, Resolved, Spec, S
 
 use crate::block_host::Layer;
 
-/// A small page-mapped drive; `flash` is the end of its table `[flash]`, and `buffer` its table `[buffer]`; without it there is none.
+/// Resolves a small page-mapped drive. `flash` is the end of its table `[flash]`; `buffer` is its table `[buffer]`,
+/// empty for a drive without a buffer.
 ///
 /// # Panics
 /// If the description is not valid.
@@ -25,13 +26,13 @@ pub fn drive(flash: &str, buffer: &str) -> Resolved {
     spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}"))
 }
 
-/// A RAID with chunks of 16 KiB.
+/// Describes a RAID with chunks of 16 KiB.
 #[must_use]
 pub fn raid(level: RaidLevel, drives: u32, spares: u32) -> RaidSpec {
     RaidSpec { chunk: Bytes::new(16 << 10), spares, ..RaidSpec::new(level, drives) }
 }
 
-/// Drives with less room than others, and with a buffer.
+/// Describes drives with less room than the others, and with a buffer.
 #[must_use]
 pub fn small(drives: &[u32]) -> DriveKind {
     let mut spec = drive("", "size = \"32KiB\"").spec;
@@ -39,7 +40,7 @@ pub fn small(drives: &[u32]) -> DriveKind {
     DriveKind { drives: drives.to_vec(), spec: Some(Box::new(spec)), ..DriveKind::default() }
 }
 
-/// The drives of a RAID, each with a seed of its own. Those that are no spares are preconditioned.
+/// Creates the drives of a RAID, each with a seed of its own; all but the spares are preconditioned.
 #[must_use]
 pub fn drives<S: Sector>(spec: &RaidSpec, resolved: &Resolved, steps: &[Precondition]) -> Vec<Ssd<S>> {
     let each = (0..spec.all_drives()).map(|number| {
@@ -55,11 +56,11 @@ pub fn drives<S: Sector>(spec: &RaidSpec, resolved: &Resolved, steps: &[Precondi
     each.collect()
 }
 
-/// The host of a RAID.
+/// A host that checks a RAID.
 pub type Host = crate::block_host::BlockHost<Raid<Stamp>>;
 
 impl Layer for Raid<Stamp> {
-    // The drives of the suite keep theirs.
+    // The drives of the suite do not forget discards at a power cut.
     const FORGETS_DISCARDS: bool = false;
 
     fn is_volatile(&self) -> bool {
@@ -94,7 +95,7 @@ pub const LEVELS: [(RaidLevel, u32); 7] = [
     (RaidLevel::Raid6, 5),
 ];
 
-/// Drives of a RAID that may fail at once, whichever they are.
+/// The number of drives of a RAID that may fail at once, whichever they are.
 #[must_use]
 pub const fn redundancy(level: RaidLevel, drives: u32) -> u32 {
     match level {
@@ -105,18 +106,18 @@ pub const fn redundancy(level: RaidLevel, drives: u32) -> u32 {
     }
 }
 
-/// A RAID of the suite.
+/// A RAID of the suite with its drives.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// The RAID.
+    /// Description of the RAID.
     pub raid: RaidSpec,
-    /// One of its drives.
+    /// Description of a drive.
     pub drive: Resolved,
-    /// What its drives went through before.
+    /// Preconditioning steps of the drives.
     pub steps: Vec<Precondition>,
 }
 
-/// The RAIDs of the suite, new and used.
+/// Creates the RAIDs of the suite, with new and with used drives.
 #[must_use]
 pub fn settings() -> Vec<Setting> {
     let each = LEVELS.into_iter().enumerate().map(|(number, (level, count))| {
@@ -142,7 +143,7 @@ pub fn settings() -> Vec<Setting> {
     each.chain(journaled).collect()
 }
 
-/// A random RAID.
+/// Draws a random RAID.
 #[must_use]
 pub fn draw(rng: &mut Rng) -> Setting {
     let level = RaidLevel::ALL[rng.below(RaidLevel::ALL.len() as u64) as usize];
@@ -160,7 +161,7 @@ pub fn draw(rng: &mut Rng) -> Setting {
     let buffer = ["", "size = \"64KiB\""][rng.below(2) as usize];
     let has_journal = level.parities() > 0 && rng.chance(0.5) && chunk.get() <= 8 << 10;
     let journal = has_journal.then(|| chunk * u64::from(8 * count) * (1 + rng.below(2)));
-    // As much as the small drive holds.
+    // The journal must fit the small drive.
     let journal = journal.map(|journal| journal.min(Bytes::new(384 << 10)));
     let kind = if rng.chance(0.3) { vec![small(&[rng.below(count.into()) as u32])] } else { Vec::new() };
     let steps = match rng.below(3) {
@@ -175,10 +176,10 @@ pub fn draw(rng: &mut Rng) -> Setting {
     }
 }
 
-/// Runs a RAID through requests, failures of as many drives as it can lose at a time, rebuilds and power cuts, and checks every read.
+/// Runs a RAID through requests, drive failures within its redundancy, rebuilds and power cuts, and checks every read.
 ///
 /// # Panics
-/// If a read returns what it must not, or a request is lost.
+/// If a read returns illegal content, or a request is lost.
 pub fn check(setting: &Setting, seed: u64) {
     let Setting { raid: spec, drive, steps } = setting;
     let mut host = Host::new(Raid::new(spec, drives(spec, drive, steps)), seed);

@@ -1,4 +1,4 @@
-//! Random requests that cause conflicts: small and large, half of them on a hot spot, so that they overlap.
+//! Random requests, small and large, half of them to a small range of sectors, so that they overlap.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind, PlacementId};
@@ -19,7 +19,8 @@ pub fn draw(rng: &mut Rng, capacity: u64) -> Io {
     let sectors = 1 + rng.below(most.min(capacity));
     let space = if rng.chance(0.5) { (capacity / 10).max(sectors) } else { capacity };
     let start = rng.below(space - sectors + 1);
-    // Some are unknown to drives of three or four handles; the last is handle 1 of the second of two reclaim groups.
+    // Drives of three or four handles do not know some of these identifiers; the last is handle 1 of the second of two
+    // reclaim groups.
     let placement = PlacementId::new([0, 1, 2, 3, 4, 0x8001][(start / 8 % 6) as usize]);
     Io { placement, ..Io::new(kind, Lba::new(start), Sectors::new(sectors)) }
 }

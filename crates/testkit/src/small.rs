@@ -7,7 +7,7 @@ use workload::{Arrival, Pacing};
 
 use crate::{FixedDrive, List};
 
-/// A study of a small drive along one axis; claims can be appended.
+/// A study of a small drive along one axis; tests append claims.
 pub const STUDY: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"dirik-wd\"\nseeds = [1, 2]\n\
     run = { precondition = [\"preload:26KiB:8MiB\"], limit = 150 }\n\
     set = { device = { flash = { size = \"64MiB\" } }, workload = { stream = [{ reads = \"50%\", \
@@ -15,7 +15,7 @@ pub const STUDY: &str = "name = \"s\"\ndevice = \"dirik-1x1\"\nworkload = \"diri
     metrics = [\"read.mean\", \"write.mean\"]\n\
     [[axis]]\nname = \"banks\"\nkey = \"device.flash.chips\"\nvalues = [1, 2, 4]\n";
 
-/// Claims for the study; one of them holds.
+/// Claims for [`STUDY`], of which one holds.
 pub const CLAIMS: &str = "[[claim]]\nid = \"B2\"\nsays = \"banks help\"\n\
     [[claim.expect]]\nmetric = \"mean\"\nmonotonic = { along = \"banks\", direction = \"falls\" }\n\
     [[claim]]\nid = \"B1\"\nsays = \"banks do harm\"\n\
@@ -23,7 +23,8 @@ pub const CLAIMS: &str = "[[claim]]\nid = \"B2\"\nsays = \"banks help\"\n\
     [[claim.expect]]\nmetric = \"mean\"\nknown = \"they do not\"\n\
     monotonic = { along = \"banks\", direction = \"rises\" }\n";
 
-/// The file of a small page-mapped drive whose blocks wear out after this many erases; its last table is `[ftl]`.
+/// Writes the file of a small page-mapped drive whose blocks wear out after this number of erases; its last table is
+/// `[ftl]`.
 #[must_use]
 pub fn drive_with_endurance(name: &str, endurance: u32) -> String {
     format!(
@@ -34,27 +35,27 @@ pub fn drive_with_endurance(name: &str, endurance: u32) -> String {
     )
 }
 
-/// Four servers with a service time of 100 us.
+/// Creates a drive with four servers and a service time of 100 us.
 #[must_use]
 pub fn four_servers<S: Copy + Default>() -> FixedDrive<S> {
     FixedDrive::new(Sectors::new(1 << 20), 4, Span::from_us(100))
 }
 
-/// The four servers with a closed loop of writes, reads and flushes.
+/// Creates the four servers with a closed loop of writes, reads and flushes.
 #[must_use]
 pub fn mixed() -> (FixedDrive<()>, List) {
     let kinds = [IoKind::Write, IoKind::Read, IoKind::Read, IoKind::Flush];
     (four_servers(), List::cycle(&kinds, 20_000, 8, 1 << 16, 0, Pacing::Closed { depth: 8 }))
 }
 
-/// The four servers with two named flows: 1,000 reads, eight at once, and 500 writes, four at once.
+/// Creates the four servers with two named flows: 1,000 reads, eight at once, and 500 writes, four at once.
 #[must_use]
 pub fn two_flows() -> (FixedDrive<()>, [(&'static str, List); 2]) {
     let flow = |kind, count, depth| List::cycle(&[kind], count, 8, 1 << 16, 0, Pacing::Closed { depth });
     (four_servers(), [("reader", flow(IoKind::Read, 1_000, 8)), ("writer", flow(IoKind::Write, 500, 4))])
 }
 
-/// A full drive.
+/// Creates a drive from its description and fills it.
 fn filled(text: &str) -> Ssd<()> {
     let spec: Spec = toml::from_str(text).unwrap_or_else(|error| panic!("{error}: {text}"));
     let mut drive: Ssd<()> = Ssd::new(&spec.resolve().expect("valid"), 1);
@@ -62,12 +63,12 @@ fn filled(text: &str) -> Ssd<()> {
     drive
 }
 
-/// A closed loop of `count` requests.
+/// Creates a closed loop of `count` requests.
 fn closed(depth: u32, count: u64, io: impl Fn(u64) -> Io) -> List {
     List::new((0..count).map(|i| Arrival::new(Time::ZERO, io(i))).collect(), Pacing::Closed { depth })
 }
 
-/// A log-block drive with 2,000 random overwrites.
+/// Creates a log-block drive with 2,000 random overwrites.
 #[must_use]
 pub fn with_log_blocks() -> (Ssd<()>, List) {
     let drive = filled(
@@ -78,7 +79,7 @@ pub fn with_log_blocks() -> (Ssd<()>, List) {
     (drive, closed(4, 2_000, io))
 }
 
-/// A drive with SLC and MLC flash, with 4,000 writes: most of a page each, to few pages, and some of a block.
+/// Creates a drive with SLC and MLC flash, with 4,000 writes: most of a page each, to few pages, and some of a block.
 #[must_use]
 pub fn with_slc() -> (Ssd<()>, List) {
     let drive = filled(
@@ -94,7 +95,7 @@ pub fn with_slc() -> (Ssd<()>, List) {
     (drive, closed(1, 4_000, io))
 }
 
-/// An overwritten drive with this map, with 1,000 writes and as many reads.
+/// Creates an overwritten drive with this map, with 1,000 writes and as many reads.
 #[must_use]
 pub fn with_map(map: &str) -> (Ssd<()>, List) {
     let mut drive = filled(&format!(
@@ -102,14 +103,14 @@ pub fn with_map(map: &str) -> (Ssd<()>, List) {
          [ftl]\nmap-unit = \"1KiB\"\nover-provisioning = \"60%\"\nmap = {map}\n"
     ));
     drive.precondition(Precondition::RandomOverwrite(1.0), &mut |_, _| {});
-    // Requests of one mapping unit all over the drive; each is read long after it was written.
+    // Requests of one mapping unit are spread over the drive, and each unit is read long after it was written.
     let io = |i: u64| {
         Io::new(if i < 1_000 { IoKind::Write } else { IoKind::Read }, Lba::new(i * 619 % 1_000 * 2), Sectors::new(2))
     };
     (drive, closed(8, 2_000, io))
 }
 
-/// A small drive of which a third of the codewords need a retry, with reads and writes.
+/// Creates a small drive of which a third of the codewords need a retry, with reads and writes.
 #[must_use]
 pub fn with_errors() -> (Ssd<()>, List) {
     let mut drive = filled(
@@ -128,7 +129,7 @@ pub fn with_errors() -> (Ssd<()>, List) {
     (drive, closed(8, 3_000, io))
 }
 
-/// An overwritten drive that suspends programs and erases, with writes and reads in turns.
+/// Creates an overwritten drive that suspends programs and erases, with alternating reads and writes.
 #[must_use]
 pub fn suspending() -> (Ssd<()>, List) {
     let mut drive = filled(

@@ -28,30 +28,30 @@ use policies::with_policies;
 /// Limits of what a run of the swarm draws.
 #[derive(Clone, Copy, Debug)]
 pub struct Swarm {
-    /// Requests submitted in a run.
+    /// The number of requests submitted in a run.
     pub requests: u32,
-    /// Power cuts in a run.
+    /// The number of power cuts in a run.
     pub cuts: u32,
-    /// Whether programs and erases may fail.
+    /// True if programs and erases may fail.
     pub faults: bool,
-    /// Whether there may be several submission queues, confined to dies.
+    /// True if the drive may have several submission queues, confined to dies.
     pub queues: bool,
 }
 
-/// What a run did.
+/// The counts of a run, and its hash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Outcome {
-    /// Requests completed.
+    /// The number of requests completed.
     pub completed: u64,
-    /// Power cuts survived.
+    /// The number of power cuts survived.
     pub cuts: u64,
-    /// Superblocks erased.
+    /// The number of superblocks erased.
     pub erases: u64,
-    /// The hash of all events.
+    /// Hash of all events.
     pub hash: u64,
 }
 
-/// Decoders that are slower than the channel, with several codewords in a mapping unit of 1 KiB and above.
+/// A decoder slower than the channel, for mapping units of 1 KiB and more, which have several codewords.
 fn ecc() -> EccSpec {
     let decode = DecodeSpec { rate: Rate::new(20_000_000), latency: Span::from_us(7) };
     EccSpec { decode, codeword: Some(Bytes::new(512)), decoders: Decoders::Shared(1), hard_limit: None, soft: None }
@@ -61,17 +61,19 @@ fn pick<T: Clone>(rng: &mut Rng, from: &[T]) -> T {
     from[rng.below(from.len() as u64) as usize].clone()
 }
 
-/// The drawn value or, in a quarter of the cases, any value of the current registry.
+/// Returns the drawn value or, in a quarter of the cases, any value of `every`. So a drawn value of a fixed list stays
+/// unchanged in most runs when the registry gets a new value.
 fn or_later<T: Clone>(drawn: T, later: &mut Rng, every: &[T]) -> T {
     if later.chance(0.25) { pick(later, every) } else { drawn }
 }
 
-/// A small device of any kind.
+/// Draws a small device of any kind.
 #[must_use]
 pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
     loop {
         let mut spec = try_device(rng, faults);
-        // Later additions draw from a stream of their own, so that a seed still draws the same for everything else.
+        // Features that were added later draw from streams of their own, so that a seed still draws the same for
+        // everything else.
         let mut later = Rng::stream(rng.clone().bits(), "swarm.hydra");
         spec = or_superblocks(or_log_blocks(or_hydra(spec, &mut later), &mut later), &mut later);
         spec = or_two_arrays(spec, &mut Rng::stream(rng.clone().bits(), "swarm.chang"));
@@ -121,7 +123,7 @@ pub fn draw_device(rng: &mut Rng, faults: bool) -> Spec {
     }
 }
 
-/// Times of the firmware, the RAM and the link, on some of the devices that can have them.
+/// Adds times of the firmware, the RAM and the link to some of the devices that can have them.
 fn with_times(spec: &mut Spec, rng: &mut Rng) {
     let in_ram = spec.ftl.map == MapSpec::Ram;
     let [firmware, ram, link] = [(); 3].map(|()| rng.chance(0.15));
@@ -164,9 +166,11 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
     let placement = pick(rng, &PlacementSpec::every(order));
     let mut victims = Rng::stream(rng.clone().bits(), "swarm.victims");
     let victim = or_later(pick(rng, &VictimSpec::EVERY[..6]), &mut victims, &VictimSpec::EVERY);
-    // The map is drawn from a copy of the stream: a seed draws the same as when there was only one map.
+    // The map is drawn from a copy of the stream, so that the other draws of a seed are the same as when there was only
+    // one map.
     let map = pick(&mut rng.clone(), &MapSpec::EVERY);
-    // Later additions draw from a stream of their own and for a part of the devices: all other devices stay the same.
+    // Features that were added later draw from a stream of their own and for a part of the devices, so that all other
+    // devices stay the same.
     let mut later = Rng::stream(rng.clone().bits(), "swarm.later");
     let start = 1 + rng.below(3) as u32;
     let mut flash_faults = flash::nand::FaultSpec::default();
@@ -252,7 +256,7 @@ fn try_device(rng: &mut Rng, faults: bool) -> Spec {
     }
 }
 
-/// In a fifth of the cases, the device with Hydra's FTL and buffer.
+/// Replaces the device by one with Hydra's FTL and buffer in a fifth of the cases.
 fn or_hydra(mut spec: Spec, rng: &mut Rng) -> Spec {
     if !rng.chance(0.2) {
         return spec;
@@ -285,8 +289,8 @@ fn or_hydra(mut spec: Spec, rng: &mut Rng) -> Spec {
     spec
 }
 
-/// In a part of the cases, the device with a log-block FTL: keys that such an FTL refuses are removed, and its own keys
-/// are drawn.
+/// Gives the device a log-block FTL in a part of the cases: removes the keys that such an FTL refuses, and draws its
+/// own keys.
 fn or_log_blocks(mut spec: Spec, rng: &mut Rng) -> Spec {
     if spec.ftl.kind != FtlKind::Page || !rng.chance(0.25) {
         return spec;
@@ -311,7 +315,7 @@ fn or_log_blocks(mut spec: Spec, rng: &mut Rng) -> Spec {
     spec
 }
 
-/// In some cases, a drive under Chang's FTL, mostly with an SLC array.
+/// Replaces the device by a drive under Chang's FTL in some cases, mostly with an SLC array.
 fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
     if spec.ftl.kind != FtlKind::Page || !rng.chance(0.2) {
         return spec;
@@ -359,7 +363,7 @@ fn or_two_arrays(mut spec: Spec, rng: &mut Rng) -> Spec {
     spec
 }
 
-/// In a part of the cases, the device with a sample of an FTL family that lists its own samples.
+/// Gives the device a sample of an FTL family that lists its own samples in a part of the cases.
 fn or_sample(mut spec: Spec, rng: &mut Rng) -> Spec {
     let samples: Vec<FtlSpec> = FtlKind::UNZONED.into_iter().flat_map(FtlKind::samples).collect();
     if spec.ftl.kind != FtlKind::Page || samples.is_empty() || !rng.chance(0.15) {
@@ -379,7 +383,7 @@ pub(crate) fn density(extra: Bytes, rank_every: u32) -> DensitySpec {
     DensitySpec { extra, read: time("20us"), program: time("120us"), rank_every }
 }
 
-/// In a part of the cases, the device with a buffer that writes back superblocks.
+/// Gives the device a buffer that writes back superblocks in a part of the cases.
 fn or_superblocks(mut spec: Spec, rng: &mut Rng) -> Spec {
     if let Some(buffer) = spec.buffer.as_mut().filter(|_| rng.chance(0.3)) {
         buffer.policy = BufferPolicy::Superblock;
@@ -392,7 +396,7 @@ fn or_superblocks(mut spec: Spec, rng: &mut Rng) -> Spec {
     spec
 }
 
-/// The device with submission queues. Every queue's dies have room for the whole capacity.
+/// Draws submission queues for the device. The dies of every queue have room for the whole capacity.
 #[must_use]
 pub fn draw_queues(rng: &mut Rng, device: &Spec) -> Spec {
     loop {
@@ -446,24 +450,25 @@ fn try_queues(rng: &mut Rng, device: &Spec) -> Spec {
     spec
 }
 
-/// True if parity rebuilds all data of a failed die, because no page of another die is lost.
+/// Returns true if parity rebuilds all data of a failed die, because no page of another die is lost.
 fn loses_no_other_page(spec: &Spec) -> bool {
     spec.ftl.parity && spec.flash.faults.program_failures.get() == 0.0 && spec.flash.errors.is_none()
 }
 
 impl Swarm {
-    /// The drive of a seed, and the stream that goes on with its requests.
+    /// Draws the drive of a seed. Returns the stream from which its requests are drawn next.
     fn draw(&self, seed: u64) -> (Spec, Rng) {
         let mut rng = Rng::stream(seed, "swarm");
         let mut spec = draw_device(&mut rng, self.faults);
         if self.queues {
-            // Queues draw from streams of their own, so that a run without queues is the same as before there were queues.
+            // Queues draw from streams of their own, so that a run without queues did not change when queues were
+            // added.
             spec = draw_queues(&mut Rng::stream(seed, "swarm.queues"), &spec);
         }
         (spec, rng)
     }
 
-    /// The drive that [`Self::run`] makes for a seed.
+    /// Draws the drive that [`Self::run`] makes for a seed.
     #[must_use]
     pub fn device(&self, seed: u64) -> Spec {
         self.draw(seed).0
@@ -472,7 +477,7 @@ impl Swarm {
     /// Runs the swarm for one seed.
     ///
     /// # Panics
-    /// If anything is wrong; the caller prints the seed.
+    /// If a check fails; the caller prints the seed.
     #[must_use]
     pub fn run(&self, seed: u64) -> Outcome {
         let (spec, mut rng) = self.draw(seed);
@@ -481,7 +486,7 @@ impl Swarm {
         let mut ssd = Ssd::<Stamp>::new(&resolved, seed);
         let mut worn_out = false;
         if rng.chance(0.3) {
-            // A later addition, with a stream of its own.
+            // The second step was added later, so it draws from a stream of its own.
             let mut later = Rng::stream(seed, "swarm.precondition");
             let more = [None, Some(Precondition::RandomOverwrite(0.5)), Some(Precondition::Steady)];
             let steps = [Some(Precondition::Fill), if later.chance(0.5) { pick(&mut later, &more) } else { None }];
@@ -497,7 +502,7 @@ impl Swarm {
         let capacity = resolved.capacity().get();
         let cut_every = self.requests / (self.cuts + 1);
         let mut cuts = 0;
-        // Behind the last power cut, which would cost the stripes that are open their parity.
+        // A die fails only after the last power cut, because a cut would lose the parity of the open stripes.
         let mut dies = Rng::stream(seed, "swarm.dies");
         let loses_die = self.faults && loses_no_other_page(&spec) && dies.chance(0.5);
         let failure = loses_die.then(|| self.requests - 1 - dies.below(u64::from(cut_every / 2) + 1) as u32);
@@ -510,7 +515,7 @@ impl Swarm {
             host.submit_to(queue, requests::draw(&mut rng, capacity));
             host.steps(rng.below(6));
             if cut_every > 0 && i % cut_every == cut_every - 1 && cuts < u64::from(self.cuts) {
-                // The power fails at an event or between two.
+                // The power fails at an event, or half-way between two.
                 if let Some(middle) = host.middle().filter(|_| rng.chance(0.5)) {
                     host.advance(middle);
                 }

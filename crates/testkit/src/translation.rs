@@ -1,4 +1,5 @@
-//! Checks of a host's translation over zones: random requests, power cuts, failures of the flash, and every read compared.
+//! Checks of a host's translation over zones: random requests, power cuts and failures of the flash, with a check of
+//! every read.
 
 use base::engine::Rng;
 use base::units::Time;
@@ -32,7 +33,7 @@ impl Layer for Translation<Stamp> {
     }
 }
 
-/// A small drive with zones and a translation; `flash`, `zns` and `translation` are keys of these tables.
+/// Resolves a small drive with zones and a translation; `flash`, `zns` and `translation` are keys of these tables.
 ///
 /// # Panics
 /// If the description is not valid.
@@ -47,10 +48,10 @@ pub fn device(flash: &str, zns: &str, translation: &str) -> Resolved {
     spec.resolve().unwrap_or_else(|faults| panic!("{faults:?}: {text}"))
 }
 
-/// A translation over a drive that these steps have used.
+/// Creates a translation over a drive that these steps have preconditioned.
 ///
 /// # Panics
-/// Never: nobody breaks off.
+/// Never: preconditioning fails only if its callback stops it, and this one does not.
 #[must_use]
 pub fn translation(resolved: &Resolved, steps: &[Precondition], seed: u64) -> Translation<Stamp> {
     let go_on = &mut |_, _| std::ops::ControlFlow::Continue(());
@@ -61,16 +62,16 @@ pub fn translation(resolved: &Resolved, steps: &[Precondition], seed: u64) -> Tr
     Translation::over(resolved, Ssd::new(&resolved.of_drive(0), seed), used, go_on).expect("nobody breaks off").0
 }
 
-/// A translation of the suite.
+/// A translation of the suite with its drive.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// The drive and the translation.
+    /// Description of the drive and of the translation.
     pub device: Resolved,
-    /// What it went through before.
+    /// Preconditioning steps of the drive.
     pub steps: Vec<Precondition>,
 }
 
-/// The translations of the suite, new and used.
+/// Creates the translations of the suite, with new and with used drives.
 #[must_use]
 pub fn settings() -> Vec<Setting> {
     let each = [
@@ -102,7 +103,7 @@ pub fn settings() -> Vec<Setting> {
     each.collect()
 }
 
-/// A random translation.
+/// Draws a random translation.
 #[must_use]
 pub fn draw(rng: &mut Rng) -> Setting {
     let mut pick = |of: &[&'static str]| of[rng.below(of.len() as u64) as usize];
@@ -134,7 +135,7 @@ pub fn draw(rng: &mut Rng) -> Setting {
 /// Runs a translation through requests and power cuts, and checks every read.
 ///
 /// # Panics
-/// If a read returns what it must not, or a request is lost.
+/// If a read returns illegal content, or a request is lost.
 pub fn check(setting: &Setting, seed: u64) {
     let mut host = BlockHost::new(translation(&setting.device, &setting.steps, seed), seed);
     let mut rng = Rng::stream(seed, "translation.check");
@@ -143,7 +144,8 @@ pub fn check(setting: &Setting, seed: u64) {
         host.run(60 + rng.below(200), depth);
         match rng.below(4) {
             0 => {
-                // In the middle of requests, of collection, and perhaps of the mount after the cut before.
+                // The cut comes in the middle of requests, of collection, and perhaps of the mount after the previous
+                // cut.
                 host.cut_power();
                 host.run(rng.below(20), depth);
                 host.cut_power();

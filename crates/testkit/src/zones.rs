@@ -26,7 +26,7 @@ pub use concurrent::{Stress, side_by_side};
 pub use model::one_by_one;
 pub use settings::{draw, settings};
 
-/// The stamp of a sector of a request.
+/// The stamp of a sector of the request with this tag.
 fn stamp(tag: u64, sector: u64) -> u64 {
     (tag + 1) << 20 | sector
 }
@@ -35,7 +35,7 @@ fn stamp(tag: u64, sector: u64) -> u64 {
 struct Host {
     ssd: Ssd<Stamp>,
     shape: ZoneShape,
-    /// Sectors of a mapping unit.
+    /// The number of sectors of a mapping unit.
     unit: u64,
     tag: u64,
     done: Vec<Completion<Stamp>>,
@@ -48,12 +48,12 @@ impl Host {
         Self { ssd, shape, unit, tag: 0, done: Vec::new() }
     }
 
-    /// Sectors from one zone to the next, and those of a zone that can be written.
+    /// Returns the number of sectors from one zone to the next, and of those in a zone that can be written.
     fn sizes(&self) -> [u64; 2] {
         [self.shape.size, self.shape.capacity].map(|units| u64::from(units) * self.unit)
     }
 
-    /// The first sector of a zone.
+    /// Returns the first sector of a zone.
     fn begin(&self, zone: u64) -> u64 {
         zone * self.sizes()[0]
     }
@@ -62,12 +62,12 @@ impl Host {
         self.ssd.zone_report(Lba::new(self.begin(zone))).expect("a drive with zones")
     }
 
-    /// Sectors below the write pointer of a zone.
+    /// The number of sectors below the write pointer of a zone.
     fn written(&self, zone: u64) -> u64 {
         u64::from(self.report(zone).write_pointer.get()) * self.unit - self.begin(zone)
     }
 
-    /// Submits a request now; returns its tag.
+    /// Submits a request at the current time. Returns its tag.
     fn submit(&mut self, io: Io) -> u64 {
         let tag = self.tag;
         self.tag += 1;
@@ -77,14 +77,14 @@ impl Host {
         tag
     }
 
-    /// Handles one event. False if there is none.
+    /// Handles one event. Returns false if there is none.
     fn step(&mut self) -> bool {
         let Some(at) = self.ssd.next_event() else { return false };
         self.ssd.advance(at, &mut self.done);
         true
     }
 
-    /// The completion of a request that is alone.
+    /// Submits a request when no other is under way, and returns its completion.
     fn alone(&mut self, io: Io) -> Completion<Stamp> {
         let tag = self.submit(io);
         while self.done.is_empty() {
@@ -95,7 +95,7 @@ impl Host {
         done
     }
 
-    /// The content of all sectors of a zone, the gap behind its capacity included.
+    /// Reads all sectors of a zone, the gap behind its capacity included.
     fn read_zone(&mut self, zone: u64) -> Vec<u64> {
         let io = Io::new(IoKind::Read, Lba::new(self.begin(zone)), Sectors::new(self.sizes()[0]));
         let read = self.alone(io);

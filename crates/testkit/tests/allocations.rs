@@ -12,14 +12,14 @@ use base::units::{Lba, Sectors, Time};
 use flash::backend::{Cause, Op};
 use ssd::{Completion, Drive, FlushPolicy, Precondition, QueueId, Request, Spec, Ssd};
 
-/// Sectors of a mapping unit of 4 KiB.
+/// The number of sectors of a mapping unit of 4 KiB.
 const UNIT: u64 = 8;
 const DEPTH: u64 = 64;
 const WARM: u64 = 100_000;
 const COUNTED: u64 = 50_000;
 const STRETCHES: usize = 8;
 
-/// A small drive of two channels, full and with garbage collection in its steady state.
+/// Creates a small drive of two channels, full and in the steady state of garbage collection.
 fn drive(extra: &str) -> Ssd<()> {
     let text = format!(
         r#"
@@ -35,7 +35,7 @@ fn drive(extra: &str) -> Ssd<()> {
     drive
 }
 
-/// A closed loop: `pick` draws the next request.
+/// A closed loop of requests that `pick` draws.
 struct Loop<P> {
     drive: Ssd<()>,
     pick: P,
@@ -62,8 +62,8 @@ impl<P: FnMut(&mut Rng, u64) -> Io> Loop<P> {
         }
     }
 
-    /// The least allocations, with their bytes, of stretches of `requests` requests. Ends at the first stretch without
-    /// any.
+    /// Returns the smallest number of allocations, with their bytes, of a stretch of `requests` requests. Ends at the
+    /// first stretch without any.
     fn least(&mut self, requests: u64) -> (u64, u64) {
         let mut least = (u64::MAX, u64::MAX);
         for _ in 0..STRETCHES {
@@ -88,7 +88,7 @@ impl<P: FnMut(&mut Rng, u64) -> Io> Loop<P> {
     }
 }
 
-/// Allocations and bytes while a warm drive works: the least of all stretches.
+/// Returns the smallest number of allocations, and bytes, of all stretches of a warm drive.
 fn allocations(drive: Ssd<()>, pick: impl FnMut(&mut Rng, u64) -> Io) -> (u64, u64) {
     let rng = Rng::stream(1, "allocations");
     let mut warm = Loop { drive, pick, rng, completions: Vec::new(), submitted: 0, outstanding: 0 };
@@ -104,12 +104,13 @@ fn io(kind: IoKind, unit: u64, units: u64) -> Io {
     Io::new(kind, Lba::new(unit * UNIT), Sectors::new(units * UNIT))
 }
 
-/// One request of 4 KiB anywhere.
+/// Draws one request of 4 KiB anywhere on the drive.
 fn anywhere(kind: IoKind) -> impl FnMut(&mut Rng, u64) -> Io {
     move |rng, units| io(kind, rng.below(units), 1)
 }
 
-/// Reads, writes, discards and flushes of 4 KiB to 64 KiB on a few mapping units: most wait for another request.
+/// Draws reads, writes, discards and flushes of 4 KiB to 64 KiB on a few mapping units, so that most wait for another
+/// request.
 fn overlapping(rng: &mut Rng, units: u64) -> Io {
     let length = rng.below(16) + 1;
     let place = if rng.chance(0.8) { rng.below(64) } else { rng.below(units - length) };
@@ -127,19 +128,19 @@ const BUFFERED: &str = r#"}
         ftl = { map-unit = "4KiB", over-provisioning = "28%" }
         buffer = { size = "4MiB" }"#;
 
-/// Six streams, of which the host's are chosen by address.
+/// A page-mapped drive with six streams; the host's stream is chosen by address.
 const STREAMS: &str = r#"multi-plane = false }
         ftl = { map-unit = "4KiB", over-provisioning = "45%", streams = { host = { policy = "lru", levels = [64, 256, 1024] }, copies = { policy = "same" } } }"#;
-/// Streams of the size of requests, which the buffer remembers.
+/// A page-mapped drive with streams by the size of requests, which the buffer remembers.
 const SIZES: &str = r#"multi-plane = false }
         ftl = { map-unit = "4KiB", over-provisioning = "45%", streams = { host = { policy = "size", limits = ["8KiB"] }, copies = { policy = "generations", streams = 3 } } }
         buffer = { size = "4MiB" }"#;
 
-/// Caches that hold a small part of the map.
+/// A map unit with caches that hold a small part of the map.
 const FMMU: &str = r#"multi-plane = false }
         ftl = { map-unit = "4KiB", over-provisioning = "45%", map = { kind = "fmmu", cmt = "4KiB", ctp = "32KiB" } }"#;
 
-/// Hydra's prototype with fewer blocks, which merges instead of collecting.
+/// Creates Hydra's prototype with fewer blocks, which merges instead of collecting.
 fn hydra(blocks: u32, change: impl FnOnce(&mut Spec)) -> Ssd<()> {
     let text = ssd::builtin().iter().find(|(name, _)| *name == "hydra-prototype").expect("it is built in").1;
     let mut spec: Spec = toml::from_str(text).expect("a device");
@@ -150,7 +151,7 @@ fn hydra(blocks: u32, change: impl FnOnce(&mut Spec)) -> Ssd<()> {
     drive
 }
 
-/// Requests of 4 KiB on a few superblocks, most of them reads, with flushes among them.
+/// Draws requests of 4 KiB on a few superblocks, most of them reads, with flushes among them.
 fn merged(rng: &mut Rng, _: u64) -> Io {
     let place = rng.below(16 * 256);
     match rng.below(64) {
@@ -160,7 +161,7 @@ fn merged(rng: &mut Rng, _: u64) -> Io {
     }
 }
 
-/// Requests of a stretch of a drive that merges: each merge is hundreds of commands.
+/// The number of requests in a stretch of a drive that merges, because each merge takes hundreds of commands.
 const FEWER: u64 = 20_000;
 
 #[test]
@@ -172,14 +173,14 @@ fn merges_and_flushes_allocate_nothing() {
         });
         let rng = Rng::stream(1, "allocations");
         let mut warm = Loop { drive, pick: merged, rng, completions: Vec::new(), submitted: 0, outstanding: 0 };
-        // Its buffer and its log come to their largest sizes late.
+        // The queues of the buffer and of the log reach their largest lengths late.
         warm.run(5 * FEWER, 2 * DEPTH);
         assert_eq!(warm.least(FEWER), (0, 0), "{flush:?}");
         assert!(warm.drive.counters().merges.expect("an FTL of merges").merges > 0);
     }
 }
 
-/// 64 blocks of sixteen pages of 2 KiB, with and without SLC flash. Requests cause folds or collections.
+/// The drive has 64 blocks of sixteen pages of 2 KiB, with and without SLC flash. Requests cause folds or collections.
 #[test]
 fn an_slc_mlc_drive_allocates_nothing() {
     for mapping in ["chains", "pages"] {
@@ -209,14 +210,15 @@ fn an_slc_mlc_drive_allocates_nothing() {
     }
 }
 
-/// Without payload, at most two bytes for each page of 2 KiB: seven for a row of four, and the tables of superblocks.
+/// Without payload, a drive takes at most two bytes for each page of 2 KiB: seven for a row of four pages, and the
+/// tables of superblocks.
 #[test]
 fn hydra_keeps_two_bytes_per_page() {
     let mut drive = None;
     let counted = allocation_counter::measure(|| drive = Some(hydra(1024, |_| {})));
     let resolved = drive.as_ref().expect("it was made").resolved();
     let pages = u64::from(resolved.geometry.slot_count()) * u64::from(resolved.geometry.sectors) / 4;
-    // Memory that does not depend on the drive's size: above all the buffer and the commands under way.
+    // Memory that does not depend on the drive's size: mainly the buffer and the commands under way.
     let fixed = 1 << 20;
     let bytes = counted.bytes_current.max(0) as u64;
     assert!(bytes > pages && bytes < 2 * pages + fixed, "{bytes} bytes for {pages} pages");

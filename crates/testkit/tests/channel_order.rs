@@ -1,8 +1,9 @@
-//! The order of transfers on a channel, against an event loop of a page that shares no code with the backend.
+//! A check of the order of transfers on a channel, against an event loop of one page that shares no code with the
+//! backend.
 //!
-//! A closed system: so many reads are under way, each of a die drawn at random; a read that ends is followed by another. A
-//! read is command cycles on the channel, an array time, and data on the channel. When data has been sent, its die asks
-//! for the channel for the command of its next waiting read, and then the channel chooses.
+//! The system is closed: a fixed number of reads is under way, each of a die drawn at random; a read that ends is
+//! followed by another. A read is command cycles on the channel, an array time, and data on the channel. When data has
+//! been sent, its die asks for the channel for the command of its next waiting read, and then the channel chooses.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -19,13 +20,13 @@ struct Shape {
     channels: u32,
     dies: u32,
     reads: u32,
-    /// Command cycles, array and data.
+    /// Times of the command cycles (`command`) and of the array read (`array`).
     command: Span,
     array: Span,
     order: BusOrder,
 }
 
-/// 4 KiB with their spare bytes at 667 MB/s, as FMMU's part has them.
+/// Time of 4 KiB with their spare bytes at 667 MB/s, as on FMMU's part.
 const DATA: Span = Span::from_ps(6_717_000);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -35,7 +36,7 @@ enum Happening {
     DataSent,
 }
 
-/// What a channel sends, and what waits for it: dies with the number of their arrival.
+/// A channel with the dies that wait for it, each with the number of its arrival.
 #[derive(Clone, Debug, Default)]
 struct Bus {
     sends: bool,
@@ -46,7 +47,7 @@ struct Bus {
 struct Model {
     shape: Shape,
     now: Time,
-    /// Counts events and arrivals.
+    /// Count of events and arrivals, from which each gets its number.
     number: u64,
     queued: Vec<u32>,
     busy: Vec<bool>,
@@ -73,7 +74,7 @@ impl Model {
         self.events.push(Reverse((self.now + time, self.number, die, what)));
     }
 
-    /// A die without a read under way asks for the channel for its next command.
+    /// Makes a die without a read under way wait for the channel with its next command.
     fn ask(&mut self, die: u32) {
         if self.queued[die as usize] > 0 && !self.busy[die as usize] {
             self.busy[die as usize] = true;
@@ -82,7 +83,7 @@ impl Model {
         }
     }
 
-    /// The channel of a die chooses its next transfer, if it sends nothing.
+    /// Starts the next transfer on the channel of a die, if the channel is free.
     fn choose(&mut self, die: u32) {
         let Shape { order, command: cycles, .. } = self.shape;
         let bus = &mut self.buses[(die / self.shape.dies) as usize];
@@ -112,7 +113,7 @@ impl Model {
         self.choose(die);
     }
 
-    /// When each read ends, up to so many.
+    /// Returns the ends of the first `ends` reads.
     fn run(mut self, ends: usize) -> Vec<Time> {
         let mut rng = Rng::stream(7, "dies");
         let all = u64::from(self.shape.channels * self.shape.dies);
@@ -148,7 +149,7 @@ impl Model {
     }
 }
 
-/// When each read of the backend ends.
+/// Returns the ends of the first `ends` reads in the backend.
 fn backend(shape: &Shape, ends: usize) -> Vec<Time> {
     let mut part = Part::preset("FMMU-V2").expect("a preset").clone();
     part.timing.read = vec![shape.array];

@@ -1,4 +1,4 @@
-//! No cycles: the files of a crate use each other in one direction only.
+//! A test that the files of a crate use each other in one direction only.
 //!
 //! A file uses another if it names an item that the other defines; re-exports are followed to the definition. Two cases
 //! are no cycle: a file in a folder may use the declarations of the file above, because it adds a mechanism to that
@@ -29,7 +29,7 @@ fn words(path: &str) -> Module {
     path.split("::").map(str::trim).filter(|word| !word.is_empty()).map(ToOwned::to_owned).collect()
 }
 
-/// The single paths of a `use`.
+/// Splits a `use` into its single paths.
 fn expand(text: &str) -> Vec<String> {
     let text = text.trim();
     let Some((before, inside)) = text.split_once('{') else {
@@ -55,7 +55,7 @@ fn expand(text: &str) -> Vec<String> {
     all
 }
 
-/// The code of a file without comments and tests.
+/// Returns the code of a file without comments and tests.
 fn shipped(text: &str) -> String {
     let code = text.split("#[cfg(test)]\nmod tests {").next().unwrap_or("");
     code.lines().map(|line| line.split("//").next().unwrap_or("")).collect::<Vec<_>>().join("\n")
@@ -81,7 +81,7 @@ fn imports(code: &str) -> Imports {
             }
         }
     }
-    // Paths in the code itself.
+    // Paths that the code itself names, outside a `use`.
     for root in ["crate::", "super::"] {
         for (at, _) in code.match_indices(root).filter(|(at, _)| !code[..*at].ends_with("::")) {
             let path: String = code[at..].chars().take_while(|c| c.is_alphanumeric() || "_:".contains(*c)).collect();
@@ -91,7 +91,7 @@ fn imports(code: &str) -> Imports {
     imports
 }
 
-/// The file that defines the item of a path.
+/// Finds the file that defines the item of a path; `None` if there is none in this crate.
 fn definition(files: &Files, all: &BTreeMap<Module, Imports>, path: &[String], depth: usize) -> Option<Module> {
     let end = (0..=path.len()).rev().find(|end| files.contains_key(&path[..*end]))?;
     let (file, rest) = path.split_at(end);
@@ -102,7 +102,7 @@ fn definition(files: &Files, all: &BTreeMap<Module, Imports>, path: &[String], d
     }
 }
 
-/// A path from the root of the crate; none if it leads to another crate.
+/// Returns a path from the root of the crate; `None` if it leads to another crate.
 fn absolute(files: &Files, file: &[String], path: &[String]) -> Option<Module> {
     let (mut at, mut rest) = (file.to_vec(), path);
     match path.first()?.as_str() {
@@ -126,7 +126,7 @@ fn absolute(files: &Files, file: &[String], path: &[String]) -> Option<Module> {
     Some(at)
 }
 
-/// The names of a crate's files that use each other.
+/// Finds the groups of a crate's files that use each other.
 fn circles(files: &Files) -> Vec<Vec<String>> {
     let all: BTreeMap<Module, Imports> =
         files.iter().map(|(file, text)| (file.clone(), imports(&shipped(text)))).collect();
@@ -134,7 +134,7 @@ fn circles(files: &Files) -> Vec<Vec<String>> {
     for (file, imports) in &all {
         for path in &imports.used {
             let Some(path) = absolute(files, file, path) else { continue };
-            // A name of a module alone is no use.
+            // A path to a module itself does not count as a use.
             let Some(other) = definition(files, &all, &path, 0).filter(|other| *other != path) else { continue };
             if other != *file && !file.starts_with(&other) {
                 edges.entry(file).or_default().insert(other);
@@ -161,7 +161,7 @@ fn circles(files: &Files) -> Vec<Vec<String>> {
     found.into_iter().collect()
 }
 
-/// The files that the `mod` lines of a crate name.
+/// Reads the files that the `mod` lines of a crate name.
 fn read(source: &Path, file: &Path, module: Module, into: &mut Files) {
     let text = fs::read_to_string(source.join(file)).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
     let folder = if module.is_empty() { Path::new("").to_owned() } else { file.with_extension("") };

@@ -1,11 +1,11 @@
-//! The conformance suite over every setting: one test for each check, so that the checks run in parallel.
+//! The conformance suite over every setting, with one test for each check, so that the checks run in parallel.
 //!
-//! `make test` runs each check on each setting, long checks with a share of their cuts and failures, and always with the
-//! same seeds. `make soak` also runs `whole`, which has all of them, with seeds of its own.
+//! `make test` runs each check on each setting, long checks with a share of their cuts and failures, and always with
+//! the same seeds. `make soak` also runs `whole`, with all cuts and failures, and with seeds of its own.
 
 use testkit::conformance::{Effort, Trial, Work, check, replay, settings};
 
-/// The first seed of the soak: `make soak` chooses another each time.
+/// Environment variable with the first seed of the soak: `make soak` sets another number each time.
 const SOAK_SEED: &str = "SOAK_SEED";
 
 /// Applies a check to every `parts`-th setting, from the `part`-th on. The seed of a setting is its number, counted
@@ -39,11 +39,11 @@ macro_rules! tests {
 
 testkit::checks!(tests);
 
-/// Every cut and every failure, which takes minutes.
+/// Checks with every cut and every failure, which take minutes.
 mod whole {
     use super::{Effort, SOAK_SEED};
 
-    #[allow(clippy::disallowed_methods)] // The soak's seed is no part of a result.
+    #[allow(clippy::disallowed_methods)] // The environment gives the soak its seed.
     fn apply(name: &str, part: usize, parts: usize) {
         let first = std::env::var(SOAK_SEED).map_or(0, |text| text.parse().expect("a number"));
         println!("{SOAK_SEED}={first}");
@@ -87,12 +87,12 @@ mod whole {
     }
 }
 
-/// Seeds of the soak that once failed, each with what was wrong.
+/// Each setting and seed once failed in the soak, for the reason above it.
 #[test]
 fn seeds_that_once_failed_pass() {
     let short_log = "Chang, a log of two blocks and a large table, pages, nothing is copied back";
     for (name, setting, seed, effort) in [
-        // Collections that took sectors of the SLC log along left the copy with the version of another page.
+        // A collection moved sectors of the SLC log as well, and the copy got the version of another page.
         ("power cuts, full", short_log, 77, "test"),
         ("power cuts, one after another", short_log, 204, "test"),
         ("power cuts, full", short_log, 951, "test"),
@@ -112,7 +112,7 @@ fn seeds_that_once_failed_pass() {
         ("erase failures", "map Fmmu(FmmuSpec, a shared log in pools of 16 blocks", 40_025, "test"),
         ("erase failures", "a shared log in pools of 10 blocks", 40_005, "test"),
         ("program failures", "cache mode across lists", 20_013, "test"),
-        // The last erased superblocks of all data pools failed while pools of translation pages had several.
+        // The last erased superblocks of all data pools failed while pools of translation pages had several left.
         (
             "program failures",
             "map Dftl(DftlSpec, DChoices { d: 3 }, LeastLoaded channel-chip-die-plane",
@@ -125,27 +125,28 @@ fn seeds_that_once_failed_pass() {
             20_174,
             "test",
         ),
-        // One pool was above its limit, and the other, with the garbage, had no erased superblock.
+        // One pool was above its limit, and the other one, which had the garbage, had no erased superblock.
         ("erase failures", "map Uncached, a shared log in pools of 16 blocks", 40_008, "test"),
-        // The victim of the policy did not fit into the end of the last superblock for copies, and the cheapest did.
+        // The victim of the policy did not fit into the rest of the last superblock for copies, but the cheapest one
+        // did.
         ("erase failures", "Fifo, PageRoundRobin channel-chip-die-plane", 1_004, "test"),
         // Data was collected before the map unit had started, while a translation page waited for an erase.
         ("erase failures", "map Dftl(DftlSpec, a shared log in pools of 16 blocks", 40_025, "test"),
-        // Copies to a shared log overtook the programs that the present request had filled.
+        // Copies to a shared log overtook the programs that the current request had filled.
         ("program failures", "map Dftl(DftlSpec, a shared log in pools of 16 blocks", 5_003, "test"),
         ("program failures", "map Table, a shared log in pools of 6 blocks", 20_002, "test"),
         ("power cuts, one after another", "a shared log, static wear levelling, copy-back", 20_000, "test"),
-        // A pool without a superblock to copy into got no help from one that was near its limit, until that failed, too.
+        // A pool without a superblock to copy into got no help from one near its limit, until that one failed, too.
         ("program failures", "map Dftl(DftlSpec, a shared log in pools of 16 blocks", 4, "soak"),
         ("program failures", "map Fmmu(FmmuSpec, a shared log in pools of 16 blocks", 3, "soak"),
-        // The helper waited for units that would fill a program, and a write waited for the helper.
+        // The helping pool waited for units that would fill a program, and a write waited for that pool.
         ("program failures", "map Fmmu(FmmuSpec, a shared log in pools of 16 blocks", 10, "soak"),
-        // New data blocks took the blocks that replace failures while merges could have made room.
+        // New data blocks took the blocks that replace failed ones while merges could have made room.
         ("program failures", "block, sample 0, queue depth of 1", 49_624, "soak"),
         // A merge that had erased its sources lost pages when all its destinations failed.
         ("preconditioning", "Bast, Same, erased when read, transfer by Bus", 3_007, "test"),
         ("preconditioning", "Bast, Apart, erased when read, transfer by Controller", 3_007, "test"),
-        // Victims whose last copies waited for a full program held up static wear levelling.
+        // Victims whose last copies waited for a full program delayed static wear levelling.
         ("wear", "map Uncached, static wear levelling", 3, "test"),
     ] {
         if let Err(failure) = replay(name, setting, seed, effort).expect("names of the suite") {

@@ -1,13 +1,13 @@
-//! A request costs no more on a larger drive, with more queues, or with more under way.
+//! A test that a request takes no more steps on a larger drive, with more queues, or with more requests under way.
 //!
-//! `base::steps` counts each command, request, log block or waiting task that a loop visits. The model itself has more
-//! to do on some drives, for example more copies for a merge; so the steps of a request are compared with the request
-//! and its flash commands.
+//! `base::steps` counts each command, request, log block or waiting task that a loop visits. The simulated drive itself
+//! does more on some drives, for example more copies for a merge; so the steps of a request are compared with the
+//! request and its flash commands.
 //!
-//! Along each axis a request takes at most three tenths more: depth to 65,536, 1 to 64 queues or flows, 4 to 128 chips, 16
-//! to 1,024 log blocks, 8 to 512 writes of BAST or FAST that wait, 16 to 512 questions under way in DFTL or CDFTL, FMMU's
-//! map four times as large, zones of 32 to 2,048 pages of a die, Chang's drive and Hydra's sixteen times, a page map on 8 GiB to
-//! 8 TiB.
+//! Along each axis the steps of a request may grow by three tenths: depth to 65,536, 1 to 64 queues or flows, 4 to 128
+//! chips, 16 to 1,024 log blocks, 8 to 512 writes of BAST or FAST that wait, 16 to 512 look-ups under way in DFTL or
+//! CDFTL, FMMU's map four times as large, zones of 32 to 2,048 pages of a die, Chang's drive and Hydra's sixteen times
+//! as large, and a page map on 8 GiB to 8 TiB.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -21,15 +21,15 @@ use study::run::{Flow, Runner};
 use testkit::List;
 use workload::{Arrival, Pacing};
 
-/// Sectors of a request of 4 KiB.
+/// The number of sectors of a request of 4 KiB.
 const UNIT: u64 = 8;
 
-/// What a read or program of a merge costs, as a share of any other flash command: copies that nobody interrupts are one
-/// object, and a write that comes with few of them takes no fewer steps itself. From BAST with 16 and 1,024 log blocks
-/// (33 and no commands of a merge for each write): 6.1 steps for one, 34 for any other.
+/// Steps of a read or program of a merge, as a share of those of any other flash command: copies without an
+/// interruption are one object. Derived from BAST with 16 and 1,024 log blocks (33 and no commands of a merge per
+/// write): 6.1 steps for a command of a merge, 34 for any other.
 const MERGED: f64 = 0.18;
 
-/// Steps of a request, and its flash commands, where a command of a merge counts `MERGED`.
+/// The steps of a request, and its flash commands, where a command of a merge counts as `MERGED`.
 #[derive(Clone, Copy, Debug)]
 struct Cost {
     steps: f64,
@@ -47,12 +47,12 @@ fn commands(drive: &Ssd<()>) -> f64 {
     drive.counters().flash.rows().map(|(_, cause, tally)| weight(cause) * tally.commands as f64).sum()
 }
 
-/// Random requests of 4 KiB in a closed loop. Counts the second half.
+/// Runs random requests of 4 KiB in a closed loop, and counts in the second half.
 fn count(drive: Ssd<()>, kind: IoKind, depth: u64, requests: u64) -> Cost {
     count_of(drive, kind, UNIT, depth, requests)
 }
 
-/// The same with requests of this many sectors.
+/// Runs random requests of this number of sectors in a closed loop, and counts in the second half.
 fn count_of(mut drive: Ssd<()>, kind: IoKind, sectors: u64, depth: u64, requests: u64) -> Cost {
     let queues = drive.resolved().host.queues.queues.len() as u64;
     let units = drive.capacity().get() / sectors;
@@ -86,7 +86,7 @@ fn drive(text: &str, steps: &[Precondition]) -> Ssd<()> {
     drive
 }
 
-/// Checks the cost along an axis: it may grow by three tenths from the first value to any other.
+/// Checks that the cost grows by three tenths at most from the first value of an axis to any other.
 fn judge(name: &str, along: &[(u64, Cost)]) {
     for (value, cost) in along {
         println!("{name} {value}: {:.1} steps, {:.1} commands: {:.1}", cost.steps, cost.commands, cost.relative());
@@ -97,7 +97,7 @@ fn judge(name: &str, along: &[(u64, Cost)]) {
     }
 }
 
-/// Drives of 2,048 blocks of sixteen pages.
+/// Counts on a drive of 2,048 blocks of sixteen pages with a log-block FTL.
 fn log_blocks(kind: &str, blocks: u64, depth: u64) -> Cost {
     let text = format!(
         "name = 'g'\nflash = {{ part = 'K9XXG08', channels = 2, chips = 2, dies = 1, planes = 1, blocks = 512, \
@@ -147,7 +147,7 @@ fn the_host_side_does_no_more_for_a_write_at_a_greater_depth() {
         (depth, count(drive(&text, &[]), IoKind::Write, depth, 2 * depth.max(8192)))
     };
     judge("page map, depth", &[1, 32].map(at));
-    // So many writes share programs.
+    // At depths of 1,024 and more, writes share programs.
     judge("page map, depth", &[1024, 32768, 65536].map(at));
 }
 
@@ -174,7 +174,8 @@ fn software_map_units_do_no_more_for_a_question_when_more_wait() {
 
 #[test]
 fn a_page_map_does_no_more_for_a_write_with_more_chips_or_queues() {
-    // Without command cycles: with them 128 writes wait for two channels, and not for dies, so that four chips do less.
+    // Command cycles are zero: with them 128 writes would wait for two channels, and not for dies, so that four chips
+    // would do less work.
     let part = "custom-part = { like = 'FMMU-V2', bus = { command = '0ns' } }";
     let at = |channels: u64, chips: u64, queues: u64| {
         let text = format!(
@@ -205,8 +206,8 @@ fn a_full_buffer_does_no_more_for_a_write_with_more_chips_or_a_larger_buffer() {
     judge("buffer, MiB", &[at(2, 2, 1), at(2, 2, 4), at(2, 2, 16)]);
 }
 
-/// The cost of a write on a new drive with this number of blocks in a plane. Its mapping units of 32 KiB, the largest
-/// there are, are its pages, so that the state of a TiB takes 400 MB.
+/// Returns the cost of a write on a new drive with this number of blocks in a plane. A mapping unit is a page of 32
+/// KiB, the largest size, so that the state of a TiB takes 400 MB.
 fn capacity(blocks: u64) -> (u64, Cost) {
     const PAGE: u64 = 32 << 10;
     let mut part = Part::preset("FMMU-V2").expect("a part that comes with Flashloom");
@@ -267,8 +268,7 @@ fn chang_does_no_more_for_a_write_on_a_larger_drive() {
     judge("chang, blocks", &[256, 1024, 4096].map(chang));
 }
 
-/// Flows of random reads on one queue, as many requests in all: closed loops, or open ones.
-/// Writes of 4 KiB to zones of so many pages of a die, one zone after the other.
+/// Returns the cost of a write of 4 KiB to zones with this number of pages of a die, one zone after the other.
 fn zone_writes(pages: u64) -> (u64, Cost) {
     let text = format!(
         "name = 'g'\nflash = {{ part = 'FMMU-V2', channels = 2, chips = 2, blocks = 64, pages = {pages}, multi-plane = false }}\n\

@@ -1,4 +1,4 @@
-//! Every accepted key has an effect, and the written description of a device is the one that ran.
+//! A test that every accepted key has an effect, and that the written description of a device gives the same device.
 
 mod exceptions;
 
@@ -18,7 +18,7 @@ use workload::generate::{Generator, GeneratorSpec};
 
 use exceptions::{EXCEPTIONS, Exception};
 
-/// The outcome of setting a key to other values.
+/// The outcome of setting a key to its alternative values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
     /// No other value is accepted.
@@ -38,16 +38,16 @@ pub(crate) fn read(description: &Value) -> Option<Resolved> {
     spec.resolve().ok()
 }
 
-/// The resolved description, written and parsed again, resolves to the same device.
+/// Checks that the resolved description, written and parsed again, resolves to the same device.
 fn reads_back(resolved: &Resolved, of: &str) {
     let text = toml::to_string(&resolved.spec).unwrap_or_else(|error| panic!("{of}: {error}"));
     let spec: Spec = toml::from_str(&text).unwrap_or_else(|error| panic!("{of}: {text}: {error}"));
     let again = spec.resolve().unwrap_or_else(|faults| panic!("{of}: {text}: {faults:?}"));
-    // A run depends on the resolved device and the seed alone.
+    // A run depends only on the resolved device and the seed.
     assert_eq!(format!("{again:?}"), format!("{resolved:?}"), "{of}");
 }
 
-/// A device and its runs.
+/// A device as described, and its runs.
 struct Plain<'a> {
     fixture: &'a Fixture,
     described: Value,
@@ -73,7 +73,7 @@ impl<'a> Plain<'a> {
             let what = format!("{}, {} = {value}", self.fixture.name, key.name);
             reads_back(&resolved, &what);
             if resolved.spec == self.resolved.spec {
-                // The same value in another notation.
+                // The value is the same one in another notation.
                 continue;
             }
             let changes = self.before.iter().any(|(load, before)| {
@@ -111,7 +111,7 @@ fn every_key_has_an_effect_or_is_refused() {
     each(fixtures.len(), |i| {
         let plain = Plain::new(&fixtures[i]);
         for key in keys_of(&schema, &plain.described) {
-            // Printing does not depend on the device, so one device suffices.
+            // Keys that only change printed text do so on any device, so one device suffices.
             let printed =
                 EXCEPTIONS.iter().any(|exception| exception.devices.is_empty() && exception.covers(&key.name));
             if printed && !["page, one queue", "chang, chains behind SLC"].contains(&&*plain.fixture.name) {
@@ -163,7 +163,7 @@ fn every_key_has_an_effect_or_is_refused() {
     assert!(wrong.is_empty(), "{} faults:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// The parts of a resolved device that a run depends on, in words.
+/// Writes the parts of a resolved device that a run depends on as text.
 fn acts(resolved: &Resolved) -> String {
     let Resolved { part, geometry, slc_array, backend, ftl, host, buffer, units, gang, family, .. } = resolved;
     let queues = (&resolved.spec.ram, &resolved.spec.flash.faults);
@@ -172,14 +172,14 @@ fn acts(resolved: &Resolved) -> String {
     )
 }
 
-/// A key that is set alone, with what the device then is.
+/// A key that is set alone, with the resulting device as text.
 struct Alone<'a> {
     key: &'a Key,
     value: &'a Value,
     acts: String,
 }
 
-/// Each key of a device that changes it, with the first values that do, each of another kind.
+/// Lists the keys of a device that change it, each with the first of its alternative values that does.
 fn alone<'a>(plain: &Resolved, described: &Value, keys: &'a [Key]) -> Vec<Alone<'a>> {
     let plain = acts(plain);
     let first = |key: &'a Key| {
@@ -191,8 +191,8 @@ fn alone<'a>(plain: &Resolved, described: &Value, keys: &'a [Key]) -> Vec<Alone<
     keys.iter().filter_map(first).collect()
 }
 
-/// Pairs of keys of which the first limits the second: what a part can do limits what a drive does, and the power states that a drive
-/// has limit which state a host selects and what the controller may draw.
+/// Pairs of keys of which the first limits the second: the abilities of a part limit the rules of a drive, and the
+/// power states of a drive limit which state a host selects and how much power the controller may draw.
 const CAPABILITIES: [(&str, &str); 6] = [
     ("flash.multi-plane", "flash.custom-part.features.multi_plane"),
     ("power.operational[].power", "power.select"),
@@ -219,7 +219,8 @@ fn of_every_pair_of_keys_both_have_an_effect_or_the_pair_is_refused() {
                 let Some(both) = read(&second.key.set(&with_first, second.value)) else { continue };
                 let both = acts(&both);
                 for (idle, other) in [(second, first), (first, second)] {
-                    // Another value may have an effect where this one says what holds anyway.
+                    // Another value of the key may have an effect beside the other key, even if this one has none
+                    // there.
                     let with_other = other.key.set(&described, other.value);
                     let acts_beside = |value| read(&idle.key.set(&with_other, value)).map(|beside| acts(&beside));
                     let any =
@@ -238,7 +239,7 @@ fn of_every_pair_of_keys_both_have_an_effect_or_the_pair_is_refused() {
     assert!(wrong.is_empty(), "{} pairs:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// True if a key is a table, or a list, whose keys are tried one by one.
+/// Returns true if a key is a table or a list whose keys are tried one by one.
 fn is_table(outcomes: &BTreeMap<String, BTreeMap<&str, Outcome>>, key: &str) -> bool {
     outcomes.keys().any(|other| other.strip_prefix(key).is_some_and(|rest| rest.starts_with(['.', '(', '['])))
 }
@@ -254,7 +255,7 @@ fn a_builtin_device_resolves_the_same_after_being_written() {
     });
 }
 
-/// Workloads that have every key.
+/// Workloads that together have every key.
 pub(crate) const WORKLOADS: [&str; 5] = [
     r#"name = "w"
     requests = 300
@@ -331,7 +332,7 @@ pub(crate) const WORKLOADS: [&str; 5] = [
     "#,
 ];
 
-/// All requests of a workload; `None` if its description is refused.
+/// Returns all requests of a workload as text; `None` if its description is refused.
 fn asked(description: &Value) -> Option<(GeneratorSpec, String)> {
     let spec: GeneratorSpec = serde_json::from_value(description.clone()).ok()?;
     let drawn = |spec: &GeneratorSpec| {
@@ -391,7 +392,7 @@ fn every_key_of_a_workload_has_an_effect_or_is_refused() {
     assert!(wrong.is_empty(), "{} faults:\n{}", wrong.len(), wrong.join("\n"));
 }
 
-/// Keys that end a workload or a stream: the first of them that is reached does, and the others have no effect.
+/// Keys that end a workload or a stream: only the one that is reached first has an effect.
 const ENDS: [&str; 5] = ["requests", "duration", "total", "stream[].requests", "stream[].total"];
 
 #[test]
@@ -402,7 +403,7 @@ fn of_every_pair_of_keys_of_a_workload_both_have_an_effect_or_the_pair_is_refuse
     for text in WORKLOADS {
         let spec: GeneratorSpec = toml::from_str(text).unwrap_or_else(|error| panic!("{text}: {error}"));
         let mut described = serde_json::to_value(&spec).expect("a description");
-        // An early end would hide what other keys do.
+        // An early end would hide the effects of other keys.
         for end in ["duration", "total"] {
             described.as_object_mut().expect("a table").remove(end);
         }
@@ -432,7 +433,7 @@ fn of_every_pair_of_keys_of_a_workload_both_have_an_effect_or_the_pair_is_refuse
                 for (idle, other, with_other, set) in beside {
                     let acts =
                         |value: &Value| asked(&idle.set(set, value)).is_some_and(|(_, asked)| asked != *with_other);
-                    // Sizes of a kind can only be left out, and then `sizes` may be the same.
+                    // The sizes of one kind can only be removed, and then `sizes` may give the same ones.
                     let falls_back = idle.name.ends_with("_sizes") && other.name.starts_with("stream[].sizes");
                     if both == *with_other
                         && !falls_back
@@ -453,10 +454,10 @@ fn of_every_pair_of_keys_of_a_workload_both_have_an_effect_or_the_pair_is_refuse
 /// Keys of a workload that only inform its readers.
 const WORDS: [&str; 3] = ["name", "description", "stream[].name"];
 
-/// Keys that say which of the requests are measured, and change none: `crates/study/tests/measured.rs` sets them.
+/// Keys that select which requests are measured, and change none of them: `crates/study/tests/measured.rs` tests them.
 const MEASURED: [&str; 4] = ["warm-up", "measure", "until", "round"];
 
-/// Shares that add up to the whole with their neighbours, so that none can change alone.
+/// Shares that sum to one with others, so that none can change alone.
 const SUMS: [&str; 7] = [
     "stream[].share",
     "stream[].sizes[].share",

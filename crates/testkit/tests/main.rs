@@ -1,4 +1,4 @@
-//! The suites over all crates. They are one program, because linking each by itself would take longer.
+//! The suites over all crates, in one program, because linking one program for each would take longer.
 
 mod allocations;
 mod channel_order;

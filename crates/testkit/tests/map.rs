@@ -1,4 +1,4 @@
-//! The map of the code names what is there, and stays short.
+//! A test that the map of the code names only modules that exist, and stays short.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
 }
 
-/// All modules of all crates, as `/crate/module/submodule`.
+/// Collects all modules of all crates, as `/crate/module/submodule`.
 fn modules(folder: &Path, at: &str, found: &mut Vec<String>) {
     for entry in fs::read_dir(folder).expect("a folder") {
         let path = entry.expect("an entry").path();
@@ -20,7 +20,7 @@ fn modules(folder: &Path, at: &str, found: &mut Vec<String>) {
     }
 }
 
-/// The paths between backquotes, one for each name in braces.
+/// Collects the paths between backquotes, one for each name in braces.
 fn named(text: &str) -> Vec<String> {
     let mut paths = Vec::new();
     for span in text.split('`').skip(1).step_by(2) {

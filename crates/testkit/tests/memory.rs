@@ -1,4 +1,4 @@
-//! The memory that a description predicts for the simulator is the memory that it allocates.
+//! A test that the predicted memory of the simulator is the memory that it allocates.
 //!
 //! [`allocation_counter`] records the peak of a thread while a drive is made, filled, overwritten at random, and
 //! switched off and on again, with stamps and without. The peak comes when the power returns to a full drive.
@@ -9,12 +9,12 @@ use base::units::{Lba, Ratio, Sectors, Time};
 use flash::nand::{Sector, Stamp};
 use ssd::{Drive, FtlKind, FtlSpec, Precondition, Purpose, QueueId, Request, Resolved, Spec, Ssd};
 
-/// The most that an estimate may differ from the allocated memory.
+/// The largest accepted difference of an estimate from the allocated memory, as a share.
 const TOLERANCE: f64 = 0.25;
 /// The tolerance for drives that are mostly tables, whose sizes are exact.
 const OF_TABLES: f64 = 0.1;
 
-/// A sector with content.
+/// The content that the test writes to a sector.
 trait Content: Sector {
     const SOMETHING: Self;
 }
@@ -39,7 +39,7 @@ fn write_on<S: Sector>(drive: &mut Ssd<S>, content: S, requests: u64) {
     let units = drive.capacity().get() / unit;
     let mut outstanding = 0;
     for tag in 0..requests {
-        // Each mapping unit once, and then random ones.
+        // The first writes cover each mapping unit once; the others are random.
         let place = if requests > units && tag < units { tag } else { rng.below(units) };
         let io = Io::new(IoKind::Write, Lba::new(place * unit), Sectors::new(unit));
         let data = vec![content; unit as usize];
@@ -62,7 +62,8 @@ fn allocated<S: Content>(resolved: &Resolved, precondition: bool, requests: u64)
         }
         write_on(&mut drive, S::SOMETHING, requests);
         if precondition {
-            // Writes are under way: a mount that finds stale translation pages keeps the whole map until they are written.
+            // Writes are under way at the cut, because a mount that finds stale translation pages keeps the whole map
+            // until they are written.
             drive.cut_power();
             drive.power_on(drive.now());
         }
@@ -78,8 +79,8 @@ fn compare(name: &str, text: &str, requests: u64) {
 fn compare_within(tolerance: f64, name: &str, text: &str, requests: u64) {
     let resolved = resolved(text);
     let units = resolved.capacity().get() / u64::from(resolved.geometry.sectors);
-    // A page map takes its full memory only with garbage in all blocks. Families of blocks merge for nearly every
-    // write, which is slow and takes no more memory the hundredth time.
+    // A page map takes its full memory only with garbage in all blocks. Block-mapped families merge for nearly every
+    // write, which is slow, and their memory no longer grows after the first merges.
     let overwritten = if resolved.family.downcast_ref::<ftl::PageConfig>().is_some() { units } else { 100 };
     let mut wrong = Vec::new();
     for (verify, precondition) in [(false, false), (false, true), (true, true)] {
@@ -103,10 +104,10 @@ fn compare_within(tolerance: f64, name: &str, text: &str, requests: u64) {
 
 const FLASH: &str = "name = 'm'\nflash = { part = 'dirik-2009', ";
 
-/// 32,768 pages of 2 KiB, because block-mapped families fill slowly.
+/// An array of 32,768 pages of 2 KiB, because block-mapped families fill slowly.
 const SMALL: &str = "channels = 2, chips = 2, blocks = 128, pages = 64, planes = 1 }\n";
 
-/// 65,536 pages of 2 KiB.
+/// An array of 65,536 pages of 2 KiB.
 const ARRAY: &str = "channels = 2, chips = 2, blocks = 256, pages = 64, planes = 1 }\n";
 
 #[test]
@@ -151,14 +152,14 @@ fn block_and_log_block_ftls_take_the_memory_they_predict() {
         ("fast", "kind = 'fast', log = { blocks = 16 }", "", 300),
         ("chang", "kind = 'chang'", "", 300),
         ("chang-pages", "kind = 'chang', chang = { mapping = 'pages' }", "", 300),
-        // As many requests as fill the SLC array.
+        // The SLC array needs this number of requests to become full.
         ("chang-slc", "kind = 'chang'", "slc = { part = 'K9WAG08U1A', size = '8MiB' }\n", 6_000),
     ] {
         compare(name, &format!("{FLASH}{SMALL}ftl = {{ over-provisioning = '30%', {ftl} }}\n{more}"), requests);
     }
     for ftl in FtlKind::UNZONED.into_iter().flat_map(FtlKind::samples) {
         let plain: Spec = toml::from_str(&format!("{FLASH}{SMALL}")).expect("an array");
-        // Reserved free blocks take no memory.
+        // Reserved free blocks take no memory, so the share may be small.
         let ftl = FtlSpec { over_provisioning: Some(Ratio::new(0.15)), ..ftl };
         let text = toml::to_string(&Spec { ftl, ..plain }).expect("a table");
         compare("sample", &text, 300);
@@ -176,7 +177,7 @@ fn hydra_takes_the_memory_it_predicts() {
 #[test]
 fn unusual_shapes_take_the_memory_they_predict() {
     let op = "ftl = { over-provisioning = '60%' }\n";
-    // Many tiny dies, and many blocks of few pages.
+    // Shapes with many tiny dies, and with many blocks of few pages.
     compare("dies", &format!("{FLASH}channels = 512, chips = 8, blocks = 8, pages = 2, planes = 1 }}\n{op}"), 1_000);
     compare_within(
         OF_TABLES,
@@ -209,7 +210,7 @@ fn a_new_drive_takes_no_more_than_predicted_for_the_units_that_are_written() {
         }
         assert!(said(Some(100)) < said(Some(20_000)) && said(Some(100)) < all / 2, "{} of {all}", said(Some(100)));
     }
-    // Families of blocks may write a block for each unit.
+    // Block-mapped families may write a block for each unit.
     let blocks = resolved(&format!("{FLASH}{SMALL}ftl = {{ {op}, kind = 'bast' }}\n"));
     let said = |units| blocks.memory(Purpose { verify: true, precondition: false, units }).total();
     assert_eq!(said(Some(1)), said(None));

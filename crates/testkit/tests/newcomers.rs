@@ -1,8 +1,8 @@
-//! A new mechanism touches only the files that CONTRIBUTING promises.
+//! A test that a new mechanism touches only the files that CONTRIBUTING promises.
 //!
 //! CONTRIBUTING's table has a row for each kind of mechanism, and the test compares [`KINDS`] with it. The test treats
-//! every existing mechanism as a newcomer and finds the files that name it beside its own. It fails if shipped code
-//! names the mechanism without a promise. It also fails on any list of all mechanisms of a kind, in tests and
+//! every existing mechanism as a newcomer and finds the files that name it, apart from its own. It fails if shipped
+//! code names the mechanism without a promise. It also fails on any list of all mechanisms of a kind, in tests and
 //! documents too, because a newcomer would have to join the list. Planted names show that the test would find them.
 
 use std::collections::BTreeSet;
@@ -16,28 +16,28 @@ struct File {
 
 /// A kind of mechanism.
 struct Kind {
-    /// Its name in CONTRIBUTING.
+    /// Name of the kind in CONTRIBUTING.
     name: &'static str,
-    /// Its own file or folder in CONTRIBUTING's table.
+    /// A mechanism's own file or folder in CONTRIBUTING's table.
     own: &'static str,
     /// The other files that a newcomer edits.
     promised: &'static [&'static str],
     /// The folders whose code could name a mechanism of this kind.
     within: &'static [&'static str],
-    /// All registered mechanisms, from the file that registers them.
+    /// Function that reads all registered mechanisms from the text of the file that registers them.
     members: fn(&str) -> Vec<Member>,
-    /// Files that may name one mechanism, or [`ALL`], and need not name a newcomer: the file, the mechanism, the
+    /// Files that may name one mechanism, or [`ALL`], but need not name a newcomer: the file, the mechanism, the
     /// reason.
     uses: &'static [(&'static str, &'static str, &'static str)],
 }
 
-/// A mechanism of a kind.
+/// A registered mechanism.
 #[derive(Debug)]
 struct Member {
     name: String,
-    /// The identifiers that name it.
+    /// The identifiers by which code names the mechanism.
     words: Vec<String>,
-    /// The prefixes of its own files' paths.
+    /// The path prefixes of the mechanism's own files.
     own: Vec<String>,
 }
 
@@ -53,7 +53,7 @@ const SHIPPED: &[&str] = &[
     "crates/fuzz/src/",
 ];
 
-/// Marks a use that lists a whole kind.
+/// Mechanism of a use that lists a whole kind.
 const ALL: &str = "all";
 
 const KINDS: [Kind; 5] = [
@@ -150,7 +150,7 @@ const KINDS: [Kind; 5] = [
     },
 ];
 
-/// The text between two marks.
+/// Returns the text between two marks.
 fn between<'a>(text: &'a str, from: &str, to: &str) -> &'a str {
     let (_, rest) = text.split_once(from).unwrap_or_else(|| panic!("no `{from}`"));
     rest.split_once(to).unwrap_or_else(|| panic!("no `{to}` after `{from}`")).0
@@ -160,7 +160,7 @@ fn quoted(line: &str) -> Option<&str> {
     line.split('"').nth(1)
 }
 
-/// `WindowedGreedy` as `windowed_greedy`.
+/// Converts a name such as `WindowedGreedy` to `windowed_greedy`.
 fn snake(name: &str) -> String {
     let mut out = String::new();
     for c in name.chars() {
@@ -172,7 +172,7 @@ fn snake(name: &str) -> String {
     out
 }
 
-/// The variants of an enum, whose lines are indented by four.
+/// Lists the variants of an enum, whose lines are indented by four.
 fn variants<'a>(text: &'a str, of: &str) -> Vec<&'a str> {
     let lines = between(text, &format!("pub enum {of} {{\n"), "\n}\n").lines();
     let names = lines.filter_map(|line| line.strip_prefix("    "));
@@ -204,7 +204,7 @@ fn formats(registry: &str) -> Vec<Member> {
     let member = |entry: &str| {
         let entry = entry.trim();
         let (name, rest) = entry.split_once(", ")?;
-        // The module that reads the format, which is its own file.
+        // The module that reads the format is its own file.
         let open = rest.rsplit_once("open")?.1.trim_start_matches("::<");
         let module = open.split("::").next()?;
         let module = if module.starts_with(',') { snake(name) } else { module.to_owned() };
@@ -217,14 +217,14 @@ fn formats(registry: &str) -> Vec<Member> {
     entries.filter_map(member).collect()
 }
 
-/// The FTL families with their own folders, from the exports of `lib.rs`, without the page-mapped one: code
-/// distinguishes the others from it.
+/// Lists the FTL families with folders of their own, from the exports of `lib.rs`. The page-mapped one is left out,
+/// because code distinguishes the others from it.
 fn families(registry: &str) -> Vec<Member> {
     let exported = registry.split("pub use ").skip(1).filter_map(|line| line.split_once("::{"));
     let member = |(folder, rest): (&str, &str)| {
         let names = rest.split_once("};")?.0.split(',').map(str::trim);
         let named: Vec<_> = names.filter(|name| ["Ftl", "Config"].iter().any(|end| name.ends_with(end))).collect();
-        // `SlcMlcFtl` is of the kind `Chang`; the log-block family has two kinds.
+        // `SlcMlcFtl` has the kind `Chang`, and the log-block family has two kinds.
         let ftl = named.iter().find(|name| name.ends_with("Ftl"))?.trim_end_matches("Ftl");
         let kinds = if folder == "log_block" { vec!["Bast", "Fast"] } else { vec![ftl] };
         let keys = [format!("{ftl}Spec"), format!("{ftl}Family"), format!("{folder}::")];
@@ -247,13 +247,13 @@ fn checks(registry: &str) -> Vec<Member> {
     between(registry, "$to! {\n", "\n        }").lines().filter_map(member).collect()
 }
 
-/// The code of a file that ships: no comments, no tests.
+/// Returns the shipped code of a file: without comments and tests.
 fn shipped(file: &File) -> String {
     let text = file.text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default();
     text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
 }
 
-/// Test modules, as prefixes of their paths.
+/// Lists the test modules, as prefixes of their paths.
 fn test_modules(files: &[File]) -> BTreeSet<String> {
     let mut found = BTreeSet::new();
     for file in files {
@@ -275,7 +275,7 @@ fn has_word(text: &str, word: &str) -> bool {
     text.match_indices(word).any(|(at, _)| !inner(at) && !longer(at))
 }
 
-/// Files that a newcomer of this kind would have to edit without a promise, each with the reason.
+/// Lists the files that a newcomer of this kind would have to edit without a promise, each with the reason.
 fn unpromised(kind: &Kind, files: &[File]) -> Vec<(String, String)> {
     let registry = kind.promised.iter().map(|path| files.iter().find(|file| file.path == *path).expect(path));
     let members: Vec<_> = registry.flat_map(|file| registered(kind, file)).collect();
@@ -300,7 +300,7 @@ fn unpromised(kind: &Kind, files: &[File]) -> Vec<(String, String)> {
     found
 }
 
-/// The members that this file registers, if it is the registry.
+/// Lists the mechanisms that this file registers; empty if it is not the registry.
 fn registered(kind: &Kind, file: &File) -> Vec<Member> {
     let is_registry = match kind.name {
         "a trace format" => file.path.ends_with("/format.rs"),
@@ -324,7 +324,7 @@ fn collect(folder: &Path, root: &Path, files: &mut Vec<File>) {
             collect(&path, root, files);
         } else if ["rs", "toml", "md", "txt"].contains(&name.rsplit('.').next().expect("a piece")) {
             let path_in = path.strip_prefix(root).expect("below").to_str().expect("UTF-8").replace('\\', "/");
-            // This file names every promised file.
+            // This test itself names every promised file.
             if path_in != "crates/testkit/tests/newcomers.rs" && path_in != "CHANGELOG.md" {
                 files.push(File { path: path_in, text: fs::read_to_string(&path).expect("UTF-8") });
             }
@@ -370,7 +370,7 @@ fn contributing_lists_the_promised_files() {
     }
 }
 
-/// There are several examples of each kind, each promised file names some of them, and each use is one.
+/// Every kind has several mechanisms, every promised file names some of them, and every allowed use exists.
 #[test]
 fn every_promised_file_and_every_allowed_use_is_needed() {
     let files = repository();

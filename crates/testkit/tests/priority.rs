@@ -23,26 +23,26 @@ use base::units::{Lba, Sectors, Span, Time};
 use proptest::prelude::*;
 use ssd::{Drive, QueueId, Request, Spec, Ssd};
 
-/// Preloaded pages, which the test reads.
+/// The number of preloaded pages, which the test reads.
 const OLD: u64 = 650;
 
-/// One bank.
+/// Shape of a drive with a single bank.
 #[derive(Clone, Copy, Debug)]
 struct Bank {
     mbps: u64,
     cache: bool,
     gang: u32,
-    /// Pages in a block.
+    /// The number of pages in a block.
     pages: u32,
 }
 
-/// Pages of 2 KB, so that 65 of them are five requests of 26 KB.
+/// A bank with a slow bus and blocks of 65 pages of 2 KB, which are five requests of 26 KB.
 const SLOW: Bank = Bank { mbps: 25, cache: true, gang: 1, pages: 65 };
 
-/// A request, and the gap since the previous arrival.
+/// A request: the gap since the previous arrival, the kind, and the number of pages.
 type Asked = (Span, IoKind, u64);
 
-/// A served request: its service time and its wait.
+/// A served request with its service time and its wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Served {
     kind: IoKind,
@@ -66,9 +66,9 @@ impl Bank {
         Ssd::new(&spec.resolve().expect("a valid device"), 1)
     }
 
-    /// Serves the requests in an order. Reads walk through the preloaded data in requests of 13 pages, and writes go to
-    /// unwritten addresses, so that no request waits for another at the host side. The drive places a write when it
-    /// arrives, so the order of service does not change the place.
+    /// Serves the requests in this order of commands. Reads walk through the preloaded data in requests of 13 pages,
+    /// and writes go to unwritten addresses, so that no request waits for another at the host side. The drive places a
+    /// write when it arrives, so the order of service does not change the place.
     fn serve(self, order: &str, asked: &[Asked]) -> Vec<Served> {
         let written = asked.iter().filter(|(_, kind, _)| *kind == IoKind::Write).map(|(.., pages)| pages).sum();
         let mut drive = self.drive(order, written);
@@ -90,7 +90,7 @@ impl Bank {
         drive.drain(&mut completions);
         assert_eq!(completions.len(), asked.len());
         assert_eq!(drive.counters().flash.op(flash::backend::Op::Erase).commands, 0, "nothing is collected");
-        // One server: a service begins when the previous one ends, or when its request arrives.
+        // The bank is one server, so a service begins when the previous one ends, or when its request arrives.
         let mut served: Vec<_> = completions.iter().map(|completion| (completion.tag, None, completion)).collect();
         let mut free = Time::ZERO;
         for (_, served, completion) in &mut served {
@@ -118,12 +118,12 @@ fn ps(span: Span) -> u128 {
     u128::from(span.as_ps())
 }
 
-/// The sum of S_i W_i in square picoseconds.
+/// Returns the sum of S_i W_i in square picoseconds.
 fn weighted_wait(served: &[Served]) -> u128 {
     served.iter().map(|served| ps(served.service) * ps(served.wait)).sum()
 }
 
-/// Twice the area under V(t), from arrivals and service times alone.
+/// Returns twice the area under V(t), computed from arrivals and service times alone.
 fn unfinished_work(served: &[Served]) -> u128 {
     // Twice the area of a fall from `high` that lasts `time`.
     let fall = |high: u128, time: u128| high * high - high.saturating_sub(time).pow(2);
@@ -139,7 +139,7 @@ fn unfinished_work(served: &[Served]) -> u128 {
     area + fall(work, work)
 }
 
-/// Checks the law on one path in both orders, and returns them.
+/// Checks the law on one sequence of requests in both orders, and returns the served requests of each.
 fn conserve(bank: Bank, asked: &[Asked]) -> [Vec<Served>; 2] {
     let both = ["fifo", "read-first"].map(|order| bank.serve(order, asked));
     let services = |served: &[Served]| served.iter().map(|served| served.service).collect::<Vec<_>>();
@@ -156,7 +156,7 @@ fn conserve(bank: Bank, asked: &[Asked]) -> [Vec<Served>; 2] {
     both
 }
 
-/// The sum of the waits of a kind.
+/// Returns the sum of the waits of a kind in picoseconds.
 fn waits(served: &[Served], kind: IoKind) -> u128 {
     served.iter().filter(|served| served.kind == kind).map(|served| ps(served.wait)).sum()
 }
@@ -165,7 +165,7 @@ fn exponential(rng: &mut Rng, mean: Span) -> Span {
     Span::from_ps((-(1.0 - rng.unit()).ln() * mean.as_ps() as f64) as u64)
 }
 
-/// Half reads, half writes in random order, of `pages` pages each, or of 1 to 13 if that is none.
+/// Draws reads and writes in equal numbers, in random order, of `pages` pages each, or of 1 to 13 if `pages` is `None`.
 fn halves(rng: &mut Rng, count: usize, pages: Option<u64>, mut gap: impl FnMut(&mut Rng) -> Span) -> Vec<Asked> {
     let mut left = [count / 2, count / 2];
     let mut draw = || {
@@ -178,7 +178,7 @@ fn halves(rng: &mut Rng, count: usize, pages: Option<u64>, mut gap: impl FnMut(&
     std::iter::repeat_with(&mut draw).take(count / 2 * 2).collect()
 }
 
-/// Bursts of 20 requests on average, `gap` apart on average, with a second between.
+/// Draws the gaps of bursts: 20 requests on average, `gap` apart on average, with a second between bursts.
 fn bursts(gap: Span) -> impl FnMut(&mut Rng) -> Span {
     move |rng| if rng.below(20) == 0 { exponential(rng, Span::from_secs(1)) } else { exponential(rng, gap) }
 }
@@ -194,7 +194,7 @@ fn waits_weighted_by_service_are_conserved() {
             let bank = Bank { mbps, cache, gang, pages: 64 };
             let mut rng = Rng::stream(turn as u64, "priority");
             conserve(bank, &halves(&mut rng, 600, None, bursts(Span::from_ms(1))));
-            // Heavy: the bank is busy nearly all the time.
+            // Under this heavy load the bank is busy nearly all the time.
             let [fifo, first] = conserve(bank, &halves(&mut rng, 600, None, poisson(Span::from_us(700))));
             assert!(waits(&first, IoKind::Read) < waits(&fifo, IoKind::Read), "reads gain: {bank:?}");
             assert!(waits(&first, IoKind::Write) > waits(&fifo, IoKind::Write), "and writes lose: {bank:?}");
@@ -244,10 +244,10 @@ fn an_idle_bank_with_work_breaks_the_conservation() {
         let squares: u128 = path.iter().map(|served| ps(served.service).pow(2)).sum();
         2 * weighted_wait(path) + squares == unfinished_work(path)
     };
-    // Three come within 20 us; the second and the third may change places.
+    // Three requests come within 20 us; the second and the third may be served in either order.
     assert!(holds(&[served(0, 50, 0), served(10, 30, 40), served(20, 100, 60)]));
     assert!(holds(&[served(0, 50, 0), served(10, 30, 140), served(20, 100, 30)]));
-    // The bank idles for a microsecond before the last request, or begins it a microsecond early.
+    // In these cases the bank idles for a microsecond before the last request, or begins it a microsecond early.
     assert!(!holds(&[served(0, 50, 0), served(10, 30, 40), served(20, 100, 61)]));
     assert!(!holds(&[served(0, 50, 0), served(10, 30, 40), served(20, 100, 59)]));
 }
@@ -263,7 +263,7 @@ proptest! {
         let asked: Vec<Asked> = asked
             .into_iter()
             .map(|(gap, read, pages)| {
-                // A third arrive together with the previous request.
+                // A third of the requests arrive together with the previous one.
                 let gap = Span::from_ps(gap.saturating_sub(1_000_000_000));
                 (gap, if read { IoKind::Read } else { IoKind::Write }, pages)
             })

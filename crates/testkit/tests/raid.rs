@@ -1,4 +1,4 @@
-//! Several drives as one: the fixed RAIDs and random ones through failures, rebuilds and power cuts; and planted bugs.
+//! Tests of RAIDs, fixed and random ones, through drive failures, rebuilds and power cuts, and with planted bugs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,7 +6,7 @@ use base::engine::Rng;
 use ssd::Sabotage;
 use testkit::raid::{Setting, check, draw, settings};
 
-/// Each random RAID has a seed of its own.
+/// Checks a random RAID for each seed.
 fn swarm(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let setting = draw(&mut Rng::stream(seed, "raid.swarm"));

@@ -1,5 +1,5 @@
-//! The conformance suite finds planted bugs: each bug of the FTLs, their recovery, the buffer and the host side fails
-//! its check, and the same check passes without the bug.
+//! A test that the conformance suite finds planted bugs: each bug of the FTLs, their recovery, the buffer and the host
+//! side fails its check, and the same check passes without the bug.
 
 use std::collections::BTreeSet;
 
@@ -11,9 +11,9 @@ use testkit::List;
 use testkit::conformance::{self, Effort, Failure, Trial, settings};
 use workload::Pacing;
 
-/// Settings that together have what many of the bugs need: one plain, one with a buffer, one with static wear
-/// levelling, one whose collection copies much and one that chooses at random; and two behind a map unit, one of which
-/// has translation pages; and a block map with all that its recovery reads.
+/// Settings that together have the features in which many of the bugs are planted: a plain one, one with a buffer, one
+/// with static wear levelling, one whose collection copies much, one that chooses at random, two with a map unit (one
+/// of which has translation pages), and a block map with all that its recovery reads.
 const SETTINGS: [&str; 8] = [
     "Greedy, PageRoundRobin channel-chip-die-plane",
     "buffer that fills up",
@@ -25,13 +25,13 @@ const SETTINGS: [&str; 8] = [
     "hydra, flushes without merges, 2 superblocks",
 ];
 
-/// The check that must find a bug, applied to these settings until it fails.
+/// The check that must find a bug, and the settings to which it is applied until it fails.
 struct Wanted {
     check: &'static str,
     settings: &'static [&'static str],
 }
 
-/// The failure of a check for a setting, with a bug or without.
+/// Returns the failure of a check for a setting, with a bug or without.
 fn failure(setting: &str, check: &str, bug: Option<Sabotage>) -> Option<Failure> {
     let all = settings();
     let found = all.iter().find(|known| known.name == setting).unwrap_or_else(|| panic!("no `{setting}`"));
@@ -42,7 +42,7 @@ fn failure(setting: &str, check: &str, bug: Option<Sabotage>) -> Option<Failure>
 }
 
 /// Applies the check that must fail, and the same check without the bug, which must pass. `sound` holds the pairs that
-/// have passed. False if the check does not find the bug.
+/// have passed. Returns false if the check does not find the bug.
 fn finds(bug: Sabotage, wanted: &Wanted, sound: &mut BTreeSet<(&'static str, &'static str)>) -> bool {
     let Wanted { check, settings } = *wanted;
     let found = settings.iter().find_map(|setting| Some((setting, failure(setting, check, Some(bug))?)));
@@ -54,7 +54,7 @@ fn finds(bug: Sabotage, wanted: &Wanted, sound: &mut BTreeSet<(&'static str, &'s
     true
 }
 
-/// The result of a verified session that reads a whole drive after it was filled and overwritten.
+/// Runs a verified session that reads a whole drive after it was filled and overwritten. Returns its result.
 fn verified(resolved: Resolved) -> Result<u64, String> {
     let (capacity, unit) = (resolved.capacity().get(), u64::from(resolved.geometry.sectors));
     let reads = List::cycle(&[IoKind::Read], capacity / unit, unit, capacity, 0, Pacing::Closed { depth: 4 });
@@ -93,12 +93,12 @@ fn every_planted_bug_is_found() {
     assert!(missed.is_empty(), "{}", missed.join("\n"));
 }
 
-/// The settings above.
+/// Expects a failure in one of the [`SETTINGS`].
 const fn suite(check: &'static str) -> Wanted {
     Wanted { check, settings: &SETTINGS }
 }
 
-/// A setting in which the bug has an effect.
+/// Expects a failure in a setting in which the bug has an effect.
 const fn at(settings: &'static [&'static str; 1], check: &'static str) -> Wanted {
     Wanted { check, settings }
 }
@@ -118,10 +118,10 @@ const SLC_CACHE: &[&str; 1] = &["SLC cache, direct"];
 const BAST: &[&str; 1] = &["Bast, Apart, controllers PerChannel"];
 const CHANG: &[&str; 1] = &["Chang, plain"];
 const OWN: &[&str; 1] = &["own:fewest, sample 0, plain"];
-/// Lists of one die run side by side.
+/// Lists of one die run at the same time in this setting.
 const OWN_SIDE_BY_SIDE: &[&str; 1] = &["own:fewest, sample 0, controllers None, Fifo"];
 
-/// The checks that each bug must fail, one for each place where it is planted. It may fail others too.
+/// Lists the checks that each bug must fail, one for each place where it is planted. A bug may fail others too.
 fn expected(bug: Sabotage) -> Vec<Wanted> {
     match bug {
         Sabotage::CopyCharged => vec![suite("books")],
@@ -135,7 +135,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         | Sabotage::SavedForgotten => vec![suite("power cuts, full")],
         Sabotage::UntimedDropped | Sabotage::LaidOutStale => vec![suite("preconditioning")],
         Sabotage::StaleTrusted => vec![suite("power cuts, new")],
-        // A page map is rescued; a unit test of its mount finds it.
+        // A unit test of the mount finds this bug in a page map, because a rescue hides it from this suite.
         Sabotage::CopyRecovered => vec![at(&["block, sample 0, plain"], "power cuts, one after another")],
         Sabotage::LostUpdate
         | Sabotage::StaleMapping
@@ -176,7 +176,7 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         }
         Sabotage::PieceSkips => vec![at(&["chopped requests"], "integrity")],
         Sabotage::WriteOvertakes => vec![at(FULL, "order")],
-        // Few mapping units are under way while a buffer fills up, so few are discarded there.
+        // While a buffer fills up, few mapping units are under way, so few of those are discarded.
         Sabotage::DroppedStays => vec![at(&["buffer that holds nothing back"], "integrity")],
         Sabotage::FlushOneBehind => vec![at(FULL, "power cuts, after flushes")],
         Sabotage::JournalShort | Sabotage::ReplacementForgotten => {
@@ -232,22 +232,22 @@ fn expected(bug: Sabotage) -> Vec<Wanted> {
         Sabotage::SlcModeForgotten => vec![at(SLC_CACHE, "power cuts, full")],
         Sabotage::PaceObeyed => vec![at(&["pace, never"], "integrity")],
         Sabotage::HostMemoryOutlives => vec![at(&["map Dftl(DftlSpec, host memory"], "integrity")],
-        // The suite of RAIDs finds them.
+        // The suite of RAIDs finds these bugs.
         Sabotage::ParityKept
         | Sabotage::RebuildUnordered
         | Sabotage::RepairForgotten
         | Sabotage::JournalUnflushed
         | Sabotage::ReplayForgotten => Vec::new(),
-        // The suite of translations finds them.
+        // The suite of translations finds these bugs.
         Sabotage::CopyOverWrite | Sabotage::ResetUncopied | Sabotage::VersionForgotten => Vec::new(),
-        // The suite of zones finds them.
+        // The suite of zones finds these bugs.
         Sabotage::AppendMisplaced | Sabotage::OpenCountLeaks | Sabotage::ResetKeepsData => Vec::new(),
         Sabotage::ImplicitFlushTooFar | Sabotage::ZrwaOverwriteLost => Vec::new(),
-        // A unit test finds it: the suite has no tenants confined to a part of the dies.
+        // A unit test finds this bug: the suite has no tenants confined to a part of the dies.
         Sabotage::ConfinementForgotten => Vec::new(),
-        // A unit test finds it, because few cuts come between the erases of two dies.
+        // A unit test finds this bug, because few cuts come between the erases of two dies.
         Sabotage::HalfErasedBelieved => Vec::new(),
-        // A unit test finds it: a rescue into such an end needs two failures and several power cuts.
+        // A unit test finds this bug: a rescue into such an end needs two failures and several power cuts.
         Sabotage::EndVouched => Vec::new(),
     }
 }

@@ -1,9 +1,9 @@
-//! The engine against the second model (`testkit::model`), over Dirik and Jacob's organisations and more.
+//! A comparison of the engine with the second model (`testkit::model`), over Dirik and Jacob's organisations and more.
 //!
 //! Both get the same requests: a sequential fill, partly overwritten, and then streams of reads, writes and both, in
-//! closed loops and in bursts. Mean latencies of reads and of writes, and throughput, agree within 1 %. Writes of a
-//! stream overlap no other request, because the host side orders overlapping requests and the second model has no host
-//! side. Flash is large enough that nothing is collected, and the test checks that.
+//! closed loops and in bursts. Mean latencies of reads and of writes, and throughput, must agree within 1 %. Writes of
+//! a stream overlap no other request, because the host side orders overlapping requests and the second model has no
+//! host side. Flash is large enough that nothing is collected, and the test checks that.
 //!
 //! `cargo test --workspace --test it second_model:: -- --nocapture` shows how closely they agree.
 
@@ -16,13 +16,13 @@ use flash::nand::Part;
 use ssd::{Completion, Drive, QueueId, Request, Spec, Ssd};
 use testkit::model::{Model, Pace, Served, Shape};
 
-/// Preloaded pages, which the streams read.
+/// The number of preloaded pages, which the streams read.
 const OLD: u64 = 1024;
 const REQUESTS: usize = 300;
 const LONGEST: u64 = 32;
 const TOLERANCE: f64 = 0.01;
 
-/// One organisation for both.
+/// An organisation of channels, banks and gangs, from which both models are made.
 #[derive(Clone, Copy, Debug)]
 struct Organisation {
     channels: u32,
@@ -32,7 +32,7 @@ struct Organisation {
     cache: bool,
     command: Span,
     link: Link,
-    /// Requests that the device works on at once.
+    /// The number of requests that the device works on at once.
     places: usize,
 }
 
@@ -67,8 +67,8 @@ impl Link {
 }
 
 impl Organisation {
-    /// All compared organisations: every number of channels, banks and chips in a gang, at every rate, with and without
-    /// cache mode. The other values are drawn.
+    /// Lists the compared organisations: every number of channels, banks and chips in a gang, at every rate, with and
+    /// without cache mode. The other values are drawn.
     fn all() -> Vec<Self> {
         let mut rng = Rng::stream(1, "second.organisations");
         let mut pick = |of: u64| rng.below(of) as usize;
@@ -107,7 +107,7 @@ impl Organisation {
 
     fn engine(&self) -> Ssd<()> {
         let (channels, banks, gang, mbps) = (self.channels, self.banks, self.gang, self.mbps);
-        // Four times the written pages, because rows and banks do not fill evenly.
+        // The array has four times the written pages, because rows and banks do not fill evenly.
         let written = 2 * OLD + REQUESTS as u64 * LONGEST;
         let blocks = 12 + 4 * written / u64::from(64 * channels * banks * gang);
         let text = format!(
@@ -127,7 +127,7 @@ impl Organisation {
         Ssd::new(&spec.resolve().expect("a valid device"), 1)
     }
 
-    /// The numbers come from the paper, not from the engine's resolved part.
+    /// The shape for the second model, with numbers from the paper, not from the engine's resolved part.
     fn shape(&self) -> Shape {
         Shape {
             channels: self.channels as usize,
@@ -158,7 +158,8 @@ fn io(kind: IoKind, page: u64, pages: u64) -> Io {
     Io::new(kind, Lba::new(page * 4), Sectors::new(pages * 4))
 }
 
-/// Half of the requests of 4 to 8 KB, a third larger, some of 64 KB: the paper's mix, with some of 2 KB.
+/// Draws a size in pages of 2 KB: 1 to 4 pages for half of the requests, 5 to 16 for a third, and [`LONGEST`] (64 KB) for
+/// the others.
 fn size(rng: &mut Rng) -> u64 {
     match rng.below(100) {
         0..50 => rng.below(4) + 1,
@@ -167,7 +168,7 @@ fn size(rng: &mut Rng) -> u64 {
     }
 }
 
-/// The preload: every page once, in order, and half as many random overwrites.
+/// Lists the preload: every page once, in order, and half as many random overwrites.
 fn preload() -> Vec<Io> {
     let mut rng = Rng::stream(1, "second.preload");
     let mut requests = Vec::new();
@@ -184,7 +185,7 @@ fn preload() -> Vec<Io> {
     requests
 }
 
-/// A stream with `reads` percent of reads, which begin and end inside pages.
+/// Draws a stream with `reads` percent of reads, which begin and end inside pages.
 fn stream(rng: &mut Rng, reads: u64) -> Vec<Io> {
     let mut fresh = OLD;
     let mut draw = |_| {
@@ -203,7 +204,7 @@ fn exponential(rng: &mut Rng, mean: Span) -> Span {
     Span::from_ps((-(1.0 - rng.unit()).ln() * mean.as_ps() as f64) as u64)
 }
 
-/// Bursts of 20 requests on average, 1 ms apart on average, with a second between.
+/// Draws arrivals in bursts of 20 requests on average, 1 ms apart on average, with a second between bursts.
 fn bursts(rng: &mut Rng, from: Time) -> Vec<Time> {
     let mut at = from;
     let gap = |rng: &mut Rng| match rng.below(20) {
@@ -217,7 +218,7 @@ fn bursts(rng: &mut Rng, from: Time) -> Vec<Time> {
     std::iter::repeat_with(&mut next).take(REQUESTS).collect()
 }
 
-/// Drives the engine.
+/// Runs the requests on the engine at this pace, and returns their times.
 fn serve(drive: &mut Ssd<()>, requests: &[Io], pace: Pace<'_>) -> Vec<Served> {
     let none = Served { arrival: Time::ZERO, end: Time::ZERO };
     let mut served = vec![none; requests.len()];
@@ -257,7 +258,7 @@ fn serve(drive: &mut Ssd<()>, requests: &[Io], pace: Pace<'_>) -> Vec<Served> {
     served
 }
 
-/// Mean latency of reads and of writes in microseconds, and requests per second.
+/// Returns the mean latencies of reads and of writes in microseconds, and the requests per second.
 fn figures(requests: &[Io], served: &[Served]) -> [Option<f64>; 3] {
     let mean = |kind: IoKind| {
         let spans = requests.iter().zip(served).filter(|(io, _)| io.kind == kind).map(|(_, s)| s.end - s.arrival);
@@ -269,17 +270,18 @@ fn figures(requests: &[Io], served: &[Served]) -> [Option<f64>; 3] {
     [mean(IoKind::Read), mean(IoKind::Write), Some(served.len() as f64 / (last - first).as_secs_f64())]
 }
 
-/// The largest relative difference of the figures.
+/// Returns the largest relative difference between the figures of the two models.
 fn deviation(requests: &[Io], engine: &[Served], second: &[Served]) -> f64 {
     let pairs = figures(requests, engine).into_iter().zip(figures(requests, second));
     pairs.filter_map(|(a, b)| Some((a? / b? - 1.0).abs())).fold(0.0, f64::max)
 }
 
-/// The results of a class of points.
+/// The results of all points of a class of organisations and a kind of stream.
 #[derive(Clone, Copy, Default)]
 struct Tally {
     points: u32,
-    /// Points at which every request ends at the same picosecond, and those without a tie.
+    /// The number of points at which every request ends at the same picosecond (`exact`), and of those without a tie
+    /// (`untied`).
     exact: u32,
     untied: u32,
     worst: f64,
@@ -301,7 +303,7 @@ fn the_engine_and_the_second_model_agree() {
             let arrivals = bursts(&mut rng, filled.0.now());
             let open = Pace::Open(&arrivals, organisation.places);
             let paces = [Pace::Closed(1), Pace::Closed(4), Pace::Closed(32), open];
-            // A closed loop deeper than the device would wait outside.
+            // Requests of a closed loop deeper than the device would wait outside.
             let pace = if organisation.places < 32 { open } else { paces[rng.below(4) as usize] };
             let (mut engine, mut second) = filled.clone();
             let ties = second.ties();
@@ -356,7 +358,7 @@ fn a_second_model_of_another_device_does_not_agree() {
     let same = right.shape();
     assert!(off(same.clone()) < TOLERANCE);
     let slower = |span: Span| Span::from_ps(span.as_ps() * 103 / 100);
-    // One request at a time, because a slow bus that several banks keep busy hides much of the difference.
+    // One request is under way at a time, because a slow bus that several banks keep busy hides much of the difference.
     let others = [
         Shape { transfer: slower(same.transfer), ..same.clone() },
         Shape { program: slower(same.program), ..same.clone() },

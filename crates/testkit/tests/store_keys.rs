@@ -1,5 +1,5 @@
-//! The store returns a result for an equal key, so every key of a device, a workload and a run is a part of the store's
-//! key. The exceptions are listed, each with its reason.
+//! A test that every key of a device, a workload and a run is a part of the store's key, because the store returns the
+//! same result for equal keys. The exceptions are listed, each with its reason.
 //!
 //! The keys come from the schemas, as in `keys.rs`: a new key is tested without being listed.
 
@@ -20,10 +20,10 @@ use workload::script::ScriptSpec;
 
 use super::keys::{WORKLOADS, each, read};
 
-/// A key that is no part of the store's key, and the reason.
+/// A key that is no part of the store's key, with the reason.
 type Exception = (&'static str, &'static str);
 
-/// The digest of the store's key of a point.
+/// Returns the digest of the store's key of a point.
 fn digest(point: &Point, seed: u64) -> Digest {
     Key::of(point, seed, &mut Digests::default()).unwrap_or_else(|error| panic!("{error}")).digest()
 }
@@ -39,24 +39,24 @@ fn file(folder: &Path, name: &str, content: &str) -> PathBuf {
     path
 }
 
-/// A trace of one request.
+/// The text of a trace with one request.
 const TRACE: &str = "time,op,offset,size\n0,W,0,4096\n";
 
-/// A point of this device and workload, run with all defaults.
+/// Creates a point of this device and workload, run with all defaults.
 fn point(resolved: Resolved, workload: WorkloadFile) -> Point {
     let device = Device { name: "device".into(), resolved, replaced: Vec::new() };
     Point { labels: Vec::new(), device, workload, beside: Vec::new(), run: RunSpec::default() }
 }
 
-/// A device of the first fixture under a plain workload.
+/// Creates a point of the device of the first fixture under a plain workload.
 fn plain() -> Point {
     point(fixtures()[0].spec.resolve().expect("valid"), workload(WORKLOADS[3]))
 }
 
-/// What became of the keys of a schema.
+/// The outcome for the keys of a schema.
 #[derive(Default)]
 struct Tally {
-    /// Keys that another value changed, with the store's key or without it.
+    /// Keys of which another value changed the store's key (`changed`), and those of which it did not (`unseen`).
     changed: BTreeSet<String>,
     unseen: BTreeSet<String>,
 }
@@ -83,7 +83,7 @@ impl Tally {
         assert!(wrong.is_empty(), "{} faults:\n{}", wrong.len(), wrong.join("\n"));
     }
 
-    /// Every key of the schema has had another value. For devices and workloads `keys.rs` sees to that.
+    /// Checks that every key of the schema was set to another value. For devices and workloads `keys.rs` checks that.
     fn check_all_tried(&self, schema: &Value) {
         let tried = |key: &String| self.changed.contains(key) || self.unseen.contains(key);
         let untried: Vec<_> = every_key(schema).into_iter().filter(|key| !tried(key)).collect();
@@ -95,7 +95,7 @@ impl Tally {
 fn every_key_of_a_device_is_a_part_of_the_store_s_key() {
     let schema = serde_json::to_value(schemars::schema_for!(ssd::Spec)).expect("a schema");
     let (fixtures, tally) = (fixtures(), Mutex::new(Tally::default()));
-    // A trace fits every device.
+    // A trace fits a device of any capacity.
     let folder = tempfile::tempdir().expect("a folder");
     let trace = WorkloadFile::find(file(folder.path(), "a.csv", TRACE)).expect("a trace");
     each(fixtures.len(), |i| {
@@ -133,7 +133,7 @@ fn every_key_of_a_workload_is_a_part_of_the_store_s_key() {
     tally.check(&[]);
 }
 
-/// Sets each key of a workload to other values.
+/// Sets each key of a workload to its alternative values.
 fn vary<T>(tally: &mut Tally, schema: &Value, spec: &T)
 where
     T: serde::Serialize + serde::de::DeserializeOwned + PartialEq,
@@ -157,7 +157,7 @@ where
     }
 }
 
-/// Values of keys whose type is a text of its own.
+/// Lists values for keys whose text has a syntax of its own.
 fn more_values(key: &str) -> Vec<Value> {
     match key {
         "warm-up" | "measure" | "round" => vec![json!("100"), json!("1MiB"), json!("5ms")],
@@ -169,14 +169,14 @@ fn more_values(key: &str) -> Vec<Value> {
     }
 }
 
-/// A run with another workload beside.
+/// Describes a run with a second workload at the same time.
 fn described_run() -> RunSpec {
     let flow = FlowSpec { depth: Some(2), ..FlowSpec::new("b.toml") };
     let precondition = vec!["fill".parse().expect("a step")];
     RunSpec { precondition, depth: Some(4), flows: BTreeMap::from([("b".to_owned(), flow)]), ..RunSpec::default() }
 }
 
-/// Sets each key of `[run]` and of its flow to other values.
+/// Sets each key of `[run]` and of its flow to its alternative values.
 fn vary_run(plain: &Point, exceptions: &[Exception], of_flow: &[Exception]) {
     let run = serde_json::to_value(&plain.run).expect("a description");
     let before = digest(plain, 0);
@@ -186,7 +186,7 @@ fn vary_run(plain: &Point, exceptions: &[Exception], of_flow: &[Exception]) {
     };
     let schema = serde_json::to_value(schemars::schema_for!(RunSpec)).expect("a schema");
     let mut tally = Tally::default();
-    // Snapshots stand in the key with their content: see below. Flows are tried key by key.
+    // The store's key has snapshots with their content, which another test changes. Flows are tried key by key.
     let apart = ["load-snapshot", "flows"];
     let mut alone = run.clone();
     alone.as_object_mut().expect("a table").remove("flows");
@@ -223,14 +223,14 @@ const RUN: [Exception; 2] = [
     ("weight", "the resolved device has the weight"),
 ];
 
-/// The same for a workload beside.
+/// The keys of a flow that change none of its results.
 const FLOW: [Exception; 3] = [
     ("weight", "the resolved device has the weight"),
     ("workload", "the list of workloads has its content"),
     ("set", "the list of workloads has its content"),
 ];
 
-/// The keys that say how to read a trace, which a run of described workloads does not.
+/// The keys that say how to read a trace, which have no effect on described workloads.
 const READING: [&str; 14] = [
     "skip",
     "repeat",

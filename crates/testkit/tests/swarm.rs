@@ -33,9 +33,9 @@ fn failing_blocks_lose_nothing() {
     seeds(&Swarm { requests: 1200, cuts: 8, faults: true, queues: false }, 3000..3100);
 }
 
-/// A log block of FAST is erased while a merge copies a page from it, because a write has outdated all its pages; the next
-/// log block gets its number, and the next write of the page its old place. The merge must not take that for the page that
-/// it has copied.
+/// A regression test: a log block of FAST is erased while a merge copies a page from it, because a write has outdated
+/// all its pages. The next log block gets its number, and the next write of the page the old place. The merge must
+/// notice that this page is not the one that it has copied.
 #[test]
 fn a_page_that_is_written_twice_during_its_merge_is_not_lost() {
     seeds(&Swarm { requests: 1000, cuts: 0, faults: true, queues: false }, 10551..10552);
@@ -73,7 +73,7 @@ fn two_runs_of_a_seed_are_equal() {
 #[test]
 fn every_registered_variant_is_drawn() {
     let mut drawn = BTreeSet::new();
-    // The swarm draws placements and victims for every family, and omits those without effect.
+    // The swarm draws placements and victims for every family, and removes those without effect.
     for seed in 0..3_000 {
         let spec = swarm::draw_device(&mut Rng::stream(seed, "swarm"), true);
         let (flash, ftl) = (&spec.flash, &spec.ftl);
@@ -122,20 +122,20 @@ fn every_registered_variant_is_drawn() {
     assert_eq!(orders(&format!("{drawn:?}")), 24, "orders of the dimensions that were drawn");
 }
 
-/// Seeds that once found a bug.
+/// Each seed once found a bug, which is named above it.
 #[test]
 fn seeds_that_once_failed_pass() {
-    // Two worn pools above their limits: the write that waits for room is refused, and does not wait for ever.
+    // Two worn pools were above their limits: the write that waits for room must be refused and not wait for ever.
     let swarm = Swarm { requests: 1200, cuts: 0, faults: true, queues: false };
     let _outcome = swarm.run(77_006_838);
     // A log block from which one merge was still reading had become garbage, and another merge erased it.
     let _outcome = swarm.run(50_500_392);
-    // An answer of the map unit ended the turn of a block, and the buffer did not hear that its FTL took writes again.
+    // An answer of the map unit ended the erase of a block, and the buffer was not told that its FTL took writes again.
     let _outcome = swarm.run(2_089);
-    // A page of Hydra's log that waited for room took the place of the content of one that still counted.
+    // A page of Hydra's log that waited for room replaced the content of a page that was still valid.
     let swarm = Swarm { cuts: 12, ..swarm };
     let _outcome = swarm.run(8_808_404);
-    // Collection that started at zero gained nothing, for ever.
+    // Collection that started with no free superblock gained nothing, for ever.
     let _outcome = swarm.run(20_924);
     let _outcome = Swarm { faults: false, ..swarm }.run(6_623);
 }

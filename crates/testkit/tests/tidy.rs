@@ -1,4 +1,4 @@
-//! House rules that no compiler checks, as a test over the whole repository.
+//! Tests of the house rules that no compiler checks, over the whole repository.
 //!
 //! A rule reads files and lists violations. Every rule comes with planted violations, which check the rule itself.
 
@@ -18,7 +18,7 @@ type Violation = (String, usize, String);
 struct Rule {
     name: &'static str,
     check: fn(&[File]) -> Vec<Violation>,
-    /// Files that break the rule, and in which lines.
+    /// Files that break the rule: the path, the text, and the lines of the violations.
     planted: &'static [(&'static str, &'static str, &'static [usize])],
     /// Files that look like violations but keep the rule.
     innocent: &'static [(&'static str, &'static str)],
@@ -32,12 +32,12 @@ fn rust(files: &[File]) -> impl Iterator<Item = &File> {
     files.iter().filter(|file| file.path.ends_with(".rs"))
 }
 
-/// The lines of a file with their numbers, without comments.
+/// Returns the lines of a file with their numbers, without comments.
 fn code(file: &File) -> impl Iterator<Item = (usize, &str)> {
     file.text.lines().enumerate().map(|(i, line)| (i + 1, line.split("//").next().unwrap_or("")))
 }
 
-/// True if `line` has `word`, and not as a part of a longer name.
+/// Returns true if `line` has `word`, and not as a part of a longer name.
 fn has_word(line: &str, word: &str) -> bool {
     let name = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(start, _)| {
@@ -83,7 +83,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("fuzz", &["base", "nvme", "flash", "ftl", "ssd", "workload", "study", "serve", "testkit"]),
 ];
 
-/// The dependencies of a manifest, without those of tests, with their lines.
+/// Lists the dependencies of a manifest, without those of tests, with their lines.
 fn dependencies(manifest: &str) -> Vec<(usize, &str)> {
     let mut found = Vec::new();
     let mut inside = false;
@@ -197,7 +197,7 @@ fn reachable(files: &[File]) -> Vec<Violation> {
         }
     }
     let dead = |file: &&File| {
-        // A test that no `mod` names does not run: `tests/main.rs` is the one test program of a crate.
+        // A test file that no `mod` names does not run: `tests/main.rs` is the only test program of a crate.
         let inside = ["/src/", "/tests/"].iter().any(|folder| file.path.contains(folder));
         let in_source = file.path.starts_with("crates/") && inside;
         let root = ["/src/lib.rs", "/src/main.rs", "/tests/main.rs"].iter().any(|root| file.path.ends_with(root));
@@ -206,7 +206,7 @@ fn reachable(files: &[File]) -> Vec<Violation> {
     rust(files).filter(dead).map(|file| at(file, 0, "no `mod` in the file above it names it")).collect()
 }
 
-/// A package holds its crate's folder only, so a file from another folder would be missing in the package.
+/// Checks that code includes files of its own crate only: a package contains only its crate's folder.
 fn packaged(files: &[File]) -> Vec<Violation> {
     let mut found = Vec::new();
     for file in rust(files).filter(|file| file.path.starts_with("crates/") && file.path.contains("/src/")) {
@@ -257,7 +257,7 @@ fn ascii(files: &[File]) -> Vec<Violation> {
 
 // --- prose and markers ---
 
-/// Concatenated, so that this file keeps its own rule.
+/// Words that mark unfinished work, concatenated here so that this file keeps its own rule.
 const MARKERS: [&str; 6] = [
     concat!("to", "do!"),
     concat!("unimpl", "emented!"),
@@ -279,7 +279,7 @@ fn finished(files: &[File]) -> Vec<Violation> {
     found
 }
 
-/// The last type argument of the generic whose arguments begin `rest`, if there is more than one.
+/// Returns the last type argument of the generic whose arguments begin `rest`, if there is more than one.
 fn last_argument(rest: &str) -> Option<&str> {
     let (mut depth, mut comma) = (1u32, None);
     for (i, c) in rest.char_indices() {
@@ -531,10 +531,10 @@ const RULES: [Rule; 15] = [
     },
 ];
 
-/// The only built file (see the README beside it), and the only file of others, beside the tests.
+/// The only built file (see the README beside it), and the only third-party file of the tests.
 const BUNDLES: [&str; 2] = ["crates/report/assets/echarts.min.js", "crates/flashloom/tests/axe/axe.min.js"];
 
-/// Folders that the rules ignore: those at the root, and those anywhere.
+/// Folders that the rules ignore.
 const BESIDE: [&str; 5] = [".git", ".venv", "target", "out", "shared"];
 const ELSEWHERE: [&str; 2] = ["node_modules", "__pycache__"];
 const TEXT: [&str; 13] = ["rs", "toml", "md", "sh", "py", "pyi", "ts", "js", "mjs", "html", "css", "txt", "run"];

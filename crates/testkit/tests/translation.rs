@@ -1,4 +1,4 @@
-//! Translations over zones: the fixed ones and random ones through requests and power cuts; and planted bugs.
+//! Tests of translations over zones, fixed and random ones, through requests and power cuts, and with planted bugs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,7 +6,7 @@ use base::engine::Rng;
 use ssd::Sabotage;
 use testkit::translation::{Setting, check, draw, settings};
 
-/// Each random translation has a seed of its own.
+/// Checks a random translation for each seed.
 fn swarm(seeds: std::ops::Range<u64>) {
     for seed in seeds {
         let setting = draw(&mut Rng::stream(seed, "translation.swarm"));

@@ -1,4 +1,5 @@
-//! No identifier has a word that the field does not use: this list names each replaced word and its replacement.
+//! A test that no identifier has a word that the field does not use: a list has each replaced word with its
+//! replacement.
 
 use std::fs;
 use std::path::Path;
@@ -40,10 +41,10 @@ const NO_ITEM: [(&str, &str); 7] = [
     ("Wanted", "PageRead"),
 ];
 
-/// The keywords that begin an item.
+/// Keywords after which the name of an item follows.
 const ITEMS: [&str; 8] = ["fn", "mod", "struct", "enum", "trait", "type", "const", "static"];
 
-/// The identifiers of a line, without strings and comments.
+/// Returns the identifiers of a line, without strings and comments.
 fn identifiers(line: &str) -> Vec<&str> {
     let mut names = Vec::new();
     for part in line.split("//").next().unwrap_or_default().split('"').step_by(2) {
@@ -52,7 +53,7 @@ fn identifiers(line: &str) -> Vec<&str> {
     names
 }
 
-/// The forbidden words of a line.
+/// Returns the forbidden words of a line, each with its replacement.
 fn found(line: &str) -> Vec<String> {
     let plain = line.replace("\\\"", "");
     let names = identifiers(&plain);

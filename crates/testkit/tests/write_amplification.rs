@@ -1,4 +1,4 @@
-//! Garbage collection under uniform random writes against the published curve.
+//! A comparison of garbage collection under uniform random writes with the published curve.
 //!
 //! P. Desnoyers, "Analytic Modeling of SSD Write Performance", SYSTOR 2012: for uniform random writes and blocks of
 //! many pages, cleaning the oldest block amplifies writes by A = a / (a + W(-a e^-a)), where W is Lambert's function
@@ -23,7 +23,7 @@ fn measured(over_provisioning: f64, victim: &str) -> f64 {
     ssd.precondition(Precondition::RandomOverwrite(3.0), &mut |_, _| {}).write_amplification
 }
 
-/// The root x < 1 of x e^-x = a e^-a; then -W(-a e^-a) = x.
+/// Returns the root x < 1 of x e^-x = a e^-a; then -W(-a e^-a) = x.
 fn root(a: f64) -> f64 {
     let target = a * (-a).exp();
     let (mut low, mut high) = (0.0, 1.0);

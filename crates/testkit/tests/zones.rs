@@ -1,4 +1,4 @@
-//! Drives with zones: the fixed ones, random ones, power cuts and failures; and planted bugs.
+//! Tests of drives with zones, fixed and random ones, with power cuts, failures, and planted bugs.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -6,7 +6,7 @@ use base::engine::Rng;
 use ssd::{Resolved, Sabotage};
 use testkit::zones::{Stress, draw, one_by_one, settings, side_by_side};
 
-/// The swarm: a random drive for each seed.
+/// Runs a check on a random drive for each seed.
 fn swarm(seeds: std::ops::Range<u64>, run: impl Fn(&Resolved, u64)) {
     for seed in seeds {
         let resolved = draw(&mut Rng::stream(seed, "zones.swarm"));

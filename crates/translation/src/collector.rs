@@ -1,32 +1,33 @@
-//! Garbage collection: empties one zone after the other.
+//! Garbage collection: empties one zone after another.
 //!
-//! A victim goes through four stages: its valid units are copied, a flush makes the copies durable, reads that need the zone end, and the
-//! zone is reset. [`Collector::next`] says what to do; the layer does it, and reports the end of each step.
+//! A victim goes through four stages: its valid units are copied, a flush makes the copies durable, reads that need the
+//! zone end, and the zone is reset. [`Collector::next`] returns the next step; the layer carries it out, and reports
+//! its end.
 
 use base::units::SECTOR;
 use ssd::{TranslationSpec, ZoneGcSpec};
 
 use crate::log::{Log, Record};
 
-/// Where the collection of a zone stands.
+/// The stage of the collection of a zone.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Stage {
-    /// No zone is collected.
+    /// No zone is being collected.
     Idle,
-    /// Valid units are copied; the next one to look at is `next`.
+    /// Valid units are copied. The next one to check is at place `next` of the zone.
     Copying { zone: u32, next: u32 },
-    /// The copies become durable.
+    /// A flush makes the copies durable.
     Flushing,
-    /// Reads of users that began before still need the zone.
+    /// Reads of users that began before the copies still need the zone.
     Draining { zone: u32 },
     /// The zone is reset.
     Resetting,
 }
 
-/// What to do next.
+/// A step that the layer has to carry out.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
-    /// Copies these units, which lie one behind the other from a place on.
+    /// Copies these units, which lie one behind another from a place on.
     Copy { from: u32, records: Vec<Record> },
     /// Makes the copies of a zone durable.
     Barrier { zone: u32 },
@@ -39,22 +40,22 @@ pub(crate) enum Step {
 pub(crate) struct Collector {
     spec: ZoneGcSpec,
     stage: Stage,
-    /// Copies under way.
+    /// The number of copies under way.
     copies: u32,
     /// True if a unit of the zone has been copied.
     has_copied: bool,
-    /// True from `start` to `stop`.
+    /// True while zones are collected: from `start` free zones on until `stop` are free.
     is_on: bool,
-    /// Free zones at which collection starts and stops, with those that only copies may use.
+    /// The number of free zones at which collection starts, including those that only copies may use.
     start: u32,
     stop: u32,
     /// The most units of a copy.
     piece: usize,
-    /// Zones that were emptied by copies.
+    /// The number of zones that were emptied by copies.
     pub(crate) collected: u64,
-    /// Zones in which nothing was valid.
+    /// The number of zones without valid units, which were reset at once.
     pub(crate) dead: u64,
-    /// A planted bug: copies are not waited for.
+    /// True with a planted bug, which does not wait for copies.
     forgets_copies: bool,
 }
 
@@ -76,7 +77,7 @@ impl Collector {
         }
     }
 
-    /// True if a zone is to be collected while so many are free.
+    /// True if a zone must be collected while `free` zones are free.
     const fn is_needed(&mut self, free: u32) -> bool {
         self.is_on = free <= self.start || self.is_on && free < self.stop;
         self.is_on
@@ -117,22 +118,22 @@ impl Collector {
         }
     }
 
-    /// A copy has ended.
+    /// Reports that a copy has ended.
     pub(crate) const fn has_copied(&mut self) {
         self.copies -= 1;
     }
 
-    /// The copies of a zone are durable.
+    /// Reports that the copies of a zone are durable.
     pub(crate) const fn has_flushed(&mut self, zone: u32) {
         self.stage = Stage::Draining { zone };
     }
 
-    /// The zone has been reset, or could not be.
+    /// Reports that the zone has been reset, or could not be.
     pub(crate) const fn has_reset(&mut self) {
         self.stage = Stage::Idle;
     }
 
-    /// Forgets what was under way, because the power is gone.
+    /// Drops the work under way at a power loss.
     pub(crate) const fn lose_power(&mut self) {
         (self.stage, self.copies, self.is_on) = (Stage::Idle, 0, false);
     }
@@ -175,7 +176,7 @@ mod tests {
                 units.iter().map(|unit| Record { unit: *unit, version: if *unit == 1 { 4 } else { unit + 1 } });
             Some(Step::Copy { from, records: records.collect() })
         };
-        // The first version of unit 1 is not valid; copies have at most two units, one at a time.
+        // The first version of unit 1 is not valid; copies have at most two units, and one is under way at a time.
         assert_eq!(collector.next(&log), copy(0, &[0]));
         assert_eq!(collector.next(&log), None);
         collector.has_copied();

@@ -1,4 +1,4 @@
-//! What the translation counts.
+//! The counters of the translation.
 
 use base::units::Time;
 use ssd::{Counters, HostCounts, TranslationCounters};
@@ -6,17 +6,17 @@ use ssd::{Counters, HostCounts, TranslationCounters};
 use crate::collector::Collector;
 use crate::log::Log;
 
-/// Requests of users, and the translation's own work.
+/// Counters of requests of users, and of the translation's own work.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Counts {
     pub(crate) users: HostCounts,
-    /// Units that reads asked for and that were not mapped.
+    /// The number of units that reads asked for and that were not mapped.
     pub(crate) unmapped: u64,
     pub(crate) own: TranslationCounters,
 }
 
 impl Counts {
-    /// The counters of the drive, with those of users in the place of its own.
+    /// Copies the counters of the drive, with the requests of users in place of the drive's.
     pub(crate) fn all(&self, now: Time, below: Counters, log: &Log, collector: &Collector) -> Counters {
         let translation = TranslationCounters {
             free_zones: log.free_zones(),

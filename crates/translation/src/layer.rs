@@ -1,4 +1,4 @@
-//! The translation as a drive: leads each request of the user through the map, the log and the drive below.
+//! The translation as a drive: takes each request of the user through the map, the log and the drive below.
 
 mod power;
 mod read;
@@ -33,32 +33,33 @@ pub struct Translation<S> {
     log: Log,
     streams: Streams<S>,
     collector: Collector,
-    /// The mount after a power cut, while it reads.
+    /// The mount after a power cut, while its reads are under way.
     mount: Option<Mount>,
-    /// Operations that begin when the mount has ended.
+    /// Operations that wait for the end of the mount.
     held: VecDeque<OperationId<S>>,
     operations: Order<Operation<S>>,
     now: Time,
     hash: EventHash,
-    /// Times at which the drive had something to do.
+    /// The number of times at which the drive had an event.
     steps: u64,
     completions: Vec<Completion<S>>,
     notes: LayerNotes,
-    /// Requests to the drive that have not ended.
+    /// The number of requests to the drive that have not ended.
     under_way: u64,
     /// Completions of the drive; empty between two events.
     reported: Vec<Completion<S>>,
     is_powered: bool,
-    /// No zone takes data any more.
+    /// True if no zone takes data any more.
     is_read_only: bool,
     counts: Counts,
 }
 
 impl<S: Sector> Translation<S> {
-    /// A translation over a new drive.
+    /// Creates a translation over a new drive.
     ///
     /// # Panics
-    /// If the description has none.
+    ///
+    /// If the description has no translation.
     #[must_use]
     pub fn new(resolved: &Resolved, seed: u64) -> Self {
         let used = UsedZones::new(resolved, seed);
@@ -67,8 +68,9 @@ impl<S: Sector> Translation<S> {
         made.expect("nobody breaks off").0
     }
 
-    /// A translation over zones in a used state, which it lays out on a new drive, and the units that the drive refused: it has lost
-    /// too many blocks, and holds no more. `progress` may break off.
+    /// Creates a translation over zones in a used state, which it lays out on a new drive. Returns also the number of
+    /// units that the drive refused: it has then lost too many blocks, and the rest was not written. `progress` may
+    /// cancel; the result is then `None`.
     pub fn over(
         resolved: &Resolved,
         mut drive: Ssd<S>,
@@ -116,7 +118,7 @@ impl<S: Sector> Translation<S> {
         &mut self.drive
     }
 
-    /// Enters an operation that touches units, and begins it if no other goes first.
+    /// Enters an operation that touches units, and begins it unless an earlier operation goes first.
     fn enter(&mut self, operation: Operation<S>, units: Interval) {
         let (handle, may_begin) = self.operations.enter(operation, units);
         if may_begin {
@@ -124,7 +126,7 @@ impl<S: Sector> Translation<S> {
         }
     }
 
-    /// Enters the translation's own work, which is ordered by its phases alone.
+    /// Enters an operation of the translation's own, which only its phases order.
     fn enter_own(&mut self, operation: Operation<S>) {
         self.enter(operation, Interval::NONE);
     }
@@ -166,7 +168,7 @@ impl<S: Sector> Translation<S> {
         }
     }
 
-    /// Hands a request to the drive.
+    /// Sends a request to the drive.
     fn issue(&mut self, handle: OperationId<S>, io: Io, piece: Piece) {
         let operation = &mut self.operations[handle];
         let tag = u64::from(handle.number().get()) << u32::BITS | operation.pieces.len() as u64;
@@ -181,14 +183,14 @@ impl<S: Sector> Translation<S> {
         self.drive.submit(self.now, Request { tag, queue, io, data });
     }
 
-    /// Discards the units that are covered wholly.
+    /// Discards the units that the request covers completely.
     fn discard(&mut self, handle: OperationId<S>) {
         let (io, unit) = (self.operations[handle].completion.io, self.log.unit());
         (io.start.get().div_ceil(unit)..io.end().get() / unit).for_each(|unit| self.log.forget(unit as u32));
         self.end_with(handle, Status::Done);
     }
 
-    /// Lets the units of an operation wait for zones.
+    /// Makes the units of an operation wait for zones.
     fn write(&mut self, handle: OperationId<S>) {
         let (now, unit) = (self.now, self.log.unit());
         let operation = &mut self.operations[handle];
@@ -208,7 +210,7 @@ impl<S: Sector> Translation<S> {
         self.streams.push(stream, unplaced, false);
     }
 
-    /// Writes what has a zone, and goes on with collection.
+    /// Writes waiting units for which there is a zone, and continues collection.
     fn go_on(&mut self) {
         if self.mount.is_some() {
             return;
@@ -219,7 +221,7 @@ impl<S: Sector> Translation<S> {
                 self.write_to(zone, placed);
             }
         }
-        // What was placed may have taken the free zones.
+        // The writes may have used free zones.
         self.collect();
         if self.under_way == 0 && self.streams.has_unplaced() {
             self.give_up();
@@ -241,7 +243,7 @@ impl<S: Sector> Translation<S> {
         self.issue(placed.operation, Io::new(kind, start, Sectors::new(sectors)), piece);
     }
 
-    /// No zone takes data, and none can be emptied: the writes of users fail from now on.
+    /// Makes the writes of users fail from now on: no zone takes data, and none can be emptied.
     fn give_up(&mut self) {
         self.is_read_only = true;
         for unplaced in self.streams.take_unplaced_of_users() {
@@ -252,7 +254,7 @@ impl<S: Sector> Translation<S> {
         }
     }
 
-    /// A write to a zone has ended.
+    /// Handles the end of a write to a zone.
     fn written(&mut self, handle: OperationId<S>, piece: Piece, completion: &Completion<S>) {
         self.log.zone_mut(piece.zone).writes -= 1;
         let unit = self.log.unit();
@@ -293,7 +295,7 @@ impl<S: Sector> Translation<S> {
         }
     }
 
-    /// A zone takes no more data, although it is not full.
+    /// Handles a zone that takes no more data although it is not full.
     fn zone_failed(&mut self, zone: u32) {
         let of_log = self.log.zone_mut(zone);
         of_log.usage = Usage::Full;
@@ -304,7 +306,7 @@ impl<S: Sector> Translation<S> {
         }
     }
 
-    /// Writes what is left of a full zone as its summary.
+    /// Writes the summary into the rest of a full zone.
     fn write_summary(&mut self, handle: OperationId<S>, zone: u32) {
         let written = self.drive.zone_report(self.log.start(zone)).map_or(0, |report| report.write_pointer.get());
         let (_, at) = self.log.at(Lba::new(u64::from(written) * self.log.unit()));
@@ -318,9 +320,9 @@ impl<S: Sector> Translation<S> {
         self.issue(handle, Io::new(kind, start, Sectors::new(sectors)), Piece { zone, at: 0, sectors });
     }
 
-    /// Goes on with the collection of a zone, or begins with the next one.
+    /// Continues the collection of a zone, or begins that of the next one.
     fn collect(&mut self) {
-        // A drive that takes no copies keeps what a victim holds.
+        // A drive that takes no copies keeps the data of a victim in its place.
         while !self.is_read_only {
             let Some(step) = self.collector.next(&self.log) else { return };
             let own = |purpose| Operation::own(purpose, Io::FLUSH, self.now);
@@ -383,7 +385,7 @@ impl<S: Sector> Translation<S> {
         self.go_on();
     }
 
-    /// Goes on with an operation of whose requests none is under way.
+    /// Continues an operation when none of its requests is under way.
     fn end_phase(&mut self, handle: OperationId<S>) {
         let operation = &self.operations[handle];
         if operation.under_way > 0 || operation.unplaced > 0 {
@@ -395,7 +397,7 @@ impl<S: Sector> Translation<S> {
             }
             (Phase::Reading, Purpose::Copy { from }, _) => {
                 if self.operations[handle].completion.status != Status::Done {
-                    // The copies say of every unit that it cannot be read: an older one would come back otherwise.
+                    // The copies mark every unit as unreadable: otherwise an older version would become the newest.
                     let places = from..from + self.operations[handle].records.len() as u32;
                     let valid: Vec<u32> = places.filter(|place| self.log.valid_at(*place).is_some()).collect();
                     let fresh = valid.iter().filter(|place| !self.log.is_lost(**place)).count();
@@ -434,7 +436,7 @@ impl<S: Sector> Translation<S> {
         next.into_iter().for_each(|handle| self.begin(handle));
     }
 
-    /// Begins the next read of the mount, or what has waited for its end.
+    /// Begins the next read of the mount; at its end, the operations that have waited.
     fn mount_next(&mut self) {
         let Some(mount) = &mut self.mount else { return };
         if let Some(io) = mount.next() {
@@ -454,17 +456,18 @@ impl<S: Sector> Translation<S> {
         }
     }
 
-    /// Checks that the map, the zones and the drive agree. Slow: for tests.
+    /// Checks that the map, the zones and the drive agree. Slow: only tests call this function.
     ///
     /// # Panics
-    /// If they do not.
+    ///
+    /// If they do not agree.
     pub fn check(&self) {
         self.log.check();
         self.drive.check();
     }
 }
 
-/// Set in the number of an operation's end in the hash.
+/// Set in the hashed number of an operation's end.
 const OPERATION: u64 = 1 << 44;
 
 impl<S: Sector> Layer<S> for Translation<S> {

@@ -1,19 +1,19 @@
-//! The log in the zones: which unit lies where, and what of it is valid.
+//! The log in the zones: the place of each unit, and the valid units of each zone.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use base::units::{Lba, Sectors};
 use ssd::{TranslationShape, ZoneVictim};
 
-/// No unit, or no place.
+/// Stands for no unit, or no place.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// What is stored with a unit as its metadata.
+/// The metadata that is stored with a unit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Record {
-    /// The unit's logical address; [`NONE`] where no write has been acknowledged.
+    /// The unit's logical address; [`NONE`] in a place without an acknowledged write.
     pub(crate) unit: u32,
-    /// The higher of two versions is the newer one. A copy has that of its original.
+    /// The version of the write: the higher of two versions is the newer one. A copy has the version of its original.
     pub(crate) version: u32,
 }
 
@@ -21,14 +21,14 @@ impl Record {
     const NOTHING: Self = Self { unit: NONE, version: 0 };
 }
 
-/// Sectors of a request that lie one behind the other.
+/// Adjacent sectors of a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Run {
-    /// The place of the first unit; `None` if it is not mapped.
+    /// The place of the first unit; `None` if the unit is not mapped.
     pub(crate) place: Option<u32>,
-    /// The first sector in the request.
+    /// The first sector, counted in the request.
     pub(crate) at: usize,
-    /// Sectors of the first unit that the request leaves out.
+    /// The number of sectors of the first unit that the request leaves out.
     pub(crate) skipped: u64,
     pub(crate) sectors: u64,
 }
@@ -36,14 +36,14 @@ pub(crate) struct Run {
 /// The use of a zone.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Usage {
-    /// Empty.
+    /// The zone is empty.
     #[default]
     Free,
-    /// Takes data.
+    /// The zone takes data.
     Open,
-    /// Takes no more data: its summary follows, or has followed.
+    /// The zone takes no more data: its summary follows, or has followed.
     Full,
-    /// Cannot be reset.
+    /// The zone cannot be reset.
     Failed,
 }
 
@@ -51,29 +51,30 @@ pub(crate) enum Usage {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Zone {
     pub(crate) usage: Usage,
-    /// By the unit's place in the zone; none while it is free.
+    /// The record of each unit by its place in the zone; empty while the zone is free.
     records: Vec<Record>,
-    /// Units of which this is the newest copy.
+    /// The number of units in the zone that are the newest copies.
     pub(crate) valid: u32,
-    /// Units that have been given to writes, ended or not.
+    /// The number of units that have been given to writes, ended or not.
     pub(crate) taken: u32,
-    /// Writes that have not ended.
+    /// The number of writes that have not ended.
     pub(crate) writes: u32,
-    /// Reads that have not ended.
+    /// The number of reads that have not ended.
     pub(crate) reads: u32,
-    /// When it was opened, in zones opened before.
+    /// The number of zones that were opened before this one.
     opened: u64,
-    /// Its summary is written, so a mount need not read its data.
+    /// True if the summary is written, so that a mount need not read the zone's data.
     pub(crate) has_summary: bool,
-    /// The drive refused a write to it, so it takes no more.
+    /// True if the drive refused a write to the zone, so that it takes no more.
     pub(crate) has_failed: bool,
 }
 
-/// The map of the users' units to places in zones. A place is a number: data units of all zones before, and of the zone.
+/// The map of the users' units to places in zones. A place is a number: the data units of all zones before its zone,
+/// plus those before it in its zone.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
     shape: TranslationShape,
-    /// Sectors of a unit.
+    /// The number of sectors of a unit.
     unit: u64,
     map: Vec<u32>,
     zones: Vec<Zone>,
@@ -85,7 +86,7 @@ pub(crate) struct Log {
 }
 
 impl Log {
-    /// Empty zones with units of so many sectors.
+    /// Creates empty zones, with units of `unit` sectors.
     pub(crate) fn new(shape: TranslationShape, unit: u64) -> Self {
         Self {
             shape,
@@ -103,7 +104,7 @@ impl Log {
         &self.shape
     }
 
-    /// Sectors of a unit.
+    /// The number of sectors of a unit.
     pub(crate) const fn unit(&self) -> u64 {
         self.unit
     }
@@ -120,12 +121,12 @@ impl Log {
         self.free.len() as u32
     }
 
-    /// Units that users have written and not discarded.
+    /// The number of units that users have written and not discarded.
     pub(crate) fn mapped(&self) -> u64 {
         self.zones.iter().map(|zone| u64::from(zone.valid)).sum()
     }
 
-    /// A version for a write; `None` if they have run out.
+    /// A version for a write; `None` if all versions are used up.
     pub(crate) fn next_version(&mut self) -> Option<u32> {
         self.version = self.version.checked_add(1)?;
         Some(self.version)
@@ -133,7 +134,7 @@ impl Log {
 
     // --- places ---
 
-    /// The zone of a place, and the place in it.
+    /// The zone of a place, and the position in it.
     pub(crate) const fn split(&self, place: u32) -> (u32, u32) {
         (place / self.shape.data, place % self.shape.data)
     }
@@ -153,7 +154,7 @@ impl Log {
         self.start(zone) + Sectors::new(u64::from(at) * self.unit)
     }
 
-    /// Where a unit of a zone lies, from its first sector.
+    /// The zone of a sector, and the position of its unit in the zone.
     pub(crate) const fn at(&self, sector: Lba) -> (u32, u32) {
         let unit = (sector.get() / self.unit) as u32;
         (unit / self.shape.zones.size, unit % self.shape.zones.size)
@@ -164,27 +165,27 @@ impl Log {
         Some(self.map[unit as usize]).filter(|place| *place != NONE)
     }
 
-    /// True if the data of a place could not be read when they were to be copied.
+    /// True if the data of a place could not be read for a copy.
     pub(crate) fn is_lost(&self, place: u32) -> bool {
         self.lost.contains(&place)
     }
 
-    /// What lies at a place, if it is the newest copy of a unit.
+    /// The record at a place, if it is the newest copy of a unit.
     pub(crate) fn valid_at(&self, place: u32) -> Option<Record> {
         let (zone, at) = self.split(place);
         let record = *self.zone(zone).records.get(at as usize)?;
         (record.unit != NONE && self.map[record.unit as usize] == place).then_some(record)
     }
 
-    /// The next valid units of a zone from `from` on that lie one behind the other, at most so many; with the first one's place in the
-    /// zone.
+    /// The next run of adjacent valid units of a zone, from position `from` on, at most `most` units. Returns the
+    /// position of the first, and the records.
     pub(crate) fn valid_run(&self, zone: u32, from: u32, most: usize) -> (u32, Vec<Record>) {
         let valid = |at: u32| self.valid_at(self.place(zone, at));
         let first = (from..self.shape.data).find(|at| valid(*at).is_some()).unwrap_or(self.shape.data);
         (first, (first..self.shape.data).map_while(valid).take(most).collect())
     }
 
-    /// Where sectors of users lie: runs of units one behind the other in one zone, and units that are not mapped.
+    /// The places of sectors of users: runs of adjacent units in one zone, and units that are not mapped.
     pub(crate) fn runs(&self, sectors: std::ops::Range<u64>) -> Vec<Run> {
         let mut runs: Vec<Run> = Vec::new();
         let mut sector = sectors.start;
@@ -212,7 +213,8 @@ impl Log {
         runs
     }
 
-    /// What sectors leave of their first and their last unit: the unit, the sectors of it to skip, and those that are left.
+    /// The parts of the first and the last unit that these sectors leave out: for each, the unit, the sectors of it to
+    /// skip, and the number of sectors left out.
     pub(crate) fn rests(&self, start: u64, end: u64) -> Vec<(u64, u64, u64)> {
         let (first, last) = (start / self.unit, end.div_ceil(self.unit) - 1);
         let head = (first, 0, start - first * self.unit);
@@ -222,7 +224,7 @@ impl Log {
 
     // --- changes ---
 
-    /// Opens a free zone.
+    /// Opens a free zone; `None` if there is none.
     pub(crate) fn open(&mut self) -> Option<u32> {
         let zone = self.free.pop_front()?;
         self.opened += 1;
@@ -232,7 +234,7 @@ impl Log {
         Some(zone)
     }
 
-    /// A unit has been written to a place.
+    /// Records that a unit has been written to a place.
     pub(crate) fn record(&mut self, place: u32, record: Record) {
         let (zone, at) = self.split(place);
         self.zone_mut(zone).records[at as usize] = record;
@@ -241,7 +243,8 @@ impl Log {
         self.zone_mut(zone).valid += 1;
     }
 
-    /// A unit has been copied from one place to another. Returns false if the user has changed it meanwhile.
+    /// Records that a unit has been copied from one place to another. Returns false if the user has changed it
+    /// meanwhile.
     pub(crate) fn record_copy(&mut self, from: u32, to: u32, record: Record) -> bool {
         let is_newest = self.map[record.unit as usize] == from;
         if is_newest {
@@ -266,18 +269,18 @@ impl Log {
         }
     }
 
-    /// The data of a place cannot be read.
+    /// Records that the data of a place cannot be read.
     pub(crate) fn lose(&mut self, place: u32) {
         self.lost.insert(place);
     }
 
-    /// A zone is empty again.
+    /// Records that a zone is empty again.
     pub(crate) fn reset(&mut self, zone: u32) {
         self.drop_zone(zone, Usage::Free);
         self.free.push_back(zone);
     }
 
-    /// A zone cannot be reset.
+    /// Records that a zone cannot be reset.
     pub(crate) fn fail(&mut self, zone: u32) {
         self.drop_zone(zone, Usage::Failed);
     }
@@ -290,7 +293,7 @@ impl Log {
 
     // --- collection ---
 
-    /// The full zone to collect; `None` if nothing can be gained.
+    /// The full zone to collect; `None` if no zone has units that are not valid.
     pub(crate) fn victim(&self, policy: ZoneVictim) -> Option<u32> {
         let data = self.shape.data;
         let full = (0..)
@@ -312,7 +315,8 @@ impl Log {
 
     // --- mount ---
 
-    /// Takes what a zone holds after a power cut: `written` units, of which those that were acknowledged have records.
+    /// Records the state of a zone after a power cut. `written` units of it are on flash; those that were acknowledged
+    /// have records.
     pub(crate) fn found(&mut self, zone: u32, usage: Usage, written: u32) {
         let data = self.shape.data;
         let zone = self.zone_mut(zone);
@@ -327,8 +331,8 @@ impl Log {
         zone.records[zone.taken as usize..].fill(Record::NOTHING);
     }
 
-    /// Makes the map anew from the records of all zones: of several copies the newest counts, or the last one found if
-    /// `takes_newest` is false, as a planted bug wants it.
+    /// Rebuilds the map from the records of all zones. Of several copies the newest counts; with a planted bug
+    /// (`takes_newest` is false), the last one found.
     pub(crate) fn rebuild(&mut self, takes_newest: bool) {
         self.map.fill(NONE);
         self.zones.iter_mut().for_each(|zone| zone.valid = 0);
@@ -353,8 +357,8 @@ impl Log {
         self.free = (0..).zip(&self.zones).filter_map(is_free).collect();
     }
 
-    /// Gives the zones that hold data the first numbers, in the order in which they were opened: all are full from now on. Returns
-    /// their number.
+    /// Renumbers the zones that have data, from 0 on in the order in which they were opened, and makes all of them
+    /// full. Returns their number.
     pub(crate) fn settle(&mut self) -> u32 {
         let mut used: Vec<Zone> = std::mem::take(&mut self.zones);
         let count = used.len();
@@ -373,7 +377,8 @@ impl Log {
     /// Checks that the map and the zones agree.
     ///
     /// # Panics
-    /// If they do not.
+    ///
+    /// If they do not agree.
     pub(crate) fn check(&self) {
         let mut valid = vec![0; self.zones.len()];
         for (unit, place) in (0..).zip(&self.map).filter(|(_, place)| **place != NONE) {
@@ -459,10 +464,10 @@ mod tests {
             write(&mut log, zone, &units);
             log.zone_mut(zone).usage = Usage::Full;
         }
-        // Valid: 3 of the first, 1 of the second, 4 of the third.
+        // Valid units: 3 in the first zone, 1 in the second, 4 in the third.
         assert_eq!(log.victim(ZoneVictim::Greedy), Some(1));
         assert_eq!(log.victim(ZoneVictim::Fifo), Some(0));
-        // 0.25 * 2 / 1.75 and 0.75 * 1 / 1.25.
+        // The benefits are 0.25 * 2 / 1.75 and 0.75 * 1 / 1.25.
         assert_eq!(log.victim(ZoneVictim::CostBenefit), Some(1));
     }
 

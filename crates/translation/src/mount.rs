@@ -1,4 +1,4 @@
-//! The mount after a power cut: what the zones hold, and the reads that find it out.
+//! The mount after a power cut: the reads that find the content of the zones.
 
 use std::collections::VecDeque;
 
@@ -21,7 +21,8 @@ pub(crate) struct Mount {
 }
 
 impl Mount {
-    /// Takes over what the drive reports of its zones, and lists the reads: the summary of a zone that has one, all of another.
+    /// Takes the drive's report of its zones, and lists the reads: the summary of a zone that has one, all data of any
+    /// other zone.
     pub(crate) fn new<S: Sector, T>(
         log: &mut Log,
         streams: &mut Streams<T>,
@@ -69,7 +70,7 @@ impl Mount {
         Some(read)
     }
 
-    /// A read has ended.
+    /// Reports that a read has ended.
     pub(crate) const fn end_read(&mut self) {
         self.under_way -= 1;
     }

@@ -11,7 +11,7 @@ use crate::log::Record;
 pub(crate) enum Purpose {
     /// A request of the user.
     User,
-    /// Copies units that lie one behind the other from this place on.
+    /// Copies adjacent units, from this place on.
     Copy { from: u32 },
     /// Writes the summary of a zone.
     Summary { zone: u32 },
@@ -19,14 +19,14 @@ pub(crate) enum Purpose {
     Barrier { zone: u32 },
     /// Resets a zone.
     Reset { zone: u32 },
-    /// Reads what a mount needs of a zone.
+    /// Reads the summary or the data of a zone for a mount.
     Mount,
 }
 
 /// The step of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Earlier operations that overlap go first, or a mount.
+    /// Waits for earlier overlapping operations, or for a mount.
     Waiting,
     Reading,
     Writing,
@@ -35,37 +35,37 @@ pub(crate) enum Phase {
 /// A request to the drive.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Piece {
-    /// The zone that it reads or writes.
+    /// The zone that the request reads or writes.
     pub(crate) zone: u32,
-    /// The first sector of the operation's data that it carries.
+    /// The first sector of the operation's data that the request reads or writes.
     pub(crate) at: usize,
     pub(crate) sectors: u64,
 }
 
-/// An operation.
+/// A request of the user, or a step of the translation's own work.
 #[derive(Clone, Debug)]
 pub(crate) struct Operation<S> {
     pub(crate) purpose: Purpose,
-    /// What the user will be told. Its data are whole units, from the first sector of the first unit on; of a read, the sectors that
-    /// were asked for.
+    /// The completion for the user. Its data are whole units, from the first sector of the first unit on; for a read,
+    /// the sectors that were asked for.
     pub(crate) completion: Completion<S>,
-    /// The units that it writes.
+    /// The records of the units that the operation writes.
     pub(crate) records: Vec<Record>,
     pub(crate) phase: Phase,
-    /// Its requests to the drive, each with the time of its submission.
+    /// The operation's requests to the drive, each with the time of its submission.
     pub(crate) pieces: Vec<(Time, Piece)>,
-    /// What it waited for, if somebody asks for it.
+    /// The requests to the drive that the operation waited for; recorded only if an observer needs them.
     pub(crate) steps: Vec<LayerStep>,
-    /// Pieces that have not ended.
+    /// The number of requests that have not ended.
     pub(crate) under_way: u32,
-    /// Units that wait for a zone.
+    /// The number of units that wait for a zone.
     pub(crate) unplaced: u32,
-    /// It has waited for a zone.
+    /// True if the operation has waited for a zone.
     pub(crate) has_stalled: bool,
 }
 
 impl<S> Operation<S> {
-    /// An operation that has not begun.
+    /// Creates an operation that has not begun.
     pub(crate) fn new(purpose: Purpose, request: Request<S>, now: Time) -> Self {
         Self {
             purpose,
@@ -80,7 +80,7 @@ impl<S> Operation<S> {
         }
     }
 
-    /// The translation's own work; `io` is what a mount reads.
+    /// Creates an operation of the translation's own; `io` is the read of a mount.
     pub(crate) fn own(purpose: Purpose, io: Io, now: Time) -> Self {
         Self::new(purpose, Request { tag: Tag::MAX, queue: QueueId::default(), io, data: Vec::new() }, now)
     }

@@ -14,7 +14,7 @@ use crate::operation::{Operation, Purpose};
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Unplaced<S> {
     pub(crate) operation: Handle<Operation<S>>,
-    /// The first unit of the operation's data.
+    /// The position of the first unit in the operation's data.
     pub(crate) first: u32,
     pub(crate) units: u32,
     pub(crate) since: Time,
@@ -28,17 +28,17 @@ struct Stream<S> {
     unplaced: VecDeque<Unplaced<S>>,
 }
 
-/// All streams; that of copies is the last one.
+/// All streams; the last is the stream of copies.
 #[derive(Clone, Debug)]
 pub(crate) struct Streams<S> {
     each: Vec<Stream<S>>,
     command: ZoneCommand,
-    /// Zones that only copies may open.
+    /// The number of free zones that only copies may open.
     reserve: u32,
-    /// Zones that are open or wait for their summary.
+    /// The number of zones that are open or wait for their summary.
     active: u32,
     max_active: u32,
-    /// Zones that a power cut has left partly written.
+    /// Zones that were partly written at a power cut.
     partial: VecDeque<u32>,
 }
 
@@ -56,17 +56,17 @@ impl<S> Streams<S> {
         }
     }
 
-    /// The stream of copies.
+    /// The index of the stream of copies.
     pub(crate) fn copies(&self) -> usize {
         self.each.len() - 1
     }
 
-    /// The number of streams, with that of copies.
+    /// The number of streams, including that of copies.
     pub(crate) fn count(&self) -> usize {
         self.each.len()
     }
 
-    /// The stream of what an operation writes: that of copies, or that of its placement identifier.
+    /// The stream for the writes of an operation: that of copies, or that of its placement identifier.
     pub(crate) fn of(&self, operation: &Operation<S>) -> usize {
         match operation.purpose {
             Purpose::Copy { .. } => self.copies(),
@@ -74,13 +74,13 @@ impl<S> Streams<S> {
         }
     }
 
-    /// A write joins those that wait in its stream; in front of them if it comes back from a zone that has failed.
+    /// Adds a write to those that wait in its stream; at the front if it comes back from a zone that has failed.
     pub(crate) fn push(&mut self, stream: usize, unplaced: Unplaced<S>, in_front: bool) {
         let waiting = &mut self.each[stream].unplaced;
         if in_front { waiting.push_front(unplaced) } else { waiting.push_back(unplaced) }
     }
 
-    /// The command that writes to a zone, and its address if the write is to begin at a unit of the zone.
+    /// The command that writes to a zone, and its address for a write that begins at position `at` of the zone.
     pub(crate) fn command(&self, log: &Log, zone: u32, at: u32) -> (IoKind, Lba) {
         match self.command {
             ZoneCommand::Append => (IoKind::Append, log.start(zone)),
@@ -88,18 +88,18 @@ impl<S> Streams<S> {
         }
     }
 
-    /// True if a write waits.
+    /// True if any write waits.
     pub(crate) fn has_unplaced(&self) -> bool {
         self.each.iter().any(|stream| !stream.unplaced.is_empty())
     }
 
-    /// Removes the writes of users that wait.
+    /// Removes the waiting writes of users.
     pub(crate) fn take_unplaced_of_users(&mut self) -> Vec<Unplaced<S>> {
         let copies = self.copies();
         self.each[..copies].iter_mut().flat_map(|stream| stream.unplaced.drain(..)).collect()
     }
 
-    /// Gives the next write of a stream a zone. Returns the zone, and the units that go there.
+    /// Gives a zone to the next write of a stream. Returns the zone, and the units that go there.
     pub(crate) fn place(&mut self, stream: usize, log: &mut Log) -> Option<(u32, Unplaced<S>)> {
         self.each[stream].unplaced.front()?;
         let zone = self.zone_for(stream, log)?;
@@ -122,7 +122,7 @@ impl<S> Streams<S> {
         Some((zone, placed))
     }
 
-    /// A zone of the stream that takes a write now. The zones of a stream have turns.
+    /// A zone of the stream that takes a write now. The zones of a stream take turns.
     fn zone_for(&mut self, stream: usize, log: &mut Log) -> Option<u32> {
         let (slots, turn) = (self.each[stream].zones.len(), self.each[stream].turn);
         for slot in (0..slots).map(|next| (turn + next) % slots) {
@@ -150,7 +150,8 @@ impl<S> Streams<S> {
         if self.active == self.max_active || !is_of_copies && log.free_zones() <= self.reserve {
             return None;
         }
-        // The last free zone is for copies that have no other: what a victim holds fits there, and its reset frees the next one.
+        // The last free zone is reserved for copies without another zone: the data of a victim fits there, and the
+        // reset of the victim frees the next zone.
         let has_one = self.each[stream].zones.iter().any(Option::is_some);
         if is_of_copies && has_one && log.free_zones() <= 1 {
             return None;
@@ -160,19 +161,19 @@ impl<S> Streams<S> {
         Some(zone)
     }
 
-    /// A zone takes no more data.
+    /// Removes a zone that takes no more data from its stream.
     pub(crate) fn leave(&mut self, zone: u32) {
         self.partial.retain(|partial| *partial != zone);
         let slots = self.each.iter_mut().flat_map(|stream| &mut stream.zones);
         slots.filter(|slot| **slot == Some(zone)).for_each(|slot| *slot = None);
     }
 
-    /// A zone is active no more.
+    /// Counts a zone that is not active any more.
     pub(crate) fn close(&mut self) {
         self.active -= 1;
     }
 
-    /// Forgets what was under way, because the power is gone.
+    /// Drops the work under way at a power loss.
     pub(crate) fn lose_power(&mut self) {
         for stream in &mut self.each {
             stream.zones.fill(None);
@@ -182,7 +183,7 @@ impl<S> Streams<S> {
         self.partial.clear();
     }
 
-    /// A mount has found a zone that is active. It takes more data if `is_partial`.
+    /// Adds an active zone that a mount has found. The zone takes more data if `is_partial`.
     pub(crate) fn found(&mut self, zone: u32, is_partial: bool) {
         self.active += 1;
         if is_partial {

@@ -1,5 +1,5 @@
-//! A used state of the zones, as preconditioning asks for: the log is led through the writes, and only its result is laid out on the
-//! drive.
+//! A used state of the zones, for preconditioning: the writes change only the log, and the final state is laid out on
+//! the drive.
 
 use std::ops::ControlFlow;
 
@@ -13,10 +13,10 @@ use crate::log::{Log, Record, Usage};
 /// Progress is reported every 2^12 units.
 const PROGRESS_BITS: u32 = 12;
 
-/// The most that one request of the layout writes; it changes nothing that can be seen.
+/// The most bytes that one request of the layout writes. The result does not depend on it.
 const PIECE: Bytes = Bytes::new(1 << 20);
 
-/// Zones with what preconditioning has left in them.
+/// Zones with the data of preconditioning.
 #[derive(Clone, Debug)]
 pub struct UsedZones {
     spec: TranslationSpec,
@@ -29,7 +29,7 @@ pub struct UsedZones {
     is_used: bool,
 }
 
-/// Whose data a zone takes.
+/// The data that a zone takes.
 #[derive(Clone, Copy)]
 enum Of {
     User,
@@ -37,10 +37,11 @@ enum Of {
 }
 
 impl UsedZones {
-    /// Empty zones below the translation of `resolved`.
+    /// Creates empty zones for the translation of `resolved`.
     ///
     /// # Panics
-    /// If it has none.
+    ///
+    /// If the description has no translation.
     #[must_use]
     pub fn new(resolved: &Resolved, seed: u64) -> Self {
         let shape = resolved.translation.expect("a translation");
@@ -56,8 +57,8 @@ impl UsedZones {
         }
     }
 
-    /// Leads the log through a step; the random writes are those of one stream. `progress` receives the units done and to do, and may
-    /// break off.
+    /// Applies the writes of a step to the log. All random writes come from one random stream. `progress` receives the
+    /// units done and to do, and may cancel.
     pub fn precondition(
         &mut self,
         step: Precondition,
@@ -144,7 +145,7 @@ impl UsedZones {
         zone
     }
 
-    /// Empties zones until as many are free as when a drive at work would not begin to collect.
+    /// Empties zones until enough are free for a drive not to collect.
     fn collect(&mut self) {
         while self.log.free_zones() <= self.spec.zones_per_stream + self.spec.gc.start {
             let Some(victim) = self.log.victim(self.spec.gc.victim) else { return };
@@ -158,8 +159,8 @@ impl UsedZones {
         }
     }
 
-    /// Lays the zones out on a new drive. Zones that took data are full from now on, and have the first numbers. Returns the units
-    /// that the drive refused, after which it has written no more.
+    /// Writes the zones to a new drive. Zones with data are full from now on, and have the first numbers. Returns the
+    /// number of units that the drive refused; the rest was then not written.
     pub(crate) fn lay_out<S: Sector>(
         &mut self,
         drive: &mut Ssd<S>,
@@ -168,7 +169,7 @@ impl UsedZones {
         if !std::mem::take(&mut self.is_used) {
             return Some(0);
         }
-        // The zones that are closed here took free ones, and collection may have fewer than it leaves now.
+        // Zones that are closed here were free before, so collection may leave fewer free zones than it normally does.
         self.open = [None, None];
         self.log.settle();
         self.collect();

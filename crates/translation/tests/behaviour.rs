@@ -1,4 +1,4 @@
-//! What a translation costs, and what it refuses.
+//! Tests of the costs of a translation, and of the requests that it refuses.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind, PlacementId};
@@ -8,7 +8,7 @@ use ssd::{Completion, Drive, Precondition, QueueId, Request, Status, Translation
 use testkit::translation::{device, translation};
 use translation::Translation;
 
-/// Submits a request and waits for it. Returns the time that it took.
+/// Submits a request and waits for its completion. Returns also the time that it took.
 fn run(translation: &mut Translation<Stamp>, io: Io) -> (Completion<Stamp>, Time) {
     let now = translation.counters().at;
     let sectors = if io.kind == IoKind::Write { io.sectors.get() as usize } else { 0 };
@@ -67,7 +67,8 @@ fn a_write_of_a_part_of_a_unit_keeps_the_rest() {
     assert_eq!(translation.counters().unmapped_slots, 1);
 }
 
-/// Random overwrites of two areas, each with a placement identifier of its own; returns copies for each unit written.
+/// Overwrites two areas at random, each with a placement identifier of its own. Returns the number of copies for each
+/// unit written.
 fn copies(streams: u32, seed: u64) -> f64 {
     let keys = format!("over-provisioning = \"50%\"\nstreams = {streams}");
     let resolved = device("", "dies = 1, max-active = 6", &keys);
@@ -145,7 +146,8 @@ fn a_drive_that_fails_refuses_writes_and_keeps_what_it_holds() {
 
 #[test]
 fn random_overwrites_cost_what_greedy_collection_must_copy() {
-    // A twentieth of the units at a time leaves the log as preconditioning finds it: both must agree about the copies.
+    // With a twentieth of the units written at a time, the log is in the same state as in preconditioning, so the
+    // numbers of copies must agree.
     let resolved = device("", "dies = 1, max-active = 6", "over-provisioning = \"50%\"\ngc = { parallel = 4 }");
     let mut used = translation::UsedZones::new(&resolved, 5);
     let go_on = &mut |_, _| std::ops::ControlFlow::Continue(());

@@ -1,3 +1,3 @@
-//! A translation from outside: one program of all tests, because each would be linked anew.
+//! Tests of whole translations: one program, because each would link all crates again.
 
 mod behaviour;

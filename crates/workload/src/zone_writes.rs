@@ -114,7 +114,7 @@ const fn whole() -> Ratio {
     Ratio::new(1.0)
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // #[allow(clippy::trivially_copy_pass_by_ref)] // Serde passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)] // Serde passes a reference.
 const fn is_false(value: &bool) -> bool {
     !*value
 }
@@ -123,7 +123,7 @@ fn is_none(share: &Ratio) -> bool {
     *share == Ratio::new(0.0)
 }
 
-#[allow(clippy::trivially_copy_pass_by_ref)] // #[allow(clippy::trivially_copy_pass_by_ref)] // Serde passes a reference.
+#[allow(clippy::trivially_copy_pass_by_ref)] // Serde passes a reference.
 const fn is_zero(value: &u32) -> bool {
     *value == 0
 }

@@ -1,12 +1,12 @@
-//! Which requests of a list conflict with a new one. A request is listed at each region that it touches, so it is compared only with
-//! those near it, or with all if it touches many regions.
+//! Finds the requests of a list that conflict with a new one. A request is listed at each region that it touches, so it
+//! is compared only with requests near it, or with all if it touches many regions.
 
 use std::collections::{BTreeMap, HashMap};
 use std::num::NonZeroU32;
 
 use super::Handle;
 
-/// Sectors of a region.
+/// The number of units of a region.
 const REGION: u64 = 128;
 /// A request of more regions than this is listed apart.
 const WIDE: u64 = 64;
@@ -16,9 +16,9 @@ const WIDE: u64 = 64;
 pub struct Interval {
     /// The first unit.
     pub first: u64,
-    /// The first unit behind it.
+    /// The first unit after the last one.
     pub end: u64,
-    /// Whether it changes anything there.
+    /// True if the request changes data there.
     pub changes: bool,
 }
 
@@ -26,13 +26,13 @@ impl Interval {
     /// The interval of a request that touches nothing.
     pub const NONE: Self = Self { first: 0, end: 0, changes: false };
 
-    /// True if it touches nothing.
+    /// True if the interval has no units.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.first == self.end
     }
 
-    /// True if the order of the two matters.
+    /// True if the order of the two requests matters.
     const fn conflicts(&self, other: &Self) -> bool {
         self.first < other.end && other.first < self.end && (self.changes || other.changes)
     }
@@ -47,15 +47,15 @@ impl Interval {
     }
 }
 
-/// A request with what it touches.
+/// A request with its interval.
 type Listed<T> = (Interval, Handle<T>);
 
-/// The requests that touch anything, with what each touches.
+/// The requests with units, each with its interval.
 #[derive(Clone, Debug)]
 pub(super) struct Conflicts<T> {
     regions: HashMap<u64, Vec<Listed<T>>>,
     wide: Vec<Listed<T>>,
-    /// All requests, by the numbers of their handles; asked only for a wide one.
+    /// All requests, by the numbers of their handles; searched only for a wide interval.
     all: BTreeMap<NonZeroU32, Listed<T>>,
 }
 
@@ -77,7 +77,7 @@ impl<T> Conflicts<T> {
             before.extend(self.wide.iter().filter(conflicts).map(|(_, request)| *request));
             for region in interval.regions() {
                 let listed = self.regions.entry(region).or_default();
-                // Of the regions that both touch, only the first counts.
+                // A conflict is counted in the first region that both touch, so it is counted once.
                 let counts = |(other, _): &&Listed<T>| region == other.regions().start.max(interval.regions().start);
                 before.extend(listed.iter().filter(conflicts).filter(counts).map(|(_, request)| *request));
                 listed.push((interval, request));
@@ -90,7 +90,8 @@ impl<T> Conflicts<T> {
     /// Removes a request that has ended.
     ///
     /// # Panics
-    /// If it is not listed.
+    ///
+    /// If the request is not listed.
     pub(super) fn leave(&mut self, interval: Interval, request: Handle<T>) {
         let remove = |list: &mut Vec<Listed<T>>| {
             let at = list.iter().position(|(_, other)| *other == request).expect("the request is listed");

@@ -1,16 +1,16 @@
-//! The hash of what happens in a run: two runs with the same events at the same times share it.
+//! The hash of the events of a run, equal for runs with the same events at the same times.
 
 use crate::units::Time;
 
-/// A hash over a set of (time, event) pairs: a sum, in which each pair counts by itself. So the order of the events of one
-/// moment does not matter, and a component may add an event late.
+/// A hash over a set of (time, event) pairs: the sum of a hash of each pair. So the order of the events of one moment
+/// does not matter, and a component may add an event late.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct EventHash {
     sum: u64,
     events: u64,
 }
 
-/// Any number: the first digits of pi.
+/// An arbitrary number: the first digits of pi.
 const SALT: u64 = 0x243F_6A88_85A3_08D3;
 
 impl Default for EventHash {
@@ -76,7 +76,7 @@ mod tests {
 
     #[test]
     fn neighbouring_times_and_events_have_different_sums() {
-        // Pairs of events that change places, as an error in the order of a queue would have it.
+        // Pairs of events with exchanged times, as after an error in the order of a queue.
         let sums = (0..64u64).flat_map(|i| (0..64u64).map(move |j| of(&[(1000 + i, j), (1000 + j, i + 64)]).value()));
         let all: std::collections::BTreeSet<_> = sums.collect();
         assert_eq!(all.len(), 64 * 64);

@@ -7,19 +7,19 @@ use std::ops::{Index, IndexMut};
 use super::conflicts::{Conflicts, Interval};
 use super::{Handle, Slab};
 
-/// An operation, and what its turn depends on.
+/// An operation in its turn.
 #[derive(Clone, Debug)]
 struct Turn<T> {
-    /// `None` in a place that is free.
+    /// The operation; `None` in a free place.
     operation: Option<T>,
     interval: Interval,
-    /// Operations that go first.
+    /// The number of operations that go first.
     blockers: u32,
     /// Operations that wait for this one.
     waiters: Vec<Handle<T>>,
 }
 
-/// The operations under way and those that wait for them. An index that is no operation's panics.
+/// The operations under way and those that wait for them. Indexing panics if the operation has left.
 #[derive(Clone, Debug)]
 pub struct Order<T> {
     turns: Slab<Turn<T>>,
@@ -35,7 +35,8 @@ impl<T> Default for Order<T> {
 }
 
 impl<T> Order<T> {
-    /// Enters an operation that touches an interval; an empty one conflicts with nothing. Says whether it may begin at once.
+    /// Enters an operation that touches an interval; an empty interval conflicts with nothing. Returns true with the
+    /// handle if the operation may begin at once.
     pub fn enter(&mut self, operation: T, interval: Interval) -> (Handle<T>, bool) {
         let turn = Turn { operation: Some(operation), interval, blockers: 0, waiters: Vec::new() };
         let handle = Handle::from_number(self.turns.insert(turn).number());
@@ -49,10 +50,12 @@ impl<T> Order<T> {
         (handle, before.is_empty())
     }
 
-    /// Removes an operation that has ended. Returns it, and the operations that may begin now, in the order in which they came.
+    /// Removes an operation that has ended. Returns it, and the operations that may begin now, in the order in which
+    /// they were entered.
     ///
     /// # Panics
-    /// If the handle is no operation's.
+    ///
+    /// If the operation has left already.
     pub fn leave(&mut self, handle: Handle<T>) -> (T, Vec<Handle<T>>) {
         let turn = self.turn_mut(handle);
         let operation = turn.operation.take().expect("an operation leaves once");

@@ -1,31 +1,32 @@
 //! The event queue: ordered by (time, sequence).
 //!
-//! Most events of a device lie a constant span ahead: a page read, a transfer, a program. Events with the same span
+//! Most events of a device are due after a constant span: a page read, a transfer, a program. Events with equal spans
 //! are scheduled in the order of their due times, so they share a lane, a sorted ring. An event goes to the first lane
 //! whose last event is not later than it. So the last events of the lanes are in descending order, and the first lane
-//! that fits is also the one with the latest of them. The next event is the least of the lanes' heads. An event that
-//! fits no lane goes to a heap.
+//! that fits is also the one whose last event is the latest. The next event is the earliest of the first events of all
+//! lanes. An event that fits no lane goes to a heap.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
 use crate::units::Time;
 
-/// A device has fewer distinct spans under way than lanes; with fewer lanes, the heap costs more.
+/// The number of lanes: a device has fewer different spans under way. With fewer lanes more events go to the heap,
+/// which costs more.
 const LANES: usize = 12;
 
 /// Events in the order of their time, and of their insertion where times are equal.
 #[derive(Clone, Debug)]
 pub struct EventQueue<E> {
     lanes: [Lane<E>; LANES],
-    /// The key of the first event of each lane, and of the heap behind them; `EMPTY` if it has none.
+    /// The key of the first event of each lane, and of the heap after them; `EMPTY` for an empty one.
     heads: [Key; LANES + 1],
     /// The time of each lane's latest event, which may have left the lane.
     tails: [Time; LANES],
-    /// No lane from this one on has an event.
+    /// Lanes from this index on are empty.
     used: usize,
     heap: BinaryHeap<Reverse<Entry<E>>>,
-    /// The lane that holds the next event (`LANES` for the heap), and the event's key.
+    /// The lane of the next event (`LANES` for the heap), and the event's key.
     least: (usize, Key),
     /// The lane of the event that was removed last, and its key.
     last: usize,
@@ -33,11 +34,11 @@ pub struct EventQueue<E> {
     sequence: u64,
 }
 
-/// The order of events: the time in the upper half, the number of the insertion in the lower. One number is compared
-/// without a branch.
+/// The order of events: the time in the upper half, the number of the insertion in the lower. A comparison of one
+/// number needs no branch.
 type Key = u128;
 
-/// The key of no event.
+/// The key of an empty lane.
 const EMPTY: Key = Key::MAX;
 
 #[inline]
@@ -50,12 +51,12 @@ const fn time(key: Key) -> Time {
     Time::from_ps((key >> 64) as u64)
 }
 
-/// A place in the order of events that was reserved for one that is not in the queue.
+/// A reserved place in the order of events, for an event that is not in the queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Due(Key);
 
 impl Due {
-    /// The place of no event, behind all others.
+    /// A place after all others, for no event.
     pub const NEVER: Self = Self(EMPTY);
 
     /// The time of the event.
@@ -65,7 +66,7 @@ impl Due {
         time(self.0)
     }
 
-    /// The place with the same number at another time.
+    /// The place with its number at another time.
     #[must_use]
     #[inline]
     pub const fn moved_to(self, at: Time) -> Self {
@@ -115,8 +116,9 @@ impl<E: Copy> Lane<E> {
     #[inline]
     fn push(&mut self, key: Key, event: E) {
         if self.len == self.ring.len() {
-            // Only a copy of the event is in memory. An event that is put together there would be read back in larger
-            // pieces than it was written in, which a processor must wait for.
+            // The reference is to a copy, so that the event itself stays in registers. If it were assembled in memory,
+            // the processor would stall: it would read the event back in larger pieces than it was written in, which
+            // defeats store forwarding.
             self.grow(key, &{ event });
         }
         let place = (self.first + self.len) & (self.ring.len() - 1);
@@ -126,7 +128,7 @@ impl<E: Copy> Lane<E> {
         self.len += 1;
     }
 
-    /// Removes the first event; returns it and the key of the next.
+    /// Removes the first event. Returns it and the key of the next.
     #[inline]
     fn pop(&mut self) -> (Entry<E>, Key) {
         let mask = self.ring.len() - 1;
@@ -136,7 +138,7 @@ impl<E: Copy> Lane<E> {
         (entry, if self.len == 0 { EMPTY } else { self.ring[self.first & mask].key })
     }
 
-    /// Doubles the ring, and fills the new places with an event.
+    /// Doubles the ring, and fills the new places with copies of `event`, of which only the first counts.
     #[cold]
     #[inline(never)]
     fn grow(&mut self, key: Key, event: &E) {
@@ -163,11 +165,11 @@ impl<E: Copy> Default for EventQueue<E> {
 }
 
 impl<E: Copy> EventQueue<E> {
-    /// Finds the next event.
+    /// Finds the next event: its lane and its key.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Once for each event.
     fn first(&self) -> (usize, Key) {
-        // A loop of known length needs no branch for each lane.
+        // A loop of constant length needs no branch for each lane.
         match self.used {
             0..=4 => self.first_of::<4>(),
             5..=8 => self.first_of::<8>(),
@@ -175,7 +177,7 @@ impl<E: Copy> EventQueue<E> {
         }
     }
 
-    /// Finds the next event, if all that wait are in the first lanes or in the heap.
+    /// Finds the next event, if only the first `COUNT` lanes and the heap have events.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Once for each number of lanes.
     fn first_of<const COUNT: usize>(&self) -> (usize, Key) {
@@ -192,13 +194,13 @@ impl<E: Copy> EventQueue<E> {
         (best, self.heads[best])
     }
 
-    /// The lane of the earlier of two events that are due at the same time, which few are.
+    /// The lane of the first of two events that are due at the same time, which is rare.
     #[cold]
     fn earlier(&self, one: usize, other: usize) -> usize {
         if self.heads[one] < self.heads[other] { one } else { other }
     }
 
-    /// When the next event is due.
+    /// The time at which the next event is due.
     #[must_use]
     #[inline]
     pub const fn next_time(&self) -> Option<Time> {
@@ -211,13 +213,13 @@ impl<E: Copy> EventQueue<E> {
         self.lanes.iter().map(|lane| lane.len).sum::<usize>() + self.heap.len()
     }
 
-    /// True if no event waits.
+    /// True if the queue is empty.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.least.1 == EMPTY
     }
 
-    /// Schedules `event`.
+    /// Schedules `event` at `at`, after all events of that time.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Every event passes here: a call would cost each 15 instructions.
     pub fn push(&mut self, at: Time, event: E) {
@@ -236,8 +238,8 @@ impl<E: Copy> EventQueue<E> {
         self.lanes[lane].push(key, event);
     }
 
-    /// Puts an event that fits no lane into the heap. Few do, and the code for them would cost the others a dozen
-    /// instructions.
+    /// Puts an event that fits no lane into the heap. Such events are rare, and inline their code would cost each other
+    /// event a dozen instructions.
     #[inline(never)]
     fn push_apart(&mut self, key: Key, event: &E) {
         self.heads[LANES] = self.heads[LANES].min(key);
@@ -259,14 +261,14 @@ impl<E: Copy> EventQueue<E> {
         Due(self.present)
     }
 
-    /// The place that the next event will get.
+    /// The place that an event at `at` would get now.
     #[must_use]
     #[inline]
     pub const fn upcoming(&self, at: Time) -> Due {
         Due(key(at, self.sequence))
     }
 
-    /// Reserves the place that an event would get now. An owner of many events keeps all but the next of them to itself.
+    /// Reserves the place that an event would get now. An owner of many events can then schedule only the next of them.
     #[inline]
     pub fn reserve(&mut self, at: Time) -> Due {
         let due = Due(key(at, self.sequence));
@@ -277,32 +279,33 @@ impl<E: Copy> EventQueue<E> {
     /// Schedules `event` at a reserved place.
     ///
     /// # Panics
-    /// If the place is that of no event.
+    ///
+    /// If the place is [`Due::NEVER`].
     pub fn push_at(&mut self, due: Due, event: E) {
         assert!(due != Due::NEVER, "a reserved place");
         if due.0 < self.least.1 {
             self.least = (LANES, due.0);
         }
-        // Lanes take events in the order of their insertion only.
+        // Only events in the order of their insertion fit a lane.
         self.push_apart(due.0, &event);
     }
 
-    /// True if no event of the queue goes before a reserved place.
+    /// True if no event of the queue comes before a reserved place.
     #[must_use]
     #[inline]
     pub const fn none_before(&self, due: Due) -> bool {
         due.0 <= self.least.1
     }
 
-    /// True if an event at a reserved place would have been removed before what happens at `now`: the event that was removed
-    /// last, or something behind it that is no event of the queue.
+    /// True if an event at a reserved place would already have been removed. The moment `now` is that of the event
+    /// that was removed last; if that event was earlier, all events due at `now` count as removed.
     #[must_use]
     #[inline]
     pub fn has_passed(&self, due: Due, now: Time) -> bool {
         due.0 < self.present || time(self.present) != now && due.at() <= now
     }
 
-    /// All events up to now have been removed, and something happens that is none.
+    /// Marks all events up to `now` as passed, for an action that is not an event of the queue.
     #[inline]
     pub fn pass(&mut self, now: Time) {
         self.present = key(now, self.sequence);
@@ -313,7 +316,7 @@ impl<E: Copy> EventQueue<E> {
     #[allow(clippy::inline_always)] // Every event passes here, too.
     pub fn pop_due(&mut self, to: Time) -> Option<(Time, E)> {
         let (lane, key) = self.least;
-        // No event has the last number, so this holds for `EMPTY` at any time.
+        // No event has the last sequence number, so `EMPTY` is greater for any `to`.
         if key > self::key(to, u64::MAX - 1) {
             return None;
         }
@@ -333,8 +336,8 @@ impl<E: Copy> EventQueue<E> {
         Some((time(key), event))
     }
 
-    /// The event `distance` places behind the one that was removed last, in its lane. Events with one span share a lane,
-    /// so this one is probably of the same kind: what it will need can be prefetched.
+    /// The event `distance` places after the one that was removed last, in its lane. Events with one span share a lane,
+    /// so this event is probably of the same kind; the caller prefetches the memory that it will need.
     #[must_use]
     #[inline]
     pub fn following(&self, distance: usize) -> Option<E> {
@@ -348,7 +351,7 @@ impl<E: Copy> EventQueue<E> {
         self.pop_due(Time::MAX)
     }
 
-    /// Drops all events, at a power loss.
+    /// Drops all events. Called at a power loss.
     pub fn clear(&mut self) {
         self.lanes.iter_mut().for_each(|lane| lane.len = 0);
         self.heads = [EMPTY; LANES + 1];
@@ -368,7 +371,7 @@ mod tests {
     #[test]
     fn the_end_of_time_and_more_spans_than_lanes_keep_the_order() {
         let mut queue = EventQueue::default();
-        // Descending times fit behind no event that waits, so each takes a lane, and the last ones the heap.
+        // Descending times fit after no waiting event, so each takes a lane, and the last ones the heap.
         for i in (0..LANES as u64 + 3).rev() {
             queue.push(Time::from_ps(i), i);
         }

@@ -16,7 +16,7 @@ impl<T> Handle<T> {
         Self(number.expect("fewer than 2^32 things at once"), PhantomData)
     }
 
-    /// The position in the slab, to index tables beside it.
+    /// The position in the slab, as an index for tables beside it.
     #[must_use]
     #[inline]
     pub const fn index(self) -> usize {
@@ -60,7 +60,7 @@ impl<T> fmt::Debug for Handle<T> {
     }
 }
 
-/// Bytes of one slab that the nearest caches keep, beside everything else.
+/// The number of bytes of one slab that the nearest caches probably keep, beside all other data.
 const NEAR: usize = 256 << 10;
 
 /// A vector with a free list. Handles stay valid until their item is removed.
@@ -86,13 +86,13 @@ impl<T> Slab<T> {
         }
         let handle = Handle::at(self.items.len());
         self.items.push(item);
-        // Reserves room to free every item, so that only a new place ever allocates.
+        // Room for every item is reserved in the free list, so that only a new place ever allocates.
         self.free.reserve(self.items.capacity());
         handle
     }
 
-    /// The same for an item of many fields, which are written where they stay: the caller overwrites what a freed place
-    /// still holds, or `new` in a new one.
+    /// Stores an item of many fields without a copy: returns its place for the caller to overwrite. A freed place still
+    /// has its old item, a new one has `new`.
     #[inline(always)]
     #[allow(clippy::inline_always)] // The caller writes the fields where they stay.
     pub fn insert_over(&mut self, new: impl FnOnce() -> T) -> (Handle<T>, &mut T) {
@@ -103,13 +103,13 @@ impl<T> Slab<T> {
         (handle, &mut self.items[handle.index()])
     }
 
-    /// Frees a place; its item stays until the place is used again.
+    /// Frees a place. The item is kept in memory until the place is used again.
     #[inline]
     pub fn remove(&mut self, handle: Handle<T>) {
         self.free.push(handle);
     }
 
-    /// True if its items take more memory than the nearest caches are likely to keep, so that a prefetch is worth its
+    /// True if the items take more memory than the nearest caches are likely to keep, so that a prefetch is worth its
     /// instructions.
     #[must_use]
     #[inline]
@@ -123,7 +123,7 @@ impl<T> Slab<T> {
         prefetch_whole(self.items.get(handle.index()));
     }
 
-    /// Items stored now.
+    /// The number of items stored now.
     #[must_use]
     pub fn len(&self) -> usize {
         self.items.len() - self.free.len()
@@ -135,7 +135,7 @@ impl<T> Slab<T> {
         self.len() == 0
     }
 
-    /// Places that have ever existed: the length of a table beside the slab.
+    /// The number of places that have ever existed, which is the length of a table beside the slab.
     #[must_use]
     #[inline]
     pub fn places(&self) -> usize {

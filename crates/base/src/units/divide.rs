@@ -12,6 +12,7 @@ impl Divisor {
     /// Prepares division by `by`.
     ///
     /// # Panics
+    ///
     /// If `by` is zero.
     #[must_use]
     pub const fn new(by: u32) -> Self {

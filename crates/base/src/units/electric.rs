@@ -1,4 +1,4 @@
-//! Electrical quantities: enough to turn a data sheet's currents into energy.
+//! Electrical quantities, which turn a data sheet's currents into energy.
 
 use std::fmt;
 use std::iter::Sum;

@@ -1,4 +1,4 @@
-//! Identifiers: dense indices of types that never mix.
+//! Identifiers: dense indices, each of a type of its own, so that they cannot be mixed up.
 
 use std::fmt;
 use std::ops::{Add, Sub};

@@ -11,7 +11,7 @@ use super::{
     Age, Bytes, Current, Frequency, LaneRate, Power, Rate, Ratio, Span, Temperature, ThermalResistance, Voltage,
 };
 
-/// A text that is not a quantity of the wanted kind.
+/// The error for a text that is not a quantity of the right kind.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseUnitError {
     text: String,
@@ -23,10 +23,10 @@ pub struct ParseUnitError {
     wrong: Wrong,
 }
 
-/// The error of a text.
+/// The reason for which a text is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Wrong {
-    /// The text is no number with a unit.
+    /// The text is not a number with a unit.
     Form,
     /// The number is below the least quantity.
     TooSmall,
@@ -86,7 +86,7 @@ impl Kind {
     }
 }
 
-/// Implements `FromStr` for a quantity, and all that `as_text!` implements.
+/// Implements `FromStr` for a quantity, and all traits of `as_text!`.
 macro_rules! quantity {
     ($type:ty, $kind:ident, $from:expr) => {
         impl FromStr for $type {
@@ -210,7 +210,7 @@ static RATE: Kind = Kind {
         ("GiB/s", 1 << 30),
     ],
 };
-/// As a vendor writes it: a lane of eight bits moves a byte in each transfer.
+/// The notation of data sheets: a lane of eight bits moves a byte in each transfer.
 static LANE_RATE: Kind = Kind {
     name: "data rate of an 8-bit lane",
     example: "1200MT/s",
@@ -238,13 +238,13 @@ static POWER: Kind = Kind { name: "power", example: "2.5W", units: &[("uW", 1), 
 static THERMAL_RESISTANCE: Kind =
     Kind { name: "thermal resistance", example: "8K/W", units: &[("mK/W", 1), ("K/W", 1_000)] };
 static TEMPERATURE: Kind = Kind { name: "temperature", example: "40C", units: &[("mC", 1), ("C", 1_000)] };
-/// A year is one of 365 days.
+/// A year has 365 days.
 static AGE: Kind = Kind {
     name: "time without power",
     example: "90d",
     units: &[("s", 1), ("min", 60), ("h", 3_600), ("d", 86_400), ("y", 31_536_000)],
 };
-/// Ratios of at most [`DECIMALS`] decimals are kept in billionths while they are parsed.
+/// Ratios of at most [`DECIMALS`] decimals are computed in billionths.
 static RATIO: Kind = Kind { name: "share", example: "7%", units: &[("%", 10_000_000)] };
 
 quantity!(Span, SPAN, |ps| Some(Span::from_ps(ps)));
@@ -260,10 +260,10 @@ quantity!(Temperature, TEMPERATURE, |mc| Some(Temperature::from_thousandths(mc))
 quantity!(Age, AGE, |s| Some(Age::from_secs(s)));
 as_text!(Ratio, RATIO);
 
-/// Decimals of a percentage that billionths hold. A text with more decimals becomes the nearest number.
+/// The number of decimals of a percentage that billionths hold. A text with more decimals becomes the nearest number.
 const DECIMALS: usize = 7;
 
-/// Below this count of billionths `f64` holds every whole number.
+/// The count of billionths below which `f64` holds every whole number.
 const EXACT_BILLIONTHS: u64 = 1 << 53;
 
 fn billionths(count: u64) -> f64 {
@@ -287,9 +287,9 @@ impl FromStr for Ratio {
     }
 }
 
-/// A text that reads back as exactly the same quantity, for files. `Display` is for people, and rounds.
+/// The text of a quantity that reads back as exactly the same quantity, for files. `Display` is for people, and rounds.
 pub trait Exact {
-    /// The text.
+    /// The exact text.
     fn exact(&self) -> String;
 }
 
@@ -368,7 +368,7 @@ impl Exact for Age {
 
 impl Exact for Ratio {
     fn exact(&self) -> String {
-        // Short texts are parsed through billionths: a share is written short only if it is one of them.
+        // Short texts are parsed through billionths, so a share has a short text only if it is a number of billionths.
         let near = (self.get() * 1e9).round();
         if near < EXACT_BILLIONTHS as f64 && billionths(near as u64).to_bits() == self.get().to_bits() {
             let (whole, part) = (near as u64 / 10_000_000, near as u64 % 10_000_000);
@@ -441,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_large_share_parses_to_the_same_bits() {
-        // Its billionths need more digits than the product of two floating-point numbers keeps.
+        // The billionths of this share need more digits than the product of two floating-point numbers keeps.
         let share = Ratio::new(f64::from_bits(4_708_086_625_679_464_015));
         assert_eq!((share.exact().as_str(), share.exact().parse()), ("589398174.0499093%", Ok(share)));
     }

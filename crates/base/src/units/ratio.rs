@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// A share of a whole, from 0 % on: 100 % is the whole.
+/// A share of a whole, at least 0 %; 100 % is the whole.
 #[derive(Clone, Copy, Debug, Default, PartialEq, PartialOrd)]
 pub struct Ratio(f64);
 
@@ -10,9 +10,10 @@ impl Ratio {
     /// 0 %.
     pub const ZERO: Self = Self(0.0);
 
-    /// The share `value`: 0.07 for 7 %.
+    /// Creates the share `value`: 0.07 for 7 %.
     ///
     /// # Panics
+    ///
     /// If it is negative or not finite.
     #[must_use]
     pub const fn new(value: f64) -> Self {

@@ -92,7 +92,7 @@ count!(Bytes, "bytes");
 count!(Sectors, "sectors");
 
 impl Bytes {
-    /// Whole sectors, if the size is a multiple of one.
+    /// The number of sectors; `None` if the size is not a multiple of a sector.
     #[must_use]
     pub const fn sectors(self) -> Option<Sectors> {
         if self.0.is_multiple_of(SECTOR.0) { Some(Sectors(self.0 / SECTOR.0)) } else { None }
@@ -108,9 +108,10 @@ impl Sectors {
 }
 
 impl Rate {
-    /// A rate of `bytes_per_second`.
+    /// Creates a rate of `bytes_per_second`.
     ///
     /// # Panics
+    ///
     /// If it is zero: no transfer would ever end.
     #[must_use]
     pub const fn new(bytes_per_second: u64) -> Self {
@@ -124,7 +125,8 @@ impl Rate {
         self.0
     }
 
-    /// The time `bytes` take, rounded up to the next picosecond; [`Span::MAX`] if that is more than 213 days.
+    /// The time that a transfer of `bytes` takes, rounded up to the next picosecond; [`Span::MAX`] if it is more than
+    /// 213 days.
     #[must_use]
     pub const fn time(self, bytes: Bytes) -> Span {
         let ps = (bytes.0 as u128 * 1_000_000_000_000).div_ceil(self.0 as u128);
@@ -132,7 +134,7 @@ impl Rate {
     }
 }
 
-/// The text of a [`Rate`] of one 8-bit lane, in bytes or in transfers per second: a transfer moves one byte.
+/// A [`Rate`] of one 8-bit lane, as text in bytes or in transfers per second: a transfer moves one byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LaneRate(pub(super) Rate);
 
@@ -140,24 +142,27 @@ impl LaneRate {
     /// Reads the rate of a lane.
     ///
     /// # Errors
-    /// If it is none.
+    ///
+    /// If the text is not a rate.
     pub fn rate<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rate, D::Error> {
         Self::deserialize(deserializer).map(|lane| lane.0)
     }
 
-    /// Reads the rate of a lane, if there is one.
+    /// Reads the optional rate of a lane.
     ///
     /// # Errors
-    /// If it is none.
+    ///
+    /// If the text is not a rate.
     pub fn optional<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Rate>, D::Error> {
         Option::<Self>::deserialize(deserializer).map(|lane| lane.map(|lane| lane.0))
     }
 }
 
 impl Frequency {
-    /// A frequency in hertz.
+    /// Creates a frequency in hertz.
     ///
     /// # Panics
+    ///
     /// If it is zero.
     #[must_use]
     pub const fn new(hertz: u64) -> Self {

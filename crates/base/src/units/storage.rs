@@ -1,4 +1,4 @@
-//! The conditions under which flash keeps data: a temperature, and a time that is longer than any simulated one.
+//! The conditions under which flash keeps data: a temperature, and a time that may be longer than simulated time.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Temperature(u64);
 
-/// A time without power, in seconds. [`Span`](super::Span) ends at 213 days, drives are stored for years.
+/// A time without power, in seconds. [`Span`](super::Span) ends at 213 days, but drives are stored for years.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Age(u64);
 
 impl Temperature {
-    /// Hotter than flash may ever be.
+    /// The highest temperature that is accepted for flash.
     pub const HOTTEST: Self = Self::from_celsius(150);
 
     /// The temperature of `thousandths` of a degree Celsius.
@@ -64,7 +64,7 @@ impl Age {
         self.0
     }
 
-    /// True for no time at all.
+    /// True if the age is zero.
     #[must_use]
     pub const fn is_zero(self) -> bool {
         self.0 == 0

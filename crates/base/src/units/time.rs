@@ -1,8 +1,8 @@
 //! Simulated time in integer picoseconds.
 //!
-//! Picoseconds, because one byte at 667 MB/s takes 1,499.25 ps: with whole nanoseconds, 667 MT/s and 1 GT/s would be
-//! the same bus. 2^64 ps are 213 days. Longer sums saturate at [`Time::MAX`] and [`Span::MAX`], so that every time
-//! beyond the end has one name, and a run that reaches it can report it.
+//! The unit is the picosecond because one byte at 667 MB/s takes 1,499.25 ps: with whole nanoseconds, 667 MT/s and 1
+//! GT/s would be the same bus. 2^64 ps are 213 days. Longer sums saturate at [`Time::MAX`] and [`Span::MAX`], so that
+//! every time beyond the end has one value, and a run that reaches it can report it.
 
 use std::fmt;
 use std::iter::Sum;
@@ -19,7 +19,7 @@ pub struct Span(u64);
 impl Time {
     /// The start of the run.
     pub const ZERO: Self = Self(0);
-    /// Later than any event: every time beyond the end of time.
+    /// A time later than any event; it stands for every time beyond the end.
     pub const MAX: Self = Self(u64::MAX);
     /// The last instant of simulated time.
     pub const END: Self = Self(u64::MAX - 1);
@@ -50,7 +50,7 @@ impl Time {
 }
 
 impl Span {
-    /// No time at all.
+    /// The empty span.
     pub const ZERO: Self = Self(0);
     /// The longest span.
     pub const MAX: Self = Self(u64::MAX);
@@ -133,8 +133,8 @@ impl Span {
     }
 }
 
-/// The sum of two times, or the end of 64 bits. A branch that is never taken costs less than a saturating sum,
-/// because every event waits for its result.
+/// The sum of two times, at most the largest 64-bit number. A branch that is never taken costs less than a saturating
+/// sum, because every event waits for its result.
 #[inline]
 const fn sum(a: u64, b: u64) -> u64 {
     match a.overflowing_add(b) {

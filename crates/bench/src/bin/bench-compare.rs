@@ -49,7 +49,7 @@ struct Args {
 const RATES: [&str; 9] =
     ["requests", "maps", "merges", "map-writes", "logs", "superblocks", "chang", "depth", "observers"];
 
-/// A worktree of a commit in a temporary folder. It is removed in the end.
+/// A worktree of a commit in a temporary folder, removed on drop.
 struct Tree {
     at: tempfile::TempDir,
 }
@@ -70,7 +70,7 @@ impl Drop for Tree {
     }
 }
 
-/// Runs a command whose output is for the user.
+/// Runs a command whose output is shown to the user. Returns an error if it fails.
 fn done(command: &mut Command) -> Result<(), Failure> {
     let status = command.stdout(Stdio::null()).status().map_err(|error| format!("{command:?}: {error}"))?;
     if status.success() { Ok(()) } else { Err(format!("{command:?} failed: {status}").into()) }
@@ -107,7 +107,7 @@ fn compare(args: &Args) -> Result<Comparison, Failure> {
                 missing[i] = rows.is_none();
                 runs[i].add(rows.unwrap_or_default());
             }
-            // Today's rows are listed even if the base has none; one run is enough for that.
+            // Rows of today's bench are listed even if the base has none, and one run is enough for that.
             if missing != [false; 2] {
                 break;
             }

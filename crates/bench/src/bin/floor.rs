@@ -1,6 +1,6 @@
-//! Runs a bare event loop in slices: for each line with a number of requests on stdin it runs that many, and answers with
-//! its processor time and its wall-clock time in seconds, the simulated rate, and for each request the programs of the
-//! flash, or the loads of translation pages, and the events.
+//! Runs a bare event loop in slices. For each line on stdin, which is a number of requests, it runs that number and
+//! prints its processor time and wall-clock time in seconds, the simulated rate, and per request the programs of the
+//! flash (or the loads of translation pages) and the events.
 
 use std::io::{self, BufRead, Write};
 

@@ -1,8 +1,8 @@
-//! Reads 4 KiB at random places of an NBD server over a Unix socket or TCP, and prints thousand reads a second and its own part
-//! of a core in percent.
+//! Reads 4 KiB at random places of an NBD server over a Unix socket or TCP, and prints thousand reads per second and
+//! its own processor use in percent of a core.
 //!
-//! Requests that become possible together are sent by one call, and replies are taken as many as came: what fio and
-//! libnbd need for each read, several calls of the system, would otherwise be the slowest part of the measurement.
+//! Requests that become possible at the same time are sent by one system call, and one call takes all replies that have
+//! come. The several system calls per read of fio and libnbd would otherwise be the slowest part of the measurement.
 
 use std::process::ExitCode;
 
@@ -29,9 +29,9 @@ mod unix {
     use floor::clock::timed;
     use floor::random::Random;
 
-    /// Bytes of a read.
+    /// The number of bytes of a read.
     const LENGTH: usize = 4096;
-    /// A simple reply: magic number, error, cookie.
+    /// The number of bytes of a simple reply's header: magic number, error, cookie.
     const HEAD: usize = 16;
     const REQUEST: usize = 28;
     const READ: u16 = 0;
@@ -78,7 +78,7 @@ mod unix {
         Ok(Box::new(stream))
     }
 
-    /// Reads a second, and percent of a core.
+    /// Measures reads per second, and processor use in percent of a core.
     fn run(socket: &Path, depth: u32, seconds: f64) -> io::Result<(f64, f64)> {
         const SLICE: u64 = 10_000;
         let mut reads = Reads::new(connect(socket)?, depth)?;
@@ -96,12 +96,12 @@ mod unix {
     struct Reads {
         stream: Box<dyn Stream>,
         depth: u32,
-        /// Pieces of [`LENGTH`] that the export has.
+        /// The number of pieces of [`LENGTH`] in the export.
         places: u64,
         random: Random,
-        /// Requests that are not sent.
+        /// Requests that are not sent yet.
         out: Vec<u8>,
-        /// What came, up to `filled`.
+        /// Received bytes, up to `filled`.
         input: Vec<u8>,
         filled: usize,
     }
@@ -133,7 +133,7 @@ mod unix {
             self.out.extend(length.to_be_bytes());
         }
 
-        /// Waits for what is under way, and takes leave: nbdkit 1.32 aborts if a client ends without a word.
+        /// Waits for the requests under way, and sends a disconnect: nbdkit 1.32 aborts if a client closes without one.
         fn disconnect(mut self) -> io::Result<()> {
             let mut under_way = u64::from(self.depth) - (self.out.len() / REQUEST) as u64;
             while under_way > 0 {
@@ -144,7 +144,7 @@ mod unix {
             self.stream.write_all(&self.out)
         }
 
-        /// Takes at least this many replies and asks anew for each of them: how many it took.
+        /// Takes at least `reads` replies and requests another read for each of them. Returns the number of replies.
         fn run(&mut self, reads: u64) -> io::Result<u64> {
             let mut done = 0;
             while done < reads {
@@ -155,7 +155,7 @@ mod unix {
             Ok(done)
         }
 
-        /// Takes the whole replies of what comes next: how many there were.
+        /// Takes the complete replies of one receive call. Returns their number.
         fn receive(&mut self) -> io::Result<u64> {
             match self.stream.read(&mut self.input[self.filled..])? {
                 0 => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -178,7 +178,7 @@ mod unix {
         }
     }
 
-    /// Chooses the default export: its length.
+    /// Chooses the default export. Returns its length in bytes.
     fn negotiate(stream: &mut dyn Stream) -> io::Result<u64> {
         const GO: u32 = 7;
         const ACK: u32 = 1;
@@ -188,7 +188,7 @@ mod unix {
         if &greeting[..16] != b"NBDMAGICIHAVEOPT" {
             return Err(io::Error::other("it speaks no fixed newstyle NBD"));
         }
-        // Fixed newstyle, no zeroes; then GO with an empty name and no wishes.
+        // The client's flags (fixed newstyle, no zeroes), then GO with an empty name and no information requests.
         let mut out = Vec::from(3_u32.to_be_bytes());
         out.extend(b"IHAVEOPT");
         out.extend(GO.to_be_bytes());

@@ -1,5 +1,6 @@
-//! Reads 4 KiB at random places of an NVMe/TCP subsystem over one I/O queue, and prints thousand reads a second and its own part of a
-//! core in percent. Commands that become possible together are sent by one call, as `nbd-reads` does.
+//! Reads 4 KiB at random places of an NVMe/TCP subsystem over one I/O queue, and prints thousand reads per second and
+//! its own processor use in percent of a core. Commands that become possible at the same time are sent by one system
+//! call, as in `nbd-reads`.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -10,12 +11,12 @@ use floor::clock::timed;
 use floor::random::Random;
 use nvme::{Completion, ConnectRequest, Host, HostCommand, HostConfig, HostEvent, IdentifiedNamespace};
 
-/// Bytes of a read.
+/// The number of bytes of a read.
 const LENGTH: u32 = 4096;
 const NAMESPACE: u32 = 1;
-/// CC: enabled, all command sets, entries of 64 and 16 bytes, as Linux writes it.
+/// Offset and value of the register CC, as Linux writes it: enabled, all command sets, entries of 64 and 16 bytes.
 const CONFIGURATION: (u32, u32) = (0x14, 1 | 6 << 4 | 6 << 16 | 4 << 20);
-/// A controller that does not exist yet.
+/// Controller ID in a connect command that asks for a new controller.
 const ANY: u16 = u16::MAX;
 
 #[derive(Parser)]
@@ -46,7 +47,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Reads a second, and percent of a core.
+/// Measures reads per second, and processor use in percent of a core.
 fn run(args: &Args) -> io::Result<(f64, f64)> {
     const SLICE: u64 = 10_000;
     let mut admin = Link::open(args.address)?;
@@ -81,11 +82,11 @@ fn connect(args: &Args, queue: u16, controller: u16) -> ConnectRequest {
     }
 }
 
-/// A connection, which is a queue.
+/// A connection to the controller, which carries one queue.
 struct Link {
     stream: TcpStream,
     host: Host,
-    /// Bytes of the controller, up to `filled`.
+    /// Received bytes, up to `filled`.
     input: Vec<u8>,
     filled: usize,
 }
@@ -100,7 +101,7 @@ impl Link {
         Ok(link)
     }
 
-    /// Sends what waits, reads once, and returns the commands that have ended.
+    /// Sends the queued commands, reads once, and returns the commands that have completed.
     fn receive(&mut self) -> io::Result<Vec<Completion>> {
         self.stream.write_all(&self.host.output().take().concat())?;
         match self.stream.read(&mut self.input[self.filled..])? {
@@ -126,7 +127,7 @@ impl Link {
         Ok(ended)
     }
 
-    /// Carries out a command alone.
+    /// Sends a command when no other is under way, and returns its completion.
     fn one(&mut self, command: HostCommand) -> io::Result<Completion> {
         self.host.submit(command);
         loop {
@@ -140,9 +141,9 @@ impl Link {
 struct Reads {
     link: Link,
     random: Random,
-    /// Pieces of [`LENGTH`] that the namespace has.
+    /// The number of pieces of [`LENGTH`] in the namespace.
     places: u64,
-    /// Blocks of a piece.
+    /// The number of logical blocks of a piece.
     blocks: u32,
 }
 
@@ -163,7 +164,8 @@ impl Reads {
         self.link.host.submit(HostCommand::read(NAMESPACE, start, self.blocks, LENGTH));
     }
 
-    /// Ends at least this many reads and asks anew for each of them: how many ended.
+    /// Completes at least `reads` reads and submits another one for each of them. Returns the number of completed
+    /// reads.
     fn run(&mut self, reads: u64) -> io::Result<u64> {
         let mut done = 0;
         while done < reads {

@@ -1,4 +1,5 @@
-//! What an FTL in Python has done to each block and page: the rules are checked against it, before a command is given.
+//! The state of each block and page by the commands of an FTL in Python; the rules are checked against it before a
+//! command is given.
 
 use flash::nand::Spare;
 use flashloom::ftl::simple::SimpleDrive;
@@ -6,15 +7,15 @@ use flashloom::units::{Psn, SuperblockId};
 
 use super::rule::Rule;
 
-/// Marks a page without data.
+/// Mapping unit of a page without data.
 const NONE: u32 = u32::MAX;
 
-/// A block.
+/// The state of a block.
 #[derive(Clone, Debug, Default)]
 struct Block {
-    /// The first page behind all programmed ones, also of programs that have not ended.
+    /// The first page behind all programmed ones, including programs that have not ended.
     next: u32,
-    /// Programs that have not ended.
+    /// The number of programs that have not ended.
     programs: u32,
     erases: u32,
     is_broken: bool,
@@ -22,15 +23,15 @@ struct Block {
     is_erasing: bool,
 }
 
-/// The state of the flash as an FTL knows it.
+/// The state of the flash by the commands that the FTL has given.
 #[derive(Clone, Debug)]
 pub(super) struct Book {
-    /// Pages of a block.
+    /// The number of pages of a block.
     pages: u32,
     blocks: Vec<Block>,
-    /// The mapping unit that each page holds.
+    /// The mapping unit that each page holds; [`NONE`] for a page without data.
     units: Vec<u32>,
-    /// Programs and erases that have not ended.
+    /// The number of programs and erases that have not ended.
     under_way: u32,
 }
 
@@ -51,7 +52,7 @@ impl Book {
         Self { pages, blocks, units, under_way: 0 }
     }
 
-    /// The block of a page.
+    /// Returns the block of a page.
     pub(super) fn block_of(&self, page: u32) -> Result<u32, Rule> {
         match (page as usize) < self.units.len() {
             true => Ok(page / self.pages),
@@ -63,7 +64,7 @@ impl Book {
         self.blocks.get(block as usize).ok_or(Rule::NoBlock { block, count: self.blocks.len() as u32 })
     }
 
-    /// The blocks that are not broken.
+    /// Lists the blocks that are not broken.
     pub(super) fn blocks(&self) -> impl Iterator<Item = u32> + '_ {
         self.blocks.iter().zip(0..).filter(|(block, _)| !block.is_broken).map(|(_, number)| number)
     }
@@ -72,7 +73,7 @@ impl Book {
         self.block(block).map(|block| block.next == 0 && !block.is_erasing)
     }
 
-    /// The first page that can be programmed, counted in its block; `None` if the block takes no more.
+    /// Returns the first page that can be programmed, counted in its block; `None` if the block takes no more.
     pub(super) fn next_page(&self, block: u32) -> Result<Option<u32>, Rule> {
         let block = self.block(block)?;
         let takes = !block.is_broken && !block.is_failing && !block.is_erasing;
@@ -91,13 +92,13 @@ impl Book {
         self.under_way
     }
 
-    /// The mapping unit that a page holds.
+    /// Returns the mapping unit that a page holds; `None` if the page holds no data.
     pub(super) fn unit(&self, page: u32) -> Result<Option<u32>, Rule> {
         self.block_of(page)?;
         Ok(Some(self.units[page as usize]).filter(|unit| *unit != NONE))
     }
 
-    /// The pages of a block that hold data, each with its mapping unit.
+    /// Lists the pages of a block that hold data, each with its mapping unit.
     pub(super) fn held(&self, block: u32) -> Result<Vec<(u32, u32)>, Rule> {
         self.block(block)?;
         let pages = block * self.pages..(block + 1) * self.pages;
@@ -105,13 +106,13 @@ impl Book {
         Ok(held.collect())
     }
 
-    /// Checks the place of a mapping unit.
+    /// Checks that the page holds the mapping unit.
     pub(super) fn check_place(&self, unit: u32, page: u32) -> Result<(), Rule> {
         let holds = self.unit(page)?;
         if holds == Some(unit) { Ok(()) } else { Err(Rule::Place { unit, page, holds }) }
     }
 
-    /// A page is to be programmed.
+    /// Notes the start of a program, or returns the rule that it breaks.
     pub(super) fn program(&mut self, page: u32) -> Result<(), Rule> {
         let number = self.block_of(page)?;
         let (offset, block) = (page % self.pages, &mut self.blocks[number as usize]);
@@ -139,7 +140,7 @@ impl Book {
         }
     }
 
-    /// A block is to be erased: its pages hold nothing from now on.
+    /// Notes the start of an erase: the pages of the block hold nothing from now on.
     pub(super) fn erase(&mut self, block: u32) {
         self.blocks[block as usize].is_erasing = true;
         self.empty(block);
@@ -151,13 +152,13 @@ impl Book {
         self.units[pages..pages + self.pages as usize].fill(NONE);
     }
 
-    /// A program has ended well.
+    /// Notes a program that has succeeded.
     pub(super) fn programmed(&mut self, page: Psn, unit: u32) {
         self.units[page.index()] = unit;
         self.end_program(page.get() / self.pages);
     }
 
-    /// A program has failed.
+    /// Notes a program that has failed.
     pub(super) fn failed(&mut self, block: SuperblockId) {
         self.blocks[block.index()].is_failing = true;
         self.end_program(block.get());
@@ -168,7 +169,7 @@ impl Book {
         self.under_way -= 1;
     }
 
-    /// An erase has ended, and the block is erased or broken.
+    /// Notes the end of an erase, after which the block is erased or broken.
     pub(super) fn erased(&mut self, block: SuperblockId, is_broken: bool) {
         let erases = self.blocks[block.index()].erases + 1;
         self.blocks[block.index()] = Block { erases, is_broken, ..Block::default() };

@@ -1,4 +1,4 @@
-//! The conformance suite of the library's FTLs, for one in Python.
+//! The conformance suite of the library's FTLs, applied to an FTL in Python.
 
 use std::collections::BTreeMap;
 use std::sync::mpsc::Sender;
@@ -13,11 +13,12 @@ use crate::detached::followed;
 use crate::error::Failure;
 use crate::policy::raised;
 
-/// What checks have done.
+/// The numbers of requests, power cuts and failed operations of some checks.
 type Work = (u64, u64, u64);
 
-/// Applies the checks to small drives with the FTL of a kind: to every `step`-th drive, each check to others. Calls
-/// `progress(done, all)`, and returns the numbers of requests, power cuts and failed operations.
+/// Applies the checks to small drives with the FTL of this kind: each check to every `step`-th drive, and different
+/// checks to different ones. Calls `progress(done, all)`, and returns the numbers of requests, power cuts and failed
+/// operations.
 #[pyfunction]
 pub(crate) fn check_ftl(
     py: Python<'_>,
@@ -52,7 +53,7 @@ pub(crate) fn check_ftl(
                 }
                 let (requests, cuts, failures) = one(check, &settings[number], number as u64)?;
                 work = (work.0 + requests, work.1 + cuts, work.2 + failures);
-                // Nobody listens after an interruption.
+                // The receiver is gone after an interruption.
                 let _ = sender.send(done + 1);
             }
             Ok(work)
@@ -61,7 +62,7 @@ pub(crate) fn check_ftl(
     )
 }
 
-/// Applies a check to a drive.
+/// Applies one check to one drive.
 fn one(check: usize, setting: &Setting, seed: u64) -> Result<Work, Failure> {
     let resolved = setting.spec.resolve().map_err(Failure::arguments)?;
     let check = CHECKS[check];
@@ -73,7 +74,7 @@ fn one(check: usize, setting: &Setting, seed: u64) -> Result<Work, Failure> {
             match raised() {
                 None => FtlError::new_err(format!("{place}: {}", failure.message)),
                 Some(error) => {
-                    // Notes exist from Python 3.11 on.
+                    // Python has exception notes from 3.11 on.
                     let _ = error.value(py).call_method1("add_note", (place,));
                     error
                 }

@@ -13,20 +13,20 @@ use super::rule::Rule;
 
 /// The shape of the flash.
 ///
-/// Blocks and pages are numbers from 0 on: block `b` has the pages `b * pages` to `(b + 1) * pages - 1`, and die `d` has the
-/// blocks `d * die_blocks` to `(d + 1) * die_blocks - 1`.
+/// Blocks and pages are numbered from 0 on: block `b` has the pages `b * pages` to `(b + 1) * pages - 1`, and die `d`
+/// has the blocks `d * die_blocks` to `(d + 1) * die_blocks - 1`.
 #[pyclass(module = "flashloom.ftl", frozen, get_all)]
 #[derive(Debug)]
 pub(crate) struct Geometry {
-    /// Pages of a block.
+    /// The number of pages of a block.
     pages: u32,
-    /// Blocks of the flash, broken ones included.
+    /// The number of blocks of the flash, broken ones included.
     blocks: u32,
-    /// Dies.
+    /// The number of dies.
     dies: u32,
-    /// Blocks of a die.
+    /// The number of blocks of a die.
     die_blocks: u32,
-    /// Bytes of a page, which is a mapping unit.
+    /// The number of bytes of a page, which is a mapping unit.
     page_bytes: u64,
 }
 
@@ -54,11 +54,11 @@ impl Geometry {
     }
 }
 
-/// A drive that an FTL mounts.
+/// A drive that an FTL mounts, after its flash is read.
 #[pyclass(module = "flashloom.ftl", frozen)]
 #[derive(Debug)]
 pub(crate) struct Drive {
-    /// Mapping units that the host can address.
+    /// The number of mapping units that the host can address.
     #[pyo3(get)]
     units: u32,
     /// The shape of the flash.
@@ -95,38 +95,39 @@ impl Drive {
 
 #[pymethods]
 impl Drive {
-    /// The blocks of the flash that are not broken.
+    /// Returns the blocks of the flash that are not broken.
     fn blocks(&self) -> Vec<u32> {
         self.book.blocks().collect()
     }
 
-    /// True if no page of a block has been programmed since its erase.
+    /// Returns true if no page of a block has been programmed since its erase.
     fn is_erased(&self, block: u32) -> Result<bool, Rule> {
         self.book.is_erased(block)
     }
 
-    /// The first page behind all programmed ones of a block, counted in the block; `None` if the block takes no more.
+    /// Returns the first page behind all programmed ones of a block, counted in the block; `None` if the block takes no
+    /// more.
     fn next_page(&self, block: u32) -> Result<Option<u32>, Rule> {
         self.book.next_page(block)
     }
 
-    /// Program/erase cycles of a block.
+    /// Returns the number of program/erase cycles of a block.
     fn erases(&self, block: u32) -> Result<u32, Rule> {
         self.book.erases(block)
     }
 
-    /// The mapping unit that a page holds, and the version of its write; `None` if the page holds no data.
+    /// Returns the mapping unit that a page holds, and the version of its write; `None` if the page holds no data.
     fn spare(&self, page: u32) -> Result<Option<(u32, u32)>, Rule> {
         Ok(self.book.unit(page)?.map(|unit| (unit, self.versions[page as usize])))
     }
 
-    /// The page with the newest copy of each mapping unit, `None` for one that is not on flash: a page map as it was before
-    /// the power went.
+    /// Returns the page with the newest copy of each mapping unit, `None` for one that is not on flash: the page map as
+    /// it was before the power went off.
     fn newest(&self) -> Vec<Option<u32>> {
         self.newest.clone()
     }
 
-    /// A number of `ftl.options`, or a default.
+    /// Returns a number of `ftl.options`, or a default.
     fn option(&self, name: &str, default: f64) -> f64 {
         self.options.get(name).copied().unwrap_or(default)
     }

@@ -18,7 +18,7 @@ use super::book::Book;
 use super::drive::Geometry;
 use super::rule::Rule;
 
-/// A command that is given when the method has returned.
+/// A command that the FTL gives during a method call, and that the drive gets when the method has returned.
 #[derive(Clone, Debug)]
 enum Command {
     Program { write: SimpleWrite, page: Psn, old: Option<Psn> },
@@ -27,16 +27,16 @@ enum Command {
     Refuse(SimpleWrite),
 }
 
-/// Writes that an FTL has got.
+/// Counts of the writes that an FTL has got and not used.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
-    /// Neither programmed nor refused yet.
+    /// The number of writes that are neither programmed nor refused yet.
     kept: AtomicU32,
-    /// Gone without a program or a refusal.
+    /// The number of writes that were deleted without a program or a refusal.
     forgotten: AtomicU32,
 }
 
-/// The flash, to program, copy and erase.
+/// The flash of the drive, with methods to program, copy and erase.
 #[pyclass(module = "flashloom.ftl", frozen)]
 #[derive(Debug)]
 pub(crate) struct Flash {
@@ -46,7 +46,7 @@ pub(crate) struct Flash {
     book: Mutex<Book>,
     commands: Mutex<Vec<Command>>,
     tally: Arc<Tally>,
-    /// The method `place` of the FTL.
+    /// The method `place` of the FTL; `None` until the FTL is mounted.
     place: Mutex<Option<Py<PyAny>>>,
 }
 
@@ -73,14 +73,14 @@ impl Flash {
         locked(&self.book)
     }
 
-    /// The place of a mapping unit, as the FTL says.
+    /// Asks the FTL for the place of a mapping unit, and checks the answer.
     pub(super) fn ask(&self, py: Python<'_>, unit: u32) -> PyResult<Option<Psn>> {
         let place = locked(&self.place).as_ref().map(|place| place.clone_ref(py));
         let place = place.ok_or_else(|| PyRuntimeError::new_err("the FTL is not mounted"))?;
         self.checked(unit, &place.bind(py).call1((unit,))?)
     }
 
-    /// The place of a mapping unit that the FTL has returned.
+    /// Checks the place that the FTL has returned for a mapping unit.
     pub(super) fn checked(&self, unit: u32, returned: &Bound<'_, PyAny>) -> PyResult<Option<Psn>> {
         if returned.is_none() {
             return Ok(None);
@@ -93,7 +93,8 @@ impl Flash {
         Ok(Some(Psn::new(page)))
     }
 
-    /// Gives the commands of a method that has returned. `follows` tells that a write that has failed comes again.
+    /// Gives the commands of a method that has returned. `follows` is true if the layer will give a failed write to the
+    /// FTL again.
     pub(super) fn give(&self, py: Python<'_>, flash: &mut SimpleCommands<'_, '_>, follows: bool) -> PyResult<()> {
         let writes = self.tally.forgotten.load(Ordering::Relaxed);
         if writes > 0 {
@@ -107,7 +108,8 @@ impl Flash {
         for command in commands.drain(..) {
             match command {
                 Command::Program { write, page, old } => {
-                    // The map must not have changed yet, also if nobody asks for the mapping unit before the program ends.
+                    // The map must still have the old place. This call checks it, even if nobody asks for the mapping
+                    // unit before the program ends.
                     self.ask(py, write.lpn().get())?;
                     flash.program(write, page, old);
                 }
@@ -119,7 +121,7 @@ impl Flash {
                 Command::Refuse(write) => flash.refuse(write),
             }
         }
-        // The vector keeps its memory.
+        // The empty vector is put back, so that its memory is reused.
         *locked(&self.commands) = commands;
         Ok(())
     }
@@ -127,11 +129,11 @@ impl Flash {
 
 #[pymethods]
 impl Flash {
-    /// Programs a write of the host into a page of an erased or open block; `written` follows. Of a partial write the layer
-    /// reads the other sectors from `place(write.unit)`.
+    /// Programs a write of the host into a page of an erased or open block; a call of `written` follows. For a partial
+    /// write the layer reads the other sectors from `place(write.unit)`.
     fn program(&self, py: Python<'_>, write: &Bound<'_, Write>, page: u32) -> PyResult<()> {
         let write = write.get();
-        // No lock is held while `place` runs, which may ask for anything.
+        // No lock is held while `place` runs, because it may call methods of this object.
         let Some(unused) = locked(&write.write).clone() else { return Err(Rule::Used { unit: write.unit }.into()) };
         let old = if unused.is_partial { self.ask(py, write.unit)? } else { None };
         self.book().program(page)?;
@@ -141,7 +143,7 @@ impl Flash {
         Ok(())
     }
 
-    /// Copies a page to a page of an erased or open block; `copied` follows.
+    /// Copies a page to a page of an erased or open block; a call of `copied` follows.
     fn copy(&self, source: u32, page: u32) -> PyResult<()> {
         let mut book = self.book();
         let Some(unit) = book.unit(source)? else { return Err(Rule::Empty { page: source }.into()) };
@@ -150,7 +152,7 @@ impl Flash {
         Ok(())
     }
 
-    /// Erases a block that holds nothing that is needed, as soon as nobody reads it; `erased` or `retired` follows.
+    /// Erases a block without needed data, as soon as nobody reads it; a call of `erased` or `retired` follows.
     fn erase(&self, py: Python<'_>, block: u32) -> PyResult<()> {
         self.book().check_erase(block)?;
         let held = self.book().held(block)?;
@@ -177,33 +179,35 @@ impl Flash {
         Ok(())
     }
 
-    /// Programs and erases that have not ended, of all blocks.
+    /// The number of programs and erases that have not ended, of all blocks.
     #[getter]
     fn under_way(&self) -> u32 {
         self.book().under_way()
     }
 
-    /// Programs of a block that have not ended. Until then the block is no victim.
+    /// Returns the number of programs of a block that have not ended. The block can be erased only when it is 0.
     fn programs(&self, block: u32) -> Result<u32, Rule> {
         self.book().programs(block)
     }
 
-    /// Program/erase cycles of a block.
+    /// Returns the number of program/erase cycles of a block.
     fn erases(&self, block: u32) -> Result<u32, Rule> {
         self.book().erases(block)
     }
 
-    /// The first page behind all programmed ones of a block, counted in the block; `None` if the block takes no more.
+    /// Returns the first page behind all programmed ones of a block, counted in the block; `None` if the block takes no
+    /// more.
     fn next_page(&self, block: u32) -> Result<Option<u32>, Rule> {
         self.book().next_page(block)
     }
 
-    /// The mapping unit that a page holds; `None` if the page holds no data, or its program has not ended.
+    /// Returns the mapping unit that a page holds; `None` if the page holds no data, or its program has not ended.
     fn unit(&self, page: u32) -> Result<Option<u32>, Rule> {
         self.book().unit(page)
     }
 
-    /// The pages of a block to which a map points, in order: `map[unit]` is the page of a mapping unit, or `None`.
+    /// Returns the pages of a block to which a map points, in order: `map[unit]` is the page of a mapping unit, or
+    /// `None`.
     fn valid_pages(&self, block: u32, map: &Bound<'_, PyAny>) -> PyResult<Vec<u32>> {
         let held = self.book().held(block)?;
         let is_valid = |(page, unit): (u32, u32)| -> PyResult<Option<u32>> {
@@ -213,7 +217,7 @@ impl Flash {
         held.into_iter().map(is_valid).filter_map(Result::transpose).collect()
     }
 
-    /// A copy for a copy of the drive; its FTL is bound later.
+    /// Copies the flash for a copy of the drive; its FTL is bound later.
     fn __deepcopy__(&self, py: Python<'_>, _memo: &Bound<'_, PyDict>) -> Self {
         Self {
             geometry: self.geometry.clone_ref(py),
@@ -244,11 +248,11 @@ struct Unused {
     is_partial: bool,
 }
 
-/// A mapping unit that the host writes, or sectors of it. It is used once.
+/// A mapping unit that the host writes, or sectors of it. An FTL programs or refuses each write once.
 #[pyclass(module = "flashloom.ftl", frozen)]
 #[derive(Debug)]
 pub(crate) struct Write {
-    /// The mapping unit.
+    /// Number of the mapping unit.
     #[pyo3(get)]
     unit: u32,
     write: Mutex<Option<Unused>>,
@@ -257,7 +261,7 @@ pub(crate) struct Write {
 }
 
 impl Write {
-    /// A write of which the FTL of this flash hears.
+    /// Creates a write for the FTL of this flash.
     pub(super) fn new(flash: &Bound<'_, Flash>, write: SimpleWrite, is_partial: bool) -> Self {
         let unused = Unused { write, is_partial };
         Self::of(flash, unused.write.lpn().get(), Some(unused))
@@ -287,7 +291,7 @@ impl Write {
         locked(&self.write).as_ref().is_some_and(|write| write.is_partial)
     }
 
-    /// The write in a copy of the drive.
+    /// Returns the write for a copy of the drive.
     fn __deepcopy__(&self, py: Python<'_>, memo: &Bound<'_, PyDict>) -> PyResult<Self> {
         let flash = locked(&self.flash).as_ref().map(|flash| flash.clone_ref(py));
         let flash = flash.ok_or_else(|| PyRuntimeError::new_err("the write is no drive's any more"))?;

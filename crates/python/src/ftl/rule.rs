@@ -13,7 +13,7 @@ pub(super) enum Rule {
     NoPage { page: u32, count: u32 },
     /// The flash has no block of this number.
     NoBlock { block: u32, count: u32 },
-    /// A page lies in front of a programmed one.
+    /// A page lies before one that is already programmed.
     Order { page: u32, block: u32, next: u32 },
     /// A program has failed in the block since its erase.
     Failing { block: u32 },
@@ -31,11 +31,11 @@ pub(super) enum Rule {
     Used { unit: u32 },
     /// The map points to a page that does not hold the mapping unit.
     Place { unit: u32, page: u32, holds: Option<u32> },
-    /// A method returned something else than a page.
+    /// A method returned a value that is no page.
     NoPlace { unit: u32, returned: String },
-    /// Writes were neither programmed nor refused, and nothing refers to them any more.
+    /// Writes were neither programmed nor refused, and no Python object refers to them any more.
     Forgotten { writes: u32 },
-    /// Writes wait, and no command is under way that could make room.
+    /// Writes wait, and no command is under way that could make room for them.
     Stuck { writes: u32 },
 }
 

@@ -1,7 +1,7 @@
 //! Stream policies: a function chooses the stream of each mapping unit that the host writes.
 //!
-//! The function is called for every write, so the call is as direct as the stable ABI allows: `flashloom.policy` looks once which
-//! values the parameters name, and a call makes a tuple of these values and no other object.
+//! The function is called for every write, so the call is as direct as the stable ABI allows: `flashloom.policy`
+//! determines once which values the parameters name, and a call makes a tuple of these values and no other object.
 
 use std::sync::Arc;
 
@@ -12,7 +12,7 @@ use pyo3::types::{PyBool, PyTuple};
 
 use super::{deep_copy, fail};
 
-/// A value of a write.
+/// A value of a write that a function may take as a parameter.
 #[derive(Clone, Copy, Debug)]
 enum Value {
     Lpn,
@@ -25,7 +25,7 @@ enum Value {
 }
 
 impl Value {
-    /// The names of parameters.
+    /// The values with the names of their parameters.
     const ALL: [(&'static str, Self); 7] = [
         ("lpn", Self::Lpn),
         ("size", Self::Size),
@@ -56,7 +56,7 @@ impl Value {
     }
 }
 
-/// A policy whose function is Python's.
+/// A stream policy that calls a Python function.
 #[derive(Debug)]
 struct PythonStream {
     choose: Py<PyAny>,
@@ -81,7 +81,7 @@ impl PythonStream {
 }
 
 impl Clone for PythonStream {
-    /// Each mount begins with a copy of the object, and a copy of a drive has one of its own.
+    /// Copies the object, so that each mount and each copy of a drive has an object of its own.
     fn clone(&self) -> Self {
         Python::attach(|py| {
             let choose = deep_copy(self.choose.bind(py)).unwrap_or_else(|error| fail(error)).unbind();
@@ -97,7 +97,8 @@ impl StreamPolicy for PythonStream {
     }
 }
 
-/// Registers a function from values of a write, in the order of `values`, to the number of a stream.
+/// Registers a function that gets the values of a write named in `values`, in that order, and returns the number of a
+/// stream.
 #[pyfunction]
 pub(crate) fn register_stream(name: &str, version: &str, choose: Py<PyAny>, values: Vec<String>) -> PyResult<()> {
     let values = values.iter().map(|name| Value::named(name)).collect::<PyResult<_>>()?;
@@ -105,7 +106,7 @@ pub(crate) fn register_stream(name: &str, version: &str, choose: Py<PyAny>, valu
         .map_err(|taken| PyValueError::new_err(taken.to_string()))
 }
 
-/// The names of the values of a write that a stream policy can take.
+/// Returns the names of the values of a write that a stream policy can take.
 #[pyfunction]
 pub(crate) fn stream_values() -> Vec<&'static str> {
     Value::ALL.map(|(name, _)| name).to_vec()

@@ -1,6 +1,7 @@
 //! Victim policies: a function gives each candidate a score.
 //!
-//! `flashloom.policy` makes one function of it, from columns to the place of the victim, which is called once for each victim.
+//! `flashloom.policy` makes a function that takes the columns of all candidates and returns the position of the victim;
+//! it is called once for each victim.
 
 use base::engine::Rng;
 use flashloom::ftl::{Candidate, Candidates, VictimPolicy, register_victim_policy};
@@ -10,7 +11,7 @@ use pyo3::types::PyBytes;
 
 use super::fail;
 
-/// A policy whose function is Python's.
+/// A victim policy that calls a Python function.
 struct PythonPolicy {
     choose: Py<PyAny>,
 }
@@ -27,7 +28,7 @@ impl PythonPolicy {
     }
 }
 
-/// The bytes of a number of each candidate.
+/// Creates the bytes of a column: one number for each candidate.
 fn column<'py, const N: usize>(
     py: Python<'py>,
     all: &[Candidate<'_>],
@@ -47,7 +48,7 @@ impl VictimPolicy for PythonPolicy {
     }
 }
 
-/// Registers a function that gets the columns of the candidates and returns the place of the victim among them.
+/// Registers a function that gets the columns of the candidates and returns the position of the victim among them.
 #[pyfunction]
 pub(crate) fn register_victim(name: &str, version: &str, choose: Py<PyAny>) -> PyResult<()> {
     register_victim_policy(name, version, PythonPolicy { choose })

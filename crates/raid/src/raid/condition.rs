@@ -1,4 +1,4 @@
-//! The condition of a RAID: where its drives stand, what of them is rebuilt or repaired, and what they hold.
+//! The condition of a RAID: the places of its drives, the progress of rebuilds and repairs, and the mapped units.
 
 use base::units::{Lpn, Time};
 use flash::nand::Sector;
@@ -15,7 +15,7 @@ impl<S: Sector> Raid<S> {
         &self.spec
     }
 
-    /// The simulated time advanced to.
+    /// The present simulated time.
     #[must_use]
     pub const fn now(&self) -> Time {
         self.now
@@ -27,7 +27,7 @@ impl<S: Sector> Raid<S> {
         self.members.places()
     }
 
-    /// Places in the stripes that no drive has.
+    /// The number of places in the stripes without a drive.
     #[must_use]
     pub fn empty_places(&self) -> u32 {
         (0..self.layout.drives()).filter(|place| self.members.drive_at(*place).is_none()).count() as u32
@@ -54,13 +54,13 @@ impl<S: Sector> Raid<S> {
         self.members.has_failed(drive)
     }
 
-    /// The stripes of the RAID.
+    /// The number of stripes of the RAID.
     #[must_use]
     pub const fn stripes(&self) -> u64 {
         self.layout.stripes()
     }
 
-    /// Stripes whose parity or mirrors are to be repaired since a power cut.
+    /// The number of stripes whose parity or mirrors are still to be repaired after a power cut.
     #[must_use]
     pub const fn unrepaired_stripes(&self) -> u64 {
         self.layout.stripes().saturating_sub(self.background.in_doubt)
@@ -80,14 +80,15 @@ impl<S: Sector> Raid<S> {
             // A chunk is a whole number of mapping units, so the band has one shard.
             let places = (0..self.layout.copies()).map(|copy| self.layout.place(band.stripe, band.first, copy));
             let mut held = places.filter(|place| self.members.holds(*place, band.stripe)).peekable();
-            // What no drive holds is computed from the other drives.
+            // Data that no drive has is computed from the other drives.
             let is_computed = held.peek().is_none();
             let drives = held.filter_map(|place| self.members.drive_at(place));
             is_computed || { drives }.any(|drive| self.members.drives()[drive as usize].may_hold(lpn))
         })
     }
 
-    /// Counts the times at which a drive, or the RAID itself, had something to do, whether the event hash has a part of it or not.
+    /// The number of times at which a drive, or the RAID itself, had an event, including events that are not in the
+    /// event hash.
     #[must_use]
     pub const fn steps(&self) -> u64 {
         self.steps

@@ -1,4 +1,4 @@
-//! The power of a RAID: cut, switched off in order, and back.
+//! The power of a RAID: cuts it, switches it off in order, and on.
 
 use base::engine::Order;
 use base::units::Time;
@@ -42,17 +42,19 @@ impl<S: Sector> Raid<S> {
         recovery
     }
 
-    /// Switches all drives off in order: the window of the RAID's own work that is under way ends, and each drive writes its buffer back.
-    /// A rebuild or a repair goes on where it stopped when the power is back, and a journal is replayed. Discards that drives may forget
-    /// without power leave parity and mirrors in doubt, as a power cut does.
+    /// Switches all drives off in order: the window of the RAID's own work that is under way ends, and each drive
+    /// writes its buffer back. When the power is back, a rebuild or a repair continues where it stopped, and a journal
+    /// is replayed. Discards that drives may forget without power leave parity and mirrors in doubt, as a power cut
+    /// does.
     ///
     /// # Panics
+    ///
     /// If the power is off, or a request of the host is under way.
     pub fn power_off(&mut self) {
         assert!(self.is_powered, "the power is off already");
         let is_of_host = self.operations.handles().any(|handle| self.operations[handle].is_of_host());
         assert!(!is_of_host, "a request of the host is under way");
-        // No other window begins.
+        // No further window begins.
         self.is_powered = false;
         while self.operations.handles().next().is_some() {
             let at = self.next_event().expect("a window that is under way has an event");

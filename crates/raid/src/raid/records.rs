@@ -1,4 +1,4 @@
-//! How a RAID keeps its journal: each change of the host through a record, checkpoints, and the replay after a power cut.
+//! The journal of a RAID: a record for each change of the host, checkpoints, and the replay after a power cut.
 
 use std::collections::VecDeque;
 
@@ -14,7 +14,7 @@ use crate::journal::Journal;
 use crate::operation::{Operation, Phase, Purpose, operation_of};
 
 impl<S: Sector> Raid<S> {
-    /// Writes the next record of an operation, or lets it wait for room.
+    /// Writes the next record of an operation, or makes it wait for room.
     pub(super) fn enter_record(&mut self, handle: Handle<Operation<S>>) {
         let (Some(journal), Some(counts)) = (&mut self.journal, &mut self.raid_counts.journal) else { return };
         if journal.has_failed {
@@ -56,7 +56,7 @@ impl<S: Sector> Raid<S> {
         self.begin(handle);
     }
 
-    /// The drive of the journal has answered.
+    /// Handles a completion of the journal's drive.
     pub(super) fn journal_reported(&mut self, completion: Completion<S>) {
         let Some(journal) = &mut self.journal else { return };
         let (is_done, drive) = (completion.status == Status::Done, journal.drive);
@@ -103,7 +103,7 @@ impl<S: Sector> Raid<S> {
         }
     }
 
-    /// A record is durable, or the tail of a checkpoint.
+    /// Continues an operation when its record, or the tail of a checkpoint, is durable.
     pub(super) fn journaled(&mut self, handle: Handle<Operation<S>>) {
         let Some(drive) = self.journal.as_ref().map(|journal| journal.drive) else { return };
         let operation = &mut self.operations[handle];
@@ -118,7 +118,8 @@ impl<S: Sector> Raid<S> {
         }
     }
 
-    /// The drives have taken a record. Goes on with the next one, and says whether there was one.
+    /// Begins the next record of an operation after the drives have written the last one. Returns false if there is
+    /// none.
     pub(super) fn next_record(&mut self, handle: Handle<Operation<S>>) -> bool {
         let Some(journal) = &mut self.journal else { return false };
         let operation = &mut self.operations[handle];
@@ -133,7 +134,7 @@ impl<S: Sector> Raid<S> {
         has_more
     }
 
-    /// The drives have been flushed for a checkpoint: writes the new tail.
+    /// Writes the new tail after the drives have been flushed for a checkpoint.
     pub(super) fn write_tail(&mut self, handle: Handle<Operation<S>>) {
         // The drive of the journal may have failed meanwhile.
         let Some(journal) = self.journal.as_mut().filter(|journal| !journal.has_failed) else {
@@ -149,7 +150,7 @@ impl<S: Sector> Raid<S> {
         );
     }
 
-    /// A checkpoint has ended: what waited for room goes on.
+    /// Continues the operations that waited for room after a checkpoint has ended.
     pub(super) fn checkpointed(&mut self) {
         let Some(journal) = self.journal.as_mut().filter(|journal| !journal.has_failed) else { return };
         let waiting = journal.end_checkpoint();
@@ -161,7 +162,7 @@ impl<S: Sector> Raid<S> {
         self.journal.as_ref().is_some_and(Journal::is_replaying)
     }
 
-    /// True if there is a journal that works.
+    /// True if there is a journal whose drive works.
     pub(super) fn has_journal(&self) -> bool {
         self.journal.as_ref().is_some_and(|journal| !journal.has_failed)
     }
@@ -175,7 +176,7 @@ impl<S: Sector> Raid<S> {
         }
     }
 
-    /// The replay has ended: what waited for it goes on.
+    /// Continues the operations that waited for the replay after it has ended.
     pub(super) fn replayed(&mut self) {
         self.journal.iter_mut().for_each(Journal::end_replay);
         std::mem::take(&mut self.held).into_iter().for_each(|handle| self.begin(handle));
@@ -203,8 +204,8 @@ impl<S: Sector> Raid<S> {
         self.raid_counts.journal.as_mut().into_iter().for_each(count);
     }
 
-    /// The drive of the journal has failed: changes that wait for it fail, and so do all later ones, as in Linux. What the drives are
-    /// writing goes on.
+    /// Handles a failure of the journal's drive: changes that wait for it fail, and so do all later ones, as in Linux.
+    /// Writes of the drives that are under way continue.
     pub(super) fn fail_journal(&mut self) {
         let Some(journal) = &mut self.journal else { return };
         let waiting = journal.fail();

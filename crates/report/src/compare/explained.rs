@@ -1,4 +1,4 @@
-//! Where the time of requests went on each drive of a comparison, if it was observed.
+//! The parts of the time of requests on each drive of a comparison, if it was observed.
 
 use study::compare::Row;
 

@@ -1,11 +1,11 @@
-//! The flows of a comparison: a table for each, and one about their fairness.
+//! The flows of a comparison: a table for each flow, and one with measures of fairness.
 
 use study::compare::{AXIS, Comparison, FlowColumn, FlowRow, FlowTable, MEANING};
 
 use crate::grid::grid;
 use crate::page::{Cell, Row, Table};
 
-/// The columns of a terminal.
+/// The width of a terminal in characters.
 const WIDTH: usize = 80;
 
 fn heading(of: &FlowTable) -> &str {
@@ -17,7 +17,7 @@ pub(super) fn text(of: &Comparison) -> String {
     let table = |table: &FlowTable| {
         let mut left: Vec<&FlowColumn> = table.shown().collect();
         let mut text = String::new();
-        // As few tables as fit the terminal.
+        // The columns are divided among as few tables as fit the terminal.
         while !left.is_empty() {
             let fits = |taken: &usize| part(table, &left[..*taken]).lines().all(|line| line.chars().count() <= WIDTH);
             let taken = (1..=left.len()).rev().find(fits).unwrap_or(1);
@@ -98,7 +98,7 @@ mod tests {
             assert!(text.contains(wanted), "{wanted}: {text}");
         }
         for of in &fair.flows {
-            // A flow's rows are those of its runs.
+            // The rows of a flow are those of its runs.
             for (row, drive) in of.rows.iter().zip(&fair.rows) {
                 let Some(name) = &of.flow else { continue };
                 let flow = drive.runs[0].flows.iter().find(|flow| flow.name == *name).expect("it ran");

@@ -1,4 +1,4 @@
-//! The first paragraph of a comparison's page: what was compared, what came out, what not to conclude.
+//! The first paragraph of a comparison's page: the compared drives, the result, and warnings about conclusions.
 
 use study::compare::{Comparison, LATENCIES, Row};
 
@@ -6,7 +6,7 @@ use crate::cautions;
 use crate::page::Lead;
 use crate::sentence::{list, seeds, sentence, unsupported};
 
-/// A column that the first paragraph speaks of.
+/// A column that the first paragraph mentions.
 struct Subject {
     key: &'static str,
     /// The sentence about the best drive, up to the drive's name.
@@ -61,7 +61,8 @@ pub(super) fn lead(comparison: &Comparison) -> Lead {
 }
 
 impl Subject {
-    /// The best drives of the column and the worst. With several seeds, `None` unless the runs tell them apart.
+    /// The best drives of the column and the worst, in sentences. With several seeds, `None` unless the runs tell them
+    /// apart.
     fn sentences(&self, rows: &[Row]) -> Option<String> {
         let column = LATENCIES.iter().find(|column| column.key == self.key)?;
         let mut known: Vec<(&Row, f64)> = rows
@@ -99,7 +100,7 @@ impl Subject {
     }
 }
 
-/// How many times the smaller of two values the larger is; `None` if the smaller is zero.
+/// The quotient of the larger and the smaller value, in words; `None` if the smaller is zero.
 fn times(a: f64, b: f64) -> Option<String> {
     let (less, more) = (a.min(b), a.max(b));
     let quotient = more / less;

@@ -55,7 +55,7 @@ pub fn page(program: &Program, comparison: &Comparison) -> Page {
 
 const LATENCY: &str = "By percentile: the slowest request in ten, in a hundred, in a thousand.";
 
-/// What the band around a curve is.
+/// The meaning of the band around a curve.
 pub(crate) const BAND: &str = "A line is the mean over the seeds, its band the 95 % interval of the mean.";
 
 const fn has_lines(chart: &Chart) -> bool {
@@ -84,8 +84,8 @@ fn table(comparison: &Comparison, heading: &str, columns: &'static [Column]) -> 
     }
 }
 
-/// The distribution of the latencies of all runs, with as many points as their histograms give; of several seeds the mean
-/// at each percentile, with its 95 % interval.
+/// The distribution of the latencies of all runs, with as many points as their histograms have. With several seeds: the
+/// mean at each percentile, with its 95 % interval.
 fn latency(comparison: &Comparison, kind: &str) -> Chart {
     let line = |(colour, row): (usize, &Row)| {
         if let Some(curve) = row.latency_curves.get(kind) {
@@ -93,7 +93,7 @@ fn latency(comparison: &Comparison, kind: &str) -> Chart {
         }
         let curves = row.runs.iter().filter_map(|run| Some(&run.kinds.get(kind)?.latency_curve));
         let curve = Curve::together(curves);
-        // The fastest requests are a share of all, too: the curve begins at zero.
+        // The curve begins at zero, with the latency of the fastest requests.
         let first = curve.points().next().map(|[_, us]| [0.0, us]);
         let points: Vec<_> = first.into_iter().chain(curve.points()).map(|point| point.map(Number)).collect();
         let step = Some(Step::Start);
@@ -173,7 +173,7 @@ mod tests {
         let best: usize = comparison.rows.iter().map(|row| row.best.len()).sum();
         assert!(best > 0, "{best} marks");
         assert!(text.contains('\u{b1}') && text.lines().all(|line| line.chars().count() <= 80), "{text}");
-        // One star more is in the line that explains them.
+        // The line that explains the stars has one more.
         assert_eq!(text.matches('*').count(), best + 1, "{text}");
         assert!(!text.contains("-0") && !text.contains("die-wait"), "nothing was explained: {text}");
         assert_eq!(page(&Program::default(), &comparison).html().matches("class=\"best\"").count(), best);
@@ -200,7 +200,7 @@ mod tests {
                 assert!(point[0] == range[0] && range[1].0 >= 0.0, "{point:?} {range:?}");
                 assert!(range[1].0 <= point[1].0 && point[1].0 <= range[2].0, "{point:?} {range:?}");
             }
-            // It passes through the mean of the runs.
+            // The curve passes through the mean of the runs.
             for [share, us] in &line.points {
                 let at = |run: &Summary| run.kinds["read"].latency_curve.at(share.0).expect("reads");
                 let mean = row.runs.iter().map(at).sum::<f64>() / row.runs.len() as f64;

@@ -7,8 +7,8 @@ use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 /// The end of the name of a column of half-widths.
 const HALF_WIDTH: &str = "half_width";
 
-/// The drives in the order of the user. Columns of a flow begin with its name. With several seeds a number is the mean over
-/// them, and the next column has the half-width of its 95 % interval.
+/// The drives in the order of the user. Columns of a flow begin with its name. With several seeds a number is the mean
+/// over them, and the next column is the half-width of its 95 % interval.
 #[must_use]
 pub fn rows(comparison: &Comparison) -> Table {
     let mut table = table(&comparison.rows);
@@ -16,7 +16,7 @@ pub fn rows(comparison: &Comparison) -> Table {
     table
 }
 
-/// Adds the columns of a flow, or those of the fairness of all.
+/// Adds the columns of a flow, or the columns about all flows together.
 fn add(table: &mut Table, of: &FlowTable) {
     for column in of.shown() {
         let (name, about) = match &of.flow {
@@ -33,7 +33,7 @@ fn add(table: &mut Table, of: &FlowTable) {
     }
 }
 
-/// Adds a column, and behind it that of the half-widths over the seeds, unless there is one seed.
+/// Adds a column. With several seeds, the column of the half-widths follows.
 fn push(table: &mut Table, field: Field, values: Vec<Option<f64>>, halves: Vec<Option<f64>>) {
     let name = format!("{}_{HALF_WIDTH}", field.name);
     let about = format!("Half the width of the 95 % interval of the mean over the seeds, of `{}`", field.name);
@@ -69,7 +69,7 @@ fn field(column: &Compared) -> Field {
     Field::new(column.key, Values::Number, unit(column.key), meaning(column.key))
 }
 
-/// The unit of measure that a key states.
+/// The unit of measure at the end of a key.
 fn unit(key: &str) -> UnitOfMeasure {
     const UNITS: [UnitOfMeasure; 4] =
         [UnitOfMeasure::Microseconds, UnitOfMeasure::BytesPerSecond, UnitOfMeasure::PerSecond, UnitOfMeasure::Bytes];

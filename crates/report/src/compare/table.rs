@@ -7,10 +7,10 @@ use crate::cautions;
 use crate::grid::{folded, grid};
 use crate::sides::{Side, sides};
 
-/// The width of a terminal.
+/// The width of a terminal in characters.
 const WIDTH: usize = 80;
 
-/// Text tables with a row for each drive; a star marks the best value of a column.
+/// Text tables with a row for each drive; a star marks the best values of a column.
 #[must_use]
 pub fn table(of: &Comparison) -> String {
     let count = of.rows.first().and_then(|row| row.runs.first()).map_or(0, |run| run.requests);
@@ -29,7 +29,7 @@ pub fn table(of: &Comparison) -> String {
     format!("{head}{tables}{COST}.\n{said}{failures}{cautions}{verified}\n{seen}")
 }
 
-/// The columns in as few tables as fit the terminal: one, unless intervals make them wide.
+/// The columns, divided among as few tables as fit the terminal: one, unless intervals make them wide.
 fn part(of: &Comparison, columns: &'static [Column]) -> String {
     // A column without any value is left out.
     let mut left: Vec<&Column> = columns.iter().filter(|column| column.is_shown(&of.rows)).collect();
@@ -44,7 +44,7 @@ fn part(of: &Comparison, columns: &'static [Column]) -> String {
 }
 
 fn shown(of: &Comparison, columns: &[&Column]) -> String {
-    // A heading such as `p99` stands alone only beside the column that it belongs to.
+    // A heading such as `p99` can be alone only beside the column that it belongs to.
     let owner = |column: &Column| match (column.key.split('_').next()?, column.heading) {
         (kind @ ("read" | "write"), heading) if heading.starts_with('p') => Some(kind),
         ("byte", _) => Some("WAF"),

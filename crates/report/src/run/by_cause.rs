@@ -13,7 +13,7 @@ use crate::figure::{Axis, Chart, Figure, Layer, Number, Scale};
 /// The parts of the write amplification: the causes, and the SLC array of a hybrid drive, whose area is hatched.
 const PARTS: usize = Cause::COUNT + 1;
 
-/// Both figures, as far as the run has them.
+/// Both figures, if the run has their numbers.
 pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     let work = "Share of the time of all dies that their arrays worked, by cause. Garbage collection is `gc`, merges are `merge`.";
     let written = "Mapping units programmed per mapping unit written, by cause, over each hundredth of the writes.";
@@ -22,7 +22,7 @@ pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     worked.into_iter().chain(amplification).collect()
 }
 
-/// Parts that are not zero everywhere, as layers.
+/// Layers of the parts that are not zero everywhere.
 fn layers(parts: impl Iterator<Item = (&'static str, usize, Vec<f64>)>) -> Vec<Layer> {
     let some = parts.filter(|(_, _, values)| values.iter().any(|value| *value > 0.0));
     let layer = |(name, colour, values): (&str, usize, Vec<f64>)| Layer {
@@ -53,7 +53,7 @@ fn worked(report: &Report<'_>) -> Option<Chart> {
 
 fn amplification(report: &Report<'_>) -> Option<Chart> {
     report.result.write_amplification()?;
-    // Intervals with few writes are merged with the next: their own ratio is noise.
+    // Intervals with few writes are merged with the next, because their own ratio is noise.
     let slots = |counters: &Counters| {
         let left = counters.host_slots.saturating_sub(counters.refused_slots);
         left.saturating_sub(counters.absorbed_slots)
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
     use crate::testing::{reported, settled};
 
-    /// The whole of an area chart over the run: each layer's value times the length of its interval.
+    /// The integral of an area chart over the run: each layer's value times the length of its interval.
     fn whole(chart: &Chart) -> f64 {
         let Chart::Areas { edges, layers, .. } = chart else { panic!("areas") };
         let of = |layer: &Layer| {

@@ -1,11 +1,11 @@
-//! How fairly a drive treated several flows, as text.
+//! The fairness of a drive to several flows, as text.
 
 use study::summary::{FairnessSummary, Slowdown, Summary};
 use study::text::{count, duration};
 
 use crate::grid::grid;
 
-/// A row for each flow beside the others and alone, and the numbers of all together; empty if no flow ran alone.
+/// A row for each flow beside the others and alone, and the measures over all flows; empty if no flow ran alone.
 pub(super) fn fairness(summary: &Summary) -> String {
     let Some(of) = &summary.fairness else { return String::new() };
     let quotient = |value: Option<f64>| value.map_or_else(|| "-".to_owned(), |value| format!("{value:.2}"));

@@ -18,14 +18,14 @@ use crate::explained;
 use crate::figure::{Axis, COLOURS, Chart, Figure, HeatRow, Line, Names, Number, Part, Scale, Stack};
 use crate::lanes::lanes;
 
-/// Steps along each axis in the line of a distribution: more than a screen shows.
+/// The number of steps along each axis in the line of a distribution: more than a screen shows.
 const STEPS: f64 = 400.0;
 
-/// All figures, in the order of the page.
+/// All figures of a run, in the order of the page.
 pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     let by_percentile = latency(report);
     let shares = cumulated("Share of requests by latency", &by_percentile);
-    // The life is what such a run is about; all other figures are about its last round.
+    // The life comes first, because all other figures have only its last round.
     let mut all: Vec<Figure> = report.life.into_iter().flat_map(life::figures).collect();
     all.push(Figure::new(
         "Latency",
@@ -180,7 +180,7 @@ fn utilisation(report: &Report<'_>) -> Chart {
     Chart::Heat { x: time_axis(report), edges: edges(report, &columns), colours, rows }
 }
 
-/// The channels' dies as rows, in the order of `DieId`: channel, chip, die. `None` without dies.
+/// The dies of each channel as rows, in the order of `DieId`: channel, chip, die. `None` without dies.
 fn dies(report: &Report<'_>) -> Option<Chart> {
     let counted = report.result.counters();
     let (channels, span) = (counted.channel_busy.len(), report.result.after.at - report.result.before.at);

@@ -14,7 +14,7 @@ use crate::columns::{write_busy, write_erases, write_flow_series, write_histogra
 /// The HTML page.
 const PAGE: &str = "report.html";
 
-/// All files that a stage may have.
+/// The names of all files that a stage may have.
 const NAMES: [&str; 10] = [
     "busy.parquet",
     "config.toml",
@@ -43,11 +43,12 @@ pub fn names(stages: usize, flows: usize) -> Vec<String> {
     all.into_iter().chain(rerun::names(flows)).collect()
 }
 
-/// Writes all files about a run into its folder. With several stages, each has a folder of its own inside. Returns the
-/// path of the first HTML page.
+/// Writes all files about a run into its folder. If there are several stages, each has a folder of its own inside.
+/// Returns the path of the first HTML page.
 ///
 /// # Errors
-/// If something cannot be written.
+///
+/// If a file cannot be written.
 pub fn fill(folder: &mut OutFolder, stages: &[(Report<'_>, &Summary)]) -> Result<PathBuf, OutputError> {
     for (name, text) in stages.first().map(|(report, _)| rerun::files(report.about)).into_iter().flatten() {
         folder.add(&name, |out| write!(out, "{TEXT}{text}"))?;
@@ -129,7 +130,7 @@ mod tests {
         let rows = |name: &str| open(name).metadata().file_metadata().num_rows() as usize;
         assert_eq!(rows("erases.parquet"), 3);
         assert_eq!(rows("series.parquet"), result.series.intervals().len());
-        // Four servers, each a channel and a die.
+        // Four servers, each of which counts as a channel and a die.
         assert_eq!(rows("busy.parquet"), 8 * result.series.intervals().len());
         assert!(open("series.parquet").get_row_iter(None).expect("rows").all(|row| row.is_ok()));
         let json: serde_json::Value =

@@ -8,13 +8,13 @@ use study::summary::Report;
 
 use crate::figure::{Axis, Number, Scale};
 
-/// The most rows of a heat map; more are merged with their neighbours.
+/// The most rows of a heat map. If there are more, neighbours are merged.
 pub(super) const HEAT_ROWS: usize = 64;
 
-/// The most columns of a heat map; more are merged with their neighbours.
+/// The most columns of a heat map. If there are more, neighbours are merged.
 pub(super) const HEAT_COLUMNS: usize = 160;
 
-/// Simulated microseconds from the start of the run.
+/// Simulated microseconds from the start of the run to these counters.
 pub(super) fn elapsed(report: &Report<'_>, counters: &Counters) -> f64 {
     counters.at.saturating_since(report.result.before.at).as_us_f64()
 }

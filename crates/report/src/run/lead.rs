@@ -1,4 +1,4 @@
-//! The first paragraph of a run's page: what ran, what came out, what not to conclude.
+//! The first paragraph of a run's page: the run, the result, and warnings about conclusions.
 
 use base::units::Span;
 

@@ -8,18 +8,18 @@ use crate::figure::{Axis, Chart, Figure, Line, Number, Scale};
 
 const DAY: f64 = 86_400.0;
 
-/// A time, in days from the first one on.
+/// A time in words, in days if it is at least one.
 fn time(seconds: f64) -> String {
     if seconds < DAY { duration(seconds * 1e6) } else { format!("{:.1} days", seconds / DAY) }
 }
 
-/// A warranty: in years, if it is a whole number of them.
+/// A warranty in words, in years if it is a whole number of them.
 fn warranty(days: f64) -> String {
     let years = days / 365.0;
     if years.fract() == 0.0 { format!("{years:.0} years") } else { format!("{days:.0} days") }
 }
 
-/// The writes that the drive took, and its failed blocks.
+/// The lines about the writes of the drive, and its failed blocks.
 pub(super) fn lines(life: &LifeSummary) -> Vec<String> {
     let written = decimal_bytes(life.written_bytes as f64);
     let (rounds, plural) = (life.rounds, if life.rounds == 1 { "" } else { "s" });
@@ -70,7 +70,7 @@ pub(super) fn sentences(life: &LifeSummary) -> Vec<String> {
     vec![format!("The drive took {written} {taken}."), format!("Of its {blocks} blocks {failed} failed{first}.")]
 }
 
-/// Failed and spare blocks, write amplification and erases over what the host has written.
+/// Failed and spare blocks, write amplification and erases over the bytes that the host has written.
 pub(super) fn figures(life: &LifeSummary) -> Vec<Figure> {
     let (size, unit) = [(1e15, "PB"), (1e12, "TB"), (1e9, "GB")]
         .into_iter()

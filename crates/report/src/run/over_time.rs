@@ -66,7 +66,7 @@ impl Drawn<'_> {
         Axis { to, ..Axis::new("simulated time", Dimension::Time, Scale::Linear) }
     }
 
-    /// A line for each name; those without any value are left out.
+    /// A line for each name, without lines that have no value.
     fn lines<F: Fn(&Interval<'_>) -> Option<f64>>(&self, all: impl IntoIterator<Item = (String, F)>) -> Vec<Line> {
         let line = |(i, (name, value)): (usize, (String, F))| {
             let points = self.series.intervals().map(|i| [self.elapsed(&i).into(), value(&i).into()]);

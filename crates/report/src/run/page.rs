@@ -14,7 +14,7 @@ use crate::explained::explained_table;
 use crate::page::{Block, Cell, Page, Row, Section, Table, Tile};
 use crate::suspensions;
 
-/// The page of a run; several stages are its sections, in order.
+/// The page of a run, with a section for each of its stages, in order.
 #[must_use]
 pub fn page(stages: &[(Report<'_>, &Summary)]) -> Page {
     let summaries: Vec<Summary> = stages.iter().map(|(_, summary)| (*summary).clone()).collect();
@@ -64,7 +64,7 @@ fn section(report: &Report<'_>, summary: &Summary, root: &str, heading: String) 
     }
 }
 
-/// The most important numbers.
+/// The most important numbers of a run.
 fn tiles(summary: &Summary, root: &str) -> Vec<Tile> {
     let tile =
         |name: &str, text: String, at: &str| Tile { name: name.into(), value: Cell::of(text, root.to_owned() + at) };
@@ -109,7 +109,7 @@ fn is_supported_key(key: &str, count: u64) -> bool {
 const SHOWN: [(&str, &str); 6] =
     [("mean", "mean"), ("p50", "p50"), ("p99", "p99"), ("p99_9", "p99.9"), ("p99_999", "p99.999"), ("max", "max")];
 
-/// Requests by kind, and by flow and kind if there are flows.
+/// The table of requests by kind, and by flow and kind if there are flows.
 fn requests(summary: &Summary, root: &str) -> Table {
     let mut rows = Vec::new();
     let mut add = |name: &str, of: &KindSummary, at: &str| {
@@ -130,7 +130,7 @@ fn requests(summary: &Summary, root: &str) -> Table {
             rows.push(Row { cells, notes: Vec::new() });
         };
         add(name.to_owned(), counts, &of.latency_us, "latency_us");
-        // The rows about waiting appear only if a request waited.
+        // The rows about waits appear only if a request waited.
         if of.queue_wait_us.get("max").is_some_and(|us| *us > 0.0) {
             let none = || [const { Cell { text: String::new(), of: None, class: "" } }; 3];
             add(format!("{name}: queue"), none(), &of.queue_wait_us, "queue_wait_us");
@@ -159,10 +159,10 @@ fn requests(summary: &Summary, root: &str) -> Table {
     }
 }
 
-/// Flash commands by operation and cause.
+/// The table of flash commands by operation and cause.
 fn flash(summary: &Summary, root: &str) -> Table {
     let suspends = suspensions::any(&summary.flash);
-    // Padding is no command of its own; write amplification includes it.
+    // Padding is not a command of its own; write amplification includes it.
     let rows = summary.flash.iter().enumerate().filter(|(_, row)| row.commands > 0).map(|(i, row)| {
         let at = |key: &str| format!("{root}/flash/{i}/{key}");
         let mut cells = vec![
@@ -233,7 +233,7 @@ mod tests {
             let Chart::Grid { x, y, values } = named(page, "Busy dies") else { panic!("a grid") };
             assert_eq!((y.names.len(), x.names.len(), values.len(), values[0].len()), (2, 2, 2, 2));
             let html = page.html();
-            // Everything before the scripts: the text and the data.
+            // The part before the scripts: the text and the data.
             let (read, _) = html.split_once("<script>\n").expect("the scripts");
             assert!(read.contains("<h1>a &lt;drive&gt; under a mix</h1>") && !read.contains("NaN"), "{}", &read[..900]);
         });

@@ -4,7 +4,7 @@ use base::units::Bytes;
 use study::summary::RaidSummary;
 use study::text::count;
 
-/// What the drives of a RAID were asked for, how parity was made, and what was rebuilt.
+/// The lines about requests to the drives of a RAID, the ways to its parity, and the rebuilt data.
 pub(super) fn lines(of: &RaidSummary) -> Vec<String> {
     let times = |ratio: Option<f64>| ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.2}"));
     let bytes = |bytes: u64| Bytes::new(bytes).to_string();

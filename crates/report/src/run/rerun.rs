@@ -1,7 +1,7 @@
 //! The files that run a result again: its device, its workloads, and the command.
 //!
-//! They hold the resolved configuration, so the same version of Flashloom reproduces the event hash, whatever has
-//! happened to the original files. Traces are not copied.
+//! They have the resolved configuration, so this version of Flashloom reproduces the event hash, even if the original
+//! files have changed. Traces are not copied.
 
 use std::path::{Path, absolute};
 
@@ -22,7 +22,7 @@ pub(super) fn files(about: &About) -> Vec<(String, String)> {
     files_with(about, &[])
 }
 
-/// The same; the command has these options, too.
+/// Names and contents of the files. The command gets these further options.
 pub(super) fn files_with(about: &About, also: &[String]) -> Vec<(String, String)> {
     let table = |key: &str| about.config.get(key).and_then(Value::as_table);
     let (Some(device), Some(workload)) = (table("device"), table("workload")) else { return Vec::new() };

@@ -9,7 +9,7 @@ use study::summary::{KindSummary, Latencies, Summary};
 use super::table::KINDS;
 use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
-/// The requests of one kind.
+/// A row: the requests of one kind.
 struct Row<'a> {
     /// The number of the run, from 1.
     stage: u64,
@@ -18,18 +18,18 @@ struct Row<'a> {
     flow: &'a str,
     kind: &'static str,
     of: &'a KindSummary,
-    /// Percentiles that too few requests stand behind.
+    /// The keys of percentiles that too few requests support.
     hidden: &'a [&'static str],
 }
 
 impl Row<'_> {
-    /// A latency, unless too few requests stand behind it.
+    /// A latency; `None` if too few requests support it.
     fn latency(&self, key: &str) -> Option<f64> {
         if self.hidden.contains(&key) { None } else { self.of.latency_us.get(key).copied() }
     }
 }
 
-/// The runs, one after another.
+/// The table of these runs, one after another.
 #[must_use]
 pub fn rows(summaries: &[Summary]) -> Table {
     let mut all = Vec::new();
@@ -74,7 +74,7 @@ fn table(rows: &[Row<'_>]) -> Table {
         table.count(status.name(), UnitOfMeasure::None, meaning, of);
     }
     let failed = |row: &Row<'_>, status: Status| row.of.failed.get(status.name()).copied().unwrap_or_default();
-    // The list of all columns has no rows.
+    // The list of all columns is made without rows, and has every status.
     let is_shown = |status: &Status| rows.is_empty() || rows.iter().any(|row| failed(row, *status) > 0);
     for status in Status::ALL.into_iter().filter(|status| status.is_of_zones()).filter(is_shown) {
         let name = status.name();

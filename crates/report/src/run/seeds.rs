@@ -1,4 +1,4 @@
-//! One run with several seeds as text.
+//! A run with several seeds as text.
 
 use study::metric::{Dimension, Metric};
 use study::repeat::Repeated;
@@ -10,20 +10,20 @@ use crate::cautions;
 use crate::grid::{folded, grid};
 use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
-/// The width of a terminal.
+/// The width of a terminal in characters.
 const WIDTH: usize = 80;
 
-/// The rows about each kind of request.
+/// The numbers of each kind of request in the table.
 const OF_KIND: [&str; 6] = ["mean", "p50", "p99", "p99_9", "requests-per-s", "failed"];
 
-/// The rows about all requests.
+/// The numbers of all requests in the table.
 const OF_ALL: [&str; 5] = ["requests-per-s", "rate", "failed", "waf", "energy"];
 
-/// The rows about a life.
+/// The numbers of a life in the table.
 const OF_LIFE: [&str; 6] =
     ["life.tbw", "life.dwpd", "life.waf", "life.bad-blocks", "life.first-failure", "life.half-spare"];
 
-/// The metrics that are shown, of those that the runs have; failed requests only if there are any.
+/// The metrics in the table, of those that the runs have; failed requests only if there are any.
 pub(super) fn rows(of: &Repeated) -> impl Iterator<Item = String> {
     let per_kind = KINDS.iter().flat_map(|kind| OF_KIND.iter().map(move |stat| format!("{kind}.{stat}")));
     let is_shown = |name: &String| match of.metrics.get(name) {
@@ -86,7 +86,7 @@ pub fn seeds_rows(of: &Repeated) -> Table {
     table
 }
 
-/// The columns of [`seeds_rows`]; `SEED` stands for those of the run.
+/// The columns of [`seeds_rows`]; `SEED` stands for the columns of the seeds.
 pub(crate) fn fields() -> Vec<Field> {
     let mut table = Table::default();
     table.text("workload", WORKLOAD, [""; 0]);
@@ -100,7 +100,7 @@ const WORKLOAD: &str = "The workload, or the stage of it";
 const METRIC: &str = "The metric, in base units";
 const OF_SEED: &str = "The value with this seed";
 
-/// The columns about all seeds.
+/// The columns over all seeds.
 const NUMBERS: [(&str, &str); 3] = [
     ("mean", "The mean over the seeds"),
     ("half_width", "Half the width of the 95 % interval of the mean"),

@@ -1,4 +1,4 @@
-//! The folder with the results of one run with several seeds.
+//! The folder with the results of a run with several seeds.
 
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ use crate::table::Table;
 /// The HTML page.
 const PAGE: &str = "report.html";
 
-/// The files of every run with several seeds.
+/// The names of the files that every run with several seeds has.
 const NAMES: [&str; 6] = ["config.toml", PAGE, "seeds.parquet", "seeds.series.parquet", "table.txt", MARK];
 
 /// All names that the files of a run with several seeds may have, with `flows` flows beside the first.
@@ -27,10 +27,12 @@ pub fn seeds_names(flows: usize) -> Vec<String> {
     NAMES.map(ToOwned::to_owned).into_iter().chain(rerun::names(flows)).collect()
 }
 
-/// Writes all files about the runs, whose first seed ran as `about` says. Returns the path of the page.
+/// Writes all files about the runs. `about` is the provenance of the run with the first seed. Returns the path of the
+/// page.
 ///
 /// # Errors
-/// If something cannot be written.
+///
+/// If a file cannot be written.
 pub fn seeds_fill(folder: &mut OutFolder, about: &About, stages: &[Repeated]) -> Result<PathBuf, OutputError> {
     let seeds = stages.first().map_or(0, |of| of.seeds.len());
     for (name, text) in rerun::files_with(about, &["--seeds".to_owned(), seeds.to_string()]) {

@@ -1,4 +1,4 @@
-//! The page of one run with several seeds: the spread of its numbers.
+//! The page of a run with several seeds: the spread of its numbers.
 
 use study::execute::Program;
 use study::metric::{Dimension, Metric};
@@ -23,7 +23,7 @@ const BY_SEED: [(&str, &str, &[&str]); 3] = [
 /// The kinds of requests whose percentiles are drawn.
 const DRAWN: [&str; 2] = ["read", "write"];
 
-/// The page of these runs; several stages are its sections, in order.
+/// The page of these runs, with a section for each stage, in order.
 #[must_use]
 pub fn seeds_page(program: &Program, stages: &[Repeated]) -> Page {
     let root = |number: usize| if stages.len() > 1 { format!("/{number}") } else { String::new() };
@@ -94,7 +94,7 @@ fn percentiles(of: &Repeated) -> Vec<Figure> {
     [Figure::new("Latency by percentile", BAND, chart)].into_iter().chain(shares).collect()
 }
 
-/// The values of each seed, where they differ.
+/// The figures of the values of each seed, if they differ.
 fn by_seed(of: &Repeated) -> Vec<Figure> {
     let figure = |(heading, label, names): &(&str, &str, &[&str])| {
         let course = |(colour, name): (usize, &&str)| {
@@ -113,7 +113,7 @@ fn by_seed(of: &Repeated) -> Vec<Figure> {
     BY_SEED.iter().filter_map(figure).collect()
 }
 
-/// What ran, what came out, what not to conclude.
+/// The first paragraph: the runs, the result, and warnings about conclusions.
 fn lead(stages: &[Repeated]) -> Lead {
     let mut lead = Lead::default();
     for (number, of) in (1..).zip(stages) {
@@ -167,7 +167,7 @@ mod tests {
         assert!(page.lead.came_out.iter().any(|text| text.contains("1005.0 \u{b1} 2.5/s")), "{:?}", page.lead);
         assert!(page.lead.caution[0].starts_with("In 3 of 3 runs: no steady state"), "{:?}", page.lead);
         let headings: Vec<&str> = page.sections[0].figures.iter().map(|of| of.heading.as_str()).collect();
-        // Equal runs differ in nothing but what the test changed.
+        // The runs are equal except for the change of the test.
         assert_eq!(headings, ["Latency by percentile", "Share of requests by latency", "Rate of each seed"]);
         let json: serde_json::Value = serde_json::from_str(&page.result).expect("JSON");
         let html = page.html();

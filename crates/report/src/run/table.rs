@@ -21,7 +21,7 @@ use crate::grid::{fitted, grid};
 use crate::retries::retries;
 use crate::suspensions::suspensions;
 
-/// The columns of a terminal.
+/// The width of a terminal in characters.
 const WIDTH: usize = 80;
 
 /// The order of rows.
@@ -51,7 +51,7 @@ fn of(latencies: &Latencies, key: &str) -> String {
 pub fn table(summary: &Summary) -> String {
     let mut text = String::new();
     let span = Span::from_secs_f64(summary.simulated_s);
-    // Flushes and discards move no data, and are in no rate of all requests.
+    // Flushes and discards move no data, so rates over all requests leave them out.
     let is_other = |kind: &&str| !["read", "write", "append"].contains(kind);
     let others = KINDS.into_iter().filter(is_other).any(|kind| summary.kinds.contains_key(kind));
     let counted = match (others, summary.kinds.contains_key("append")) {
@@ -97,7 +97,7 @@ fn requests(summary: &Summary) -> String {
         };
         let rate = kind.bytes_per_s.map_or_else(|| "-".into(), rate);
         rows.push(row(name.into(), [kind.requests_per_s.map_or_else(|| "-".into(), count), rate], &kind.latency_us));
-        // The lines about waiting appear only if a request waited.
+        // The lines about waits appear only if a request waited.
         if kind.queue_wait_us.get("max").is_some_and(|us| *us > 0.0) {
             rows.push(row("  queue".into(), Default::default(), &kind.queue_wait_us));
             rows.push(row("  service".into(), Default::default(), &kind.service_us));
@@ -106,11 +106,11 @@ fn requests(summary: &Summary) -> String {
     fitted(&header, rows, 1, WIDTH)
 }
 
-/// The requests that failed, by outcome: a row for each kind of all requests together, and of each flow.
+/// The numbers of failed requests by outcome: a row for each kind, over all requests and for each flow.
 fn failed(summary: &Summary) -> String {
     let flows = summary.flows.iter().map(|flow| (flow.name.as_str(), &flow.kinds));
     let all: Vec<_> = [("", &summary.kinds)].into_iter().chain(flows).collect();
-    // Those of zones have a column only where there are any.
+    // Outcomes of zones have a column only if they occurred.
     let occurs = |status: &Status| {
         let kinds = all.iter().flat_map(|(_, kinds)| kinds.values());
         !status.is_of_zones() || kinds.into_iter().any(|kind| kind.failed.contains_key(status.name()))
@@ -162,7 +162,7 @@ fn flash(summary: &Summary) -> String {
     if summary.flash.is_empty() {
         return String::new();
     }
-    // Padding is no command of its own; write amplification includes it.
+    // Padding is not a command of its own; write amplification includes it.
     let rows = summary.flash.iter().filter(|row| row.commands > 0).map(|row| {
         vec![
             row.op.to_owned(),
@@ -191,7 +191,7 @@ fn levels(summary: &Summary) -> Vec<String> {
         lines.push(line);
     }
     lines.extend(intervals(summary));
-    // What random write areas absorbed is in the line of the zones.
+    // Units that random write areas absorbed are in the line of the zones.
     if summary.absorbed_slots > 0 && summary.zones.is_none() {
         lines.push(format!("the buffer absorbed {} mapping units", count(summary.absorbed_slots as f64)));
     }
@@ -218,7 +218,7 @@ fn levels(summary: &Summary) -> Vec<String> {
         lines.push(log_merges(merges));
     }
     lines.extend(summary.slc_mlc.iter().flat_map(slc_mlc));
-    // The handles of FDP are the streams.
+    // With Flexible Data Placement, the streams are its handles, which have lines of their own.
     lines.extend(summary.streams.iter().filter(|_| summary.fdp.is_none()).flat_map(streams));
     lines.extend(summary.fdp.iter().flat_map(fdp));
     lines.extend(summary.slc_cache.as_ref().map(slc_cache));
@@ -279,7 +279,7 @@ fn levels(summary: &Summary) -> Vec<String> {
     lines
 }
 
-/// The text in lines of a terminal's width, all but the first indented.
+/// Wraps the text at the width of a terminal; all lines but the first are indented.
 fn wrapped(text: &str) -> String {
     let (mut lines, mut line) = (String::new(), String::new());
     for word in text.split(' ') {
@@ -295,7 +295,7 @@ fn wrapped(text: &str) -> String {
     lines + &line
 }
 
-/// The write amplification in bytes, where it differs from that in mapping units, and why it does.
+/// The write amplification in bytes with the reason for its difference; `None` if it equals that in mapping units.
 fn in_bytes(units: f64, summary: &Summary) -> Option<String> {
     let bytes = summary.byte_write_amplification.filter(|bytes| amplifications_differ(units, *bytes))?;
     let why = match bytes > units {
@@ -306,11 +306,11 @@ fn in_bytes(units: f64, summary: &Summary) -> Option<String> {
     Some(format!("write amplification in bytes {bytes:.3}: {why}"))
 }
 
-/// The used share of the rated cycles, TBW, and the bytes that the host wrote until the drive refused a write.
+/// The used share of the rated cycles, the TBW, and the bytes that the host wrote until the drive refused a write.
 fn endurance(summary: &Summary) -> Option<String> {
     let of = summary.endurance.as_ref()?;
     let refused = summary.outcomes.get(Status::ReadOnly.name()).is_some_and(|requests| *requests > 0);
-    // The second line of a life says it of all rounds.
+    // The second line of a life has this number for all rounds.
     let end = if refused && summary.life.is_none() {
         format!("; the host had written {} when the drive became read-only", decimal_bytes(of.written_bytes as f64))
     } else {
@@ -324,7 +324,7 @@ fn endurance(summary: &Summary) -> Option<String> {
     )))
 }
 
-/// How much was written, and whether the drive was in steady state.
+/// The line about the amount written, and the steady state of the drive.
 fn written(summary: &Summary) -> Option<String> {
     let validity = &summary.validity;
     if validity.capacities_written_with_warm_up <= 0.0 {
@@ -342,7 +342,7 @@ fn written(summary: &Summary) -> Option<String> {
 /// The means with their intervals, from the batches of the run.
 fn intervals(summary: &Summary) -> Option<String> {
     let means = &summary.validity.means;
-    // Batches that are all alike have no spread to show.
+    // Batches with equal values have no spread.
     let mean = |key: &str| means.get(key).filter(|mean| mean.half_width > 0.0);
     let of = |key: &str, name: &str, unit: Dimension| Some(format!("{name} {}", mean(key)?.show(unit)));
     let all = [
@@ -386,7 +386,7 @@ fn log_merges(merges: &LogSummary) -> String {
     format!("merges: {switch} switch, {partial} partial{of_partial}, {full} full{of_full}{k}")
 }
 
-/// The share of each write stream, and the write amplification of classes whose copies stay apart.
+/// The share of each write stream, and the write amplification of classes whose copies have a stream of their own.
 fn streams(of: &StreamsSummary) -> [String; 2] {
     let each = |streams: &[StreamSummary]| {
         let shares = streams.iter().map(|stream| match stream.write_amplification {
@@ -427,7 +427,7 @@ fn fdp(of: &FdpSummary) -> Vec<String> {
     lines
 }
 
-/// Where host data went, and the level of the SLC cache.
+/// The destinations of host data, and the level of the SLC cache.
 fn slc_cache(of: &SlcCacheSummary) -> String {
     let (cached, direct) = (percent(of.share), percent(1.0 - of.share));
     format!(
@@ -436,7 +436,7 @@ fn slc_cache(of: &SlcCacheSummary) -> String {
     )
 }
 
-/// The reads that parity has helped, and those it has not.
+/// The numbers of reads that parity has rebuilt, and of those that it could not.
 fn parity(of: &ParitySummary) -> String {
     let ParitySummary { rebuilt, lost, superblocks, waiting } = of;
     let moved = match superblocks + waiting {
@@ -446,7 +446,7 @@ fn parity(of: &ParitySummary) -> String {
     format!("parity: {rebuilt} uncorrectable reads of mapping units rebuilt, {lost} lost{moved}")
 }
 
-/// The superblocks that were refreshed, and why.
+/// The numbers of refreshed superblocks, by reason.
 fn refresh(of: &RefreshSummary) -> String {
     let RefreshSummary { patrol_reads, by_age, by_reads, by_errors, superblocks } = of;
     format!(

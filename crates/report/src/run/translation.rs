@@ -4,7 +4,7 @@ use base::units::Bytes;
 use study::summary::TranslationSummary;
 use study::text::count;
 
-/// What the translation wrote for its users, what collection copied, and what failed.
+/// The lines about the writes of users, the copies of collection, and failures.
 pub(super) fn lines(of: &TranslationSummary) -> Vec<String> {
     let times = |ratio: Option<f64>| ratio.map_or_else(|| "-".into(), |ratio| format!("{ratio:.3}"));
     let number = |number: u64| count(number as f64);

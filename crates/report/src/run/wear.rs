@@ -1,4 +1,4 @@
-//! The erase counts of the blocks at the end of a run: how many blocks have which count, and where they are.
+//! The erase counts of the blocks at the end of a run: the number of blocks with each count, and their places.
 
 use flash::nand::Geometry;
 use study::metric::Dimension;
@@ -10,7 +10,7 @@ use crate::figure::{Axis, Chart, Figure, HeatRow, Number, Scale};
 /// The most bars of a histogram.
 const BARS: u32 = 40;
 
-/// Both figures; none of a drive without blocks.
+/// Both figures; none for a drive without blocks.
 pub(super) fn figures(report: &Report<'_>) -> Vec<Figure> {
     let counts = report.erase_counts;
     let histogram = histogram(counts);
@@ -45,8 +45,8 @@ fn histogram(counts: &[u32]) -> Option<Chart> {
     })
 }
 
-/// The blocks of each plane from left to right, coloured by their erase counts, and how many planes and blocks are merged;
-/// `None` if the counts are not those of this array.
+/// The blocks of each plane from left to right, coloured by their erase counts. The two numbers are those of planes and
+/// blocks that are merged into one cell. `None` if the counts are not those of this array.
 fn map(geometry: &Geometry, counts: &[u32]) -> Option<(Chart, [usize; 2])> {
     let [planes, stripe, blocks] = [geometry.planes, geometry.stripe, geometry.blocks].map(|number| number as usize);
     if counts.is_empty() || counts.len() != geometry.block_count() as usize {
@@ -96,7 +96,7 @@ mod tests {
     #[test]
     fn each_block_has_its_place_in_its_plane() {
         let geometry = geometry(2, 3);
-        // The count of a block says where it is: plane of all planes, then block of the plane.
+        // The count of a block encodes its place: plane of all planes, then block of the plane.
         let mut counts = vec![0; geometry.block_count() as usize];
         for superblock in 0..geometry.superblock_count() {
             for plane in 0..2 {

@@ -4,7 +4,7 @@ use base::units::Bytes;
 use study::summary::{ZonesSummary, ZrwaSummary};
 use study::text::count;
 
-/// What the zones did, and what their random write areas did.
+/// The lines about the zones and their random write areas.
 pub(super) fn zones(of: &ZonesSummary) -> Vec<String> {
     let ZonesSummary { resets, finishes, padded_bytes, active, open, zrwa } = of;
     let padded = match padded_bytes {

@@ -1,4 +1,5 @@
-//! The charts of a study's numbers, as a figure describes them or one for each metric; and where the time went.
+//! The charts of a study's numbers, as a figure describes them or one for each metric; and the parts of the time of
+//! requests.
 
 use std::collections::BTreeMap;
 
@@ -12,27 +13,27 @@ use study::watch::explain::Explained;
 use crate::figure::{Axis, COLOURS, Chart, Course, Figure, Mark, Names, Number, Scale, interval};
 use crate::sides::{Seen, Side, sides};
 
-/// The most bars of a figure about the parts of the latency.
+/// The most bars of a figure of the parts of the latency.
 const MOST_BARS: usize = 24;
 
-/// From this ratio of the greatest number to the least, an axis is logarithmic.
+/// The ratio of the greatest number to the least from which on an axis is logarithmic.
 const WIDE: f64 = 20.0;
 
-/// What a chart draws of a study.
+/// The content of a chart of a study.
 pub(super) struct View<'a> {
     pub(super) outcome: &'a Outcome,
     pub(super) metric: &'a Metric,
     pub(super) unit: Dimension,
-    /// The axis that is horizontal, and the one whose points have colours. Without the first there is one place, the device.
+    /// The horizontal axis. Without it there is one position, that of the device.
     pub(super) x: Option<usize>,
     pub(super) by: Option<usize>,
-    /// The figure, if the study describes one.
+    /// The figure of the study that describes the chart, if any.
     pub(super) figure: Option<&'a FigureSpec>,
 }
 
 /// A chart of a view, for one combination of the points on the axes that it does not draw.
 pub(super) struct Panel {
-    /// These points, in words.
+    /// The names of these points.
     pub(super) name: String,
     pub(super) chart: Chart,
 }
@@ -65,7 +66,7 @@ impl View<'_> {
         self.figure.and_then(|figure| figure.score.as_ref())
     }
 
-    /// The points behind the number at a point: itself, or all those of a score.
+    /// The points from which the number at a point is computed: only itself, or all points of a score.
     fn members(&self, point: usize) -> Vec<usize> {
         let Some(over) = self.score().and_then(|score| self.axis(&score.over)) else { return vec![point] };
         let here = self.outcome.labels(point);
@@ -98,7 +99,7 @@ impl View<'_> {
         (0..all.first()?.len()).map(|seed| score.of(&with(seed), self.metric)).collect()
     }
 
-    /// What is drawn at a point: its number, or that beside the number of another point.
+    /// The drawn value at a point: its number, or its relation to the number of another point.
     fn value(&self, point: usize) -> Option<f64> {
         let here = self.number(point)?;
         match self.relation() {
@@ -107,12 +108,12 @@ impl View<'_> {
         }
     }
 
-    /// The 95 % interval of the value over the seeds; `None` with one of them, or if they all gave the same.
+    /// The 95 % interval of the value over the seeds; `None` with one seed, or if all seeds gave one value.
     fn interval(&self, point: usize) -> Option<[Number; 2]> {
         let here = self.numbers(point)?;
         let values: Option<Vec<f64>> = match self.relation() {
             None => Some(here),
-            // The seeds are the same at both points, so each has a quotient of its own.
+            // Both points have runs with the same seeds, so each seed gives a quotient.
             Some(relation) => {
                 let there = self.numbers(self.other(point, relation)?)?;
                 here.iter().zip(&there).map(|(here, there)| relation.of(*here, *there)).collect()
@@ -121,12 +122,12 @@ impl View<'_> {
         let values = values?;
         let half = Interval::of(&values)?.half_width;
         let value = self.value(point).filter(|_| half > 0.0)?;
-        // Only a difference can be below zero where the value and those of all seeds are above it.
+        // The lower end may be below zero only for a difference, or if a value is below zero.
         let is_difference = matches!(self.relation(), Some(Relation::LessThan(_)));
         Some(interval(value, half, is_difference || value < 0.0 || values.iter().any(|value| *value < 0.0)))
     }
 
-    /// The point whose number stands beside that of this one.
+    /// The other point in the relation of this one.
     fn other(&self, point: usize, relation: Relation<'_>) -> Option<usize> {
         let axes = self.outcome.plan.axes.iter().map(|(name, _)| name.as_str());
         let labels = relation.other(axes, self.outcome.labels(point));
@@ -141,7 +142,7 @@ impl View<'_> {
         self.outcome.plan.axes[axis].1.iter().position(|other| other == label)
     }
 
-    /// The panels in the order of their points, with the same vertical axis.
+    /// The panels in the order of their points. All have the same vertical axis.
     pub(super) fn panels(&self) -> Vec<Panel> {
         let axes = &self.outcome.plan.axes;
         let points = shown(self.outcome, self.figure);
@@ -172,13 +173,13 @@ impl View<'_> {
                 course.spread[x] = self.interval(point);
             }
         }
-        // A run with one seed has no spread.
+        // Runs with one seed have no spread.
         for course in panels.iter_mut().flat_map(|(_, courses)| courses.values_mut()) {
             if course.spread.iter().all(Option::is_none) {
                 course.spread.clear();
             }
         }
-        // What only the source has stands behind the points of the study.
+        // Values that only the source has come after the points of the study.
         let extra: Vec<&str> = self.stated().filter_map(|stated| stated.name.as_deref()).collect();
         for course in panels.iter_mut().flat_map(|(_, courses)| courses.values_mut()) {
             course.values.resize(places + extra.len(), Number(f64::NAN));
@@ -191,7 +192,7 @@ impl View<'_> {
                 others.iter().zip(&fixed).map(|(axis, label)| format!("{} {label}", axes[*axis].0)).collect();
             (said.join(", "), courses.into_values().collect::<Vec<_>>(), marks)
         };
-        // A panel without two numbers compares nothing.
+        // A panel with fewer than two numbers compares nothing.
         let compares = |(_, courses, marks): &(String, Vec<Course>, Vec<Mark>)| {
             let measured = courses.iter().map(known).sum::<usize>();
             measured > 0 && measured + marks.len() > 1
@@ -220,13 +221,13 @@ impl View<'_> {
         panels.into_iter().map(panel).collect()
     }
 
-    /// The stated values about the metric.
+    /// The stated values of the metric.
     fn stated(&self) -> impl Iterator<Item = &StatedSpec> {
         let all = self.figure.map_or(&[][..], |figure| &figure.stated);
         all.iter().filter(|stated| stated.metric.as_ref().is_none_or(|of| of == self.metric))
     }
 
-    /// The stated values of the panel at these labels on the axes that are not drawn.
+    /// The stated values in the panel at these labels on the axes that are not drawn.
     fn marks(&self, names: Option<&[&Label]>, others: &[usize], fixed: &[&Label]) -> Vec<Mark> {
         let mut extra = names.map_or(1, <[_]>::len);
         let mark = |stated: &StatedSpec| {
@@ -244,7 +245,7 @@ impl View<'_> {
                     Some(extra - 1)
                 }
             };
-            // A value that names no point on an axis holds for all of them.
+            // A value that names no point on an axis holds for all points.
             let elsewhere =
                 others.iter().zip(fixed).any(|(axis, here)| label(*axis).is_some_and(|label| label != *here));
             if elsewhere {
@@ -269,7 +270,7 @@ impl View<'_> {
         self.stated().filter_map(mark).collect()
     }
 
-    /// The name of the vertical axis: the metric's key, and what stands beside it.
+    /// The name of the vertical axis: the metric's key, and its relation to another point.
     fn label(&self) -> String {
         let number = match self.score() {
             None => self.metric.to_string(),
@@ -292,8 +293,8 @@ impl View<'_> {
     }
 }
 
-/// The scale that the figure asks for, or that suits these numbers. Their spread does not count: an interval that reaches
-/// down to zero makes no axis linear.
+/// The scale that the figure asks for, or one that suits these numbers. Intervals do not count: an interval down to
+/// zero does not make an axis linear.
 pub(super) fn scale(figure: Option<&FigureSpec>, numbers: impl Iterator<Item = f64>) -> Scale {
     let known = numbers.filter(|number| number.is_finite());
     let (least, most) = known.fold((f64::MAX, f64::MIN), |(a, b), v| (a.min(v), b.max(v)));
@@ -326,7 +327,7 @@ pub(super) fn labels<'a>(outcome: &'a Outcome, points: &[usize], axis: usize) ->
     outcome.plan.axes[axis].1.iter().filter(there).collect()
 }
 
-/// The parts of the latency at each point, if the runs attributed them.
+/// The figures of the parts of the latency at each point, if the runs attributed them.
 pub(super) fn times(outcome: &Outcome) -> Vec<Figure> {
     let axes = &outcome.plan.axes;
     let several: Vec<usize> = (0..axes.len()).filter(|axis| axes[*axis].1.len() > 1).collect();
@@ -355,7 +356,7 @@ mod tests {
     #[test]
     fn no_latency_is_drawn_below_zero() {
         let mut outcome = studied(STUDY);
-        // Two seeds that are far apart: half the width of the interval exceeds the mean.
+        // Two seeds with very different values: half the width of the interval exceeds the mean.
         let reads = outcome.runs[1][0].kinds.get_mut("read").expect("reads");
         *reads.latency_us.get_mut("mean").expect("a mean") *= 9.0;
         let metric: Metric = "read.mean".parse().expect("a metric");

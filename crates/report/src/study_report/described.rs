@@ -50,7 +50,8 @@ fn numbers(outcome: &Outcome, spec: &FigureSpec) -> Vec<(Vec<String>, Chart)> {
     spec.metrics.iter().flat_map(of_metric).collect()
 }
 
-/// The points that a figure shows in the order of its axes, each with its labels on the axes that tell them apart.
+/// The points that a figure shows in the order of its axes, each with its labels on the axes that distinguish the
+/// points.
 fn named(outcome: &Outcome, spec: &FigureSpec) -> Vec<(usize, String)> {
     let axes = &outcome.plan.axes;
     let mut points = shown(outcome, Some(spec));
@@ -112,7 +113,7 @@ fn erases(outcome: &Outcome, spec: &FigureSpec, array: FlashArray) -> Option<(Ve
     (!lines.is_empty()).then(|| (vec![said.to_owned(), how.to_owned()], Chart::Lines { x, y, lines }))
 }
 
-/// The ranges of an array; `None` if the drive has no such array, or an older version kept the result.
+/// The erase counts of an array by ranges; `None` if the drive has no such array, or an older version wrote the result.
 fn ranges(summary: &Summary, array: FlashArray) -> Option<&[EraseRange]> {
     let drive = summary.slc_mlc.as_ref()?;
     let ranges = match array {
@@ -129,7 +130,7 @@ mod tests {
     use super::*;
     use crate::testing::studied;
 
-    /// Two axes: the points of one are the runs of `STUDY`, those of the other a depth.
+    /// A study with two axes: the points of one are the runs of `STUDY`, those of the other a depth.
     const DEPTHS: &str = "[[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 2]\n";
 
     const FIGURES: &str = "[[figure]]\nnumber = \"Fig. 1\"\ntitle = \"Pages\"\nalong = \"depth\"\nby = \"banks\"\n\
@@ -148,7 +149,7 @@ mod tests {
     #[test]
     fn figures_draw_parts_quotients_differences_and_scores() {
         let outcome = studied(&[STUDY, DEPTHS, FIGURES].concat());
-        // A drive of one array has no erase counts of two.
+        // A drive with one array has no erase counts of two.
         let [(number, pages), (_, exchanged), (_, saved), (_, score)] = &described(&outcome)[..] else {
             panic!("four figures")
         };
@@ -161,14 +162,14 @@ mod tests {
         let Chart::Stacks { rows, .. } = &pages.chart else { panic!("bars") };
         let names: Vec<&str> = rows.iter().map(|row| row.name.as_str()).collect();
         assert_eq!(names, ["depth 1, banks 1", "depth 1, banks 2", "depth 2, banks 1", "depth 2, banks 2"]);
-        // A part of length zero is none.
+        // A part of length zero is left out.
         let [part] = &rows[2].parts[..] else { panic!("one part") };
         assert_eq!((part.name.as_str(), part.value.0), ("host", value("1", "2", "commands.program.host")));
 
         let Chart::Courses { lines, marks, .. } = &exchanged.chart else { panic!("names") };
         let quotient = value("2", "1", "read.mean") / value("1", "2", "read.mean");
         assert!((lines[0].values[0].0 / quotient - 1.0).abs() < 1e-9 && marks.len() == 1);
-        // Two seeds, each with a quotient of its own.
+        // Each of the two seeds has a quotient of its own.
         assert!(lines[0].spread[0].is_some_and(|[low, high]| low.0 < quotient && quotient < high.0));
 
         let Chart::Courses { lines, y, .. } = &saved.chart else { panic!("names") };
@@ -227,7 +228,7 @@ mod tests {
         assert_eq!(x.to, Some(Number(6.0)));
     }
 
-    /// The numbers of some SLC/MLC drive.
+    /// The numbers of an arbitrary SLC/MLC drive.
     fn slc_mlc() -> study::summary::SlcMlcSummary {
         let result = crate::testing::settled(testkit::small::with_slc());
         crate::testing::reported(&result, &[], |_, summary| summary.slc_mlc.clone()).expect("an SLC/MLC drive")

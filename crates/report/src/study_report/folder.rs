@@ -1,4 +1,4 @@
-//! The files about studies, and the folder that holds them.
+//! Writes the files about studies into a folder.
 
 use std::io::{self, Write};
 
@@ -24,7 +24,7 @@ fn name(spec: &StudySpec, extension: &str) -> String {
     format!("{}.{extension}", spec.name.replace('/', "-"))
 }
 
-/// All names that the files about these studies have.
+/// The names of all files about these studies.
 #[must_use]
 pub fn names(plans: &[Plan]) -> Vec<String> {
     let each = plans.iter().flat_map(|plan| ["toml", "parquet", SERIES].map(|extension| name(&plan.spec, extension)));
@@ -32,10 +32,11 @@ pub fn names(plans: &[Plan]) -> Vec<String> {
 }
 
 /// Fills a folder with all results of the studies: `study.json`, `claims.txt`, the page as `report.html`, and for each
-/// study its points as Parquet, the course of its runs if it asks for that, and the study itself as TOML.
+/// study its points as Parquet, the course of its runs if the study asks for it, and the study itself as TOML.
 ///
 /// # Errors
-/// If something cannot be written.
+///
+/// If a file cannot be written.
 pub fn write_all(
     dir: &mut OutFolder,
     program: &Program,

@@ -1,8 +1,8 @@
 //! Claims as JUnit XML, for the test reports of continuous integration (Jenkins, GitLab, GitHub actions).
 //!
-//! Its form is that of Jenkins' schema (jenkinsci/xunit-plugin, junit-10.xsd), of which GitLab reads a subset: `testsuites`,
-//! `testsuite` and `testcase`, each with `name` and the counts or `classname`, and in a case `skipped` or `failure`
-//! before `system-out`. There is no time and no date, so that equal results give equal files.
+//! The form is that of Jenkins' schema (jenkinsci/xunit-plugin, junit-10.xsd), of which GitLab reads a subset:
+//! `testsuites`, `testsuite` and `testcase`, each with `name` and the counts or `classname`, and in a case `skipped` or
+//! `failure` before `system-out`. The file has neither time nor date, so that equal results give equal files.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -13,13 +13,13 @@ use study::validity::MOST_FAILED;
 
 use super::tables::said_below;
 
-/// The mark in the first element, by which Flashloom knows its own files.
+/// The name in the first element, by which Flashloom recognises its own files.
 const NAME: &str = study::output::JUNIT;
 
-/// What a program of tests makes of a claim.
+/// The result of a claim as a test.
 enum Result {
     Passed,
-    /// It does not hold, for a known reason.
+    /// The claim does not hold, for a known reason.
     Skipped,
     Failed(&'static str),
 }
@@ -38,11 +38,11 @@ impl Result {
 /// The points of a study at which too many requests failed, by name.
 pub type Unsound = (String, Vec<String>);
 
-/// The claims as a document: a suite for each study, a case for each claim that it is the first to test, and a suite with a
-/// failed case for each study with points at which too many requests failed.
+/// The claims as a document. It has a suite for each study, with a case for each claim that the study is the first to
+/// test; and a suite with a failed case for each study with points at which too many requests failed.
 #[must_use]
 pub fn junit(claims: &[Claim], unsound: &[Unsound]) -> String {
-    // A study may only isolate the reasons of a claim that another one tests.
+    // A study may have only measurements that isolate the reasons of another study's claim; such a claim is left out.
     let claims: Vec<(&str, &Claim)> =
         claims.iter().filter_map(|claim| Some((claim.findings.first()?.study.as_str(), claim))).collect();
     let mut studies: Vec<&str> = Vec::new();
@@ -63,7 +63,7 @@ pub fn junit(claims: &[Claim], unsound: &[Unsound]) -> String {
     text + "</testsuites>\n"
 }
 
-/// The suite that says at which points of a study too many requests failed.
+/// The suite that names the points of a study at which too many requests failed.
 fn unsound_suite(text: &mut String, (study, points): &Unsound) {
     let name = escaped(study);
     let _ = writeln!(text, "  <testsuite name=\"{name}: requests\" {}>", counts(&[], 1));
@@ -107,7 +107,7 @@ fn case(text: &mut String, study: &str, claim: &Claim) {
     let _ = writeln!(text, "      <system-out>{}</system-out>\n    </testcase>", escaped(&said));
 }
 
-/// Why a claim does not hold: the known reasons, or what was measured.
+/// The reason for which a claim does not hold: the known reasons, or the measured values.
 fn message(claim: &Claim) -> String {
     let bad = claim.findings.iter().filter(|finding| finding.verdict != Verdict::Holds);
     let known: Vec<&str> = bad.clone().filter_map(|finding| finding.reason.as_deref()).collect();
@@ -119,14 +119,14 @@ fn message(claim: &Claim) -> String {
     }
 }
 
-/// A text in an element or an attribute. XML 1.0 has no way to write most control characters: they become U+FFFD.
+/// Escapes a text for an element or an attribute. XML 1.0 cannot contain most control characters: they become U+FFFD.
 fn escaped(text: &str) -> Cow<'_, str> {
     let escape = |c: char| match c {
         '&' => Some("&amp;"),
         '<' => Some("&lt;"),
         '>' => Some("&gt;"),
         '"' => Some("&quot;"),
-        // A reader would turn them into blanks in an attribute.
+        // In an attribute, a reader would turn these characters into blanks.
         '\n' => Some("&#10;"),
         '\t' => Some("&#9;"),
         '\r' => Some("&#13;"),
@@ -154,8 +154,8 @@ mod tests {
     use super::*;
     use crate::testing::studied;
 
-    /// What `jenkinsci/xunit-plugin`'s junit-10.xsd and GitLab demand of an element: its children in order, the attributes
-    /// that it must have, and all that it may have.
+    /// The requirements of `jenkinsci/xunit-plugin`'s junit-10.xsd and of GitLab for an element: its children in order,
+    /// its required attributes, and all that it may have.
     fn demands(element: &str) -> (&'static [&'static str], &'static [&'static str], &'static [&'static str]) {
         let counts: &[&str] = &["name", "tests", "failures", "errors", "skipped"];
         match element {
@@ -188,7 +188,7 @@ mod tests {
     #[test]
     fn every_claim_is_a_case_of_the_form_that_jenkins_and_gitlab_read() {
         let mut claims = judged();
-        // One of each verdict, under names that XML cannot have as they are.
+        // A claim for each verdict, with names that XML must escape.
         claims[0].says = "a <b> & \"c\" 'd' ]]> \u{1}\tand\nmore".into();
         for verdict in [Verdict::Partly, Verdict::Differs, Verdict::Stale] {
             let mut more = claims[0].clone();

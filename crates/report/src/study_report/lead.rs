@@ -1,4 +1,4 @@
-//! The first paragraph of the page of studies: what ran, what came out, what not to conclude.
+//! The first paragraph of the page of studies: the studies, the results, and warnings about conclusions.
 
 use study::execute::{Claim, Outcome, Verdict};
 use study::expect::Calibrated;
@@ -9,7 +9,7 @@ use crate::cautions;
 use crate::page::Lead;
 use crate::sentence::{list, seeds, sentence};
 
-/// Metrics whose range the paragraph gives.
+/// The most metrics whose range the paragraph gives.
 const RANGES: usize = 3;
 
 pub(super) fn lead(outcomes: &[Outcome], claims: &[Claim]) -> Lead {

@@ -15,14 +15,14 @@ struct MetricPlot<'a> {
     x: &'a Metric,
     /// The vertical axis: metrics of one dimension.
     metrics: &'a [Metric],
-    /// The axis whose points a line goes through.
+    /// The axis whose points a line connects.
     along: usize,
-    /// The axis whose points have lines of their own, in different colours.
+    /// The axis whose points have a line each, in different colours.
     by: Option<usize>,
     figure: Option<&'a FigureSpec>,
 }
 
-/// The panels of a figure against a metric, each with what tells it apart.
+/// The panels of a figure against a metric, each with the names that distinguish it.
 pub(super) fn described(outcome: &Outcome, spec: &FigureSpec, x: &Metric) -> Vec<(Vec<String>, Chart)> {
     let axis = |name: &Option<String>| {
         let name = name.as_ref()?;
@@ -37,8 +37,8 @@ pub(super) fn described(outcome: &Outcome, spec: &FigureSpec, x: &Metric) -> Vec
 const NOTE: &str =
     "The mean and the 99th percentile against the rate that the drive reached. A line goes through the points of";
 
-/// Latencies against the achieved rate, if an axis of the study is a load: of reads and of writes a figure for each combination
-/// of points on the axes that are not drawn.
+/// Figures of latency against the achieved rate, if an axis of the study is a load: for reads and for writes, one for
+/// each combination of points on the axes that are not drawn.
 pub(super) fn of_load(outcome: &Outcome) -> Vec<Figure> {
     let Some(along) = load(outcome) else { return Vec::new() };
     let axes = &outcome.plan.axes;
@@ -60,7 +60,8 @@ pub(super) fn of_load(outcome: &Outcome) -> Vec<Figure> {
     ["read", "write"].into_iter().flat_map(figures).collect()
 }
 
-/// The axis that changes how many requests come at once or in a second; the one with the most points.
+/// The axis that changes the number of requests outstanding or per second; if there are several, the one with the most
+/// points.
 fn load(outcome: &Outcome) -> Option<usize> {
     let is_load = |key: &String| {
         let mut parts = key.split('.');
@@ -73,7 +74,7 @@ fn load(outcome: &Outcome) -> Option<usize> {
 }
 
 impl MetricPlot<'_> {
-    /// The spread of a metric at a point, unless too few requests support it in one of the runs.
+    /// The spread of a metric at a point; `None` if too few requests support it in one of the runs.
     fn spread(&self, point: usize, metric: &Metric) -> Option<Spread> {
         let name = metric.to_string();
         let is_supported = self.outcome.runs[point].iter().all(|run| {
@@ -102,7 +103,7 @@ impl MetricPlot<'_> {
                 let Some(x) = self.outcome.value(point, self.x) else { continue };
                 let Some(y) = self.spread(point, metric) else { continue };
                 let place = |axis: usize| axes[axis].1.iter().position(|label| *label == at[axis]).unwrap_or(0);
-                // A line beyond the palette has the same colour and is dashed.
+                // Lines beyond the palette use its colours again, and are dashed.
                 let colour = self.by.map_or(0, place) % COLOURS + m * COLOURS;
                 let half = y.half_width.filter(|half| *half > 0.0);
                 let spread = half.map(|half| interval(y.mean, half, y.values.iter().any(|value| *value < 0.0)));
@@ -125,7 +126,7 @@ impl MetricPlot<'_> {
             let x = Axis::new(self.x.to_string(), self.x.dimension(), Scale::Linear);
             let names: Vec<String> = self.metrics.iter().map(ToString::to_string).collect();
             let y = Axis::new(names.join(", "), self.metrics[0].dimension(), scale);
-            // A line through one point is none.
+            // A line needs at least two points.
             let is_drawn = lines.iter().any(|line| line.points.len() > 1);
             is_drawn.then(|| (said.collect::<Vec<_>>().join(", "), Chart::Paths { x, y, lines }))
         };

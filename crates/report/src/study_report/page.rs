@@ -16,7 +16,7 @@ use crate::page::{Block, Cell, Page, Row, Section, Table};
 /// The most charts of a study; the tables have all numbers.
 const MOST_CHARTS: usize = 24;
 
-/// The JSON data of the page: the head of what `--json` prints, without the runs.
+/// The JSON data of the page: the beginning of the output of `--json`, without the runs.
 #[derive(Serialize)]
 struct Judged<'a> {
     schema: &'static str,
@@ -25,12 +25,12 @@ struct Judged<'a> {
     claims: &'a [Claim],
 }
 
-/// Which charts the page of studies has.
+/// The charts on the page of studies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charts {
-    /// The figures that each study describes; if it describes none, one chart for each metric.
+    /// The figures that each study describes; for a study without figures, one chart for each metric.
     Each,
-    /// If any study describes figures, only figures: the page repeats a paper.
+    /// If any study describes figures, only figures, because the page repeats a paper.
     Figures,
 }
 
@@ -59,7 +59,7 @@ pub fn page(program: &Program, outcomes: &[Outcome], claims: &[Claim], charts: C
     }
 }
 
-/// The title of a page about these studies: their names, or how many there are of each folder.
+/// The title of a page about these studies: their names, or the number of studies in each folder.
 fn title(names: &[&str]) -> String {
     if names.len() <= 3 {
         return names.join(", ");
@@ -80,7 +80,7 @@ fn title(names: &[&str]) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// A section for each source with figures: those of all its studies, by their numbers.
+/// A section for each source of figures, with those of all its studies, sorted by number.
 fn figures(outcomes: &[Outcome]) -> Vec<Section> {
     let mut sources: Vec<(&str, Vec<(&str, Figure)>)> = Vec::new();
     for outcome in outcomes {
@@ -94,7 +94,7 @@ fn figures(outcomes: &[Outcome]) -> Vec<Section> {
     sources.retain(|(_, all)| !all.is_empty());
     let several = sources.len() > 1;
     let section = |(source, mut all): (&str, Vec<(&str, Figure)>)| {
-        // A stable sort: the panels of a figure stay in their order.
+        // The sort is stable, so the panels of a figure stay in order.
         all.sort_by_key(|(number, _)| in_order(number));
         let is_marked =
             |(_, figure): &(&str, Figure)| matches!(&figure.chart, Chart::Courses { marks, .. } if !marks.is_empty());
@@ -122,7 +122,7 @@ fn in_order(number: &str) -> Vec<(String, u64)> {
     parts
 }
 
-/// The table of claims: the paper's value beside the measured one.
+/// The table of claims, with the paper's values beside the measured ones.
 fn verdicts(claims: &[Claim]) -> Table {
     let is_said = says_calibration(claims);
     let mut rows = Vec::new();
@@ -155,7 +155,8 @@ fn verdicts(claims: &[Claim]) -> Table {
     Table { heading, texts: header.len(), header, rows, ..Table::default() }
 }
 
-/// The section of a study: its charts, its points and its file. The title of the page names the study if it is the only one.
+/// The section of a study: its charts, its points and its file. Its name is left out if it is the only one, because the
+/// title has it.
 fn section(outcome: &Outcome, is_one_of_several: bool, only_figures: bool) -> Section {
     let spec = &outcome.plan.spec;
     let mut below = Vec::new();
@@ -169,7 +170,7 @@ fn section(outcome: &Outcome, is_one_of_several: bool, only_figures: bool) -> Se
     let drawn = if only_figures || !spec.figures.is_empty() {
         Vec::new()
     } else {
-        // What a load does comes first: a paper that varies the load draws it.
+        // Charts against a load come first, as in papers that vary the load.
         of_load(outcome).into_iter().chain(by_metric(outcome)).collect()
     };
     let left_out = drawn.len().saturating_sub(MOST_CHARTS);
@@ -221,7 +222,7 @@ mod tests {
     use super::*;
     use crate::testing::studied;
 
-    /// A second axis, and a claim.
+    /// A second axis, and a claim, for the study of these tests.
     const MORE: &str = "[[axis]]\nname = \"depth\"\nkey = \"run.depth\"\nvalues = [1, 4]\n\
         [[claim]]\nid = \"B1\"\nsays = \"banks <do> harm\"\n\
         [[claim.expect]]\nmetric = \"mean\"\nknown = \"they do not\"\n\
@@ -233,7 +234,7 @@ mod tests {
         let claims = claims(&outcomes);
         let page = page(&program, &outcomes, &claims, Charts::Each);
         let [_, study] = &page.sections[..] else { panic!("claims and a study") };
-        // The depth is a load; too few requests support a 99th percentile.
+        // The depth is a load; a 99th percentile has too few requests.
         let headings: Vec<&str> = study.figures.iter().map(|figure| figure.heading.as_str()).collect();
         let [read, write] = ["read", "write"].map(|kind| format!("Latency of {kind}s against the achieved rate"));
         assert_eq!(headings[..2], [read.as_str(), write.as_str()]);

@@ -6,7 +6,7 @@ use study::plan::Label;
 
 use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
-/// The metrics that every table of points has, besides those of its study.
+/// The metrics that every table of points has, beside the metrics of its study.
 const ALWAYS: [&str; 16] = [
     "read.mean",
     "read.p99",
@@ -56,7 +56,7 @@ pub(super) fn add_axes(table: &mut Table, outcome: &Outcome, points: &[usize]) {
             Scale::Numbers(_) => Column::Number(points.iter().map(|point| scale.value(at(point))).collect()),
         };
         let mut field = scale.field(axis);
-        // An axis may have the name of another column.
+        // The name of an axis may equal that of another column.
         while table.has(&field.name) || field.name == SEED.name {
             field.name = format!("axis_{}", field.name).into();
         }
@@ -84,7 +84,7 @@ pub(crate) fn fields() -> Vec<Field> {
     .collect()
 }
 
-/// The values of an axis.
+/// The kind of values on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scale {
     /// Names without an order.
@@ -94,7 +94,7 @@ enum Scale {
 }
 
 impl Scale {
-    /// The scale of an axis with these labels: numbers if all of them are, in one unit of measure.
+    /// The kind of values of an axis with these labels: numbers, if all of them have one unit of measure.
     fn of(labels: &[Label]) -> Self {
         const ALL: [UnitOfMeasure; 6] = [
             UnitOfMeasure::None,
@@ -116,7 +116,7 @@ impl Scale {
         }
     }
 
-    /// The column of an axis with this scale.
+    /// The column of an axis with such values.
     fn field(self, axis: &str) -> Field {
         let about = format!("The value on the axis `{axis}`");
         match self {
@@ -128,7 +128,7 @@ impl Scale {
     }
 }
 
-/// A label as a number with this unit of measure.
+/// A label as a number in this unit of measure; `None` if it is not a number.
 fn number(label: &Label, unit: UnitOfMeasure) -> Option<f64> {
     let text = label.as_str();
     match unit {
@@ -164,7 +164,7 @@ fn field(metric: &Metric) -> Field {
     Field::named(column_name(&name, unit), Values::Number, unit, format!("The metric `{name}`{meaning}"))
 }
 
-/// The meaning of a metric of one flow: that of the same number of all requests.
+/// The meaning of a metric of one flow, derived from that of the number for all requests.
 fn meaning_of_flow(name: &str) -> Option<String> {
     let (flow, stat) = name.strip_prefix("flow.")?.split_once('.')?;
     let (stat, alone) = stat.strip_prefix("alone.").map_or((stat, ""), |stat| (stat, " alone on the drive"));
@@ -182,7 +182,7 @@ fn meaning(name: &str) -> Option<String> {
     catalogue().into_iter().flat_map(|group| group.entries).find(is).map(|entry| entry.meaning.to_owned())
 }
 
-/// With a small letter at its beginning.
+/// Makes the first letter small.
 fn lower(text: &str) -> String {
     let mut letters = text.chars();
     letters.next().map_or_else(String::new, |first| first.to_lowercase().chain(letters).collect())

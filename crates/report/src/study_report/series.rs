@@ -16,7 +16,7 @@ struct Row<'a> {
     interval: &'a IntervalSummary,
 }
 
-/// One row per interval of each run: the values of its point on the axes, its seed, and what happened in the interval;
+/// One row per interval of each run: the values of its point on the axes, its seed, and the numbers of the interval;
 /// `None` if no run recorded its course.
 #[must_use]
 pub fn series(outcome: &Outcome) -> Option<Table> {
@@ -27,14 +27,14 @@ pub fn series(outcome: &Outcome) -> Option<Table> {
     add_all(table, &rows)
 }
 
-/// The same of runs without axes.
+/// One row per interval of each of these runs, which have no axes.
 #[must_use]
 pub(crate) fn series_of(runs: &[&Summary]) -> Option<Table> {
     let rows: Vec<Row<'_>> = runs.iter().flat_map(|run| rows(0, run)).collect();
     add_all(Table::default(), &rows)
 }
 
-/// Adds all columns but those of the axes.
+/// Adds all columns except those of the axes.
 fn add_all(mut table: Table, rows: &[Row<'_>]) -> Option<Table> {
     add_intervals(&mut table, rows);
     let flows: BTreeSet<&str> = rows.iter().flat_map(|row| row.interval.flows.keys()).map(String::as_str).collect();
@@ -57,7 +57,7 @@ pub(crate) fn fields() -> Vec<Field> {
     table.fields()
 }
 
-/// The columns of all requests together.
+/// Adds the columns of all requests together.
 fn add_intervals(table: &mut Table, rows: &[Row<'_>]) {
     let number = |of: fn(&IntervalSummary) -> Option<f64>| rows.iter().map(move |row| of(row.interval));
     table.push(SEED, Column::Count(rows.iter().map(|row| row.seed).collect()));
@@ -80,7 +80,7 @@ fn add_intervals(table: &mut Table, rows: &[Row<'_>]) {
     table.number("write_amplification", UnitOfMeasure::None, amplification, number(|of| of.write_amplification));
 }
 
-/// The columns of a flow.
+/// Adds the columns of a flow.
 fn add_flow(table: &mut Table, flow: &str, rows: &[Row<'_>]) {
     let prefix = format!("flow_{}", column_name(flow, UnitOfMeasure::None));
     let all = || rows.iter().map(|row| row.interval.flows.get(flow));
@@ -120,7 +120,7 @@ const COMPLETED: [Completed; 7] = [
     ("latency_max_us", UnitOfMeasure::Microseconds, "Longest response time", |of| Some(of.latency_max_us)),
 ];
 
-/// The columns of requests that completed; a number is missing where none did.
+/// Adds the columns of requests that completed. A number is missing in an interval without any.
 fn add_completed(table: &mut Table, prefix: &str, of: &str, all: &[Option<&CompletedSummary>]) {
     for (end, unit, meaning, value) in COMPLETED {
         let field = Field::named(format!("{prefix}_{end}"), Values::Number, unit, format!("{meaning}, of {of}"));

@@ -7,8 +7,8 @@ use study::metric::Metric;
 use crate::cautions;
 use crate::grid::{WIDTH, grid, wrapped};
 
-/// The points as a table: their labels, the metrics of the study, and, if there is a baseline, how far the first metric
-/// is below it; and warnings below the table.
+/// The table of points: their labels, the metrics of the study, and, if there is a baseline, the difference of the
+/// first metric from it. Warnings follow the table.
 #[must_use]
 pub fn points_table(outcome: &Outcome) -> String {
     let metrics = &shown_metrics(outcome);
@@ -51,14 +51,15 @@ pub(super) fn shown_metrics(outcome: &Outcome) -> Vec<Metric> {
     metrics
 }
 
-/// The warnings and notes of the runs of a study, below its table.
+/// The warnings and notes of the runs of a study, for below its table.
 #[must_use]
 pub fn cautions_text(outcome: &Outcome) -> String {
     let text = cautions::text(&outcome.cautions(), |caution| cautions::points(caution, outcome), WIDTH);
     if text.is_empty() { text } else { text + "\n" }
 }
 
-/// The claims as a table: the paper's value beside the measured one and how much was asked for, with notes below.
+/// The table of claims, with the paper's values beside the measured ones and the band that was asked for. Notes follow
+/// the table.
 #[must_use]
 pub fn claims_table(claims: &[Claim]) -> String {
     let is_said = says_calibration(claims);
@@ -88,12 +89,12 @@ pub fn claims_table(claims: &[Claim]) -> String {
     format!("{}{sum}{notes}", wrapped(&header, rows))
 }
 
-/// True if a claim says what its inputs were fitted to.
+/// True if a claim names the numbers to which its inputs were fitted.
 pub(super) fn says_calibration(claims: &[Claim]) -> bool {
     claims.iter().flat_map(|claim| &claim.findings).any(|finding| finding.calibrated.is_some())
 }
 
-/// What the inputs of a finding were fitted to: for the first of a claim, and where another differs from the one before.
+/// The kind of numbers to which the inputs of a finding were fitted; empty if it is that of the finding before.
 pub(super) fn calibrated(claim: &Claim, finding: usize) -> &'static str {
     let of = |finding: usize| claim.findings[finding].calibrated;
     match of(finding) {
@@ -103,13 +104,13 @@ pub(super) fn calibrated(claim: &Claim, finding: usize) -> &'static str {
     }
 }
 
-/// The width of a finding's band, and whether it hardly could fail.
+/// The width of a finding's band, with a mark if it is loose.
 pub(super) fn band(finding: &Finding) -> String {
     let loose = if finding.sharpness.loose { "loose: " } else { "" };
     format!("{loose}{}", finding.sharpness.band)
 }
 
-/// What is said about a claim below the table, one paragraph each.
+/// The notes about a claim below the table, one paragraph each.
 pub(super) fn said_below(claim: &Claim) -> Vec<String> {
     let mut said = Vec::new();
     said.extend((!claim.note.is_empty()).then(|| claim.note.clone()));
@@ -136,7 +137,8 @@ pub(super) fn said_below(claim: &Claim) -> Vec<String> {
 
 /// The number of claims for each verdict, in a sentence without its full stop.
 pub(super) fn tally(claims: &[Claim]) -> String {
-    // A study may only isolate the reasons of a claim that another one tests.
+    // A study may have only measurements that isolate the reasons of another study's claim; such a claim is not
+    // counted.
     let claims: Vec<Claim> = claims.iter().filter(|claim| !claim.findings.is_empty()).cloned().collect();
     let claims = &claims[..];
     let count = |verdict| claims.iter().filter(|claim| claim.verdict == verdict).count();

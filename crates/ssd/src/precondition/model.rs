@@ -34,7 +34,7 @@ impl<S: Sector> Ssd<S> {
     }
 
     /// The units of a window: a fortieth of the drive, and at least four superblocks for each pool, so that collection
-    /// no longer depends on the layout; at most a tenth, as for [`Precondition::Steady`].
+    /// no longer depends on the layout; at most a tenth, as for [`Precondition::Steady`](crate::Precondition::Steady).
     ///
     /// A window is a whole number of superblocks for each pool. All pools open their superblocks together after a
     /// mount, and each collects once per superblock of the host. So windows of 15 and 16 collections would never agree.

@@ -321,7 +321,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
 
     /// Submits the next request of the source. Returns false if there is none or it arrives after `until`.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // #[allow(clippy::inline_always)] // Every request of a closed loop passes here.
+    #[allow(clippy::inline_always)] // Every request of a closed loop passes here.
     pub(super) fn submit_next<W: Source + ?Sized>(
         &mut self,
         source: &mut W,
@@ -357,7 +357,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
 
     /// Submits a request that a closed loop has drawn ahead. Inlined, to save a call.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // #[allow(clippy::inline_always)] // Most requests of a closed loop pass here.
+    #[allow(clippy::inline_always)] // Most requests of a closed loop pass here.
     fn submit_here(&mut self, io: Io, queue: QueueId) -> Result<(), RunError> {
         let tag = self.first_tag + self.result.submitted;
         if io.end().get() > self.capacity.get() {
@@ -376,7 +376,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
     /// Advances the device to `to`, the next point of the series or the first completion, whichever comes first.
     /// Returns the number of completed requests.
     #[inline(always)]
-    #[allow(clippy::inline_always)] // #[allow(clippy::inline_always)] // Every completion passes here.
+    #[allow(clippy::inline_always)] // Every completion passes here.
     pub(super) fn advance(&mut self, to: Time, flows: &mut impl Flows) -> Result<u64, RunError> {
         let due = match &self.warm_up {
             None => self.due(),

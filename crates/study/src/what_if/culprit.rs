@@ -72,7 +72,7 @@ impl Totals {
 }
 
 impl Culprit {
-    /// The parts with the most time over all requests, at most `count`, the largest first. Parts below [`LEAST`] are
+    /// The parts with the most time over all requests, at most `count`, the largest first. Parts below `LEAST` are
     /// left out.
     #[must_use]
     pub fn largest(explained: &[Explained], count: usize) -> Vec<Self> {

@@ -1,4 +1,5 @@
-//! Bookkeeping: counters that two places keep must agree, in mapping units, bytes, commands and time, each by cause.
+//! Bookkeeping: counters of two components for one quantity (mapping units, bytes, commands or time, by cause) must
+//! agree.
 
 use base::io::Io;
 use base::io::IoKind;
@@ -28,14 +29,14 @@ pub(super) fn books(trial: &Trial<'_>) -> Work {
     work
 }
 
-/// Nothing is under way, so after a power cut the FTL must still know the wear of its superblocks.
+/// Checks that an FTL still knows the wear of its superblocks after a power cut in which nothing was under way.
 fn wear(host: &mut Host, before: &Counters) {
     host.cut();
     let spread = |counters: &Counters| counters.merges.as_ref().map(|merges| merges.erase_spread);
     assert_eq!(spread(&host.ssd().counters()), spread(before), "erases from the least to the most after a power cut");
 }
 
-/// The causes for which mapping units are moved.
+/// The causes for which mapping units are moved without a request of the host.
 const MOVES: [Cause; 6] = [Cause::Gc, Cause::Wear, Cause::Merge, Cause::Recovery, Cause::Fold, Cause::Refresh];
 
 fn requests(host: &Host, counters: &Counters) {
@@ -44,8 +45,8 @@ fn requests(host: &Host, counters: &Counters) {
     assert_eq!(host.sectors(), counters.sectors, "sectors that succeeded, as seen by the host and by the device");
 }
 
-/// Every mapping unit that the host wrote was absorbed or programmed for the host, once. Every moved one was read once
-/// and programmed once for the same cause.
+/// Checks that every mapping unit of the host was either absorbed or programmed once for the host, and that every moved
+/// one was read once and programmed once for the same cause.
 fn units(trial: &Trial<'_>, counters: &Counters) {
     let flash = &counters.flash;
     // Hydra's FTL writes a partial row as a copy-back that merges the host's sectors.
@@ -55,7 +56,7 @@ fn units(trial: &Trial<'_>, counters: &Counters) {
         return units_of_two(trial, counters, slc_mlc);
     }
     match trial.resolved.buffer.filter(|buffer| buffer.flush != FlushPolicy::WriteBack) {
-        // The final flush did nothing or wrote a log, so the buffer still holds dirty mapping units.
+        // The final flush did nothing or wrote a log, so dirty mapping units may remain in the buffer.
         Some(buffer) => {
             let room = u64::from(buffer.units * trial.resolved.geometry.sectors);
             assert!(
@@ -71,7 +72,7 @@ fn units(trial: &Trial<'_>, counters: &Counters) {
         let (read, programmed) = (flash.of(Op::Read, cause).slots - patrol_reads, flash.of(Op::Program, cause).slots);
         assert_eq!(read, programmed, "mapping units read and programmed for {}", cause.name());
     }
-    // Pages contain mapping units and padding, nothing else.
+    // Programs cover mapping units and padding, nothing else.
     let (slots, whole) = (u64::from(trial.resolved.geometry.slots), whole_rows(trial));
     let pad = flash.of(Op::Program, Cause::Pad);
     let all = flash.op(Op::Program);
@@ -86,8 +87,8 @@ fn units(trial: &Trial<'_>, counters: &Counters) {
     assert_eq!(copied.pages * slots, copied.slots, "copy-back moves whole pages");
 }
 
-/// The same for an SSD with SLC and MLC flash. Host sectors go to one of the arrays. An MLC page is written once, for
-/// the host or for sectors that the SLC array evicts, and a fold reads what it programs.
+/// Checks the mapping units of an SSD with SLC and MLC flash. Host sectors go to one of the arrays. An MLC page is
+/// written once, for the host or for sectors that the SLC array evicts, and a fold reads what it programs.
 fn units_of_two(trial: &Trial<'_>, counters: &Counters, slc_mlc: &SlcMlcCounters) {
     let flash = &counters.flash;
     let written: u64 = [Cause::Host, Cause::Merge].into_iter().map(|cause| flash.of(Op::Program, cause).slots).sum();
@@ -121,7 +122,7 @@ fn units_of_two(trial: &Trial<'_>, counters: &Counters, slc_mlc: &SlcMlcCounters
     assert_eq!(all.pages * slots, all.slots, "slots of all pages programmed, padding of {pad} among them");
 }
 
-/// Slots of a program that always covers whole rows; zero if programs need not.
+/// The number of slots of a program that always covers whole rows; zero if programs may cover a part of a row.
 fn whole_rows(trial: &Trial<'_>) -> u64 {
     let flash::backend::Timing { one_shot, paired, .. } = trial.resolved.backend.timing;
     let whole = trial.resolved.gang > 1 || one_shot > 1 || paired > 1;
@@ -142,9 +143,9 @@ fn commands(trial: &Trial<'_>, host: &Host, counters: &Counters) {
     assert_eq!(counters.bad_blocks, 0, "nothing failed");
 }
 
-/// Reads and programs move whole mapping units with their share of the spare area over a channel, but host reads of units of several
-/// planes; under Hydra's FTL
-/// only the requested sectors, a whole number on every bus.
+/// Checks the bytes on the channels: reads and programs move whole mapping units with their share of the spare area.
+/// Two exceptions: a host read of a unit on several planes, and Hydra's FTL, which moves only the requested sectors,
+/// the same number on every bus.
 fn bytes(trial: &Trial<'_>, counters: &Counters) {
     let unit = trial.resolved.backend.timing.slot_bytes;
     if trial.resolved.family.downcast_ref::<ftl::HydraConfig>().is_some() {
@@ -162,14 +163,14 @@ fn bytes(trial: &Trial<'_>, counters: &Counters) {
         let slots = if matches!(op, Op::Read | Op::Program) { tally.slots } else { 0 };
         let name = format!("bytes that {} for {} sent", op.name(), cause.name());
         if trial.resolved.geometry.planes_per_unit > 1 && (op, cause) == (Op::Read, Cause::Host) {
-            // Units of several planes: the codewords that are asked for, each time.
+            // A host read of a unit on several planes moves only the requested codewords, in each attempt.
             let least = trial.resolved.backend.timing.bytes_of(trial.resolved.geometry.sectors.min(8));
             let times = least * slots..=unit * (slots + tally.retries * u64::from(trial.resolved.geometry.row_slots()));
             assert!(times.contains(&tally.bytes), "{name}: {}, of {slots} slots", tally.bytes);
             continue;
         }
         if tally.retries > 0 {
-            // Each retry sends the mapping units of its command again: one at least.
+            // Each retry sends at least one mapping unit of its command again.
             assert!(tally.bytes >= unit * (slots + tally.retries), "{name}: {}, of {slots} slots", tally.bytes);
             assert_eq!(tally.bytes.get() % unit.get(), 0, "{name} are whole mapping units");
             continue;
@@ -178,7 +179,7 @@ fn bytes(trial: &Trial<'_>, counters: &Counters) {
     }
 }
 
-/// The longest step that a suspension of an operation loses, if the operation takes so long.
+/// The longest time of work that one suspension of an operation throws away, if the operation takes so long.
 fn lost_step(trial: &Trial<'_>, op: Op, most: Span) -> Span {
     let rules = trial.resolved.backend.suspend.filter(|rules| rules.stop == StopPoint::Cancel);
     rules.map_or(Span::ZERO, |rules| match op {
@@ -187,7 +188,7 @@ fn lost_step(trial: &Trial<'_>, op: Op, most: Span) -> Span {
     })
 }
 
-/// The factors of the fastest and of the slowest block of an operation, where blocks differ.
+/// The factors on the time of an operation in the fastest and in the slowest block; both 1 if blocks do not differ.
 fn factors(trial: &Trial<'_>, op: Op) -> [f64; 2] {
     let Some(spec) = trial.resolved.backend.variation else { return [1.0; 2] };
     let (spread, worn) = match op {
@@ -229,7 +230,7 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
         let both = |of: fn(&Tally) -> Span| Op::ALL.into_iter().map(|op| of(&second.flash.op(op))).sum::<Span>();
         assert_eq!(sum(&second.die_busy), both(|tally| tally.array), "time of the second array, and of its commands");
         assert_eq!(sum(&second.channel_busy), both(|tally| tally.bus), "time of its bus, and of its commands there");
-        // Only one array, and only one of its dies, works at a time, unless pages are mapped.
+        // Without a page map, only one array works at a time, and only one of its dies.
         let chang = trial.resolved.ftl.chang.clone().unwrap_or_default();
         let large = match chang.mapping {
             MappingSpec::Chains => sum(&counters.die_busy) + sum(&counters.channel_busy),
@@ -245,11 +246,11 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
             Op::Read => of(&timing.read),
             Op::Program => of(&timing.program),
             Op::Erase => (Some(timing.erase), Some(timing.erase)),
-            // A copy-back is a read and then a program.
+            // A copy-back is counted as a read and a program.
             Op::CopyBack => continue,
         };
         let copies = [timing.cache_read, timing.cache_program].into_iter().flatten().max().unwrap_or(Span::ZERO);
-        // A page in SLC mode is faster.
+        // A page in SLC mode takes less time.
         let slc_mode = timing.slc_mode.and_then(|times| match op {
             Op::Read => Some(times.read),
             Op::Program => Some(times.program),
@@ -260,7 +261,8 @@ fn times(trial: &Trial<'_>, counters: &Counters) {
         let [fastest, slowest] = factors(trial, op);
         let scaled = |time: Span, factor: f64| Span::from_ps((time.as_ps() as f64 * factor).round() as u64);
         let (least, most) = (scaled(least, fastest) + busy, scaled(most, slowest) + copies + busy);
-        // Stopping and going on is work of the array; standing still is none. A cancelled step is worked off twice.
+        // Stopping and resuming counts as time of the array; the time while suspended does not. A cancelled step is
+        // done twice.
         let worked = tally.array - tally.suspend_overhead;
         let repeated = lost_step(trial, op, most) * tally.suspensions;
         // The steps of a retry table take at most 3 us in these settings.

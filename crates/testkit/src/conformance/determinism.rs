@@ -1,5 +1,5 @@
-//! Determinism: the seed decides everything. Two drives that are made, used, cut and used again in the same way have
-//! equal counters, event hash included.
+//! Determinism: two drives with the same seed that are made, used, cut and used again in the same way have equal
+//! counters, event hash included.
 
 use ssd::{Counters, Drive};
 

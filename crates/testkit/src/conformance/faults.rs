@@ -10,7 +10,7 @@ use ssd::{Drive, PlacementSpec};
 use super::{Effort, Trial, Work, script};
 use crate::Host;
 
-/// The over-provisioning of the settings whose drives can do without a die.
+/// The least over-provisioning of the settings whose drives can do without a die.
 const ROOMY: f64 = 0.8;
 
 pub(super) fn program_failures(trial: &Trial<'_>) -> Work {
@@ -21,8 +21,8 @@ pub(super) fn erase_failures(trial: &Trial<'_>) -> Work {
     each(trial, |faults, nth| faults.fail_erase(nth))
 }
 
-/// Each of the first reads of a drive with parity fails for good, and another one a little later. No data is lost, and what is
-/// counted as rebuilt is no copy of unreadable data.
+/// Checks that a drive with parity loses no data if one of its first reads fails for good, and another one a little
+/// later, and that each rebuild that is counted returned the data.
 pub(super) fn read_failures(trial: &Trial<'_>) -> Work {
     let mut work = Work::default();
     if !trial.resolved.ftl.parity {
@@ -56,14 +56,14 @@ pub(super) fn read_failures(trial: &Trial<'_>) -> Work {
     work
 }
 
-/// A die of a drive with parity fails in the middle of random requests, in half of the cases with a power cut behind it. No data is
-/// lost, and if superblocks can go on without the die, none keeps data there.
+/// Checks that a drive with parity loses no data if a die fails in the middle of random requests, in half of the cases
+/// followed by a power cut. If superblocks can go on without the die, none may keep data there.
 pub(super) fn die_failures(trial: &Trial<'_>) -> Work {
     let mut work = Work::default();
     if !trial.resolved.ftl.parity {
         return work;
     }
-    // Without space for all data in the other dies a drive becomes read-only, and leaves data where it is.
+    // A drive without space for all data in the other dies becomes read-only and leaves data where it is.
     let roomy = trial.resolved.ftl.over_provisioning.is_some_and(|share| share.get() >= ROOMY);
     let mut rebuilt = 0;
     for nth in 0..trial.effort.failures {
@@ -82,7 +82,8 @@ pub(super) fn die_failures(trial: &Trial<'_>) -> Work {
             parity.rebuilt_superblocks + parity.waiting_superblocks
         };
         while moved(&host) == 0 && host.step() {}
-        // A power cut costs a stripe with data in the failed die its parity in RAM: all of it is programmed meanwhile.
+        // After a power cut the parity in RAM of a stripe with data in the failed die is lost. So the test waits until
+        // the stripes are complete before it cuts.
         let until = host.ssd().now() + Span::from_ms(60);
         while host.ssd().next_event().is_some_and(|at| at < until) {
             host.step();
@@ -107,8 +108,9 @@ pub(super) fn die_failures(trial: &Trial<'_>) -> Work {
     work
 }
 
-/// Operations between the two failures of a drive, at least. Pools of which the least loaded takes each SLC superblock collect in step: if
-/// both have just opened their last free superblock for copies, and both of these fail, neither pool can help the other.
+/// The least number of operations between the two failures of a drive. Pools collect in step if the least loaded one
+/// takes each SLC superblock: if both have just opened their last free superblock for copies, and both of these fail,
+/// neither pool can help the other.
 fn apart(trial: &Trial<'_>) -> u64 {
     let ftl = &trial.resolved.ftl;
     let collects_in_step = ftl.slc_cache.is_some() && matches!(ftl.placement, PlacementSpec::LeastLoaded { .. });
@@ -124,18 +126,18 @@ fn each(trial: &Trial<'_>, fail: impl Fn(&mut Faults, u64)) -> Work {
     for nth in 0..trial.effort.failures {
         let seed = trial.seed ^ nth << 32;
         let mut rng = Rng::stream(seed, "conformance.faults");
-        // A full drive erases at once; a new drive has other first operations.
+        // A full drive erases at once, so its first operations differ from those of a new drive.
         let mut host = if rng.chance(0.5) { trial.filled() } else { trial.host() };
         let later = nth + apart(trial) + rng.below(8);
         let ssd = host.ssd_mut();
         for nth in [nth, later] {
             fail(ssd.media_mut().faults_mut(), nth);
-            // A second array has its own first operations.
+            // The SLC array counts its operations separately.
             if let Some(second) = ssd.slc_media_mut() {
                 fail(second.faults_mut(), nth);
             }
         }
-        // The log of the SLC array must wrap before a copy of its tail can fail.
+        // A copy of the SLC log's tail can fail only after the log has wrapped.
         if let Some(second) = ssd.slc_media_mut() {
             fail(second.faults_mut(), trial.effort.failures + 2 * nth);
         }

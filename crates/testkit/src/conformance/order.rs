@@ -8,7 +8,7 @@ use ssd::{Drive, Precondition, QueueId, Request, Ssd};
 
 use super::{Trial, Work};
 
-/// The most writes, each to its own mapping unit.
+/// The number of writes of the check, at most; each writes its own mapping unit.
 const WRITES: u64 = 64;
 
 pub(super) fn order(trial: &Trial<'_>) -> Work {

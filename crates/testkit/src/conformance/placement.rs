@@ -1,5 +1,5 @@
-//! Data of reclaim unit handles lie apart: what the host wrote with one handle is in superblocks of that handle, in the reclaim group that
-//! its identifier names.
+//! Separation of reclaim unit handles: what the host wrote with one handle must lie in superblocks of that handle, in
+//! the reclaim group that the placement identifier names.
 
 use std::collections::BTreeMap;
 
@@ -24,14 +24,14 @@ pub(super) fn placement(trial: &Trial<'_>) -> Work {
     Work::of(&host)
 }
 
-/// The identifier of the latest write to each mapping unit.
+/// Collects the identifier of the latest write to each mapping unit.
 fn identifiers(trial: &Trial<'_>, writes: impl Iterator<Item = Io>) -> BTreeMap<u32, PlacementId> {
     let geometry = &trial.resolved.geometry;
     let units = |io: Io| geometry.unit_of(io.start.get()) as u32..=geometry.unit_of(io.end().get() - 1) as u32;
     writes.flat_map(|io| units(io).map(move |lpn| (lpn, io.placement))).collect()
 }
 
-/// Looks at every slot that holds the latest version of a mapping unit.
+/// Checks the superblock of every slot that holds the latest version of a mapping unit.
 fn check(trial: &Trial<'_>, host: &Host, fdp: &FdpSpec, identifiers: &BTreeMap<u32, PlacementId>) {
     let (geometry, media) = (&trial.resolved.geometry, host.ssd().media());
     let written = (0..geometry.superblock_count()).map(SuperblockId::new).filter(|member| !media.is_erased(*member));

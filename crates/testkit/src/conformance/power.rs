@@ -15,7 +15,7 @@ use ssd::{DiscardSpec, Drive};
 use super::{Trial, Work, script};
 use crate::{Host, requests};
 
-/// The most requests between a cut and the next.
+/// The largest number of requests between a cut and the next.
 const LIFE: u64 = 4;
 
 pub(super) fn cuts_of_a_new_drive(trial: &Trial<'_>) -> Work {
@@ -30,13 +30,13 @@ pub(super) fn cuts_of_a_full_drive(trial: &Trial<'_>) -> Work {
     work
 }
 
-/// The stride between cut moments.
+/// The number of moments per power cut of this drive.
 const fn stride(trial: &Trial<'_>) -> u64 {
     if trial.resolved.ftl.map.is_paged() { trial.effort.paged_stride } else { trial.effort.stride }
 }
 
-/// One drive after many power cuts, so that their remains accumulate: partly filled superblocks, useless copies, torn
-/// pages. The drive must neither lose data nor run out of room.
+/// Cuts the power of one drive many times, so that partly filled superblocks, useless copies and torn pages accumulate.
+/// The drive must neither lose data nor run out of room.
 pub(super) fn cuts_one_after_another(trial: &Trial<'_>) -> Work {
     let mut host = trial.filled();
     let mut rng = Rng::stream(trial.seed, "conformance.lives");
@@ -55,8 +55,8 @@ pub(super) fn cuts_one_after_another(trial: &Trial<'_>) -> Work {
     Work { cuts: u64::from(trial.effort.lives), ..Work::of(&host) }
 }
 
-/// A few mapping units are overwritten again and again, and the power fails as soon as a flush completes: the data that
-/// it covered must be there, and older flushed data must not come back.
+/// Overwrites a few mapping units again and again, and cuts the power as soon as a flush completes: the data that the
+/// flush covered must be there, and older flushed data must not come back.
 pub(super) fn cuts_after_flushes(trial: &Trial<'_>) -> Work {
     if trial.resolved.buffer.is_none() {
         return Work::default();
@@ -83,8 +83,8 @@ pub(super) fn cuts_after_flushes(trial: &Trial<'_>) -> Work {
     Work { cuts: u64::from(trial.effort.lives), ..Work::of(&host) }
 }
 
-/// A few mapping units are written and discarded again and again, and the power fails among their records: what was
-/// discarded must stay so, and what was written since must be there.
+/// Writes and discards a few mapping units again and again, and cuts the power while the records of discards are
+/// programmed: discarded units must stay discarded, and units written since must be there.
 pub(super) fn cuts_among_discards(trial: &Trial<'_>) -> Work {
     if trial.resolved.ftl.discard != DiscardSpec::Durable {
         return Work::default();
@@ -99,7 +99,8 @@ pub(super) fn cuts_among_discards(trial: &Trial<'_>) -> Work {
             host.submit(Io::new(kind, start, Sectors::new(unit.get() * (1 + rng.below(2)))));
             host.steps(rng.below(6));
         }
-        // A record may be newer than a write that ends after it; half of the cuts come when all have ended.
+        // A record may be newer than a write that ends after it, so half of the cuts wait until all requests have
+        // ended.
         if rng.chance(0.5) {
             host.run_until_idle();
         } else if let Some(middle) = host.middle().filter(|_| rng.chance(0.5)) {
@@ -137,7 +138,8 @@ struct Cutter {
 }
 
 impl Cutter {
-    /// Advances to the next event, with a cut half-way to it and one at it. Returns false if nothing is under way.
+    /// Advances to the next event, with a cut half-way to it and another one at it. Returns false if nothing is under
+    /// way.
     fn step(&mut self, host: &mut Host) -> bool {
         if let Some(middle) = host.middle() {
             // No event lies before the middle, so the drive itself can advance to it.

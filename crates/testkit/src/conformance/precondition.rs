@@ -1,6 +1,6 @@
 //! Preconditioning with every kind of fault. After a restart or a power cut, the drive must hold what each step wrote,
-//! stamp for stamp, and go on from there. A drive that has lost too many blocks must report it, and still hold all data
-//! it took.
+//! stamp for stamp, and continue from there. A drive that has lost too many blocks must report it, and still hold all
+//! data that it accepted.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -12,16 +12,16 @@ use ssd::{Precondition, Resolved, Ssd};
 use super::{Trial, Work, message_of, script};
 use crate::Host;
 
-/// Every kind of fault, at a rate that a small drive survives and at a higher one.
+/// The kinds of faults, each at a rate that a small drive survives and at a higher one.
 fn kinds() -> Vec<(&'static str, FaultSpec)> {
-    // A new kind of fault does not compile until it has a line below.
+    // This pattern has every field, so a new kind of fault does not compile without a line below.
     let FaultSpec {
         program_failures: _,
         erase_failures: _,
         uncorrectable_reads: _,
         initial_bad_blocks: _,
         wear_out: _,
-        // Dies fail while requests come: the check of die failures has them.
+        // Dies fail while requests are under way: `die_failures` checks them.
         dies: _,
     } = FaultSpec::default();
     let none = FaultSpec::default;
@@ -48,7 +48,7 @@ fn kinds() -> Vec<(&'static str, FaultSpec)> {
     ]
 }
 
-/// Every step, alone and after each step that may precede it.
+/// The preconditioning steps, each alone and after each step that may precede it.
 fn ways(drive: &Resolved) -> Vec<Vec<Precondition>> {
     let preload = Precondition::Preload {
         piece: Bytes::new(3 * SECTOR.get() * u64::from(drive.geometry.sectors)),

@@ -10,11 +10,11 @@ use super::script::Line;
 use super::{Trial, Work, script};
 use crate::Host;
 
-/// Requests before the first failure, after the first refusal, and after a power cut.
+/// The number of requests before the first failure, after the first refusal, and after a power cut.
 const LINES: u32 = 24;
-/// Programs among which some fail: more than any drive of the suite survives.
+/// The number of programs among which some fail: more failures than any drive of the suite survives.
 const PROGRAMS: u64 = 4096;
-/// Requests after which a drive whose programs fail has refused one.
+/// The number of requests after which a drive whose programs fail must have refused one.
 const MOST: u32 = 4000;
 
 pub(super) fn refusals(trial: &Trial<'_>) -> Work {
@@ -32,7 +32,7 @@ pub(super) fn refusals(trial: &Trial<'_>) -> Work {
             (0..lines).for_each(|_| script::play(host, &[script.next().expect("enough requests")]));
         };
         play(&mut host, LINES);
-        // A drive that notices early has room for some records and programs more.
+        // With a share below 1, some records and programs succeed after the drive has noticed the failures.
         let share = [1.0, 0.9, 0.6][rng.below(3) as usize];
         work.failures += fail(&mut host, &mut rng, share);
         for _ in 0..MOST {
@@ -53,7 +53,7 @@ pub(super) fn refusals(trial: &Trial<'_>) -> Work {
     work
 }
 
-/// Makes a share of the next programs fail. Returns how many.
+/// Makes a share of the next programs fail. Returns the number of failures.
 fn fail(host: &mut Host, rng: &mut Rng, share: f64) -> u64 {
     let mut failures = 0;
     for nth in (0..PROGRAMS).filter(|_| rng.chance(share)).collect::<Vec<_>>() {
@@ -67,7 +67,7 @@ fn fail(host: &mut Host, rng: &mut Rng, share: f64) -> u64 {
     failures
 }
 
-/// Random requests, many of them discards and flushes.
+/// Draws random requests, many of them discards and flushes.
 fn requests(rng: &mut Rng, capacity: u64) -> Vec<Line> {
     let mut script = script::random(rng.bits(), capacity, LINES * 3 + MOST);
     for line in script.iter_mut().filter(|line| line.io.kind == IoKind::Write) {

@@ -9,24 +9,24 @@ use crate::{Host, requests};
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     pub(super) io: Io,
-    /// Events that pass before the next request.
+    /// The number of events that pass before the next request.
     pub(super) events: u64,
 }
 
-/// Random requests to a drive of `capacity` sectors.
+/// Draws random requests to a drive of `capacity` sectors.
 pub(super) fn random(seed: u64, capacity: u64, lines: u32) -> Vec<Line> {
     let mut rng = Rng::stream(seed, "conformance.script");
     (0..lines).map(|_| Line { io: requests::draw(&mut rng, capacity), events: rng.below(6) }).collect()
 }
 
-/// Random requests without discards: every written mapping unit is then programmed or absorbed.
+/// Draws random requests without discards, so that every written mapping unit is programmed or absorbed.
 pub(super) fn without_discards(seed: u64, capacity: u64, lines: u32) -> Vec<Line> {
     let mut script = random(seed, capacity, lines);
     script.retain(|line| line.io.kind != IoKind::Discard);
     script
 }
 
-/// Plays a script to its end and checks the tables of the FTL after every request.
+/// Submits the requests of a script and checks the tables of the FTL after every request.
 pub(super) fn play(host: &mut Host, script: &[Line]) {
     for line in script {
         host.submit(line.io);

@@ -1,4 +1,4 @@
-//! All settings, each on a drive so small that rare events happen often.
+//! The settings of the conformance suite, each on a drive so small that rare events happen often.
 
 mod channels;
 mod checkpoints;
@@ -41,17 +41,18 @@ pub use samples::settings_of;
 pub(crate) use suspend::short;
 pub(crate) use variation::varied;
 
-/// A device with a name.
+/// A device of the suite with its name.
 #[derive(Clone, Debug)]
 pub struct Setting {
-    /// What the setting varies.
+    /// Name of the setting: what differs from the base device.
     pub name: String,
     /// The device.
     pub spec: Spec,
 }
 
-/// Two channels with one die each, ten blocks of four pages of two mapping units of two sectors. With a paged map the
-/// mapping units are smaller, so that it has two translation pages, and there are more blocks, because these take some.
+/// The base device: two channels with one die each, ten blocks of four pages of two mapping units of two sectors. With
+/// a paged map the mapping units are smaller, so that there are two translation pages, and the drive has more blocks,
+/// because translation pages need some.
 fn base(kind: FtlKind, map: MapSpec) -> Spec {
     let mut part = Part::preset("dirik-2009").expect("a preset").clone();
     part.geometry.page = Bytes::new(2048);
@@ -99,7 +100,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
         translation: None,
         host: HostSpec { queue_depth: 8, ..HostSpec::default() },
         buffer: None,
-        // Two blocks of each pool may fail before the drive is out of space.
+        // Over-provisioning with which two blocks of each pool may fail before the drive is out of space.
         ftl: FtlSpec {
             kind,
             map,
@@ -112,7 +113,7 @@ fn base(kind: FtlKind, map: MapSpec) -> Spec {
     }
 }
 
-/// Sets the planes that one command can work on.
+/// Sets the number of planes that one command can work on.
 fn set_planes(part: &mut Part, planes: u32) {
     part.geometry.planes_per_die = planes;
     part.features.multi_plane = planes > 1;
@@ -134,20 +135,20 @@ fn slc_mlc(kind: FtlKind) -> Spec {
     spec
 }
 
-/// A victim policy by its name, and by its number if it has one.
+/// Name of a victim policy, with its parameter if it has one.
 fn named(victim: &VictimSpec) -> String {
     let text = format!("{victim:?}");
     let cut = [" { age", " { score"].iter().find_map(|key| text.split_once(key)).map(|(name, _)| name.to_owned());
     cut.unwrap_or(text)
 }
 
-/// The name of a placement and of its order.
+/// Name of a placement with that of its order.
 fn called(placement: &PlacementSpec, order: Digits) -> String {
     let text = format!("{placement:?}");
     format!("{} {order}", text.split(' ').next().unwrap_or_default())
 }
 
-/// A list of settings under construction.
+/// A list of settings under construction, all of one family and map.
 struct Book {
     kind: FtlKind,
     map: MapSpec,
@@ -187,7 +188,7 @@ impl Book {
                 });
             }
         }
-        // Each order once, cycling through the placements, on four pools that differ in channel and plane.
+        // Each order is used once, cycling through the placements, on four pools that differ in channel and plane.
         for (i, order) in Digits::every().enumerate() {
             let placements = PlacementSpec::every(order);
             let placement = &placements[i % placements.len()];
@@ -205,7 +206,7 @@ impl Book {
         }
     }
 
-    /// Settings that a map outside RAM can affect: all parts that wait for its answers.
+    /// Adds the settings whose result a map outside RAM can affect, because something waits for its answers.
     fn behind_a_map_unit(&mut self) {
         let order = Digits::default();
         for (i, victim) in VictimSpec::EVERY.into_iter().enumerate() {
@@ -262,7 +263,7 @@ impl Book {
         }
     }
 
-    /// One-shot programs that a request fills in several pools at once.
+    /// Adds settings of one-shot programs that a request fills in several pools at once.
     fn word_lines(&mut self) {
         let order = Digits::default();
         for placement in [PlacementSpec::AddressStriping { order }, PlacementSpec::LeastLoaded { order }] {
@@ -322,7 +323,7 @@ impl Book {
         }
     }
 
-    /// Settings that a log-block FTL can affect.
+    /// Adds the settings whose result a log-block FTL can affect.
     fn log_blocks(&mut self) {
         let least = if self.kind == FtlKind::Fast { 2 } else { 1 };
         for allocation in Allocation::EVERY {
@@ -367,7 +368,7 @@ impl Book {
         self.add("queue depth of 1", |spec| spec.host.queue_depth = 1);
     }
 
-    /// Pools that are nearly full of live data: two blocks of each may fail.
+    /// Adds settings of a shared log with pools nearly full of live data, of which two blocks of each may fail.
     fn shared_log(&mut self) {
         let (paged, uncached) = (self.map.is_paged(), matches!(self.map, MapSpec::Uncached { .. }));
         let blocks = if paged { [16, 8] } else { [10, 6] };
@@ -388,7 +389,7 @@ impl Book {
         }
         self.add("a shared log, static wear levelling, copy-back", |spec| {
             spec.ftl.gc = GcSpec { shared_log: true, copy_back: true, ..GcSpec::default() };
-            // Without a cache each write stores a page, in two superblocks: static levelling cannot follow.
+            // Without a cache each write stores a translation page, in two superblocks: static levelling cannot follow.
             spec.ftl.wear.threshold = (!uncached).then_some(4);
         });
         if paged {
@@ -428,7 +429,7 @@ impl Book {
     }
 }
 
-/// Adds settings of a page-mapped drive for every map.
+/// Adds settings of a page-mapped drive for every kind of map.
 fn for_every_map(mut settings: Vec<Setting>, add: fn(&mut Book)) -> Vec<Setting> {
     for map in MapSpec::EVERY {
         let mut book = Book { kind: FtlKind::Page, map, settings };
@@ -438,19 +439,19 @@ fn for_every_map(mut settings: Vec<Setting>, add: fn(&mut Book)) -> Vec<Setting>
     settings
 }
 
-/// The table `[ftl]` of an FTL of this program.
+/// The table `[ftl]` of an FTL that is registered by this crate, not built in.
 fn own() -> FtlSpec {
     crate::keys::register_fewest().expect("a name of one version");
     let kind = FtlKind::try_from("own:fewest".to_owned()).expect("a name");
     FtlSpec { kind, over_provisioning: Some(Ratio::new(0.7)), ..FtlSpec::default() }
 }
 
-/// All settings.
+/// Creates all settings of the suite; the position of a setting is its seed.
 #[must_use]
 pub fn settings() -> Vec<Setting> {
     let mut settings = Vec::new();
     for kind in FtlKind::UNZONED {
-        // A family that lists its own samples.
+        // The FTL lists its own samples.
         if !kind.samples().is_empty() {
             settings.extend(samples::settings_of(&kind.samples()));
             continue;
@@ -466,7 +467,7 @@ pub fn settings() -> Vec<Setting> {
         for map in MapSpec::EVERY {
             let mut book = Book { kind, map, settings };
             if kind.has_log_blocks() {
-                // The family has maps of its own, in RAM.
+                // Log-block FTLs keep their maps in RAM.
                 if map == MapSpec::Ram {
                     book.log_blocks();
                 }

@@ -27,17 +27,17 @@ fn bound(ftl: &FtlSpec, blocks: u32) -> Option<u32> {
     wear.threshold.map(|threshold| threshold + (blocks * between_looks).div_ceil(2) + 1)
 }
 
-/// The largest difference under Hydra's FTL. It levels when the drive is idle, until no free superblock is more than
-/// the threshold ahead of a mapped one. Between two idle times each write causes one merge at most, and the merges go
-/// to at least two superblocks; one scan may also come too early. Without dynamic levelling the least worn superblock
-/// is not taken first, so a superblock that is mapped in an idle time, and cannot be levelled, wears again before the
-/// next.
+/// The largest difference between erase counts under Hydra's FTL. The FTL levels when the drive is idle, until no free
+/// superblock is more than the threshold ahead of a mapped one. Between two idle times each write causes one merge at
+/// most, and the merges go to at least two superblocks; one scan may also come too early. Without dynamic levelling the
+/// least worn superblock is not taken first, so a superblock that is mapped in an idle time, and cannot be levelled,
+/// wears again before the next idle time.
 fn bound_at_rest(wear: &WearSpec) -> Option<u32> {
     let bursts = if wear.dynamic { 1 } else { 2 };
     wear.threshold.map(|threshold| threshold + bursts * BURST / 2 + wear.check_every + 1)
 }
 
-/// Writes between two idle times.
+/// The number of writes between two idle times.
 const BURST: u32 = 64;
 
 pub(super) fn wear(trial: &Trial<'_>) -> Work {
@@ -59,7 +59,8 @@ pub(super) fn wear(trial: &Trial<'_>) -> Work {
     loop {
         let counts = host.ssd().erase_counts();
         for (pool, counts) in counts.chunks(blocks).enumerate() {
-            // Spares, the reserved areas and the static part of an SLC cache wear in a different way.
+            // Spares, the reserved areas and the static part of an SLC cache wear in a different way, so the bound does
+            // not cover them.
             let counts = hydra.map_or(counts, |hydra| &counts[..hydra.data_blocks() as usize]);
             let counts = &counts[set_aside..];
             let (least, most) = (counts.iter().min().expect("blocks"), counts.iter().max().expect("blocks"));
@@ -72,7 +73,7 @@ pub(super) fn wear(trial: &Trial<'_>) -> Work {
             let start = Lba::new(rng.below(hot));
             host.submit(Io::new(IoKind::Write, start, Sectors::new(1)));
         }
-        // A buffer of superblocks would absorb all writes to the only one in use.
+        // A buffer of superblocks would absorb all writes to the only superblock in use.
         if hydra.is_some() {
             host.submit(Io::FLUSH);
         }

@@ -1,4 +1,4 @@
-//! Alternative values of a key's type.
+//! Alternative values for the type of a key.
 
 use std::str::FromStr;
 
@@ -9,14 +9,14 @@ use serde_json::{Map, Value, json};
 
 use super::walk::Schema;
 
-/// The word that identifies a form of a table: the value of its constant key, or its only required key.
+/// Returns the word that identifies a form of a table: the value of its constant key, or its only required key.
 pub(super) fn tag(form: &Value) -> Option<&str> {
     let constant = form["properties"].as_object()?.values().find_map(|node| node["const"].as_str());
     let required = form["required"].as_array().map_or(&[][..], Vec::as_slice);
     constant.or_else(|| required.first().filter(|_| required.len() == 1)?.as_str())
 }
 
-/// Alternative values for a key, the plainest first.
+/// Lists alternative values for a key, the simplest first.
 pub(super) fn alternatives(schema: Schema<'_>, node: &Value, value: Option<&Value>) -> Vec<Value> {
     let (found, name) = schema.resolve(node);
     let mut others = Vec::new();
@@ -24,7 +24,7 @@ pub(super) fn alternatives(schema: Schema<'_>, node: &Value, value: Option<&Valu
         if !form["const"].is_null() {
             others.push(form["const"].clone());
         } else if form["properties"].is_object() {
-            // A table of the same form changes key by key.
+            // A table that already has this form is changed key by key instead.
             let same = value.and_then(Value::as_object).is_some_and(|table| is_of(form, table));
             if !same {
                 others.extend(minimal(schema, form));
@@ -43,7 +43,7 @@ fn is_of(form: &Value, table: &Map<String, Value>) -> bool {
         && properties.iter().all(|(key, node)| node["const"].is_null() || table.get(key) == Some(&node["const"]))
 }
 
-/// A table with only the required keys.
+/// Creates a table of this form with only the required keys.
 fn minimal(schema: Schema<'_>, form: &Value) -> Option<Value> {
     let mut table = Map::new();
     for key in form["required"].as_array().into_iter().flatten().filter_map(Value::as_str) {
@@ -104,7 +104,7 @@ fn plain(schema: Schema<'_>, node: &Value, form: &Value, name: Option<&str>, val
         }
         "Ratio" => {
             let share = text.and_then(|text| text.parse::<Ratio>().ok()).map_or(0.0, Ratio::get);
-            // More digits than users write, and none may be lost.
+            // The shares have more digits than users write: a run must not round them.
             let others_of =
                 [share * 0.837_264_918_273_645, share * 0.5 + 0.012_345_678_9, share * 0.5 + 0.412_345_678_901_2];
             others.extend(others_of.into_iter().chain([1.0, 0.9, 0.0]).map(|share| json!(Ratio::new(share).exact())));
@@ -125,7 +125,7 @@ fn plain(schema: Schema<'_>, node: &Value, form: &Value, name: Option<&str>, val
     others
 }
 
-/// A table of any keys, with other values of those that it has.
+/// Creates tables whose keys the schema does not name, with other values for the keys that `value` has.
 fn tables(schema: Schema<'_>, form: &Value, value: Option<&Value>) -> Vec<Value> {
     let table = value.and_then(Value::as_object).cloned().unwrap_or_default();
     let others = |key: &String, value: &Value| {
@@ -141,7 +141,7 @@ fn tables(schema: Schema<'_>, form: &Value, value: Option<&Value>) -> Vec<Value>
     changed.collect()
 }
 
-/// Multiples and parts of a quantity.
+/// Multiples and fractions of a quantity.
 fn scaled<T: FromStr + Exact>(text: Option<&str>, count: fn(T) -> u64, of: fn(u64) -> T, more: &[&str]) -> Vec<Value> {
     let mut others = Vec::new();
     if let Some(n) = text.and_then(|text| text.parse().ok()).map(count) {

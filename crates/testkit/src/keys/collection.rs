@@ -1,6 +1,6 @@
-//! Devices whose keys describe the course of collection.
+//! Devices that use every key of the course of collection.
 
-/// The name of each, its part, the keys of its array and its other tables.
+/// Lists the devices: for each the name, the part, the keys of its array and its other tables.
 pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'static str); 2] {
     let flash = "channels = 2\nchips = 2\n";
     [

@@ -32,16 +32,16 @@ features = { multi_plane = false, cache_read = true, cache_program = true, copy_
 electrical = { voltage = "3.3V", read_current = "15mA", program_current = "16mA", erase_current = "17mA", bus_pj_per_byte = 435.6 }
 "#;
 
-/// A device with a name.
+/// A device with its name.
 #[derive(Clone, Debug)]
 pub struct Fixture {
-    /// Its name, the family first.
+    /// Name of the device, the family first.
     pub name: String,
-    /// Its description.
+    /// Description of the device.
     pub spec: Spec,
 }
 
-/// Devices of every family and mode, so that each key of the schema is set in one of them or can be set there.
+/// Creates devices of every family and mode, so that each key of the schema is set in one of them or can be set there.
 ///
 /// # Panics
 /// If a description is not valid.
@@ -226,7 +226,7 @@ pub fn fixtures() -> Vec<Fixture> {
         ("page, map own", "map = { kind = \"own\", name = \"cached\", version = \"1\", ram = \"1KiB\" }"),
     ];
     for (name, map) in maps {
-        // Each cache with a formula, and once more with a policy of the program.
+        // Each cache comes with a formula, and once more with a registered policy.
         for (suffix, evict) in super::policies::evictions(map.contains("COSTS")) {
             let rest = format!(
                 "[host]\nqueue-depth = 12\n[ftl]\nmap-unit = \"512B\"\nover-provisioning = \"66%\"\n{}",
@@ -275,7 +275,7 @@ pub fn fixtures() -> Vec<Fixture> {
     fixtures
 }
 
-/// The families that do not map pages.
+/// Creates the devices of the families that do not map pages.
 fn merging() -> Vec<Fixture> {
     let hydra = "chips = 4\ngang = 2\nwidth = 16\nchannels = 1\nblocks = 40\ncontrollers = { background = 2 }\n\
                  arbitration = { commands = \"read-first\", bus = \"read-first\" }\n";
@@ -283,7 +283,7 @@ fn merging() -> Vec<Fixture> {
     let chang = "channels = 2\nchips = 1\n";
     let mut small: toml::Table = toml::from_str(FLAT).expect("a part");
     small.insert("name".into(), "small".into());
-    // The number of blocks, by the part or beside it.
+    // `beside` gives the number of blocks in the array instead of the part.
     let slc = |rest: &str, beside: bool| {
         let mut part = small.clone();
         let geometry = part.get_mut("geometry").and_then(toml::Value::as_table_mut).expect("a table");
@@ -376,7 +376,7 @@ fn merging() -> Vec<Fixture> {
     ]
 }
 
-/// The first sample of a family that lists its own samples.
+/// Creates a device from the first sample of a family that lists its own samples.
 fn sample(kind: FtlKind) -> Option<Fixture> {
     let ftl = kind.samples().into_iter().next()?;
     let plain = fixture("sample", FLAT, "channels = 2\nchips = 2\n", "");
@@ -389,7 +389,7 @@ fn fixture(name: &str, part: &str, flash: &str, rest: &str) -> Fixture {
     if !part.is_empty() {
         let mut part: toml::Table = toml::from_str(part).expect("a part");
         let flash = table.get_mut("flash").and_then(toml::Value::as_table_mut).expect("a flash array");
-        // The part leaves out what the array gives.
+        // Keys that the array gives are removed from the part, where they would be refused.
         for (of_array, inner, key) in [
             ("blocks", "geometry", "blocks_per_plane"),
             ("pages", "geometry", "pages_per_block"),

@@ -1,6 +1,6 @@
 //! Devices on which every key of bit errors makes a difference: data that is a month old needs a retry, and new data does not.
 
-/// A part with errors: page types, blocks and layers differ.
+/// A part with bit errors that differ between page types, blocks and layers.
 fn part(part: &str, retries: &str) -> String {
     format!(
         "{part}[errors]\nbase = 4e-3\nwear = 1e-6\nwear_exponent = 1.0\nretention = 1e-3\nretention_cycles = 0.1\n\
@@ -9,7 +9,7 @@ fn part(part: &str, retries: &str) -> String {
     )
 }
 
-/// The name of each, its part, the keys of its array and its other tables.
+/// Lists the devices: for each the name, the part, the keys of its array and its other tables.
 pub(super) fn devices(of: &str) -> [(&'static str, String, &'static str, &'static str); 5] {
     let ftl = "[ftl]\nover-provisioning = \"45%\"\n";
     [

@@ -1,6 +1,7 @@
-//! Devices whose keys describe a map cache in the host's memory.
+//! Devices that use every key of a map cache in the host memory buffer.
 
-/// Their names and their tables. Each has more translation pages than a set of the cache, so that its size makes a difference.
+/// Lists the devices: for each the name and the tables. Each has more translation pages than a set of the cache, so
+/// that the cache size makes a difference.
 pub(super) fn devices() -> [(&'static str, String); 3] {
     [
         ("page, map in host memory, dftl", "kind = \"dftl\"\ncmt = \"512B\"\nways = 2\noutstanding = 3\nshared-loads = true"),

@@ -1,4 +1,4 @@
-//! A load on a layer above drives, a RAID or a translation over zones, and the devices whose keys describe one.
+//! A load on a layer above drives (a RAID or a translation over zones), and devices that use every key of these layers.
 
 use std::ops::ControlFlow;
 
@@ -19,7 +19,7 @@ pub(super) fn raid_tables() -> String {
         .to_owned()
 }
 
-/// The device with a drive of its RAID that has less room.
+/// Adds a kind of drive with less room to the RAID of a device.
 pub(super) fn with_kind(mut spec: Spec) -> Spec {
     let mut own = Spec { raid: None, ..spec.clone() };
     own.ftl.over_provisioning = Some("55%".parse().expect("a share"));
@@ -28,7 +28,7 @@ pub(super) fn with_kind(mut spec: Spec) -> Spec {
     spec
 }
 
-/// The tables of a translation.
+/// The tables of a translation over zones.
 pub(super) fn translation_tables() -> String {
     "[translation]\nover-provisioning = \"50%\"\nstreams = 2\nzones-per-stream = 1\ncommand = \"append\"\n\
      gc = { victim = \"greedy\", start = 2, stop = 4, parallel = 2, piece = \"2KiB\" }\n\
@@ -36,7 +36,7 @@ pub(super) fn translation_tables() -> String {
         .to_owned()
 }
 
-/// Runs a load on full drives of a RAID.
+/// Runs a load on a RAID of full drives.
 pub(super) fn run_on_raid(device: &Resolved, spec: &RaidSpec, load: Load) -> Ran {
     let drives = (0..device.drives()).map(|number| {
         let mut drive = Ssd::<()>::new(&device.of_drive(number), u64::from(number));
@@ -50,7 +50,7 @@ pub(super) fn run_on_raid(device: &Resolved, spec: &RaidSpec, load: Load) -> Ran
     Ran { hash, erases: raid.drives().iter().flat_map(Ssd::erase_counts).collect(), failed }
 }
 
-/// Runs a load on full zones below a translation.
+/// Runs a load on a translation whose zones are full.
 pub(super) fn run_on_translation(device: &Resolved, load: Load) -> Ran {
     let go_on = &mut |_, _| ControlFlow::Continue(());
     let mut used = UsedZones::new(device, 7);
@@ -82,7 +82,7 @@ fn play(drive: &mut impl Drive<()>, load: Load) -> (u64, [u64; IoKind::COUNT]) {
         let start = rng.below(region - 64);
         let largest = if kind == IoKind::Discard || rng.chance(0.1) { 64 } else { 8 };
         let io = Io::new(kind, Lba::new(start), Sectors::new(1 + rng.below(largest)));
-        // One half of the addresses is expected to be overwritten together.
+        // The placement identifier tells the translation which half of the addresses is overwritten together.
         let io = Io { placement: PlacementId::new(u16::from(start.is_multiple_of(2))), ..io };
         let data = vec![(); if kind == IoKind::Write { io.sectors.get() as usize } else { 0 }];
         while tag as usize - completions.len() >= 64 {

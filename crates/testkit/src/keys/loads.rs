@@ -9,7 +9,7 @@ use ssd::{Completion, Drive, Precondition, QueueId, Request, Resolved, Ssd};
 use super::{layers, zones};
 use crate::requests;
 
-/// A load on a drive.
+/// A load of requests on a drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Load {
     /// Requests of all kinds, small and large, at the host's queue depth, from all queues.
@@ -18,23 +18,24 @@ pub enum Load {
     Bursts,
     /// Small writes on a small part of the drive, until garbage collection has taken all blocks many times.
     Hot,
-    /// Small writes on a part of the drive, and then on another, for keys that act on a thousand writes at a time.
+    /// Small writes on one part of the drive, and then on another, for keys that take effect after about a thousand
+    /// writes.
     Shift,
 }
 
 impl Load {
-    /// All of them, the shortest first.
+    /// The loads, the shortest first.
     pub const EVERY: [Self; 4] = [Self::Bursts, Self::Mixed, Self::Hot, Self::Shift];
 }
 
-/// Results of a run.
+/// The results of a run that a test compares to see whether a key has an effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Ran {
-    /// The hash of all events: every duration on every die and channel.
+    /// Hash of all events: it changes with any duration on any die or channel.
     pub hash: u64,
-    /// The erase count of each block: the choice of a block within a die changes no event.
+    /// The erase count of each block, because the choice of a block within a die changes no event.
     pub erases: Vec<u32>,
-    /// Requests that failed, by kind: data that is lost changes no event.
+    /// The number of failed requests by kind, because lost data changes no event.
     pub failed: [u64; IoKind::COUNT],
 }
 
@@ -60,7 +61,7 @@ pub fn run(device: &Resolved, load: Load) -> Ran {
     }
     let mut player = Player { rng: Rng::stream(11, "keys"), ssd, tag: 0, under_way: 0, done: Vec::new() };
     if fails {
-        // A fault should show from the first write on.
+        // A fault then shows from the first write on.
         player.fill();
     }
     match load {
@@ -74,7 +75,7 @@ pub fn run(device: &Resolved, load: Load) -> Ran {
 }
 
 impl Ran {
-    /// What a drive has done.
+    /// Collects the results of a drive.
     pub(super) fn of(ssd: &Ssd<()>) -> Self {
         let mut erases = ssd.erase_counts();
         erases.extend(ssd.slc_erase_counts());
@@ -190,7 +191,7 @@ impl Player {
         self.discarded();
     }
 
-    /// Discards a part of the drive, and reads it once no buffer has it.
+    /// Discards a part of the drive, and reads it after it has left the buffer.
     fn discarded(&mut self) {
         let from = self.rng.below(self.capacity());
         for kind in [IoKind::Discard, IoKind::Flush, IoKind::Read] {

@@ -1,6 +1,6 @@
-//! What this program adds to the library: policies, a map unit and an FTL, for the keys that name such and for settings of the
-//! conformance suite. The FTL has one open block for the host and one for copies, and collects the block with the fewest valid
-//! pages.
+//! Registered policies, a map unit and an FTL of this crate, for the keys that name such and for settings of the
+//! conformance suite. The FTL has one open block for the host and one for copies, and collects the block with the
+//! fewest valid pages.
 
 use std::collections::VecDeque;
 
@@ -12,14 +12,14 @@ use ftl::{
     register_placement_policy, register_simple_ftl, register_stream_policy, register_victim_policy,
 };
 
-/// Free blocks that only copies take.
+/// The number of free blocks that are reserved for copies.
 const KEPT: usize = 2;
 
-/// The FTL.
+/// An FTL that always collects the block with the fewest valid pages.
 #[derive(Clone, Debug, Default)]
 struct Fewest {
     pages: u32,
-    /// Free blocks at which collection begins.
+    /// The number of free blocks at which collection begins.
     start: usize,
     map: Vec<Option<Psn>>,
     free: VecDeque<SuperblockId>,
@@ -33,7 +33,7 @@ struct Fewest {
 }
 
 impl Fewest {
-    /// The next page for the host (0), or for copies (1).
+    /// Returns the next page for the host (`of` = 0) or for copies (`of` = 1), and opens a block if necessary.
     fn next_page(&mut self, of: usize) -> Option<Psn> {
         if self.open[of].is_none() && self.free.len() > KEPT * (1 - of) {
             self.open[of] = self.free.pop_front().map(|block| (block, 0));
@@ -87,7 +87,7 @@ impl SimpleFtl for Fewest {
     fn mount(drive: &SimpleDrive<'_>) -> Self {
         let (pages, start) = (drive.geometry.superblock_slots(), drive.option("start", 4.0) as usize);
         let (free, mut full): (Vec<_>, Vec<_>) = drive.blocks().partition(|block| drive.is_erased(*block));
-        // Copies go on in the block with the most pages left.
+        // Copies continue in the block with the most pages left.
         let left = |block: &SuperblockId| drive.next_page(*block).map_or(0, |page| pages - page);
         full.sort_by_key(left);
         let copies = full.pop_if(|block| left(block) > 0).map(|block| (block, pages - left(&block)));
@@ -136,10 +136,10 @@ impl SimpleFtl for Fewest {
     }
 }
 
-/// Makes a map unit known to this program as `cached`: DFTL, with as much RAM as the description gives.
+/// Registers the map unit `cached`: DFTL, with as much RAM as the description gives.
 ///
 /// # Errors
-/// If another program part has taken the name.
+/// If the name is already registered.
 pub(super) fn register_cached() -> Result<(), RegisterError> {
     register_map_unit("cached", "1", |setup| {
         let dftl = DftlSpec { cmt: setup.ram, outstanding: 3, ..DftlSpec::PUBLISHED };
@@ -148,22 +148,22 @@ pub(super) fn register_cached() -> Result<(), RegisterError> {
     })
 }
 
-/// Makes the FTL known to this program as `fewest`.
+/// Registers the FTL `fewest`.
 ///
 /// # Errors
-/// If another program part has taken the name.
+/// If the name is already registered.
 pub fn register_fewest() -> Result<(), RegisterError> {
     register_simple_ftl::<Fewest>("fewest", "1")
 }
 
-/// A policy of this program, as a description names it.
+/// Registers a victim policy and returns its name for a description.
 pub(super) fn victim() -> &'static str {
     let youngest = |block: &Candidate<'_>| -(block.age() as f64);
     register_victim_policy("youngest", "1", youngest).expect("a name of one version");
     "{ policy = \"own\", name = \"youngest\", version = \"1\" }"
 }
 
-/// A stream policy of this program: neighbours go to different streams.
+/// A stream policy that sends neighbouring mapping units to different streams.
 #[derive(Clone, Debug)]
 struct Neighbours;
 
@@ -173,27 +173,27 @@ impl StreamPolicy for Neighbours {
     }
 }
 
-/// A stream policy of this program, as a description names it.
+/// Registers a stream policy and returns its name for a description.
 pub(super) fn streams() -> &'static str {
     register_stream_policy("neighbours", "1", Neighbours).expect("a name of one version");
     "{ policy = \"own\", name = \"neighbours\", streams = 2, version = \"1\" }"
 }
 
-/// An eviction policy of this program, as a description names it.
+/// Registers an eviction policy and returns its name for a description.
 pub(super) fn eviction() -> &'static str {
     let latest = |block: &CachedBlock<'_>| -(block.recency() as f64);
     register_eviction_policy("latest", "1", latest).expect("a name of one version");
     "{ policy = \"own\", name = \"latest\", version = \"1\" }"
 }
 
-/// A placement policy of this program, as a description names it.
+/// Registers a placement policy and returns its name for a description.
 pub(super) fn placement() -> &'static str {
     let emptiest = |pool: &PlacementPool<'_>| f64::from(pool.room()) - f64::from(pool.commands());
     register_placement_policy("emptiest", "1", emptiest).expect("a name of one version");
     "{ policy = \"own\", name = \"emptiest\", version = \"1\" }"
 }
 
-/// A collection policy of this program, as a description names it.
+/// Registers a collection policy and returns its name for a description.
 pub(super) fn pace() -> &'static str {
     let behind = |pool: &CollectionPool<'_>| if pool.writes() > 0 { 0 } else { pool.parallel() };
     register_collection_policy("behind", "1", behind).expect("a name of one version");

@@ -1,6 +1,6 @@
-//! Devices whose keys describe streams by placement identifier, and Flexible Data Placement.
+//! Devices that use every key of streams by placement identifier, and of Flexible Data Placement.
 
-/// Their names, their part, the keys of their array and their other tables.
+/// Lists the devices: for each the name, the part, the keys of its array and its other tables.
 pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'static str); 2] {
     [
         (

@@ -1,11 +1,12 @@
-//! Tables of a description with policies: by a formula, and by a policy of this program.
+//! Tables of a description with policies: by a formula, and by a registered policy of this crate.
 
 use super::own;
 
-/// The costs of a map unit's steps, all different.
+/// The costs of a map unit's steps, all different, so that a mix-up shows.
 pub(super) const COSTS: &str = r#"costs = { custom = { packet = "20ns", tag = "11ns", victim = "12ns", entry = "13ns", list = "14ns", issue = "15ns", scan = "16ns", command = "17ns", sync = "18ns" } }"#;
 
-/// The evictions of a cache of map entries, each with the end of its device's name: none if there is no cache.
+/// Lists the evictions of a cache of map entries, each with the suffix for its device's name; only the empty one if
+/// there is no cache.
 pub(super) fn evictions(has_cache: bool) -> Vec<(&'static str, String)> {
     if !has_cache {
         return vec![("", String::new())];
@@ -14,7 +15,7 @@ pub(super) fn evictions(has_cache: bool) -> Vec<(&'static str, String)> {
     vec![("", score), (", own eviction", format!("evict = {}", own::eviction()))]
 }
 
-/// Tables `[ftl]` with a placement or a pace.
+/// Lists tables `[ftl]` with a placement or a pace.
 pub(super) fn tables() -> Vec<(&'static str, String)> {
     let table = |ftl: &str| format!("[host]\nqueue-depth = 12\n[ftl]\nover-provisioning = \"45%\"\n{ftl}\n");
     let placement = |placement: &str| table(&format!("placement = {placement}"));

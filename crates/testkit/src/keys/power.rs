@@ -1,7 +1,7 @@
-//! Devices whose keys describe power states, heat, a power cap and operational power states.
+//! Devices that use every key of power states, heat, a power cap and operational power states.
 
-/// The name of each, its part, the keys of its array and its other tables. The flash of those that get hot draws nothing, so that its
-/// electrical figures change only energies, as on other devices.
+/// Lists the devices: for each the name, the part, the keys of its array and its other tables. The flash of those that
+/// get hot draws nothing, so that its electrical figures change only energies, as on other devices.
 pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'static str); 4] {
     let flash = "channels = 2\nchips = 2\nfaults = { wear-out = true }\n";
     let cold = part.replace("3.3V", "0V").replace("bus_pj_per_byte = 435.6", "bus_pj_per_byte = 0.0");

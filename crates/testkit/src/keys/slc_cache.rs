@@ -1,6 +1,6 @@
-//! Devices whose keys describe an SLC cache.
+//! Devices that use every key of an SLC cache.
 
-/// The name of each, its part, the keys of its array and its other tables.
+/// Lists the devices: for each the name, the part, the keys of its array and its other tables.
 pub(super) fn devices(part: &str) -> [(&'static str, String, &'static str, &'static str); 4] {
     let part = format!("{part}slc_mode = {{ read = \"10us\", program = \"90us\", endurance = 9 }}\n");
     [

@@ -1,4 +1,4 @@
-//! Walks a schema, alone or beside a description.
+//! Traversal of a schema, alone or beside a description.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::alternatives::{alternatives, tag};
 use super::{Key, Step};
 
-/// A schema and its definitions.
+/// A schema with the definitions that its references name.
 #[derive(Clone, Copy)]
 pub struct Schema<'a> {
     root: &'a Value,
@@ -20,7 +20,7 @@ impl<'a> Schema<'a> {
         Self { root }
     }
 
-    /// The content of a node, with references followed and `null` left out, and the name of the reference.
+    /// Returns the content of a node, with references followed and `null` left out, and the name of the reference.
     #[must_use]
     pub fn resolve(self, node: &'a Value) -> (&'a Value, Option<&'a str>) {
         if let Some(reference) = node["$ref"].as_str() {
@@ -37,7 +37,7 @@ impl<'a> Schema<'a> {
         (node, None)
     }
 
-    /// The forms of a node: one, or the variants of a table or a word.
+    /// Lists the forms of a node: one, or the variants of a table or a word.
     #[must_use]
     pub fn forms(self, node: &'a Value) -> Vec<&'a Value> {
         let (node, _) = self.resolve(node);
@@ -46,7 +46,7 @@ impl<'a> Schema<'a> {
     }
 }
 
-/// The name of a table's form, if the table has several.
+/// Returns the name of a table's form; empty if the table has only one.
 fn form_name(forms: &[&Value], form: &Value) -> String {
     if forms.len() < 2 {
         return String::new();
@@ -58,7 +58,7 @@ fn properties(form: &Value) -> Option<&Map<String, Value>> {
     form["properties"].as_object()
 }
 
-/// The names of all keys of a schema.
+/// Lists the names of all keys of a schema.
 #[must_use]
 pub fn every_key(schema: &Value) -> BTreeSet<String> {
     let mut names = BTreeSet::new();
@@ -84,7 +84,7 @@ fn names_of(schema: Schema<'_>, node: &Value, name: &str, names: &mut BTreeSet<S
     }
 }
 
-/// All keys of a description, including those that it leaves out.
+/// Lists all keys of a description, including those that it leaves out.
 #[must_use]
 pub fn keys(schema: &Value, description: &Value) -> Vec<Key> {
     let mut keys = Vec::new();
@@ -113,7 +113,7 @@ fn keys_of(schema: Schema<'_>, node: &Value, (name, path): (&str, &mut Vec<Step>
     }
     let Some(table) = value.as_object() else { return };
     let forms = schema.forms(node);
-    // A table of any keys is one value.
+    // A table whose keys the schema does not name counts as one value.
     if node["properties"].is_null() && node["additionalProperties"].is_object() {
         return;
     }

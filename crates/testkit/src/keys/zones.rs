@@ -7,13 +7,13 @@ use ssd::{Completion, Drive, QueueId, Request, Resolved, Ssd, ZoneShape};
 
 use super::loads::{Load, Ran};
 
-/// Zones that the load writes to: more than may be active.
+/// The number of zones that the load writes to: more than may be active.
 const ZONES: u64 = 9;
 
 struct Host {
     ssd: Ssd<()>,
     shape: ZoneShape,
-    /// Sectors of a mapping unit.
+    /// The number of sectors of a mapping unit.
     unit: u64,
     rng: Rng,
     tag: u64,
@@ -21,7 +21,7 @@ struct Host {
     done: Vec<Completion<()>>,
 }
 
-/// Runs a load on a new drive.
+/// Runs a load on a new drive with zones.
 pub(super) fn run(device: &Resolved, shape: ZoneShape, load: Load) -> Ran {
     let ssd = Ssd::new(device, 7);
     let unit = u64::from(device.geometry.sectors);
@@ -61,13 +61,13 @@ impl Host {
         self.submit(Io::new(kind, start, Sectors::new(sectors)), depth);
     }
 
-    /// The unit at the write pointer of a zone.
+    /// Returns the unit at the write pointer of a zone.
     fn pointer(&self, zone: u64) -> u64 {
         let first = Lba::new(zone % u64::from(self.shape.zones) * u64::from(self.shape.size) * self.unit);
         u64::from(self.ssd.zone_report(first).expect("zones").write_pointer.get())
     }
 
-    /// A command that random write areas know, from the unit at the write pointer of a zone on.
+    /// Submits a command for a random write area, from the unit at the write pointer of a zone on.
     fn submit_to_area(&mut self, zone: u64, depth: usize) {
         let (pointer, units) = (self.pointer(zone), 1 + self.rng.below(4));
         let offset = self.rng.below(8);
@@ -78,7 +78,7 @@ impl Host {
         }
     }
 
-    /// A request to units of the drive, if they are there.
+    /// Submits a request to units of the drive; does nothing if they are beyond its end.
     fn submit_at(&mut self, kind: IoKind, unit: u64, units: u64, depth: usize) {
         let (start, sectors) = (unit * self.unit, units * self.unit);
         if start + sectors < self.ssd.capacity().get() {
@@ -86,7 +86,7 @@ impl Host {
         }
     }
 
-    /// Any request to any of some zones.
+    /// Submits a random request to a random zone.
     fn any(&mut self, depth: usize) {
         let zone = self.rng.below(ZONES);
         let sectors = (1 + self.rng.below(6)) * self.unit;
@@ -111,7 +111,7 @@ impl Host {
         }
     }
 
-    /// Bursts and pauses, a power-off and a power cut.
+    /// Runs bursts and pauses, a power-off and a power cut.
     fn bursts(&mut self) {
         for round in 0..8 {
             (0..100).for_each(|_| self.any(400));

@@ -12,7 +12,7 @@ pub(super) struct Part {
     request: usize,
     came: Time,
     write: bool,
-    /// Row and pages of each operation.
+    /// The row and the number of pages of each operation.
     steps: Vec<(u64, u64)>,
 }
 
@@ -21,7 +21,7 @@ impl Part {
         Self { request, came, write, steps: Vec::new() }
     }
 
-    /// Adds a page of the bank; it joins the operation before if that is on the same row.
+    /// Adds a page of the bank; a page of the row of the last operation joins that operation.
     pub(super) fn add(&mut self, page: u64, shape: &Shape) {
         let row = page / shape.gang;
         match self.steps.last_mut() {
@@ -30,13 +30,13 @@ impl Part {
         }
     }
 
-    /// True if the operations `i` and `i + 1` overlap: cache mode works inside a block.
+    /// Returns true if the operations `i` and `i + 1` overlap: both are in one block, and the device has cache mode.
     fn overlap(&self, i: usize, shape: &Shape) -> bool {
         let block = |i: usize| self.steps.get(i).map(|(row, _)| row / shape.rows);
         shape.cache.is_some() && block(i).is_some() && block(i) == block(i + 1)
     }
 
-    /// tR of an operation, with the register copy if a neighbour overlaps it.
+    /// Time of the array read of an operation, with the register copy if a neighbour overlaps it.
     fn read(&self, i: usize, shape: &Shape) -> Span {
         let streams = self.overlap(i, shape) || i.checked_sub(1).is_some_and(|before| self.overlap(before, shape));
         shape.read + shape.cache.filter(|_| streams).unwrap_or_default()
@@ -46,35 +46,35 @@ impl Part {
 /// The next need of the first part in the queue for the bus.
 #[derive(Clone, Copy, Debug)]
 struct Need {
-    /// The time since when the part needs the bus.
+    /// Time since when the part needs the bus.
     ready: Time,
-    /// The time at which the wait for `ready` began. It decides between equals; then `number` does.
+    /// Time at which the wait for `ready` began. Of equal candidates the earlier `since` wins, then the lower `number`.
     since: Time,
     number: u64,
     /// True if the bus carries only the command of a read.
     command: bool,
 }
 
-/// A bank.
+/// A bank with its queue of parts.
 #[derive(Clone, Debug)]
 pub(super) struct Bank {
     queue: VecDeque<Part>,
-    /// The current operation of the first part.
+    /// Position of the current operation in the first part.
     step: usize,
     need: Option<Need>,
-    /// When the part before ended, and since when that time was certain.
+    /// Time at which the previous part ended, and time since when that end was certain.
     free: Time,
     since: Time,
     number: u64,
-    /// When the array ends the operation before.
+    /// Time at which the array ends the previous operation.
     array: Time,
 }
 
 /// A use of the bus by a bank.
 pub(super) struct Grant {
-    /// When the bus is free again.
+    /// Time at which the bus is free again.
     pub(super) until: Time,
-    /// The request whose part this use ends, and when.
+    /// The request whose part this use ends, with the end.
     pub(super) ended: Option<(usize, Time)>,
 }
 
@@ -83,12 +83,13 @@ impl Bank {
         Self { queue: VecDeque::new(), step: 0, need: None, free: now, since: now, number: 0, array: now }
     }
 
-    /// When the bank needs the bus, and since when that time has been certain.
+    /// Returns the time at which the bank needs the bus, the time since when that has been certain, and the number that
+    /// decides between equal times.
     pub(super) fn need(&self) -> Option<(Time, Time, u64)> {
         self.need.map(|need| (need.ready, need.since, need.number))
     }
 
-    /// Queues a part. `number` numbers the operations on all banks.
+    /// Queues a part. `number` comes from the count of operations on all banks.
     pub(super) fn push(&mut self, part: Part, number: u64, shape: &Shape) {
         self.queue.push_back(part);
         if self.queue.len() == 1 {
@@ -106,7 +107,7 @@ impl Bank {
         self.ask(start, since, shape);
     }
 
-    /// Begins the operation `step` at `start`, with no other under way.
+    /// Begins the operation `step` at `start`, when no other is under way.
     fn ask(&mut self, start: Time, since: Time, shape: &Shape) {
         let part = &self.queue[0];
         let command = !part.write && !shape.command.is_zero();
@@ -116,7 +117,7 @@ impl Bank {
         });
     }
 
-    /// Gives the bus, free from `bus` on, to the bank's need.
+    /// Grants the bus, free from `bus` on, to the bank's need.
     pub(super) fn grant(&mut self, bus: Time, number: u64, shape: &Shape) -> Grant {
         self.number = number;
         let need = self.need.take().expect("the bus is given to a bank that needs it");
@@ -153,8 +154,8 @@ impl Bank {
             self.ask(until, from, shape);
             return Grant { until, ended: None };
         }
-        // The next operation begins as soon as this page has left the array. If it needs a command, that goes first,
-        // ahead of this page's data. The register for its page is free when this page's data has gone.
+        // The next operation begins as soon as this page has left the array. The next command, if it needs one, goes
+        // ahead of this page's data. The register for the next page is free when this page's data has been sent.
         let start = if shape.command.is_zero() { need.ready } else { from + shape.command };
         let sent = from + shape.command;
         let until = sent + data;
@@ -164,7 +165,7 @@ impl Bank {
         Grant { until, ended: None }
     }
 
-    /// Ends the first part at `end`, a time certain since `since`.
+    /// Ends the first part at `end`, which has been certain since `since`.
     fn finish(&mut self, end: Time, since: Time, shape: &Shape) -> (usize, Time) {
         self.free = end;
         self.since = since;

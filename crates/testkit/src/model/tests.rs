@@ -1,4 +1,4 @@
-//! The second model against Dirik and Jacob's numbers, and its sensitivity to small differences.
+//! Tests that compare the second model with Dirik and Jacob's numbers, and of its sensitivity to small differences.
 
 use base::units::{Lba, Sectors};
 
@@ -30,7 +30,7 @@ fn latencies(shape: &Shape, requests: &[Io], pace: Pace<'_>) -> Vec<Span> {
     second.run(requests, pace).into_iter().map(|served| served.end - served.arrival).collect()
 }
 
-/// Nanoseconds of a write and then of a read of `pages` pages.
+/// Latencies in nanoseconds of a write and of a read of `pages` pages.
 fn write_read(shape: &Shape, pages: u64) -> [u64; 2] {
     let requests = [io(IoKind::Write, 0, pages), io(IoKind::Read, 0, pages)];
     let spans = latencies(shape, &requests, Pace::Closed(1));
@@ -58,10 +58,10 @@ fn the_second_model_has_the_times_of_dirik_section_d() {
 
 #[test]
 fn the_second_model_counts_gangs_rows_commands_and_the_link() {
-    // Six pages in a gang of four: two operations, all pages on the bus.
+    // Six pages in a gang of four take two operations, and all pages cross the bus.
     let gang = Shape { gang: 4, ..shape(25, false) };
     assert_eq!(write_read(&gang, 6), [6 * 81_920 + 2 * 200_000, 6 * 81_920 + 2 * 25_000]);
-    // Three pages, each with its command.
+    // Each of the three pages has a command of its own.
     let command = Shape { command: Span::from_us(1), ..shape(100, false) };
     assert_eq!(write_read(&command, 3), [3 * (1_000 + 20_480 + 200_000), 3 * (1_000 + 25_000 + 20_480)]);
     // In cache mode the commands of the later pages go before the data of those before them: 1 + 28, twice
@@ -79,7 +79,7 @@ fn banks_and_buses_overlap_in_the_second_model() {
     assert_eq!(ends(&shape(25, true)), [281_920, 2 * 281_920], "one bank");
     assert_eq!(ends(&Shape { banks: 2, ..shape(25, true) }), [281_920, 281_920 + 81_920], "one bus");
     assert_eq!(ends(&Shape { channels: 2, ..shape(25, true) }), [281_920, 281_920], "nothing in common");
-    // The device works on one request at a time: the second waits for the first outside.
+    // The device works on one request at a time, so the second waits outside for the first.
     let arrivals = [Time::ZERO, Time::from_ps(1_000_000)];
     let waits = latencies(&Shape { banks: 2, ..shape(25, true) }, &two, Pace::Open(&arrivals, 1));
     assert_eq!(waits[1].as_ns(), 2 * 281_920 - 1_000);
@@ -87,7 +87,7 @@ fn banks_and_buses_overlap_in_the_second_model() {
 
 #[test]
 fn a_bus_three_percent_slower_changes_the_mean() {
-    // The comparison must notice: where the bus is the bottleneck, the means differ by more than 1 %.
+    // Where the bus is the bottleneck, a bus 3 % slower must change the mean by more than 1 %.
     let requests: Vec<_> = (0..200).map(|i| io(IoKind::Write, i * 4, 4)).collect();
     let mean = |shape: &Shape| {
         let spans = latencies(shape, &requests, Pace::Closed(8));

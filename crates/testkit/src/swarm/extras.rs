@@ -1,4 +1,5 @@
-//! What a drawn device may have beside its family: each in some of the cases, and only if the device takes it.
+//! Features that a drawn device may have in addition to its family: each in some of the cases, and only if the device
+//! accepts it.
 
 use base::engine::Rng;
 use base::units::{Bytes, Ratio, Span};
@@ -11,7 +12,7 @@ use super::pick;
 use crate::conformance::{STYLES, capped, changing, hot, in_host_memory, limited, short, states, varied, with_errors};
 use crate::leave_out_idle;
 
-/// In a quarter of the cases, the device with suspension, if it takes that.
+/// Adds suspension in a quarter of the cases, if the device accepts it.
 pub(super) fn or_suspending(spec: Spec, rng: &mut Rng) -> Spec {
     if !rng.chance(0.25) {
         return spec;
@@ -34,7 +35,7 @@ pub(super) fn or_suspending(spec: Spec, rng: &mut Rng) -> Spec {
     if suspending.resolve().is_ok() { suspending } else { spec }
 }
 
-/// In a quarter of the cases, the device with bit errors, if it takes them.
+/// Adds bit errors in a quarter of the cases, if the device accepts them.
 pub(super) fn or_errors(spec: Spec, rng: &mut Rng) -> Spec {
     if !rng.chance(0.25) || spec.flash.custom_part.is_none() {
         return spec;
@@ -48,7 +49,7 @@ pub(super) fn or_errors(spec: Spec, rng: &mut Rng) -> Spec {
     if errors.resolve().is_ok() { errors } else { spec }
 }
 
-/// In a fifth of the cases, the device with planes that read by themselves, if it takes that.
+/// Adds planes that read independently in a fifth of the cases, if the device accepts them.
 pub(super) fn or_plane_reads(spec: Spec, rng: &mut Rng) -> Spec {
     if !rng.chance(0.2) {
         return spec;
@@ -61,7 +62,7 @@ pub(super) fn or_plane_reads(spec: Spec, rng: &mut Rng) -> Spec {
     if reading.resolve().is_ok() { reading } else { spec }
 }
 
-/// In a fifth of the cases, the device with blocks that differ, if it takes that.
+/// Adds differences between blocks in a fifth of the cases, if the device accepts them.
 pub(super) fn or_varied(spec: Spec, rng: &mut Rng) -> Spec {
     if !rng.chance(0.2) {
         return spec;
@@ -71,7 +72,7 @@ pub(super) fn or_varied(spec: Spec, rng: &mut Rng) -> Spec {
     if varies.resolve().is_ok() { varies } else { spec }
 }
 
-/// In a fifth of the cases each, host writes that pay with copies, and collection while the drive is idle.
+/// Adds throttled host writes in a fifth of the cases, and collection while the drive is idle in a fifth.
 pub(super) fn with_throttle(spec: &mut Spec, rng: &mut Rng) {
     let (throttle, idle) = (rng.chance(0.2), rng.chance(0.2));
     let gc = &mut spec.ftl.gc;
@@ -82,8 +83,8 @@ pub(super) fn with_throttle(spec: &mut Spec, rng: &mut Rng) {
     gc.idle = idle.then(|| IdleGcSpec { after: Span::from_us(200), free: gc.stop + 1 + rng.below(2) as u32 });
 }
 
-/// In a fifth of the cases, power states, a drive that gets hot, a power cap, or an operational power state that limits the arrays, if
-/// the device takes that.
+/// Adds, in a fifth of the cases, power states, a drive that gets hot, a power cap, or an operational power state that
+/// limits the arrays, if the device accepts it.
 pub(super) fn or_power(spec: Spec, rng: &mut Rng) -> Spec {
     if !rng.chance(0.2) {
         return spec;
@@ -105,7 +106,7 @@ pub(super) fn or_power(spec: Spec, rng: &mut Rng) -> Spec {
     if powered.resolve().is_ok() { powered } else { spec }
 }
 
-/// In a fifth of the cases, the device with an SLC cache and blocks for it, if it takes that.
+/// Adds an SLC cache and blocks for it in a fifth of the cases, if the device accepts it.
 pub(super) fn or_slc_cache(spec: Spec, rng: &mut Rng) -> Spec {
     if !rng.chance(0.2) {
         return spec;
@@ -122,7 +123,7 @@ pub(super) fn or_slc_cache(spec: Spec, rng: &mut Rng) -> Spec {
         Some(SlcMode { read: Span::from_us(8), program: Span::from_us(50), endurance: 10 * part.endurance });
     let superblock = part.geometry.page.get() * u64::from(part.geometry.pages_per_block / bits);
     caches.ftl.over_provisioning = Some(Ratio::new(0.6 + rng.unit() * 0.2));
-    // Enough for a superblock or two of each pool on most drives; the others refuse it.
+    // This size is enough for a superblock or two of each pool on most drives; the others refuse it.
     let every = SlcCacheSpec::every(Bytes::new(superblock * (2 << rng.below(3))));
     let mut cache = pick(rng, &every);
     if rng.chance(0.3) {
@@ -134,7 +135,7 @@ pub(super) fn or_slc_cache(spec: Spec, rng: &mut Rng) -> Spec {
     if caches.resolve().is_ok() { caches } else { spec }
 }
 
-/// In a quarter of the cases, the device with superblocks in several dies, with or without parity, if it takes that.
+/// Adds superblocks in several dies, with or without parity, in a quarter of the cases, if the device accepts them.
 pub(super) fn or_stripes(spec: Spec, rng: &mut Rng) -> Spec {
     if !rng.chance(0.25) {
         return spec;
@@ -152,7 +153,7 @@ pub(super) fn or_stripes(spec: Spec, rng: &mut Rng) -> Spec {
     if striped.resolve().is_ok() { striped } else { spec }
 }
 
-/// In a quarter of the cases, the device with several write streams and blocks for them, if it takes that.
+/// Adds several write streams and blocks for them in a quarter of the cases, if the device accepts them.
 pub(super) fn or_streams(spec: Spec, rng: &mut Rng) -> Spec {
     if !rng.chance(0.25) {
         return spec;
@@ -174,8 +175,8 @@ pub(super) fn or_streams(spec: Spec, rng: &mut Rng) -> Spec {
     if streams.resolve().is_ok() { streams } else { spec }
 }
 
-/// In two fifths of the cases with a cached map, smaller caches with the host's memory behind them, which the host takes back now
-/// and then, if the device takes that.
+/// Adds the host memory buffer to a device with a cached map in two fifths of the cases: the caches become smaller, and
+/// the host takes the memory back now and then.
 pub(super) fn or_host_memory(spec: Spec, rng: &mut Rng) -> Spec {
     let Some(map) = in_host_memory(spec.ftl.map).filter(|_| spec.ftl.kind == FtlKind::Page && rng.chance(0.4)) else {
         return spec;
@@ -185,7 +186,7 @@ pub(super) fn or_host_memory(spec: Spec, rng: &mut Rng) -> Spec {
     if cached.resolve().is_ok() { cached } else { spec }
 }
 
-/// In a sixth of the cases with faults, the device with blocks that wear out, each behind erases of its own.
+/// Makes blocks wear out in a sixth of the cases with faults, each after its own number of erases.
 pub(super) fn or_wear_out(spec: Spec, faults: bool, rng: &mut Rng) -> Spec {
     if !faults || !rng.chance(0.17) {
         return spec;

@@ -1,4 +1,4 @@
-//! Policies of a drive that the swarm draws: evictions of map entries, placement by a formula, the pace of collection.
+//! Policies that the swarm draws: evictions of map entries, placement by a formula, the pace of collection.
 
 use base::engine::Rng;
 use base::units::Span;
@@ -9,7 +9,7 @@ use ssd::{Digits, PlacementSpec, Spec};
 use super::pick;
 use crate::conformance::evicting;
 
-/// Changes the policies of a page-mapped drive in some of the cases, each apart from the others.
+/// Changes each policy of a page-mapped drive in some of the cases, independently of the others.
 pub(super) fn with_policies(spec: &mut Spec, rng: &mut Rng) {
     let [evicts, places, paces] = [0.5, 0.15, 0.3].map(|share| rng.chance(share));
     if spec.ftl.kind != FtlKind::Page {

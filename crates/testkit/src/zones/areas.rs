@@ -1,7 +1,8 @@
-//! A model of one zone with a random write area, whose requests the drive carries out in the order of their submission.
+//! A model of one zone with a random write area, for a drive that carries out the requests to it in the order of their
+//! submission.
 //!
-//! It shares no code with the drive. The checks of many requests at once keep two of them for a zone: one as its completed requests
-//! have left it, and one as all submitted requests will.
+//! The model shares no code with the drive. The checks of many requests at once keep two models of a zone: one as its
+//! completed requests have left it, and one as all submitted requests will leave it.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -18,7 +19,7 @@ pub(super) struct AreaZone {
     unit: u64,
     size: u64,
     granularity: u64,
-    /// The content of the zone up to the last sector that is written; 0 where none is.
+    /// The content of the zone up to its last written sector; 0 where a sector is not written.
     pub(super) data: Vec<u64>,
     pointer: u64,
     has_area: bool,
@@ -26,7 +27,7 @@ pub(super) struct AreaZone {
 }
 
 impl AreaZone {
-    /// The empty zone that begins at a sector; `None` if the drive has no random write areas.
+    /// Creates the empty zone that begins at a sector; `None` if the drive has no random write areas.
     pub(super) fn new(begin: u64, shape: ZoneShape, unit: u64) -> Option<Self> {
         let zrwa = shape.zrwa?;
         let [capacity, size, granularity] =
@@ -39,7 +40,7 @@ impl AreaZone {
         self.finished || self.pointer == self.capacity
     }
 
-    /// A random request.
+    /// Draws a random request.
     pub(super) fn draw(&self, rng: &mut Rng, size: u64) -> Io {
         let bare = |kind| Io::new(kind, Lba::new(self.begin), Sectors::new(0));
         match rng.below(20) {
@@ -51,7 +52,7 @@ impl AreaZone {
                 let last = (self.pointer + granules * self.granularity).saturating_sub(self.unit).min(size - self.unit);
                 Io::new(IoKind::ZrwaFlush, Lba::new(self.begin + last), Sectors::new(0))
             }
-            // The drive refuses it; where the drive takes appends, they come in any order.
+            // The drive refuses an append to a zone with an area, so its order does not matter.
             6 if self.has_area => Io::new(IoKind::Append, Lba::new(self.begin), Sectors::new(self.unit)),
             7..15 => {
                 let room = 2 * self.size / self.unit;
@@ -100,8 +101,8 @@ impl AreaZone {
         Status::Done
     }
 
-    /// Carries out a request that has completed. Writes to a zone without an area may complete in another order than that in which the
-    /// drive admitted them.
+    /// Carries out a request that has completed. Writes to a zone without an area may complete in an order that differs
+    /// from the order in which the drive admitted them.
     pub(super) fn complete(&mut self, io: &Io, tag: u64) -> Status {
         if self.has_area || io.kind != IoKind::Write {
             return self.carry_out(io, tag);
@@ -113,7 +114,7 @@ impl AreaZone {
         status
     }
 
-    /// A write of sectors from `at` on; its content begins with that of a sector of a request.
+    /// Writes sectors from `at` on; their stamps are those of the request `tag` from its sector `first` on.
     fn write(&mut self, at: u64, sectors: u64, (tag, first): (u64, u64)) -> Status {
         let end = at + sectors;
         let is_placed = match self.has_area {
@@ -137,14 +138,14 @@ impl AreaZone {
         Status::Done
     }
 
-    /// The implicit flush of a write that ends there.
+    /// Flushes implicitly for a write that ends at `end`.
     const fn flush_for(&mut self, end: u64) {
         while end > self.pointer + self.size && self.has_area {
             self.pointer += self.granularity;
         }
     }
 
-    /// True if a drive after a power cycle may hold `found` and report this of the zone.
+    /// Returns true if after a power cycle a drive may hold `found` and report this for the zone.
     fn is(&self, found: &[u64], report: ZoneReport) -> bool {
         let state = match self.pointer {
             _ if self.is_full() => ZoneState::Full,
@@ -159,8 +160,8 @@ impl AreaZone {
             && rest.iter().all(|sector| *sector == 0)
     }
 
-    /// The zone after a power cut among requests without an answer, if it holds `found` then: the drive has carried out the first
-    /// of them, and the first mapping units of the next.
+    /// Returns the zone after a power cut among unanswered requests if it then may hold `found`: the drive has carried
+    /// out the first of the requests, and the first mapping units of the next one.
     pub(super) fn after_cut(&self, lost: &[(u64, Io)], found: &[u64], report: ZoneReport) -> Option<Self> {
         let mut zone = self.clone();
         if zone.is(found, report) {
@@ -175,7 +176,8 @@ impl AreaZone {
                 let mut part = before;
                 let at = io.start.get() - self.begin;
                 for first in (0..io.sectors.get()).step_by(self.unit as usize) {
-                    // The drive flushes for a unit, and then waits until there is room for the unit.
+                    // The drive flushes for a unit, then waits until there is room for the unit, so a cut may come
+                    // between the two.
                     part.flush_for(at + first + self.unit);
                     if part.is(found, report) {
                         return Some(part.after_power_on());
@@ -198,7 +200,7 @@ impl AreaZone {
         self
     }
 
-    /// Forgets what the sectors hold that requests without an answer may have written.
+    /// Marks the sectors that unanswered requests may have written as unknown.
     pub(super) fn forget(&mut self, lost: &[(u64, Io)]) {
         for (_, io) in lost {
             let at = io.start.get() - self.begin;

@@ -15,27 +15,27 @@ use super::areas::AreaZone;
 use super::cuts::Lost;
 use super::{Host, stamp};
 
-/// What a run has to bear.
+/// The numbers of power cuts and failures in a run.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Stress {
-    /// Power cuts.
+    /// The number of power cuts.
     pub cuts: u32,
-    /// Programs and erases that fail.
+    /// The number of programs and erases that fail.
     pub failures: u32,
 }
 
-/// A zone as its completed requests have left it, and what those submitted will make of it.
+/// A zone as its completed requests have left it, and the expected state after all submitted ones.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Zone {
     pub(super) data: Vec<u64>,
     pub(super) finished: bool,
-    /// Sectors below the write pointer, and whether the zone is full, once all requests are complete.
+    /// The number of sectors below the write pointer, and whether the zone is full, after all submitted requests.
     ahead: u64,
     full_ahead: bool,
-    /// Flash has failed: the zone takes no more requests but reads.
+    /// True if flash has failed, so that the zone takes no requests but reads.
     pub(super) failed: bool,
-    /// The zone, and the zone as all submitted requests will leave it, if it is opened with a random write area. Then `data` and the
-    /// fields beside it have no use.
+    /// The model of a zone that is opened with a random write area: as completed requests have left it, and as all
+    /// submitted requests will leave it. With it, `data` and the fields beside it are unused.
     pub(super) area: Option<[AreaZone; 2]>,
 }
 
@@ -47,10 +47,10 @@ pub(super) struct UnderWay {
     wanted: Status,
 }
 
-/// Plays batches of random requests on a new drive.
+/// Submits batches of random requests to a new drive, and checks every answer.
 ///
 /// # Panics
-/// If an answer or the data are wrong.
+/// If an answer or the data is wrong.
 pub fn side_by_side(resolved: &Resolved, seed: u64, batches: u32, stress: Stress) {
     let mut rng = Rng::stream(seed, "zones.side-by-side");
     let mut host = Host::new(Ssd::new(resolved, seed));
@@ -109,7 +109,7 @@ pub fn side_by_side(resolved: &Resolved, seed: u64, batches: u32, stress: Stress
     }
 }
 
-/// A request to a zone, and the status that it must have.
+/// Draws a request to a zone, with the status that it must get; `None` if more than one status is possible.
 fn draw(rng: &mut Rng, host: &Host, (zone, tag): (u64, u64), of: &mut Zone) -> Option<UnderWay> {
     let [size, capacity] = host.sizes();
     if let Some([_, ahead]) = of.area.as_mut().filter(|_| !of.failed) {
@@ -139,7 +139,7 @@ fn draw(rng: &mut Rng, host: &Host, (zone, tag): (u64, u64), of: &mut Zone) -> O
                 end if end > capacity => Status::ZoneBoundary,
                 _ => Status::Done,
             };
-            // Appends may be admitted in any order: of two that do not both fit, either may come first.
+            // The drive may admit appends in any order, so of two that do not both fit, either may fail.
             if wanted == Status::ZoneBoundary && kind == IoKind::Append {
                 return None;
             }
@@ -158,13 +158,13 @@ fn draw(rng: &mut Rng, host: &Host, (zone, tag): (u64, u64), of: &mut Zone) -> O
     Some(UnderWay { io, zone, wanted })
 }
 
-/// Checks a completion, and notes what it has changed.
+/// Checks a completion, and notes the change that it made.
 fn complete(host: &Host, request: &UnderWay, done: &Completion<Stamp>, of: &mut Zone, stress: Stress) {
     let UnderWay { io, zone, wanted } = *request;
     let begin = host.begin(zone);
     let what = format!("{} {} of zone {zone}", io.kind.name(), done.tag);
     if of.failed || stress.failures > 0 && matches!(done.status, Status::ZoneReadOnly | Status::InvalidZoneTransition) {
-        // Later requests to the zone have other answers than those expected.
+        // After a failure, later requests to the zone get other answers than those expected.
         of.failed = true;
         if io.kind != IoKind::Read {
             return;
@@ -196,7 +196,8 @@ fn complete(host: &Host, request: &UnderWay, done: &Completion<Stamp>, of: &mut 
             assert!(at + io.sectors.get() as usize <= host.sizes()[1] as usize, "{what} ends behind the capacity");
             let end = at + io.sectors.get() as usize;
             if of.data.len() < end {
-                // Another append that was admitted before has not completed yet.
+                // An append that was admitted before this one has not completed yet, so the sectors between are
+                // unknown.
                 of.data.resize(end, 0);
             }
             for (sector, place) in (0..).zip(&mut of.data[at..end]) {
@@ -221,7 +222,7 @@ fn settle(host: &mut Host, number: u64, zone: &mut Zone, stress: Stress) {
             assert!(data.is_empty(), "zone {number} is offline and had data");
             return;
         }
-        // What was not acknowledged may be there in part, behind what was; this read decides.
+        // Behind the acknowledged data, a part of the unacknowledged data may follow; this read decides.
         let found = host.read_zone(number);
         if let Some([now, ahead]) = &mut zone.area {
             let known = now.data.iter().zip(&found).all(|(known, found)| *known == 0 || known == found);

@@ -1,7 +1,7 @@
-//! A power cut among requests: what the zones may hold afterwards.
+//! The contents that zones may have after a power cut among requests.
 //!
-//! Requests that were not acknowledged may have been carried out, one after another in the order in which the drive admitted them,
-//! and of the last write a part. Appends between two other requests are admitted in any order.
+//! The drive may have carried out unacknowledged requests, one after another in the order in which it admitted them,
+//! and a part of the last write. Appends between two other requests are admitted in any order.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use ssd::ZoneState;
 use super::concurrent::{UnderWay, Zone};
 use super::{Host, stamp};
 
-/// A request without an answer.
+/// A request that a power cut has left without an answer.
 #[derive(Clone, Copy, Debug)]
 struct Unanswered {
     tag: u64,
@@ -20,7 +20,7 @@ struct Unanswered {
     sectors: u64,
 }
 
-/// The requests of each zone that a power cut has left without an answer, in the order of their submission.
+/// The unanswered requests of each zone, in the order of their submission.
 pub(super) struct Lost(BTreeMap<u64, Vec<Unanswered>>);
 
 impl Lost {
@@ -38,7 +38,7 @@ impl Lost {
         Self(lost)
     }
 
-    /// Cuts the power, and checks what the zones hold afterwards. From then on they hold that.
+    /// Cuts the power, checks the contents of the zones, and expects these contents from then on.
     pub(super) fn check(&self, host: &mut Host, zones: &mut [Zone], may_fail: bool) {
         host.ssd.cut_power();
         host.done.clear();
@@ -53,7 +53,7 @@ impl Lost {
             let lost = self.0.get(&number).map_or(&[][..], Vec::as_slice);
             let requests: Vec<(u64, Io)> = lost.iter().map(|lost| (lost.tag, lost.io)).collect();
             if zone.failed {
-                // The caller compares what was acknowledged.
+                // The caller compares the acknowledged data.
                 zone.area.iter_mut().flatten().for_each(|area| area.forget(&requests));
                 continue;
             }
@@ -87,14 +87,14 @@ impl Lost {
     }
 }
 
-/// The ways in which a zone may have been finished if it holds `found`; `None` if it cannot hold that.
+/// Lists whether the zone may have been finished, given that it holds `found`; `None` if it cannot hold that.
 fn explains(before: &[u64], finished: bool, lost: &[Unanswered], found: &[u64]) -> Option<Vec<bool>> {
     let mut ways = Vec::new();
     search(before, finished, lost, found, &mut ways);
     (!ways.is_empty()).then_some(ways)
 }
 
-/// Tries all orders of appends, and a cut at any place. `content` has zeros where an append without an answer stands.
+/// Tries all orders of appends, and a cut at any place. `content` has zeros where an unanswered append may lie.
 fn search(content: &[u64], finished: bool, lost: &[Unanswered], found: &[u64], ways: &mut Vec<bool>) {
     if ways.contains(&true) && ways.contains(&false) {
         return;
@@ -117,7 +117,7 @@ fn search(content: &[u64], finished: bool, lost: &[Unanswered], found: &[u64], w
                 if gap.is_some() && free < stamps.len() {
                     continue;
                 }
-                // A part of it, at the end.
+                // A cut may leave a part of the request, at the end of the content.
                 let is_last = gap.is_none();
                 let part = found.len().saturating_sub(at).min(stamps.len());
                 if is_last && part < stamps.len() && found.starts_with(content) && found[at..] == stamps[..part] {
@@ -126,7 +126,7 @@ fn search(content: &[u64], finished: bool, lost: &[Unanswered], found: &[u64], w
                 let mut with = content.to_vec();
                 with.resize(with.len().max(at + stamps.len()), 0);
                 with[at..at + stamps.len()].copy_from_slice(&stamps);
-                // Only what flash holds is worth a further look, unless a reset follows.
+                // The search continues only if flash holds the content so far, or if a reset follows.
                 let differs = with.iter().zip(found).any(|(with, found)| *with != 0 && with != found);
                 let resets = lost.iter().any(|next| next.kind == IoKind::ZoneReset);
                 if differs && !resets {

@@ -1,4 +1,4 @@
-//! Requests one after another, against a model of the standard's rules that shares no code with the drive.
+//! A check of requests one after another, against a model of the standard's rules that shares no code with the drive.
 
 use base::engine::Rng;
 use base::io::{Io, IoKind};
@@ -8,18 +8,18 @@ use ssd::{Resolved, Ssd, Status, ZoneState};
 
 use super::{Host, stamp};
 
-/// A zone of the model.
+/// A zone as the standard describes it.
 #[derive(Clone, Debug, Default)]
 struct Zone {
-    /// The content of the sectors up to the last one that is written; 0 for one that is not.
+    /// The content of the sectors up to the last written one; 0 for one that is not written.
     data: Vec<u64>,
-    /// Sectors below the write pointer.
+    /// The number of sectors below the write pointer.
     pointer: u64,
-    /// The zone has a random write area.
+    /// True if the zone has a random write area.
     has_area: bool,
-    /// `None`: empty or closed, as the data say.
+    /// How the zone was opened; `None` if it is not open.
     open: Option<Open>,
-    /// The host has closed the zone, or it has data and is not open.
+    /// True if the host has closed the zone, or if it has data and is not open.
     closed: bool,
     finished: bool,
 }
@@ -30,7 +30,7 @@ enum Open {
     Explicitly,
 }
 
-/// The random write areas of a drive: sizes in sectors, and zones that may have one.
+/// The random write areas of a drive: their sizes in sectors, and the number of zones that may have one.
 #[derive(Clone, Copy, Debug)]
 struct Areas {
     size: u64,
@@ -38,14 +38,14 @@ struct Areas {
     zones: usize,
 }
 
-/// The model of a drive.
+/// A drive with zones as the standard describes it.
 struct Model {
     zones: Vec<Zone>,
     capacity: u64,
     max_active: usize,
     max_open: usize,
     areas: Option<Areas>,
-    /// Implicitly open zones, the one that was opened first at the front.
+    /// Implicitly open zones in the order in which they were opened.
     implicit: Vec<usize>,
 }
 
@@ -61,7 +61,7 @@ impl Model {
         }
     }
 
-    /// The status of a command that opens a zone, as far as the limits on open and active zones decide on it.
+    /// Returns the status of a command that opens a zone, as far as it depends on the limits on open and active zones.
     fn may_open(&self, zone: usize) -> Status {
         let is_open = |zone: &&Zone| zone.open.is_some();
         let active = self.zones.iter().filter(|zone| zone.open.is_some() || zone.closed).count();
@@ -96,13 +96,13 @@ impl Model {
         Status::Done
     }
 
-    /// The zone is neither open nor closed any more.
+    /// Marks the zone as neither open nor closed.
     fn leave(&mut self, zone: usize) {
         self.implicit.retain(|other| *other != zone);
         (self.zones[zone].open, self.zones[zone].closed, self.zones[zone].has_area) = (None, false, false);
     }
 
-    /// A write of sectors from `at` on in the zone; an append if there is no such place.
+    /// Writes sectors from `at` on in the zone, or appends them if `at` is `None`.
     fn write(&mut self, zone: usize, at: Option<u64>, content: &[u64]) -> Status {
         let pointer = self.zones[zone].pointer;
         if self.state(zone) == ZoneState::Full {
@@ -143,7 +143,7 @@ impl Model {
         opened
     }
 
-    /// Opens a zone with a random write area.
+    /// Opens a zone with a random write area, if the limits allow it.
     fn open_with_area(&mut self, zone: usize) -> Status {
         if self.areas.is_none() || self.state(zone) != ZoneState::Empty {
             return Status::InvalidZoneOperation;
@@ -203,7 +203,7 @@ impl Model {
         }
     }
 
-    /// A power cycle: open zones are closed, or empty if they have no data.
+    /// Models a power cycle: open zones are closed, or empty if they have no data.
     fn power_cycle(&mut self) {
         self.implicit.clear();
         for zone in 0..self.zones.len() {
@@ -215,7 +215,7 @@ impl Model {
     }
 }
 
-/// Plays so many random requests on a new drive, one after another. Now and then the power goes off or fails.
+/// Submits random requests to a new drive, one after another. Now and then the power goes off or fails.
 ///
 /// # Panics
 /// If an answer of the drive is not that of the model.
@@ -236,7 +236,7 @@ pub fn one_by_one(resolved: &Resolved, seed: u64, requests: u32) {
         }),
         implicit: Vec::new(),
     };
-    // As many zones as may be active, and some more.
+    // The check uses four zones more than may be active.
     let zones = u64::from(shape.zones.min(shape.max_active + 4));
     for number in 0..requests {
         let zone = rng.below(zones);
@@ -250,7 +250,7 @@ pub fn one_by_one(resolved: &Resolved, seed: u64, requests: u32) {
             20 => (bare(IoKind::ZoneOpenZrwa), model.open_with_area(index)),
             22..24 => (bare(IoKind::ZoneOpenZrwa), model.open_with_area(index)),
             21 | 24..27 => {
-                // Often a range that the drive takes.
+                // Most of these ranges are multiples of the granularity, which the drive requires.
                 let granularity = model.areas.map_or(host.unit, |areas| areas.granularity);
                 let step = if rng.chance(0.8) { granularity } else { host.unit };
                 let end = (pointer + rng.below(6) * step).clamp(host.unit, size);
@@ -284,7 +284,7 @@ pub fn one_by_one(resolved: &Resolved, seed: u64, requests: u32) {
                 (io, Status::InvalidField)
             }
             11 => (Io::new(IoKind::Append, Lba::new(begin + host.unit), Sectors::new(host.unit)), {
-                // The state comes before the field.
+                // The drive checks the state of the zone before the fields of the command.
                 match model.state(index) {
                     ZoneState::Full => Status::ZoneFull,
                     _ if model.zones[index].has_area => Status::InvalidZoneOperation,

@@ -1,13 +1,13 @@
-//! Drives with zones: fixed ones, and random ones.
+//! Drives with zones for the checks: fixed ones, and random ones.
 
 use base::engine::Rng;
 use ssd::{Resolved, Spec};
 
-/// A small part of three bits with one-shot programs, and one of one bit that programs page by page.
+/// A small part with three bits per cell and one-shot programs. (`SLC` has one bit and programs page by page.)
 const TLC: &str = "part = 'kioxia-wd-128l-tlc'";
 const SLC: &str = "part = 'K9K8G08U0M'";
 
-/// A drive from its tables.
+/// Writes the description of a drive from its tables.
 fn drive(part: &str, flash: &str, ftl: &str) -> String {
     format!(
         "name = 'z'\n[flash]\n{part}\n{flash}\n[host]\nqueue-depth = 32\n[ftl]\nkind = 'zns'\nover-provisioning = '45%'\n{ftl}"
@@ -19,7 +19,7 @@ fn resolve(name: &str, text: &str) -> Resolved {
     spec.resolve().unwrap_or_else(|faults| panic!("{name}: {text}: {faults:?}"))
 }
 
-/// The drives of the suite, each with its name.
+/// Creates the drives of the suite, each with its name.
 ///
 /// # Panics
 /// If a description is not valid.
@@ -74,10 +74,10 @@ pub fn settings() -> Vec<(&'static str, Resolved)> {
     .collect()
 }
 
-/// A random drive.
+/// Draws a random drive.
 ///
 /// # Panics
-/// If no drive is found.
+/// If no draw gives a valid drive.
 #[must_use]
 pub fn draw(rng: &mut Rng) -> Resolved {
     let mut pick = |all: &[&'static str]| all[rng.below(all.len() as u64) as usize];

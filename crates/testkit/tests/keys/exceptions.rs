@@ -1,23 +1,23 @@
-//! Keys that change nothing in a device's behaviour, with the reason why they are accepted all the same.
+//! Keys that change nothing in a device's behaviour, each with the reason why descriptions may have them.
 
 /// A key that has no effect on some devices, or on any.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Exception {
-    /// The key, with those in its table.
+    /// The key, together with the keys in its table.
     pub(crate) key: &'static str,
-    /// The devices on which it has no effect, by name or, with a `*`, by prefix; if the list is empty, all devices.
+    /// The devices on which the key has no effect, by name or, with a `*`, by prefix; an empty list means all devices.
     pub(crate) devices: &'static [&'static str],
-    /// Why.
+    /// The reason why the key is accepted although it has no effect.
     pub(crate) reason: &'static str,
 }
 
 impl Exception {
-    /// True if the exception covers this key.
+    /// Returns true if the exception is about this key, on whatever device.
     pub(crate) fn covers(&self, key: &str) -> bool {
         key.strip_prefix(self.key).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
     }
 
-    /// True if the exception covers this key on this device.
+    /// Returns true if the exception covers this key on this device.
     pub(crate) fn is_about(&self, device: &str, key: &str) -> bool {
         self.covers(key)
             && (self.devices.is_empty()
@@ -57,13 +57,13 @@ const WITHOUT_CACHE: [&str; 17] = [
     "page, Flexible*",
 ];
 
-/// A policy of the program.
+/// The reason for a policy that a program registers.
 const REGISTERED: &str = "what the program has not registered is refused";
 
-/// A key in which all drives of a RAID agree.
+/// The reason for a key that must be equal in all drives of a RAID.
 const KIND: &str = "another value is refused, because drives of another kind have this one";
 
-/// All exceptions.
+/// All exceptions, by key.
 pub(crate) const EXCEPTIONS: &[Exception] = &[
     printed("name", "a name"),
     printed("description", "a description"),

@@ -1,4 +1,4 @@
-//! The power of the drive below, and what the host knows without it.
+//! Switches the power of the drive below, and of the host's map with it.
 
 use base::engine::Order;
 use base::units::Time;
@@ -20,10 +20,11 @@ impl<S: Sector> Translation<S> {
         lost
     }
 
-    /// Switches the drive off in order: a mount, copies and resets that are under way end, and the drive writes its buffer back. The host
-    /// forgets its map all the same: a mount reads it again when the power is back. The user has no request under way.
+    /// Switches the drive off in order: a mount, copies and resets that are under way end, and the drive writes its
+    /// buffer back. The host forgets its map nevertheless: a mount reads it again when the power is back.
     ///
     /// # Panics
+    ///
     /// If the power is off, or a request of the user is under way.
     pub fn power_off(&mut self) {
         assert!(self.is_powered, "the power is off already");
@@ -37,7 +38,7 @@ impl<S: Sector> Translation<S> {
         self.forget();
     }
 
-    /// Forgets what a host has in its RAM.
+    /// Drops all data in the RAM of the host.
     fn forget(&mut self) {
         self.operations = Order::default();
         self.completions.clear();
@@ -47,10 +48,11 @@ impl<S: Sector> Translation<S> {
         (self.mount, self.is_powered, self.under_way) = (None, false, 0);
     }
 
-    /// Switches the drive on, and begins to read the map from the zones: the summaries of full ones, and all of the others. The user
-    /// may submit requests at once; they wait until the map is there.
+    /// Switches the drive on, and begins to read the map from the zones: the summaries of full zones, and all data of
+    /// the others. The user may submit requests at once; they wait until the map is complete.
     ///
     /// # Panics
+    ///
     /// If the power is on, or `now` is in the past.
     pub fn power_on(&mut self, now: Time) -> Recovery {
         assert!(!self.is_powered, "the power is on already");
@@ -64,13 +66,13 @@ impl<S: Sector> Translation<S> {
         recovery
     }
 
-    /// The simulated time advanced to.
+    /// The present simulated time.
     #[must_use]
     pub const fn now(&self) -> Time {
         self.now
     }
 
-    /// Counts the times at which the drive had something to do, whether the event hash has a part of it or not.
+    /// The number of times at which the drive had an event, including events that are not in the event hash.
     #[must_use]
     pub const fn steps(&self) -> u64 {
         self.steps
@@ -82,7 +84,7 @@ impl<S: Sector> Translation<S> {
         self.mount.is_some()
     }
 
-    /// Zones of the drive.
+    /// The number of zones of the drive.
     #[must_use]
     pub const fn zones(&self) -> u32 {
         self.log.shape().zones.zones

@@ -1,4 +1,4 @@
-//! Reads: what the user asks for, and what a write leaves of its first and its last unit.
+//! Reads: those of the user, and those of the rest of partly written units.
 
 use base::io::{Io, IoKind};
 use base::units::Sectors;
@@ -9,7 +9,8 @@ use super::{OperationId, Translation};
 use crate::operation::{Phase, Piece};
 
 impl<S: Sector> Translation<S> {
-    /// Reads `sectors` behind the first `skipped` of a place into an operation's data, from `at` on.
+    /// Reads `sectors` sectors of the unit at a place, after the first `skipped`, into an operation's data from `at`
+    /// on.
     pub(super) fn issue_read(&mut self, handle: OperationId<S>, place: u32, at: usize, (skipped, sectors): (u64, u64)) {
         let (zone, unit) = self.log.split(place);
         self.log.zone_mut(zone).reads += 1;
@@ -18,7 +19,7 @@ impl<S: Sector> Translation<S> {
         self.issue(handle, io, Piece { zone, at, sectors });
     }
 
-    /// Reads what the user asked for, one request for what lies one behind the other.
+    /// Reads the sectors that the user asked for, with one request for each run of adjacent units.
     pub(super) fn read(&mut self, handle: OperationId<S>) {
         let io = self.operations[handle].completion.io;
         self.operations[handle].phase = Phase::Reading;
@@ -35,7 +36,7 @@ impl<S: Sector> Translation<S> {
         self.end_phase(handle);
     }
 
-    /// Reads what a write leaves of its first and its last unit.
+    /// Reads the sectors of the first and the last unit that a write leaves out.
     pub(super) fn read_rest(&mut self, handle: OperationId<S>) {
         let unit = self.log.unit();
         let operation = &mut self.operations[handle];

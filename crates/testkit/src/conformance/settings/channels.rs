@@ -1,4 +1,4 @@
-//! Settings of what happens on a channel and in the registers of a die.
+//! Settings of rules for commands and data on a channel and for the registers of a die.
 
 use flash::backend::{BusOrder, Completion, Controllers, Order};
 

@@ -1,4 +1,4 @@
-//! Settings with checkpoints of a map in RAM: so many that most power cuts come in one, or soon after one.
+//! Settings with checkpoints of a map in RAM, so frequent that most power cuts come during one or soon after one.
 
 use base::units::Bytes;
 use flash::nand::Cell;
@@ -17,7 +17,7 @@ impl Book {
         add("", &|_| {});
         add(", seldom", &|spec| spec.ftl.checkpoint = Some(CheckpointSpec { every: Bytes::new(128 << 10) }));
         add(", pages of 16 entries", &|spec| {
-            // Five pages of the map and a record of three.
+            // The map then takes five pages, and a checkpoint's record three.
             (spec.ftl.map_unit, spec.flash.custom_part.as_mut().expect("a part of its own").geometry.page) =
                 (Some(Bytes::new(512)), Bytes::new(512));
         });

@@ -23,7 +23,7 @@ impl Book {
             spec.buffer = Some(buffer(8, 0.5, 0.25));
         });
         if self.map == MapSpec::Ram {
-            // Their pages lie among host data.
+            // Pages of checkpoints lie among host data.
             self.add("collection first, checkpoints", |spec| {
                 spec.flash.arbitration.commands = Order::CollectionFirst;
                 spec.flash.controllers = Controllers::None;

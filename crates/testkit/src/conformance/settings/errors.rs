@@ -9,7 +9,7 @@ use ssd::{CheckpointSpec, CopyStreamsSpec, DiscardSpec, FlashSpec, HostStreamsSp
 
 use super::{Book, buffer, set_planes, short};
 
-/// A table after which a third of the codewords of 512 bytes have more than 40 errors.
+/// A table of bit errors by which a third of the codewords of 512 bytes have more than 40 errors.
 fn table() -> ErrorTable {
     ErrorTable {
         base: 8e-3,
@@ -33,7 +33,8 @@ fn table() -> ErrorTable {
     }
 }
 
-/// Gives the reads of an array such errors, if it takes them. Without retries, soft decoding has to correct them.
+/// Adds these bit errors to the reads of an array, if it takes errors. Without retries, soft decoding has to correct
+/// them.
 pub(crate) fn with_errors(flash: &mut FlashSpec, retries: bool) {
     let decode = DecodeSpec { rate: Rate::new(40_000_000), latency: Span::from_us(5) };
     let soft = SoftSpec { sensings: 2, limit: 120, latency: Span::from_us(4) };
@@ -61,7 +62,7 @@ impl Book {
         });
     }
 
-    /// Settings of a page map.
+    /// Adds settings of a page map.
     pub(super) fn errors(&mut self) {
         for controllers in
             [Controllers::PerDie, Controllers::PerChannel, Controllers::Shared(2), Controllers::Background(2)]
@@ -106,7 +107,7 @@ impl Book {
         });
     }
 
-    /// Refresh, with each kind of limit and all maps.
+    /// Adds settings of refresh, with each kind of limit and all maps.
     pub(super) fn refreshes(&mut self) {
         for (name, refresh) in ["reads", "reads, patrol", "age", "errors"].into_iter().zip(RefreshSpec::EVERY) {
             self.errors_with(&format!("refresh by {name}"), true, |spec| spec.ftl.refresh = Some(refresh));
@@ -139,7 +140,7 @@ impl Book {
         });
     }
 
-    /// A setting for each map: translation pages have errors, too.
+    /// Adds a setting for each map, whose translation pages have errors, too.
     pub(super) fn errors_for_a_map(&mut self) {
         if self.map != ftl::MapSpec::Ram {
             self.errors_with("map", true, |_| {});
@@ -157,7 +158,7 @@ mod tests {
     use crate::Host;
     use crate::conformance::script;
 
-    /// Without retries the settings would test nothing.
+    /// Checks that the settings cause retries, and that no read is lost: without retries they would test nothing.
     #[test]
     fn reads_are_repeated_and_none_is_lost_in_these_settings() {
         let mut found = 0;

@@ -1,4 +1,4 @@
-//! Settings with a map cache in the host's memory, which the host takes back and gives again.
+//! Settings with a map cache in the host memory buffer, which the host takes back and gives again.
 
 use base::units::{Bytes, Rate, Span};
 use ftl::map_unit::{CdftlSpec, DftlSpec, FmmuSpec, HmbSpec};
@@ -6,11 +6,11 @@ use ssd::{HostMemoryChange, HostMemorySpec, LinkSpec, MapSpec, Spec};
 
 use super::{Book, buffer};
 
-/// Memory for eight translation pages of 512 bytes, the fewest that form a set.
+/// Memory for eight translation pages of 512 bytes, the fewest that form a set of the cache.
 pub(crate) const ASKED: HmbSpec =
     HmbSpec { preferred: Bytes::new(4096), minimum: Bytes::new(4096), latency: Span::from_us(1) };
 
-/// The host takes its memory back and gives it again, ever more rarely.
+/// Changes of the host memory buffer: the host takes the memory back and gives it again, at growing intervals.
 pub(crate) fn changing() -> HostMemorySpec {
     let change = |step: u32| HostMemoryChange {
         at: Span::from_us(200) * (1 << step),
@@ -19,7 +19,8 @@ pub(crate) fn changing() -> HostMemorySpec {
     HostMemorySpec { size: None, changes: (0..12).map(change).collect() }
 }
 
-/// A map unit with caches so small that it loads pages all the time, and with the host's memory; none if it has no such cache.
+/// Returns the map with so few cached pages that it loads pages often, and with the host memory buffer; `None` for a
+/// map without such a cache.
 pub(crate) fn in_host_memory(map: MapSpec) -> Option<MapSpec> {
     let (block, page, hmb) = (Bytes::new(64), Bytes::new(512), Some(ASKED));
     Some(match map {

@@ -9,11 +9,12 @@ use ssd::{BufferPolicy, BufferSpec, FlushPolicy, FtlKind, FtlSpec, MapSpec, Spec
 use super::{Setting, base, buffer};
 use crate::leave_out_idle;
 
-/// Buses, interleaved dies behind them, and superchips.
+/// The numbers of buses, of interleaved dies behind each, and of superchips.
 type Degrees = (u32, u32, u32);
 
-/// Two superchips of two dies, each a gang of two chips: rows of two pages of two sectors, superblocks of eight rows.
-/// The host sees four superblocks of each superchip, and two more are free. Two blocks of each die may fail.
+/// The plain device: two superchips of two dies, each a gang of two chips, with rows of two pages of two sectors and
+/// superblocks of eight rows. The host sees four superblocks of each superchip, and two more are free. Two blocks of
+/// each die may fail.
 const PLAIN: Degrees = (2, 2, 2);
 
 fn device((buses, chips, superchips): Degrees) -> Spec {
@@ -36,11 +37,11 @@ fn device((buses, chips, superchips): Degrees) -> Spec {
     spec
 }
 
-/// Sets the superblocks of each superchip, and the superblocks of the whole drive that the host sees.
+/// Sets the number of superblocks of each superchip (`each`), and how many of the whole drive the host sees (`seen`).
 fn with_superblocks(spec: &mut Spec, each: u32, seen: u64) {
     let superblock = u64::from(spec.flash.gang * spec.ftl.hydra.as_ref().expect("its FTL").chips) * 4 * 1024;
     (spec.ftl.over_provisioning, spec.ftl.capacity) = (None, Some(Bytes::new(seen * superblock)));
-    // Enough blocks for them.
+    // The search finds the smallest number of blocks that is enough for these superblocks.
     let mut has = |blocks: u32| {
         spec.flash.custom_part.as_mut().expect("a part of its own").geometry.blocks_per_plane = blocks;
         leave_out_idle(spec);
@@ -56,7 +57,7 @@ fn hydra(spec: &mut Spec) -> &mut HydraSpec {
     spec.ftl.hydra.as_mut().expect("its FTL")
 }
 
-/// Settings with suspension.
+/// Creates settings with suspension.
 pub(super) fn suspending(rules: SuspendSpec) -> Vec<Setting> {
     let each = [
         (Controllers::Background(2), StopPoint::AnyTime, ReadScope::Host),
@@ -72,7 +73,7 @@ pub(super) fn suspending(rules: SuspendSpec) -> Vec<Setting> {
     each.into_iter().map(of).collect()
 }
 
-/// A setting whose blocks differ.
+/// Creates a setting whose blocks differ in speed.
 pub(super) fn varying(variation: VariationSpec) -> Setting {
     let mut spec = device(PLAIN);
     spec.flash.variation = Some(variation);

@@ -1,4 +1,4 @@
-//! Settings with mapping units that lie on several planes of a die.
+//! Settings with mapping units that span several planes of a die.
 
 use base::units::{Bytes, Span};
 use flash::backend::Controllers;
@@ -7,7 +7,7 @@ use ssd::{CheckpointSpec, DiscardSpec, Spec};
 
 use super::{Book, buffer, set_planes, with_errors};
 
-/// Gives a drive planes with pages of this size, and units that lie on some of the planes.
+/// Sets the number of planes, the page size, and the number of planes that a unit spans.
 fn with_units(spec: &mut Spec, (planes, page): (u32, u64), planes_per_unit: u64) {
     let part = spec.flash.custom_part.as_mut().expect("a part of its own");
     part.geometry.page = Bytes::new(page);
@@ -16,7 +16,7 @@ fn with_units(spec: &mut Spec, (planes, page): (u32, u64), planes_per_unit: u64)
 }
 
 impl Book {
-    /// Settings of a page map in RAM.
+    /// Adds settings of a page map in RAM.
     pub(super) fn large_units(&mut self) {
         let mut add = |name: &str, shape: (u32, u64), planes_per_unit, change: &dyn Fn(&mut Spec)| {
             self.add(format!("units of several planes, {name}"), |spec| {

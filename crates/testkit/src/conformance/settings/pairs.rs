@@ -6,7 +6,7 @@ use ssd::{Digits, GcSpec, MapSpec, PlacementSpec, Spec};
 
 use super::{Book, buffer, set_planes};
 
-/// A part with word lines of two pages, or of three.
+/// Selects a part with word lines of two pages, or of three.
 fn pair(spec: &mut Spec, cell: Cell) {
     let part = spec.flash.custom_part.as_mut().expect("a part of its own");
     part.cell = cell;

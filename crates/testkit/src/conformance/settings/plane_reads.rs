@@ -1,11 +1,11 @@
-//! Settings in which planes read by themselves, for every family whose drives may have such planes.
+//! Settings in which planes read independently, for every family whose drives may have such planes.
 
 use flash::backend::{Controllers, Order, PlaneReadSpec, ReadScope};
 use ssd::{FtlKind, MapSpec, Spec};
 
 use super::{Book, Setting, buffer, samples, set_planes, short};
 
-/// One die of two or four planes on each channel, with a queue deep enough for all of them.
+/// Selects one die of two or four planes on each channel, with a queue deep enough for all of them.
 fn reads_by_planes(spec: &mut Spec, planes: u32) {
     spec.flash.plane_reads = Some(PlaneReadSpec::default());
     spec.flash.controllers = Controllers::None;
@@ -25,7 +25,7 @@ impl Book {
         });
     }
 
-    /// Settings of a page map, with all rules.
+    /// Adds settings of a page map, with all rules.
     pub(super) fn planes_that_read(&mut self) {
         for reads in [ReadScope::Host, ReadScope::All] {
             self.plane_reads(&format!("{reads:?}"), 2, |_, rules| rules.reads = reads);
@@ -52,7 +52,7 @@ impl Book {
         self.plane_reads("cache mode across lists", 2, |spec, _| spec.flash.cache_across_lists = true);
     }
 
-    /// Settings of a log-block FTL, whose merges read and copy.
+    /// Adds settings of a log-block FTL, whose merges read and copy.
     pub(super) fn planes_that_read_beside_merges(&mut self) {
         for reads in [ReadScope::Host, ReadScope::All] {
             self.plane_reads(&format!("{reads:?}, merges"), 2, |spec, rules| {
@@ -61,7 +61,7 @@ impl Book {
         }
     }
 
-    /// A setting for each map: translation pages are read, too.
+    /// Adds a setting for each map, because translation pages are read, too.
     pub(super) fn planes_that_read_for_a_map(&mut self) {
         if self.map != MapSpec::Ram {
             self.plane_reads("reads of all kinds", 2, |_, rules| rules.reads = ReadScope::All);
@@ -69,7 +69,7 @@ impl Book {
     }
 }
 
-/// The first sample of each family.
+/// Creates a setting from the first sample of each family.
 pub(super) fn of_families() -> Vec<Setting> {
     let mut settings = Vec::new();
     for kind in FtlKind::UNZONED {
@@ -98,7 +98,7 @@ mod tests {
     use crate::Host;
     use crate::conformance::script;
 
-    /// Without such reads the settings would test nothing.
+    /// Checks that planes read independently in these settings: otherwise they would test nothing.
     #[test]
     fn planes_read_in_these_settings() {
         let mut kinds = [false; FtlKind::UNZONED.len()];

@@ -9,10 +9,10 @@ use ssd::{Digits, GcSpec, MapSpec, PlacementSpec, Spec};
 
 use super::{Book, buffer, set_planes};
 
-/// A pace that never lets a pool collect that can wait.
+/// A pace by which a pool never collects before it must.
 const NEVER: PaceSpec = PaceSpec::Formula { copies: Cow::Borrowed("0") };
 
-/// The map with an eviction policy, if it has a cache.
+/// Returns the map with an eviction policy; `None` if it has no cache.
 #[must_use]
 pub(crate) fn evicting(map: MapSpec, evict: EvictSpec) -> Option<MapSpec> {
     Some(match map {
@@ -35,7 +35,8 @@ impl Book {
         }
     }
 
-    /// Placement by a formula, where another formula than that of the swarm sends all data to one pool as long as it has room.
+    /// Adds settings of placement by a formula. Unlike the formulas of the swarm, one of them sends all data to one
+    /// pool as long as it has room.
     pub(super) fn placements(&mut self) {
         let order = Digits::default();
         let sample = PlacementSpec::sample_score(order);

@@ -1,4 +1,4 @@
-//! Settings with power states, and with a drive that gets hot at once.
+//! Settings with power states, power caps, and a drive that is hot after little work.
 
 use base::units::{Power, Rate, Span, Temperature, ThermalResistance};
 use flash::backend::{Controllers, Order, PowerCapSpec};
@@ -10,7 +10,7 @@ use ssd::{
 use super::{Book, Setting, buffer, samples, slc_mlc};
 use crate::leave_out_idle;
 
-/// Power states that a drive enters between the requests of a test, and leaves in the middle of an entry.
+/// Power states that a drive enters between the requests of a test; some requests come while an entry is in progress.
 pub(crate) fn states() -> PowerSpec {
     let state = |mw: u64, after, entry, exit| {
         let [idle_after, entry, exit] = [after, entry, exit].map(Span::from_us);
@@ -20,7 +20,7 @@ pub(crate) fn states() -> PowerSpec {
     PowerSpec { controller, states: vec![state(50, 60, 40, 30), state(5, 400, 100, 200)], ..PowerSpec::default() }
 }
 
-/// A drive that is hot after a millisecond of work, and cool soon after that.
+/// A drive that is hot after a millisecond of work, and cool soon after it stops.
 pub(crate) fn hot(style: ThrottleStyle) -> PowerSpec {
     let throttle = ThrottleSpec {
         style,
@@ -39,7 +39,8 @@ pub(crate) fn hot(style: ThrottleStyle) -> PowerSpec {
     PowerSpec { thermal: Some(thermal), ..states() }
 }
 
-/// A cap of so many operations at once, each of 3.3 V x 15 mA = 49.5 mW, and in windows of 700 us a share of a die's power.
+/// A cap on the power of `programs` operations at once, each of 3.3 V x 15 mA = 49.5 mW; with `average`, in windows of
+/// 700 us as a share of a die's power.
 pub(crate) fn capped(programs: u64, average: bool) -> PowerSpec {
     let mw = |mw: u64| Power::from_uw(mw * 1000);
     let (average, window) = (average.then(|| mw(40)), average.then(|| Span::from_us(700)));
@@ -47,7 +48,7 @@ pub(crate) fn capped(programs: u64, average: bool) -> PowerSpec {
     PowerSpec { cap: Some(cap), ..PowerSpec::default() }
 }
 
-/// Operational power states, of which the second lets so many operations of 49.5 mW work at once, and is selected.
+/// Operational power states; the second is selected and allows this number of operations of 49.5 mW at once.
 pub(crate) fn limited(operations: u64) -> PowerSpec {
     let power = states();
     let state = |operations: u64| OperationalState {
@@ -107,7 +108,7 @@ impl Book {
     }
 }
 
-/// One setting of each other family.
+/// Creates one setting of each other family.
 pub(super) fn of_families() -> Vec<Setting> {
     let of = |kind: FtlKind| match kind {
         FtlKind::Page => None,

@@ -1,4 +1,4 @@
-//! Settings of collection that starts when only the superblock to copy into is free.
+//! Settings of collection that starts when the only free superblock is the one reserved for copies.
 
 use base::units::Ratio;
 use ssd::{GcSpec, MapSpec};
@@ -8,7 +8,7 @@ use super::{Book, buffer};
 impl Book {
     pub(super) fn starts_at_zero(&mut self) {
         let paged = self.map.is_paged();
-        // Two blocks of each pool may fail before the drive is out of space.
+        // Over-provisioning with which two blocks of each pool may fail before the drive is out of space.
         let room = |spec: &mut ssd::Spec, shared_log: bool, blocks: u32| {
             let kept = if paged { 6 } else { 4 };
             let part = spec.flash.custom_part.as_mut().expect("a part of its own");

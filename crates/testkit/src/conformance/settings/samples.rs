@@ -7,7 +7,8 @@ use ssd::{FtlKind, FtlSpec, MapSpec, Spec};
 use super::{Setting, base, buffer};
 use crate::leave_out_idle;
 
-/// Two channels with two dies each, eight blocks of four pages of one mapping unit of two sectors.
+/// The device of the settings: two channels with two dies each, eight blocks of four pages of one mapping unit of two
+/// sectors.
 fn device(ftl: &FtlSpec) -> Spec {
     let mut spec = base(ftl.kind, MapSpec::Ram);
     let part = spec.flash.custom_part.as_mut().expect("a part of its own");
@@ -18,12 +19,12 @@ fn device(ftl: &FtlSpec) -> Spec {
     spec
 }
 
-/// The first sample of a family on that device.
+/// Returns the first sample of a family on that device; `None` if the family lists none.
 pub(super) fn first(kind: FtlKind) -> Option<Spec> {
     kind.samples().first().map(device)
 }
 
-/// The first sample of a family on that device, with suspension.
+/// Creates a setting of the first sample of a family on that device, with suspension.
 pub(super) fn suspending(kind: FtlKind, rules: SuspendSpec) -> Vec<Setting> {
     let Some(sample) = kind.samples().into_iter().next() else { return Vec::new() };
     let of = |(controllers, stop)| {
@@ -35,9 +36,10 @@ pub(super) fn suspending(kind: FtlKind, rules: SuspendSpec) -> Vec<Setting> {
     [(Controllers::None, StopPoint::AnyTime), (Controllers::Shared(3), StopPoint::Cancel)].map(of).into()
 }
 
-/// Settings of an FTL whose mapping units are pages: with each of these tables `[ftl]` on a small device, and with the first
-/// one on other devices, if the FTL accepts them. Choose `over-provisioning` so that on each of them two blocks may fail before the
-/// drive is out of space: the checks of failures take a drive that becomes read-only earlier for a faulty one.
+/// Creates settings of an FTL whose mapping units are pages: with each of these tables `[ftl]` on a small device, and
+/// with the first one on other devices, if the FTL accepts them. Choose `over-provisioning` so that on each of them two
+/// blocks may fail before the drive is out of space: a drive that becomes read-only earlier fails the checks of
+/// failures.
 #[must_use]
 pub fn settings_of(samples: &[FtlSpec]) -> Vec<Setting> {
     let mut settings = Vec::new();

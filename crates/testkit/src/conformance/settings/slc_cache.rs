@@ -10,7 +10,7 @@ use ssd::{
 
 use super::{Book, buffer, set_planes, with_errors};
 
-/// Gives the part an SLC mode in which superblocks have two rows, and the drive a cache.
+/// Adds an SLC mode to the part, in which superblocks have two rows, and a cache to the drive.
 fn with_cache(spec: &mut Spec, cell: Cell, cache: SlcCacheSpec) {
     let part = spec.flash.custom_part.as_mut().expect("a part of its own");
     let paged = spec.ftl.map.is_paged();
@@ -25,7 +25,7 @@ fn with_cache(spec: &mut Spec, cell: Cell, cache: SlcCacheSpec) {
     spec.ftl.slc_cache = Some(cache);
 }
 
-/// Caches of which a superblock holds 4 KiB of data.
+/// The kinds of caches, of which a superblock holds 4 KiB of data.
 fn every() -> [SlcCacheSpec; 7] {
     SlcCacheSpec::every(Bytes::new(4096))
 }
@@ -96,7 +96,7 @@ impl Book {
         });
     }
 
-    /// Caches that are folded inside the planes.
+    /// Adds settings of caches that are folded inside the planes.
     pub(super) fn folds_in_planes(&mut self) {
         for (name, mut cache) in
             ["direct", "fold", "shrinks", "beside", "reuse", "static part"].into_iter().zip(every())
@@ -106,7 +106,7 @@ impl Book {
                 with_cache(spec, Cell::Tlc, cache.clone());
                 spec.ftl.map_unit = Some(Bytes::new(2048));
             });
-            // A superblock in SLC mode fills a one-shot program.
+            // Three superblocks in SLC mode fill a superblock of one-shot programs.
             cache.size = Bytes::new(3 * cache.size.get());
             cache.reuse = cache.reuse.map(|reuse| Bytes::new(3 * reuse.get()));
             cache.set_aside = Bytes::new(3 * cache.set_aside.get());

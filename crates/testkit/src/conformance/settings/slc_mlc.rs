@@ -8,8 +8,8 @@ use ssd::{FtlKind, FtlSpec, MapSpec, SlcSpec, Spec, WearSpec};
 use super::{Setting, base, buffer};
 use crate::swarm::density;
 
-/// Pages of four sectors, blocks of four pages, two channels of twelve blocks; the host sees half of them. The SLC
-/// flash has eight blocks of four pages of two sectors, and a table of sixteen entries.
+/// The device of the settings: pages of four sectors, blocks of four pages, two channels of twelve blocks, of which the
+/// host sees half. The SLC flash has eight blocks of four pages of two sectors, and its hash table has sixteen entries.
 fn device(slc: bool) -> Spec {
     let mut spec = base(FtlKind::Chang, MapSpec::Ram);
     let part: &mut Part = spec.flash.custom_part.as_mut().expect("a part of its own");
@@ -35,7 +35,7 @@ fn chang(spec: &mut Spec) -> &mut SlcMlcSpec {
     spec.ftl.chang.as_mut().expect("its FTL")
 }
 
-/// The part of the SLC flash.
+/// Returns the part of the SLC flash.
 fn slc(spec: &mut Spec) -> &mut Part {
     spec.slc.as_mut().expect("SLC flash").custom_part.as_mut().expect("a part of its own")
 }
@@ -54,7 +54,7 @@ pub(super) fn settings() -> Vec<Setting> {
         for dynamic in [true, false] {
             add(&format!("static wear levelling, dynamic: {dynamic}"), has_slc, &|spec| {
                 spec.ftl.wear = WearSpec { dynamic, threshold: Some(4), check_every: 2 };
-                // Hot data must reach the MLC flash, or it would never wear.
+                // Some hot data must reach the MLC flash: otherwise the wear check would find no wear there.
                 (chang(spec).copy_back, chang(spec).hash_entries) = (false, Some(4));
             });
         }
@@ -121,7 +121,8 @@ pub(super) fn settings() -> Vec<Setting> {
     settings
 }
 
-/// Logs of two blocks that take most writes: nearly every write cleans the tail, many between two of their appends.
+/// Creates settings with SLC logs of two blocks that take most writes: nearly every write cleans the tail, many between
+/// two appends of the cleaning.
 pub(super) fn short_logs() -> Vec<Setting> {
     let mut settings = Vec::new();
     for (name, mapping, buffered) in [

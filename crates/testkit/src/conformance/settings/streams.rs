@@ -1,4 +1,4 @@
-//! Settings with several write streams, in pools of so many blocks that each stream can have one.
+//! Settings with several write streams, in pools with enough blocks for every stream to have one open.
 
 use base::units::{Bytes, Ratio};
 use flash::nand::Cell;
@@ -9,7 +9,7 @@ use ssd::{
 
 use super::{Book, buffer, set_planes};
 
-/// Gives each pool the blocks of these streams: two of them may fail.
+/// Sets the streams, and the number of blocks that each pool needs for them when two have failed.
 fn with_streams(spec: &mut Spec, host: HostStreamsSpec, copies: CopyStreamsSpec) {
     let part = spec.flash.custom_part.as_mut().expect("a part of its own");
     let (blocks, kept) = if spec.ftl.map.is_paged() { (24, 17.5) } else { (16, 10.5) };
@@ -18,7 +18,7 @@ fn with_streams(spec: &mut Spec, host: HostStreamsSpec, copies: CopyStreamsSpec)
     spec.ftl.streams = StreamsSpec { host, copies };
 }
 
-/// Gives each pool the blocks of these handles.
+/// Sets the reclaim unit handles, and the number of blocks that each pool needs for them.
 fn with_fdp(spec: &mut Spec, fdp: FdpSpec) {
     with_streams(spec, HostStreamsSpec::One, CopyStreamsSpec::One);
     spec.ftl.fdp = Some(fdp);
@@ -29,7 +29,7 @@ impl Book {
         let every = HostStreamsSpec::every();
         let [size, _, _, interval, lists, ..] = every.clone();
         if self.map != MapSpec::Ram {
-            // A map unit sees nothing of streams but the order of programs.
+            // A map unit sees streams only through the order of programs, so one setting is enough for each map.
             self.add("streams, lists, same", |spec| with_streams(spec, lists.clone(), CopyStreamsSpec::Same));
             self.add("streams, lists, generations, buffered", |spec| {
                 with_streams(spec, lists, CopyStreamsSpec::Generations { streams: 3 });

@@ -10,7 +10,7 @@ use ssd::{
 use super::errors::with_errors;
 use super::{Book, buffer, set_planes, short};
 
-/// Lets superblocks lie in so many of four dies. With parity, which takes space, the host sees less.
+/// Lets superblocks span `dies` of four dies. Parity takes space, so the host then sees less.
 fn with_stripes(spec: &mut Spec, dies: u32, parity: bool) {
     (spec.flash.chips, spec.flash.controllers) = (2, Controllers::None);
     (spec.ftl.superblock_dies, spec.ftl.parity) = (dies, parity);
@@ -20,7 +20,7 @@ fn with_stripes(spec: &mut Spec, dies: u32, parity: bool) {
 }
 
 impl Book {
-    /// Settings for every map.
+    /// Adds settings for every map.
     pub(super) fn stripes(&mut self) {
         self.add("superblocks in two dies", |spec| with_stripes(spec, 2, false));
         self.add("parity in four dies", |spec| with_stripes(spec, 4, true));
@@ -28,7 +28,7 @@ impl Book {
             with_stripes(spec, 4, true);
             spec.buffer = Some(buffer(8, 0.5, 0.25));
         });
-        // Enough space for all data in the other dies when one has failed.
+        // Over-provisioning with enough space for all data in the other dies after one has failed.
         for (rate, name) in [(None, "at once"), (Some(Rate::new(1_000_000)), "at 1 MB/s")] {
             self.add(format!("parity in four dies, one to spare, moved {name}"), |spec| {
                 with_stripes(spec, 4, true);

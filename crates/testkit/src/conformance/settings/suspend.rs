@@ -6,7 +6,7 @@ use ssd::{CheckpointSpec, FtlKind, MapSpec, Spec};
 
 use super::{Book, Setting, buffer, hydra, samples, set_planes};
 
-/// Suspension of programs and erases with times so short that there is time for many suspensions.
+/// Rules of suspension with times so short that an operation can be suspended many times.
 pub(crate) fn short() -> SuspendSpec {
     SuspendSpec {
         program_time: Span::from_us(5),
@@ -17,7 +17,7 @@ pub(crate) fn short() -> SuspendSpec {
     }
 }
 
-/// Two dies on a channel that suspend, with controllers that let a read reach a die at work.
+/// Selects two dies on a channel that suspend, with controllers that let a read reach a busy die.
 fn suspends(spec: &mut Spec, rules: SuspendSpec) {
     spec.flash.suspend = Some(rules);
     spec.flash.controllers = Controllers::None;
@@ -34,7 +34,7 @@ impl Book {
         });
     }
 
-    /// Settings of a page map, with all rules.
+    /// Adds settings of a page map, with all rules.
     pub(super) fn suspensions(&mut self) {
         for stop in [StopPoint::AnyTime, StopPoint::Steps, StopPoint::Cancel] {
             self.suspension(&format!("{stop:?}"), |_, rules| rules.stop = stop);
@@ -63,7 +63,7 @@ impl Book {
         }
         self.suspension("erases for writes, checkpoints", |spec, rules| {
             rules.writes = true;
-            // Their pages lie among host data.
+            // Pages of checkpoints lie among host data.
             spec.ftl.checkpoint = Some(CheckpointSpec { every: Bytes::new(16 << 10) });
         });
         self.suspension("limits", |_, rules| {
@@ -89,14 +89,14 @@ impl Book {
         });
     }
 
-    /// A setting for each map: translation pages are read and programmed, too.
+    /// Adds a setting for each map, because translation pages are read and programmed, too.
     pub(super) fn suspensions_for_a_map(&mut self) {
         if self.map != MapSpec::Ram {
             self.suspension("reads of all kinds", |_, rules| rules.reads = ReadScope::All);
         }
     }
 
-    /// Settings of a log-block FTL, whose merges erase much.
+    /// Adds settings of a log-block FTL, whose merges erase much.
     pub(super) fn suspensions_of_merges(&mut self) {
         for (controllers, stop) in [
             (Controllers::None, StopPoint::AnyTime),
@@ -112,7 +112,7 @@ impl Book {
     }
 }
 
-/// Settings of the families with devices of their own.
+/// Creates the settings of the families with devices of their own.
 pub(super) fn of_families() -> Vec<Setting> {
     let mut settings = hydra::suspending(short());
     for kind in FtlKind::UNZONED {
@@ -132,7 +132,7 @@ mod tests {
     use crate::Host;
     use crate::conformance::script;
 
-    /// In every family the reads of a queue have the class of the queue.
+    /// Checks in every family that the reads of a queue have the class of the queue.
     #[test]
     fn reads_of_a_queue_that_may_not_suspend_suspend_nothing() {
         let mut kinds = [false; FtlKind::UNZONED.len()];
@@ -140,7 +140,7 @@ mod tests {
             let mut spec = setting.spec.clone();
             let rules = spec.flash.suspend.as_mut().expect("it suspends");
             (rules.reads, rules.writes) = (ReadScope::Host, false);
-            // A translation page is read for all queues.
+            // A translation page is read on behalf of all queues.
             if spec.ftl.map != MapSpec::Ram {
                 continue;
             }
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(kinds.iter().filter(|seen| **seen).count(), FtlKind::UNZONED.len() - 1, "all families but Chang's");
     }
 
-    /// Without suspensions the settings would test nothing.
+    /// Checks that these settings cause suspensions: without them they would test nothing.
     #[test]
     fn programs_and_erases_are_suspended_in_these_settings() {
         let (mut found, mut kinds) = (0, [false; FtlKind::UNZONED.len()]);

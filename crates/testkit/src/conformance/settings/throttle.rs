@@ -1,4 +1,4 @@
-//! Settings in which host writes pay with copies, and in which an idle drive collects.
+//! Settings of collection that throttles host writes, and of collection while the drive is idle.
 
 use base::units::{Ratio, Span};
 use flash::backend::Controllers;

@@ -1,4 +1,4 @@
-//! Settings of times that a drive has none of by default: decoding, firmware, the RAM, and the way of a read to the host.
+//! Settings of times that are zero by default: decoding, firmware, RAM access, and the return of read data to the host.
 
 use base::units::{Bytes, Rate, Span};
 use flash::backend::{Controllers, Decoders};
@@ -12,7 +12,8 @@ impl Book {
     pub(super) fn times(&mut self) {
         for decoders in [Decoders::PerChannel, Decoders::PerController, Decoders::Shared(1)] {
             self.part(&format!("decoders {decoders:?}"), |part, flash| {
-                // Slower than the channel, with a pipeline as long as an array's read: most cuts find codewords in it.
+                // Decoding is slower than the channel and its latency about that of an array read, so most cuts find
+                // codewords in the decoder.
                 let decode = DecodeSpec { rate: Rate::new(20_000_000), latency: Span::from_us(60) };
                 flash.ecc =
                     Some(EccSpec { decode, codeword: Some(Bytes::new(512)), decoders, hard_limit: None, soft: None });

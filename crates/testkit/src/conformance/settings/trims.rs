@@ -1,4 +1,4 @@
-//! Settings with discards that survive a power cut, and with flash reads of addresses that hold nothing.
+//! Settings with discards that survive a power cut, and with flash reads for addresses without data.
 
 use base::units::Bytes;
 use flash::nand::Cell;

@@ -6,7 +6,7 @@ use ssd::FtlKind;
 
 use super::{Book, Setting, hydra, samples, short};
 
-/// Blocks that differ much, and change much with wear.
+/// A variation with large differences between blocks and large changes with wear.
 pub(crate) fn varied() -> VariationSpec {
     VariationSpec {
         read: Ratio::new(0.2),
@@ -18,7 +18,7 @@ pub(crate) fn varied() -> VariationSpec {
 }
 
 impl Book {
-    /// Settings of a page map or of a log-block FTL, with and without suspension.
+    /// Adds settings of a page map or of a log-block FTL, with and without suspension.
     pub(super) fn blocks_that_differ(&mut self) {
         self.add("blocks that differ", |spec| spec.flash.variation = Some(varied()));
         self.add("blocks that differ, suspension", |spec| {
@@ -29,7 +29,7 @@ impl Book {
     }
 }
 
-/// The first sample of each family that lists some, and Hydra.
+/// Creates a setting from the first sample of each family that lists some, and one of Hydra's FTL.
 pub(super) fn of_families() -> Vec<Setting> {
     let mut settings = vec![hydra::varying(varied())];
     for kind in FtlKind::UNZONED {
