@@ -124,7 +124,7 @@ fn a_guest_uses_a_drive_over_nvme_and_keeps_its_files_over_a_power_cut() {
 #[test]
 fn a_guest_uses_the_zones_of_a_drive_and_keeps_its_files_over_a_power_cut() {
     let shown = ["nr_zones: 94", "Success appended data to LBA 0", "State: 0xe0", "Zone Invalid Write", "zcond: 1(em)"];
-    uses_over_nvme("zoned", &["demo-zones"], &shown);
+    uses_over_nvme("zoned", &["demo-zones", "--verify"], &shown);
 }
 
 #[test]

@@ -49,10 +49,7 @@ fn a_drive_that_ignores_flushes_is_found() {
     let wanted = "the drive broke its promises for 16 sectors: it ignores flushes";
     assert!(said.contains(wanted), "{said}");
     assert_eq!(status["verify"]["violations"], 16);
-    assert!(
-        table.contains("broken promises for 16 sectors") && table.contains("sectors 16 to 31 read"),
-        "{table}"
-    );
+    assert!(table.contains("broken promises for 16 sectors") && table.contains("sectors 16 to 31 read"), "{table}");
     assert!(table.lines().all(|line| line.chars().count() <= 80), "{table}");
 }
 

@@ -134,9 +134,9 @@ pub fn description(
             shared: true,
         },
         commands: OptionalCommands {
-            // The drive has no command that makes sectors unreadable, gives handles new reclaim units, or erases blocks that hold old data.
+            // The drive has no command that makes sectors unreadable, or erases blocks that hold old data.
             write_uncorrectable: false,
-            handle_update: false,
+            handle_update: true,
             sanitize: false,
             dataset_management: resolved.zones.is_none(),
         },

@@ -57,9 +57,13 @@ impl<S: Sector> Ssd<S> {
         if is_reset { Extent { first: begin, ..extent } } else { extent }
     }
 
-    /// The status with which a drive with zones refuses a request before it works on it, or one without zones a command of zones.
+    /// The status with which a drive with zones refuses a request before it works on it, or one without zones a command that not all
+    /// drives know.
     #[inline(never)]
     pub(super) fn refusal_of_zones(&mut self, io: &Io) -> Option<Status> {
+        if io.kind == IoKind::HandleUpdate {
+            return self.refusal_of_update(io);
+        }
         if self.resolved.zones.is_none() || io.kind == IoKind::Discard {
             return Some(Status::InvalidOpcode);
         }

@@ -85,6 +85,24 @@ impl Writer {
         });
     }
 
+    /// A stream of host data leaves the superblock that it has open in a pool. What it has gathered there is programmed first.
+    pub(in crate::page) fn leave_superblock(
+        &mut self,
+        blocks: &mut BlockManager,
+        flash: &mut Flash<'_>,
+        pool: u32,
+        stream: Stream,
+    ) {
+        blocks.pools[pool as usize].queue.turn_to(stream);
+        if blocks.pools[pool as usize].queue.open.list.is_some() {
+            self.touched.retain(|touched| *touched != pool);
+            self.send(blocks, flash, pool);
+        }
+        if blocks.close_early(pool, stream) {
+            self.store_parity(blocks, flash);
+        }
+    }
+
     /// Makes each stream of host data of a pool the present one, for a moment.
     #[inline]
     pub(in crate::page) fn for_each_stream(

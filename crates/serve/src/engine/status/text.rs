@@ -254,7 +254,7 @@ mod tests {
         assert!(text.lines().all(|line| line.chars().count() <= 80), "{text}");
         for wanted in [
             "8 sectors cannot be read",
-            "4 sectors hold what",
+            "broken promises for 4 sectors",
             "1 bad, takes no more writes",
             "12 requests failed",
             "34 requests, because",
