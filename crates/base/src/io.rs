@@ -31,11 +31,14 @@ pub enum IoKind {
     /// Moves the write pointer of a zone with a random write area behind the mapping unit that includes the first
     /// sector of the request (Zone Management Send, Flush Explicit ZRWA Range).
     ZrwaFlush,
+    /// Gives the reclaim unit handle that its placement identifier names a new reclaim unit (I/O Management Send, Reclaim Unit Handle
+    /// Update, of NVM Express TP4146). Its extent is empty.
+    HandleUpdate,
 }
 
 impl IoKind {
     /// The number of kinds.
-    pub const COUNT: usize = 11;
+    pub const COUNT: usize = 12;
 
     /// All kinds, in the order of their discriminants.
     pub const ALL: [Self; Self::COUNT] = [
@@ -50,9 +53,10 @@ impl IoKind {
         Self::ZoneReset,
         Self::ZoneOpenZrwa,
         Self::ZrwaFlush,
+        Self::HandleUpdate,
     ];
 
-    /// The kinds that a drive without zones knows.
+    /// The kinds that a drive without zones and without Flexible Data Placement knows.
     pub const UNZONED: [Self; 4] = [Self::Read, Self::Write, Self::Flush, Self::Discard];
 
     /// The kinds that move data. Rates and mean latencies over all requests count only these.
@@ -69,19 +73,32 @@ impl IoKind {
     #[must_use]
     #[inline]
     pub const fn is_of_zones(self) -> bool {
+        self as u8 >= Self::Append as u8 && !matches!(self, Self::HandleUpdate)
+    }
+
+    /// True if only some drives know the kind.
+    #[must_use]
+    #[inline]
+    pub const fn is_optional(self) -> bool {
         self as u8 >= Self::Append as u8
     }
 
     /// True if a request of this kind has no extent.
     #[must_use]
     pub const fn is_bare(self) -> bool {
-        matches!(self, Self::Flush) || self.is_zone_management()
+        matches!(self, Self::Flush | Self::HandleUpdate) || self.is_zone_management()
+    }
+
+    /// True if its placement identifier has a meaning.
+    #[must_use]
+    pub const fn names_handle(self) -> bool {
+        matches!(self, Self::Write | Self::HandleUpdate)
     }
 
     /// True for an action on a zone, which moves no data.
     #[must_use]
     pub const fn is_zone_management(self) -> bool {
-        self as u8 >= Self::ZoneOpen as u8
+        self as u8 >= Self::ZoneOpen as u8 && !matches!(self, Self::HandleUpdate)
     }
 
     /// The lower-case name in reports and files.
@@ -99,6 +116,7 @@ impl IoKind {
             Self::ZoneReset => "zone_reset",
             Self::ZoneOpenZrwa => "zone_open_zrwa",
             Self::ZrwaFlush => "zrwa_flush",
+            Self::HandleUpdate => "handle_update",
         }
     }
 }
@@ -128,12 +146,12 @@ impl PlacementId {
 pub struct Io {
     /// The kind of request.
     pub kind: IoKind,
-    /// The first sector; zero for a flush, that of the zone for an append and for zone management, and a sector of the
-    /// last mapping unit of the range for a flush of a random write area.
+    /// The first sector; zero for a flush and for the update of a handle, that of the zone for an append and for zone
+    /// management, and a sector of the last mapping unit of the range for a flush of a random write area.
     pub start: Lba,
-    /// The number of sectors; zero only for a flush and for zone management.
+    /// The number of sectors; zero only for a flush, for zone management and for the update of a handle.
     pub sectors: Sectors,
-    /// The placement identifier of a write.
+    /// The placement identifier of a write, or that of the handle that is updated.
     pub placement: PlacementId,
 }
 

@@ -17,7 +17,7 @@ use crate::value::microseconds;
 /// The largest number of faults in a message.
 const MOST_FAULTS: usize = 20;
 
-const KINDS: [(&str, ScriptKind); 11] = [
+const KINDS: [(&str, ScriptKind); 12] = [
     ("read", ScriptKind::Read),
     ("write", ScriptKind::Write),
     ("flush", ScriptKind::Flush),
@@ -29,6 +29,7 @@ const KINDS: [(&str, ScriptKind); 11] = [
     ("zone_reset", ScriptKind::ZoneReset),
     ("zone_open_zrwa", ScriptKind::ZoneOpenZrwa),
     ("zrwa_flush", ScriptKind::ZrwaFlush),
+    ("handle_update", ScriptKind::HandleUpdate),
 ];
 
 /// Names of the column of arrival times, each with the picoseconds of its unit.

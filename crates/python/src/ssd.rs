@@ -281,9 +281,13 @@ impl Ssd {
                 ..Io::new(kind, Lba::new(sectors("offset", offset)?.get()), sectors("size", size)?)
             },
         };
-        if placement_id != 0 && kind != IoKind::Write {
-            let message = "only a write carries a placement identifier";
+        if placement_id != 0 && !kind.names_handle() {
+            let message = "only a write and the update of a handle carry a placement identifier";
             return Err(Failure::argument("placement_id", message, "leave it out").into());
+        }
+        if kind == IoKind::HandleUpdate && (offset, size) != (0, 0) {
+            let message = "the update of a handle has neither offset nor size";
+            return Err(Failure::argument("size", message, "leave them out").into());
         }
         if kind.is_zone_management() && !io.sectors.is_zero() {
             return Err(Failure::argument("size", "an action on a zone has no size", "leave it out").into());

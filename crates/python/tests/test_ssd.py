@@ -70,7 +70,7 @@ def test_what_the_drive_would_not_survive_is_refused(device: flashloom.Device) -
         ((10 * US, "read", 0, 0), {}, "size: is zero"),
         ((10 * US, "flush", 0, 4096), {}, "a flush has neither offset nor size"),
         ((10 * US, "read", 0, 4096), {"queue": 7}, "there is no queue 7"),
-        ((10 * US, "read", 0, 4096), {"placement_id": 1}, "only a write carries a placement identifier"),
+        ((10 * US, "read", 0, 4096), {"placement_id": 1}, "carry a placement identifier"),
         ((10 * US, "write", 0, 512, b"x" * 512), {}, "the drive keeps no data"),
     ]
     for arguments, names, text in cases:

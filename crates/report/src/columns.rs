@@ -176,7 +176,7 @@ pub(crate) fn series(intervals: &[Interval<'_>], draw: Option<&PowerDraw>) -> Ta
     table.count("to_ps", UnitOfMeasure::Picoseconds, "End of the interval", intervals.iter().map(|i| i.to.at.as_ps()));
     let occurs = |kind: &IoKind| {
         let k = *kind as usize;
-        !kind.is_of_zones() || each().any(|(i, c)| i.windows[k].count + c.failed[k] > 0)
+        !kind.is_optional() || each().any(|(i, c)| i.windows[k].count + c.failed[k] > 0)
     };
     for kind in IoKind::ALL.into_iter().filter(occurs) {
         let (k, name) = (kind as usize, kind.name());

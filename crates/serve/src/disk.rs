@@ -40,6 +40,9 @@ pub enum Operation {
     /// An action on every zone in a state in which the action does something (Select All of Zone Management Send). It has no
     /// extent.
     ManageZones(ZoneAction),
+    /// Gives each reclaim unit handle that a placement identifier names a new reclaim unit (Reclaim Unit Handle Update). It has no
+    /// extent.
+    UpdateHandles(Vec<PlacementId>),
 }
 
 impl Operation {
@@ -73,7 +76,7 @@ impl Operation {
     /// True if the operation has no extent.
     #[must_use]
     pub const fn is_bare(&self) -> bool {
-        matches!(self, Self::Flush | Self::ManageZone(_) | Self::ManageZones(_))
+        matches!(self, Self::Flush | Self::ManageZone(_) | Self::ManageZones(_) | Self::UpdateHandles(_))
     }
 }
 

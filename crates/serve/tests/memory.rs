@@ -176,8 +176,11 @@ impl State {
                 self.bytes[range].fill(0xdd);
                 self.wrote(sectors, false);
             }
-            Operation::Append { .. } | Operation::ManageZone(_) | Operation::ManageZones(_) => {
-                unreachable!("NBD has no zones")
+            Operation::Append { .. }
+            | Operation::ManageZone(_)
+            | Operation::ManageZones(_)
+            | Operation::UpdateHandles(_) => {
+                unreachable!("NBD has no such command")
             }
             Operation::Flush => {
                 self.flushes += 1;

@@ -197,6 +197,7 @@ const KINDS: [&str; IoKind::COUNT] = [
     "zone_reset",
     "zone_open_zrwa",
     "zrwa_flush",
+    "handle_update",
 ];
 const LATENCIES: [&str; 10] = ["mean", "min", "p50", "p90", "p95", "p99", "p99_9", "p99_99", "p99_999", "max"];
 

@@ -361,7 +361,7 @@ impl<S: StampSector> Payload<S> for Oracle {
                 self.change(&zone, Content::Zeros, status.completeness());
             }
             (IoKind::Read | IoKind::Flush | IoKind::ZoneOpen | IoKind::ZoneClose | IoKind::ZoneFinish, _)
-            | (IoKind::ZoneOpenZrwa | IoKind::ZrwaFlush, _) => {}
+            | (IoKind::ZoneOpenZrwa | IoKind::ZrwaFlush | IoKind::HandleUpdate, _) => {}
         }
         Ok(())
     }

@@ -123,6 +123,7 @@ impl Book {
             "zone resets that succeeded, as seen by the host and by the device",
             "zone opens with ZRWA that succeeded, as seen by the host and by the device",
             "ZRWA flushes that succeeded, as seen by the host and by the device",
+            "handle updates that succeeded, as seen by the host and by the device",
         ];
         const FAILED: [&str; IoKind::COUNT] = [
             "reads that failed, as seen by the host and by the device",
@@ -136,6 +137,7 @@ impl Book {
             "zone resets that failed, as seen by the host and by the device",
             "zone opens with ZRWA that failed, as seen by the host and by the device",
             "ZRWA flushes that failed, as seen by the host and by the device",
+            "handle updates that failed, as seen by the host and by the device",
         ];
         const SECTORS: [&str; IoKind::COUNT] = [
             "sectors read, as seen by the host and by the device",
@@ -149,6 +151,7 @@ impl Book {
             "sectors of zone resets, as seen by the host and by the device",
             "sectors of zone opens with ZRWA, as seen by the host and by the device",
             "sectors of ZRWA flushes, as seen by the host and by the device",
+            "sectors of handle updates, as seen by the host and by the device",
         ];
         for kind in IoKind::ALL {
             let (i, seen) = (kind as usize, result.kind(kind));

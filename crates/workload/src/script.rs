@@ -46,8 +46,8 @@ pub struct ScriptRequest {
     /// The number of bytes.
     #[serde(default)]
     pub size: Bytes,
-    /// The placement identifier of a write, by which the host tells the drive which data belong together. Default: no
-    /// identifier, which is 0.
+    /// The placement identifier of a write, by which the host tells the drive which data belong together, or of the reclaim unit handle
+    /// that is updated. Default: no identifier, which is 0.
     #[serde(default, rename = "placement-id", skip_serializing_if = "is_zero")]
     pub placement: u16,
 }
@@ -78,6 +78,8 @@ pub enum ScriptKind {
     ZoneOpenZrwa,
     /// Moves the write pointer of a zone with a random write area behind the mapping unit that includes `start`.
     ZrwaFlush,
+    /// Give the reclaim unit handle of `placement-id` a new reclaim unit (Flexible Data Placement).
+    HandleUpdate,
 }
 
 impl ScriptKind {
@@ -94,6 +96,7 @@ impl ScriptKind {
             Self::ZoneReset => IoKind::ZoneReset,
             Self::ZoneOpenZrwa => IoKind::ZoneOpenZrwa,
             Self::ZrwaFlush => IoKind::ZrwaFlush,
+            Self::HandleUpdate => IoKind::HandleUpdate,
         }
     }
 }
@@ -123,15 +126,17 @@ pub struct Script {
 
 impl ScriptRequest {
     fn io(&self, path: &str, capacity: Sectors, faults: &mut Vec<Fault>) -> Io {
-        if self.placement != 0 && self.kind != ScriptKind::Write {
-            let message = "only a write carries a placement identifier";
+        if self.placement != 0 && !self.kind.io_kind().names_handle() {
+            let message = "only a write and the update of a handle carry a placement identifier";
             faults.push(Fault::new(format!("{path}.placement-id"), message, "delete it"));
         }
-        if self.kind == ScriptKind::Flush {
+        if matches!(self.kind, ScriptKind::Flush | ScriptKind::HandleUpdate) {
             if !self.size.is_zero() || !self.start.is_zero() {
-                faults.push(Fault::new(path, "a flush has neither start nor size", "leave them out"));
+                let message = format!("a {} has neither start nor size", self.kind.io_kind().name());
+                faults.push(Fault::new(path, message, "leave them out"));
             }
-            return Io::FLUSH;
+            let placement = PlacementId::new(self.placement);
+            return Io { placement, ..Io::new(self.kind.io_kind(), Lba::new(0), Sectors::new(0)) };
         }
         let kind = self.kind.io_kind();
         if kind.is_zone_management() {

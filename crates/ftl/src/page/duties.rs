@@ -57,6 +57,20 @@ impl ReclaimUnitHandles for PageFtl {
     fn note_identifier(&mut self, now: Time, id: PlacementId) {
         self.blocks.note_identifier(now, id);
     }
+
+    fn has_handle(&self, id: PlacementId) -> bool {
+        self.blocks.stream_of(id).is_some()
+    }
+
+    fn update_handle(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, set: u32, id: PlacementId) {
+        self.blocks.now = flash.now;
+        let Some(stream) = self.blocks.stream_of(id) else { return };
+        for i in 0..self.blocks.sets[set as usize].len() {
+            let pool = self.blocks.sets[set as usize][i];
+            self.writer.leave_superblock(&mut self.blocks, flash, pool, stream);
+            self.start_gc(flash, owners, pool);
+        }
+    }
 }
 
 impl PowerCycle for PageFtl {

@@ -59,6 +59,13 @@ pub trait HostMemoryBuffer {
 pub trait ReclaimUnitHandles {
     /// Notes the placement identifier of a write command.
     fn note_identifier(&mut self, now: Time, id: PlacementId);
+
+    /// True if a placement identifier names a handle that the drive has.
+    fn has_handle(&self, id: PlacementId) -> bool;
+
+    /// The handle that a placement identifier names leaves the superblocks that it has open in an NVM set: its next write opens an empty
+    /// one.
+    fn update_handle(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, set: u32, id: PlacementId);
 }
 
 /// A log of flushes: the data of a flush go to a few pages at once, and are merged to their places later.

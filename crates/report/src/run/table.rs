@@ -25,7 +25,7 @@ use crate::suspensions::suspensions;
 const WIDTH: usize = 80;
 
 /// The order of rows.
-pub(super) const KINDS: [&str; 11] = [
+pub(super) const KINDS: [&str; 12] = [
     "read",
     "write",
     "flush",
@@ -37,6 +37,7 @@ pub(super) const KINDS: [&str; 11] = [
     "zone_reset",
     "zone_open_zrwa",
     "zrwa_flush",
+    "handle_update",
 ];
 
 /// The columns of latencies.

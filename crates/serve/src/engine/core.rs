@@ -266,8 +266,7 @@ impl Core {
         let extent = Extent { start: job.start.get(), end: job.start.get() + job.sectors.get() };
         let place = self.jobs.insert(job, at);
         let (open, keeps) = (self.jobs.at(place), self.on_cut == OnCut::Hold);
-        let is_one = !matches!(open.job.operation, Operation::ManageZones(_));
-        if let Some(verifier) = self.verifier.as_mut().filter(|_| is_one) {
+        if let Some(verifier) = self.verifier.as_mut().filter(|_| open.is_verified()) {
             open.ticket = verifier.begin(at, &open.job.operation, open.range());
         }
         let whole = |kind| Io::new(kind, extent.lba(), extent.sectors());
@@ -289,6 +288,16 @@ impl Core {
             }
             Operation::Discard => self.request(place, whole(IoKind::Discard), Vec::new()),
             Operation::WriteZeroes { .. } => self.zero(place, extent),
+            Operation::UpdateHandles(handles) => {
+                let update = Io::new(IoKind::HandleUpdate, extent.lba(), extent.sectors());
+                let handles = handles.clone();
+                for placement in handles.iter().copied() {
+                    self.request(place, Io { placement, ..update }, Vec::new());
+                }
+                if handles.is_empty() {
+                    answers.push(self.finish(place, at));
+                }
+            }
         }
     }
 
@@ -464,8 +473,7 @@ impl Core {
         let open = self.jobs.remove(place);
         let latency = due - open.arrival;
         self.tally.ended(&open.job, due, latency, open.failed);
-        let is_one = !matches!(open.job.operation, Operation::ManageZones(_));
-        if let Some(verifier) = self.verifier.as_mut().filter(|_| is_one) {
+        if let Some(verifier) = self.verifier.as_mut().filter(|_| open.is_verified()) {
             let result = open.failed.map_or(Ok(&open.data[..]), Err);
             verifier.end(due, open.ticket, &open.job.operation, open.range(), result);
         }

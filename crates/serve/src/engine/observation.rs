@@ -40,7 +40,7 @@ pub(crate) struct Observation {
     /// Requests of clients without an answer.
     pub(crate) outstanding: usize,
     /// The jobs by kind, in the order of [`super::tally::KINDS`].
-    pub(crate) kinds: [Done; 7],
+    pub(crate) kinds: [Done; 8],
     pub(crate) counters: Counters,
     /// The counters when the drive was first switched on.
     pub(crate) start: Counters,

@@ -11,7 +11,7 @@ use study::run::write_amplification;
 
 use super::core::Core;
 use super::lag::Lag;
-use super::tally::{KINDS, UNZONED};
+use super::tally::{KINDS, has_kind};
 use crate::verify::VerifyStatus;
 
 pub use layers::{DriveState, DriveStatus, RaidStatus, TranslationStatus};
@@ -174,8 +174,9 @@ impl Core {
     #[must_use]
     pub fn status(&self) -> Status {
         let counters = self.drive.counters();
-        let known = if self.drive.description().zones.is_some() { KINDS.len() } else { UNZONED };
-        let kinds = KINDS.iter().zip(&self.tally.kinds).take(known).map(|(name, kind)| KindStatus {
+        let all = KINDS.iter().zip(&self.tally.kinds).enumerate();
+        let known = all.filter(|(place, _)| has_kind(self.drive.description(), *place));
+        let kinds = known.map(|(_, (name, kind))| KindStatus {
             kind: (*name).to_owned(),
             done: kind.done,
             failed: kind.failed,

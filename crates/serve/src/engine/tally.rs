@@ -1,22 +1,33 @@
 //! What a served drive has done, by kind of job.
 
 use base::units::{Sectors, Span, Time};
-use ssd::{Counters, Recovery};
+use ssd::{Counters, Recovery, Resolved};
 use study::histogram::Histogram;
 
 use super::coarse::CoarseHistogram;
 use crate::{Failed, Job, Operation};
 
 /// The kinds of jobs, in the order of [`kind`].
-pub(super) const KINDS: [&str; 7] = ["read", "write", "flush", "discard", "write-zeroes", "append", "manage-zone"];
+pub(super) const KINDS: [&str; 8] =
+    ["read", "write", "flush", "discard", "write-zeroes", "append", "manage-zone", "update-handles"];
 
 /// Places of kinds.
 pub(crate) const READ: usize = 0;
 pub(crate) const WRITE: usize = 1;
 pub(crate) const APPEND: usize = 5;
 
-/// The kinds that a drive without zones has: those in front.
-pub(super) const UNZONED: usize = 5;
+/// The kinds that each drive has: those in front.
+const COMMON: usize = 5;
+/// The place of the updates of reclaim unit handles.
+const UPDATE_HANDLES: usize = 7;
+
+/// True if a drive with this description has jobs of a kind.
+pub(super) fn has_kind(drive: &Resolved, kind: usize) -> bool {
+    match kind {
+        UPDATE_HANDLES => drive.spec.ftl.fdp.is_some(),
+        _ => kind < COMMON || drive.zones.is_some(),
+    }
+}
 
 /// Operations that move data: a rate of all requests counts them alone.
 const MOVE_DATA: [&str; 4] = ["read", "write", "write-zeroes", "append"];
@@ -30,6 +41,7 @@ const fn kind(operation: &Operation) -> usize {
         Operation::WriteZeroes { .. } => 4,
         Operation::Append { .. } => 5,
         Operation::ManageZone(_) | Operation::ManageZones(_) => 6,
+        Operation::UpdateHandles(_) => UPDATE_HANDLES,
     }
 }
 
@@ -55,7 +67,7 @@ pub(super) struct Kind {
 
 /// What a served drive has done.
 pub(super) struct Tally {
-    pub(super) kinds: [Kind; 7],
+    pub(super) kinds: [Kind; 8],
     /// Jobs that failed because a sector could not be read from flash.
     pub(super) uncorrectable: u64,
     /// Jobs that were refused because the drive was read-only.

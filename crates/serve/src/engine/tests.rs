@@ -4,6 +4,7 @@ mod allocation;
 mod keep;
 mod layers;
 mod order;
+mod placement;
 mod power;
 mod replay;
 mod thread;

@@ -179,9 +179,9 @@ fn namespace(device: &Device, id: u32, names: &Names, plain_shift: u8) -> Result
         granularity: (unit >> (block_shift - SECTOR_SHIFT)).clamp(1, u16::MAX.into()) as u16,
         zones: zones(resolved),
         commands: OptionalCommands {
-            // The drive has no command that makes sectors unreadable, or gives handles new reclaim units.
+            // The drive has no command that makes sectors unreadable.
             write_uncorrectable: false,
-            handle_update: false,
+            handle_update: true,
             dataset_management: resolved.zones.is_none(),
         },
         streams: streams(resolved),

@@ -8,7 +8,7 @@
 //! | Write Zeroes | one job, which discards where discards are as good as zeros |
 //! | Dataset Management | one discard for each range |
 //! | Copy | one read for each range, then one write |
-//! | Zone Management Send | one job |
+//! | Zone Management Send, I/O Management Send | one job |
 //! | Zone Management Receive, I/O Management Receive | questions to the engine |
 
 use std::sync::Arc;
@@ -277,8 +277,13 @@ impl Target {
                     pending.complete(Response::data(handle_status(&handles.collect::<Vec<_>>(), length)));
                 });
             }
-            // The subsystem announces neither.
-            IoCommand::WriteUncorrectable(_) | IoCommand::HandleUpdate(_) => {
+            IoCommand::HandleUpdate(identifiers) => {
+                let operation = Operation::UpdateHandles(identifiers.into_iter().map(PlacementId::new).collect());
+                let answer = move |result: Result<Returned, _>| pending.answer(result.map(done));
+                intake.push(self.place, self.job(operation, nothing, plain, answer));
+            }
+            // The subsystem does not announce it.
+            IoCommand::WriteUncorrectable(_) => {
                 pending.complete(Response::status(Status::INVALID_OPCODE.do_not_retry()));
             }
         }

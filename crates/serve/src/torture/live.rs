@@ -165,8 +165,11 @@ impl Served {
             Operation::Flush => (Kind::Flush, Vec::new()),
             Operation::Discard => (Kind::Discard, Vec::new()),
             Operation::WriteZeroes { fua } => (Kind::WriteZeroes { fua }, Vec::new()),
-            // Its drive has no zones.
-            Operation::Append { .. } | Operation::ManageZone(_) | Operation::ManageZones(_) => {
+            // Its clients speak NBD.
+            Operation::Append { .. }
+            | Operation::ManageZone(_)
+            | Operation::ManageZones(_)
+            | Operation::UpdateHandles(_) => {
                 answer(Err(Failed::Drive(ssd::Status::InvalidOpcode)));
                 return Ok(());
             }

@@ -306,7 +306,12 @@ impl<W: Write> Play<W> {
             IoKind::Write => Kind::Write { fua: false },
             IoKind::Flush => Kind::Flush,
             IoKind::Discard => Kind::Discard,
-            kind => return Err(io::Error::other(format!("a drive without zones has no {}", kind.name()))),
+            kind => {
+                return Err(io::Error::other(format!(
+                    "a power cut is tried under reads, writes, flushes and discards, and not under a {}",
+                    kind.name()
+                )));
+            }
         };
         let data = if kind.writes() { self.content(io.sectors.get()) } else { Vec::new() };
         self.ask(kind, io.start, io.sectors, &data)

@@ -52,6 +52,7 @@ impl Kind {
             Operation::Append { fua, .. } => Self::Append { fua: *fua },
             Operation::ManageZone(action) => Self::Zone(*action),
             Operation::ManageZones(_) => panic!("an action on all zones is verified zone by zone"),
+            Operation::UpdateHandles(_) => panic!("the update of a handle changes no content"),
         }
     }
 

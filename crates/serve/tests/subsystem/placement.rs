@@ -1,6 +1,8 @@
 //! Flexible Data Placement.
 
+use base::io::IoKind;
 use nvme::{HostCommand, Status, SubmissionEntry, opcode};
+use serve::engine::Command;
 use serve::record::RecordTo;
 use workload::trace::TraceOptions;
 use workload::{Arrival, Source};
@@ -51,7 +53,54 @@ fn writes_by_handle_fill_its_reclaim_unit_and_are_counted() {
     assert_eq!(taken, [0, 128, 0, 64]);
     let statistics = admin.done(group_page(0x22, 64)).data;
     assert_eq!((field(&statistics, 0), field(&statistics, 16)), (192 * 512, 192 * 512), "host and media bytes");
-    assert_eq!(io.fails(HostCommand::handle_update(1, &[1])), Status::INVALID_OPCODE);
+}
+
+#[test]
+fn a_handle_update_gives_a_new_reclaim_unit_and_is_recorded() {
+    let dir = tempfile::tempdir().expect("a folder");
+    let path = dir.path().join("updates.parquet");
+    let record = Some(RecordTo { path: path.clone(), force: false, inputs: Vec::new() });
+    let served = Served::new(Setting { device: PLACED, record, ..Setting::default() });
+    let (mut admin, controller) = Link::admin(&served);
+    let mut io = Link::io(&served, controller, 1);
+    let unit = handles(&mut io)[0].1;
+    io.done(write(0, 1));
+    io.done(write(64, 3));
+    assert_eq!(handles(&mut io)[1].1, unit - 64);
+    io.done(HostCommand::handle_update(1, &[1, 2]));
+    let remaining: Vec<u64> = handles(&mut io).iter().map(|handle| handle.1).collect();
+    assert_eq!(remaining, [unit, unit, unit, unit - 64], "handle 3 keeps its reclaim unit");
+    // Of 64 mapping units 16 are written: event type 0, of handle 1.
+    assert_eq!(host_events(&mut admin), (1, 0, 1));
+    io.done(write(128, 1));
+    assert_eq!(handles(&mut io)[1].1, unit - 64);
+    assert_eq!(io.fails(HostCommand::handle_update(1, &[4])), Status::INVALID_FIELD);
+    served.engine.command(Command::PowerCut).expect("it was on");
+    served.engine.command(Command::PowerOn).expect("it was off");
+    let (_admin, controller) = Link::admin(&served);
+    let mut io = Link::io(&served, controller, 1);
+    for (start, byte) in [(0, 1), (64, 3), (128, 1)] {
+        assert_eq!(io.done(HostCommand::read(1, start, 64, 64 * 512)).data, vec![byte; 64 * 512]);
+    }
+    served.stop().record.expect("it was asked for").unwrap_or_else(|error| panic!("{error}"));
+    let mut source = workload::trace::open(&path, &TraceOptions::default()).unwrap_or_else(|error| panic!("{error}"));
+    let mut updates = Vec::new();
+    while let Some(Arrival { io, .. }) = source.next().unwrap_or_else(|error| panic!("{error}")) {
+        if io.kind == IoKind::HandleUpdate {
+            updates.push(io.placement.get());
+        }
+    }
+    assert_eq!(updates, [1, 2]);
+}
+
+/// The number of host events in the log, and type and identifier of the first.
+fn host_events(admin: &mut Link) -> (u32, u8, u16) {
+    // Bit 8 of dword 10: events of the host.
+    let mut command = group_page(0x23, 512);
+    command.entry = command.entry.clone().with_cdw(10, command.entry.cdw(10) | 1 << 8);
+    let data = admin.done(command).data;
+    let count = u32::from_le_bytes(data[..4].try_into().expect("four bytes"));
+    (count, data[64], u16::from_le_bytes([data[66], data[67]]))
 }
 
 #[test]
@@ -59,21 +108,10 @@ fn an_invalid_identifier_is_an_event_and_no_failure() {
     let served = Served::of(PLACED);
     let (mut admin, controller) = Link::admin(&served);
     let mut io = Link::io(&served, controller, 1);
-    let events = |admin: &mut Link| {
-        // Bit 8 of dword 10: events of the host.
-        let mut command = group_page(0x23, 512);
-        command.entry = command.entry.clone().with_cdw(10, command.entry.cdw(10) | 1 << 8);
-        let data = admin.done(command).data;
-        (
-            u32::from_le_bytes(data[..4].try_into().expect("four bytes")),
-            data[64],
-            u16::from_le_bytes([data[66], data[67]]),
-        )
-    };
-    assert_eq!(events(&mut admin).0, 0);
+    assert_eq!(host_events(&mut admin).0, 0);
     // Four mapping units.
     io.done(HostCommand::write(1, 0, 16, vec![9; 16 * 512]).with_directive(2, 9));
-    assert_eq!(events(&mut admin), (1, 3, 9), "one event, an invalid placement identifier");
+    assert_eq!(host_events(&mut admin), (1, 3, 9), "one event, an invalid placement identifier");
 }
 
 #[test]

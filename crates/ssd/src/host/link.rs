@@ -43,7 +43,8 @@ impl Link {
             | IoKind::ZoneFinish
             | IoKind::ZoneReset
             | IoKind::ZoneOpenZrwa
-            | IoKind::ZrwaFlush => Span::ZERO,
+            | IoKind::ZrwaFlush
+            | IoKind::HandleUpdate => Span::ZERO,
         }
     }
 

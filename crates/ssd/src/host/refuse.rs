@@ -18,7 +18,7 @@ impl<S: Sector> Ssd<S> {
             return Some(Status::OutOfRange);
         }
         // Two comparisons for the requests of nearly all drives.
-        if self.resolved.zones.is_some() || io.kind.is_of_zones() { self.refusal_of_zones(io) } else { None }
+        if self.resolved.zones.is_some() || io.kind.is_optional() { self.refusal_of_zones(io) } else { None }
     }
 
     #[cold]

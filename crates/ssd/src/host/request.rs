@@ -76,9 +76,11 @@ pub enum Status {
     ReadOnly,
     /// The extent ends beyond the capacity.
     OutOfRange,
-    /// The drive does not know the command: a zone command to a drive without zones, or a discard to one with zones.
+    /// The drive does not know the command: a zone command to a drive without zones, a discard to one with zones, or the update of a
+    /// handle without Flexible Data Placement.
     InvalidOpcode,
-    /// A field of the command is wrong: a write to a zone that is not of whole mapping units, or an address that is not a zone's.
+    /// A field of the command is wrong: a write to a zone that is not of whole mapping units, an address that is not a zone's, or the
+    /// update of a handle that the drive does not have.
     InvalidField,
     /// A write or an append ends behind the zone's capacity.
     ZoneBoundary,
@@ -140,8 +142,8 @@ impl Status {
         Self::ZrwaUnavailable,
     ];
 
-    /// True for the statuses that only a command of zones, or a discard to a drive with zones, can have. Results list
-    /// them only if they occurred.
+    /// True for the statuses that only a command of zones, a discard to a drive with zones, or the update of a handle can
+    /// have. Results list them only if they occurred.
     #[must_use]
     pub const fn is_of_zones(self) -> bool {
         self as u8 >= Self::InvalidOpcode as u8

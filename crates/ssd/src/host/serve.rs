@@ -273,6 +273,7 @@ impl<S: Sector> Ssd<S> {
             IoKind::ZoneReset => self.manage_zone(handle, ZoneAction::Reset),
             IoKind::ZoneOpenZrwa => self.manage_zone(handle, ZoneAction::OpenZrwa),
             IoKind::ZrwaFlush => self.manage_zone(handle, ZoneAction::FlushZrwa),
+            IoKind::HandleUpdate => self.update_handle(handle),
         }
     }
 

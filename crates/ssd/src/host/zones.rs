@@ -59,9 +59,12 @@ impl<S: Sector> Ssd<S> {
     }
 
     /// The status with which the device refuses a request before it works on it: a drive with zones for many reasons, a
-    /// drive without zones only for a command of zones.
+    /// drive without zones only for a command that not all drives know.
     #[inline(never)]
     pub(super) fn refusal_of_zones(&mut self, io: &Io) -> Option<Status> {
+        if io.kind == IoKind::HandleUpdate {
+            return self.refusal_of_update(io);
+        }
         if self.resolved.zones.is_none() || io.kind == IoKind::Discard {
             return Some(Status::InvalidOpcode);
         }

@@ -4,7 +4,7 @@
 pub const HELP: [&str; 43] = [
     "mean (over all reads and writes)",
     "accumulated (the response times of all reads and writes together)",
-    "KIND.STAT with read, write, flush or discard (zones: append, zone_open, zone_close, zone_finish, zone_reset, zone_open_zrwa, zrwa_flush) and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
+    "KIND.STAT with read, write, flush or discard (zones: append, zone_open, zone_close, zone_finish, zone_reset, zone_open_zrwa, zrwa_flush; data placement: handle_update) and mean, min, p50, p90, p95, p99, p99_9, p99_99, p99_999, max, \
      wait, service, flash-wait, access, gap (longest time between two completions), requests, failed, requests-per-s, rate, bytes",
     "flow.NAME.STAT of one of several workloads at once with mean, accumulated, requests-per-s, rate, simulated or \
      KIND.STAT; with alone before it, of the same workload alone on the drive: flow.NAME.alone.read.p99",

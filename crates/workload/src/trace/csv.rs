@@ -229,14 +229,15 @@ impl Csv {
         if kind == IoKind::Flush {
             return Ok(Parsed::Request(Record::flush(at_ps, volume)));
         }
-        let is_action = kind.is_zone_management();
+        let is_action = kind.is_bare();
         let size = if is_action { 0 } else { number(size, "size")? };
-        let extent = units.extent(number(offset, "offset")?, size)?;
+        let offset = if kind == IoKind::HandleUpdate { 0 } else { number(offset, "offset")? };
+        let extent = units.extent(offset, size)?;
         if extent.sectors == 0 && !is_action {
             return Ok(Parsed::Skip(Skip::Empty));
         }
         let placement = match placement {
-            Some(field) if kind == IoKind::Write && self.columns.placement.is_some() => placement_id(field)?,
+            Some(field) if kind.names_handle() && self.columns.placement.is_some() => placement_id(field)?,
             _ => 0,
         };
         Ok(Parsed::Request(Record { placement, ..Record::new(at_ps, kind, extent, volume) }))

@@ -72,7 +72,7 @@ impl Placer {
     /// The first piece of `io`, placed, and the number of its remaining sectors.
     #[inline]
     pub(crate) fn place(&mut self, volume: u32, io: Io, stats: &mut TraceStats) -> Result<(Io, Sectors), Misfit> {
-        if io.kind == IoKind::Flush {
+        if matches!(io.kind, IoKind::Flush | IoKind::HandleUpdate) {
             return Ok((io, Sectors::new(0)));
         }
         if io.kind.is_zone_management() {

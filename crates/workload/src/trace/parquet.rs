@@ -294,12 +294,12 @@ impl Parquet {
             let start = positive(group.lba.values[n], "lba")?;
             let sectors = positive(group.sectors.values[n], "number of sectors")?;
             extent = sectors_extent(start, sectors)?;
-            if sectors == 0 && !kind.is_zone_management() {
+            if sectors == 0 && !kind.is_bare() {
                 return Ok(Some(Err(Skip::Empty)));
             }
         }
         let placement = match &group.placement {
-            Some(ids) if kind == IoKind::Write => placement_id(ids.values[n])?,
+            Some(ids) if kind.names_handle() => placement_id(ids.values[n])?,
             _ => 0,
         };
         let queue = group.queue.as_ref().map(|queues| queue_number(queues.values[n])).transpose()?;
@@ -321,7 +321,9 @@ fn queue_number(value: i64) -> Result<u16, Fault> {
 
 fn kind(name: &ByteArray) -> Result<IoKind, Fault> {
     IoKind::ALL.into_iter().find(|kind| kind.name().as_bytes() == name.data()).ok_or_else(|| {
-        Fault::new(format!("the kind is none of read, write, flush, discard, append and those of zones: {name}"))
+        Fault::new(format!(
+            "the kind is none of read, write, flush, discard, append, handle_update and those of zones: {name}"
+        ))
     })
 }
 

@@ -134,6 +134,12 @@ impl BlockManager {
         }
     }
 
+    /// The stream of the handle that an identifier names.
+    pub(in crate::page) fn stream_of(&self, id: PlacementId) -> Option<Stream> {
+        let target = self.reclaim_units.as_ref()?.spec.target(id)?;
+        Some(Stream::host(target.handle as u8))
+    }
+
     /// True if the host places its data in reclaim units.
     pub(in crate::page) const fn has_reclaim_units(&self) -> bool {
         self.reclaim_units.is_some()

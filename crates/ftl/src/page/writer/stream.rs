@@ -85,6 +85,24 @@ impl Writer {
         });
     }
 
+    /// Lets a stream of host data leave the superblock that it has open in a pool. The data gathered there is programmed first.
+    pub(in crate::page) fn leave_superblock(
+        &mut self,
+        blocks: &mut BlockManager,
+        flash: &mut Flash<'_>,
+        pool: u32,
+        stream: Stream,
+    ) {
+        blocks.pools[pool as usize].queue.turn_to(stream);
+        if blocks.pools[pool as usize].queue.open.list.is_some() {
+            self.touched.retain(|touched| *touched != pool);
+            self.send(blocks, flash, pool);
+        }
+        if blocks.close_early(pool, stream) {
+            self.store_parity(blocks, flash);
+        }
+    }
+
     /// Calls `run` for each stream of host data of a pool, as the present one.
     #[inline]
     pub(in crate::page) fn for_each_stream(

@@ -109,7 +109,10 @@ impl Disk {
                     self.flash[range].fill(byte);
                 }
             }
-            Operation::Append { .. } | Operation::ManageZone(_) | Operation::ManageZones(_) => unreachable!("no zones"),
+            Operation::Append { .. }
+            | Operation::ManageZone(_)
+            | Operation::ManageZones(_)
+            | Operation::UpdateHandles(_) => unreachable!("it is never begun"),
             Operation::WriteZeroes { fua } => {
                 self.older[range.clone()].copy_from_slice(&self.cache[range.clone()]);
                 self.cache[range.clone()].fill(0);
