@@ -17,6 +17,7 @@ mod requests;
 mod run;
 mod ssd;
 mod study;
+mod study_outcome;
 mod sweep;
 mod table;
 mod value;
@@ -40,7 +41,8 @@ mod _native {
     #[pymodule_export]
     use crate::ssd::{Completion, Recovery, Ssd};
     #[pymodule_export]
-    use crate::study::{Study, StudyOutcome};
+    use crate::study::Study;
+    use crate::study_outcome::StudyOutcome;
     #[pymodule_export]
     use crate::sweep::{Sweep, file_digest, file_parts, run_tasks};
     #[pymodule_export]

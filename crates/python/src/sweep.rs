@@ -14,7 +14,7 @@ use study::summary::Summary;
 use crate::detached::polled;
 use crate::error::Failure;
 use crate::outcome::typed;
-use crate::study::StudyOutcome;
+use crate::study_outcome::StudyOutcome;
 use crate::value::from_json;
 
 /// A study whose runs other processes do; `flashloom._cluster` uses it.

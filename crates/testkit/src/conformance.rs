@@ -27,7 +27,7 @@ use ssd::{Precondition, Resolved, Ssd};
 use crate::Host;
 
 pub(crate) use settings::{
-    STYLES, capped, changing, evicting, hot, in_host_memory, limited, short, states, varied, with_errors,
+    STYLES, capped, changing, density, evicting, hot, in_host_memory, limited, short, states, varied, with_errors,
 };
 pub use settings::{Setting, settings, settings_of};
 

@@ -14,6 +14,7 @@ mod own;
 mod placement;
 mod policies;
 mod power;
+mod schema;
 mod slc_cache;
 mod stripes;
 mod walk;
@@ -22,7 +23,8 @@ mod zones;
 use serde_json::Value;
 
 pub use own::register_fewest;
-pub use walk::{Schema, every_key, keys};
+pub use schema::Schema;
+pub use walk::{every_key, keys};
 
 /// A key of a description, with other values that a test can set.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,8 +9,8 @@ use flash::backend::{Arbitration, BusOrder, Completion, Controllers, Decoders, O
 use flash::nand::{Cell, Part, Stamp};
 use flash::spec::{DecodeSpec, EccSpec};
 use ftl::{
-    Allocation, DensitySpec, EraseWhen, FirmwareSpec, HydraSpec, LogSpec, MappingSpec, PaceSpec, Probing,
-    ProcessorSpec, SlcMlcSpec, Striping, ThresholdBy,
+    Allocation, EraseWhen, FirmwareSpec, HydraSpec, LogSpec, MappingSpec, PaceSpec, Probing, ProcessorSpec, SlcMlcSpec,
+    Striping, ThresholdBy,
 };
 use ssd::{
     BufferPolicy, BufferSpec, CheckpointSpec, Digits, DiscardSpec, Drive, FlashSpec, FlushPolicy, FtlKind, FtlSpec,
@@ -18,6 +18,7 @@ use ssd::{
     ReadTransfer, SlcSpec, Spec, Ssd, UnmappedReads, VictimSpec, WearSpec,
 };
 
+use crate::conformance::density;
 use crate::{Host, leave_out_idle, requests};
 use extras::{
     or_errors, or_host_memory, or_plane_reads, or_power, or_slc_cache, or_streams, or_stripes, or_suspending,
@@ -375,12 +376,6 @@ fn or_sample(mut spec: Spec, rng: &mut Rng) -> Spec {
     let over_provisioning = spec.ftl.over_provisioning;
     spec.ftl = FtlSpec { over_provisioning, ..pick(rng, &samples) };
     spec
-}
-
-/// Density control with this extra capacity.
-pub(crate) fn density(extra: Bytes, rank_every: u32) -> DensitySpec {
-    let time = |text: &str| text.parse().expect("a time");
-    DensitySpec { extra, read: time("20us"), program: time("120us"), rank_every }
 }
 
 /// Gives the device a buffer that writes back superblocks in a part of the cases.

@@ -16,6 +16,7 @@ mod concurrent;
 mod cuts;
 mod model;
 mod settings;
+mod under_way;
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};

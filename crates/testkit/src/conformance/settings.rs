@@ -38,6 +38,7 @@ pub(crate) use host_memory::{changing, in_host_memory};
 pub(crate) use policies::evicting;
 pub(crate) use power::{STYLES, capped, hot, limited, states};
 pub use samples::settings_of;
+pub(crate) use slc_mlc::density;
 pub(crate) use suspend::short;
 pub(crate) use variation::varied;
 

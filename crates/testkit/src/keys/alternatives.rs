@@ -7,7 +7,7 @@ use base::units::{
 };
 use serde_json::{Map, Value, json};
 
-use super::walk::Schema;
+use super::schema::Schema;
 
 /// Returns the word that identifies a form of a table: the value of its constant key, or its only required key.
 pub(super) fn tag(form: &Value) -> Option<&str> {

@@ -13,6 +13,7 @@ use ssd::{Completion, Resolved, Ssd, Status, ZoneState};
 
 use super::areas::AreaZone;
 use super::cuts::Lost;
+use super::under_way::{UnderWay, Zone};
 use super::{Host, stamp};
 
 /// The numbers of power cuts and failures in a run.
@@ -22,29 +23,6 @@ pub struct Stress {
     pub cuts: u32,
     /// The number of programs and erases that fail.
     pub failures: u32,
-}
-
-/// A zone as its completed requests have left it, and the expected state after all submitted ones.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Zone {
-    pub(super) data: Vec<u64>,
-    pub(super) finished: bool,
-    /// The number of sectors below the write pointer, and whether the zone is full, after all submitted requests.
-    ahead: u64,
-    full_ahead: bool,
-    /// True if flash has failed, so that the zone takes no requests but reads.
-    pub(super) failed: bool,
-    /// The model of a zone that is opened with a random write area: as completed requests have left it, and as all
-    /// submitted requests will leave it. With it, `data` and the fields beside it are unused.
-    pub(super) area: Option<[AreaZone; 2]>,
-}
-
-/// A request under way.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct UnderWay {
-    pub(super) io: Io,
-    pub(super) zone: u64,
-    wanted: Status,
 }
 
 /// Submits batches of random requests to a new drive, and checks every answer.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use base::io::{Io, IoKind};
 use ssd::ZoneState;
 
-use super::concurrent::{UnderWay, Zone};
+use super::under_way::{UnderWay, Zone};
 use super::{Host, stamp};
 
 /// A request that a power cut has left without an answer.

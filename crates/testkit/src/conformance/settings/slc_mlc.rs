@@ -2,11 +2,10 @@
 
 use base::units::{Bytes, Ratio};
 use flash::nand::Part;
-use ftl::{MappingSpec, Probing, SlcMlcSpec, ThresholdBy};
+use ftl::{DensitySpec, MappingSpec, Probing, SlcMlcSpec, ThresholdBy};
 use ssd::{FtlKind, FtlSpec, MapSpec, SlcSpec, Spec, WearSpec};
 
 use super::{Setting, base, buffer};
-use crate::swarm::density;
 
 /// The device of the settings: pages of four sectors, blocks of four pages, two channels of twelve blocks, of which the
 /// host sees half. The SLC flash has eight blocks of four pages of two sectors, and its hash table has sixteen entries.
@@ -139,4 +138,10 @@ pub(super) fn short_logs() -> Vec<Setting> {
         settings.push(Setting { name: format!("Chang, a log of two blocks and a large table{name}"), spec });
     }
     settings
+}
+
+/// Density control with this extra capacity.
+pub(crate) fn density(extra: Bytes, rank_every: u32) -> DensitySpec {
+    let time = |text: &str| text.parse().expect("a time");
+    DensitySpec { extra, read: time("20us"), program: time("120us"), rank_every }
 }
