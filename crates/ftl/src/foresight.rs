@@ -26,7 +26,7 @@ pub enum Foresight {
 pub struct WriteLog(Mutex<Vec<u32>>);
 
 impl WriteLog {
-    /// Notes a write.
+    /// Appends a write of the host to the log.
     pub(crate) fn note(&self, lpn: Lpn) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(lpn.get());
     }

@@ -56,7 +56,7 @@ pub(crate) struct Replay {
 /// The ring of records.
 #[derive(Clone, Debug)]
 pub(crate) struct Journal<S> {
-    /// The number of the journal's drive.
+    /// Number of the drive that holds the journal.
     pub(crate) drive: u32,
     /// The number of sectors of a mapping unit. Each record begins with a unit for its header and ends with a whole
     /// unit, so no two records share a unit.
@@ -260,7 +260,6 @@ impl<S> Journal<S> {
         Some(Replay { at: self.lba(at), ranges, sectors })
     }
 
-    /// Ends the replay.
     pub(crate) const fn end_replay(&mut self) {
         self.replayed = None;
     }

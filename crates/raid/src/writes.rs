@@ -17,7 +17,6 @@ impl Writes {
         self.under_way += 1;
     }
 
-    /// Notes that a write has ended.
     pub(crate) const fn end(&mut self) {
         self.under_way -= 1;
         self.ended += 1;

@@ -489,7 +489,7 @@ impl Outcome {
         self.plan.axes.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The labels of the point with this number.
+    /// The labels of a point, by its position in `points`.
     #[must_use]
     pub fn labels(&self, point: usize) -> &[Label] {
         &self.plan.points[point].labels

@@ -149,7 +149,7 @@ impl Life {
         }
     }
 
-    /// The seed.
+    /// Seed of all random decisions of the run.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.seed.cast_unsigned()

@@ -127,7 +127,7 @@ impl fmt::Display for Origin {
 /// A read that returned other data than were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The sector.
+    /// Address of the wrong sector.
     pub sector: Lba,
     /// The content after the newest completed write, or after the discard that followed it.
     pub expected: Origin,

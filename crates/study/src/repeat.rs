@@ -28,11 +28,11 @@ pub struct Repeated {
     pub version: String,
     /// Commit of the program.
     pub commit: String,
-    /// Name of the device.
+    /// Name of the device in its description.
     pub device: String,
-    /// Name of the workload.
+    /// Name of the workload in its description.
     pub workload: String,
-    /// The seeds.
+    /// Seeds of the runs, in the order of the runs.
     pub seeds: Vec<u64>,
     /// Every metric that all runs have, with its mean and spread over the seeds.
     pub metrics: BTreeMap<String, Spread>,

@@ -45,7 +45,7 @@ const LISTED: usize = 6;
 pub struct LoadError {
     /// The file.
     pub path: PathBuf,
-    /// The reason.
+    /// The reason why the snapshot cannot be loaded.
     pub reason: LoadReason,
 }
 

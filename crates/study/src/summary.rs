@@ -78,7 +78,7 @@ pub use zones::{ZonesSummary, ZrwaSummary};
 pub struct Report<'a> {
     /// The provenance.
     pub about: &'a About,
-    /// The results.
+    /// The measured numbers of the run.
     pub result: &'a RunResult,
     /// The results of each flow in its run alone, if the session compared them.
     pub alone: &'a [FlowResult],
@@ -145,9 +145,9 @@ pub struct Summary {
     pub commit: String,
     /// Seed of all random streams.
     pub seed: u64,
-    /// Name of the device.
+    /// Name of the device in its description.
     pub device: String,
-    /// Name of the workload.
+    /// Name of the workload in its description.
     pub workload: String,
     /// `open`, or `closed` with its depth.
     pub pacing: String,
@@ -348,7 +348,7 @@ pub struct KindSummary {
 /// The results of one of several flows.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct FlowSummary {
-    /// The flow's name.
+    /// Name of the flow: that of its workload, unless the user gives another one.
     pub name: String,
     /// The queue to which the flow's requests were submitted.
     pub queue: u16,

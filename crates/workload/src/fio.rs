@@ -81,9 +81,9 @@ pub struct Note {
     pub line: u64,
     /// The job's section; `global` for the defaults.
     pub job: String,
-    /// The option.
+    /// Name of the option as in the job file.
     pub option: String,
-    /// The reason.
+    /// A sentence that says why the option has no effect here.
     pub reason: String,
 }
 

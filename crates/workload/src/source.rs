@@ -175,7 +175,7 @@ impl SourceError {
         Self(Box::new(Fault { path: None, line: None, message: message.into(), remedy: remedy.into() }))
     }
 
-    /// Adds the file to the error.
+    /// Adds the path of the trace to the message of an error.
     #[must_use]
     pub fn in_file(mut self, path: &Path) -> Self {
         self.0.path = Some(path.to_path_buf());
@@ -207,7 +207,7 @@ impl SourceError {
         &self.0.message
     }
 
-    /// The remedy.
+    /// A sentence that says how to correct the error.
     #[must_use]
     pub fn remedy(&self) -> &str {
         &self.0.remedy

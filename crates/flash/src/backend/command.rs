@@ -220,7 +220,7 @@ pub(super) enum State {
     Status,
     /// Data out crosses the channel, or waits for it.
     DataOut,
-    /// The command is done.
+    /// The command has ended; its list may still have others.
     Done,
 }
 
@@ -253,7 +253,7 @@ pub(super) enum Preparation {
 pub struct Command {
     /// The operation.
     pub op: Op,
-    /// The cause.
+    /// Cause under which the command is counted.
     pub cause: Cause,
     /// The die of the superblock; for superblocks in several dies, that of the member.
     pub die: DieId,

@@ -15,7 +15,7 @@ use crate::nand::Geometry;
 /// The number of the controller of host reads, if there are foreground and background controllers.
 const FOREGROUND: u32 = 0;
 
-/// A controller.
+/// A controller, which works on one list at a time, with its queue of lists.
 #[derive(Clone, Debug)]
 pub(super) struct Controller {
     pub(super) list: Option<Handle<List>>,

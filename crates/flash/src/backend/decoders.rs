@@ -39,11 +39,11 @@ pub enum Decoders {
 pub struct Ecc {
     /// Time from the moment at which a decoder has taken all of a codeword until the codeword comes out.
     pub latency: Span,
-    /// Time in which a decoder takes a codeword.
+    /// Time in which a decoder takes in a codeword before it can take the next one.
     pub codeword_time: Span,
     /// Sectors of a codeword.
     pub codeword: u32,
-    /// The decoders.
+    /// The number of decoders, and the commands that each serves.
     pub decoders: Decoders,
     /// Further time that a decoder works on a codeword in soft decoding, in addition to taking it.
     pub soft: Span,
@@ -84,7 +84,6 @@ fn gap(data: Span, codewords: u32) -> Span {
     Span::from_ps(data.as_ps() / u64::from(codewords))
 }
 
-/// A decoder.
 #[derive(Clone, Debug, Default)]
 struct Decoder {
     /// The command whose codeword the decoder takes now.
@@ -108,7 +107,6 @@ pub(super) struct DecoderPool {
     cuts: u16,
 }
 
-/// The number of decoders.
 fn count(config: &Config, ecc: &Ecc, geometry: &Geometry, links: u32) -> u32 {
     match ecc.decoders {
         Decoders::PerChannel => links,

@@ -72,7 +72,6 @@ impl Rules {
         once(die).chain(self.plane_reads.map_or(0..0, |planes| planes.of_die(die)))
     }
 
-    /// The die of a unit.
     pub(super) fn die_of(&self, unit: u32) -> u32 {
         self.plane_reads.map_or(unit, |planes| planes.die_of(unit))
     }

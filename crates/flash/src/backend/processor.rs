@@ -12,7 +12,7 @@ use super::command::Preparation;
 use super::meter::{Generation, Meter};
 use super::{Command, Event};
 
-/// A job of the processor.
+/// A piece of work that occupies the processor for a fixed time.
 #[derive(Clone, Copy, Debug)]
 enum Job {
     Command(Handle<Command>),

@@ -248,7 +248,6 @@ impl Journal {
         self.waiting.push_back(record);
     }
 
-    /// True if the journal has an area of that number.
     pub(super) fn has(&self, area: u32) -> bool {
         (area as usize) < self.areas.len()
     }

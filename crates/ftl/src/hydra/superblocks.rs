@@ -126,7 +126,6 @@ impl Superblocks {
         self.join(die / self.layout.chips, position)
     }
 
-    /// True if a superblock of the superchip is in this state.
     pub(super) fn is_any(&self, superchip: u32, state: State) -> bool {
         let first = (superchip * self.layout.superblocks) as usize;
         self.all[first..first + self.layout.superblocks as usize].iter().any(|superblock| superblock.state == state)
@@ -164,7 +163,6 @@ impl Superblocks {
         self.spread.get()
     }
 
-    /// Free superblocks of a superchip.
     pub(super) fn free_of(&self, superchip: u32) -> &Free {
         &self.free[superchip as usize]
     }

@@ -13,7 +13,6 @@ use super::awaited::Awaited;
 use super::heap::{Entry, Heap, Number};
 use crate::port::PageWrite;
 
-/// A waiting write.
 #[derive(Clone, Debug)]
 struct Write {
     unit: PageWrite,

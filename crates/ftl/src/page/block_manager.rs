@@ -213,7 +213,6 @@ impl BlockManager {
         }
     }
 
-    /// The dies of a pool.
     pub(super) fn dies_of_pool(&self, pool: u32) -> impl Iterator<Item = DieId> + '_ {
         self.layout.dies_of(DieId::new(pool % self.groups / self.layout.shape.groups()))
     }

@@ -39,7 +39,7 @@ pub(crate) struct Layout {
 pub(crate) struct Striping {
     /// The number of dies in a group.
     pub(crate) dies: Divisor,
-    /// Units of data in a stripe.
+    /// The number of units of data in a stripe, without parity.
     pub(crate) data_units: Divisor,
     /// Slots in a unit.
     pub(crate) unit: Divisor,
@@ -55,7 +55,7 @@ pub(crate) struct Striping {
 pub(crate) struct StripePlace {
     pub(crate) superblock: SuperblockId,
     pub(crate) stripe: u32,
-    /// The number of the unit in the stripe.
+    /// Position of the unit in the stripe, from 0.
     pub(crate) unit: u32,
     /// The number of the slot in the unit.
     pub(crate) slot: u32,
@@ -128,7 +128,6 @@ impl Layout {
         self.superblock_of(self.member_at(psn))
     }
 
-    /// The slot at an offset of a superblock.
     #[inline]
     pub(crate) fn slot(&self, superblock: SuperblockId, offset: u32) -> Psn {
         match &self.striping {
@@ -164,7 +163,6 @@ impl Layout {
         self.array.locate(psn).0
     }
 
-    /// The members of a superblock.
     pub(crate) fn members(&self, superblock: SuperblockId) -> impl Iterator<Item = SuperblockId> + Clone + '_ {
         let (striping, dies) = (self.striping.as_deref(), self.dies());
         (0..dies).map(move |member| match striping {
@@ -375,7 +373,6 @@ impl Striping {
         StripePlace { superblock, stripe, unit: self.unit_in(stripe, number), slot }
     }
 
-    /// The slot at a place.
     pub(crate) fn slot(&self, array: &Geometry, place: StripePlace) -> Psn {
         let StripePlace { superblock, stripe, unit, slot } = place;
         let member = self.member(array, superblock, self.dies.split(unit + stripe + 1).1);

@@ -235,7 +235,6 @@ impl VictimSpec {
 #[derive(Clone, Debug)]
 pub(crate) struct Victims {
     policy: Arc<dyn VictimPolicy>,
-    /// The number of the first pool.
     first_pool: u32,
     blocks: u32,
     slots: u32,

@@ -70,7 +70,6 @@ impl IndexMut<u32> for Blocks {
 }
 
 impl Blocks {
-    /// The valid pages of all blocks.
     pub(super) fn valid_pages(&self) -> u32 {
         self.blocks.iter().map(|block| block.valid).sum()
     }

@@ -21,7 +21,6 @@ use super::mlc::Mlc;
 use super::next::{Array, Next, Outcome, Wakeup};
 use crate::port::Flash;
 
-/// The phase of a fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// The valid pages have not been found yet.

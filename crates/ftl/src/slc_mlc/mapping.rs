@@ -27,7 +27,7 @@ pub enum MappingSpec {
 }
 
 impl MappingSpec {
-    /// All mappings.
+    /// All mappings, for the conformance suite and the swarm.
     pub const EVERY: [Self; 2] = [Self::Chains, Self::Pages];
 }
 

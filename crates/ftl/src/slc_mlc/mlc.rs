@@ -91,7 +91,6 @@ impl Mlc {
         self.mapping.blocks_mut()[to].valid += moved;
     }
 
-    /// The slot of a block's page.
     pub(super) fn slot(&self, block: u32, page: u32) -> Psn {
         self.geometry.slot(SuperblockId::new(block), page)
     }

@@ -44,7 +44,7 @@ impl Blocks {
             + dies * (size_of::<FreeList>() + size_of::<u32>()) as u64
     }
 
-    /// The superblocks of a zone.
+    /// The superblocks of a zone by member; `None` for members without one.
     pub(super) fn of_zone(&self, zone: u32) -> &[Option<SuperblockId>] {
         &self.members[zone as usize * self.of_zone..][..self.of_zone]
     }

@@ -17,7 +17,6 @@ struct ZoneLimits {
     open: u32,
 }
 
-/// The states of all zones.
 #[derive(Clone, Debug)]
 pub(super) struct ZoneStates {
     states: Vec<ZoneState>,
@@ -42,7 +41,6 @@ impl ZoneStates {
         zones * size_of::<ZoneState>() as u64
     }
 
-    /// The state of a zone.
     #[inline]
     pub(super) fn of(&self, zone: u32) -> ZoneState {
         self.states[zone as usize]

@@ -89,7 +89,7 @@ pub(crate) fn fields() -> Vec<Field> {
 enum Scale {
     /// Names without an order.
     Names,
-    /// Numbers with this unit of measure.
+    /// The axis has numbers, in this unit of measure.
     Numbers(UnitOfMeasure),
 }
 

@@ -28,7 +28,6 @@ struct Group {
 /// All superblocks that have units in the buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Superblocks {
-    /// The number of units in a superblock.
     units: u32,
     /// The buffer writes back if it has units of more superblocks than this.
     most: u32,

@@ -90,7 +90,6 @@ impl<S> Queues<S> {
         }
     }
 
-    /// The number of queues.
     pub(crate) fn count(&self) -> usize {
         self.queues.len()
     }

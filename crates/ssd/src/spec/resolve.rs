@@ -24,7 +24,7 @@ pub struct Resolved {
     pub slc_array: Option<ResolvedSlcArray>,
     /// Times, controllers and arbitration.
     pub backend: Config,
-    /// The FTL.
+    /// The table `[ftl]` with all defaults filled in.
     pub ftl: FtlSpec,
     /// The host side.
     pub host: ResolvedHost,
@@ -56,7 +56,7 @@ pub(super) struct ResolvedKind {
 /// The host side of a device.
 #[derive(Clone, Debug)]
 pub struct ResolvedHost {
-    /// The link.
+    /// The link between host and drive, with all defaults filled in.
     pub link: LinkSpec,
     /// Requests that the device works on at once.
     pub queue_depth: u32,

@@ -90,7 +90,7 @@ pub enum WorkloadFile {
     Described(Document),
     /// A fio job file: its path and its text.
     Jobs(PathBuf, String),
-    /// A trace.
+    /// A file of recorded requests.
     Trace(TraceFile),
     /// A list of requests that a program created.
     Listed(Arc<ScriptSpec>),
@@ -151,7 +151,7 @@ impl WorkloadFile {
         Ok(Self::Described(Document::parse(Path::new("workload"), text.into())?))
     }
 
-    /// True if the workload is a trace.
+    /// Returns true if the requests come from a recording, for which the options for reading traces apply.
     #[must_use]
     pub const fn is_trace(&self) -> bool {
         matches!(self, Self::Trace(_))

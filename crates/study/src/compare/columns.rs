@@ -14,7 +14,7 @@ use crate::text::{count, duration, memory, percent_above_zero, rate};
 pub struct Column {
     /// The key in JSON, with its unit of measure.
     pub key: &'static str,
-    /// The heading.
+    /// Heading of the column in the printed table.
     pub heading: &'static str,
     of: fn(&Summary, &Device) -> Option<f64>,
     /// Formats a value.

@@ -14,11 +14,11 @@ use crate::spread::Spread;
 use crate::summary::Summary;
 use crate::text::{count, duration, rate};
 
-/// A column of the flows.
+/// A column with one number of each flow of a device.
 pub struct FlowColumn {
     /// The key in JSON, with its unit of measure.
     pub key: &'static str,
-    /// The heading.
+    /// Heading of the column in the printed table.
     pub heading: &'static str,
     /// The name of the metric; for a column of one flow, without the prefix `flow.NAME.`.
     metric: &'static str,
@@ -36,7 +36,7 @@ fn plain(value: f64) -> String {
     format!("{value:.2}")
 }
 
-/// The columns of one flow.
+/// The columns of a table that compares one flow across devices.
 pub const FLOW: [FlowColumn; 9] = [
     time("read_mean_us", "read mean", "read.mean"),
     time("read_p99_us", "p99", "read.p99"),
@@ -147,7 +147,7 @@ impl FlowTable {
         table
     }
 
-    /// The columns of the table.
+    /// Returns the columns: [`FLOW`] for a table about one flow, else those about fairness.
     #[must_use]
     pub const fn columns(&self) -> &'static [FlowColumn] {
         if self.flow.is_some() { &FLOW } else { &FAIRNESS }

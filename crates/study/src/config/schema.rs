@@ -54,7 +54,6 @@ pub(super) struct Walk<'a> {
     pub(super) schema: &'a Schema,
     pub(super) substitute: Substitute,
     pub(super) found: Vec<Found<'a>>,
-    /// The number of values visited.
     pub(super) visited: usize,
 }
 

@@ -62,18 +62,17 @@ pub struct PlannedRun {
     pub basis: Option<Basis>,
     /// True if the result is in the store.
     pub stored: bool,
-    /// The study's name.
+    /// Name of the study that plans the run.
     pub study: String,
     /// The names of the study's axes.
     pub axes: Vec<String>,
     /// The point's label on each axis.
     #[schemars(with = "Vec<String>")]
     pub labels: Vec<Label>,
-    /// The seed of the run.
+    /// Seed of all random decisions of the run.
     pub seed: u64,
 }
 
-/// A run with its key.
 struct Keyed {
     key: Key,
     run: PlannedRun,
@@ -168,7 +167,6 @@ fn of_study(
     keyed.into_iter().collect()
 }
 
-/// The file of a key.
 fn file(digest: Digest) -> String {
     format!("{digest}.json")
 }

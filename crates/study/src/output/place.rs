@@ -15,7 +15,7 @@ pub(super) enum Place {
     New(PathBuf),
     /// An existing file.
     File(PathBuf),
-    /// A folder.
+    /// A folder for all files of the output.
     Folder(PathBuf),
     /// A device or a pipe, open for writing.
     Stream(File),

@@ -24,7 +24,7 @@ pub struct Plan {
     pub spec: StudySpec,
     /// The names of the axes, each with the labels of its points.
     pub axes: Vec<(String, Vec<Label>)>,
-    /// All points.
+    /// All points of the study: the combinations of the points of its axes.
     pub points: Vec<Point>,
     /// The devices, workloads and snapshots that the study reads: paths of files, or names from the catalogue.
     pub named: Vec<PathBuf>,

@@ -29,7 +29,7 @@ pub enum RunError {
     NoDepth,
     /// A request or flow names a queue that the device does not have.
     NoQueue {
-        /// The queue.
+        /// The queue that does not exist.
         queue: QueueId,
         /// The number of queues of the device.
         queues: usize,

@@ -45,9 +45,9 @@ impl Stored {
 pub struct Contents {
     /// The results, the last written first.
     pub points: Vec<Stored>,
-    /// The number of states.
+    /// The number of stored states of preconditioned drives.
     pub states: usize,
-    /// The bytes of all states.
+    /// The bytes that all stored states take.
     pub state_bytes: u64,
 }
 
@@ -82,7 +82,7 @@ pub struct Discard {
 pub struct Removed {
     /// The number of results.
     pub points: u64,
-    /// The number of states.
+    /// The number of removed states of preconditioned drives.
     pub states: u64,
     /// The number of half-written files.
     pub leftovers: u64,

@@ -55,7 +55,7 @@ pub struct Key {
 pub enum WorkloadKey {
     /// A generator, the stages of a job file, or a script, as the resolved description.
     Described(#[schemars(with = "BTreeMap<String, serde_json::Value>")] Table),
-    /// A trace.
+    /// The contents and the reading of a recorded trace.
     Trace(TraceKey),
 }
 
@@ -89,7 +89,7 @@ pub struct SnapshotKey {
 /// The reason that a run cannot be done again from its key.
 #[derive(Debug)]
 pub enum KeyError {
-    /// The text is not a key.
+    /// The text is not the JSON text of a key, for this reason.
     Text(serde_json::Error),
     /// The key has the schema of another version.
     Schema(String),
@@ -109,7 +109,7 @@ pub enum KeyError {
         path: PathBuf,
         /// The digest of the file at that path.
         found: Digest,
-        /// The digest in the key.
+        /// The digest that the key has for the file.
         wanted: Digest,
     },
     /// The key has no path for a trace or a snapshot.

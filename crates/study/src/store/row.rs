@@ -269,9 +269,9 @@ fn row_of(file: &dyn FileReader) -> Result<Row, RowError> {
 pub struct Facts {
     /// Version of the model.
     pub model: u32,
-    /// Name of the device.
+    /// Name of the device in its description.
     pub device: String,
-    /// Name of the workload.
+    /// Name of the workload in its description.
     pub workload: String,
     /// Seed of all random streams.
     pub seed: u64,

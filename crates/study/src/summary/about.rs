@@ -11,9 +11,9 @@ pub struct About {
     pub commit: String,
     /// Seed of all random streams.
     pub seed: u64,
-    /// Name of the device.
+    /// Name of the device in its description.
     pub device: String,
-    /// Name of the workload.
+    /// Name of the workload in its description.
     pub workload: String,
     /// The cost of the device's flash, if known.
     pub cost: Option<ssd::Cost>,

@@ -86,7 +86,6 @@ impl Sums {
         }
     }
 
-    /// The number of requests of a kind.
     pub(super) fn requests(&self, kind: IoKind) -> u64 {
         self.0[kind as usize].iter().map(|sum| sum.requests).sum::<f64>() as u64
     }

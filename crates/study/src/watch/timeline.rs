@@ -61,7 +61,7 @@ impl std::str::FromStr for Window {
 /// An interval in which a die or a channel works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The resource.
+    /// The die, channel or other resource that worked.
     pub resource: Resource,
     /// The operation of the command.
     pub op: Op,
@@ -114,9 +114,9 @@ pub struct Held {
 pub struct Request {
     /// The host's tag for the request.
     pub tag: Tag,
-    /// The request.
+    /// Kind, address and length of the request.
     pub io: Io,
-    /// The time of its arrival.
+    /// Time of its submission.
     pub arrival: Time,
     /// The time at which the device took the request from its queue.
     pub begun: Time,
@@ -127,11 +127,11 @@ pub struct Request {
 /// The value of a level from some time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The time.
+    /// Time at which the level changed.
     pub at: Time,
-    /// The level.
+    /// The level that changed.
     pub level: Level,
-    /// The value.
+    /// The value from this time on.
     pub value: u64,
 }
 
@@ -180,7 +180,7 @@ impl Timeline {
         self.start
     }
 
-    /// The window.
+    /// The recorded window.
     #[must_use]
     pub const fn window(&self) -> Window {
         self.window

@@ -164,7 +164,6 @@ impl Reader<'_> {
     }
 }
 
-/// True for 100 %.
 fn is_all(amount: &Amount) -> bool {
     matches!(amount, Amount::Share(share) if share.get() >= 1.0)
 }

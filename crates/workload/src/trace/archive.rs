@@ -21,7 +21,7 @@ const BLOCK: usize = 512;
 /// The maximum number of members, because each has a read buffer of its own.
 const MOST: usize = 1_000;
 
-/// A kind of archive.
+/// A kind of archive from which traces are read directly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Archive {
     Tar,

@@ -18,7 +18,7 @@ pub(crate) enum Place {
     Numbered(usize),
 }
 
-/// The delimiter of columns.
+/// The character between two columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Delimiter {
     #[default]

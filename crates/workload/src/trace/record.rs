@@ -30,7 +30,7 @@ pub(crate) struct Record {
     pub(crate) line: u64,
     /// The first sector.
     pub(crate) start: u64,
-    /// The number of sectors.
+    /// The length in sectors of 512 bytes.
     pub(crate) sectors: u32,
     /// The index of the volume: see [`Volumes`].
     pub(crate) volume: u32,

@@ -114,7 +114,7 @@ impl TraceFile {
         Self { path: path.to_owned(), kept: None, name: None }
     }
 
-    /// The path of the trace.
+    /// The path of the trace, as it was given.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

@@ -199,7 +199,6 @@ impl Copies {
     }
 }
 
-/// All sets.
 #[derive(Clone, Debug)]
 pub(in crate::backend) struct CopySets {
     pub(in crate::backend) sets: Vec<Copies>,

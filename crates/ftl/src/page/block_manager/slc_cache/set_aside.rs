@@ -66,7 +66,6 @@ impl BlockManager {
         self.slc_cache.as_mut()?.set_aside.as_mut()
     }
 
-    /// True if a superblock is set aside.
     #[inline]
     pub(in crate::page) fn is_set_aside(&self, superblock: SuperblockId) -> bool {
         self.set_aside().is_some_and(|of| superblock.get() % self.layout.shape.blocks < of.each)
