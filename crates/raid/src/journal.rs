@@ -17,7 +17,6 @@ use crate::plan::Range;
 
 type OperationId<S> = Handle<Operation<S>>;
 
-/// The progress of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Progress {
     Writing,

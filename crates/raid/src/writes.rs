@@ -12,7 +12,6 @@ pub(crate) struct Writes {
 }
 
 impl Writes {
-    /// Notes that a write has begun.
     pub(crate) const fn begin(&mut self) {
         self.under_way += 1;
     }

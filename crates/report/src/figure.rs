@@ -257,7 +257,7 @@ pub struct Path {
 /// A point with a name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stop {
-    /// The name of the point.
+    /// Label of the point in the chart.
     pub name: String,
     /// The horizontal and the vertical position.
     pub at: [Number; 2],

@@ -172,7 +172,6 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Counts a request that is complete.
     #[inline]
     pub(crate) fn complete(&mut self, io: Io, status: Status, extent: Extent) {
         let kind = io.kind as usize;

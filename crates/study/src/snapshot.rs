@@ -127,7 +127,6 @@ impl From<io::Error> for LoadReason {
 /// The drive of which a snapshot was taken.
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
-    /// The drive's name.
     device: String,
     /// The keys that decide where on flash the drive keeps its data.
     format: BTreeMap<String, String>,
@@ -154,7 +153,6 @@ impl Header {
         }
     }
 
-    /// The differences from a resolved device.
     fn differences(&self, resolved: &Resolved) -> Vec<(String, String, String)> {
         let slc = self.slc_format.as_ref().map(|there| differences(there, &resolved.slc_format()));
         [differences(&self.format, &resolved.format()), slc.unwrap_or_default()].concat()

@@ -45,8 +45,8 @@ const ENOUGH: f64 = 0.1;
 /// and may support a claim. Assumed.
 pub const MOST_FAILED: f64 = 0.001;
 
-/// The largest share of mapping units without data, among those that reads asked for, that needs no warning: such reads
-/// take no flash time. Assumed.
+/// The share of mapping units without data, of all that reads asked for, above which a warning is given: reads of such
+/// units take no flash time. Assumed.
 const MOST_UNMAPPED: f64 = 0.01;
 
 /// Facts about a run from which the validity of its numbers can be judged.

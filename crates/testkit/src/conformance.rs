@@ -120,7 +120,6 @@ pub struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// Creates a new drive and its host.
     fn host(&self) -> Host {
         Host::new(Ssd::<Stamp>::new(self.resolved, self.seed))
     }
@@ -253,7 +252,6 @@ impl Check {
     }
 }
 
-/// Extracts the message of a panic.
 fn message_of(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words")

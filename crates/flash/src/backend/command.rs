@@ -144,7 +144,6 @@ impl List {
         self.controller = Some(NonMaxU32::new(controller));
     }
 
-    /// Notes that a command of the list starts.
     #[inline]
     pub(super) fn start(&mut self, now: Time) {
         if self.start_wait == NOT_STARTED {
@@ -265,7 +264,6 @@ pub struct Command {
     /// True if the backend did not begin the program, because an earlier one of its block failed.
     pub(super) refused: bool,
     pub(super) stream: Stream,
-    /// The mode of a program.
     pub(super) mode: Mode,
     pub(super) class: Class,
     pub(super) state: State,

@@ -36,7 +36,6 @@ impl Failures {
         self.blocks.insert(superblock, None);
     }
 
-    /// Forgets all failures.
     pub(super) fn clear(&mut self) {
         self.blocks.clear();
     }

@@ -67,7 +67,6 @@ impl PlaneReads {
 }
 
 impl Rules {
-    /// The unit of a die, and those of its planes.
     pub(super) fn units_of(&self, die: u32) -> impl Iterator<Item = u32> + use<> {
         once(die).chain(self.plane_reads.map_or(0..0, |planes| planes.of_die(die)))
     }

@@ -19,7 +19,6 @@ enum Job {
     Ftl { token: u32, span: Span },
 }
 
-/// The processor and its queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Processor {
     /// Processor time for a command of a background list; `None` if the controllers are hardware.

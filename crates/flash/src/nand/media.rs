@@ -124,7 +124,6 @@ pub struct Media {
     failing: u32,
 }
 
-/// The result of reading a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotRead {
     pub(crate) lpn: Lpn,

@@ -7,7 +7,6 @@ use super::{Binary, DEPTH, FormulaError, Step, Unary};
 /// How deep brackets and functions may lie within each other.
 const NESTING: usize = 50;
 
-/// The functions of one value.
 const UNARY: [(&str, Unary); 5] =
     [("abs", f64::abs), ("sqrt", f64::sqrt), ("ln", f64::ln), ("exp", f64::exp), ("floor", f64::floor)];
 

@@ -109,7 +109,6 @@ impl Areas {
         self
     }
 
-    /// The blocks of the flush log.
     pub(super) fn flush_blocks(&self, blocks_of_die: u32) -> impl Iterator<Item = SuperblockId> + '_ {
         let blocks =
             self.strips.iter().flat_map(|(die, first, count)| (*first..first + count).map(|block| (*die, block)));

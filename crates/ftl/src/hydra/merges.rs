@@ -57,7 +57,6 @@ impl Merge {
     }
 }
 
-/// The blocks of a merge on one die.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blocks {
     /// True if the die has all its pages of the merge.

@@ -139,7 +139,6 @@ impl Superblocks {
         self.all[superblock as usize].erases
     }
 
-    /// The erase counts of all superblocks.
     pub(super) fn all_erases(&self) -> impl Iterator<Item = u32> + '_ {
         self.all.iter().map(|superblock| superblock.erases)
     }
@@ -153,7 +152,6 @@ impl Superblocks {
         }
     }
 
-    /// Counts an erase.
     pub(super) fn erased(&mut self, superblock: u32) {
         self.set_erases(superblock, self.erases(superblock) + 1);
     }

@@ -21,7 +21,6 @@ struct Write {
     next: Option<Handle<Write>>,
 }
 
-/// The waiting writes of a logical block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
     /// The oldest and the youngest write; none if no write of the logical block waits.
@@ -31,7 +30,6 @@ struct Block {
     place: u32,
 }
 
-/// All waiting writes.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     writes: Slab<Write>,

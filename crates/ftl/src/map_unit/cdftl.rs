@@ -17,7 +17,6 @@ use super::evict::EvictSpec;
 use super::pages::Pages;
 use super::write_buffers::WriteBuffers;
 
-/// The second level of one core.
 #[derive(Clone, Debug)]
 pub(super) struct SecondLevel {
     core: u32,

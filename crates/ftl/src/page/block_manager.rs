@@ -174,7 +174,6 @@ impl BlockManager {
         if self.table.is_map(superblock) { self.groups + group } else { group }
     }
 
-    /// The content of a pool.
     #[inline]
     pub(super) const fn kind_in(&self, pool: u32) -> Holds {
         if pool < self.groups { Holds::Data } else { Holds::Pages }

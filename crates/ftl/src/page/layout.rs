@@ -25,7 +25,6 @@ use crate::toolkit::recovery::{self, Found};
 /// Where the superblocks of the FTL lie.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    /// The flash array.
     pub(crate) array: Geometry,
     /// The array as the FTL divides it: a die of `shape` is a group of dies, and its superblocks have only slots for
     /// data.
@@ -148,7 +147,6 @@ impl Layout {
         }
     }
 
-    /// The superblock that a member belongs to.
     #[inline]
     pub(crate) fn superblock_of(&self, member: SuperblockId) -> SuperblockId {
         match &self.striping {
@@ -305,7 +303,6 @@ impl Striping {
         missing.map(|missing| self.unit_in(stripe, missing))
     }
 
-    /// The unit of a stripe that holds its parity.
     pub(crate) fn parity_unit(&self, stripe: u32, missing: Option<u32>) -> u32 {
         let last = self.data_units.get();
         if self.missing_unit(stripe, missing) == Some(last) { last - 1 } else { last }

@@ -57,7 +57,6 @@ impl Fold {
         Self { lba, cause, phase: Phase::Begun, mode, targets: [target, None], copies, old }
     }
 
-    /// Runs the next step of the fold.
     pub(super) fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, wakeup: Wakeup) -> Next {
         match self.phase {
             Phase::Begun => self.begin(disk, flash),

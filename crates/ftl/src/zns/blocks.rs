@@ -95,7 +95,6 @@ impl Blocks {
         self.good[die.index()] += 1;
     }
 
-    /// Retires a superblock that failed.
     pub(super) fn retire(&mut self, layout: &Layout, media: &mut Media, superblock: SuperblockId) {
         media.retire(superblock);
         self.good[layout.geometry.die_of(superblock).index()] -= 1;
@@ -113,7 +112,6 @@ impl Blocks {
         self.free.iter().map(|free| u64::from(free.len())).sum()
     }
 
-    /// The free superblocks of all dies.
     pub(super) fn free_ones(&self) -> impl Iterator<Item = SuperblockId> + '_ {
         self.free.iter().flat_map(FreeList::entries).map(|(_, superblock)| superblock)
     }

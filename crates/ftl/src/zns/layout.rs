@@ -149,7 +149,6 @@ impl Layout {
         (0..(self.shape.zones + groups - 1 - group) / groups).map(move |i| i * groups + group)
     }
 
-    /// Groups of dies.
     pub(super) const fn groups(&self) -> u32 {
         self.groups.get()
     }

@@ -10,7 +10,6 @@ use std::collections::VecDeque;
 use crate::sabotage::{Planted, Sabotage};
 use crate::zone::{ZoneAction, ZoneError, ZoneShape, ZoneState};
 
-/// The limits on the zones of a drive.
 #[derive(Clone, Copy, Debug)]
 struct ZoneLimits {
     active: u32,

@@ -76,7 +76,6 @@ impl Zone {
         Some((self.first_row + self.rows.len() as u32 - 1, row))
     }
 
-    /// Adds a row behind all others that are in RAM.
     pub(super) fn push(&mut self, number: u32, row: RamRow) {
         if self.rows.is_empty() {
             self.first_row = number;

@@ -43,7 +43,6 @@ fn part(table: &FlowTable, columns: &[&FlowColumn]) -> String {
     grid(&header, rows, 1)
 }
 
-/// The tables of a page.
 pub(super) fn tables(of: &Comparison) -> Vec<Table> {
     let table = |(i, table): (usize, &FlowTable)| {
         let row = |(j, row): (usize, &FlowRow)| {

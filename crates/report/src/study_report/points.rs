@@ -84,7 +84,6 @@ pub(crate) fn fields() -> Vec<Field> {
     .collect()
 }
 
-/// The kind of values on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scale {
     /// Names without an order.
@@ -147,7 +146,6 @@ fn number(label: &Label, unit: UnitOfMeasure) -> Option<f64> {
     }
 }
 
-/// The column of a metric.
 fn field(metric: &Metric) -> Field {
     let name = metric.to_string();
     let unit = match metric.dimension() {

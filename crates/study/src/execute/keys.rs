@@ -29,7 +29,6 @@ use crate::store::{Basis, Digest, Digests, Key, Predicted, Store, Timings};
 /// Version of the list; higher after a key of it has changed its meaning.
 const SCHEMA: &str = "flashloom-keys-1";
 
-/// The file of the list.
 const LIST: &str = "keys.json";
 
 /// The keys of studies.
@@ -119,7 +118,6 @@ pub(super) fn digests_of(plan: &Plan) -> Result<Digests, ExecuteError> {
     Digests::of(&plan.points).map_err(unreadable)
 }
 
-/// The key of a run.
 pub(super) fn key_of(plan: &Plan, job: Job, digests: &Digests) -> Result<Key, ExecuteError> {
     let key = Key::of(&plan.points[job.point], job.seed, &mut digests.clone());
     key.map_err(|error| ExecuteError::Open(error, place(plan, job)))

@@ -275,7 +275,6 @@ impl Array {
         self.singles(unit)
     }
 
-    /// The content of a sector.
     pub(super) fn get(&mut self, sector: u64) -> u64 {
         let (unit, offset) = (sector / self.unit, sector % self.unit);
         match self.word(unit) {

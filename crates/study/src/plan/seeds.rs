@@ -84,7 +84,6 @@ fn in_run(spec: &StudySpec) -> Option<u32> {
     spec.run.get("seeds")?.as_integer().and_then(|count| u32::try_from(count).ok())
 }
 
-/// Checks the seeds of a study.
 pub(super) fn faults(spec: &StudySpec) -> Vec<Fault> {
     let mut faults = Vec::new();
     match in_run(spec) {

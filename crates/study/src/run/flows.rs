@@ -91,7 +91,6 @@ impl Window {
     }
 }
 
-/// All flows of a run.
 pub(super) struct Several<'a> {
     flows: Vec<State<'a>>,
     /// The times of the next requests of open loops, and the times at which closed loops begin or end a pause.

@@ -194,7 +194,6 @@ impl Removed {
         }
     }
 
-    /// Counts a removed state.
     fn state(&mut self, state: &State) {
         self.states += 1;
         self.bytes += state.bytes;

@@ -77,7 +77,6 @@ impl Sums {
         sum.drives_us.iter_mut().zip(drives.iter().copied()).for_each(add);
     }
 
-    /// Adds the sums of another.
     pub(super) fn merge(&mut self, other: &Self) {
         for (bins, others) in self.0.iter_mut().zip(&other.0) {
             bins.resize(bins.len().max(others.len()), Sum::default());

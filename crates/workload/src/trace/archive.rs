@@ -78,7 +78,6 @@ impl Archive {
         }
     }
 
-    /// Opens the members of an archive.
     pub(crate) fn open(
         self,
         mut input: Input,
@@ -143,7 +142,6 @@ impl Archive {
     }
 }
 
-/// The files of a tar.
 fn tar_members(stored: &Stored) -> io::Result<Vec<Member>> {
     let mut members: Vec<Member> = Vec::new();
     for entry in tar::Archive::new(stored.again()).entries_with_seek()? {

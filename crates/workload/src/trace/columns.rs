@@ -9,7 +9,6 @@ use crate::SourceError;
 /// An example of a description, for messages.
 pub(crate) const EXAMPLE: &str = "time=ts:us,op=rw,offset=lba:512B,size=len:B";
 
-/// The position of a column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     /// By its name in the header line.

@@ -53,7 +53,6 @@ impl Record {
         Self { at, line: 0, start, sectors, volume, part: 0, placement: 0, queue: None, kind, widened }
     }
 
-    /// Creates the record of a flush.
     #[inline]
     pub(crate) fn flush(at: i128, volume: u32) -> Self {
         Self::new(at, IoKind::Flush, Extent::default(), volume)

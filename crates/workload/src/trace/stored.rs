@@ -36,7 +36,6 @@ impl Stored {
         Self::of(spool(stream)?)
     }
 
-    /// A piece of this piece.
     pub(crate) fn piece(&self, from: u64, len: u64) -> Self {
         let from = from.min(self.len);
         Self { file: Arc::clone(&self.file), from: self.from + from, len: len.min(self.len - from), at: 0 }
@@ -220,7 +219,6 @@ impl TraceFile {
     }
 }
 
-/// The files of a trace.
 pub(crate) enum Inputs {
     One(Input),
     Cpus(Vec<Input>),

@@ -13,7 +13,6 @@ use super::copies::{Copies, CopySet, ListPart, Phase, Step};
 use crate::backend::{Account, Backend, Event, List, Op};
 
 impl Backend {
-    /// Submits a list of a set.
     #[inline(never)]
     pub(in crate::backend) fn submit_copies<E: From<Event> + Copy>(
         &mut self,

@@ -37,7 +37,6 @@ struct Discard {
     older_write: Option<u32>,
 }
 
-/// The state of a trim page.
 #[derive(Clone, Debug, Default)]
 struct TrimPage {
     /// The version on flash.

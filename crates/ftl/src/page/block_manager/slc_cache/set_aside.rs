@@ -21,7 +21,6 @@ use crate::port::Flash;
 use crate::sabotage::Sabotage;
 use crate::toolkit::FreeList;
 
-/// The superblocks that are set aside.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct SetAside {
     /// Number of superblocks that each pool sets aside, including bad ones.
