@@ -234,10 +234,10 @@ pub struct Saturates {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bounded {
-    /// The lower bound.
+    /// The least value that is accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least: Option<Bound>,
-    /// The upper bound.
+    /// The largest value that is accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<Bound>,
 }

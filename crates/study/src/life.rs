@@ -38,7 +38,7 @@ pub struct Totals {
     pub programmed: u64,
     /// Mapping units that writes asked for.
     pub units: u64,
-    /// Simulated seconds.
+    /// Simulated time in seconds since the life began.
     pub seconds: f64,
 }
 
@@ -47,7 +47,7 @@ pub struct Totals {
 pub struct Milestone {
     /// Bytes of the writes that the drive had taken.
     pub written: u64,
-    /// Simulated seconds.
+    /// Simulated time in seconds since the life began.
     pub seconds: f64,
 }
 

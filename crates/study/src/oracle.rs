@@ -62,7 +62,7 @@ pub trait StampSector: Copy + Eq {
     /// The content with this stamp; zero stands for an unwritten or discarded sector.
     fn stamp(stamp: u64) -> Self;
 
-    /// The stamp in the content.
+    /// Returns the stamp as a number.
     fn value(self) -> u64;
 }
 
@@ -133,7 +133,7 @@ pub struct Mismatch {
     pub expected: Origin,
     /// The content that the device returned; `None` if it returned no data for the sector.
     pub got: Option<Origin>,
-    /// The read.
+    /// Tag of the read that returned the wrong content.
     pub tag: Tag,
     /// The time at which the read completed.
     pub at: Time,

@@ -24,9 +24,9 @@ pub struct Repeated {
     /// Version of the keys of this document.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
-    /// Version of the program.
+    /// Version of the program that did the runs.
     pub version: String,
-    /// Commit of the program.
+    /// Commit of the program that did the runs.
     pub commit: String,
     /// Name of the device in its description.
     pub device: String,

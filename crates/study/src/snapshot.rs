@@ -43,7 +43,7 @@ const LISTED: usize = 6;
 /// The error for a snapshot that cannot be loaded.
 #[derive(Debug)]
 pub struct LoadError {
-    /// The file.
+    /// Path of the file that cannot be loaded.
     pub path: PathBuf,
     /// The reason why the snapshot cannot be loaded.
     pub reason: LoadReason,

@@ -118,7 +118,7 @@ impl Verdict {
         }
     }
 
-    /// True for steady state.
+    /// Returns true if the metric is steady: excursion and slope are below their limits.
     #[must_use]
     pub const fn is_steady(&self) -> bool {
         matches!(self, Self::Steady(_))

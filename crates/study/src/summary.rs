@@ -76,7 +76,7 @@ pub use zones::{ZonesSummary, ZrwaSummary};
 /// The input of all reports of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
-    /// The provenance.
+    /// The program, device, workload and options behind the numbers.
     pub about: &'a About,
     /// The measured numbers of the run.
     pub result: &'a RunResult,
@@ -139,9 +139,9 @@ pub struct Summary {
     #[schemars(extend("const" = SCHEMA))]
     #[serde(deserialize_with = "this_schema")]
     pub schema: Name,
-    /// Version of the program.
+    /// Version of the program that did the run.
     pub version: String,
-    /// Commit of the program.
+    /// Commit of the program that did the run.
     pub commit: String,
     /// Seed of all random streams.
     pub seed: u64,

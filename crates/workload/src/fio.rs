@@ -61,7 +61,7 @@ pub struct Stage {
 /// Jobs that share a queue, or a job with a queue of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
-    /// The requests.
+    /// The generator that makes the job's requests.
     pub spec: GeneratorSpec,
     /// The job of each stream, for the place of its faults.
     places: Vec<Job>,

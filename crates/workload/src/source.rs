@@ -13,7 +13,7 @@ pub const MOST_DEPTH: u32 = 1 << 20;
 pub struct Arrival {
     /// The time at which the host issues the request. A closed loop ignores it.
     pub at: Time,
-    /// The request.
+    /// Kind, address and length of the request.
     pub io: Io,
     /// The submission queue of the drive, if the source names one; otherwise the queue of the source's flow is used.
     pub queue: Option<u16>,
@@ -189,7 +189,7 @@ impl SourceError {
         self
     }
 
-    /// The file, if any.
+    /// Returns the file that has the fault; `None` if the source is no file.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
@@ -201,7 +201,7 @@ impl SourceError {
         self.0.line
     }
 
-    /// The fault.
+    /// Returns a sentence that says what is wrong.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message

@@ -23,7 +23,7 @@ use crate::run::Window;
 pub struct Stage {
     /// The stage's name in results.
     pub name: String,
-    /// The stage's requests.
+    /// The source from which the stage's requests come.
     pub source: Box<dyn Source>,
     /// The measurement that the stage's description asks for.
     pub measured: Measured,
@@ -39,7 +39,7 @@ pub struct ConcurrentJobs {
     pub others: Vec<(String, Box<dyn Source>)>,
 }
 
-/// An opened workload.
+/// A workload opened for one drive and one seed.
 pub struct Workload {
     /// The stages, which run one after another.
     pub stages: Vec<Stage>,
@@ -54,7 +54,7 @@ pub struct Workload {
 /// The reason that a workload cannot be opened.
 #[derive(Debug)]
 pub enum WorkloadError {
-    /// Its description has faults.
+    /// The description has these faults.
     Faults(Faults),
     /// Its trace cannot be read.
     Source(SourceError),

@@ -17,7 +17,7 @@ pub struct Column {
     /// Heading of the column in the printed table.
     pub heading: &'static str,
     of: fn(&Summary, &Device) -> Option<f64>,
-    /// Formats a value.
+    /// Function that formats a value with its unit of measure.
     pub show: fn(f64) -> String,
     /// The dimension in which a value with its interval is written. `show` decides the unit of measure.
     dimension: Dimension,

@@ -22,7 +22,7 @@ pub struct FlowColumn {
     pub heading: &'static str,
     /// The name of the metric; for a column of one flow, without the prefix `flow.NAME.`.
     metric: &'static str,
-    /// Formats a value.
+    /// Function that formats a value with its unit of measure.
     pub show: fn(f64) -> String,
     /// True if a higher value is better.
     more: bool,
@@ -70,7 +70,7 @@ pub const MEANING: &str = "Slowdown: mean latency beside the other flows, by tha
 /// A drive's values for one flow, or for all flows together.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FlowRow {
-    /// The drive's name.
+    /// Name of the drive: that of its description.
     pub device: String,
     /// Values in base units; columns that do not apply are left out.
     #[schemars(extend("propertyNames" = schema::keys(FLOW.iter().chain(&FAIRNESS).map(|column| column.key))))]

@@ -48,7 +48,7 @@ impl Verdict {
 pub struct Finding {
     /// The study that measured the value.
     pub study: String,
-    /// The metric of the expectation.
+    /// Metric of the expectation, as the study names it.
     pub metric: String,
     /// The value that the paper states, in words.
     pub paper: String,
@@ -94,7 +94,7 @@ pub struct LeftOut {
 pub struct Isolation {
     /// The study that measured the value.
     pub study: String,
-    /// The metric of the measurement.
+    /// Metric of the measurement, as the study names it.
     pub metric: String,
     /// The conclusion that the measurement supports.
     pub shows: String,
@@ -113,7 +113,7 @@ pub struct Claim {
     pub says: String,
     /// The place where the claim is made.
     pub source: String,
-    /// A note for readers.
+    /// A note for readers of the results, in words.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
     /// The verdict on all expectations together.

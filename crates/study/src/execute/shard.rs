@@ -135,7 +135,7 @@ impl Dealt {
         Self { runs }
     }
 
-    /// The number of the shard's runs.
+    /// The number of runs in the shard.
     #[must_use]
     pub fn len(&self) -> usize {
         self.runs.iter().map(Vec::len).sum()

@@ -20,7 +20,7 @@ const MOST_POINTS: usize = 100_000;
 /// A study that is ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The description.
+    /// The description of the study, as read from its file.
     pub spec: StudySpec,
     /// The names of the axes, each with the labels of its points.
     pub axes: Vec<(String, Vec<Label>)>,

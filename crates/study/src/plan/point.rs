@@ -21,7 +21,7 @@ pub struct Point {
 /// A workload beside the first one of a point, found but not opened.
 #[derive(Clone, Debug)]
 pub struct Beside {
-    /// The flow's name.
+    /// Name of the flow in results.
     pub name: String,
     /// The workload, with the changes of its keys.
     pub workload: WorkloadFile,

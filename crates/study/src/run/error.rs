@@ -36,11 +36,11 @@ pub enum RunError {
     },
     /// A request of the workload ends beyond the device.
     BeyondCapacity {
-        /// The request's tag.
+        /// Tag of the request that ends beyond the device.
         tag: Tag,
-        /// The request.
+        /// Kind, address and length of that request.
         io: Io,
-        /// The device's capacity.
+        /// The number of sectors that the device has.
         capacity: Sectors,
     },
     /// Simulated time ended before the device finished.

@@ -20,7 +20,7 @@ use crate::oracle::Payload;
 pub struct Flow<'a> {
     /// The flow's name in results.
     pub name: String,
-    /// The flow's requests.
+    /// The source from which the flow's requests come.
     pub source: &'a mut dyn Source,
     /// The pacing; the source's own if `None`.
     pub pacing: Option<Pacing>,

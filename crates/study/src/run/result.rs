@@ -287,7 +287,7 @@ pub struct RunResult {
     pub after: Counters,
     /// The counters at the end of all background work, if the run waited for it and it ended.
     pub settled: Option<Counters>,
-    /// The time series.
+    /// The course of the run: the numbers of each interval.
     pub series: Series,
     /// The detailed time series, if one was asked for.
     pub detailed: Option<(Course, Series)>,

@@ -39,12 +39,12 @@ pub enum SessionError {
     },
     /// The FTL of the drive needs to know future writes for its streams, and the run cannot be made twice.
     Foresight {
-        /// The reason.
+        /// The impossible action, in words.
         cannot: &'static str,
     },
     /// A workload cannot be opened a second time.
     Again {
-        /// The reason.
+        /// The reason why the workload cannot be opened.
         error: WorkloadError,
         /// Name of the workload that cannot be opened again.
         workload: String,
@@ -80,7 +80,7 @@ pub enum SessionError {
     Life(LifeError),
     /// A run failed.
     Run {
-        /// The reason.
+        /// The reason why the run failed.
         error: Box<RunError>,
         /// The workload or its stage.
         workload: String,

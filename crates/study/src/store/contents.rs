@@ -52,7 +52,7 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// The bytes of all results.
+    /// The bytes that all results take.
     #[must_use]
     pub fn point_bytes(&self) -> u64 {
         self.points.iter().map(|point| point.bytes).sum()
@@ -80,7 +80,7 @@ pub struct Discard {
 /// The files that were removed from a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// The number of results.
+    /// The number of removed results.
     pub points: u64,
     /// The number of removed states of preconditioned drives.
     pub states: u64,

@@ -33,11 +33,11 @@ pub struct Key {
     /// Version of the keys of this document.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
-    /// Version of the model.
+    /// Version of the model, which changes when results may change.
     pub model: u32,
     /// Seed of all random streams.
     pub seed: u64,
-    /// The resolved device.
+    /// The resolved device, as a table of its description.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub device: Table,
     /// The workloads: that of the study, and those of `run.flows`, in the order of their names.
@@ -66,7 +66,7 @@ pub struct TraceKey {
     /// The path of the trace, which is not part of the digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
-    /// The trace's name in results.
+    /// Name of the trace in results.
     pub name: String,
     /// The SHA-256 of the file as it is, compressed or not. For a recording with a file for each CPU: the SHA-256 of a
     /// list of their digests.

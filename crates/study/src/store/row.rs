@@ -267,7 +267,7 @@ fn row_of(file: &dyn FileReader) -> Result<Row, RowError> {
 /// The facts that every version of Flashloom can read of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Version of the model.
+    /// Version of the model with which the result was computed.
     pub model: u32,
     /// Name of the device in its description.
     pub device: String,

@@ -5,9 +5,9 @@ use super::Array;
 /// The provenance of a result, which every result file includes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct About {
-    /// Version of the program.
+    /// Version of the program that did the run.
     pub version: String,
-    /// Commit of the program.
+    /// Commit of the program that did the run.
     pub commit: String,
     /// Seed of all random streams.
     pub seed: u64,

@@ -52,7 +52,7 @@ pub struct LifeSummary {
     /// Bytes programmed per byte that the host wrote (metric `life.waf`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
-    /// Simulated seconds.
+    /// Simulated time in seconds since the life began.
     pub seconds: f64,
     /// The number of blocks of the drive.
     pub blocks: u64,

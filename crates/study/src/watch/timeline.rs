@@ -15,9 +15,9 @@ const MOST: usize = 1_000_000;
 /// A window of a run, in time since the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The start.
+    /// Start of the window, since the start of the run.
     pub from: Span,
-    /// The end.
+    /// End of the window, since the start of the run.
     pub until: Span,
 }
 
@@ -99,7 +99,7 @@ pub struct About {
 /// An interval in which a controller holds a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// The controller.
+    /// Number of the controller, from 0.
     pub unit: u32,
     /// The cause of the list's first command.
     pub cause: Cause,
