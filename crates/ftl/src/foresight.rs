@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base::units::Lpn;
 
-/// What an FTL knows of the writes to come.
+/// The knowledge that an FTL has of later writes.
 #[derive(Clone, Debug, Default)]
 pub enum Foresight {
     /// The FTL knows nothing of the writes to come.

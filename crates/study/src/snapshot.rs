@@ -287,7 +287,7 @@ impl State {
 }
 
 /// Loads a drive from a snapshot. The drive starts as after a power cycle: its FTL recovers its tables from the flash.
-/// It remembers the history of its preconditioning.
+/// The drive keeps the history of its preconditioning.
 ///
 /// # Errors
 ///

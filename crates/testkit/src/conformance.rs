@@ -115,7 +115,7 @@ pub struct Trial<'a> {
     pub resolved: &'a Resolved,
     /// Seed of all random decisions of the check.
     pub seed: u64,
-    /// How much the check does.
+    /// The effort of the check.
     pub effort: Effort,
 }
 

@@ -34,8 +34,8 @@ impl Class {
 /// The wait of a list none of whose commands has started.
 const NOT_STARTED: Span = Span::MAX;
 
-/// Whether commands of other lists depend on commands of this list, or the other way round. One byte for both, because
-/// a list has no room for two.
+/// The dependences between a list and others: commands of other lists depend on those of this list, or the other way
+/// round. One byte for both, because a list has no room for two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Relation(u8);
 

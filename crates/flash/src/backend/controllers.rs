@@ -34,7 +34,7 @@ impl Controller {
 /// The next station of a submitted list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// Its dies, because there are no controllers.
+    /// To the dies of the list, because there are no controllers.
     Dies,
     /// To this controller, which is free.
     Controller(u32),

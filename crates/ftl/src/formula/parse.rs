@@ -4,7 +4,7 @@ use base::suggest::nearest;
 
 use super::{Binary, DEPTH, FormulaError, Step, Unary};
 
-/// How deep brackets and functions may lie within each other.
+/// The largest nesting depth of brackets and functions.
 const NESTING: usize = 50;
 
 const UNARY: [(&str, Unary); 5] =

@@ -22,7 +22,7 @@ use flash::nand::{Geometry, Media, Mode, Spare, Target};
 use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::recovery::{self, Found};
 
-/// Where the superblocks of the FTL lie.
+/// The array, and the assignment of its blocks to the superblocks of the FTL.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
     pub(crate) array: Geometry,

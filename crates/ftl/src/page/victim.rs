@@ -240,7 +240,7 @@ pub(crate) struct Victims {
     slots: u32,
     minima: Minima,
     ages: AgeOrder,
-    /// How long ago mapping units were written; none unless the policy asks.
+    /// The times at which mapping units were written; `None` unless the policy asks for them.
     unit_ages: Option<UnitAges>,
     /// Invalid mapping units in the closed superblocks of each pool.
     garbage: Vec<u64>,

@@ -56,7 +56,7 @@ pub struct Workload {
 pub enum WorkloadError {
     /// The description has these faults.
     Faults(Faults),
-    /// Its trace cannot be read.
+    /// The recording of the workload cannot be read.
     Source(SourceError),
 }
 

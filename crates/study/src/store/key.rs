@@ -93,7 +93,7 @@ pub enum KeyError {
     Text(serde_json::Error),
     /// The key has the schema of another version.
     Schema(String),
-    /// It is a key for another version of the model.
+    /// The key is for another version of the model.
     Model(u32),
     /// The device or a workload of the key has faults.
     Faults(Faults),
