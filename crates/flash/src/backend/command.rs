@@ -270,9 +270,9 @@ pub struct Command {
     pub(super) preparation: Preparation,
     /// True if the time of the copy to the cache register has been charged, for a read in cache mode.
     pub(super) copied: bool,
-    /// True if a copy-back with data in has taken effect.
+    /// True if a copy-back that merges data of the host has read its source.
     pub(super) begun: bool,
-    /// True if the data in of a copy-back has crossed.
+    /// True if the data of the host for a copy-back has crossed the channel.
     pub(super) patched: bool,
     pub(super) count: u32,
     /// The number of sectors that cross the channel; zero stands for all slots or, for a copy-back, for none.
@@ -379,7 +379,7 @@ impl Command {
         self.state == State::Done
     }
 
-    /// True for a copy-back in its first phase that still waits for data in.
+    /// True for a copy-back that has read its source and still waits until data of the host has crossed the channel.
     pub(super) const fn wants_data(&self) -> bool {
         self.begun && !self.patched
     }
