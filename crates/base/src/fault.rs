@@ -20,7 +20,7 @@ impl Fault {
     }
 }
 
-/// A list of faults.
+/// All faults of a description, so that the user sees them at once.
 #[derive(Clone, Debug, Default)]
 pub struct Faults(pub Vec<Fault>);
 

@@ -20,7 +20,7 @@ pub enum IoKind {
     /// Opens the zone that begins at the request's first sector (Zone Management Send). The extents of this kind and of
     /// the kinds below are empty.
     ZoneOpen,
-    /// Closes a zone.
+    /// A Zone Management Send command that closes an open zone.
     ZoneClose,
     /// Finishes a zone: the zone takes no more data before a reset.
     ZoneFinish,
@@ -37,7 +37,7 @@ pub enum IoKind {
 }
 
 impl IoKind {
-    /// The number of kinds.
+    /// The number of kinds, for arrays by kind.
     pub const COUNT: usize = 12;
 
     /// All kinds, in the order of their discriminants.

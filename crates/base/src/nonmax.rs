@@ -22,7 +22,7 @@ impl NonMaxU32 {
         }
     }
 
-    /// The number.
+    /// Returns the number as a plain `u32`.
     #[must_use]
     #[inline]
     pub const fn get(self) -> u32 {

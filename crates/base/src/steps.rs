@@ -8,7 +8,7 @@ thread_local! {
     static STEPS: std::cell::Cell<u64> = const { std::cell::Cell::new(0) };
 }
 
-/// Counts a step.
+/// Counts a step of this thread; without the feature `steps` it does nothing.
 #[inline]
 pub fn count() {
     #[cfg(feature = "steps")]

@@ -29,7 +29,6 @@ impl Bare {
         Self { child, to, from: BufReader::new(from), simulated_rate: 0.0, per_request: [0.0; 2] }
     }
 
-    /// Runs a slice and returns its cost.
     fn run(&mut self, requests: u64) -> Cost {
         let mut to = self.to.as_ref().expect("it is piped");
         let mut answer = String::new();

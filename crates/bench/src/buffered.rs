@@ -76,7 +76,6 @@ impl Waits for Operation {
     }
 }
 
-/// A unit in the buffer.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     unit: u32,
@@ -300,7 +299,6 @@ impl<A: Agenda<Step>> BufferedWrites<A> {
         }
     }
 
-    /// Begins an operation on its chip.
     #[inline]
     fn begin(&mut self, operation: u32) {
         match self.operations[operation as usize].wants {

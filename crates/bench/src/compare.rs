@@ -146,7 +146,6 @@ impl fmt::Display for Verdict {
     }
 }
 
-/// Judges the changes of a row.
 fn judge(changes: &Samples, more_is_better: bool) -> Verdict {
     let (change, (least, most)) = (changes.median(), changes.range());
     let counts = change.abs() >= NOTABLE && (least > 0.0 || most < 0.0);

@@ -49,7 +49,6 @@ host = { link = "pcie-3-x16", queue-depth = 512 }
 ftl = { map-unit = "4KiB", over-provisioning = "7%" }
 "#;
 
-/// The way in which a drive takes writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Writes {
     /// A volatile buffer packs 4 KiB mapping units into programs of 64 KiB.
@@ -73,13 +72,11 @@ pub(crate) fn device(spec: &Spec) -> Device {
     Device { name: spec.name.clone(), resolved, replaced: Vec::new() }
 }
 
-/// Creates a preconditioned drive.
 pub(crate) fn prepared(device: &Device, steps: Vec<Precondition>) -> Ssd<()> {
     let session = Session::new(device).seed(1).precondition(steps);
     session.prepare().unwrap_or_else(|error| panic!("a built-in drive: {error}"))
 }
 
-/// Creates a full drive, for reads.
 pub(crate) fn full() -> (Device, Ssd<()>) {
     let device = device(&read(READS));
     let drive = prepared(&device, vec![Precondition::Fill]);

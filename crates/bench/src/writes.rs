@@ -72,7 +72,6 @@ struct Chip {
     server: Server,
     /// The block under collection, and the page up to which it has been collected.
     victim: Option<(u32, u32)>,
-    /// Writes that wait for space.
     waiting: VecDeque<u32>,
 }
 
@@ -138,7 +137,6 @@ impl<A: Agenda<Step>> Writes<A> {
         }
     }
 
-    /// Begins an operation on its chip.
     #[inline]
     fn begin(&mut self, operation: u32) {
         match self.operations[operation as usize].wants {

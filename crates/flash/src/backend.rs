@@ -91,28 +91,28 @@ pub enum Event {
     },
     /// The status of a die is to be read.
     Poll {
-        /// The number of the die.
+        /// Number of the die, over all channels.
         die: u32,
         /// The number of the array work whose status is polled.
         watch: u16,
     },
     /// A channel ends a transfer.
     Bus {
-        /// The number of the channel.
+        /// Number of the channel, from 0.
         channel: u32,
         /// The number of the phase that ends. The backend drops the event of an aborted phase.
         generation: u16,
     },
     /// A codeword that is not the last of its command has crossed a channel.
     Codeword {
-        /// The number of the channel.
+        /// Number of the channel, from 0.
         channel: u32,
         /// The number of the channel's phase. The backend drops the event of an aborted phase.
         generation: u16,
     },
     /// A decoder has taken a codeword in.
     Decoder {
-        /// The number of the decoder.
+        /// Number of the decoder in the pool of its channel or drive.
         decoder: u32,
         /// The number of the phase that ends. The backend drops the event of an aborted phase.
         generation: u16,
@@ -233,7 +233,7 @@ impl Backend {
         self.media.geometry()
     }
 
-    /// The media.
+    /// The media with the contents and states of all blocks.
     #[must_use]
     #[inline]
     pub const fn media(&self) -> &Media {
@@ -302,7 +302,7 @@ impl Backend {
         self.rules.timed = timed;
     }
 
-    /// True if time is on.
+    /// Returns false while a drive is preconditioned without time: commands then take effect at once.
     #[must_use]
     #[inline]
     pub const fn is_timed(&self) -> bool {

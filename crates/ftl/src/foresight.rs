@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use base::units::Lpn;
 
-/// What an FTL knows of the writes to come.
+/// The knowledge that an FTL has of later writes.
 #[derive(Clone, Debug, Default)]
 pub enum Foresight {
     /// The FTL knows nothing of the writes to come.
@@ -26,7 +26,7 @@ pub enum Foresight {
 pub struct WriteLog(Mutex<Vec<u32>>);
 
 impl WriteLog {
-    /// Notes a write.
+    /// Appends a write of the host to the log.
     pub(crate) fn note(&self, lpn: Lpn) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).push(lpn.get());
     }

@@ -143,7 +143,7 @@ pub trait Ftl: Any + Debug + Send + Sync {
         Counters::default()
     }
 
-    /// Resets the counters.
+    /// Sets all counters of the FTL to zero, when measurement begins.
     fn reset_counters(&mut self) {}
 
     /// True if the FTL has [background] work to start now. With time off, work that is due later counts as well. The
@@ -160,7 +160,7 @@ pub trait Ftl: Any + Debug + Send + Sync {
         None
     }
 
-    /// The FTL's log of flushes, if it has one.
+    /// The FTL's log, to which a flush writes data that fills no row; `None` if the FTL has no such log.
     fn flush_log(&mut self) -> Option<&mut dyn FlushLog> {
         None
     }
@@ -180,7 +180,7 @@ pub trait Ftl: Any + Debug + Send + Sync {
         None
     }
 
-    /// The FTL's zones, if it has any.
+    /// The FTL's zones; `None` if the host addresses sectors in any order.
     fn zones(&mut self) -> Option<&mut dyn Zones> {
         None
     }

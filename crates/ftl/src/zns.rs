@@ -84,7 +84,7 @@ enum Kind {
 }
 
 impl Kind {
-    /// The tag of a list.
+    /// Encodes the kind of a list in the tag that comes back at its end.
     const fn tag(self) -> u32 {
         match self {
             Self::Read => 0,

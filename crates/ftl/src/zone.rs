@@ -50,7 +50,7 @@ impl ZrwaShape {
     }
 }
 
-/// The state of a zone.
+/// The state of a zone, as the NVMe ZNS command set defines it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum ZoneState {
     /// Nothing is written since the last reset, and no command has opened the zone.
@@ -85,9 +85,9 @@ pub enum ZoneAction {
     OpenZrwa,
     /// Zone Management Send, Flush Explicit ZRWA Range.
     FlushZrwa,
-    /// Write.
+    /// A write at the write pointer, or into the random write area.
     Write,
-    /// Zone Append.
+    /// A Zone Append, for which the drive chooses the address.
     Append,
 }
 

@@ -16,7 +16,7 @@ pub(crate) enum Values<'a> {
     Whole(Vec<Option<u64>>),
     /// Floating-point numbers.
     Number(Vec<Option<f64>>),
-    /// Texts.
+    /// Texts of any Arrow string type.
     Text(Vec<Option<Cow<'a, str>>>),
 }
 

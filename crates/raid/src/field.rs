@@ -24,7 +24,6 @@ const TABLES: ([u8; 255], [u8; 256]) = {
     (powers, logarithms)
 };
 
-/// A power of the generator.
 pub(crate) const fn power(exponent: u32) -> u8 {
     TABLES.0[(exponent % 255) as usize]
 }

@@ -17,7 +17,6 @@ use crate::plan::Range;
 
 type OperationId<S> = Handle<Operation<S>>;
 
-/// The progress of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Progress {
     Writing,
@@ -56,7 +55,7 @@ pub(crate) struct Replay {
 /// The ring of records.
 #[derive(Clone, Debug)]
 pub(crate) struct Journal<S> {
-    /// The number of the journal's drive.
+    /// Number of the drive that holds the journal.
     pub(crate) drive: u32,
     /// The number of sectors of a mapping unit. Each record begins with a unit for its header and ends with a whole
     /// unit, so no two records share a unit.
@@ -260,7 +259,6 @@ impl<S> Journal<S> {
         Some(Replay { at: self.lba(at), ranges, sectors })
     }
 
-    /// Ends the replay.
     pub(crate) const fn end_replay(&mut self) {
         self.replayed = None;
     }

@@ -82,7 +82,6 @@ impl Layout {
         }
     }
 
-    /// The place of a copy of a data shard.
     pub(crate) const fn place(&self, stripe: u64, shard: u32, copy: u32) -> u32 {
         match self.level {
             RaidLevel::Raid0 => shard,

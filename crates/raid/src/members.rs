@@ -167,7 +167,6 @@ impl<S: Sector> Members<S> {
         Some(drive)
     }
 
-    /// Sends a request to a drive.
     pub(crate) fn submit_to(&mut self, drive: u32, now: Time, request: Request<S>) {
         let Io { kind, start, sectors, .. } = request.io;
         let asked = &mut self.asked[drive as usize];

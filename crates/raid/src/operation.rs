@@ -11,7 +11,6 @@ use ssd::{Completion, LayerNotes, LayerStep, QueueId, Request, Tag};
 use crate::layout::Band;
 use crate::plan::{Range, Update};
 
-/// The purpose of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// A request of the host.
@@ -28,7 +27,6 @@ pub(crate) enum Purpose {
     Replay,
 }
 
-/// The step of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Waits for earlier overlapping operations.

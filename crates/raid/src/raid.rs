@@ -24,7 +24,6 @@ use crate::operation::{Operation, Phase, Piece, Purpose, operation_of};
 use crate::plan::{Range, Update, View, discarded, distinct, merged};
 use crate::writes::Writes;
 
-/// An event of the RAID itself.
 #[derive(Clone, Copy, Debug)]
 enum Event {
     /// A drive fails.

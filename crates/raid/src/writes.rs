@@ -12,12 +12,10 @@ pub(crate) struct Writes {
 }
 
 impl Writes {
-    /// Notes that a write has begun.
     pub(crate) const fn begin(&mut self) {
         self.under_way += 1;
     }
 
-    /// Notes that a write has ended.
     pub(crate) const fn end(&mut self) {
         self.under_way -= 1;
         self.ended += 1;

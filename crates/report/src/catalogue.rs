@@ -10,7 +10,7 @@ use crate::requests;
 use crate::run::seeds_fields;
 use crate::study_report;
 
-/// A file of results.
+/// A file that a run or a study writes, with its format and its meaning.
 #[derive(Clone, Debug)]
 pub struct ResultFile {
     /// The file's name; for a file that the user names, the option.

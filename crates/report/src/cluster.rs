@@ -8,7 +8,7 @@ use crate::table::{Table, UnitOfMeasure};
 /// A run of a shard.
 #[derive(Clone, Debug)]
 pub struct ShardRow {
-    /// The study's name.
+    /// Name of the study in its description.
     pub study: String,
     /// The point's labels with the names of their axes.
     pub point: String,
@@ -23,7 +23,7 @@ pub struct ShardRow {
 /// A run whose key is written.
 #[derive(Clone, Debug)]
 pub struct KeyRow {
-    /// The file with its key.
+    /// Name of the file that has the key of the run.
     pub file: String,
     /// The memory that the run needs.
     pub memory_bytes: u64,
@@ -33,7 +33,7 @@ pub struct KeyRow {
     pub seconds: Option<f64>,
     /// True if the result is in the store.
     pub stored: bool,
-    /// The study's name.
+    /// Name of the study in its description.
     pub study: String,
     /// The point's labels with the names of their axes.
     pub point: String,

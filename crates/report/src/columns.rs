@@ -123,7 +123,6 @@ pub(crate) fn write_histograms(out: impl Write + Send, about: &About, result: &R
     whole(out, about, &run_histograms(result))
 }
 
-/// The erase count of every block.
 pub(crate) fn erases(counts: &[u32]) -> Table {
     let mut table = Table::default();
     table.count("block", UnitOfMeasure::None, "Number of the block, from zero", 0..counts.len() as u64);

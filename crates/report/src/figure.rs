@@ -16,7 +16,7 @@ pub struct Figure {
     pub heading: String,
     /// A sentence that explains how to read the chart.
     pub note: String,
-    /// The chart.
+    /// Kind of the chart, with its data.
     #[serde(flatten)]
     pub chart: Chart,
 }
@@ -38,7 +38,7 @@ pub enum Chart {
         x: Axis,
         /// The vertical axis.
         y: Axis,
-        /// The lines.
+        /// The lines in the order of the legend.
         lines: Vec<Line>,
     },
     /// Lines over an axis of names.
@@ -47,7 +47,7 @@ pub enum Chart {
         x: Names,
         /// The vertical axis.
         y: Axis,
-        /// The lines, with a value for each name.
+        /// The lines in the order of the legend, with a value for each name.
         lines: Vec<Course>,
         /// Values that a source states, for comparison with those of the lines.
         #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -67,7 +67,7 @@ pub enum Chart {
         x: Axis,
         /// The vertical axis.
         y: Axis,
-        /// The lines.
+        /// The lines in the order of the legend.
         lines: Vec<Path>,
     },
     /// Parts of a whole over a numeric axis, stacked: each part has a value for each interval.
@@ -120,7 +120,7 @@ pub enum Chart {
     },
 }
 
-/// An axis of numbers.
+/// The scale and the label of an axis of numbers.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Axis {
     /// The quantity on the axis.
@@ -214,7 +214,7 @@ impl Places {
 pub struct Line {
     /// The line's name in the legend.
     pub name: String,
-    /// The number of the line's colour.
+    /// Number of the line's colour in the page's palette.
     pub colour: usize,
     /// The points from left to right; a value that is not a number makes a gap.
     pub points: Vec<[Number; 2]>,
@@ -226,7 +226,7 @@ pub struct Line {
     pub step: Option<Step>,
 }
 
-/// A line of steps.
+/// The position of the step between two points of a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
@@ -257,7 +257,7 @@ pub struct Path {
 /// A point with a name.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Stop {
-    /// The name of the point.
+    /// Label of the point in the chart.
     pub name: String,
     /// The horizontal and the vertical position.
     pub at: [Number; 2],
@@ -331,9 +331,9 @@ pub struct Stack {
 /// A part of a bar.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Part {
-    /// The name of the part.
+    /// Name of the part in the legend.
     pub name: String,
-    /// The number of the part's colour.
+    /// Number of the part's colour in the page's palette.
     pub colour: usize,
     /// The length of the part.
     pub value: Number,
@@ -342,7 +342,7 @@ pub struct Part {
 /// A row of a heat map.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HeatRow {
-    /// The name of the row.
+    /// Label of the row on the vertical axis.
     pub name: String,
     /// A value for each column; a value that is not a number is not drawn.
     pub values: Vec<Number>,

@@ -30,7 +30,7 @@ const SCRIPTS: [&str; 8] = [
 /// A result as an HTML page.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// The title.
+    /// Title of the page and of its browser tab.
     pub title: String,
     /// The program that made the page.
     pub about: String,
@@ -53,7 +53,7 @@ pub struct Lead {
     pub caution: Vec<String>,
 }
 
-/// A section of a page.
+/// A part of the page under a heading of its own.
 #[derive(Clone, Debug, Default)]
 pub struct Section {
     /// The heading of the section; empty if it is the only section.
@@ -68,28 +68,28 @@ pub struct Section {
     pub below: Vec<Block>,
 }
 
-/// A block of a section.
+/// A piece of content in a section.
 #[derive(Clone, Debug)]
 pub enum Block {
     /// The most important numbers.
     Tiles(Vec<Tile>),
-    /// A table.
+    /// A table of text cells.
     Table(Table),
     /// Preformatted text, below a heading that opens and closes it.
     Text {
         /// The heading.
         heading: String,
-        /// The text.
+        /// Text that is shown as it is, with its line breaks.
         text: String,
         /// True if the text is open at first; a closed text is not printed.
         open: bool,
     },
 }
 
-/// A number and its name.
+/// An important number of the page, shown with its name.
 #[derive(Clone, Debug)]
 pub struct Tile {
-    /// The name of the number.
+    /// Name of the number as shown in its tile.
     pub name: String,
     /// The number, as a cell of the result.
     pub value: Cell,
@@ -98,7 +98,7 @@ pub struct Tile {
 /// A table as wide as the page; it scrolls if the page is narrower.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
-    /// The heading of the table.
+    /// Heading above the table.
     pub heading: String,
     /// If given, the heading opens and closes the table, which is open at first if the value is true.
     pub fold: Option<bool>,
@@ -108,11 +108,11 @@ pub struct Table {
     pub meanings: Vec<(String, String)>,
     /// The number of columns with text, from the left; the others hold numbers.
     pub texts: usize,
-    /// The rows of the table.
+    /// The rows below the column names.
     pub rows: Vec<Row>,
 }
 
-/// A row of a table.
+/// One row of cells, with its notes.
 #[derive(Clone, Debug, Default)]
 pub struct Row {
     /// The cells of the row, one for each column.
@@ -124,7 +124,7 @@ pub struct Row {
 /// A cell of a table.
 #[derive(Clone, Debug, Default)]
 pub struct Cell {
-    /// The text of the cell.
+    /// Text of the cell as shown.
     pub text: String,
     /// The JSON pointer of the cell's number in [`Page::result`]; `None` for a text.
     pub of: Option<String>,

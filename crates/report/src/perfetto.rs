@@ -107,7 +107,6 @@ pub fn write_timeline(timeline: &Timeline, into: &mut impl Write) -> io::Result<
     into.write_all(b"\n]}\n")
 }
 
-/// Writes the names of the tracks.
 fn names<W: Write>(timeline: &Timeline, events: &mut Events<'_, W>) -> io::Result<()> {
     let processes = [
         (DIES, "dies"),

@@ -54,7 +54,6 @@ impl Side<'_> {
         Part::ALL.into_iter().filter(any).collect()
     }
 
-    /// The names of the columns.
     fn header<'a>(first: &'a str, parts: &[Part]) -> Vec<&'a str> {
         [first, "mean"].into_iter().chain(parts.iter().map(|part| part.name())).collect()
     }

@@ -11,7 +11,7 @@ pub enum Column {
     Count(Vec<u64>),
     /// Numbers, of which some may be missing.
     Number(Vec<Option<f64>>),
-    /// Texts.
+    /// Texts, which may be borrowed from the program.
     Text(Vec<Cow<'static, str>>),
 }
 
@@ -36,7 +36,7 @@ impl Column {
         }
     }
 
-    /// True if the column has no values.
+    /// True if the table has no rows.
     #[must_use]
     pub const fn is_empty(&self) -> bool {
         self.len() == 0
@@ -130,7 +130,7 @@ impl Table {
         self.columns.iter().map(|(field, _)| field.clone()).collect()
     }
 
-    /// The values of the columns.
+    /// The columns without their descriptions.
     pub fn columns(&self) -> impl Iterator<Item = &Column> {
         self.columns.iter().map(|(_, column)| column)
     }

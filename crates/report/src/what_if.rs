@@ -12,7 +12,6 @@ use study::what_if::{Culprit, Start, Trial};
 use super::grid::fitted;
 use super::table::{Table, UnitOfMeasure};
 
-/// The width of the tables.
 const WIDTH: usize = 80;
 
 /// A column: its heading, the metric or price, and its form for the unchanged drive.

@@ -133,7 +133,6 @@ impl Buffer {
         &mut self.outstanding[(epoch - base) as usize]
     }
 
-    /// The content of an entry.
     #[inline]
     pub(crate) fn data(&self, entry: Handle<Entry>) -> SlotContent<'_> {
         self.data.get(entry.index())

@@ -95,11 +95,11 @@ pub struct Counters {
     pub bad_blocks: u64,
     /// The hash of all events: equal for two runs with the same events in the same order.
     pub event_hash: u64,
-    /// The number of events.
+    /// The number of simulated events; with `event_hash` it shows whether two runs were equal.
     pub events: u64,
 }
 
-/// Counters of the SLC array.
+/// Counters of the second array of a drive, whose flash is SLC.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SlcArrayCounters {
     /// The array's commands by operation and cause.
@@ -110,7 +110,7 @@ pub struct SlcArrayCounters {
     pub die_busy: Vec<Span>,
     /// The least and the most erases of a block of the array.
     pub erases: [u32; 2],
-    /// The number of bad blocks of the array.
+    /// The number of blocks of the array that are bad at present.
     pub bad_blocks: u64,
 }
 
@@ -172,7 +172,6 @@ pub(crate) struct Counts {
 }
 
 impl Counts {
-    /// Counts a request that is complete.
     #[inline]
     pub(crate) fn complete(&mut self, io: Io, status: Status, extent: Extent) {
         let kind = io.kind as usize;

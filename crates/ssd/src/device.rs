@@ -268,7 +268,7 @@ impl<S: Sector> Ssd<S> {
         self
     }
 
-    /// The observer, if its type is `O`.
+    /// Returns the attached observer; `None` if there is none, or its type is not `O`.
     #[must_use]
     pub fn observer<O: Observer>(&self) -> Option<&O> {
         self.backend.observer()?.downcast_ref()

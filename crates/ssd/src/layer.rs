@@ -17,7 +17,7 @@ pub struct LayerStep {
     /// The time at which the last of the requests under way ended; for a journal, the time at which the record was
     /// durable.
     pub until: Time,
-    /// The number of the drive.
+    /// Number of the drive in the layer, from 0.
     pub drive: u32,
     /// The tag of the request to the drive.
     pub tag: Tag,
@@ -40,9 +40,9 @@ pub struct LayerRequest {
     pub arrival: Time,
     /// The time at which no earlier overlapping request was left.
     pub start: Time,
-    /// The time at which the request ended.
+    /// Time at which the layer reported the end of the request to the host.
     pub end: Time,
-    /// True if the request succeeded.
+    /// False if the layer reported an error to the host.
     pub succeeded: bool,
     /// The drives' requests that this request waited for, in order.
     pub steps: Vec<LayerStep>,

@@ -20,7 +20,7 @@ use crate::spec::PowerSpec;
 use states::{IdlePhase, visit_phases};
 use thermal::Thermal;
 
-/// Counters of one power state.
+/// The number of entries into one power state, and the time in it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StateCounters {
     /// The number of entries, interrupted ones included.

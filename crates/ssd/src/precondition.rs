@@ -457,7 +457,7 @@ impl<S: Sector> Ssd<S> {
         assert!(written + refused == done, "of {done} units {written} are written and {refused} are refused");
     }
 
-    /// Resets all counters.
+    /// Sets all counters of the drive to zero, as after preconditioning; its state does not change.
     pub fn reset_counters(&mut self) {
         self.backend.reset_account();
         if let Some(slc_array) = &mut self.slc_array {

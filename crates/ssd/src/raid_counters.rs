@@ -66,13 +66,13 @@ impl RaidJournalCounters {
 /// Counters of a drive of a RAID.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RaidDriveCounters {
-    /// True if the drive has failed.
+    /// True if the drive has failed, whether or not a spare took its place.
     pub has_failed: bool,
     /// The number of reads, writes, discards and flushes sent to the drive.
     pub requests: u64,
-    /// The number of sectors read from the drive.
+    /// The number of sectors read from the drive, for the host and for the RAID itself.
     pub read_sectors: u64,
-    /// The number of sectors written to the drive.
+    /// The number of sectors written to the drive, for the host and for the RAID itself.
     pub written_sectors: u64,
     /// The number of mapping units of these writes.
     pub host_slots: u64,

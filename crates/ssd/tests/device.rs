@@ -374,7 +374,6 @@ fn a_failing_superblock_takes_no_program_of_host_or_collector() {
     }
 }
 
-/// Records the levels.
 #[derive(Clone, Debug, Default)]
 struct Levels(Vec<(Level, u64)>);
 

@@ -31,7 +31,6 @@ fn with(keys: &str) -> Ssd<Stamp> {
     })
 }
 
-/// Merges one table into another.
 fn merge(into: &mut toml::Table, from: toml::Table) {
     for (key, value) in from {
         match (into.get_mut(&key), value) {

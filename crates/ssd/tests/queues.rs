@@ -7,7 +7,6 @@ use flash::backend::{Cause, Op};
 use flash::nand::Spare;
 use ssd::{Completion, Drive, Precondition, QueueId, Request, Spec, Ssd, Status};
 
-/// Sectors of a page.
 const PAGE: u64 = 4;
 
 fn drive(changes: &str) -> Ssd<()> {

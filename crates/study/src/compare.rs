@@ -134,7 +134,7 @@ const METRICS: [&str; 10] = [
 /// One drive of a comparison: its value for each column.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Row {
-    /// The drive's name.
+    /// Name of the drive: that of its description.
     pub device: String,
     /// Values in base units, as means over the seeds; columns that do not apply are missing.
     #[schemars(extend("propertyNames" = schema::keys(columns().map(|column| column.key))))]
@@ -168,7 +168,7 @@ pub struct Comparison {
     /// Version of the keys of this document.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
-    /// The workload of all drives.
+    /// Name of the workload that all drives ran.
     pub workload: String,
     /// The drives in the order of the user.
     pub rows: Vec<Row>,

@@ -42,10 +42,10 @@ pub use stored::{Storing, shared_states};
 pub use sweep::{Due, Sweep, TakeError, Warn};
 pub use task::{PointError, Task, point};
 
-/// The outcome of a study.
+/// The results of all runs of a study, from which its claims are judged.
 #[derive(Clone, Debug)]
 pub struct Outcome {
-    /// The study.
+    /// The study as it was planned, with its points.
     pub plan: Plan,
     /// For each point, the runs with each seed.
     pub runs: Vec<Vec<Summary>>,
@@ -70,7 +70,7 @@ pub enum ExecuteError {
     NotKept {
         /// The number of results.
         lost: usize,
-        /// The folder of the store.
+        /// Folder of the store that could not be written.
         store: PathBuf,
     },
     /// A run failed.
@@ -489,7 +489,7 @@ impl Outcome {
         self.plan.axes.iter().map(|(name, _)| name.as_str())
     }
 
-    /// The labels of the point with this number.
+    /// The labels of a point, by its position in `points`.
     #[must_use]
     pub fn labels(&self, point: usize) -> &[Label] {
         &self.plan.points[point].labels

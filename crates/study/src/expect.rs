@@ -24,7 +24,7 @@ pub use values::Values;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ExpectSpec {
-    /// The metric.
+    /// Metric whose values are judged.
     pub metric: Metric,
     /// The points to judge; all if missing.
     #[serde(default, rename = "where", skip_serializing_if = "Assignment::is_empty")]
@@ -79,10 +79,10 @@ pub struct ExpectSpec {
     /// The number respects a bound.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bounded: Option<Bounded>,
-    /// The numbers are equal.
+    /// All numbers must be equal, within a tolerance.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub equal: Option<Equal>,
-    /// The numbers have this order.
+    /// The numbers must ascend in this order of points.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub order: Option<Ascending>,
 }
@@ -193,7 +193,7 @@ pub enum Direction {
 pub struct Monotonic {
     /// The axis that is followed.
     pub along: String,
-    /// The direction.
+    /// Direction in which the numbers must change along the axis.
     pub direction: Direction,
     /// The largest step in the other direction that is accepted.
     #[serde(default)]
@@ -209,7 +209,7 @@ pub struct Monotonic {
 pub struct Linear {
     /// The axis that is followed.
     pub along: String,
-    /// The direction.
+    /// Direction in which the numbers must change along the axis.
     pub direction: Direction,
     /// The largest deviation from the line, as a share of the difference between the last number and the first.
     pub within: Ratio,
@@ -234,10 +234,10 @@ pub struct Saturates {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Bounded {
-    /// The lower bound.
+    /// The least value that is accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub least: Option<Bound>,
-    /// The upper bound.
+    /// The largest value that is accepted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub most: Option<Bound>,
 }
@@ -279,7 +279,7 @@ pub(crate) enum Condition<'a> {
 }
 
 impl Bound {
-    /// The bound's value in this dimension.
+    /// The value of the bound as a number of this dimension; `None` if its unit of measure is missing or does not fit.
     pub(crate) fn number(&self, unit: Dimension) -> Option<f64> {
         match self {
             // In a dimension with units of measure, a bare number would be ambiguous.
@@ -291,7 +291,7 @@ impl Bound {
 }
 
 impl DifferenceOf {
-    /// The bounds in this dimension.
+    /// Both bounds as numbers of this dimension; `None` if a unit of measure is missing or does not fit.
     pub(crate) fn bounds(&self, unit: Dimension) -> Option<(f64, f64)> {
         let [low, high] = &self.between;
         Some((low.number(unit)?, high.number(unit)?)).filter(|(low, high)| low <= high)
@@ -299,7 +299,7 @@ impl DifferenceOf {
 }
 
 impl Within {
-    /// The bounds in this dimension.
+    /// Both bounds as numbers of this dimension; `None` if a unit of measure is missing or does not fit.
     pub(crate) fn bounds(&self, unit: Dimension) -> Option<(f64, f64)> {
         match (&self.between, &self.value, self.tolerance) {
             (Some([low, high]), None, None) => Some((low.number(unit)?, high.number(unit)?)),
@@ -331,7 +331,7 @@ impl ExpectSpec {
         given.next().filter(|_| given.next().is_none())
     }
 
-    /// The dimension of its numbers.
+    /// The dimension of the compared numbers: that of the metric, or [`Dimension::Plain`] for quotients (`per`).
     pub(crate) const fn dimension(&self) -> Dimension {
         if self.per.is_some() { Dimension::Plain } else { self.metric.dimension() }
     }

@@ -68,7 +68,7 @@ impl Default for Histogram {
 }
 
 impl Histogram {
-    /// Records one span.
+    /// Counts one span in its bin.
     #[inline(always)]
     #[allow(clippy::inline_always)] // Every request passes here.
     pub fn record(&mut self, span: Span) {

@@ -22,7 +22,7 @@ impl Label {
         }
     }
 
-    /// The label as a number, if it is one.
+    /// Parses the label as a number, without a unit; `None` if it is not one.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         self.0.parse().ok().filter(|number: &f64| number.is_finite())
@@ -86,7 +86,7 @@ pub enum OneOrMany {
 }
 
 impl OneOrMany {
-    /// All labels.
+    /// Returns the labels as a slice, also for a single one.
     #[must_use]
     pub fn labels(&self) -> &[Label] {
         match self {

@@ -38,7 +38,7 @@ pub struct Totals {
     pub programmed: u64,
     /// Mapping units that writes asked for.
     pub units: u64,
-    /// Simulated seconds.
+    /// Simulated time in seconds since the life began.
     pub seconds: f64,
 }
 
@@ -47,7 +47,7 @@ pub struct Totals {
 pub struct Milestone {
     /// Bytes of the writes that the drive had taken.
     pub written: u64,
-    /// Simulated seconds.
+    /// Simulated time in seconds since the life began.
     pub seconds: f64,
 }
 
@@ -149,7 +149,7 @@ impl Life {
         }
     }
 
-    /// The seed.
+    /// Seed of all random decisions of the run.
     #[must_use]
     pub const fn seed(&self) -> u64 {
         self.seed.cast_unsigned()

@@ -11,19 +11,19 @@ use ssd::Memory;
 /// Bytes of memory besides drives: Flashloom itself, its reports and its inputs.
 const BESIDE: u64 = 96 << 20;
 
-/// The available memory.
+/// The memory that a simulation may take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Limit {
     /// The amount of available memory.
     pub bytes: Bytes,
-    /// The origin of the limit.
+    /// The origin of the limit, in words for messages.
     pub name: String,
 }
 
 /// The memory that a run needs.
 #[derive(Clone, Debug)]
 pub struct Need {
-    /// The run's name.
+    /// Name of the run in messages.
     pub name: String,
     /// The memory by purpose.
     pub memory: Memory,

@@ -436,7 +436,7 @@ impl Metric {
         })
     }
 
-    /// The metric's dimension.
+    /// The dimension of the metric's values, which decides their unit of measure.
     #[must_use]
     pub const fn dimension(&self) -> Dimension {
         if self.bottom.is_some() { Dimension::Plain } else { self.top.dimension() }

@@ -57,7 +57,6 @@ impl<'de> Deserialize<'de> for Read {
     }
 }
 
-/// Reads a name.
 pub(crate) fn name<'de, D: Deserializer<'de>>(from: D) -> Result<Name, D::Error> {
     Read::deserialize(from).map(|read| read.0)
 }

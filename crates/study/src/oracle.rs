@@ -62,7 +62,7 @@ pub trait StampSector: Copy + Eq {
     /// The content with this stamp; zero stands for an unwritten or discarded sector.
     fn stamp(stamp: u64) -> Self;
 
-    /// The stamp in the content.
+    /// Returns the stamp as a number.
     fn value(self) -> u64;
 }
 
@@ -127,13 +127,13 @@ impl fmt::Display for Origin {
 /// A read that returned other data than were written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Mismatch {
-    /// The sector.
+    /// Address of the wrong sector.
     pub sector: Lba,
     /// The content after the newest completed write, or after the discard that followed it.
     pub expected: Origin,
     /// The content that the device returned; `None` if it returned no data for the sector.
     pub got: Option<Origin>,
-    /// The read.
+    /// Tag of the read that returned the wrong content.
     pub tag: Tag,
     /// The time at which the read completed.
     pub at: Time,

@@ -44,7 +44,7 @@ use crate::run::{Amount, Stop, Window};
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct StudySpec {
-    /// The study's name.
+    /// Name of the study in results.
     pub name: String,
     /// The question that the study asks.
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -89,7 +89,7 @@ pub struct StudySpec {
     /// baseline's labels and at the point, absolutely and as a share.
     #[serde(default, skip_serializing_if = "Assignment::is_empty")]
     pub baseline: Assignment,
-    /// The claims.
+    /// Claims of the paper that the study judges.
     #[serde(default, rename = "claim")]
     pub claims: Vec<ClaimSpec>,
     /// The figures that the report draws, instead of a chart for each metric.
@@ -118,15 +118,15 @@ impl Failures {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Changes {
-    /// Changes of the device.
+    /// Keys of the device that differ from the description, with their values.
     #[serde(skip_serializing_if = "toml::Table::is_empty")]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub device: toml::Table,
-    /// Changes of the workload.
+    /// Keys of the workload that differ from the description, with their values.
     #[serde(skip_serializing_if = "toml::Table::is_empty")]
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub workload: toml::Table,
-    /// Changes of the run.
+    /// Keys of the table `[run]` that differ, with their values.
     #[serde(skip_serializing_if = "toml::Table::is_empty")]
     #[schemars(with = "RunSpec")]
     pub run: toml::Table,
@@ -293,7 +293,7 @@ impl RunSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct AxisSpec {
-    /// The axis's name.
+    /// Name of the axis, by which claims and figures refer to it.
     pub name: String,
     /// The key that takes each of `values`, e.g. `device.flash.chips`, `workload.requests`, `run.depth`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -307,11 +307,11 @@ pub struct AxisSpec {
     pub points: Vec<PointSpec>,
 }
 
-/// One point of an axis.
+/// A point of an axis: its label, and the changes that it makes.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PointSpec {
-    /// The point's label.
+    /// Label of the point, by which claims and results refer to it.
     pub at: Label,
     /// The device of the point, in place of the study's.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -21,16 +21,16 @@ pub enum Relation {
     AtMost,
 }
 
-/// One check and its numbers.
+/// A relation between two numbers that are counted independently, with its result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Check {
     /// The compared numbers, in words.
     pub name: &'static str,
-    /// The left number.
+    /// Number on the left of the relation.
     pub left: u128,
     /// The required relation.
     pub relation: Relation,
-    /// The right number.
+    /// Number on the right of the relation.
     pub right: u128,
 }
 

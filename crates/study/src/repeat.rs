@@ -24,15 +24,15 @@ pub struct Repeated {
     /// Version of the keys of this document.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
-    /// Version of the program.
+    /// Version of the program that did the runs.
     pub version: String,
-    /// Commit of the program.
+    /// Commit of the program that did the runs.
     pub commit: String,
-    /// Name of the device.
+    /// Name of the device in its description.
     pub device: String,
-    /// Name of the workload.
+    /// Name of the workload in its description.
     pub workload: String,
-    /// The seeds.
+    /// Seeds of the runs, in the order of the runs.
     pub seeds: Vec<u64>,
     /// Every metric that all runs have, with its mean and spread over the seeds.
     pub metrics: BTreeMap<String, Spread>,

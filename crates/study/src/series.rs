@@ -76,7 +76,7 @@ impl fmt::Debug for Series {
     }
 }
 
-/// One interval of a [`Series`].
+/// The numbers of one interval of a [`Series`], computed from its counts.
 #[derive(Clone, Copy, Debug)]
 pub struct Interval<'a> {
     /// The counters at the start of the interval.

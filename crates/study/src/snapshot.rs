@@ -43,9 +43,9 @@ const LISTED: usize = 6;
 /// The error for a snapshot that cannot be loaded.
 #[derive(Debug)]
 pub struct LoadError {
-    /// The file.
+    /// Path of the file that cannot be loaded.
     pub path: PathBuf,
-    /// The reason.
+    /// The reason why the snapshot cannot be loaded.
     pub reason: LoadReason,
 }
 
@@ -127,7 +127,6 @@ impl From<io::Error> for LoadReason {
 /// The drive of which a snapshot was taken.
 #[derive(Debug, Serialize, Deserialize)]
 struct Header {
-    /// The drive's name.
     device: String,
     /// The keys that decide where on flash the drive keeps its data.
     format: BTreeMap<String, String>,
@@ -154,7 +153,6 @@ impl Header {
         }
     }
 
-    /// The differences from a resolved device.
     fn differences(&self, resolved: &Resolved) -> Vec<(String, String, String)> {
         let slc = self.slc_format.as_ref().map(|there| differences(there, &resolved.slc_format()));
         [differences(&self.format, &resolved.format()), slc.unwrap_or_default()].concat()
@@ -289,7 +287,7 @@ impl State {
 }
 
 /// Loads a drive from a snapshot. The drive starts as after a power cycle: its FTL recovers its tables from the flash.
-/// It remembers the history of its preconditioning.
+/// The drive keeps the history of its preconditioning.
 ///
 /// # Errors
 ///

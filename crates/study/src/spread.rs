@@ -46,11 +46,11 @@ fn student_t_beyond(freedom: usize, error: f64) -> f64 {
 /// A mean with its 95 % confidence interval: `mean - half_width` to `mean + half_width`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Interval {
-    /// The mean.
+    /// Mean of the values; the centre of the interval.
     pub mean: f64,
     /// Half the width of the 95 % confidence interval of the mean.
     pub half_width: f64,
-    /// The number of values.
+    /// The number of values from which the interval follows.
     pub n: u32,
 }
 

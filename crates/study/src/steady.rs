@@ -24,7 +24,7 @@ pub const SLOPE: f64 = 0.10;
 /// The excursion and the slope of a window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// The mean of the values.
+    /// Mean over the rounds of the window.
     pub mean: f64,
     /// The distance of the lowest value from the highest, as a share of the mean.
     pub excursion: f64,
@@ -77,7 +77,7 @@ pub struct Round {
 }
 
 impl Round {
-    /// The value of a metric.
+    /// The value of a metric in this round; `None` if the round has none.
     #[must_use]
     pub const fn value(&self, metric: Metric) -> Option<f64> {
         match metric {
@@ -118,7 +118,7 @@ impl Verdict {
         }
     }
 
-    /// True for steady state.
+    /// Returns true if the metric is steady: excursion and slope are below their limits.
     #[must_use]
     pub const fn is_steady(&self) -> bool {
         matches!(self, Self::Steady(_))
@@ -130,7 +130,7 @@ impl Verdict {
 pub struct Settled {
     /// The metric that had to be steady.
     pub metric: Metric,
-    /// All rounds.
+    /// All rounds of the warm-up, the first one first.
     pub rounds: Vec<Round>,
     /// The verdict on the last [`WINDOW`] rounds.
     pub verdict: Verdict,

@@ -100,7 +100,7 @@ impl Store {
         self
     }
 
-    /// The folder of the store.
+    /// The folder of the store, as it was given.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder

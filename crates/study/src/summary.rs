@@ -76,9 +76,9 @@ pub use zones::{ZonesSummary, ZrwaSummary};
 /// The input of all reports of a run.
 #[derive(Clone, Copy, Debug)]
 pub struct Report<'a> {
-    /// The provenance.
+    /// The program, device, workload and options behind the numbers.
     pub about: &'a About,
-    /// The results.
+    /// The measured numbers of the run.
     pub result: &'a RunResult,
     /// The results of each flow in its run alone, if the session compared them.
     pub alone: &'a [FlowResult],
@@ -139,15 +139,15 @@ pub struct Summary {
     #[schemars(extend("const" = SCHEMA))]
     #[serde(deserialize_with = "this_schema")]
     pub schema: Name,
-    /// Version of the program.
+    /// Version of the program that did the run.
     pub version: String,
-    /// Commit of the program.
+    /// Commit of the program that did the run.
     pub commit: String,
     /// Seed of all random streams.
     pub seed: u64,
-    /// Name of the device.
+    /// Name of the device in its description.
     pub device: String,
-    /// Name of the workload.
+    /// Name of the workload in its description.
     pub workload: String,
     /// `open`, or `closed` with its depth.
     pub pacing: String,
@@ -348,7 +348,7 @@ pub struct KindSummary {
 /// The results of one of several flows.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct FlowSummary {
-    /// The flow's name.
+    /// Name of the flow: that of its workload, unless the user gives another one.
     pub name: String,
     /// The queue to which the flow's requests were submitted.
     pub queue: u16,

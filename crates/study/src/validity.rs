@@ -45,8 +45,8 @@ const ENOUGH: f64 = 0.1;
 /// and may support a claim. Assumed.
 pub const MOST_FAILED: f64 = 0.001;
 
-/// The largest share of mapping units without data, among those that reads asked for, that needs no warning: such reads
-/// take no flash time. Assumed.
+/// The share of mapping units without data, of all that reads asked for, above which a warning is given: reads of such
+/// units take no flash time. Assumed.
 const MOST_UNMAPPED: f64 = 0.01;
 
 /// Facts about a run from which the validity of its numbers can be judged.
@@ -107,7 +107,7 @@ pub fn is_supported(q: f64, count: u64) -> bool {
 }
 
 impl Validity {
-    /// The validity of a run's results.
+    /// Judges how far the results of a run can be trusted.
     #[must_use]
     pub fn of(result: &RunResult) -> Self {
         let since = |from: &ssd::Counters| share(result.after.sectors_written() - from.sectors_written(), result);

@@ -30,7 +30,7 @@ pub struct Change {
     pub set: String,
     /// The part of the time of requests on which the key acts.
     pub part: Part,
-    /// The changed device.
+    /// The device with the change applied.
     pub device: Device,
 }
 

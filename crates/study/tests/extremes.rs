@@ -30,7 +30,6 @@ const MOMENTS: u64 = 400_000;
 /// The largest memory of a drive that runs here, on any machine.
 const MEMORY: u64 = 48 << 20;
 
-/// The type of a key's values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     Integer,
@@ -56,7 +55,6 @@ const QUANTITIES: [&str; 14] = [
 ];
 
 impl Kind {
-    /// The extreme values of the kind, in TOML.
     fn extremes(self) -> &'static [&'static str] {
         match self {
             Self::Integer => &["-1", "0", "1", "3", "65537", "2147483647", "4294967295", "9223372036854775807"],

@@ -127,7 +127,6 @@ fn results() -> Digest {
 const OVERLOAD: &str = "name = \"too many\"\nrequests = 2_000\narrivals = { kind = \"fixed\", rate = \"5M/s\" }\n\
     [[stream]]\nreads = \"100%\"\nsizes = [{ size = \"4KiB\" }]\naddress = { pattern = \"uniform\" }\n";
 
-/// The result of the overload.
 fn overloaded() -> Summary {
     let device = catalogue::device(Path::new("demo")).and_then(|of| catalogue::device_from(&of));
     let device = device.unwrap_or_else(|faults| panic!("{faults}"));

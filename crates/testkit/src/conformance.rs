@@ -115,12 +115,11 @@ pub struct Trial<'a> {
     pub resolved: &'a Resolved,
     /// Seed of all random decisions of the check.
     pub seed: u64,
-    /// How much the check does.
+    /// The effort of the check.
     pub effort: Effort,
 }
 
 impl Trial<'_> {
-    /// Creates a new drive and its host.
     fn host(&self) -> Host {
         Host::new(Ssd::<Stamp>::new(self.resolved, self.seed))
     }
@@ -253,7 +252,6 @@ impl Check {
     }
 }
 
-/// Extracts the message of a panic.
 fn message_of(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic without words")

@@ -32,7 +32,6 @@ pub struct Key {
     /// Name of the key, with `[]` for any member of a list and the variant of a table that has variants:
     /// `ftl.map(dftl).cmt`.
     pub name: String,
-    /// Path of the key in the description.
     path: Vec<Step>,
     /// Other values of the key's type; some may be illegal.
     pub alternatives: Vec<Value>,

@@ -14,7 +14,6 @@ struct File {
     text: String,
 }
 
-/// A kind of mechanism.
 struct Kind {
     /// Name of the kind in CONTRIBUTING.
     name: &'static str,

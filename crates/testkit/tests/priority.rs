@@ -1,4 +1,4 @@
-//! What reads gain from read priority and what writes lose: the conservation law, on one bank.
+//! The conservation law on one bank: reads gain from read priority as much as writes lose.
 //!
 //! One bank is one server. As long as it interrupts no request and never idles while one waits, the work V(t) still to
 //! do falls by a second each second and rises by S_i when request i arrives: the same curve in any order of service.

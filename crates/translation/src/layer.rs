@@ -107,7 +107,7 @@ impl<S: Sector> Translation<S> {
         Some((made, refused))
     }
 
-    /// The drive below.
+    /// The drive whose zones hold the data.
     #[must_use]
     pub const fn drive(&self) -> &Ssd<S> {
         &self.drive

@@ -47,7 +47,7 @@ pub(crate) enum Usage {
     Failed,
 }
 
-/// A zone.
+/// The use of one zone by the log.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Zone {
     pub(crate) usage: Usage,

@@ -70,7 +70,6 @@ impl Mount {
         Some(read)
     }
 
-    /// Reports that a read has ended.
     pub(crate) const fn end_read(&mut self) {
         self.under_way -= 1;
     }

@@ -6,7 +6,6 @@ use ssd::{Completion, LayerStep, QueueId, Request, Tag};
 
 use crate::log::Record;
 
-/// The purpose of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Purpose {
     /// A request of the user.
@@ -23,7 +22,6 @@ pub(crate) enum Purpose {
     Mount,
 }
 
-/// The step of an operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
     /// Waits for earlier overlapping operations, or for a mount.

@@ -15,12 +15,10 @@ impl Faults {
         }
     }
 
-    /// Adds the faults of `other`.
     pub(crate) fn append(&mut self, other: Self) {
         other.0.into_iter().for_each(|fault| self.add(fault.path, fault.message, fault.remedy));
     }
 
-    /// The number of faults.
     pub(crate) fn len(&self) -> usize {
         self.0.len()
     }

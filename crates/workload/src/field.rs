@@ -37,23 +37,23 @@ impl Values {
 pub enum UnitOfMeasure {
     /// No unit: a text, a count or a quotient.
     None,
-    /// Picoseconds.
+    /// Whole picoseconds, the unit of simulated time.
     Picoseconds,
-    /// Microseconds.
+    /// Microseconds, with a fraction.
     Microseconds,
-    /// Seconds.
+    /// Seconds, with a fraction.
     Seconds,
-    /// Bytes.
+    /// Whole bytes.
     Bytes,
     /// Sectors of 512 bytes.
     Sectors,
-    /// Bytes per second.
+    /// Bytes per second, with a fraction.
     BytesPerSecond,
     /// Requests per second.
     PerSecond,
-    /// Joules.
+    /// Joules, with a fraction.
     Joules,
-    /// Watts.
+    /// Watts, with a fraction.
     Watts,
     /// Degrees Celsius.
     Celsius,
@@ -127,9 +127,9 @@ impl UnitOfMeasure {
 pub struct Field {
     /// The name of the column, with its unit at the end.
     pub name: Cow<'static, str>,
-    /// The type of the values.
+    /// Type of the values, which decides the type of a column.
     pub values: Values,
-    /// The unit of measure of the values.
+    /// Unit of measure of the values, which names of columns end with.
     pub unit: UnitOfMeasure,
     /// The meaning of the values, as a sentence for readers.
     pub meaning: Cow<'static, str>,

@@ -62,7 +62,7 @@ pub struct Stage {
 /// Jobs that share a queue, or a job with a queue of its own.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Workload {
-    /// The requests.
+    /// The generator that makes the job's requests.
     pub spec: GeneratorSpec,
     /// The job of each stream, for the place of its faults.
     places: Vec<Job>,
@@ -82,9 +82,9 @@ pub struct Note {
     pub line: u64,
     /// The job's section; `global` for the defaults.
     pub job: String,
-    /// The option.
+    /// Name of the option as in the job file.
     pub option: String,
-    /// The reason.
+    /// A sentence that says why the option has no effect here.
     pub reason: String,
 }
 

@@ -31,19 +31,19 @@ pub struct ScriptSpec {
     pub requests: Vec<ScriptRequest>,
 }
 
-/// A request of a script.
+/// A request at a time that the script gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScriptRequest {
     /// The time of arrival, counted from the start of the request's pass.
     #[serde(default)]
     pub at: Span,
-    /// The kind of request.
+    /// Read, write, flush or discard.
     pub kind: ScriptKind,
     /// The first byte, counted from the beginning of the drive.
     #[serde(default)]
     pub start: Bytes,
-    /// The number of bytes.
+    /// The number of bytes, of which a flush has none.
     #[serde(default)]
     pub size: Bytes,
     /// The placement identifier of a write, by which the host tells the drive which data belong together, or of the reclaim unit handle
@@ -52,7 +52,7 @@ pub struct ScriptRequest {
     pub placement: u16,
 }
 
-/// The kind of a scripted request.
+/// The kinds of requests that a script may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ScriptKind {

@@ -13,7 +13,7 @@ pub const MOST_DEPTH: u32 = 1 << 20;
 pub struct Arrival {
     /// The time at which the host issues the request. A closed loop ignores it.
     pub at: Time,
-    /// The request.
+    /// Kind, address and length of the request.
     pub io: Io,
     /// The submission queue of the drive, if the source names one; otherwise the queue of the source's flow is used.
     pub queue: Option<u16>,
@@ -175,7 +175,7 @@ impl SourceError {
         Self(Box::new(Fault { path: None, line: None, message: message.into(), remedy: remedy.into() }))
     }
 
-    /// Adds the file to the error.
+    /// Adds the path of the trace to the message of an error.
     #[must_use]
     pub fn in_file(mut self, path: &Path) -> Self {
         self.0.path = Some(path.to_path_buf());
@@ -189,7 +189,7 @@ impl SourceError {
         self
     }
 
-    /// The file, if any.
+    /// Returns the file that has the fault; `None` if the source is no file.
     #[must_use]
     pub fn path(&self) -> Option<&Path> {
         self.0.path.as_deref()
@@ -201,13 +201,13 @@ impl SourceError {
         self.0.line
     }
 
-    /// The fault.
+    /// Returns a sentence that says what is wrong.
     #[must_use]
     pub fn message(&self) -> &str {
         &self.0.message
     }
 
-    /// The remedy.
+    /// A sentence that says how to correct the error.
     #[must_use]
     pub fn remedy(&self) -> &str {
         &self.0.remedy

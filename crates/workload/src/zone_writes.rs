@@ -35,7 +35,7 @@ pub struct ZoneWritesSpec {
     /// The share of reads. A read has the size of a write, and goes to data in any of the zones.
     #[serde(default = "none", skip_serializing_if = "is_none")]
     pub reads: Ratio,
-    /// The zones.
+    /// The zones to which the workload writes.
     pub zones: ZoneTable,
 }
 

@@ -23,7 +23,7 @@ impl EventHash {
     /// The hash of no events, to be added to another.
     pub const NOTHING: Self = Self { sum: 0, events: 0 };
 
-    /// Adds one event.
+    /// Mixes the time and the number of one event into the hash.
     #[inline]
     pub fn add(&mut self, at: Time, event: u64) {
         // Two rounds, so that sums of related times and events differ.

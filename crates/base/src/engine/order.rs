@@ -7,7 +7,6 @@ use std::ops::{Index, IndexMut};
 use super::conflicts::{Conflicts, Interval};
 use super::{Handle, Slab};
 
-/// An operation in its turn.
 #[derive(Clone, Debug)]
 struct Turn<T> {
     /// The operation; `None` in a free place.

@@ -30,7 +30,7 @@ impl<T> Handle<T> {
         self.0
     }
 
-    /// The handle with this [`Handle::number`].
+    /// Restores a handle from its [`Handle::number`].
     #[must_use]
     #[inline]
     pub const fn from_number(number: NonZeroU32) -> Self {

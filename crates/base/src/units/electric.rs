@@ -67,7 +67,7 @@ impl Power {
         self.0
     }
 
-    /// Watts.
+    /// The power in watts.
     #[must_use]
     pub fn as_watts(self) -> f64 {
         self.0 as f64 * 1e-6
@@ -93,7 +93,7 @@ impl ThermalResistance {
         self.0
     }
 
-    /// Kelvins per watt.
+    /// The resistance in kelvins per watt.
     #[must_use]
     pub fn as_kelvin_per_watt(self) -> f64 {
         self.0 as f64 * 1e-3
@@ -116,7 +116,7 @@ impl Energy {
         Self(voltage.0 as f64 * 1e-3 * (current.0 as f64 * 1e-6) * time.as_secs_f64())
     }
 
-    /// Joules.
+    /// The energy in joules.
     #[must_use]
     pub const fn as_joules(self) -> f64 {
         self.0

@@ -38,7 +38,7 @@ impl Temperature {
         self.0 as f64 * 1e-3
     }
 
-    /// Kelvins.
+    /// The absolute temperature in kelvins.
     #[must_use]
     pub fn as_kelvin(self) -> f64 {
         self.as_celsius() + 273.15

@@ -37,7 +37,7 @@ impl Backend {
         self.add(list, Op::CopyBack, cause, target, stream)
     }
 
-    /// Adds an erase of a superblock.
+    /// Adds an erase of a superblock at the end of a list.
     pub fn add_erase(&mut self, list: Handle<List>, cause: Cause, superblock: SuperblockId) -> Handle<Command> {
         self.add(list, Op::Erase, cause, Target { superblock, offset: 0 }, Stream::HOST)
     }

@@ -111,7 +111,7 @@ impl Cause {
 pub struct CauseSet(u16);
 
 impl CauseSet {
-    /// No cause.
+    /// The set without any cause.
     pub const EMPTY: Self = Self(0);
 
     const fn bit(cause: Cause) -> u16 {

@@ -34,8 +34,8 @@ impl Class {
 /// The wait of a list none of whose commands has started.
 const NOT_STARTED: Span = Span::MAX;
 
-/// Whether commands of other lists depend on commands of this list, or the other way round. One byte for both, because
-/// a list has no room for two.
+/// The dependences between a list and others: commands of other lists depend on those of this list, or the other way
+/// round. One byte for both, because a list has no room for two.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Relation(u8);
 
@@ -144,7 +144,6 @@ impl List {
         self.controller = Some(NonMaxU32::new(controller));
     }
 
-    /// Notes that a command of the list starts.
     #[inline]
     pub(super) fn start(&mut self, now: Time) {
         if self.start_wait == NOT_STARTED {
@@ -220,7 +219,7 @@ pub(super) enum State {
     Status,
     /// Data out crosses the channel, or waits for it.
     DataOut,
-    /// The command is done.
+    /// The command has ended; its list may still have others.
     Done,
 }
 
@@ -253,7 +252,7 @@ pub(super) enum Preparation {
 pub struct Command {
     /// The operation.
     pub op: Op,
-    /// The cause.
+    /// Cause under which the command is counted.
     pub cause: Cause,
     /// The die of the superblock; for superblocks in several dies, that of the member.
     pub die: DieId,
@@ -265,16 +264,15 @@ pub struct Command {
     /// True if the backend did not begin the program, because an earlier one of its block failed.
     pub(super) refused: bool,
     pub(super) stream: Stream,
-    /// The mode of a program.
     pub(super) mode: Mode,
     pub(super) class: Class,
     pub(super) state: State,
     pub(super) preparation: Preparation,
     /// True if the time of the copy to the cache register has been charged, for a read in cache mode.
     pub(super) copied: bool,
-    /// True if a copy-back with data in has taken effect.
+    /// True if a copy-back that merges data of the host has read its source.
     pub(super) begun: bool,
-    /// True if the data in of a copy-back has crossed.
+    /// True if the data of the host for a copy-back has crossed the channel.
     pub(super) patched: bool,
     pub(super) count: u32,
     /// The number of sectors that cross the channel; zero stands for all slots or, for a copy-back, for none.
@@ -389,7 +387,7 @@ impl Command {
         self.state == State::Done
     }
 
-    /// True for a copy-back in its first phase that still waits for data in.
+    /// True for a copy-back that has read its source and still waits until data of the host has crossed the channel.
     pub(super) const fn wants_data(&self) -> bool {
         self.begun && !self.patched
     }

@@ -55,7 +55,6 @@ impl CommandTable {
         self.lists.insert(List::new(class, tag, self.failures.reported()))
     }
 
-    /// Adds a command to the end of a list.
     #[inline]
     pub(super) fn add(
         &mut self,
@@ -155,7 +154,6 @@ impl CommandTable {
         entry.controller()
     }
 
-    /// Removes a list and its commands.
     #[inline(always)]
     #[allow(clippy::inline_always)] // One caller in each family.
     pub(super) fn release(&mut self, list: Handle<List>) {

@@ -15,7 +15,7 @@ use crate::nand::Geometry;
 /// The number of the controller of host reads, if there are foreground and background controllers.
 const FOREGROUND: u32 = 0;
 
-/// A controller.
+/// A controller, which works on one list at a time, with its queue of lists.
 #[derive(Clone, Debug)]
 pub(super) struct Controller {
     pub(super) list: Option<Handle<List>>,
@@ -34,7 +34,7 @@ impl Controller {
 /// The next station of a submitted list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Admission {
-    /// Its dies, because there are no controllers.
+    /// To the dies of the list, because there are no controllers.
     Dies,
     /// To this controller, which is free.
     Controller(u32),

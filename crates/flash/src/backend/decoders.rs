@@ -53,7 +53,6 @@ fn gap(data: Span, codewords: u32) -> Span {
     Span::from_ps(data.as_ps() / u64::from(codewords))
 }
 
-/// A decoder.
 #[derive(Clone, Debug, Default)]
 struct Decoder {
     /// The command whose codeword the decoder takes now.
@@ -77,7 +76,6 @@ pub(super) struct DecoderPool {
     cuts: u16,
 }
 
-/// The number of decoders.
 fn count(config: &Config, ecc: &Ecc, geometry: &Geometry, links: u32) -> u32 {
     match ecc.decoders {
         Decoders::PerChannel => links,

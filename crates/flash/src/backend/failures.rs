@@ -33,7 +33,6 @@ impl Failures {
         self.blocks.insert(superblock, None);
     }
 
-    /// Forgets all failures.
     pub(super) fn clear(&mut self) {
         self.blocks.clear();
     }

@@ -33,7 +33,7 @@ pub enum SlotContent<'a> {
 }
 
 impl SlotContent<'_> {
-    /// A sector of the slot.
+    /// Reads the content of sector `i` of the slot.
     #[must_use]
     pub fn sector<S: Sector>(self, i: usize) -> S {
         let bytes = S::KIND.bytes();

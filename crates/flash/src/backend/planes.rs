@@ -20,12 +20,10 @@ use super::{Backend, Command, Config, Event, Op, Resource};
 use crate::nand::Geometry;
 
 impl Rules {
-    /// The unit of a die, and those of its planes.
     pub(super) fn units_of(&self, die: u32) -> impl Iterator<Item = u32> + use<> {
         once(die).chain(self.plane_reads.map_or(0..0, |planes| planes.of_die(die)))
     }
 
-    /// The die of a unit.
     pub(super) fn die_of(&self, unit: u32) -> u32 {
         self.plane_reads.map_or(unit, |planes| planes.die_of(unit))
     }

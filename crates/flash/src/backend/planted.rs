@@ -1,7 +1,7 @@
 //! Bugs of the backend that tests plant (see `ftl::sabotage`). In shipped code every check for one is a constant
 //! `false`.
 
-/// One planted bug.
+/// A bug that tests plant in the backend, to check that the suites find it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bug {
     /// The data of a program enters the cache register while a page waits there for the array.

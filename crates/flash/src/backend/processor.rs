@@ -12,14 +12,13 @@ use super::command::Preparation;
 use super::meter::{Generation, Meter};
 use super::{Command, Event};
 
-/// A job of the processor.
+/// A piece of work that occupies the processor for a fixed time.
 #[derive(Clone, Copy, Debug)]
 enum Job {
     Command(Handle<Command>),
     Ftl { token: u32, span: Span },
 }
 
-/// The processor and its queue.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Processor {
     /// Processor time for a command of a background list; `None` if the controllers are hardware.

@@ -44,7 +44,6 @@ impl ReadAttempts {
         if config.errors.is_some() { size_of::<Attempts>() as u64 } else { 0 }
     }
 
-    /// The attempts of a command.
     pub(super) fn of(&self, handle: Handle<Command>) -> Attempts {
         self.0.get(handle.index()).copied().unwrap_or(Attempts::FIRST)
     }

@@ -281,7 +281,7 @@ impl Geometry {
         self.by_blocks.quotient(superblock.get())
     }
 
-    /// The channel of a die.
+    /// The channel to which a die is connected.
     #[must_use]
     #[inline]
     pub fn channel_of(&self, die: DieId) -> ChannelId {

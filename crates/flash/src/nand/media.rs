@@ -54,7 +54,7 @@ pub struct BlockBirth {
 /// The target of a program: slots of one superblock, in order, from a page boundary on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Target {
-    /// The superblock.
+    /// The superblock that the program or erase changes.
     pub superblock: SuperblockId,
     /// Offset of the first slot in the superblock.
     pub offset: u32,
@@ -126,7 +126,6 @@ pub struct Media {
     failing: u32,
 }
 
-/// The result of reading a slot.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SlotRead {
     pub(crate) lpn: Lpn,
@@ -225,7 +224,7 @@ impl Media {
         self.planes(superblock).iter().any(|block| block.bad)
     }
 
-    /// The number of bad blocks.
+    /// The number of bad blocks at present, whatever made them bad.
     #[must_use]
     pub const fn bad_blocks(&self) -> u64 {
         self.bad

@@ -28,7 +28,7 @@ pub struct Run {
     pub first: u64,
     /// The difference from each number to the next; sums wrap around.
     pub step: u64,
-    /// How many numbers there are.
+    /// The number of elements of the run.
     pub count: u32,
 }
 
@@ -108,7 +108,7 @@ impl<P: FnMut(&[u8]) -> io::Result<()>> Writer<'_, P> {
 ///
 /// # Errors
 ///
-/// Those of `put`, which takes the bytes.
+/// Any error of `put`, which takes the bytes.
 pub fn write_numbers(
     numbers: impl Iterator<Item = u64>,
     put: &mut impl FnMut(&[u8]) -> io::Result<()>,
@@ -127,7 +127,7 @@ pub fn write_numbers(
 ///
 /// # Errors
 ///
-/// Those of `get` and `each`, and if the bytes are damaged.
+/// Any error of `get` and `each`, and an error if the bytes are damaged.
 pub fn read_numbers(
     mut count: u64,
     get: &mut impl FnMut(&mut [u8]) -> Result<(), SnapshotError>,

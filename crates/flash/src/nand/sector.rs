@@ -14,12 +14,12 @@ pub enum SectorKind {
     Nothing,
     /// A [`Stamp`] of 8 bytes.
     Stamp,
-    /// The 512 bytes of a sector.
+    /// The 512 bytes of a sector are kept, so that reads return them.
     Bytes,
 }
 
 impl SectorKind {
-    /// Bytes that a sector of this kind takes.
+    /// The memory in bytes that the simulator takes for a sector of this kind.
     #[must_use]
     #[inline]
     pub const fn bytes(self) -> usize {

@@ -40,7 +40,7 @@ pub struct SlcSpec {
     pub lane_rate: Option<Rate>,
 }
 
-/// A resolved SLC array.
+/// An SLC array with its part and all defaults filled in.
 #[derive(Clone, Debug)]
 pub struct ResolvedSlcArray {
     /// The NAND part with the description's changes.

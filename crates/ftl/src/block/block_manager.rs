@@ -47,7 +47,6 @@ pub(super) struct Waiting {
     pub(super) units: VecDeque<PageWrite>,
 }
 
-/// The merge of a logical block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Merge {
     pub(super) lbn: Lbn,
@@ -165,7 +164,6 @@ impl BlockManager {
         lbn as usize % self.dies.len()
     }
 
-    /// The die of a list's commands.
     pub(super) fn die_of(&self, flash: &Flash<'_>, list: Handle<List>) -> usize {
         let first = flash.backend.list(list).first().expect("a list of commands");
         self.geometry.die_of(flash.backend.command(first).target.superblock).index()
@@ -220,7 +218,6 @@ impl BlockManager {
         self.submit(flash, die, list);
     }
 
-    /// Retires a block that is out of use.
     fn retire(&mut self, flash: &mut Flash<'_>, superblock: SuperblockId) {
         flash.backend.media_mut().retire(superblock);
         self[superblock].state = State::Bad;

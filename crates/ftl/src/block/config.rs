@@ -24,7 +24,6 @@ pub struct BlockConfig {
 }
 
 impl BlockConfig {
-    /// Number of logical blocks.
     pub(super) const fn logical(&self) -> u32 {
         self.units.div_ceil(self.geometry.superblock_slots())
     }

@@ -127,7 +127,6 @@ impl BlockFtl {
         }
     }
 
-    /// The list of a merge has finished.
     pub(super) fn merge_finished(
         &mut self,
         flash: &mut Flash<'_>,

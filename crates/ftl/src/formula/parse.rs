@@ -4,10 +4,9 @@ use base::suggest::nearest;
 
 use super::{Binary, DEPTH, FormulaError, Step, Unary};
 
-/// How deep brackets and functions may lie within each other.
+/// The largest nesting depth of brackets and functions.
 const NESTING: usize = 50;
 
-/// The functions of one value.
 const UNARY: [(&str, Unary); 5] =
     [("abs", f64::abs), ("sqrt", f64::sqrt), ("ln", f64::ln), ("exp", f64::exp), ("floor", f64::floor)];
 

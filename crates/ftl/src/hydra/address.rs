@@ -23,7 +23,6 @@ pub(crate) struct Layout {
     pub(crate) superblocks: u32,
     /// Spare blocks of each die, which replace failing ones.
     pub(crate) spares: u32,
-    /// Logical superblocks.
     pub(crate) logical: u32,
 }
 
@@ -39,7 +38,6 @@ struct Place {
 }
 
 impl Layout {
-    /// Rows in a superblock.
     #[inline]
     pub(crate) const fn rows(&self) -> u32 {
         self.pages * self.chips

@@ -34,7 +34,7 @@ pub(super) struct Area {
     first_number: u32,
     pages: u32,
     sectors: u32,
-    /// The tag of the area's lists.
+    /// Tag of all command lists of the area, by which their ends reach it.
     tag: u32,
     free: VecDeque<SuperblockId>,
     full: Vec<Full>,

@@ -222,7 +222,6 @@ fn layout(site: &Site<'_>, geometry: &Geometry) -> Layout {
     }
 }
 
-/// The reserved areas of a layout.
 fn areas(site: &Site<'_>, layout: &Layout) -> Areas {
     let row = u64::from(layout.sectors) * SECTOR.get();
     let rows = site.flush_log.map(|size| u32::try_from(size.get() / row).unwrap_or(u32::MAX));

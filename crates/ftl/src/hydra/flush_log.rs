@@ -56,7 +56,6 @@ struct Strip {
 /// The next flush: rows packed into pages.
 #[derive(Clone, Debug, Default)]
 struct NextFlush {
-    /// The rows, each with its page.
     rows: Vec<(PageWrite, u32)>,
     /// The number of sectors used in the last page.
     used: u32,

@@ -59,7 +59,6 @@ impl Free {
         self.heap.push(Reverse(Entry { wear, freed, superblock }));
     }
 
-    /// Takes the next superblock.
     pub(super) fn pop(&mut self) -> Option<u32> {
         self.heap.pop().map(|Reverse(entry)| entry.superblock)
     }

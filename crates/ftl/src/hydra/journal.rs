@@ -109,7 +109,6 @@ impl Areas {
         self
     }
 
-    /// The blocks of the flush log.
     pub(super) fn flush_blocks(&self, blocks_of_die: u32) -> impl Iterator<Item = SuperblockId> + '_ {
         let blocks =
             self.strips.iter().flat_map(|(die, first, count)| (*first..first + count).map(|block| (*die, block)));
@@ -248,7 +247,6 @@ impl Journal {
         self.waiting.push_back(record);
     }
 
-    /// True if the journal has an area of that number.
     pub(super) fn has(&self, area: u32) -> bool {
         (area as usize) < self.areas.len()
     }

@@ -66,7 +66,6 @@ impl Mapping {
         media.holds_data(psn).then_some(RowPlace { superblock, chip, psn })
     }
 
-    /// The version of a row in its mapped superblock.
     pub(super) fn row_version(&self, superblocks: &Superblocks, media: &Media, lpn: Lpn) -> Option<u32> {
         let (logical, row) = self.layout.split(lpn);
         let superblock = self.place_of(logical)?;

@@ -142,7 +142,6 @@ impl HydraFtl {
         self.start(flash, owners);
     }
 
-    /// The blocks of a merge on one die.
     fn blocks_of(&self, merge: &Merge, chip: u32) -> Blocks {
         let failing = merge.failing.iter().find(|(failing, _)| *failing == chip);
         Blocks {

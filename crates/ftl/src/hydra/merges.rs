@@ -12,7 +12,6 @@ use super::mapping::Mapping;
 use super::superblocks::{State, Superblocks};
 use crate::port::{Owners, PageWrite, Service};
 
-/// The stage of a merge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stage {
     /// This slot of the table is free.
@@ -58,7 +57,6 @@ impl Merge {
     }
 }
 
-/// The blocks of a merge on one die.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Blocks {
     /// True if the die has all its pages of the merge.

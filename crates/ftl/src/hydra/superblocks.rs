@@ -126,7 +126,6 @@ impl Superblocks {
         self.join(die / self.layout.chips, position)
     }
 
-    /// True if a superblock of the superchip is in this state.
     pub(super) fn is_any(&self, superchip: u32, state: State) -> bool {
         let first = (superchip * self.layout.superblocks) as usize;
         self.all[first..first + self.layout.superblocks as usize].iter().any(|superblock| superblock.state == state)
@@ -140,7 +139,6 @@ impl Superblocks {
         self.all[superblock as usize].erases
     }
 
-    /// The erase counts of all superblocks.
     pub(super) fn all_erases(&self) -> impl Iterator<Item = u32> + '_ {
         self.all.iter().map(|superblock| superblock.erases)
     }
@@ -154,7 +152,6 @@ impl Superblocks {
         }
     }
 
-    /// Counts an erase.
     pub(super) fn erased(&mut self, superblock: u32) {
         self.set_erases(superblock, self.erases(superblock) + 1);
     }
@@ -164,7 +161,6 @@ impl Superblocks {
         self.spread.get()
     }
 
-    /// Free superblocks of a superchip.
     pub(super) fn free_of(&self, superchip: u32) -> &Free {
         &self.free[superchip as usize]
     }

@@ -15,7 +15,6 @@ pub(super) type Place = u32;
 
 const NONE: u32 = u32::MAX;
 
-/// The role of a log block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Role {
     /// Takes the updates of one data block (BAST).
@@ -155,7 +154,6 @@ impl Logs {
         (id != NONE).then_some(id)
     }
 
-    /// Opens a log block.
     pub(super) fn open(&mut self, superblock: SuperblockId, role: Role) -> LogId {
         let log = Log { superblock, role, next: 0, valid: 0, programs: 0, closed: false, in_order: true };
         let id = self.free.pop().unwrap_or_else(|| {

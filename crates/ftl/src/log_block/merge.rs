@@ -26,7 +26,6 @@ use crate::toolkit::Commands;
 /// fails would never be idle.
 const MOST_REUSED: u32 = 1000;
 
-/// The phase of a fold.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Phase {
     /// No fold.
@@ -333,7 +332,6 @@ impl Merger<'_> {
         fold.phase = if fold.failed { Phase::Failed } else { Phase::Ending };
     }
 
-    /// A list of a merge has finished.
     pub(super) fn finished(&mut self, flash: &mut Flash<'_>, id: LogId, list: Handle<List>) {
         let copying = |job: &Job| job.log == id && job.fold.phase == Phase::Copying;
         let i = self.merges.under_way().position(copying).expect("a merge has a job");

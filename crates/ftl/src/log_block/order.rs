@@ -62,7 +62,6 @@ impl Order {
         }
     }
 
-    /// The log blocks of the list.
     pub(super) fn iter(&self) -> impl Iterator<Item = LogId> + '_ {
         let step = |id: LogId| (id != NONE).then_some(id);
         std::iter::successors(step(self.first), move |id| step(self.links[*id as usize].after))

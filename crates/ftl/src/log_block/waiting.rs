@@ -13,7 +13,6 @@ use super::awaited::Awaited;
 use super::heap::{Entry, Heap, Number};
 use crate::port::PageWrite;
 
-/// A waiting write.
 #[derive(Clone, Debug)]
 struct Write {
     unit: PageWrite,
@@ -22,7 +21,6 @@ struct Write {
     next: Option<Handle<Write>>,
 }
 
-/// The waiting writes of a logical block.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
     /// The oldest and the youngest write; none if no write of the logical block waits.
@@ -32,7 +30,6 @@ struct Block {
     place: u32,
 }
 
-/// All waiting writes.
 #[derive(Clone, Debug)]
 pub(super) struct Waiting {
     writes: Slab<Write>,

@@ -60,7 +60,6 @@ pub(super) trait Backing {
     fn recycle(&mut self, image: Image);
 }
 
-/// An access to a page.
 pub(super) struct Access<'a> {
     pub(super) tvpn: u32,
     /// The page that has just been loaded for this access. Backings that keep pages ignore it.

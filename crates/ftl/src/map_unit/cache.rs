@@ -72,7 +72,6 @@ impl Cache {
         self.by_ways.quotient(block as u32)
     }
 
-    /// The states of the blocks of a set.
     pub(super) fn blocks_of(&self, set: u32) -> &[Block] {
         &self.blocks[(set * self.ways) as usize..][..self.ways as usize]
     }

@@ -17,10 +17,8 @@ use super::evict::EvictSpec;
 use super::pages::Pages;
 use super::write_buffers::WriteBuffers;
 
-/// The second level of one core.
 #[derive(Clone, Debug)]
 pub(super) struct SecondLevel {
-    /// The number of this core, and the number of all cores.
     core: u32,
     cores: Divisor,
     /// The cache of pages. Its key is the page number divided by the number of cores, so that the pages of a core

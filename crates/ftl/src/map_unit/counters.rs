@@ -2,7 +2,7 @@
 
 use base::units::{Bytes, Span, Time};
 
-/// How a map unit divides work among its machines, for reports of busy times.
+/// The division of work among a map unit's machines, for reports of busy times.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Parts {
     /// Cores: each has a share of the questions.
@@ -73,7 +73,7 @@ pub struct Counters {
     pub flush_time: Span,
     /// The counters of the host memory buffer, if the drive has such a buffer.
     pub hmb: Option<HmbCounters>,
-    /// How the machines of `busy` divide the work.
+    /// The division of work among the machines of `busy`.
     pub parts: Parts,
     /// Busy time of each core, or of the CMT and the CTP; empty if questions do not wait for a machine.
     pub busy: Vec<Span>,

@@ -68,7 +68,7 @@ impl Clone for Box<dyn OwnMapUnit> {
     }
 }
 
-/// Builds a map unit.
+/// A function that builds a map unit; the trait adds cloning to it.
 trait Build: Fn(&MapSetup<'_>) -> Box<dyn OwnMapUnit> + Send + Sync {}
 
 impl<T: Fn(&MapSetup<'_>) -> Box<dyn OwnMapUnit> + Send + Sync> Build for T {}

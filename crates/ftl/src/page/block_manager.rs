@@ -174,7 +174,6 @@ impl BlockManager {
         if self.table.is_map(superblock) { self.groups + group } else { group }
     }
 
-    /// The content of a pool.
     #[inline]
     pub(super) const fn kind_in(&self, pool: u32) -> Holds {
         if pool < self.groups { Holds::Data } else { Holds::Pages }
@@ -213,7 +212,6 @@ impl BlockManager {
         }
     }
 
-    /// The dies of a pool.
     pub(super) fn dies_of_pool(&self, pool: u32) -> impl Iterator<Item = DieId> + '_ {
         self.layout.dies_of(DieId::new(pool % self.groups / self.layout.shape.groups()))
     }

@@ -22,10 +22,9 @@ use flash::nand::{Geometry, Media, Mode, Spare, Target};
 use crate::sabotage::{Planted, Sabotage};
 use crate::toolkit::recovery::{self, Found};
 
-/// Where the superblocks of the FTL lie.
+/// The array, and the assignment of its blocks to the superblocks of the FTL.
 #[derive(Clone, Debug)]
 pub(crate) struct Layout {
-    /// The flash array.
     pub(crate) array: Geometry,
     /// The array as the FTL divides it: a die of `shape` is a group of dies, and its superblocks have only slots for
     /// data.
@@ -39,7 +38,7 @@ pub(crate) struct Layout {
 pub(crate) struct Striping {
     /// The number of dies in a group.
     pub(crate) dies: Divisor,
-    /// Units of data in a stripe.
+    /// The number of units of data in a stripe, without parity.
     pub(crate) data_units: Divisor,
     /// Slots in a unit.
     pub(crate) unit: Divisor,
@@ -55,7 +54,7 @@ pub(crate) struct Striping {
 pub(crate) struct StripePlace {
     pub(crate) superblock: SuperblockId,
     pub(crate) stripe: u32,
-    /// The number of the unit in the stripe.
+    /// Position of the unit in the stripe, from 0.
     pub(crate) unit: u32,
     /// The number of the slot in the unit.
     pub(crate) slot: u32,
@@ -128,7 +127,6 @@ impl Layout {
         self.superblock_of(self.member_at(psn))
     }
 
-    /// The slot at an offset of a superblock.
     #[inline]
     pub(crate) fn slot(&self, superblock: SuperblockId, offset: u32) -> Psn {
         match &self.striping {
@@ -149,7 +147,6 @@ impl Layout {
         }
     }
 
-    /// The superblock that a member belongs to.
     #[inline]
     pub(crate) fn superblock_of(&self, member: SuperblockId) -> SuperblockId {
         match &self.striping {
@@ -164,7 +161,6 @@ impl Layout {
         self.array.locate(psn).0
     }
 
-    /// The members of a superblock.
     pub(crate) fn members(&self, superblock: SuperblockId) -> impl Iterator<Item = SuperblockId> + Clone + '_ {
         let (striping, dies) = (self.striping.as_deref(), self.dies());
         (0..dies).map(move |member| match striping {
@@ -307,7 +303,6 @@ impl Striping {
         missing.map(|missing| self.unit_in(stripe, missing))
     }
 
-    /// The unit of a stripe that holds its parity.
     pub(crate) fn parity_unit(&self, stripe: u32, missing: Option<u32>) -> u32 {
         let last = self.data_units.get();
         if self.missing_unit(stripe, missing) == Some(last) { last - 1 } else { last }
@@ -375,7 +370,6 @@ impl Striping {
         StripePlace { superblock, stripe, unit: self.unit_in(stripe, number), slot }
     }
 
-    /// The slot at a place.
     pub(crate) fn slot(&self, array: &Geometry, place: StripePlace) -> Psn {
         let StripePlace { superblock, stripe, unit, slot } = place;
         let member = self.member(array, superblock, self.dies.split(unit + stripe + 1).1);

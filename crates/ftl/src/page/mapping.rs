@@ -66,7 +66,7 @@ pub(super) struct Mapping {
 pub(super) enum L2p {
     /// A table in RAM that answers at once.
     Ram(Map),
-    /// A map unit.
+    /// The map is on flash behind a map unit, which answers look-ups after some time.
     MapUnit(Box<MapClient>),
 }
 

@@ -150,7 +150,6 @@ pub(crate) struct StreamCount {
 }
 
 impl StreamCount {
-    /// One stream of host data and one of copies.
     pub(crate) const ONE: Self = Self { host: 1, copies: 1 };
 
     /// The number of open superblocks of a pool, one for each stream.

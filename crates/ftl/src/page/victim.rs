@@ -235,13 +235,12 @@ impl VictimSpec {
 #[derive(Clone, Debug)]
 pub(crate) struct Victims {
     policy: Arc<dyn VictimPolicy>,
-    /// The number of the first pool.
     first_pool: u32,
     blocks: u32,
     slots: u32,
     minima: Minima,
     ages: AgeOrder,
-    /// How long ago mapping units were written; none unless the policy asks.
+    /// The times at which mapping units were written; `None` unless the policy asks for them.
     unit_ages: Option<UnitAges>,
     /// Invalid mapping units in the closed superblocks of each pool.
     garbage: Vec<u64>,

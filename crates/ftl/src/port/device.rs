@@ -20,7 +20,7 @@ pub struct Flash<'a> {
 }
 
 impl Flash<'_> {
-    /// Submits a list.
+    /// Submits a list; its commands start as soon as their resources are free.
     #[inline]
     pub fn submit(&mut self, list: Handle<List>) {
         self.backend.submit(self.now, list, self.events);

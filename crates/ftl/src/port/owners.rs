@@ -105,7 +105,7 @@ pub struct Service {
     pub wait: Span,
     /// The time from the list's submission to the start of its first command.
     pub start_wait: Span,
-    /// The causes of the lists that it waited for.
+    /// The causes of the command lists for which the service waited.
     pub waited_for: CauseSet,
 }
 

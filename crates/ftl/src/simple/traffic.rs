@@ -107,7 +107,6 @@ impl Traffic {
         flash.submit(list);
     }
 
-    /// Counts the end of a program.
     pub(super) fn end_program(&mut self, program: Handle<Command>, block: SuperblockId) {
         self.under_way -= 1;
         self.gates.done(program);
@@ -147,7 +146,6 @@ impl Traffic {
         flash.submit(list);
     }
 
-    /// Counts the end of an erase.
     pub(super) const fn end_erase(&mut self) {
         self.under_way -= 1;
     }

@@ -70,7 +70,6 @@ impl IndexMut<u32> for Blocks {
 }
 
 impl Blocks {
-    /// The valid pages of all blocks.
     pub(super) fn valid_pages(&self) -> u32 {
         self.blocks.iter().map(|block| block.valid).sum()
     }
@@ -102,20 +101,17 @@ impl Blocks {
         self.free.known_wear()
     }
 
-    /// Makes an erased block spare.
     pub(super) fn put(&mut self, block: u32, erases: u32) {
         self[block] = Block { spare: true, ..NEW };
         self.free.put(block, erases);
     }
 
-    /// Takes a spare block.
     pub(super) fn take(&mut self) -> Option<u32> {
         let block = self.free.take()?;
         self[block].spare = false;
         Some(block)
     }
 
-    /// Takes a spare block of a die.
     pub(super) fn take_on(&mut self, die: u32) -> Option<u32> {
         let block = self.free.take_on(die)?;
         self[block].spare = false;

@@ -105,7 +105,6 @@ impl Chains {
         mode == Mode::Slc && its != base && !self.has_log(lba)
     }
 
-    /// The log blocks of a chain.
     pub(super) fn logs(&self, lba: u32) -> impl Iterator<Item = u32> + '_ {
         self.chain(lba).skip(1 + usize::from(self.chains[lba as usize].second_data.is_some()))
     }

@@ -42,7 +42,6 @@ impl Clean {
         Self { phase: Phase::Begun }
     }
 
-    /// Runs the next step of the cleaning.
     pub(super) fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, wakeup: Wakeup) -> Next<Store> {
         match self.phase {
             Phase::Begun => match copy_tail(disk, flash) {

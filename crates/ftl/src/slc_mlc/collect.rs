@@ -21,7 +21,6 @@ use super::place::Place;
 use crate::port::Flash;
 use crate::toolkit::{Slots, add_read};
 
-/// The phase of a collection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// The valid pages have not been found yet.
@@ -53,7 +52,6 @@ impl Collection {
         Self { block, cause, phase: Phase::Begun, onto, moves: std::mem::take(&mut vectors.copies) }
     }
 
-    /// Runs the next step of the collection.
     pub(super) fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, wakeup: Wakeup) -> Next {
         match self.phase {
             Phase::Begun => self.begin(disk, flash),

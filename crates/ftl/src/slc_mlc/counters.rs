@@ -79,7 +79,7 @@ pub struct SlcMlcCounters {
 pub struct ArrayShape {
     /// Operation times, and pages of a block.
     pub times: PageTimes,
-    /// Number of blocks.
+    /// The number of physical blocks of the array.
     pub blocks: u32,
     /// Size of a page.
     pub page: Bytes,
@@ -105,7 +105,6 @@ impl ArrayShape {
     }
 }
 
-/// The mean `sum / count`; 0 if `count` is 0.
 fn mean(sum: u64, count: u64) -> f64 {
     if count == 0 { 0.0 } else { sum as f64 / count as f64 }
 }

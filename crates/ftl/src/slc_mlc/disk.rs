@@ -101,7 +101,6 @@ impl Disk {
         false
     }
 
-    /// Adds the pending scans to a list.
     pub(super) fn add_spare_scans(&mut self, flash: &mut Flash<'_>, list: Handle<List>) {
         for SpareScan { block, pages } in self.mlc.spare_scans.drain(..) {
             flash.backend.add_scan(list, Cause::Map, SuperblockId::new(block), pages);

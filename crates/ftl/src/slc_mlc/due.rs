@@ -73,7 +73,6 @@ pub(super) struct PageCopy {
     pub(super) slc: SectorMask,
     pub(super) newest: u32,
     pub(super) lost: bool,
-    /// The slot of the copy's program.
     pub(super) slot: Option<SlotRef>,
 }
 

@@ -21,7 +21,6 @@ use super::mlc::Mlc;
 use super::next::{Array, Next, Outcome, Wakeup};
 use crate::port::Flash;
 
-/// The phase of a fold.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// The valid pages have not been found yet.
@@ -58,7 +57,6 @@ impl Fold {
         Self { lba, cause, phase: Phase::Begun, mode, targets: [target, None], copies, old }
     }
 
-    /// Runs the next step of the fold.
     pub(super) fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, wakeup: Wakeup) -> Next {
         match self.phase {
             Phase::Begun => self.begin(disk, flash),

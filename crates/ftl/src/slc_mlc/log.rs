@@ -112,7 +112,6 @@ impl CircularLog {
         }
     }
 
-    /// True if a block is in the log.
     pub(super) fn holds(&self, block: u32) -> bool {
         let mut at = self.tail;
         for _ in 0..self.used {

@@ -27,11 +27,10 @@ pub enum MappingSpec {
 }
 
 impl MappingSpec {
-    /// All mappings.
+    /// All mappings, for the conformance suite and the swarm.
     pub const EVERY: [Self; 2] = [Self::Chains, Self::Pages];
 }
 
-/// The mapping of a disk.
 #[derive(Clone, Debug)]
 pub(super) enum Mapping {
     Chains(Chains),
@@ -104,7 +103,6 @@ impl Mapping {
         matches!(self, Self::Pages(_))
     }
 
-    /// Makes an erased block spare.
     pub(super) fn put(&mut self, block: u32, erases: u32) {
         self.blocks_mut().put(block, erases);
         if let Self::Pages(pages) = self {

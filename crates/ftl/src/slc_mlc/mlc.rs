@@ -91,12 +91,10 @@ impl Mlc {
         self.mapping.blocks_mut()[to].valid += moved;
     }
 
-    /// The slot of a block's page.
     pub(super) fn slot(&self, block: u32, page: u32) -> Psn {
         self.geometry.slot(SuperblockId::new(block), page)
     }
 
-    /// The block of a slot.
     pub(super) const fn block_of(&self, psn: Psn) -> u32 {
         psn.get() / self.pages
     }
@@ -106,7 +104,6 @@ impl Mlc {
         Wear { erases: self.erases, blocks: self.geometry.superblock_count(), endurance: self.endurance }
     }
 
-    /// Handles a list of erases that has finished.
     pub(super) fn blocks_erased(&mut self, backend: &mut Backend, list: Handle<List>) {
         let mut erases = Commands::of(backend, list);
         while let Some((_, command)) = erases.next(backend) {

@@ -242,7 +242,8 @@ impl Mlc {
         (0..self.pages).find_map(of).expect("a valid page")
     }
 
-    /// The offset, in the logical block, of a block's first page, if all its pages are at the offsets of a data block.
+    /// The offset in the logical block of a block's first page; `None` unless the block has its pages in the order of a
+    /// data block.
     fn base_of(&self, media: &Media, block: u32) -> Option<u32> {
         let mut bases = (0..self.pages).filter_map(|page| match media.spare(self.slot(block, page)) {
             Spare::Data { lpn, .. } => Some((lpn.get() % self.pages).checked_sub(page)),

@@ -17,7 +17,6 @@ pub(super) enum Frontier {
     Copies,
 }
 
-/// The lanes of a frontier.
 #[derive(Clone, Debug)]
 struct Lanes {
     /// The open block of each lane.
@@ -25,7 +24,6 @@ struct Lanes {
     turn: usize,
 }
 
-/// The lanes of both frontiers.
 #[derive(Clone, Debug)]
 struct Frontiers {
     host: Lanes,

@@ -45,7 +45,6 @@ impl Source {
     }
 }
 
-/// The phase of a batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     /// The pages have no places yet; a task may be making room.
@@ -289,7 +288,6 @@ fn rest_of(mlc: &Mlc, page: &Placed) -> Option<Psn> {
     mlc.psn_of(page.due.lpn).filter(|_| page.mask() != full_mask(mlc.geometry.sectors))
 }
 
-/// The read of the old page.
 fn slot_of(page: &Placed, old: Psn) -> Slot {
     Slot { psn: old, lpn: Lpn::new(page.due.lpn), expected: true, ..Slot::default() }
 }

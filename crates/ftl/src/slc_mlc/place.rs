@@ -7,7 +7,6 @@ use flash::nand::Geometry;
 /// fails.
 pub(super) const RESERVE: u32 = 3;
 
-/// The place of a page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Place {
     /// The page of this number in the block of this number.

@@ -12,7 +12,6 @@ use super::requests::PendingRead;
 use crate::port::{Flash, Owners, Service};
 use crate::toolkit::{Slots, add_read};
 
-/// The phase of a read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Phase {
     Begun,

@@ -35,7 +35,6 @@ pub(super) enum NextRequest<R, W> {
     Discard { owner: Owner, lpn: Lpn },
 }
 
-/// The waiting requests.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Requests {
     queue: VecDeque<Item>,

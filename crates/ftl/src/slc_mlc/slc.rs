@@ -191,7 +191,6 @@ impl Slc {
         self.wear.blocks -= u32::from(bad);
     }
 
-    /// The block of a slot.
     pub(super) fn block_of(&self, place: u32) -> SuperblockId {
         self.geometry.locate(base::units::Psn::new(place)).0
     }

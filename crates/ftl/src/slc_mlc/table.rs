@@ -69,7 +69,6 @@ impl Table {
         entries * size_of::<Entry>() as u64 + blocks * size_of::<Vec<u32>>() as u64 + slots * size_of::<u32>() as u64
     }
 
-    /// An empty table.
     pub(super) fn new(entries: u32, probing: Probing, probes: u32, (blocks, slots): (u32, u32)) -> Self {
         let modulus = largest_prime(entries);
         let noted = vec![Vec::new(); blocks as usize];
@@ -97,7 +96,6 @@ impl Table {
         self.places(sector).find(|place| self.entries[*place].sector == sector)
     }
 
-    /// The entry of a sector.
     #[inline]
     pub(super) fn find(&self, sector: u32) -> Option<Found> {
         let place = self.entries[self.entry(sector)?].place;
@@ -170,7 +168,6 @@ impl Table {
         }
     }
 
-    /// Removes the entry of a sector.
     pub(super) fn remove(&mut self, sector: u32) {
         if let Some(entry) = self.entry(sector) {
             self.entries[entry] = EMPTY;

@@ -76,7 +76,6 @@ impl From<Above> for Task {
 }
 
 impl Task {
-    /// Runs the next step of a task.
     fn step(&mut self, disk: &mut Disk, flash: &mut Flash<'_>, owners: &mut dyn Owners, wakeup: Wakeup) -> Next<Self> {
         match self {
             Self::Scrub(scrub) => scrub.step(disk, flash, wakeup).widen(),

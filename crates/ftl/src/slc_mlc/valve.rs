@@ -10,7 +10,6 @@ use crate::toolkit::Every;
 /// Accepted writes in a window. Assumed.
 const WINDOW: u32 = 1_000;
 
-/// The state of the valve.
 #[derive(Clone, Debug)]
 pub(super) struct Valve {
     /// The part of the running mean below which the valve closes; with 0 it never closes.

@@ -11,7 +11,6 @@ use crate::toolkit::Every;
 /// Blocks ordered by an erase count: pairs of count and block.
 type Ordered = BTreeSet<(u32, u32)>;
 
-/// The pool of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Pool {
     Hot,
@@ -102,7 +101,6 @@ impl DualPool {
         self.put_in(block, self.pools[block as usize].other());
     }
 
-    /// Counts an erase of a block.
     pub(super) fn erased(&mut self, block: u32) {
         self.take_out(block);
         self.erases[block as usize] += 1;

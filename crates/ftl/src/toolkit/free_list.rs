@@ -99,7 +99,7 @@ impl FreeList {
         self.take(chosen.1).then_some(chosen.1)
     }
 
-    /// Takes the least worn superblock.
+    /// Takes the free superblock with the fewest erases; `None` if there is none.
     pub(crate) fn pop_least_worn(&mut self) -> Option<SuperblockId> {
         let chosen = match self {
             Self::ByWear(heap) => heap.peek().map(|Reverse(entry)| *entry),

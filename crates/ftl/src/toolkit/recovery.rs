@@ -45,7 +45,6 @@ pub(crate) fn survey(media: &Media, planted: Planted) -> impl Iterator<Item = (S
     all.map(move |superblock| (superblock, state_of(media, superblock, planted)))
 }
 
-/// The state of a superblock.
 pub(crate) fn state_of(media: &Media, superblock: SuperblockId, planted: Planted) -> Found {
     let torn = planted.is(Sabotage::TornIsFree) && media.spare(media.geometry().slot(superblock, 0)) == Spare::Torn;
     if media.is_bad(superblock) {

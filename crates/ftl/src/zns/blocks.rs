@@ -44,7 +44,7 @@ impl Blocks {
             + dies * (size_of::<FreeList>() + size_of::<u32>()) as u64
     }
 
-    /// The superblocks of a zone.
+    /// The superblocks of a zone by member; `None` for members without one.
     pub(super) fn of_zone(&self, zone: u32) -> &[Option<SuperblockId>] {
         &self.members[zone as usize * self.of_zone..][..self.of_zone]
     }
@@ -95,7 +95,6 @@ impl Blocks {
         self.good[die.index()] += 1;
     }
 
-    /// Retires a superblock that failed.
     pub(super) fn retire(&mut self, layout: &Layout, media: &mut Media, superblock: SuperblockId) {
         media.retire(superblock);
         self.good[layout.geometry.die_of(superblock).index()] -= 1;
@@ -113,7 +112,6 @@ impl Blocks {
         self.free.iter().map(|free| u64::from(free.len())).sum()
     }
 
-    /// The free superblocks of all dies.
     pub(super) fn free_ones(&self) -> impl Iterator<Item = SuperblockId> + '_ {
         self.free.iter().flat_map(FreeList::entries).map(|(_, superblock)| superblock)
     }

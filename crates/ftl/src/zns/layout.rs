@@ -118,7 +118,6 @@ impl Layout {
         self.layers * self.dies.get()
     }
 
-    /// The place of a row.
     #[inline]
     pub(super) const fn place_of(&self, row: u32) -> RowPlace {
         let (on_die, die) = self.dies.split(row);
@@ -126,7 +125,6 @@ impl Layout {
         RowPlace { member: layer * self.dies.get() + die, offset: inside * self.row.get() }
     }
 
-    /// The die of a member of a zone.
     #[inline]
     pub(super) fn die_of(&self, zone: u32, member: u32) -> DieId {
         let (turn, group) = self.groups.split(zone);
@@ -134,7 +132,6 @@ impl Layout {
         self.order[(group * self.dies.get() + die) as usize]
     }
 
-    /// The die of a row of a zone.
     #[inline]
     pub(super) fn die_of_row(&self, zone: u32, row: u32) -> DieId {
         let (_, die) = self.dies.split(row);
@@ -152,23 +149,19 @@ impl Layout {
         (0..(self.shape.zones + groups - 1 - group) / groups).map(move |i| i * groups + group)
     }
 
-    /// Groups of dies.
     pub(super) const fn groups(&self) -> u32 {
         self.groups.get()
     }
 
-    /// The group of a zone.
     pub(super) const fn group_of(&self, zone: u32) -> u32 {
         self.groups.split(zone).1
     }
 
-    /// The group that a die is of.
     pub(super) fn group_of_die(&self, die: DieId) -> u32 {
         let place = self.order.iter().position(|other| *other == die).expect("a die of the array");
         place as u32 / self.dies.get()
     }
 
-    /// The dies of a group.
     pub(super) fn dies_of_group(&self, group: u32) -> &[DieId] {
         let dies = self.dies.get() as usize;
         &self.order[group as usize * dies..][..dies]

@@ -66,7 +66,6 @@ impl ZnsFtl {
         true
     }
 
-    /// Handles the end of a list of reads.
     pub(super) fn read_finished(&mut self, flash: &mut Flash<'_>, owners: &mut dyn Owners, list: Handle<List>) {
         let service = Service::of(flash.backend.list(list));
         let mut slots = Slots::of(flash.backend, list);

@@ -10,14 +10,12 @@ use std::collections::VecDeque;
 use crate::sabotage::{Planted, Sabotage};
 use crate::zone::{ZoneAction, ZoneError, ZoneShape, ZoneState};
 
-/// The limits on the zones of a drive.
 #[derive(Clone, Copy, Debug)]
 struct ZoneLimits {
     active: u32,
     open: u32,
 }
 
-/// The states of all zones.
 #[derive(Clone, Debug)]
 pub(super) struct ZoneStates {
     states: Vec<ZoneState>,
@@ -42,7 +40,6 @@ impl ZoneStates {
         zones * size_of::<ZoneState>() as u64
     }
 
-    /// The state of a zone.
     #[inline]
     pub(super) fn of(&self, zone: u32) -> ZoneState {
         self.states[zone as usize]

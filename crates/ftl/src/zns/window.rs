@@ -13,7 +13,6 @@ use super::layout::Layout;
 use crate::port::Flash;
 use crate::zone::ZrwaShape;
 
-/// The window of a zone.
 #[derive(Clone, Debug)]
 pub(super) struct Window {
     /// The programs whose slots hold the content, and the slots of each.
@@ -51,7 +50,6 @@ impl Window {
         (unit % self.size()) as usize
     }
 
-    /// The slot of a unit.
     pub(super) fn slot(&self, backend: &Backend, unit: u32) -> SlotRef {
         let index = self.index(unit) as u32;
         backend.slot(self.programs[(index / self.slots) as usize], index % self.slots).0
@@ -103,7 +101,6 @@ impl Window {
     }
 }
 
-/// The windows of all zones.
 #[derive(Clone, Debug)]
 pub(super) struct Windows {
     shape: Option<ZrwaShape>,

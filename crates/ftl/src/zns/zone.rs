@@ -16,7 +16,6 @@ pub(super) struct RamRow {
     pub(super) state: RowState,
 }
 
-/// The state of a row in RAM.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RowState {
     /// The zone's next data go into this row.
@@ -59,7 +58,7 @@ pub(super) struct Zone {
 }
 
 impl Zone {
-    /// The row with this number, if it is in RAM.
+    /// Finds the row with this number; `None` if it is not in RAM.
     #[inline]
     pub(super) fn row(&self, row: u32) -> Option<&RamRow> {
         self.rows.get(row.checked_sub(self.first_row)? as usize)?.as_ref()
@@ -70,14 +69,13 @@ impl Zone {
         self.rows.get_mut(row.checked_sub(self.first_row)? as usize)?.as_mut()
     }
 
-    /// The last row, if it is in RAM, and its number.
+    /// Returns the last row with its number; `None` if it is not in RAM.
     #[inline]
     pub(super) fn last(&self) -> Option<(u32, RamRow)> {
         let row = (*self.rows.back()?)?;
         Some((self.first_row + self.rows.len() as u32 - 1, row))
     }
 
-    /// Adds a row behind all others that are in RAM.
     pub(super) fn push(&mut self, number: u32, row: RamRow) {
         if self.rows.is_empty() {
             self.first_row = number;

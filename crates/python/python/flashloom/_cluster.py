@@ -19,7 +19,7 @@ from flashloom._object_store import ObjectStore, Putting, point_path
 from flashloom.errors import RunError
 
 try:
-    # Parts of both have no types.
+    # Parts of both packages have no types.
     dask: Any = importlib.import_module("dask")
     distributed: Any = importlib.import_module("distributed")
 except ImportError:
@@ -34,13 +34,13 @@ MEMORY = "MEMORY"
 """The resource of Dask's workers that stands for bytes of memory."""
 
 _LONG = 1.0
-"""Seconds of a task: shorter points are put together until they take so long."""
+"""Seconds that a task should take: shorter points are put together until they take this long."""
 
 _SHORT = 0.05
-"""Seconds that a task takes at least, if there are points enough: Dask itself takes some milliseconds for each."""
+"""Seconds that a task takes at least, if there are points enough, because Dask takes some milliseconds for each task."""
 
 _MOST = 256
-"""Points of a task: their results travel together, some 20 KB each."""
+"""The largest number of points of a task, because their results of some 20 KB travel together."""
 
 _PATIENCE = 2.0
 """Seconds to wait for the first points if nothing is known of their time. Points that take longer need no batches."""
@@ -49,16 +49,16 @@ _UNKNOWN = 1e6
 """Seconds that stand for the time of a point of which nothing is known."""
 
 _TRIES = 3
-"""How often a task is submitted that another user cancelled, or that lacked a trace."""
+"""The largest number of times that a task is submitted which another user cancelled, or which lacked a trace."""
 
 _VERSION = (flashloom.__version__, flashloom.__commit__)
 
 _Files = list[tuple[str, str]]
-"""Digests, and where the caller has the files."""
+"""Digests of files, with the paths that the caller has for them."""
 
 
 class Cancelled(Exception):
-    """Nobody wants the result of a task any more."""
+    """Raised in a task whose result nobody wants any more."""
 
 
 class Point(NamedTuple):
@@ -76,10 +76,10 @@ class Point(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What a task returns."""
+    """The results of a task."""
 
     results: dict[str, tuple[bytes, float]]
-    """By digest: the bytes of the result, and the seconds of its run."""
+    """By digest of the run, the bytes of its result and the seconds that it took."""
     failed: Optional[BaseException]
     """The exception of the first point that failed; those behind it were not done."""
 
@@ -87,7 +87,7 @@ class Done(NamedTuple):
 def run_batch(
     version: tuple[str, str], digests: list[str], tasks: bytes, files: _Files, policies: list[_registered.Named]
 ) -> Done:
-    """Does some points, on a worker."""
+    """Does the runs of some points; called on a worker."""
     worker = distributed.get_worker()
     if version != _VERSION:
         own, theirs = " ".join(_VERSION), " ".join(version)
@@ -98,7 +98,7 @@ def run_batch(
     current = worker.get_current_task()
 
     def poll() -> None:
-        # Only the thread of the worker changes its tasks; a look that comes too late looks again.
+        # Only the thread of the worker changes its tasks, so this thread may see a cancellation one poll later.
         state = worker.state.tasks.get(current)
         if state is None or state.state == "cancelled":
             raise Cancelled
@@ -107,7 +107,7 @@ def run_batch(
     places = located(files, worker.local_directory)
     ran, failed = _native.run_tasks(lines, places, poll)
     if isinstance(failed, RunError):
-        # The caller knows a trace by its own path.
+        # Messages name a trace by the caller's path.
         text = str(failed)
         for (_, path), (_, place) in zip(files, places):
             text = text.replace(place, path)
@@ -116,7 +116,7 @@ def run_batch(
 
 
 def _held(wanted: set[str], client: str, dask_scheduler: Any) -> dict[str, Any]:
-    """Runs on the scheduler: the tasks of other users that do some of these points, which `client` now wants, too."""
+    """Returns the tasks of other users that do some of these points, and makes `client` want them, too; runs on the scheduler."""
     found = {}
     for key, task in dask_scheduler.tasks.items():
         digests = (task.annotations or {}).get("flashloom")
@@ -127,12 +127,12 @@ def _held(wanted: set[str], client: str, dask_scheduler: Any) -> dict[str, Any]:
 
 
 def _say(keys: list[Any], client: str, dask_scheduler: Any) -> None:
-    """Runs on the scheduler: tells `client` which of these tasks are done."""
+    """Tells `client` which of these tasks are done; runs on the scheduler."""
     dask_scheduler.client_desires_keys(keys=keys, client=client)
 
 
 def _key(study: str, points: list[Point]) -> tuple[str, str, str]:
-    """The key of a task. Dask's dashboard groups tasks by the first part, and shows the second."""
+    """Returns the key of a task. Dask's dashboard groups tasks by the first part, and shows the second."""
     first, more = points[0], len(points) - 1
     name = ", ".join([*first.labels, f"seed {first.seed}"]) + (f" and {more} more" if more else "")
     if not more:
@@ -141,7 +141,7 @@ def _key(study: str, points: list[Point]) -> tuple[str, str, str]:
 
 
 def batches(points: Iterable[Point], seconds: float) -> Iterator[list[Point]]:
-    """Puts points together until they take so long; longest first. A point of unknown time is alone."""
+    """Puts points of known time together until they take this long, the longest first."""
     known = sorted((point for point in points if point.seconds is not None), key=lambda point: -(point.seconds or 0.0))
     batch: list[Point] = []
     sum_ = 0.0
@@ -166,7 +166,7 @@ class _Run:
         self.traces = Traces(client, sweep.files)
         self.done = distributed.as_completed(raise_errors=False)
         self.pending: dict[Any, tuple[list[Point], int]] = {}
-        """The points of each future, and how often they were submitted."""
+        """The points of each future, and the number of times that they were submitted."""
         self.measured: dict[str, list[float]] = {}
         self.largest: Optional[int] = None
         self.is_declared = False
@@ -174,7 +174,7 @@ class _Run:
         self.look_at_workers()
 
     def look_at_workers(self) -> None:
-        """Learns how much memory a worker gives."""
+        """Reads the amount of memory that a worker offers."""
         workers = self.client.scheduler_info(n_workers=-1)["workers"].values()
         declared = [worker["resources"][MEMORY] for worker in workers if MEMORY in worker.get("resources", {})]
         self.is_declared = bool(declared)
@@ -183,12 +183,12 @@ class _Run:
         self.threads = max(1, sum(worker["nthreads"] for worker in workers))
 
     def points(self, numbers: Iterable[int]) -> list[Point]:
-        """The points, with what is known of them today."""
+        """Returns the points with their predicted times, by the times known so far."""
         points = []
         for number in numbers:
             point = Point(number, **self.sweep.due(number))
             if point.seconds is None and self.measured.get(point.device):
-                # The study does not say how many requests it has: as long as the others of its device.
+                # Without a number of requests, a point is taken to be as long as the others of its device.
                 several = self.measured[point.device]
                 point = point._replace(seconds=sum(several) / len(several))
             if self.largest is not None and point.memory > self.largest:
@@ -213,7 +213,7 @@ class _Run:
             lines.append(text)
             files.update({digest: self.traces.paths[digest] for digest in needed})
         digests = [point.digest for point in points]
-        # Of equally long ones, those that were submitted first. A point of unknown time took longer than the first ones.
+        # Of equally long tasks, those that were submitted first are counted.
         known = [point.seconds for point in points if point.seconds is not None]
         priority = sum(known) if len(known) == len(points) else _UNKNOWN
         resources = {MEMORY: max(point.memory for point in points)} if self.is_declared else None
@@ -246,7 +246,7 @@ class _Run:
         try:
             held = self.client.run_on_scheduler(_held, set(wanted), self.client.id)
         except Exception:
-            # The scheduler's machine does not have this package: a point that another user runs is run twice.
+            # The scheduler's machine does not have this package, so a point that another user runs is run twice.
             return points
         tasks: dict[Any, list[Point]] = {}
         for digest, key in held.items():
@@ -254,7 +254,7 @@ class _Run:
         for key, theirs in tasks.items():
             self.follow(distributed.Future(key, self.client), theirs, 0)
         if tasks:
-            # A task that ended before its future was here ended unseen.
+            # A task may have ended before its future arrived here.
             self.client.run_on_scheduler(_say, list(tasks), self.client.id)
         return list(wanted.values())
 
@@ -273,11 +273,11 @@ class _Run:
             try:
                 self.take(numbers[digest], digest, content, None)
             except RunError:
-                # It is damaged or of another version: the run is done and replaces it.
+                # The result is damaged or of another version: the run is done again and replaces it.
                 continue
 
     def finish(self, future: Any) -> None:
-        """Takes what a task returned, or submits it again."""
+        """Takes the results of a task, or submits the task again."""
         points, tries = self.pending.pop(future)
         again = False
         try:
@@ -340,7 +340,7 @@ class _Run:
         try:
             if points:
                 self.traces.check()
-            # Another user may have begun meanwhile.
+            # Another user may have begun some points meanwhile.
             points = self.join(self.points(point.number for point in self.pilots(points)))
             whole = sum(point.seconds or 0.0 for point in points)
             each = min(max(whole / (4 * self.threads), _SHORT), _LONG)
@@ -349,7 +349,7 @@ class _Run:
                 self.submit(batch)
             self.wait()
         finally:
-            # After a Ctrl-C or an error nobody wants the others.
+            # After a Ctrl-C or an error the other tasks are cancelled.
             if self.pending:
                 self.client.cancel(list(self.pending))
             self.traces.close()

@@ -11,10 +11,10 @@ from typing import Any, Optional
 from flashloom.errors import OutputError, RunError
 
 _EACH = 256
-"""Results that are fetched or put at once."""
+"""The number of results that are fetched or put at the same time."""
 
 _FEW = 1024
-"""So many results are asked for one by one; for more, the store is listed."""
+"""The largest number of results that are asked for one by one; for more, the store is listed."""
 
 _TAG = (
     "CACHEDIR.TAG",
@@ -23,18 +23,18 @@ _TAG = (
 
 
 def url_of(store: object) -> Optional[str]:
-    """The URL, if a store is at one."""
+    """Returns the URL of a store; `None` if the store is a folder."""
     return store if isinstance(store, str) and "://" in store else None
 
 
 def folder_of(url: str) -> Optional[str]:
-    """The folder of a URL of this machine's own file system."""
+    """Returns the folder of a URL that names this machine's own file system."""
     scheme, _, path = url.partition("://")
     return path if scheme in ("file", "local") else None
 
 
 def point_path(digest: str) -> str:
-    """Where the result of a run lies in a store."""
+    """Returns the path of the result of a run in a store."""
     return f"points/{digest[:2]}/{digest}.parquet"
 
 
@@ -75,14 +75,14 @@ class ObjectStore:
         self._fs.pipe({self._path(path): content for path, content in files.items()})
 
     def put(self, files: Mapping[str, bytes]) -> None:
-        """Puts files there. A result has the same bytes whoever writes it."""
+        """Puts files into the store. A result has the same bytes whoever writes it."""
         try:
             self._put(files)
         except Exception as error:
             raise self._failed("cannot be written", error) from error
 
     def _there(self, digests: list[str]) -> list[str]:
-        """Those that may be there."""
+        """Returns the digests of runs whose results may be in the store."""
         if len(digests) <= _FEW:
             return digests
         found = self._fs.find(self._path("points"))
@@ -90,7 +90,7 @@ class ObjectStore:
         return [digest for digest in digests if digest in names]
 
     def fetch(self, digests: Iterable[str]) -> Iterator[tuple[str, bytes]]:
-        """The results that are there of runs with these digests."""
+        """Returns the results in the store of runs with these digests."""
         try:
             for chunk in _chunks(self._there(list(digests))):
                 paths = {self._path(point_path(digest)): digest for digest in chunk}
@@ -133,11 +133,11 @@ class Putting:
                     self._error = error
 
     def put(self, path: str, content: bytes) -> None:
-        """Puts a file there soon."""
+        """Queues a file for the store."""
         self._waiting.put((path, content))
 
     def close(self) -> Optional[OutputError]:
-        """Waits until all is there; returns the reason why something is not."""
+        """Waits until all files are in the store; returns the reason if one is not."""
         self._waiting.put(None)
         self._thread.join()
         return self._error

@@ -6,7 +6,7 @@ from typing import Any, Union
 
 
 def _converted(hint: Any, value: Any) -> Any:
-    """The value as its type hint says: nested objects become records."""
+    """Converts a value to the type of its hint: nested objects become records."""
     origin, of = typing.get_origin(hint), typing.get_args(hint)
     if origin is Union:
         return None if value is None else _converted(of[0], value)
@@ -23,7 +23,7 @@ _HINTS: dict[type, dict[str, Any]] = {}
 
 
 def _hints(of: type) -> dict[str, Any]:
-    """The types of the attributes of a class of records, worked out once."""
+    """Returns the types of the attributes of a class of records, computed once."""
     return _HINTS.get(of) or _HINTS.setdefault(of, typing.get_type_hints(of))
 
 
@@ -39,7 +39,7 @@ class Record:
         raise AttributeError(f"{type(self).__name__} is a result; copy its values with to_dict() to change them")
 
     def to_dict(self) -> dict[str, Any]:
-        """The values as the JSON has them."""
+        """Returns the values as in the JSON."""
         return dict(self.__dict__["_values"])
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""The version of a function or a class: a digest of what it is made of."""
+"""The version of a function or a class: a digest of its source and of the values that it uses."""
 
 import dis
 import hashlib
@@ -9,7 +9,7 @@ from typing import Any
 
 
 def digest(of: object) -> str:
-    """The digest of the source of a function, an object or a class, and of the values and functions of the same module that it
+    """Returns the digest of the source of a function, an object or a class, and of the values and functions of the same module that it
     uses.
     """
     parts = _Parts(str(getattr(of, "__module__", None))).of(of)
@@ -17,13 +17,13 @@ def digest(of: object) -> str:
 
 
 class _Parts:
-    """The texts that a digest is made of."""
+    """The texts from which a digest is computed."""
 
     def __init__(self, home: str) -> None:
         self.home = home
         """The module of the function or the class: functions of other modules count by their names."""
         self.seen: dict[int, object] = {}
-        """Objects by their identities, so that one that refers to itself ends. They are kept: an identity is for a lifetime."""
+        """Visited objects by identity, so that a cycle ends. They are kept alive, so that no identity is used again."""
 
     def of(self, value: object) -> list[str]:
         if value is None or isinstance(value, (bool, int, float, complex, str, bytes)):
@@ -36,7 +36,7 @@ class _Parts:
         if isinstance(value, dict):
             return ["{", *(part for item in value.items() for part in self.of(item)), "}"]
         if isinstance(value, (set, frozenset)):
-            # The order of a set is another in each process.
+            # The order of a set differs between processes.
             return ["{", *sorted("\1".join(self.of(item)) for item in value), "}"]
         if isinstance(value, ModuleType):
             return [value.__name__]
@@ -53,7 +53,7 @@ class _Parts:
         return self.of_object(value)
 
     def of_function(self, function: FunctionType) -> list[str]:
-        """The source of a function, its defaults, and what it takes from around it."""
+        """Returns the source of a function, its defaults, and the values that it takes from enclosing scopes."""
         if function.__module__ != self.home and function.__module__ != "__main__":
             return [f"{function.__module__}.{function.__qualname__}"]
         parts = self.of_code(function.__code__)
@@ -62,7 +62,7 @@ class _Parts:
             try:
                 parts += [name, *self.of(cell.cell_contents)]
             except ValueError:
-                # Nothing is assigned yet: the function stands in a class that is being made.
+                # The name has no value yet: the function is in a class that is being made.
                 parts += [name, "empty"]
         for name in sorted(_names(function.__code__)):
             if name in function.__globals__:
@@ -79,7 +79,7 @@ class _Parts:
             return [code.co_code.hex(), *code.co_names, *plain, *(part for one in inner for part in _Parts.of_code(one))]
 
     def of_class(self, of: type) -> list[str]:
-        """The members of a class and of its bases, if they are of the same module."""
+        """Returns the members of a class and of its bases, if they are of the same module."""
         if of.__module__ not in (self.home, "__main__"):
             return [f"{of.__module__}.{of.__qualname__}"]
         parts = [of.__qualname__]
@@ -91,12 +91,12 @@ class _Parts:
         return parts
 
     def of_object(self, value: object) -> list[str]:
-        """The class of an object and its values, as a copy of it would be made."""
+        """Returns the class of an object and the values from which a copy would be made."""
         parts = self.of(type(value))
         try:
             made: Any = value.__reduce_ex__(2)
         except Exception:
-            # It cannot be copied, so its class stands for it.
+            # The object cannot be copied, so only its class counts.
             return parts
         if isinstance(made, str):
             return [*parts, made]
@@ -107,11 +107,11 @@ _MADE = frozenset(
     """__dict__ __weakref__ __module__ __doc__ __slotnames__ __firstlineno__ __static_attributes__ __annotate__ __annotate_func__
     __annotations_cache__ __abstractmethods__ _abc_impl""".split()
 )
-"""What Python adds to a class."""
+"""Members that Python adds to a class."""
 
 
 def _names(code: CodeType) -> set[str]:
-    """The global names that code uses, and the functions in it."""
+    """Returns the global names that code uses, those of its inner functions included."""
     names = {str(step.argval) for step in dis.get_instructions(code) if step.opname in ("LOAD_GLOBAL", "LOAD_NAME")}
     for constant in code.co_consts:
         if isinstance(constant, CodeType):

@@ -14,7 +14,7 @@ _FOLDER = "flashloom-traces"
 
 
 class Missing(Exception):
-    """A worker lacks a trace: it came after the others got it."""
+    """A worker lacks a trace, because it came after the others got it."""
 
     def __init__(self, digest: str) -> None:
         super().__init__(digest)
@@ -22,18 +22,18 @@ class Missing(Exception):
 
 
 def _stamp(path: str) -> tuple[tuple[str, int, int], ...]:
-    """What changes if a trace does: the names, the lengths and the times of its files."""
+    """Returns values that change if a trace does: the names, the lengths and the times of its files."""
     parts = [os.fspath(part) for part in _native.file_parts(path)]
     stats = [os.stat(part) for part in parts]
     return tuple((part, stat.st_size, stat.st_mtime_ns) for part, stat in zip(parts, stats))
 
 
 _FOUND: dict[tuple[str, tuple[tuple[str, int, int], ...]], bool] = {}
-"""Whether files that were read have a digest."""
+"""For each pair of file state and digest that was checked, true if the file has the digest."""
 
 
 def _has(path: str, digest: str) -> bool:
-    """True if the file has this digest; it is read if it is new."""
+    """Returns true if the file has this digest. A file is read only when it is new or has changed."""
     try:
         key = (digest, _stamp(path))
         if key not in _FOUND:
@@ -44,13 +44,13 @@ def _has(path: str, digest: str) -> bool:
 
 
 def _place(digest: str, path: str, scratch: str) -> Optional[str]:
-    """Where a worker has a file: where the caller has it, on a file system that both see, or where it was sent."""
+    """Returns the path of a file on a worker: the caller's path on a shared file system, or the path to which it was sent."""
     sent = os.path.join(scratch, _FOLDER, digest, os.path.basename(path))
     return next((place for place in (path, sent) if _has(place, digest)), None)
 
 
 def located(files: list[tuple[str, str]], scratch: str) -> list[tuple[str, str]]:
-    """Where a worker has the files of keys."""
+    """Returns the paths of the files of keys on a worker."""
     places = []
     for digest, path in files:
         place = _place(digest, path, scratch)
@@ -61,7 +61,7 @@ def located(files: list[tuple[str, str]], scratch: str) -> list[tuple[str, str]]
 
 
 async def _lacking(files: dict[str, str], dask_worker: Any) -> list[str]:
-    """Runs on each worker: the digests of the files that it lacks. To read them takes a while."""
+    """Returns the digests of the files that this worker lacks; runs on each worker, and may take long because it reads the files."""
 
     def look() -> list[str]:
         return [digest for digest, path in files.items() if _place(digest, path, dask_worker.local_directory) is None]
@@ -100,17 +100,17 @@ class Traces:
         self._client = client
         self._sent: dict[str, str] = {}
         self.paths = {digest: os.fspath(path) for digest, path in files.items()}
-        """Where the caller has them, by digest."""
+        """The caller's paths of the files, by digest."""
 
     def check(self) -> None:
-        """Sends the files that a worker lacks."""
+        """Sends the files that workers lack."""
         if self.paths:
             lacking = self._client.run(_lacking, self.paths).values()
             for digest in sorted({digest for worker in lacking for digest in worker}):
                 self.send(digest)
 
     def send(self, digest: str) -> None:
-        """Sends a file to the workers, unless it was sent."""
+        """Sends a file to the workers, unless it was sent before."""
         if digest in self._sent:
             return
         try:

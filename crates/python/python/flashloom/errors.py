@@ -1,4 +1,4 @@
-"""Exceptions. Their texts are those of the command."""
+"""Exceptions, whose texts are those of the command line."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, Optional
@@ -8,15 +8,15 @@ class Fault(NamedTuple):
     """One fault of a description."""
 
     path: Optional[str]
-    """The file; `None` for a key that `set` has set."""
+    """Path of the file; `None` for a key that `set` has set."""
     line: Optional[int]
-    """The line, from one, if the description is a file."""
+    """Number of the line, from one; `None` if the description is no file."""
     key: str
-    """The key with its tables, joined by dots; empty for the whole file."""
+    """Name of the key with its tables, joined by dots; empty for a fault of the whole file."""
     message: str
-    """The fault."""
+    """A sentence that says what is wrong."""
     remedy: str
-    """The remedy."""
+    """A sentence that says how to correct it."""
 
 
 class FlashloomError(Exception):
@@ -51,7 +51,7 @@ class FtlError(FlashloomError, ValueError):
 
 
 class OutputError(FlashloomError, OSError):
-    """A file cannot be written, or is not Flashloom's to replace."""
+    """A file cannot be written, or exists and was not written by Flashloom."""
 
 
 class BugError(FlashloomError, RuntimeError):

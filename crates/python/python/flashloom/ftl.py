@@ -30,49 +30,49 @@ from flashloom._source import digest
 
 
 class Ftl:
-    """A flash translation layer of one's own: where the data goes.
+    """A flash translation layer of your own, which decides where the data goes.
 
     A drive makes an object without arguments and calls `mount`, also each time that the power comes back.
     """
 
     def mount(self, drive: Drive) -> None:
-        """Makes the tables from what is on flash. On a new drive all pages are empty."""
+        """Makes the tables from the data on flash. On a new drive all pages are empty."""
         raise NotImplementedError(f"{type(self).__qualname__} has no method mount")
 
     def place(self, unit: int) -> Optional[int]:
-        """The page that holds a mapping unit; `None` if it reads as zeros."""
+        """Returns the page that holds a mapping unit; `None` if it reads as zeros."""
         raise NotImplementedError(f"{type(self).__qualname__} has no method place")
 
     def write(self, flash: Flash, write: Write) -> None:
-        """The host writes a mapping unit: program the write, keep it until there is room, or refuse it. The old place counts
+        """Takes a write of the host: program it, keep it until there is room, or refuse it. The old place counts
         until `written`."""
         raise NotImplementedError(f"{type(self).__qualname__} has no method write")
 
     def discard(self, unit: int) -> None:
-        """The host discards a mapping unit: it reads as zeros from now on."""
+        """Takes a discard of the host: the mapping unit reads as zeros from now on."""
         raise NotImplementedError(f"{type(self).__qualname__} has no method discard")
 
     def written(self, flash: Flash, unit: int, page: int) -> None:
-        """A write of the host is on flash."""
+        """Called when a write of the host is on flash."""
         raise NotImplementedError(f"{type(self).__qualname__} has no method written")
 
     def copied(self, flash: Flash, unit: int, source: int, page: int) -> None:
-        """A copy is on flash. The host may have written the mapping unit meanwhile: then the copy is old."""
+        """Called when a copy is on flash. The host may have written the mapping unit meanwhile: then the copy is old."""
 
     def failed(self, flash: Flash, block: int, source: Optional[int]) -> None:
-        """A program has failed: the block takes no more, and its data must be copied before its erase. A write of the host comes
-        again; `source` is the page of a copy, which is not copied yet."""
+        """Called when a program has failed: the block takes no more, and its data must be copied before its erase. A write of
+        the host comes again; `source` is the page of a copy, which is not copied yet."""
 
     def erased(self, flash: Flash, block: int) -> None:
-        """A block is erased."""
+        """Called when a block has been erased."""
 
     def retired(self, flash: Flash, block: int) -> None:
-        """A block that was to be erased is broken, and out of use for good."""
+        """Called when the erase of a block has failed: the block is out of use for good."""
 
     @classmethod
     def spare_blocks(cls, geometry: Geometry, options: dict[str, float]) -> int:
-        """Blocks that the FTL needs beside those that the data of a full drive fill. By default one that is open in each die, one
-        for copies and two free ones."""
+        """Returns the number of blocks that the FTL needs beside those that the data of a full drive fill. By default one open
+        block in each die, one for copies and two free ones."""
         return geometry.dies + 3
 
     @classmethod
@@ -92,14 +92,14 @@ _registered.kind("ftl", _native.register_ftl)
 
 
 class Checked(NamedTuple):
-    """What `check` has done."""
+    """The amount of work that `check` has done."""
 
     requests: int
-    """Requests that completed."""
+    """The number of requests that completed."""
     cuts: int
-    """Power cuts that the FTL recovered from."""
+    """The number of power cuts that the FTL recovered from."""
     failures: int
-    """Programs and erases that were made to fail."""
+    """The number of programs and erases that were made to fail."""
 
 
 def check(

@@ -32,26 +32,26 @@ class Blocks:
     """
 
     valid: Any
-    """Valid mapping units of each."""
+    """The number of valid mapping units of each superblock."""
     age: Any
-    """Superblocks that were closed after it in any pool, plus one."""
+    """The number of superblocks that were closed after each one in any pool, plus one."""
     seconds: Any
-    """Simulated time since it was closed, in seconds."""
+    """Simulated time since each superblock was closed, in seconds."""
     erases: Any
-    """How often each was erased."""
+    """The number of erases of each superblock."""
     units: int
-    """Mapping units of a superblock."""
+    """The number of mapping units of a superblock."""
     free: int
-    """Free superblocks of the pool."""
+    """The number of free superblocks of the pool."""
 
     @cached_property
     def invalid(self) -> Any:
-        """Invalid mapping units of each."""
+        """The number of invalid mapping units of each superblock."""
         return self.units - self.valid
 
     @cached_property
     def u(self) -> Any:
-        """Share of the mapping units of each that are valid, 0 to 1."""
+        """Share of the mapping units of each superblock that are valid, 0 to 1."""
         return self.valid / self.units
 
     def __len__(self) -> int:
@@ -96,7 +96,7 @@ def stream(choose: _Stream, *, streams: int, name: Optional[str] = None) -> dict
 
 
 def _values(choose: _Stream) -> list[str]:
-    """The values of a write that the parameters of a function name."""
+    """Lists the values of a write that the parameters of a function name."""
     known = _native.stream_values()
     values: list[str] = []
     passed = True
@@ -106,7 +106,7 @@ def _values(choose: _Stream) -> list[str]:
             values.append(parameter.name)
             continue
         if is_named and parameter.default is not parameter.empty:
-            # It and all behind it keep their defaults.
+            # This parameter and all later ones keep their defaults.
             passed = False
         elif is_named or (parameter.kind is parameter.KEYWORD_ONLY and parameter.default is parameter.empty):
             names = ", ".join(known)

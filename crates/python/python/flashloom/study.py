@@ -17,18 +17,18 @@ if TYPE_CHECKING:
 
 
 class Follow(NamedTuple):
-    """What follows a study while it runs."""
+    """The functions that are called while a study runs."""
 
     step: Callable[[int, int], object]
     """Takes the numbers of finished runs and of all runs."""
     on_point: Optional[Callable[[Sequence[str], Summary], object]]
-    """Takes each result as it is there."""
+    """Takes the labels and the summary of each result, as soon as it is there."""
     warn: Callable[[str], object]
-    """Takes what the user should know."""
+    """Takes a warning for the user."""
 
 
 def _bar(name: str) -> tuple[Optional[Callable[[int, int], object]], Callable[[], object]]:
-    """A bar of tqdm, if it is installed, and what closes it."""
+    """Returns functions that move and close a bar of tqdm; the first is `None` if tqdm is not installed."""
     try:
         from tqdm.auto import tqdm  # type: ignore[import-untyped,import-not-found,unused-ignore]
     except ImportError:
@@ -144,7 +144,7 @@ class Study(_native.Study):
                 try:
                     sweep.take(numbers[digest], content, None)
                 except RunError:
-                    # It is damaged or of another version: the run is done and replaces it.
+                    # The result is damaged or of another version: the run is done again and replaces it.
                     continue
             putting = Putting(objects)
             path, text = sweep.study_file

@@ -31,7 +31,6 @@ pub(super) fn text(of: &Comparison) -> String {
     of.flows.iter().map(table).collect::<String>() + &note
 }
 
-/// Some columns of a table.
 fn part(table: &FlowTable, columns: &[&FlowColumn]) -> String {
     let header: Vec<&str> = [heading(table)].into_iter().chain(columns.iter().map(|of| of.heading)).collect();
     let rows = table.rows.iter().map(|row| {
@@ -44,7 +43,6 @@ fn part(table: &FlowTable, columns: &[&FlowColumn]) -> String {
     grid(&header, rows, 1)
 }
 
-/// The tables of a page.
 pub(super) fn tables(of: &Comparison) -> Vec<Table> {
     let table = |(i, table): (usize, &FlowTable)| {
         let row = |(j, row): (usize, &FlowRow)| {

@@ -64,7 +64,6 @@ fn table(rows: &[Row]) -> Table {
     table
 }
 
-/// The column of a comparison.
 fn field(column: &Compared) -> Field {
     Field::new(column.key, Values::Number, unit(column.key), meaning(column.key))
 }

@@ -11,7 +11,6 @@ use super::rerun;
 use super::table::table;
 use crate::columns::{write_busy, write_erases, write_flow_series, write_histograms, write_life, write_series};
 
-/// The HTML page.
 const PAGE: &str = "report.html";
 
 /// The names of all files that a stage may have.

@@ -51,7 +51,6 @@ pub(super) fn lines(life: &LifeSummary) -> Vec<String> {
     vec![taken, failed]
 }
 
-/// The result of a life, in sentences.
 pub(super) fn sentences(life: &LifeSummary) -> Vec<String> {
     let written = decimal_bytes(life.written_bytes as f64);
     let waf =

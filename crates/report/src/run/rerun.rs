@@ -17,7 +17,6 @@ pub(super) fn names(flows: usize) -> Vec<String> {
     plain.into_iter().chain((1..=flows).map(|number| format!("flow-{number}.toml"))).collect()
 }
 
-/// Names and contents of the files.
 pub(super) fn files(about: &About) -> Vec<(String, String)> {
     files_with(about, &[])
 }

@@ -9,7 +9,6 @@ use study::summary::{KindSummary, Latencies, Summary};
 use super::table::KINDS;
 use crate::table::{Column, Field, Table, UnitOfMeasure, Values};
 
-/// A row: the requests of one kind.
 struct Row<'a> {
     /// The number of the run, from 1.
     stage: u64,

@@ -15,7 +15,6 @@ use crate::columns::whole;
 use crate::study_report;
 use crate::table::Table;
 
-/// The HTML page.
 const PAGE: &str = "report.html";
 
 /// The names of the files that every run with several seeds has.

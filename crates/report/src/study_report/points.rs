@@ -84,12 +84,11 @@ pub(crate) fn fields() -> Vec<Field> {
     .collect()
 }
 
-/// The kind of values on an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Scale {
     /// Names without an order.
     Names,
-    /// Numbers with this unit of measure.
+    /// The axis has numbers, in this unit of measure.
     Numbers(UnitOfMeasure),
 }
 
@@ -147,7 +146,6 @@ fn number(label: &Label, unit: UnitOfMeasure) -> Option<f64> {
     }
 }
 
-/// The column of a metric.
 fn field(metric: &Metric) -> Field {
     let name = metric.to_string();
     let unit = match metric.dimension() {

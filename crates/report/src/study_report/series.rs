@@ -80,7 +80,6 @@ fn add_intervals(table: &mut Table, rows: &[Row<'_>]) {
     table.number("write_amplification", UnitOfMeasure::None, amplification, number(|of| of.write_amplification));
 }
 
-/// Adds the columns of a flow.
 fn add_flow(table: &mut Table, flow: &str, rows: &[Row<'_>]) {
     let prefix = format!("flow_{}", column_name(flow, UnitOfMeasure::None));
     let all = || rows.iter().map(|row| row.interval.flows.get(flow));

@@ -118,7 +118,7 @@ impl Entry {
         }
     }
 
-    /// Creates a dirty entry whose sectors in `mask` a log has.
+    /// Creates a dirty entry after a power cut, of which a log has the sectors in `mask`.
     pub(super) const fn restored(lpn: Lpn, mask: SectorMask, epoch: u64) -> Self {
         Self { mask, logged: true, ..Self::new(lpn, 0, epoch) }
     }
@@ -185,7 +185,6 @@ impl Entry {
         Rewritten { taken, counts, zeroed }
     }
 
-    /// Sends the entry to flash.
     pub(super) fn send(&mut self) {
         assert!(self.is_dirty(), "{} is sent to flash but is not dirty", self.lpn);
         self.state = State::Sent;

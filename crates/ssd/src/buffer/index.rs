@@ -66,7 +66,6 @@ impl Index {
         entries[handle].next = self.heads[chain].replace(handle);
     }
 
-    /// Removes an entry from its chain.
     #[inline]
     pub(super) fn remove(&mut self, entries: &mut Slab<Entry>, handle: Handle<Entry>) {
         let chain = self.chain(entries[handle].lpn);

@@ -28,7 +28,6 @@ struct Group {
 /// All superblocks that have units in the buffer.
 #[derive(Clone, Debug)]
 pub(super) struct Superblocks {
-    /// The number of units in a superblock.
     units: u32,
     /// The buffer writes back if it has units of more superblocks than this.
     most: u32,
@@ -68,7 +67,6 @@ impl Superblocks {
         self.latest = Some(self.of(unit));
     }
 
-    /// Adds a dirty unit.
     pub(super) fn add(&mut self, unit: u32, entry: Handle<Entry>, epoch: u64) {
         let superblock = self.of(unit);
         let spare = &mut self.spare;
@@ -125,7 +123,6 @@ impl Superblocks {
         group.epoch = group.epoch.min(epoch);
     }
 
-    /// Removes a dirty unit.
     pub(super) fn remove(&mut self, unit: u32, entry: Handle<Entry>) {
         let superblock = self.of(unit);
         let group = self.groups.get_mut(&superblock).expect("a dirty unit has a superblock");

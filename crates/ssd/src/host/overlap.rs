@@ -130,7 +130,6 @@ impl<T: Copy + PartialEq> Overlaps<T> {
         (self.changing, self.lists_reads, self.reads_alone) = (0, false, 0);
     }
 
-    /// The regions that an extent touches.
     #[inline]
     const fn regions(&self, extent: &Extent) -> Range<u32> {
         let is_within = extent.end & ((1 << self.region) - 1) != 0;
@@ -216,7 +215,6 @@ impl<T: Copy + PartialEq> Overlaps<T> {
         self.lists_reads
     }
 
-    /// Notes that a request has ended.
     #[inline]
     pub(crate) const fn end(&mut self, extent: &Extent) {
         self.changing -= extent.changes as u32;

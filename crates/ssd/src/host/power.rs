@@ -69,7 +69,6 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Notes that the power is back.
     pub(crate) fn note_power_on(&mut self) {
         let (now, flash) = (self.now, self.flash_energy());
         if let Some(power) = &mut self.power {
@@ -95,7 +94,6 @@ impl<S: Sector> Ssd<S> {
         self.power = spec.map(|power| Box::new(PowerManager::new(power, self.now)));
     }
 
-    /// The counters of the power management.
     pub(crate) fn power_counters(&self) -> Option<Box<PowerCounters>> {
         let power = self.power.as_ref()?;
         let counters = power.counters(self.now, self.flash_energy(), self.idle_dies());

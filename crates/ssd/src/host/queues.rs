@@ -13,7 +13,6 @@ use base::units::Time;
 use crate::spec::{QueueArbitration, ResolvedQueues};
 use crate::{QueueId, Request, Tag};
 
-/// One submission queue.
 #[derive(Clone, Debug)]
 struct Queue<S> {
     waiting: VecDeque<(Time, Request<S>)>,
@@ -35,7 +34,6 @@ impl<S> Queue<S> {
     }
 }
 
-/// All submission queues.
 #[derive(Clone, Debug)]
 pub(crate) struct Queues<S> {
     queues: Vec<Queue<S>>,
@@ -90,7 +88,6 @@ impl<S> Queues<S> {
         }
     }
 
-    /// The number of queues.
     pub(crate) fn count(&self) -> usize {
         self.queues.len()
     }
@@ -105,7 +102,6 @@ impl<S> Queues<S> {
         self.queues.iter().flat_map(|queue| queue.waiting.iter().map(|(_, request)| request.tag))
     }
 
-    /// Empties all queues.
     pub(crate) fn clear(&mut self) {
         for queue in &mut self.queues {
             queue.waiting.clear();
@@ -118,7 +114,6 @@ impl<S> Queues<S> {
         (self.urgent_taken, self.taken, self.round, self.waiting) = (0, 0, 0, 0);
     }
 
-    /// Adds a command.
     #[inline]
     pub(crate) fn push(&mut self, arrival: Time, request: Request<S>) {
         let id = request.queue;

@@ -13,13 +13,13 @@ pub type Tag = u64;
 pub struct QueueId(u16);
 
 impl QueueId {
-    /// The queue with this number.
+    /// Creates the identifier of the queue with this number, from 0.
     #[must_use]
     pub const fn new(number: u16) -> Self {
         Self(number)
     }
 
-    /// The queue's number.
+    /// Returns the number of the queue, from 0.
     #[must_use]
     pub const fn get(self) -> u16 {
         self.0
@@ -224,7 +224,7 @@ pub struct Completion<S> {
     pub queue: QueueId,
     /// The operation and the extent.
     pub io: Io,
-    /// The status.
+    /// Success, or the reason of the failure.
     pub status: Status,
     /// The time of submission.
     pub arrival: Time,

@@ -141,7 +141,6 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Notifies the observer of a request's step.
     #[inline]
     fn notify(&mut self, handle: Handle<Active<S>>, step: RequestStep) {
         if let Some(observer) = self.backend.observer_mut() {

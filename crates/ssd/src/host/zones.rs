@@ -124,7 +124,6 @@ impl<S: Sector> Ssd<S> {
         }
     }
 
-    /// Carries out an action on a zone.
     pub(super) fn manage_zone(&mut self, handle: Handle<Active<S>>, action: ZoneAction) {
         let io = self.clients.requests[handle].io;
         let sectors = u64::from(self.resolved.geometry.sectors);

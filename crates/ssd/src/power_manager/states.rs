@@ -4,7 +4,6 @@ use base::units::Span;
 
 use crate::spec::PowerState;
 
-/// A phase of an idle drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum IdlePhase {
     /// The drive is in no power state.

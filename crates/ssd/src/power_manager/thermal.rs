@@ -51,7 +51,6 @@ impl Thermal {
         now.saturating_since(self.read_at) >= self.spec.sample
     }
 
-    /// Reads the sensor.
     pub(super) fn read(&mut self, now: Time, spent: Energy) {
         self.celsius = self.celsius(now, spent);
         (self.read_at, self.spent) = (now, spent);

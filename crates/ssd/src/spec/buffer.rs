@@ -13,7 +13,7 @@ use base::fault::Faults;
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct BufferSpec {
-    /// The size of the buffer.
+    /// Capacity in bytes for data of the host.
     pub size: Bytes,
     /// The high watermark: above this share of its size the buffer writes back.
     #[serde(default = "half")]

@@ -13,7 +13,7 @@ pub struct Cost {
 }
 
 impl Cost {
-    /// The cost of all flash.
+    /// The sum of the prices of both arrays.
     #[must_use]
     pub fn total(&self) -> f64 {
         self.flash + self.slc_array

@@ -17,7 +17,7 @@ pub enum Duplex {
     Full,
 }
 
-/// A host link.
+/// The link between host and drive: its rate, its directions and its overhead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LinkSpec {
     /// The name of a preset, or `custom`.

@@ -38,7 +38,7 @@ pub struct PowerSpec {
     pub thermal: Option<ThermalSpec>,
 }
 
-/// The power of a controller.
+/// The power of the controller, without that of the flash.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, default, rename_all = "kebab-case")]
 pub struct ControllerPower {

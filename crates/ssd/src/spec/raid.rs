@@ -80,7 +80,7 @@ pub enum CollectionTurns {
     All,
 }
 
-/// The failure of a drive.
+/// A drive that fails during the run, and the time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct DriveFailure {

@@ -24,11 +24,11 @@ pub struct Resolved {
     pub slc_array: Option<ResolvedSlcArray>,
     /// Times, controllers and arbitration.
     pub backend: Config,
-    /// The FTL.
+    /// The table `[ftl]` with all defaults filled in.
     pub ftl: FtlSpec,
-    /// The host side.
+    /// The table `[host]` with all defaults filled in.
     pub host: ResolvedHost,
-    /// The write buffer.
+    /// The write buffer with all defaults filled in; `None` without one.
     pub buffer: Option<ResolvedBuffer>,
     /// Mapping units that the host can address.
     pub units: u32,
@@ -38,7 +38,7 @@ pub struct Resolved {
     pub translation: Option<TranslationShape>,
     /// The number of chips in a gang.
     pub gang: u32,
-    /// The configuration of the FTL.
+    /// The configuration of the FTL, from which the drive builds it.
     pub family: Arc<dyn ftl::Config>,
     /// The drives of a RAID that have a description of their own.
     pub(super) kinds: Vec<ResolvedKind>,
@@ -56,7 +56,7 @@ pub(super) struct ResolvedKind {
 /// The host side of a device.
 #[derive(Clone, Debug)]
 pub struct ResolvedHost {
-    /// The link.
+    /// The link between host and drive, with all defaults filled in.
     pub link: LinkSpec,
     /// Requests that the device works on at once.
     pub queue_depth: u32,
@@ -64,7 +64,7 @@ pub struct ResolvedHost {
     pub read_transfer: ReadTransfer,
     /// The number of mapping units in a piece of a chopped request; `None` if requests are not chopped.
     pub chop: Option<u32>,
-    /// The submission queues.
+    /// The submission queues with all defaults filled in.
     pub queues: ResolvedQueues,
 }
 

@@ -13,9 +13,9 @@ use crate::config::{Document, Fault, Faults};
 /// A device that can be built.
 #[derive(Clone, Debug)]
 pub struct Device {
-    /// The device's name.
+    /// Name of the device in results: that of its description.
     pub name: String,
-    /// The resolved device.
+    /// The device with all defaults filled in, from which drives are built.
     pub resolved: Resolved,
     /// Sentences about keys of the device file that later changes replace.
     pub replaced: Vec<String>,

@@ -23,7 +23,7 @@ use crate::run::Window;
 pub struct Stage {
     /// The stage's name in results.
     pub name: String,
-    /// The stage's requests.
+    /// The source from which the stage's requests come.
     pub source: Box<dyn Source>,
     /// The measurement that the stage's description asks for.
     pub measured: Measured,
@@ -39,7 +39,7 @@ pub struct ConcurrentJobs {
     pub others: Vec<(String, Box<dyn Source>)>,
 }
 
-/// An opened workload.
+/// A workload opened for one drive and one seed.
 pub struct Workload {
     /// The stages, which run one after another.
     pub stages: Vec<Stage>,
@@ -54,9 +54,9 @@ pub struct Workload {
 /// The reason that a workload cannot be opened.
 #[derive(Debug)]
 pub enum WorkloadError {
-    /// Its description has faults.
+    /// The description has these faults.
     Faults(Faults),
-    /// Its trace cannot be read.
+    /// The recording of the workload cannot be read.
     Source(SourceError),
 }
 
@@ -90,7 +90,7 @@ pub enum WorkloadFile {
     Described(Document),
     /// A fio job file: its path and its text.
     Jobs(PathBuf, String),
-    /// A trace.
+    /// A file of recorded requests.
     Trace(TraceFile),
     /// A list of requests that a program created.
     Listed(Arc<ScriptSpec>),
@@ -151,7 +151,7 @@ impl WorkloadFile {
         Ok(Self::Described(Document::parse(Path::new("workload"), text.into())?))
     }
 
-    /// True if the workload is a trace.
+    /// Returns true if the requests come from a recording, for which the options for reading traces apply.
     #[must_use]
     pub const fn is_trace(&self) -> bool {
         matches!(self, Self::Trace(_))

@@ -26,7 +26,6 @@ pub(super) struct Ranking {
     pub(super) more: bool,
     /// True if the description of the drive alone determines the value.
     pub(super) is_fixed: bool,
-    /// Formats a value.
     pub(super) show: fn(f64) -> String,
 }
 

@@ -14,10 +14,10 @@ use crate::text::{count, duration, memory, percent_above_zero, rate};
 pub struct Column {
     /// The key in JSON, with its unit of measure.
     pub key: &'static str,
-    /// The heading.
+    /// Heading of the column in the printed table.
     pub heading: &'static str,
     of: fn(&Summary, &Device) -> Option<f64>,
-    /// Formats a value.
+    /// Function that formats a value with its unit of measure.
     pub show: fn(f64) -> String,
     /// The dimension in which a value with its interval is written. `show` decides the unit of measure.
     dimension: Dimension,

@@ -14,15 +14,15 @@ use crate::spread::Spread;
 use crate::summary::Summary;
 use crate::text::{count, duration, rate};
 
-/// A column of the flows.
+/// A column with one number of each flow of a device.
 pub struct FlowColumn {
     /// The key in JSON, with its unit of measure.
     pub key: &'static str,
-    /// The heading.
+    /// Heading of the column in the printed table.
     pub heading: &'static str,
     /// The name of the metric; for a column of one flow, without the prefix `flow.NAME.`.
     metric: &'static str,
-    /// Formats a value.
+    /// Function that formats a value with its unit of measure.
     pub show: fn(f64) -> String,
     /// True if a higher value is better.
     more: bool,
@@ -36,7 +36,7 @@ fn plain(value: f64) -> String {
     format!("{value:.2}")
 }
 
-/// The columns of one flow.
+/// The columns of a table that compares one flow across devices.
 pub const FLOW: [FlowColumn; 9] = [
     time("read_mean_us", "read mean", "read.mean"),
     time("read_p99_us", "p99", "read.p99"),
@@ -70,7 +70,7 @@ pub const MEANING: &str = "Slowdown: mean latency beside the other flows, by tha
 /// A drive's values for one flow, or for all flows together.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FlowRow {
-    /// The drive's name.
+    /// Name of the drive: that of its description.
     pub device: String,
     /// Values in base units; columns that do not apply are left out.
     #[schemars(extend("propertyNames" = schema::keys(FLOW.iter().chain(&FAIRNESS).map(|column| column.key))))]
@@ -147,7 +147,7 @@ impl FlowTable {
         table
     }
 
-    /// The columns of the table.
+    /// Returns the columns: [`FLOW`] for a table about one flow, else those about fairness.
     #[must_use]
     pub const fn columns(&self) -> &'static [FlowColumn] {
         if self.flow.is_some() { &FLOW } else { &FAIRNESS }

@@ -43,11 +43,11 @@ enum Setter {
 pub(super) enum Rank {
     /// The file itself.
     File,
-    /// The `set` of a study.
+    /// The key `set` of a study.
     Study,
     /// An axis of a study.
     Axis,
-    /// The command line.
+    /// An option of the command line, which overrides all others.
     CommandLine,
 }
 

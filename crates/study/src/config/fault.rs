@@ -14,9 +14,9 @@ pub struct Fault {
     pub line: Option<usize>,
     /// The key with its tables, joined by dots; empty for the whole file.
     pub key: String,
-    /// The fault.
+    /// A sentence that says what is wrong.
     pub message: String,
-    /// The remedy.
+    /// A sentence that says how to correct it.
     pub remedy: String,
 }
 

@@ -71,7 +71,6 @@ pub(super) fn places<'a>(source: &str, keys: impl Iterator<Item = &'a [Step]>) -
     keys.map(|steps| place(root.get_ref(), &lines, steps)).collect()
 }
 
-/// The place of one key.
 pub(super) fn place_of(source: &str, steps: &[Step]) -> Place {
     places(source, std::iter::once(steps))[0]
 }

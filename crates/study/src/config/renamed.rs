@@ -14,12 +14,12 @@ pub enum Renamed {
     Value {
         /// The key's path in the file.
         path: &'static str,
-        /// The value.
+        /// The former name of the value.
         old: &'static str,
         /// The value's current name.
         now: &'static str,
     },
-    /// A metric.
+    /// The name of a metric changed.
     Metric {
         /// The metric's former name.
         old: &'static str,

@@ -15,7 +15,6 @@ use super::renamed::renamed;
 use super::shown::shown;
 use super::texts;
 
-/// The schema of a kind of file.
 pub(super) struct Schema(Json);
 
 /// The fault of a key.
@@ -54,7 +53,6 @@ pub(super) struct Walk<'a> {
     pub(super) schema: &'a Schema,
     pub(super) substitute: Substitute,
     pub(super) found: Vec<Found<'a>>,
-    /// The number of values visited.
     pub(super) visited: usize,
 }
 
@@ -219,7 +217,6 @@ pub(super) fn required(schema: &Json) -> impl Iterator<Item = &str> {
     schema.get("required").and_then(Json::as_array).into_iter().flatten().filter_map(Json::as_str)
 }
 
-/// The keys of a table.
 pub(super) fn keys(schema: &Json) -> impl Iterator<Item = &str> {
     schema.get("properties").and_then(Json::as_object).into_iter().flatten().map(|(key, _)| key.as_str())
 }

@@ -30,7 +30,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict's name.
+    /// Name of the verdict in JSON and in tables.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -48,11 +48,11 @@ impl Verdict {
 pub struct Finding {
     /// The study that measured the value.
     pub study: String,
-    /// The metric of the expectation.
+    /// Metric of the expectation, as the study names it.
     pub metric: String,
-    /// The paper's value.
+    /// The value that the paper states, in words.
     pub paper: String,
-    /// The measured value.
+    /// The measured value, as the study prints it.
     pub measured: String,
     /// The kind of agreement that the expectation asks for.
     #[serde(flatten)]
@@ -62,7 +62,7 @@ pub struct Finding {
     pub asks_no_more: Option<String>,
     /// The data to which inputs of the expectation were fitted; `null` if the study does not say.
     pub calibrated: Option<Calibrated>,
-    /// The verdict.
+    /// Verdict on the expectation.
     pub verdict: Verdict,
     /// The known reason for a difference.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -80,9 +80,9 @@ pub struct Finding {
 pub struct LeftOut {
     /// The points in words.
     pub points: String,
-    /// The measured value.
+    /// The measured value, as the study prints it.
     pub measured: String,
-    /// The reason.
+    /// Reason, in words, why the points are left out of the expectation.
     pub reason: String,
     /// The reason for which the study is out of date about these points, if it is.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,11 +94,11 @@ pub struct LeftOut {
 pub struct Isolation {
     /// The study that measured the value.
     pub study: String,
-    /// The metric of the measurement.
+    /// Metric of the measurement, as the study names it.
     pub metric: String,
     /// The conclusion that the measurement supports.
     pub shows: String,
-    /// The measured value.
+    /// The measured value, as the study prints it.
     pub measured: String,
     /// True if the measurement still supports the conclusion.
     pub holds: bool,
@@ -107,13 +107,13 @@ pub struct Isolation {
 /// The result of one claim, from all studies that test it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Claim {
-    /// The claim's name.
+    /// Identifier of the claim, which is unique in its study.
     pub id: String,
     /// The claim in words.
     pub says: String,
     /// The place where the claim is made.
     pub source: String,
-    /// A note for readers.
+    /// A note for readers of the results, in words.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub note: String,
     /// The verdict on all expectations together.

@@ -33,14 +33,11 @@ pub struct Studies<'a> {
 /// The runs of a study.
 #[derive(Debug, Serialize, JsonSchema)]
 struct StudyResult<'a> {
-    /// The study's name.
     name: &'a str,
-    /// The names of the axes.
     axes: Vec<&'a str>,
     /// Sentences about axes along which no result changes.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     warnings: Vec<String>,
-    /// The points.
     points: Vec<PointResult<'a>>,
 }
 

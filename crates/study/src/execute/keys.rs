@@ -29,7 +29,6 @@ use crate::store::{Basis, Digest, Digests, Key, Predicted, Store, Timings};
 /// Version of the list; higher after a key of it has changed its meaning.
 const SCHEMA: &str = "flashloom-keys-1";
 
-/// The file of the list.
 const LIST: &str = "keys.json";
 
 /// The keys of studies.
@@ -62,18 +61,17 @@ pub struct PlannedRun {
     pub basis: Option<Basis>,
     /// True if the result is in the store.
     pub stored: bool,
-    /// The study's name.
+    /// Name of the study that plans the run.
     pub study: String,
     /// The names of the study's axes.
     pub axes: Vec<String>,
     /// The point's label on each axis.
     #[schemars(with = "Vec<String>")]
     pub labels: Vec<Label>,
-    /// The seed of the run.
+    /// Seed of all random decisions of the run.
     pub seed: u64,
 }
 
-/// A run with its key.
 struct Keyed {
     key: Key,
     run: PlannedRun,
@@ -120,7 +118,6 @@ pub(super) fn digests_of(plan: &Plan) -> Result<Digests, ExecuteError> {
     Digests::of(&plan.points).map_err(unreadable)
 }
 
-/// The key of a run.
 pub(super) fn key_of(plan: &Plan, job: Job, digests: &Digests) -> Result<Key, ExecuteError> {
     let key = Key::of(&plan.points[job.point], job.seed, &mut digests.clone());
     key.map_err(|error| ExecuteError::Open(error, place(plan, job)))
@@ -168,7 +165,6 @@ fn of_study(
     keyed.into_iter().collect()
 }
 
-/// The file of a key.
 fn file(digest: Digest) -> String {
     format!("{digest}.json")
 }

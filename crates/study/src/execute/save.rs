@@ -7,7 +7,6 @@ use crate::output::{Kind, OutFile, OutputError, Outputs, publish};
 use crate::plan::{Plan, Point};
 use crate::session::Session;
 
-/// The name of the key in messages.
 const KEY: &str = "run.save-snapshot";
 
 /// Checks that the snapshots of all points can be written, before the first run.

@@ -18,15 +18,13 @@ use crate::memory::Need;
 use crate::plan::{Label, Plan};
 use crate::store::Digest;
 
-/// The most shards.
+/// The largest number of shards that a user may ask for.
 const MOST: u32 = 1_000_000;
 
 /// One of several shards.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Shard {
-    /// The number of the shard, from one.
     number: NonZeroU32,
-    /// The number of all shards.
     count: NonZeroU32,
 }
 
@@ -67,13 +65,13 @@ impl fmt::Display for Shard {
 }
 
 impl Shard {
-    /// The number of the shard, from one.
+    /// Number of the shard, from 1 to [`Shard::count`].
     #[must_use]
     pub const fn number(self) -> u32 {
         self.number.get()
     }
 
-    /// The number of all shards.
+    /// The number of shards into which the study is split.
     #[must_use]
     pub const fn count(self) -> u32 {
         self.count.get()
@@ -137,7 +135,7 @@ impl Dealt {
         Self { runs }
     }
 
-    /// The number of the shard's runs.
+    /// The number of runs in the shard.
     #[must_use]
     pub fn len(&self) -> usize {
         self.runs.iter().map(Vec::len).sum()
@@ -161,7 +159,7 @@ impl Dealt {
 pub struct ShardRun {
     /// The point's label on each axis.
     pub labels: Vec<Label>,
-    /// The seed of the run.
+    /// Seed of all random decisions of the run.
     pub seed: u64,
     /// The digest of the run's key, under which the store has the result.
     pub digest: Digest,

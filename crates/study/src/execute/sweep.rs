@@ -52,7 +52,7 @@ pub struct Due {
     pub digest: Digest,
     /// The point's label on each axis.
     pub labels: Vec<Label>,
-    /// The seed of the run.
+    /// Seed of all random decisions of the run.
     pub seed: u64,
     /// The study, the point and the seed, for messages.
     pub place: String,
@@ -133,7 +133,7 @@ impl Sweep {
         Ok(sweep)
     }
 
-    /// The study's name.
+    /// Name of the study in its description.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.plan.spec.name

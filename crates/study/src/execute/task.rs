@@ -78,7 +78,7 @@ pub enum PointError {
     Key(KeyError),
     /// The key of a task cannot be used. The text is the place of its run.
     Task(String, KeyError),
-    /// The run failed.
+    /// The run failed, for this reason.
     Run(ExecuteError),
 }
 

@@ -10,7 +10,7 @@ use super::{
 use crate::label::Label;
 use crate::metric::{Dimension, digits};
 
-/// The judgement of an expectation.
+/// Verdict on an expectation, with the values that it rests on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Judgement {
     /// True if the expectation holds.

@@ -110,7 +110,6 @@ impl<'a> Values<'a> {
         Some((*self.at.get(&place)?, *self.at.get(&self.moved(&place, to))?))
     }
 
-    /// All values.
     pub(crate) fn all(&self) -> impl Iterator<Item = f64> + '_ {
         self.at.values().copied()
     }

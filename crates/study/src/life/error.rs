@@ -14,7 +14,7 @@ pub enum LifeError {
     Stages,
     /// An option needs a single run.
     Option {
-        /// The option.
+        /// Name of the option that needs a single run.
         name: &'static str,
         /// The reason for which the option cannot be combined with a life.
         why: &'static str,

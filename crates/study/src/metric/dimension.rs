@@ -4,7 +4,7 @@ use base::units::{Energy, Rate, Ratio, Span};
 use serde::Serialize;
 use workload::generate::RequestRate;
 
-/// The dimension of a number.
+/// The dimension of a number, with the unit in which it is stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Dimension {
@@ -18,14 +18,14 @@ pub enum Dimension {
     Energy,
     /// A share of a whole, which is 1.
     Share,
-    /// A count.
+    /// A number of things, without a unit.
     Count,
     /// A dimensionless quotient.
     Plain,
 }
 
 impl Dimension {
-    /// The number in a text of this dimension.
+    /// Parses a number with a unit of this dimension; `None` if the unit does not fit.
     #[must_use]
     pub fn parse(self, text: &str) -> Option<f64> {
         match self {

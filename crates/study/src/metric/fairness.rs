@@ -54,7 +54,6 @@ impl<'a> Requests<'a> {
     }
 }
 
-/// A number of one flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum FlowStat {
     /// A number of the flow's requests, beside the other flows.

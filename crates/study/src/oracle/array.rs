@@ -34,7 +34,7 @@ const CHUNK: u64 = 1024;
 pub(super) enum Content {
     /// Consecutive stamps of a write; this is the first.
     Stamps(u64),
-    /// Zeros.
+    /// Sectors that were never written or that were discarded, which read as zeros.
     Zeros,
     /// Unknown: the next read decides.
     Unknown,
@@ -275,7 +275,6 @@ impl Array {
         self.singles(unit)
     }
 
-    /// The content of a sector.
     pub(super) fn get(&mut self, sector: u64) -> u64 {
         let (unit, offset) = (sector / self.unit, sector % self.unit);
         match self.word(unit) {
@@ -284,7 +283,6 @@ impl Array {
         }
     }
 
-    /// Sets the content of a sector.
     pub(super) fn put(&mut self, sector: u64, content: u64) {
         let (unit, offset) = (sector / self.unit, sector % self.unit);
         self.split(unit)[offset as usize] = content;

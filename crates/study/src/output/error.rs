@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 /// The error for an output that cannot be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutputError {
-    /// The path of the output.
+    /// Path of the output as the user gave it.
     pub path: PathBuf,
-    /// The reason.
+    /// A sentence that says why the output cannot be written.
     pub reason: String,
-    /// The remedy.
+    /// A sentence that says what the user can do.
     pub remedy: String,
 }
 

@@ -12,7 +12,6 @@ use super::place::{Before, permit, unwritable};
 use super::set::FileSet;
 use super::staged::Staged;
 
-/// The prefix of the folders of stages.
 const STAGE: &str = "stage-";
 
 /// The folder for the files of a result.

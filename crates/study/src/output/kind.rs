@@ -9,7 +9,7 @@ use crate::snapshot;
 /// A kind of file that Flashloom writes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// An HTML page.
+    /// An HTML page with charts.
     Page,
     /// The results of a run, a study or a comparison, as JSON.
     Results,
@@ -27,7 +27,7 @@ pub enum Kind {
     Snapshot,
     /// Claims, as JUnit XML.
     JUnit,
-    /// A manual page.
+    /// A manual page in roff.
     Manual,
     /// The journal of a recorded run.
     Journal,

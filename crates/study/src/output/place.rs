@@ -13,9 +13,9 @@ use super::system::{self, Sort};
 pub(super) enum Place {
     /// A file that does not exist yet: its folder and its name.
     New(PathBuf),
-    /// An existing file.
+    /// A file that exists already, at this path.
     File(PathBuf),
-    /// A folder.
+    /// A folder for all files of the output.
     Folder(PathBuf),
     /// A device or a pipe, open for writing.
     Stream(File),

@@ -16,7 +16,6 @@ use super::system;
 /// Locked while complete files get their names: an interruption waits for the lock.
 static NAMING: Mutex<()> = Mutex::new(());
 
-/// The hidden names in use.
 static HIDDEN: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
 
 const FIRST: &str = ".flashloom-";

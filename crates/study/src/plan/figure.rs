@@ -26,7 +26,7 @@ pub struct FigureSpec {
     /// The figure's number in the source, e.g. `Fig. 12(a)`, by which the report sorts figures.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub number: String,
-    /// The title of the figure.
+    /// Title above the figure.
     pub title: String,
     /// The metrics to draw, each in a panel of its own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -85,7 +85,7 @@ pub struct FigureSpec {
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FigurePart {
-    /// The name of the part.
+    /// Name of the part in the legend.
     pub name: String,
     /// The metric that gives the length of the part. All parts of a figure have one dimension.
     pub metric: Metric,
@@ -95,9 +95,9 @@ pub struct FigurePart {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum FlashArray {
-    /// The SLC flash.
+    /// The array of SLC flash.
     Slc,
-    /// The MLC flash.
+    /// The array of MLC flash.
     Mlc,
 }
 

@@ -20,11 +20,11 @@ const MOST_POINTS: usize = 100_000;
 /// A study that is ready to run.
 #[derive(Clone, Debug)]
 pub struct Plan {
-    /// The description.
+    /// The description of the study, as read from its file.
     pub spec: StudySpec,
     /// The names of the axes, each with the labels of its points.
     pub axes: Vec<(String, Vec<Label>)>,
-    /// All points.
+    /// All points of the study: the combinations of the points of its axes.
     pub points: Vec<Point>,
     /// The devices, workloads and snapshots that the study reads: paths of files, or names from the catalogue.
     pub named: Vec<PathBuf>,

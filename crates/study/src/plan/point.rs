@@ -8,9 +8,9 @@ use crate::catalogue::{Device, WorkloadFile};
 pub struct Point {
     /// The point's label on each axis, in the order of the axes.
     pub labels: Vec<Label>,
-    /// The point's device.
+    /// The device, with the changes of the point applied.
     pub device: Device,
-    /// The point's workload.
+    /// The workload, with the changes of the point applied.
     pub workload: WorkloadFile,
     /// The workloads that run at the same time, in the order of their names.
     pub beside: Vec<Beside>,
@@ -21,7 +21,7 @@ pub struct Point {
 /// A workload beside the first one of a point, found but not opened.
 #[derive(Clone, Debug)]
 pub struct Beside {
-    /// The flow's name.
+    /// Name of the flow in results.
     pub name: String,
     /// The workload, with the changes of its keys.
     pub workload: WorkloadFile,

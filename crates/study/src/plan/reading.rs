@@ -125,7 +125,6 @@ impl ReadingSpec {
         }
     }
 
-    /// The parsed options for reading a trace.
     pub(crate) fn options(&self) -> Result<TraceOptions, UnknownRule> {
         let format = match self.format.as_deref().map(Format::from_name) {
             Some(None) => return Err(UnknownRule::Format),

@@ -12,7 +12,7 @@ use super::StudySpec;
 /// The most seeds of a study; each point runs with all of them.
 pub const MOST_SEEDS: u32 = 10_000;
 
-/// `count` seeds from `first` on.
+/// Returns `count` consecutive seeds from `first` on.
 #[must_use]
 pub fn seeds_from(first: u64, count: u32) -> Vec<u64> {
     (0..u64::from(count)).map(|i| first.wrapping_add(i)).collect()
@@ -84,7 +84,6 @@ fn in_run(spec: &StudySpec) -> Option<u32> {
     spec.run.get("seeds")?.as_integer().and_then(|count| u32::try_from(count).ok())
 }
 
-/// The faults of the seeds.
 pub(super) fn faults(spec: &StudySpec) -> Vec<Fault> {
     let mut faults = Vec::new();
     match in_run(spec) {

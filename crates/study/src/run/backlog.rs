@@ -51,7 +51,6 @@ impl Backlog {
         }
     }
 
-    /// Begins a stretch.
     #[cold]
     fn begin(&mut self, level: Level) {
         if self.stretches.len() == STRETCHES {

@@ -29,18 +29,18 @@ pub enum RunError {
     NoDepth,
     /// A request or flow names a queue that the device does not have.
     NoQueue {
-        /// The queue.
+        /// The queue that does not exist.
         queue: QueueId,
         /// The number of queues of the device.
         queues: usize,
     },
     /// A request of the workload ends beyond the device.
     BeyondCapacity {
-        /// The request's tag.
+        /// Tag of the request that ends beyond the device.
         tag: Tag,
-        /// The request.
+        /// Kind, address and length of that request.
         io: Io,
-        /// The device's capacity.
+        /// The number of sectors that the device has.
         capacity: Sectors,
     },
     /// Simulated time ended before the device finished.

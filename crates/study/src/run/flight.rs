@@ -349,7 +349,6 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         if queue.index() < queues { Ok(queue) } else { Err(RunError::NoQueue { queue, queues }) }
     }
 
-    /// Submits a request.
     #[inline(never)]
     pub(super) fn submit(&mut self, io: Io, queue: QueueId) -> Result<(), RunError> {
         self.submit_here(io, queue)

@@ -20,7 +20,7 @@ use crate::oracle::Payload;
 pub struct Flow<'a> {
     /// The flow's name in results.
     pub name: String,
-    /// The flow's requests.
+    /// The source from which the flow's requests come.
     pub source: &'a mut dyn Source,
     /// The pacing; the source's own if `None`.
     pub pacing: Option<Pacing>,
@@ -91,7 +91,6 @@ impl Window {
     }
 }
 
-/// All flows of a run.
 pub(super) struct Several<'a> {
     flows: Vec<State<'a>>,
     /// The times of the next requests of open loops, and the times at which closed loops begin or end a pause.

@@ -9,7 +9,7 @@ use crate::histogram::Histogram;
 /// Requests that waited behind flash commands of one cause.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Delay {
-    /// The number of requests.
+    /// The number of requests that waited behind such commands.
     pub requests: u64,
     /// The sum of their latencies in picoseconds, waits for other causes included.
     pub latency_ps: u128,

@@ -18,7 +18,7 @@ pub struct Record {
     pub queue: QueueId,
     /// The request itself.
     pub io: Io,
-    /// Its status.
+    /// Success, or the reason of the failure.
     pub status: Status,
     /// The time of its submission.
     pub arrival: Time,

@@ -22,7 +22,7 @@ pub(crate) const fn index(kind: IoKind) -> usize {
 /// The arrivals of an open loop, or of flows that are all open loops, with the numbers of outstanding requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Arrivals {
-    /// The time of the last arrival.
+    /// Time of the last arrival, at which the load ends.
     pub last: Time,
     /// The number of requests outstanding at the last arrival.
     pub outstanding: u64,
@@ -155,7 +155,7 @@ impl Collected {
 /// The results of one flow of a run.
 #[derive(Clone, Debug)]
 pub struct FlowResult {
-    /// The flow's name.
+    /// Name of the flow: that of its workload, unless the user gives another one.
     pub name: String,
     /// The queue to which its requests were submitted.
     pub queue: QueueId,
@@ -253,7 +253,7 @@ pub(super) struct Books {
     pub(super) settled: Option<Counters>,
 }
 
-/// The results of a run.
+/// The measured numbers of one run, before they are converted to a summary.
 #[derive(Clone, Debug)]
 pub struct RunResult {
     /// The pacing of the requests.
@@ -287,7 +287,7 @@ pub struct RunResult {
     pub after: Counters,
     /// The counters at the end of all background work, if the run waited for it and it ended.
     pub settled: Option<Counters>,
-    /// The time series.
+    /// The course of the run: the numbers of each interval.
     pub series: Series,
     /// The detailed time series, if one was asked for.
     pub detailed: Option<(Course, Series)>,

@@ -81,7 +81,7 @@ impl From<Amount> for Stop {
 pub struct Steady {
     /// The metric that must be steady.
     pub metric: Metric,
-    /// The length of a round.
+    /// The length of a round, whose mean is one value of the metric.
     pub round: Amount,
     /// The number of rounds after which the measurement begins even if the drive is not steady. The result says whether
     /// it was.

@@ -10,7 +10,6 @@ use crate::life::{Life, RoundProgress};
 pub(crate) struct Hooks<D> {
     /// Called when the warm-up is over.
     pub(crate) measure: fn(&mut D, Time),
-    /// Returns the number of bad blocks.
     pub(crate) bad_blocks: fn(&D) -> u64,
     /// Returns the erases of each block.
     pub(crate) erases: fn(&D) -> Vec<u32>,

@@ -29,38 +29,38 @@ pub enum SessionError {
     NoNeighbour,
     /// A workload has jobs that run at the same time, so it cannot be one of several flows.
     JobsBeside {
-        /// The workload.
+        /// Name of the workload with the jobs.
         workload: String,
     },
     /// The requests of a workload can be read only once, so it cannot also run alone.
     Once {
-        /// The workload.
+        /// Name of the workload that can be read only once.
         workload: String,
     },
     /// The FTL of the drive needs to know future writes for its streams, and the run cannot be made twice.
     Foresight {
-        /// The reason.
+        /// The impossible action, in words.
         cannot: &'static str,
     },
     /// A workload cannot be opened a second time.
     Again {
-        /// The reason.
+        /// The reason why the workload cannot be opened.
         error: WorkloadError,
-        /// The workload.
+        /// Name of the workload that cannot be opened again.
         workload: String,
     },
     /// The simulation needs more memory than there is.
     TooLarge(TooLarge),
     /// The device does not allow a preconditioning step.
     Precondition {
-        /// The step.
+        /// The step that the device refuses.
         step: Precondition,
-        /// The fault.
+        /// The reason and the remedy.
         fault: Fault,
     },
     /// The device cannot age, or cannot age in this way.
     Age {
-        /// The fault.
+        /// The reason and the remedy.
         fault: Fault,
     },
     /// Preconditioning wore the drive out.
@@ -80,7 +80,7 @@ pub enum SessionError {
     Life(LifeError),
     /// A run failed.
     Run {
-        /// The reason.
+        /// The reason why the run failed.
         error: Box<RunError>,
         /// The workload or its stage.
         workload: String,

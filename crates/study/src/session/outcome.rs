@@ -78,7 +78,7 @@ impl Measurement {
     }
 }
 
-/// The outcome of a session.
+/// The results of a session: the measurements, and the observer's records.
 #[derive(Clone, Debug)]
 pub struct Outcome {
     /// The measurement of each stage of the workload that ran, in order: at least one.

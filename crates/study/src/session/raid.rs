@@ -26,7 +26,6 @@ impl Session<'_> {
         Err(SessionError::Layer { layer, cannot })
     }
 
-    /// Runs the workloads on a RAID.
     pub(super) fn run_raid(&mut self, spec: &RaidSpec, watch: Option<Watch>) -> Result<Outcome, SessionError> {
         self.refuse_foresight()?;
         if !self.settings.verify {

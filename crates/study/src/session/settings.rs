@@ -17,9 +17,9 @@ pub(super) const WARRANTY: Age = Age::from_days(5 * 365);
 /// The program that runs a session, as results record it.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Program {
-    /// The version.
+    /// Version of the program that runs the session, which results state.
     pub version: String,
-    /// The commit.
+    /// Commit from which the program was built.
     pub commit: String,
 }
 
@@ -31,7 +31,6 @@ pub(super) struct Settings {
     pub(super) check_drive: bool,
     /// True if each flow also runs alone.
     pub(super) fairness: bool,
-    /// Preconditioning steps.
     pub(super) steps: Vec<Precondition>,
     /// The kind of storage between preconditioning and run, during which the drive has no power.
     pub(super) storage: Option<Storage>,

@@ -12,7 +12,7 @@ use super::{Interval, deviation, mean};
 /// The number of batches at first.
 pub const MOST: usize = 40;
 
-/// The least number of batches.
+/// The least number of batches from which an interval is computed.
 pub const LEAST: usize = 10;
 
 /// The quantile of the normal distribution beyond which von Neumann's test calls batch means correlated: one-sided, at 5 %.

@@ -45,14 +45,14 @@ impl Stored {
 pub struct Contents {
     /// The results, the last written first.
     pub points: Vec<Stored>,
-    /// The number of states.
+    /// The number of stored states of preconditioned drives.
     pub states: usize,
-    /// The bytes of all states.
+    /// The bytes that all stored states take.
     pub state_bytes: u64,
 }
 
 impl Contents {
-    /// The bytes of all results.
+    /// The bytes that all results take.
     #[must_use]
     pub fn point_bytes(&self) -> u64 {
         self.points.iter().map(|point| point.bytes).sum()
@@ -80,9 +80,9 @@ pub struct Discard {
 /// The files that were removed from a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Removed {
-    /// The number of results.
+    /// The number of removed results.
     pub points: u64,
-    /// The number of states.
+    /// The number of removed states of preconditioned drives.
     pub states: u64,
     /// The number of half-written files.
     pub leftovers: u64,
@@ -194,7 +194,6 @@ impl Removed {
         }
     }
 
-    /// Counts a removed state.
     fn state(&mut self, state: &State) {
         self.states += 1;
         self.bytes += state.bytes;

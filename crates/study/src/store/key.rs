@@ -33,11 +33,11 @@ pub struct Key {
     /// Version of the keys of this document.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: String,
-    /// Version of the model.
+    /// Version of the model, which changes when results may change.
     pub model: u32,
     /// Seed of all random streams.
     pub seed: u64,
-    /// The resolved device.
+    /// The resolved device, as a table of its description.
     #[schemars(with = "BTreeMap<String, serde_json::Value>")]
     pub device: Table,
     /// The workloads: that of the study, and those of `run.flows`, in the order of their names.
@@ -55,7 +55,7 @@ pub struct Key {
 pub enum WorkloadKey {
     /// A generator, the stages of a job file, or a script, as the resolved description.
     Described(#[schemars(with = "BTreeMap<String, serde_json::Value>")] Table),
-    /// A trace.
+    /// The contents and the reading of a recorded trace.
     Trace(TraceKey),
 }
 
@@ -66,7 +66,7 @@ pub struct TraceKey {
     /// The path of the trace, which is not part of the digest.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub path: Option<PathBuf>,
-    /// The trace's name in results.
+    /// Name of the trace in results.
     pub name: String,
     /// The SHA-256 of the file as it is, compressed or not. For a recording with a file for each CPU: the SHA-256 of a
     /// list of their digests.
@@ -89,11 +89,11 @@ pub struct SnapshotKey {
 /// The reason that a run cannot be done again from its key.
 #[derive(Debug)]
 pub enum KeyError {
-    /// The text is not a key.
+    /// The text is not the JSON text of a key, for this reason.
     Text(serde_json::Error),
     /// The key has the schema of another version.
     Schema(String),
-    /// It is a key for another version of the model.
+    /// The key is for another version of the model.
     Model(u32),
     /// The device or a workload of the key has faults.
     Faults(Faults),
@@ -109,7 +109,7 @@ pub enum KeyError {
         path: PathBuf,
         /// The digest of the file at that path.
         found: Digest,
-        /// The digest in the key.
+        /// The digest that the key has for the file.
         wanted: Digest,
     },
     /// The key has no path for a trace or a snapshot.

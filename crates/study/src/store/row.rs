@@ -267,11 +267,11 @@ fn row_of(file: &dyn FileReader) -> Result<Row, RowError> {
 /// The facts that every version of Flashloom can read of a result.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Facts {
-    /// Version of the model.
+    /// Version of the model with which the result was computed.
     pub model: u32,
-    /// Name of the device.
+    /// Name of the device in its description.
     pub device: String,
-    /// Name of the workload.
+    /// Name of the workload in its description.
     pub workload: String,
     /// Seed of all random streams.
     pub seed: u64,

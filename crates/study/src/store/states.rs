@@ -19,10 +19,8 @@ use crate::output::write_whole;
 /// The most bytes of all states, unless the user gives another limit.
 pub const DEFAULT_LIMIT: Bytes = Bytes::new(4 << 30);
 
-/// The extension of a state's file.
 pub(super) const EXTENSION: &str = "state";
 
-/// A state in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct State {
     pub(super) path: PathBuf,

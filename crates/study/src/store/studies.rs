@@ -21,9 +21,9 @@ const SCHEMA: &str = "flashloom-points-1";
 pub struct StudyOf {
     /// Version of the keys of this document.
     pub schema: String,
-    /// The study's name.
+    /// Name of the study in its description.
     pub study: String,
-    /// The names of the study's axes.
+    /// The names of the axes, in the order of the labels of a point.
     pub axes: Vec<String>,
     /// The study's points, each with each seed.
     pub points: Vec<PointOf>,

@@ -17,7 +17,7 @@ use super::digest::Digest;
 use super::error::StoreError;
 use crate::summary::Summary;
 
-/// The name of the file.
+/// Name of the file in the store's folder.
 const FILE: &str = "timings.jsonl";
 
 /// The time that a run took.
@@ -25,7 +25,6 @@ const FILE: &str = "timings.jsonl";
 pub struct Timing {
     /// The digest of the run's key.
     digest: Digest,
-    /// The name of the device.
     device: String,
     /// The number of the run's requests, including those of the warm-up.
     requests: u64,
@@ -56,7 +55,7 @@ pub enum Basis {
 /// The predicted time of a run.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Predicted {
-    /// The time in seconds.
+    /// Predicted processor time of the run, in seconds.
     pub seconds: f64,
     /// The basis of the prediction.
     pub basis: Basis,

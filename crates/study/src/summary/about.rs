@@ -5,15 +5,15 @@ use super::Array;
 /// The provenance of a result, which every result file includes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct About {
-    /// Version of the program.
+    /// Version of the program that did the run.
     pub version: String,
-    /// Commit of the program.
+    /// Commit of the program that did the run.
     pub commit: String,
     /// Seed of all random streams.
     pub seed: u64,
-    /// Name of the device.
+    /// Name of the device in its description.
     pub device: String,
-    /// Name of the workload.
+    /// Name of the workload in its description.
     pub workload: String,
     /// The cost of the device's flash, if known.
     pub cost: Option<ssd::Cost>,

@@ -13,7 +13,7 @@ pub struct FlashRow {
     #[schemars(extend("enum" = Op::ALL.map(Op::name)))]
     #[serde(deserialize_with = "name::name")]
     pub op: Name,
-    /// The cause of the commands.
+    /// Cause of the commands: the host, or a kind of background work.
     #[schemars(extend("enum" = Cause::ALL.map(Cause::name)))]
     #[serde(deserialize_with = "name::name")]
     pub cause: Name,

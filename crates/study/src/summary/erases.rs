@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 /// The distribution of erase counts over blocks.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Erases {
-    /// The number of blocks.
+    /// The number of blocks whose erases are counted.
     pub blocks: u64,
     /// The least erase count.
     pub min: u32,

@@ -32,7 +32,7 @@ pub struct FairnessSummary {
 /// A flow beside others, compared with the same requests alone.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Slowdown {
-    /// The flow's name.
+    /// Name of the flow in results.
     pub name: String,
     /// The mean latency of the flow's requests, divided by that of the same requests alone.
     pub slowdown: Option<f64>,

@@ -27,7 +27,7 @@ pub struct FdpSummary {
     pub shared_copy_bytes: u64,
     /// The reclaim unit handles, in the order of their numbers.
     pub handles: Vec<HandleSummary>,
-    /// The number of events.
+    /// The number of all FDP events, including those that the log no longer has.
     pub events: u64,
     /// The latest events, the oldest first: at most 64.
     pub log: Vec<FdpEventSummary>,
@@ -58,7 +58,7 @@ pub struct FdpEventSummary {
     /// The event's type (NVM Express TP4146): 0 for a reclaim unit not fully written, 3 for an invalid placement
     /// identifier, 128 for media reallocated.
     pub code: u8,
-    /// The event's name.
+    /// Name of the event in the NVMe specification.
     pub event: String,
     /// The handle, or the identifier that the drive does not have; none if superblocks hold copies of several handles.
     #[serde(default, skip_serializing_if = "Option::is_none")]

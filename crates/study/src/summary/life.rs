@@ -44,7 +44,7 @@ pub struct LifeSummary {
     pub rounds: u32,
     /// Bytes of the host's writes that the drive took (metric `life.tbw`).
     pub written_bytes: u64,
-    /// The warranty, in days.
+    /// The warranty time for which drive writes per day are counted, in days.
     pub warranty_days: f64,
     /// Capacities that the drive took for each day of the warranty (metric `life.dwpd`); missing if it is not worn.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -52,7 +52,7 @@ pub struct LifeSummary {
     /// Bytes programmed per byte that the host wrote (metric `life.waf`).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub write_amplification: Option<f64>,
-    /// Simulated seconds.
+    /// Simulated time in seconds since the life began.
     pub seconds: f64,
     /// The number of blocks of the drive.
     pub blocks: u64,
@@ -78,7 +78,7 @@ pub struct LifeSummary {
 }
 
 impl LifeSummary {
-    /// The numbers of a life.
+    /// Computes the figures of a life from its counts.
     #[must_use]
     pub fn new(life: &Life, warranty: Age) -> Self {
         let totals = life.totals;

@@ -61,13 +61,13 @@ pub struct RaidJournalSummary {
 /// Counters of a drive of a RAID.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct RaidDriveSummary {
-    /// True if the drive has failed.
+    /// True if the drive has failed, whether or not a spare took its place.
     pub has_failed: bool,
-    /// The number of requests to the drive.
+    /// The number of requests to the drive, for the host and for the RAID itself.
     pub requests: u64,
-    /// Bytes read from the drive.
+    /// Bytes read from the drive, for the host and for the RAID itself.
     pub read_bytes: u64,
-    /// Bytes written to the drive.
+    /// Bytes written to the drive, for the host and for the RAID itself.
     pub written_bytes: u64,
     /// The number of mapping units that the drive programmed.
     pub programmed_slots: u64,
@@ -119,7 +119,7 @@ impl RaidSummary {
         }
     }
 
-    /// The number of drives that have failed.
+    /// The number of drives that have failed, whether or not spares took their places.
     #[must_use]
     pub fn failed_drives(&self) -> usize {
         self.drives.iter().filter(|drive| drive.has_failed).count()

@@ -7,7 +7,7 @@ use ssd::RefreshCounters;
 /// Counters of refresh. Its reads, programs and erases are in `flash`, under the cause `refresh`.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize, Serialize, JsonSchema)]
 pub struct RefreshSummary {
-    /// The number of patrol reads.
+    /// The number of reads with which the drive looked for blocks that need a refresh.
     pub patrol_reads: u64,
     /// The number of superblocks that had a page beyond the limit of age.
     pub by_age: u64,

@@ -24,7 +24,7 @@ pub struct SeriesSummary {
     pub intervals: Vec<IntervalSummary>,
 }
 
-/// One interval.
+/// The numbers of one interval of the run.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct IntervalSummary {
     /// The begin of the interval, from the begin of the measurement.
@@ -75,7 +75,7 @@ pub struct CompletedSummary {
     pub latency_max_us: f64,
 }
 
-/// The numbers of one flow in an interval.
+/// The requests of one flow that ended in an interval.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct FlowIntervalSummary {
     /// The flow's requests that completed.

@@ -14,7 +14,7 @@ pub fn shares(busy: &[Span], span: Span) -> Vec<f64> {
     busy.iter().map(|busy| share(*busy, span)).collect()
 }
 
-/// `busy` as a share of `span`.
+/// `busy` as a share of `span`, from 0 to 1; 0 if `span` is zero.
 #[must_use]
 pub fn share(busy: Span, span: Span) -> f64 {
     if span.is_zero() { 0.0 } else { busy.as_ps() as f64 / span.as_ps() as f64 }

@@ -107,7 +107,7 @@ pub struct WarmUpSummary {
     /// rounds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub verdict: Option<SteadySummary>,
-    /// The numbers of all rounds.
+    /// The rounds of the warm-up, the first one first.
     pub rounds: Vec<RoundSummary>,
 }
 
@@ -172,7 +172,7 @@ impl ValiditySummary {
         self.failed > MOST_FAILED
     }
 
-    /// The validity of a run's results.
+    /// Converts the judgement of a run for the summary.
     #[must_use]
     pub fn new(result: &RunResult) -> Self {
         let validity = Validity::of(result);

@@ -33,10 +33,10 @@ pub type Times = Vec<(Name, f64)>;
 /// The requests of a kind between two percentiles.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Band {
-    /// The band's name.
+    /// Name of the band: its percentiles, or `all`.
     #[serde(deserialize_with = "name::name")]
     pub band: Name,
-    /// The number of requests of the band.
+    /// The number of requests in the band.
     pub requests: u64,
     /// The mean latency of these requests, in microseconds: the sum of the parts.
     pub latency_us: f64,
@@ -71,7 +71,7 @@ fn by_name<S: serde::Serializer>(times: &Times, serializer: S) -> Result<S::Ok, 
 /// The bands of one kind of request.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize, JsonSchema)]
 pub struct Explained {
-    /// The kind.
+    /// Kind of the requests.
     #[schemars(extend("enum" = IoKind::ALL.map(IoKind::name)))]
     #[serde(deserialize_with = "name::name")]
     pub kind: Name,
@@ -157,14 +157,14 @@ pub fn explain(sums: &Sums) -> Vec<Explained> {
 /// A single request with all its legs.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OneRequest {
-    /// The tag of the request.
+    /// Tag of the request, which is its number in the run.
     pub request: Tag,
-    /// The kind of the request.
+    /// Kind of the request.
     #[schemars(extend("enum" = IoKind::ALL.map(IoKind::name)))]
     pub kind: &'static str,
     /// The first sector of the request.
     pub start_sector: u64,
-    /// The number of sectors.
+    /// The length in sectors of 512 bytes.
     pub sectors: u64,
     /// The latency of the request, in microseconds.
     pub latency_us: f64,
@@ -172,7 +172,7 @@ pub struct OneRequest {
     pub legs: Vec<OneLeg>,
 }
 
-/// One leg of a request.
+/// A part of a request's time, with the resource and the cause.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct OneLeg {
     /// The start of the leg, in microseconds after the request's arrival.

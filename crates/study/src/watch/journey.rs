@@ -23,7 +23,7 @@ pub enum Part {
     Controller,
     /// Waiting for the die, or for a register in it.
     Die,
-    /// In the array.
+    /// In the array of a die: a read, a program or an erase.
     Array,
     /// Waiting for the channel.
     Channel,

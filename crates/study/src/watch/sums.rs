@@ -77,7 +77,6 @@ impl Sums {
         sum.drives_us.iter_mut().zip(drives.iter().copied()).for_each(add);
     }
 
-    /// Adds the sums of another.
     pub(super) fn merge(&mut self, other: &Self) {
         for (bins, others) in self.0.iter_mut().zip(&other.0) {
             bins.resize(bins.len().max(others.len()), Sum::default());
@@ -86,7 +85,6 @@ impl Sums {
         }
     }
 
-    /// The number of requests of a kind.
     pub(super) fn requests(&self, kind: IoKind) -> u64 {
         self.0[kind as usize].iter().map(|sum| sum.requests).sum::<f64>() as u64
     }

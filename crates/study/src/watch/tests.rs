@@ -17,7 +17,6 @@ use super::timeline::{Timeline, Window};
 use crate::oracle::Blank;
 use crate::run::{Record, RunResult, Runner};
 
-/// The observer of a drive.
 fn watch_of(drive: &Ssd<()>) -> &Watch {
     drive.observer().expect("it is watched")
 }

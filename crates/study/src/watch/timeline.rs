@@ -15,9 +15,9 @@ const MOST: usize = 1_000_000;
 /// A window of a run, in time since the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
-    /// The start.
+    /// Start of the window, since the start of the run.
     pub from: Span,
-    /// The end.
+    /// End of the window, since the start of the run.
     pub until: Span,
 }
 
@@ -61,7 +61,7 @@ impl std::str::FromStr for Window {
 /// An interval in which a die or a channel works.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Slice {
-    /// The resource.
+    /// The die, channel or other resource that worked.
     pub resource: Resource,
     /// The operation of the command.
     pub op: Op,
@@ -99,7 +99,7 @@ pub struct About {
 /// An interval in which a controller holds a list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Held {
-    /// The controller.
+    /// Number of the controller, from 0.
     pub unit: u32,
     /// The cause of the list's first command.
     pub cause: Cause,
@@ -114,9 +114,9 @@ pub struct Held {
 pub struct Request {
     /// The host's tag for the request.
     pub tag: Tag,
-    /// The request.
+    /// Kind, address and length of the request.
     pub io: Io,
-    /// The time of its arrival.
+    /// Time of its submission.
     pub arrival: Time,
     /// The time at which the device took the request from its queue.
     pub begun: Time,
@@ -127,11 +127,11 @@ pub struct Request {
 /// The value of a level from some time on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// The time.
+    /// Time at which the level changed.
     pub at: Time,
-    /// The level.
+    /// The level that changed.
     pub level: Level,
-    /// The value.
+    /// The value from this time on.
     pub value: u64,
 }
 
@@ -180,7 +180,7 @@ impl Timeline {
         self.start
     }
 
-    /// The window.
+    /// The recorded window.
     #[must_use]
     pub const fn window(&self) -> Window {
         self.window

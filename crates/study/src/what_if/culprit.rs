@@ -14,7 +14,7 @@ use crate::watch::journey::Part;
 /// A part of the time of all requests. Time in the queue counts for the parts of the requests ahead.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Culprit {
-    /// The part.
+    /// The part of a request's time.
     #[serde(serialize_with = "name")]
     #[schemars(with = "&str", extend("enum" = Part::ALL.map(Part::name)))]
     pub part: Part,

@@ -6,7 +6,6 @@ use toml::{Table, Value};
 use super::Culprit;
 use crate::watch::journey::Part;
 
-/// The new value of a key.
 #[derive(Clone, Copy, Debug)]
 enum To {
     /// This value, as TOML.

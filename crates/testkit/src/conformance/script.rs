@@ -5,7 +5,6 @@ use base::io::{Io, IoKind};
 
 use crate::{Host, requests};
 
-/// A request of a script.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Line {
     pub(super) io: Io,

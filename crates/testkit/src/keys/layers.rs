@@ -11,7 +11,6 @@ use translation::{Translation, UsedZones};
 
 use super::loads::{Load, Ran};
 
-/// The tables of a RAID.
 pub(super) fn raid_tables() -> String {
     "[raid]\nlevel = \"raid6\"\ndrives = 4\nchunk = \"4KiB\"\nspares = 1\njournal = \"256KiB\"\nrebuild-rate = \"4MB/s\"\n\
      collection = { window = \"5ms\" }\nfailures = [{ at = \"30ms\", drive = 1 }]\n\

@@ -8,7 +8,6 @@ use crate::fault::Faults;
 pub(super) struct Setting {
     /// Line, counted from one.
     pub(super) line: u64,
-    /// The section of the option.
     pub(super) section: String,
     /// The option's name in fio's manual; an alias is replaced by it.
     pub(super) key: String,

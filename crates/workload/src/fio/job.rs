@@ -25,7 +25,6 @@ pub(super) enum StartRule {
     AfterJob(String),
 }
 
-/// A parsed job.
 #[derive(Debug)]
 pub(super) struct Parsed {
     /// The streams of each clone. The shares of a clone's streams sum to one.
@@ -177,7 +176,7 @@ fn greatest_common_divisor(a: u64, b: u64) -> u64 {
     if b == 0 { a } else { greatest_common_divisor(b, a % b) }
 }
 
-/// A part of an amount.
+/// The amount multiplied by `part`; at least one byte.
 fn scaled(amount: Amount, part: f64) -> Amount {
     match amount {
         Amount::Bytes(bytes) => Amount::Bytes(Bytes::new(((bytes.get() as f64 * part) as u64).max(1))),

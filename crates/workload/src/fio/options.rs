@@ -3,7 +3,7 @@
 
 use super::engines;
 
-/// The treatment of an option.
+/// The effect of an option of fio here: translated, ignored with a note, or refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Treatment {
     /// The option decides which requests are made, here as in fio; the text names its effect.

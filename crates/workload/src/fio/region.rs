@@ -38,7 +38,6 @@ impl Reader<'_> {
         amount.filter(|amount| !matches!(amount, Amount::Bytes(bytes) if bytes.get() == 0))
     }
 
-    /// The files of the job.
     pub(super) fn files(&mut self, random: bool) -> Option<Files> {
         let most = |text: &str| whole(text).filter(|n| (1..=MOST_FILES).contains(n));
         let numbered = self.value("nrfiles", "a number between 1 and 1048576", most, 1);
@@ -164,7 +163,6 @@ impl Reader<'_> {
     }
 }
 
-/// True for 100 %.
 fn is_all(amount: &Amount) -> bool {
     matches!(amount, Amount::Share(share) if share.get() >= 1.0)
 }

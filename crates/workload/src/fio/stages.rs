@@ -197,7 +197,6 @@ fn number_duplicates(workloads: &mut [Workload]) {
     }
 }
 
-/// Makes workloads from jobs.
 struct WorkloadBuilder<'a> {
     /// The delay of the first job of the stage.
     earliest: Span,

@@ -122,7 +122,6 @@ impl Addresses {
         Self { units, pattern, rng }
     }
 
-    /// The region.
     pub(super) const fn units(&self) -> Units {
         self.units
     }

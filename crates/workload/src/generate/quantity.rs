@@ -42,7 +42,7 @@ impl RequestRate {
         Self(per_second)
     }
 
-    /// The number of requests per second.
+    /// The rate in requests per second.
     #[must_use]
     pub const fn per_second(self) -> f64 {
         self.0
@@ -50,7 +50,7 @@ impl RequestRate {
 }
 
 impl SizeRange {
-    /// The range that has exactly this size.
+    /// A range of one size.
     #[must_use]
     pub const fn exactly(size: Bytes) -> Self {
         Self { min: size, max: size }

@@ -144,13 +144,13 @@ pub struct StreamSpec {
     /// Sizes of all kinds of requests without a histogram of their own.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub sizes: Vec<SizeSpec>,
-    /// Sizes of reads.
+    /// Sizes of reads, instead of `sizes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub read_sizes: Vec<SizeSpec>,
-    /// Sizes of writes.
+    /// Sizes of writes, instead of `sizes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub write_sizes: Vec<SizeSpec>,
-    /// Sizes of discards.
+    /// Sizes of discards, instead of `sizes`.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub discard_sizes: Vec<SizeSpec>,
     /// The address pattern.

@@ -77,7 +77,6 @@ impl Runs {
         }
     }
 
-    /// Begins a new run of `kind`.
     fn begin(&mut self, kind: usize) {
         if let Continue::Runs { min, max } = self.rule {
             self.left[kind] = min - 1 + self.rng.below(u64::from(max - min) + 1) as u32;

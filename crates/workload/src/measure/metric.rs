@@ -16,7 +16,7 @@ pub enum Metric {
 }
 
 impl Metric {
-    /// All metrics.
+    /// All metrics that a workload can name for its steady state.
     pub const ALL: [Self; 3] = [Self::Rate, Self::Waf, Self::Latency];
 
     /// The metric's name in files.

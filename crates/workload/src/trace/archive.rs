@@ -21,7 +21,7 @@ const BLOCK: usize = 512;
 /// The maximum number of members, because each has a read buffer of its own.
 const MOST: usize = 1_000;
 
-/// A kind of archive.
+/// A kind of archive from which traces are read directly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Archive {
     Tar,
@@ -78,7 +78,6 @@ impl Archive {
         }
     }
 
-    /// Opens the members of an archive.
     pub(crate) fn open(
         self,
         mut input: Input,
@@ -143,7 +142,6 @@ impl Archive {
     }
 }
 
-/// The files of a tar.
 fn tar_members(stored: &Stored) -> io::Result<Vec<Member>> {
     let mut members: Vec<Member> = Vec::new();
     for entry in tar::Archive::new(stored.again()).entries_with_seek()? {

@@ -83,7 +83,6 @@ impl Raw {
         self.action >> 16 & bit != 0
     }
 
-    /// The kind of the event in notes.
     fn name(&self) -> &'static str {
         match () {
             () if self.category(NOTIFY) => actions::MESSAGES,

@@ -9,7 +9,6 @@ use crate::SourceError;
 /// An example of a description, for messages.
 pub(crate) const EXAMPLE: &str = "time=ts:us,op=rw,offset=lba:512B,size=len:B";
 
-/// The position of a column.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum Place {
     /// By its name in the header line.
@@ -18,7 +17,7 @@ pub(crate) enum Place {
     Numbered(usize),
 }
 
-/// The delimiter of columns.
+/// The character between two columns.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub(crate) enum Delimiter {
     #[default]

@@ -2,7 +2,6 @@
 
 use std::io::{self, BufReader, Cursor, Read};
 
-/// The compression of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Compression {
     None,

@@ -19,7 +19,7 @@ pub enum Doubt {
         #[schemars(with = "String")]
         taken: Format,
     },
-    /// The unit of times.
+    /// The file does not state the unit of times.
     TimeUnit {
         /// The format that the layout suggests.
         #[schemars(with = "String")]
@@ -30,7 +30,7 @@ pub enum Doubt {
         /// True if the decision follows from a decimal point in a time.
         decimals: bool,
     },
-    /// The unit of sizes.
+    /// The file does not state the unit of sizes.
     SizeUnit {
         /// The assumed unit.
         #[schemars(with = "String")]
@@ -181,7 +181,7 @@ pub enum SizeSign {
     },
     /// Half of the requests are larger than the requests of any recording.
     Large {
-        /// The median size, in bytes.
+        /// Median size of all requests if the assumed unit is right, in bytes.
         median_bytes: u64,
     },
 }

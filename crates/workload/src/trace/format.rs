@@ -111,7 +111,7 @@ formats! {
 }
 
 impl Format {
-    /// The format with this name.
+    /// The format with this name, as the option `--format` takes it; `None` if there is none.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|format| format.name() == name)

@@ -28,7 +28,7 @@ use crate::field::{message, metadata};
 pub struct Recorded {
     /// The time at which the drive received the request.
     pub at: Time,
-    /// The request.
+    /// Kind, address and length of the request.
     pub io: Io,
     /// The time at which the request completed; its time of arrival if it never did.
     pub end: Time,

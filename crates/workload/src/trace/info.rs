@@ -26,7 +26,7 @@ const STREAMS: usize = 32;
 /// The characteristics of one kind of request.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct KindInfo {
-    /// The number of requests.
+    /// The number of requests of this kind.
     pub requests: u64,
     /// The share of all requests.
     pub share: f64,
@@ -54,9 +54,9 @@ pub struct KindInfo {
 pub struct Footprint {
     /// The number of units read or written.
     pub units: u64,
-    /// The number of units read.
+    /// The number of units read at least once.
     pub units_read: u64,
-    /// The number of units written.
+    /// The number of units written at least once.
     pub units_written: u64,
 }
 
@@ -70,7 +70,7 @@ pub struct TraceInfo {
     /// Version of the keys of this document.
     #[schemars(extend("const" = SCHEMA))]
     pub schema: &'static str,
-    /// The name of the format.
+    /// Name of the format, as the option `--format` takes it.
     pub format: &'static str,
     /// The number of requests of all kinds.
     pub requests: u64,
@@ -82,7 +82,7 @@ pub struct TraceInfo {
     pub flushes: KindInfo,
     /// Characteristics of the discards.
     pub discards: KindInfo,
-    /// The footprint.
+    /// Addresses that the trace uses.
     pub footprint: Footprint,
     /// The share of the units written (each write counted) that had been written before.
     pub update_ratio: f64,

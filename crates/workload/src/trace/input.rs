@@ -33,7 +33,6 @@ pub(crate) struct Input {
 }
 
 impl Input {
-    /// Opens a file.
     pub(crate) fn open(path: &Path) -> Result<Self, SourceError> {
         let file = open_file(path)?;
         let whole = file.metadata().is_ok_and(|meta| meta.is_file());

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 use super::record::{Context, Record, Records};
 use crate::{Pacing, SourceError};
 
-/// One of the merged files.
 pub(crate) struct Part {
     pub(crate) path: PathBuf,
     /// The name of the file's volume, in formats without volumes.

@@ -36,7 +36,6 @@ pub(super) fn sample() -> Vec<u8> {
     bytes
 }
 
-/// The fields of a record.
 #[derive(Clone, Copy)]
 struct Fields {
     seconds: u32,

@@ -101,7 +101,6 @@ fn parse_pacing(text: &str) -> Option<Pacing> {
     }
 }
 
-/// The positions of the columns.
 #[derive(Clone, Copy)]
 struct Columns {
     at: usize,

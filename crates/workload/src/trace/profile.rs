@@ -66,7 +66,6 @@ impl Role {
     }
 }
 
-/// A column of a table.
 #[derive(Debug, Default)]
 struct Column {
     name: String,
@@ -78,7 +77,6 @@ struct Column {
     moves: usize,
 }
 
-/// A table of text.
 #[derive(Debug)]
 struct Table {
     delimiter: Delimiter,

@@ -9,7 +9,7 @@ use super::units::{SizeUnit, TimeUnit};
 /// The span and the rate of a trace, if its times have some unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct TimeReading {
-    /// The unit of times.
+    /// Unit of times that this reading assumes.
     #[schemars(with = "String")]
     pub unit: TimeUnit,
     /// True if it is the assumed unit.
@@ -25,7 +25,7 @@ pub struct TimeReading {
 /// The mean size and the throughput of a trace, if its sizes have some unit.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct SizeReading {
-    /// The unit of sizes.
+    /// Unit of sizes that this reading assumes.
     #[schemars(with = "String")]
     pub unit: SizeUnit,
     /// True if it is the assumed unit.

@@ -22,7 +22,7 @@ pub(crate) struct Record {
     pub(crate) line: u64,
     /// The first sector.
     pub(crate) start: u64,
-    /// The number of sectors.
+    /// The length in sectors of 512 bytes.
     pub(crate) sectors: u32,
     /// The index of the volume: see [`Volumes`].
     pub(crate) volume: u32,
@@ -45,7 +45,6 @@ impl Record {
         Self { at, line: 0, start, sectors, volume, part: 0, placement: 0, queue: None, kind, widened }
     }
 
-    /// Creates the record of a flush.
     #[inline]
     pub(crate) fn flush(at: i128, volume: u32) -> Self {
         Self::new(at, IoKind::Flush, Extent::default(), volume)

@@ -35,7 +35,6 @@ impl Stored {
         Self::of(spool(stream)?)
     }
 
-    /// A piece of this piece.
     pub(crate) fn piece(&self, from: u64, len: u64) -> Self {
         let from = from.min(self.len);
         Self { file: Arc::clone(&self.file), from: self.from + from, len: len.min(self.len - from), at: 0 }
@@ -113,7 +112,7 @@ impl TraceFile {
         Self { path: path.to_owned(), kept: None, name: None }
     }
 
-    /// The path of the trace.
+    /// The path of the trace, as it was given.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
@@ -210,7 +209,6 @@ impl TraceFile {
     }
 }
 
-/// The files of a trace.
 pub(crate) enum Inputs {
     One(Input),
     Cpus(Vec<Input>),

@@ -27,7 +27,6 @@ use crate::SourceError;
 /// The roles of columns, as messages name them.
 const ROLES: [&str; 6] = ["time", "operation", "offset", "size", "volume", PLACEMENT];
 
-/// Opens a table.
 pub(crate) fn open(
     mut input: Input,
     format: Format,
@@ -129,7 +128,6 @@ impl ForeignParquet {
         Ok(Self { path, rows, csv: Csv::new(columns), places, pending: None, row: 0 })
     }
 
-    /// The request of a row.
     fn parse(&self, row: &Row, context: &mut Context) -> Result<Parsed, Fault> {
         let cells: Vec<&Field> = row.get_column_iter().map(|(_, field)| field).collect();
         let mut texts: [Option<String>; 6] = Default::default();

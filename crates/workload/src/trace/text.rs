@@ -35,7 +35,6 @@ pub(crate) trait LineFormat: Sized + Send + 'static {
     }
 }
 
-/// A file of lines.
 struct Text<F> {
     input: Input,
     parser: F,

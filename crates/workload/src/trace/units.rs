@@ -13,17 +13,17 @@ use crate::SourceError;
 /// The unit of times. All are powers of ten of a picosecond, so that decimals stay exact.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum TimeUnit {
-    /// Seconds.
+    /// Seconds, with any number of decimals.
     Second,
-    /// Milliseconds.
+    /// Milliseconds, with any number of decimals.
     Millisecond,
-    /// Microseconds.
+    /// Microseconds, with any number of decimals.
     Microsecond,
     /// Hundreds of nanoseconds, as in Windows file times.
     FileTime,
-    /// Nanoseconds.
+    /// Nanoseconds, with any number of decimals.
     Nanosecond,
-    /// Picoseconds.
+    /// Picoseconds, the unit of simulated time.
     Picosecond,
 }
 
@@ -87,7 +87,7 @@ impl FromStr for TimeUnit {
 pub struct SizeUnit(u64);
 
 impl SizeUnit {
-    /// A byte.
+    /// The unit of one byte.
     pub const BYTE: Self = Self(1);
     /// A sector of 512 bytes.
     pub const SECTOR: Self = Self(512);
@@ -96,7 +96,7 @@ impl SizeUnit {
     /// The largest valid unit.
     const MOST: u64 = 1 << 30;
 
-    /// The unit in bytes.
+    /// The number of bytes of one unit.
     #[must_use]
     pub const fn bytes(self) -> u64 {
         self.0
@@ -150,11 +150,11 @@ impl FromStr for SizeUnit {
 /// The units of the numbers of a format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Units {
-    /// The unit of times.
+    /// Unit of the times of arrival.
     pub time: TimeUnit,
     /// The unit of addresses.
     pub address: SizeUnit,
-    /// The unit of sizes.
+    /// Unit of the sizes of requests.
     pub size: SizeUnit,
 }
 
@@ -187,11 +187,11 @@ impl Units {
 /// The units that a user names; `None` stands for the unit of the format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct NamedUnits {
-    /// The unit of times.
+    /// Unit of the times of arrival.
     pub time: Option<TimeUnit>,
     /// The unit of addresses.
     pub address: Option<SizeUnit>,
-    /// The unit of sizes.
+    /// Unit of the sizes of requests.
     pub size: Option<SizeUnit>,
 }
 

@@ -23,7 +23,6 @@ const COMMENT: usize = u16::MAX as usize;
 /// The most bytes of a directory that is read into memory.
 const LARGEST: u64 = 64 << 20;
 
-/// A member of a zip.
 pub(crate) struct Entry {
     pub(crate) name: String,
     method: u16,

@@ -42,7 +42,6 @@ impl Step {
     }
 }
 
-/// A page to copy.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::backend) struct PageCopy {
     pub(in crate::backend) from: Psn,
@@ -174,7 +173,6 @@ impl Copies {
     }
 }
 
-/// All sets.
 #[derive(Clone, Debug)]
 pub(in crate::backend) struct CopySets {
     pub(in crate::backend) sets: Vec<Copies>,
@@ -210,7 +208,6 @@ impl CopySets {
         &self.sets[at.set.index()].parts[at.part as usize].dies
     }
 
-    /// Releases a list of a set.
     pub(in crate::backend) fn release(&mut self, ListPart { set, part }: ListPart) {
         let copies = self.of(set);
         copies.parts[part as usize].released = true;

@@ -14,7 +14,6 @@ use crate::backend::copy_set::{CopySet, ListPart};
 use crate::backend::{Account, Backend, Event, List, Op};
 
 impl Backend {
-    /// Submits a list of a set.
     #[inline(never)]
     pub(in crate::backend) fn submit_copies<E: From<Event> + Copy>(
         &mut self,

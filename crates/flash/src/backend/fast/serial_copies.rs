@@ -37,7 +37,6 @@ impl Backend {
             && self.media.cannot_fail()
     }
 
-    /// The cause of a set's copies.
     pub(super) fn cause_of_copies(&self, set: CopySet) -> Cause {
         self.fast.copies.sets[set.index()].cause
     }

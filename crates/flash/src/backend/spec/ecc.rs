@@ -22,11 +22,11 @@ pub enum Decoders {
 pub struct Ecc {
     /// Time from the moment at which a decoder has taken all of a codeword until the codeword comes out.
     pub latency: Span,
-    /// Time in which a decoder takes a codeword.
+    /// Time in which a decoder takes in a codeword before it can take the next one.
     pub codeword_time: Span,
     /// Sectors of a codeword.
     pub codeword: u32,
-    /// The decoders.
+    /// The number of decoders, and the commands that each serves.
     pub decoders: Decoders,
     /// Further time that a decoder works on a codeword in soft decoding, in addition to taking it.
     pub soft: Span,

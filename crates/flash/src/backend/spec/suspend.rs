@@ -11,9 +11,9 @@ pub enum SuspensionTarget {
     /// Programs and erases.
     #[default]
     Both,
-    /// Erases.
+    /// Only erases can be suspended.
     Erases,
-    /// Programs.
+    /// Only programs can be suspended.
     Programs,
 }
 

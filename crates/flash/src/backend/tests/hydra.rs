@@ -78,13 +78,11 @@ impl Hydra {
         bench
     }
 
-    /// The dies of a superchip.
     pub(super) fn dies(&self, superchip: u32) -> std::ops::Range<u32> {
         superchip * self.chips..(superchip + 1) * self.chips
     }
 }
 
-/// The superblock of a block of a die.
 pub(super) fn block_of(die: u32, block: u32) -> SuperblockId {
     SuperblockId::new(die * 4 + block)
 }
@@ -135,7 +133,7 @@ impl Bench {
         command
     }
 
-    /// The time at which the list with a tag ends.
+    /// Runs all lists to their ends, and returns the end of the one with this tag.
     pub(super) fn end_of(&mut self, tag: u32) -> Time {
         let begin = self.now;
         let ends = self.run();

@@ -60,7 +60,6 @@ pub(crate) struct Page {
     pub(crate) block: u32,
     /// The page's index in the block.
     pub(crate) index: u32,
-    /// The mode of the block.
     pub(crate) mode: Mode,
     /// Erases of the block.
     pub(crate) cycles: u32,

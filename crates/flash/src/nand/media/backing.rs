@@ -40,7 +40,7 @@ pub struct BlockRecord {
     pub erases: u32,
     /// Erases that ended a use in SLC mode.
     pub slc_erases: u32,
-    /// True if the block is bad.
+    /// True if the block is bad and must not be used.
     pub bad: bool,
     /// True if the block's die has failed as a whole.
     pub dead: bool,
@@ -51,7 +51,7 @@ pub struct BlockRecord {
 /// The content of a translation page, as a backing store keeps it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ImageRecord<'a> {
-    /// The number of the page.
+    /// Number of the page in its block.
     pub page: u32,
     /// The index of one of the two places of a page. The record replaces the earlier content of the place.
     pub place: u8,

@@ -54,7 +54,6 @@ pub struct PageErrors {
     pub share_of_limit: f64,
 }
 
-/// The state of the cells of an array.
 #[derive(Clone, Debug)]
 pub(super) struct CellState {
     pub(super) model: Arc<ErrorModel>,

@@ -95,7 +95,7 @@ impl ErrorTable {
         self.page_types[page as usize % self.page_types.len()] * (1.0 + self.layer_spread.get() * draw(layer << 1 | 1))
     }
 
-    /// The factor of a block.
+    /// The factor on the raw bit error rate of a block, by its number.
     #[must_use]
     pub fn block_factor(&self, block: u32) -> f64 {
         1.0 + self.block_spread.get() * draw(u64::from(block) << 1)

@@ -26,7 +26,7 @@ static PARTS: LazyLock<Vec<Part>> = LazyLock::new(|| {
 });
 
 impl Part {
-    /// The preset with this name.
+    /// The built-in part with this name, such as `FMMU-V2`; `None` if there is none.
     #[must_use]
     pub fn preset(name: &str) -> Option<Self> {
         Self::presets().find(|part| part.name == name).cloned()

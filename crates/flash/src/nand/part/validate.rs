@@ -71,12 +71,12 @@ pub enum PartError {
     },
     /// The transfer energy is negative or no number.
     BusEnergy {
-        /// The value given.
+        /// The value in the description.
         given: f64,
     },
     /// The price is zero, negative or no number.
     Cost {
-        /// The value given.
+        /// The value in the description.
         given: f64,
     },
     /// A value of the error table is one that no flash has.

@@ -7,7 +7,6 @@
 
 use std::collections::VecDeque;
 
-/// The queues of all sets.
 #[derive(Clone, Debug)]
 pub(super) struct SetWaitQueue<T> {
     /// The queue of each set; empty if wait queues are off.

@@ -101,7 +101,6 @@ impl Rig {
         true
     }
 
-    /// Runs all events.
     pub(super) fn run_until_idle(&mut self) {
         let limit = 10_000 + self.asked.len() * 1_000;
         assert!((0..limit).any(|_| !self.step(Time::MAX)), "the map unit never becomes idle");

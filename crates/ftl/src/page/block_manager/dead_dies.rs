@@ -18,7 +18,6 @@ use crate::page::PageConfig;
 use crate::port::Flash;
 use crate::sabotage::Sabotage;
 
-/// The dies that have failed.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct DeadDies {
     known: Vec<DieId>,

@@ -60,7 +60,6 @@ impl ReclaimUnits {
         has_own.then(|| u16::from(stream.number()).min(self.spec.handles - 1))
     }
 
-    /// The counters of a stream's handle.
     fn of(&mut self, stream: Stream) -> Option<&mut HandleCounters> {
         let handle = self.handle(stream)?;
         Some(&mut self.handles[usize::from(handle)])

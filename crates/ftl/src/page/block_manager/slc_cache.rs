@@ -24,7 +24,6 @@ use crate::sabotage::Sabotage;
 use set_aside::SetAside;
 use size::CacheSize;
 
-/// The SLC cache of a drive.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct SlcCache {
     /// The rows of a program in SLC mode.
@@ -288,7 +287,6 @@ impl BlockManager {
         }
     }
 
-    /// Notes that a superblock has become a victim.
     pub(in crate::page) fn note_victim(&mut self, pool: u32, superblock: SuperblockId) {
         if let Some(cache) = self.cache_of(pool, superblock) {
             cache.closed.remove(pool, superblock.get());

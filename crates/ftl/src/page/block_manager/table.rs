@@ -88,7 +88,7 @@ impl BlockTable {
         self.info[superblock.index()].failing = failing;
     }
 
-    /// The number of the member that a superblock goes on without.
+    /// The number of the member that a superblock has lost; `None` if it has all.
     #[inline]
     pub(in crate::page) fn missing(&self, superblock: SuperblockId) -> Option<u32> {
         u32::from(self.info[superblock.index()].missing).checked_sub(1)

@@ -126,7 +126,7 @@ impl PaceSpec {
         }
     }
 
-    /// The pace that a new drive starts with; `None` if it is full.
+    /// Creates the state of the pace for a new drive; `None` for [`PaceSpec::Full`], which needs no state.
     pub(in crate::page) fn pace(&self) -> Option<Box<Pace>> {
         let (policy, looks): (Arc<dyn CollectionPolicy>, _) = match self {
             Self::Full => return None,

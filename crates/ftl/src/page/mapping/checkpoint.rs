@@ -128,7 +128,7 @@ impl Checkpoints {
         stores
     }
 
-    /// The places of all pages of checkpoints.
+    /// The places of all pages of checkpoints, `None` for pages that are not programmed.
     pub(in crate::page) fn places(&self) -> impl Iterator<Item = Option<Psn>> + '_ {
         (0..self.directory.len()).map(|page| self.directory.get(Lpn::new(page)))
     }

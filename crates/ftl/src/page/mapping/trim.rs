@@ -37,7 +37,6 @@ struct Discard {
     older_write: Option<u32>,
 }
 
-/// The state of a trim page.
 #[derive(Clone, Debug, Default)]
 struct TrimPage {
     /// The version on flash.
@@ -88,7 +87,7 @@ impl Trims {
         shape.memory(size_of::<TrimPage>())
     }
 
-    /// The place of a trim page.
+    /// The place of a trim page; `None` if it is not programmed.
     pub(in crate::page) fn place(&self, page: u32) -> Option<Psn> {
         self.directory.get(Lpn::new(page))
     }
@@ -276,7 +275,7 @@ impl Trims {
         refused.iter().for_each(|discard| owners.discard_refused(discard.owner));
     }
 
-    /// The places of all trim pages.
+    /// The places of all trim pages, `None` for pages that are not programmed.
     pub(in crate::page) fn places(&self) -> impl Iterator<Item = Option<Psn>> + '_ {
         (0..self.shape.count).map(|page| self.place(page))
     }

@@ -30,7 +30,6 @@
 use super::math::{binomial, decay, power};
 use crate::page::victim::Choice;
 
-/// The parameters of a pool in the model.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PoolModel {
     /// Slots of a superblock.

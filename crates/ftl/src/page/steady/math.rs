@@ -22,7 +22,6 @@ pub(super) fn decay(x: f64) -> f64 {
     result
 }
 
-/// x^n.
 pub(super) fn power(x: f64, n: u32) -> f64 {
     let (mut result, mut square, mut left) = (1.0, x, n);
     while left > 0 {

@@ -55,7 +55,6 @@ impl BloomFilters {
         self.places(filter, lpn).iter().all(|(word, mask)| self.words[*word] & mask != 0)
     }
 
-    /// The weight of a filter.
     const fn weight(&self, filter: u32) -> u32 {
         // Filters are cleared in ascending order.
         self.filters - (self.cleared + self.filters - filter) % self.filters

@@ -72,7 +72,6 @@ impl Lru {
         (at != NONE).then_some(at)
     }
 
-    /// Takes a node out of its list.
     fn detach(&mut self, at: u32) {
         let Node { level, before, behind, .. } = self.nodes[at as usize];
         let list = &mut self.levels[usize::from(level)];

@@ -8,7 +8,6 @@ use crate::page::block_manager::BlockManager;
 use crate::page::block_manager::pool::Holds;
 use crate::page::writer::Writer;
 
-/// The state of gathering.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::page) struct Gather {
     /// The wanted number of pages in a program.

@@ -39,7 +39,6 @@ impl Stages {
         }
     }
 
-    /// Opens all generators.
     pub(super) fn open(&self, capacity: Sectors, seed: u64) -> Result<Vec<Stage>, Vec<Unplaced>> {
         let count = self.stage.len();
         if count == 0 {
@@ -79,7 +78,6 @@ fn placed(faults: Vec<Unplaced>, number: Option<usize>) -> Vec<Unplaced> {
     faults.into_iter().map(inside).collect()
 }
 
-/// Creates a stage of these generators.
 fn stage(specs: &[GeneratorSpec], opened: Vec<Generator>) -> Stage {
     let names: Vec<&str> = specs.iter().map(|spec| spec.name.as_str()).collect();
     let mut opened = opened.into_iter();

@@ -36,7 +36,7 @@ impl<'a> Relation<'a> {
         }
     }
 
-    /// True if the relation is a quotient.
+    /// Returns true for a quotient of two points, which has no unit; false for a difference.
     #[must_use]
     pub const fn is_quotient(&self) -> bool {
         !matches!(self, Self::LessThan(_))

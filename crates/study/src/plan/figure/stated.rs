@@ -22,7 +22,7 @@ pub struct StatedSpec {
     /// The metric of the value, if the figure has several.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub metric: Option<Metric>,
-    /// The value that the source states.
+    /// The value that the source states, with its unit of measure.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Bound>,
     /// The range in which the value lies, instead of `value`.

@@ -59,7 +59,6 @@ pub(crate) fn limited(operations: u64) -> PowerSpec {
     PowerSpec { operational: vec![state(1_000), state(operations)], select: 1, ..power }
 }
 
-/// Both styles of a throttle.
 pub(crate) const STYLES: [ThrottleStyle; 2] = [ThrottleStyle::Proportional, ThrottleStyle::OnOff];
 
 impl Book {

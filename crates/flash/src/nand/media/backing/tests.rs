@@ -96,7 +96,6 @@ fn new() -> Media {
     Media::new(geometry, 10, 1, Faults::new(&FaultSpec::default(), 1)).with_content(SectorKind::Stamp)
 }
 
-/// A new array, and its store.
 fn kept() -> (Media, Memory) {
     let (mut media, memory) = (new(), Memory::default());
     media.keep_in(Box::new(memory.clone()));

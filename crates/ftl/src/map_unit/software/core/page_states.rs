@@ -50,7 +50,6 @@ impl PageStates {
         self.locked -= u32::from(std::mem::take(&mut state.locked));
     }
 
-    /// Adds a block that has become dirty to its page.
     pub(super) fn add_dirty(&mut self, page: u32, block: usize) {
         self.before[block] = std::mem::replace(&mut self.pages[page as usize].dirty, block as u32);
     }

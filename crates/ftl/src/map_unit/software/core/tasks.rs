@@ -84,7 +84,6 @@ impl Tasks {
         !self.free.is_empty()
     }
 
-    /// Begins a task.
     pub(super) fn begin(&mut self, question: Option<(Ticket, Ask)>, stage: Stage) -> usize {
         let number = self.free.pop().expect("a task without work");
         self.begun += 1;

@@ -90,7 +90,6 @@ impl Waiting {
         Some((task as usize, place))
     }
 
-    /// Adds a task to the list of its cause.
     pub(super) fn wait(&mut self, task: usize, cause: Cause) {
         if let Cause::Place(set) = cause {
             let waiter = &mut self.waiters[task];

@@ -21,7 +21,6 @@ use crate::port::Flash;
 use crate::sabotage::Sabotage;
 use crate::toolkit::FreeList;
 
-/// The superblocks that are set aside.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct SetAside {
     /// Number of superblocks that each pool sets aside, including bad ones.
@@ -66,7 +65,6 @@ impl BlockManager {
         self.slc_cache.as_mut()?.set_aside.as_mut()
     }
 
-    /// True if a superblock is set aside.
     #[inline]
     pub(in crate::page) fn is_set_aside(&self, superblock: SuperblockId) -> bool {
         self.set_aside().is_some_and(|of| superblock.get() % self.layout.shape.blocks < of.each)

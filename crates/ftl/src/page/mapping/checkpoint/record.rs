@@ -8,7 +8,6 @@ use base::units::{Psn, SuperblockId};
 /// Number of words that hold the number of openings.
 const HEAD: usize = 2;
 
-/// The image of a record.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::page) struct Record<'a> {
     words: &'a [u32],
