@@ -146,7 +146,13 @@ fn a_guest_uses_the_zones_of_a_drive_and_keeps_its_files_over_a_power_cut() {
 
 #[test]
 fn a_guest_places_its_data_and_goes_on_after_a_power_cut() {
-    let shown = ["Number of Reclaim Unit Handles: 4", "[3]: Initially Isolated", "(MBMW): "];
+    let shown = [
+        "Number of Reclaim Unit Handles: 4",
+        "[3]: Initially Isolated",
+        "update: Success",
+        "0x0 (Reclaim Unit Not Fully",
+        "(MBMW): ",
+    ];
     let drive = ["unbuffered.toml", "--set", "ftl.superblock-dies=4", "--set", "ftl.fdp.handles=4", "--verify"];
     uses_over_nvme("placement", &drive, Some(8), &shown);
 }

@@ -2,6 +2,7 @@
 
 use std::fmt::Write as _;
 
+use base::io::IoKind;
 use base::units::{Bytes, Energy, SECTOR, Span};
 use flash::backend::Cause;
 use ssd::Status;
@@ -25,20 +26,15 @@ use crate::suspensions::suspensions;
 const WIDTH: usize = 80;
 
 /// The order of rows.
-pub(super) const KINDS: [&str; 12] = [
-    "read",
-    "write",
-    "flush",
-    "discard",
-    "append",
-    "zone_open",
-    "zone_close",
-    "zone_finish",
-    "zone_reset",
-    "zone_open_zrwa",
-    "zrwa_flush",
-    "handle_update",
-];
+pub(super) const KINDS: [&str; IoKind::COUNT] = {
+    let mut names = [""; IoKind::COUNT];
+    let mut i = 0;
+    while i < IoKind::COUNT {
+        names[i] = IoKind::ALL[i].name();
+        i += 1;
+    }
+    names
+};
 
 /// The columns of latencies.
 const SHOWN: [&str; 6] = ["mean", "p50", "p99", "p99_9", "p99_999", "max"];

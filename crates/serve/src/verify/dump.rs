@@ -38,7 +38,7 @@ impl Write {
                 out.numbers(&[])?;
                 out.number(*digest)?;
             }
-            Content::Anywhere { unit, writes } => {
+            Content::Appends { unit, writes } => {
                 out.numbers(&[])?;
                 // No write has this digest.
                 out.number(UNKNOWN)?;
@@ -64,7 +64,7 @@ impl Write {
         let digests = from.numbers(capacity)?;
         let content = match digests.is_empty() {
             true => match from.number()? {
-                UNKNOWN => Self::read_anywhere(from, capacity)?,
+                UNKNOWN => Self::read_appends(from, capacity)?,
                 digest => Content::Same(digest),
             },
             false => Content::Each(digests.into()),
@@ -77,20 +77,20 @@ impl Write {
         Ok(write)
     }
 
-    fn read_anywhere(from: &mut In<impl Read>, capacity: u64) -> io::Result<Content> {
+    fn read_appends(from: &mut In<impl Read>, capacity: u64) -> io::Result<Content> {
         let (unit, mut writes) = (from.number()?, BTreeMap::new());
         for _ in 0..from.number()? {
             let (number, when) = (from.number()?, When::of_code(from.number()?));
             writes.insert(number, (when, from.numbers(capacity)?.into()));
         }
-        if unit == 0 { Err(damaged()) } else { Ok(Content::Anywhere { unit, writes }) }
+        if unit == 0 { Err(damaged()) } else { Ok(Content::Appends { unit, writes }) }
     }
 
     /// True if it has a digest for each of these sectors.
     fn covers(&self, start: u64, end: u64) -> bool {
         match &self.content {
             Content::Each(digests) => self.start <= start && end - self.start <= digests.len() as u64,
-            Content::Same(_) | Content::Anywhere { .. } => true,
+            Content::Same(_) | Content::Appends { .. } => true,
         }
     }
 }

@@ -23,7 +23,7 @@ pub(super) enum Content {
     /// The same digest for all sectors.
     Same(u64),
     /// Digests for sectors of which nobody knows the place: appends. Each begins with a mapping unit of so many sectors.
-    Anywhere { unit: u64, writes: BTreeMap<Moment, (When, Box<[u64]>)> },
+    Appends { unit: u64, writes: BTreeMap<Moment, (When, Box<[u64]>)> },
 }
 
 /// A request that gave sectors a content, or a read that found which of several they have.
@@ -68,14 +68,14 @@ impl Write {
         match &self.content {
             Content::Each(digests) => Some(digests[(sector - self.start) as usize]),
             Content::Same(digest) => Some(*digest),
-            Content::Anywhere { .. } => None,
+            Content::Appends { .. } => None,
         }
     }
 
     /// True if it may have given a sector this digest.
     pub(super) fn matches(&self, sector: u64, found: u64) -> bool {
         match &self.content {
-            Content::Anywhere { unit, writes } => {
+            Content::Appends { unit, writes } => {
                 let inside = (sector % unit) as usize;
                 let is_among =
                     |digests: &[u64]| digests.iter().skip(inside).step_by(*unit as usize).any(|of| *of == found);
@@ -228,7 +228,7 @@ impl Runs {
         let first = run.writes.iter().map(|of| (*of, &self.writes[of])).min_by_key(|(_, of)| of.began);
         if let (None, Some((number, first))) = (run.settled, first)
             && let (true, true, Some(ended)) = (first.is_durable, first.is_certain, first.ended)
-            && !matches!(first.content, Content::Anywhere { .. })
+            && !matches!(first.content, Content::Appends { .. })
             && ended < oldest
             && run.writes.iter().all(|of| *of == number || self.writes[of].began > ended)
         {
@@ -322,7 +322,7 @@ impl Runs {
         let digests = |of: &Write| match &of.content {
             Content::Each(digests) => digests.len() * size_of::<u64>(),
             Content::Same(_) => 0,
-            Content::Anywhere { writes, .. } => {
+            Content::Appends { writes, .. } => {
                 let of =
                     |(_, digests): &(When, Box<[u64]>)| size_of::<(Moment, When)>() + digests.len() * size_of::<u64>();
                 writes.values().map(of).sum()

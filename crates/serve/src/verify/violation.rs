@@ -18,7 +18,7 @@ pub(super) enum Found {
     /// What no write brought that is still known.
     Unknown,
     /// Nothing was read: the zone's write pointer is here, before what is durable.
-    BehindPointer,
+    WritePointer,
 }
 
 /// A content that a sector may hold.
@@ -111,13 +111,13 @@ impl fmt::Display for Violation {
             },
             Found::Other(sector) => write!(f, " hold{s} the data of sector {}", sector.get())?,
             Found::Unknown => write!(f, " hold{s} data that no known write brought")?,
-            Found::BehindPointer => write!(f, " lie{s} behind the write pointer of the zone")?,
+            Found::WritePointer => write!(f, " lie{s} behind the write pointer of the zone")?,
         }
         write!(f, " at {}", Seconds(When::new(self.at).ms().unwrap_or(0)))?;
         if self.is_after_cut {
             f.write_str(", after a power cut")?;
         }
-        if self.found == Found::BehindPointer {
+        if self.found == Found::WritePointer {
             return f.write_str("; expected a write pointer behind all that is durable");
         }
         let (known, more) = self.expected.split_at(self.expected.len().min(4));

@@ -3,7 +3,7 @@
 //! A reset is a write of zeros to its zone, and all else is verified as on any drive. Three things are different:
 //!
 //! * An append gets its address with its answer. Until then any sector behind the promised write pointer may hold any sector of
-//!   any append that is under way in the zone: one write without places ([`Content::Anywhere`]) stands for all of them, and what
+//!   any append that is under way in the zone: one write without places ([`Content::Appends`]) stands for all of them, and what
 //!   was under way at a power cut stays in it. With its answer an append becomes a write at its address.
 //! * A reset under way at a power cut happens as a whole or not at all. The first read that tells which, or a write pointer that
 //!   does, settles the zone.
@@ -173,9 +173,9 @@ impl Verifier {
         }
         let of = *zone.appends.get_or_insert(number);
         let unit = self.zones_mut().shape.unit;
-        let content = || Content::Anywhere { unit, writes: BTreeMap::new() };
+        let content = || Content::Appends { unit, writes: BTreeMap::new() };
         let write = self.runs.writes.entry(of).or_insert_with(|| Write::new(first, content(), number, when));
-        if let Content::Anywhere { writes, .. } = &mut write.content {
+        if let Content::Appends { writes, .. } = &mut write.content {
             writes.insert(ticket, (when, digests));
         }
         self.runs.cover(of, &(first..range.end));
@@ -189,7 +189,7 @@ impl Verifier {
         let all = zones.zones.get_key_value(&near).into_iter().chain(&zones.zones);
         let mut appends = all.filter_map(|(start, zone)| Some((*start, zone.appends?)));
         appends.find(|(_, of)| match self.runs.writes.get(of).map(|of| &of.content) {
-            Some(Content::Anywhere { writes, .. }) => writes.contains_key(&ticket),
+            Some(Content::Appends { writes, .. }) => writes.contains_key(&ticket),
             _ => false,
         })
     }
@@ -204,7 +204,7 @@ impl Verifier {
         let Some((start, of)) = self.zone_of_append(ticket, sectors.start) else { return };
         let (zone, range) = self.zones_mut().at(start);
         let pointer = range.start + zone.pointer;
-        let Some(Content::Anywhere { writes, unit }) = self.runs.writes.get_mut(&of).map(|of| &mut of.content) else {
+        let Some(Content::Appends { writes, unit }) = self.runs.writes.get_mut(&of).map(|of| &mut of.content) else {
             return;
         };
         let (unit, taken, is_last) = (*unit, writes.remove(&ticket), writes.is_empty());
@@ -218,7 +218,7 @@ impl Verifier {
                 Outcome::Nothing => {}
                 // Nobody knows where, and how much of it.
                 _ => {
-                    let content = Content::Anywhere { unit, writes: [(ticket, (when, digests))].into() };
+                    let content = Content::Appends { unit, writes: [(ticket, (when, digests))].into() };
                     let mut write = Write::new(pointer, content, ticket, when);
                     (write.ended, write.is_certain) = (Some(now), false);
                     self.runs.add(ticket, pointer..range.end, write);
@@ -245,7 +245,7 @@ impl Verifier {
         }
         let zone = zones.at(sectors.start).0;
         let first_append = |of: &Moment| match self.runs.writes.get(of).map(|of| &of.content) {
-            Some(Content::Anywhere { writes, .. }) => writes.keys().next().copied(),
+            Some(Content::Appends { writes, .. }) => writes.keys().next().copied(),
             _ => None,
         };
         // A reset may lie between the write and an append.
@@ -379,7 +379,7 @@ impl Verifier {
             start: Lba::new(pointer),
             sectors: Sectors::new(promised - pointer),
             at,
-            found: Found::BehindPointer,
+            found: Found::WritePointer,
             expected: Vec::new(),
             is_after_cut: self.cut > 0,
         });

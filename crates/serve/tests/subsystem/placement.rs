@@ -70,8 +70,7 @@ fn a_handle_update_gives_a_new_reclaim_unit_and_is_recorded() {
     io.done(HostCommand::handle_update(1, &[1, 2]));
     let remaining: Vec<u64> = handles(&mut io).iter().map(|handle| handle.1).collect();
     assert_eq!(remaining, [unit, unit, unit, unit - 64], "handle 3 keeps its reclaim unit");
-    // Of 64 mapping units 16 are written: event type 0, of handle 1.
-    assert_eq!(host_events(&mut admin), (1, 0, 1));
+    assert_eq!(host_events(&mut admin), (1, 0, 0, 1), "one reclaim unit not fully written, of handle 1");
     io.done(write(128, 1));
     assert_eq!(handles(&mut io)[1].1, unit - 64);
     assert_eq!(io.fails(HostCommand::handle_update(1, &[4])), Status::INVALID_FIELD);
@@ -93,14 +92,14 @@ fn a_handle_update_gives_a_new_reclaim_unit_and_is_recorded() {
     assert_eq!(updates, [1, 2]);
 }
 
-/// The number of host events in the log, and type and identifier of the first.
-fn host_events(admin: &mut Link) -> (u32, u8, u16) {
+/// The number of host events in the log, and type, identifier and handle of the first.
+fn host_events(admin: &mut Link) -> (u32, u8, u16, u8) {
     // Bit 8 of dword 10: events of the host.
     let mut command = group_page(0x23, 512);
     command.entry = command.entry.clone().with_cdw(10, command.entry.cdw(10) | 1 << 8);
     let data = admin.done(command).data;
     let count = u32::from_le_bytes(data[..4].try_into().expect("four bytes"));
-    (count, data[64], u16::from_le_bytes([data[66], data[67]]))
+    (count, data[64], u16::from_le_bytes([data[66], data[67]]), data[64 + 34])
 }
 
 #[test]
@@ -111,7 +110,7 @@ fn an_invalid_identifier_is_an_event_and_no_failure() {
     assert_eq!(host_events(&mut admin).0, 0);
     // Four mapping units.
     io.done(HostCommand::write(1, 0, 16, vec![9; 16 * 512]).with_directive(2, 9));
-    assert_eq!(host_events(&mut admin), (1, 3, 9), "one event, an invalid placement identifier");
+    assert_eq!(host_events(&mut admin), (1, 3, 9, 0), "one event, an invalid placement identifier");
 }
 
 #[test]
