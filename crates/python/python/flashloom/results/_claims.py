@@ -10,21 +10,21 @@ from flashloom._record import Record
 
 
 class Claim(Record):
-    """The result of one claim, over all studies that test it."""
+    """The result of one claim, from all studies that test it."""
 
     calibrated: Optional[str]
-    """What the inputs were fitted to, by the expectation that is fitted most; `null` if a study does not say.
-    Expectations that restate an input do not count, unless there are no others."""
+    """The data to which inputs were fitted, for the expectation that is fitted most; `null` if a study does not
+    say. Expectations that restate an input do not count, unless there are no others."""
     calibration: Optional[str]
-    """Which inputs were fitted, and to which numbers."""
+    """The inputs that were fitted, and the numbers to which they were fitted."""
     findings: list[Finding]
-    """The results of its expectations."""
+    """The results of the claim's expectations."""
     id: str
-    """The claim's name."""
+    """Identifier of the claim, which is unique in its study."""
     isolated: list[Isolation]
-    """Measurements that isolate the reasons of those that differ."""
+    """Measurements that isolate the reasons for expectations that differ."""
     note: Optional[str]
-    """A note for readers."""
+    """A note for readers of the results, in words."""
     says: str
     """The claim in words."""
     source: str
@@ -39,67 +39,68 @@ class Finding(Record):
     """The result of one expectation."""
 
     asks_no_more: Optional[str]
-    """The paper's words that ask for no more."""
+    """The paper's words, if they ask for no more than the expectation does."""
     band: str
-    """The band in short, e.g. `at most +10%`, `at least 98.0%`, `10% apart`."""
+    """The band as a short text, e.g. `at most +10%`, `at least 98.0%`, `10% apart`."""
     calibrated: Optional[str]
-    """What its inputs were fitted to; `null` if the study does not say."""
+    """The data to which inputs of the expectation were fitted; `null` if the study does not say."""
     left_out: list[LeftOut]
-    """The points that it leaves out."""
+    """The points that the expectation leaves out."""
     loose: bool
-    """True if it has only one end or no margin, and the study cites no words of the paper that ask for no more."""
+    """True if the band has only one end or no margin, and the study cites no words of the paper that ask for no
+    more."""
     measured: str
-    """The measured value."""
+    """The measured value, as the study prints it."""
     metric: str
-    """Its metric."""
+    """Metric of the expectation, as the study names it."""
     offenders: list[str]
-    """The points at which it does not hold."""
+    """The points at which the expectation does not hold."""
     paper: str
-    """The paper's value."""
+    """The value that the paper states, in words."""
     reason: Optional[str]
     """The known reason for a difference."""
     study: str
-    """The study that measured it."""
+    """The study that measured the value."""
     verdict: str
-    """The verdict."""
+    """Verdict on the expectation."""
     width: Optional[float]
     """Half the width of a band with two ends, as a share of its middle."""
 
 
 class Isolation(Record):
-    """A measurement that isolates a reason."""
+    """A measurement that isolates the reason for a difference."""
 
     holds: bool
-    """True if it still shows that."""
+    """True if the measurement still supports the conclusion."""
     measured: str
-    """The measured value."""
+    """The measured value, as the study prints it."""
     metric: str
-    """Its metric."""
+    """Metric of the measurement, as the study names it."""
     shows: str
-    """What it shows."""
+    """The conclusion that the measurement supports."""
     study: str
-    """The study that measured it."""
+    """The study that measured the value."""
 
 
 class LeftOut(Record):
     """Points of the paper's range that an expectation leaves out."""
 
     measured: str
-    """The measured value."""
+    """The measured value, as the study prints it."""
     points: str
-    """The points."""
+    """The points in words."""
     reason: str
-    """The reason."""
+    """Reason, in words, why the points are left out of the expectation."""
     stale: Optional[str]
-    """Why the study is out of date about them."""
+    """The reason for which the study is out of date about these points, if it is."""
 
 
 class Spread(Record):
-    """A number over the runs with each seed."""
+    """A number over the runs with all seeds."""
 
     half_width: Optional[float]
     """Half the width of the 95 % confidence interval of the mean, by Student's t-distribution; missing with one
-    seed, which says nothing of the spread."""
+    seed, which has no spread."""
     mean: float
     """The mean over the seeds."""
     n: int

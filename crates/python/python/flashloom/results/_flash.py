@@ -10,16 +10,17 @@ from flashloom._record import Record
 
 
 class EnduranceSummary(Record):
-    """What a run used of the flash's rated endurance, and what the host could write until all of it is used."""
+    """The part of the flash's rated endurance that a run used, and the bytes that the host could write until all of
+    it is used."""
 
     rated_cycles: int
     """Program/erase cycles that the part is rated for."""
     tbw_bytes: float
     """Bytes that the host can write in the drive's life (metric `tbw`): data bytes of the flash times
-    `rated_cycles` by `byte_write_amplification`."""
+    `rated_cycles`, divided by `byte_write_amplification`."""
     used: float
-    """The mean erase count of the blocks at the end by `rated_cycles`: what the drive's life, preconditioning
-    included, has used."""
+    """The mean erase count of the blocks at the end, divided by `rated_cycles`: the part of the endurance that is
+    used, preconditioning included."""
     written_bytes: int
     """Bytes that the host wrote since the run began, warm-up included; preconditioning does not count."""
 
@@ -28,7 +29,7 @@ class Energies(Record):
     """Energy spent during the run."""
 
     by_name_j: dict[str, float]
-    """By name, in joules."""
+    """The parts of the total by name, in joules."""
     total_j: float
     """The total, in joules."""
 
@@ -37,122 +38,122 @@ class Erases(Record):
     """The distribution of erase counts over blocks."""
 
     blocks: int
-    """The number of blocks."""
+    """The number of blocks whose erases are counted."""
     deviation: float
-    """Standard deviation."""
+    """Standard deviation of the erase counts over all blocks."""
     max: int
-    """The maximum."""
+    """The greatest erase count."""
     mean: float
-    """The mean."""
+    """The mean erase count."""
     min: int
-    """The minimum."""
+    """The least erase count."""
 
 
 class ErrorSummary(Record):
     """The reads of a drive with bit errors."""
 
     by_retries: list[int]
-    """Read commands by the number of attempts behind the first: the first number is that of commands that needed
-    none."""
+    """The number of read commands by the number of attempts after the first: the first entry counts commands
+    without a retry."""
     codewords: int
-    """Codewords read; those that were read several times count once."""
+    """The number of codewords read; those that were read several times count once."""
     rber: Optional[float]
-    """Mean raw bit error rate of these codewords, as a read without retry meets it."""
+    """Mean raw bit error rate of these codewords in a read without retry."""
     soft: int
-    """Read commands that took soft decoding."""
+    """The number of read commands that needed soft decoding."""
     uncorrectable: int
-    """Mapping units that stayed uncorrectable."""
+    """The number of mapping units that stayed uncorrectable."""
 
 
 class FlashRow(Record):
     """Flash commands of one operation and cause."""
 
     array_s: float
-    """Array time."""
+    """Seconds for which the commands occupied arrays."""
     bus_s: float
-    """Channel time."""
+    """Seconds for which the commands occupied channels."""
     bytes: int
-    """Bytes over the channel."""
+    """Bytes transferred over the channel."""
     cause: str
-    """Cause."""
+    """Cause of the commands: the host, or a kind of background work."""
     commands: int
-    """Commands finished."""
+    """The number of commands finished."""
     op: str
-    """Operation."""
+    """The operation of the commands."""
     pages: int
-    """Pages, or blocks for an erase."""
+    """The number of pages; for an erase, of blocks."""
     retries: Optional[int]
-    """Attempts to read behind the first of each command; left out if there were none."""
+    """The number of attempts to read after the first of each command; left out if zero."""
     slots: int
-    """Mapping units carried."""
+    """The number of mapping units that the commands carried."""
     suspend_gain_s: Optional[float]
-    """How much longer the commands for which operations were suspended would have waited for the ends of these,
-    without the time to stop; left out if it is zero."""
+    """The seconds by which suspensions shortened the waits of the commands that caused them, without the time to
+    suspend; left out if zero."""
     suspend_overhead_s: Optional[float]
-    """Array time of stopping and of going on, a part of `array_s`; left out if it is zero."""
+    """Seconds of array time to suspend and to resume, included in `array_s`; left out if zero."""
     suspended_s: Optional[float]
-    """Time for which operations stood still; left out if it is zero."""
+    """Seconds for which operations were suspended; left out if zero."""
     suspensions: Optional[int]
-    """Suspensions of the operations; left out if there were none."""
+    """The number of suspensions of the operations; left out if zero."""
 
 
 class LifeMilestone(Record):
-    """How much the drive had taken, and when."""
+    """A milestone of a drive's life: the bytes written until then, and the time."""
 
     seconds: float
     """Simulated seconds since the life began."""
     written_bytes: int
-    """Bytes of the host's writes."""
+    """Bytes of the host's writes until then."""
 
 
 class LifePointSummary(Record):
     """A point of the curve over a drive's life."""
 
     failed_blocks: int
-    """Blocks that had failed."""
+    """The number of blocks that had failed."""
     max_erases: int
-    """Most erases of a block."""
+    """The most erases of a block."""
     mean_erases: float
-    """Mean erases of a block."""
+    """The mean number of erases of a block."""
     seconds: float
     """Simulated seconds since the life began."""
     spare_left: float
-    """Share of the spare blocks that was left."""
+    """The share of the spare blocks that was left."""
     write_amplification: Optional[float]
-    """Bytes programmed per byte written since the point before; missing if nothing was written since."""
+    """Bytes programmed per byte written since the previous point; missing if nothing was written since."""
     written_bytes: int
     """Bytes of the host's writes that the drive had taken."""
 
 
 class LifeSummary(Record):
-    """A drive's life: what it took until it refused a write because too many of its blocks had failed."""
+    """A drive's life: the writes until it refused one because too many of its blocks had failed."""
 
     bad_at_start: int
-    """Blocks that were bad when the life began."""
+    """The number of blocks that were bad when the life began."""
     blocks: int
-    """Blocks of the drive."""
+    """The number of blocks of the drive."""
     curve: list[LifePointSummary]
-    """The course of the life."""
+    """The curve over the life, in order."""
     drive_writes_per_day: Optional[float]
     """Capacities that the drive took for each day of the warranty (metric `life.dwpd`); missing if it is not worn."""
     failed_blocks: int
-    """Blocks that failed (metric `life.failed`)."""
+    """The number of blocks that failed (metric `life.failed`)."""
     first_failure: Optional[LifeMilestone]
-    """When the first block failed."""
+    """The failure of the first block."""
     half_spare_failed: Optional[LifeMilestone]
-    """When blocks as many as half of the spare had failed."""
+    """The moment at which half as many blocks had failed as were spare at the start."""
     percent_failed: Optional[LifeMilestone]
-    """When a hundredth of all blocks had failed."""
+    """The moment at which a hundredth of all blocks had failed."""
     rounds: int
-    """Rounds, between two of which the drive was switched off and on."""
+    """The number of rounds; between two of them the drive was switched off and on."""
     seconds: float
-    """Simulated seconds."""
+    """Simulated time in seconds since the life began."""
     spare_blocks: int
-    """Blocks beyond those that the capacity fills, when the life began."""
+    """The number of blocks beyond those that the capacity fills, when the life began."""
     spare_left: float
-    """Share of the spare blocks that is left at the end (metric `life.spare`)."""
+    """The share of the spare blocks that is left at the end (metric `life.spare`)."""
     warranty_days: float
-    """The warranty, in days."""
+    """The warranty time for which drive writes per day are counted, in days."""
     worn: bool
     """True if the drive refused a write. Otherwise the session ended the life earlier."""
     write_amplification: Optional[float]
@@ -165,30 +166,30 @@ class OperationalStateSummary(Record):
     """The operational power state of a drive."""
 
     state: int
-    """Its number at the end of the run."""
+    """The number of the state at the end of the run."""
     states: int
-    """Operational power states of the drive. The non-operational ones have the numbers behind them."""
+    """The number of operational power states of the drive. The non-operational states have the numbers after them."""
 
 
 class PowerStateSummary(Record):
     """One non-operational power state."""
 
     entries: int
-    """Entries, those that a request broke off included."""
+    """The number of entries, interrupted ones included."""
     residency_s: float
     """Seconds in the state."""
 
 
 class PowerSummary(Record):
-    """What the power management of a drive did."""
+    """Counters of the power management of a drive."""
 
     active_s: float
     """Seconds for which requests or flash commands were under way."""
     cap_s: Optional[float]
-    """Seconds that they waited, all together."""
+    """Seconds that these operations waited, added up."""
     capped: Optional[int]
-    """Array operations that waited for the power cap or for the limit of an operational power state; missing
-    without either."""
+    """The number of array operations that waited for the power cap or for the limit of an operational power state;
+    missing without either."""
     celsius: Optional[float]
     """Degrees Celsius at the end; missing without a thermal model."""
     hottest_celsius: Optional[float]
@@ -200,40 +201,40 @@ class PowerSummary(Record):
     operational: Optional[OperationalStateSummary]
     """The operational power state that the host has selected; missing if the drive describes none."""
     states: list[PowerStateSummary]
-    """Each non-operational power state."""
+    """Entries and residency of each non-operational power state."""
     throttle_s: float
     """Seconds for which the throttle kept the next request waiting."""
     throttled: int
-    """Requests that the throttle delayed."""
+    """The number of requests that the throttle delayed."""
     transition_s: float
     """Seconds in which the drive entered and left power states."""
     wake_s: float
-    """Seconds that they waited for the drive, all together."""
+    """Seconds that these requests waited for the drive, added up."""
     wakes: int
-    """Requests that found the drive in a power state or on its way there."""
+    """The number of requests that found the drive in a power state or on its way there."""
 
 
 class Utilisation(Record):
     """Busy shares of the run, between 0 and 1."""
 
     channels: list[float]
-    """Each channel."""
+    """The share of each channel."""
     controllers: list[float]
-    """Each controller."""
+    """The share of each controller."""
     decoders: list[float]
-    """Each decoder of the error correction; missing without it."""
+    """The share of each decoder of the error correction; missing without it."""
     dies: list[float]
-    """Each die. While one of `P` planes reads by itself, its die is busy by `1 / P`."""
+    """The share of each die. While one of `P` planes reads by itself, its die counts `1 / P` of the time."""
     ftl: Optional[float]
-    """The time-consuming part of the FTL, its map unit: the mean over its cores, or the busier of CMT and CTP of an
-    FMMU. Missing without a map unit or if that has no processor."""
+    """The share of the FTL's map unit: the mean over its cores, or the busier of CMT and CTP of an FMMU. Missing
+    without a map unit, or if it has no processor."""
     ftl_parts: list[float]
-    """Each core, or CMT and CTP."""
+    """The share of each core, or of CMT and CTP."""
     link: float
-    """The host link."""
+    """The share of the host link."""
     planes: list[float]
-    """Each plane that reads by itself; missing if there are none."""
+    """The share of each plane that reads by itself; missing if no planes do."""
     processor: float
-    """The processor of software controllers and the FTL."""
+    """The share of the processor of software controllers and the FTL."""
     ram: Optional[float]
-    """The RAM, for the write buffer and the look-ups of the map; missing if it takes no time."""
+    """The share of the RAM, for the write buffer and the look-ups of the map; missing if the RAM takes no time."""

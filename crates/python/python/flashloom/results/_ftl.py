@@ -11,43 +11,43 @@ from flashloom.results._flash import FlashRow
 
 
 class EraseRange(Record):
-    """The erase counts of blocks that stand beside each other."""
+    """The erase counts of blocks with successive numbers."""
 
     blocks: int
-    """The number of blocks."""
+    """The number of blocks in the range."""
     max: int
-    """The maximum."""
+    """The greatest erase count."""
     mean: float
-    """The mean."""
+    """The mean erase count."""
     min: int
-    """The minimum."""
+    """The least erase count."""
 
 
 class FdpEventSummary(Record):
     """An event of Flexible Data Placement."""
 
     at_us: float
-    """When it happened, in microseconds of simulated time."""
+    """The time of the event, in microseconds of simulated time."""
     bytes: int
     """The bytes that were moved, or that were not written; 0 for an invalid identifier."""
     code: int
-    """Its type (NVM Express TP4146): 0 for a reclaim unit not fully written, 3 for an invalid placement identifier,
-    128 for media reallocated."""
+    """The event's type (NVM Express TP4146): 0 for a reclaim unit not fully written, 3 for an invalid placement
+    identifier, 128 for media reallocated."""
     event: str
-    """Its name."""
+    """Name of the event in the NVMe specification."""
     number: Optional[int]
     """The handle, or the identifier that the drive does not have; none if superblocks hold copies of several
     handles."""
 
 
 class FdpSummary(Record):
-    """What Flexible Data Placement (NVM Express TP4146) counted: its statistics, its handles and its latest events.
+    """Counters of Flexible Data Placement (NVM Express TP4146): its statistics, its handles and its latest events.
     Mapping units count with all their bytes."""
 
     erased_bytes: int
     """Media bytes erased (MBE)."""
     events: int
-    """Events."""
+    """The number of all FDP events, including those that the log no longer has."""
     handles: list[HandleSummary]
     """The reclaim unit handles, in the order of their numbers."""
     host_bytes: int
@@ -59,7 +59,7 @@ class FdpSummary(Record):
     media_bytes: int
     """Media bytes with metadata written (MBMW), padding and translation pages included."""
     moved_copy_bytes: int
-    """Bytes that were moved again out of superblocks with copies of several handles."""
+    """Bytes that collection moved out of superblocks with copies of several handles."""
     reclaim_unit_bytes: int
     """The size of a reclaim unit."""
     shared_copy_bytes: int
@@ -67,31 +67,31 @@ class FdpSummary(Record):
 
 
 class HandleSummary(Record):
-    """A reclaim unit handle."""
+    """The counters of a reclaim unit handle."""
 
     available_bytes: int
-    """Bytes that its open superblocks take at the end (RUAMW, over all reclaim groups)."""
+    """Bytes that the handle's open superblocks can still take at the end (RUAMW, over all reclaim groups)."""
     full_superblocks: int
-    """Superblocks that it filled."""
+    """The number of superblocks that the handle filled."""
     moved_bytes: int
-    """Bytes that were moved out of its superblocks."""
+    """Bytes that were moved out of the handle's superblocks."""
     partial_superblocks: int
-    """Superblocks that it left before they were full."""
+    """The number of superblocks that the handle left before they were full."""
     victims: int
-    """Superblocks that were moved with valid data in them."""
+    """The number of superblocks that were collected with valid data in them."""
     written_bytes: int
-    """Bytes that the host wrote with it."""
+    """Bytes that the host wrote with the handle."""
 
 
 class HmbSummary(Record):
     """The work of the host memory buffer (HMB) during the run."""
 
     hit_ratio: Optional[float]
-    """The share of hits."""
+    """The share of hits in all loads."""
     hits: int
-    """Loads of translation pages that the host's memory had."""
+    """The number of loads of translation pages that the host's memory had."""
     misses: int
-    """Loads that it did not have while the drive used it."""
+    """The number of loads of pages that the host's memory did not have while the drive used it."""
     read_bytes: int
     """Bytes read from the host's memory over the link."""
     time_us: Optional[float]
@@ -104,10 +104,10 @@ class LogSummary(Record):
     """The merges of the run, if the device has log blocks."""
 
     erases: int
-    """Erases that the merges cause: one for each, and for a full merge one more for each new data block (Sung,
-    Table 3)."""
+    """The number of erases that the merges cause: one for each, and for a full merge one more for each new data
+    block (Sung, Table 3)."""
     full: int
-    """Full merges: log blocks whose pages were copied into new data blocks."""
+    """The number of full merges: log blocks whose pages were copied into new data blocks."""
     k: Optional[float]
     """New data blocks per full merge."""
     pages_of_full: Optional[float]
@@ -115,12 +115,13 @@ class LogSummary(Record):
     pages_of_partial: Optional[float]
     """Pages copied per partial merge."""
     partial: int
-    """Partial merges: log blocks that became data blocks after the missing pages were copied into them."""
+    """The number of partial merges: log blocks that became data blocks after the missing pages were copied into
+    them."""
     saving_s: float
-    """The saving of the allocation method on an idle device, in seconds: the time of each merge on one controller
-    beside its destination's, minus that on controllers of its own (Sung, Fig. 11 to 13)."""
+    """The saving of the allocation method on an idle device, in seconds: the sum over the merges of the time with
+    one controller for source and destination, minus the time with a controller for each (Sung, Fig. 11 to 13)."""
     switch: int
-    """Switch merges: log blocks that became data blocks without a copy."""
+    """The number of switch merges: log blocks that became data blocks without a copy."""
 
 
 class MapSummary(Record):
@@ -129,34 +130,34 @@ class MapSummary(Record):
     flush_time_us: Optional[float]
     """Mean busy time of a flush, including its stores."""
     flushed_blocks: int
-    """Blocks that flushes wrote back."""
+    """The number of blocks that flushes wrote back."""
     flushes: int
-    """Flushes: each writes back all dirty blocks of one translation page."""
+    """The number of flushes: each writes back all dirty blocks of one translation page."""
     hit_ratio: Optional[float]
-    """The share of hits."""
+    """The share of hits in all questions."""
     hits: int
-    """Questions whose block of entries was in the first level of cache (CMT); all questions if the full table is in
-    RAM."""
+    """The number of questions whose block of entries was in the first level of cache (CMT); all questions if the
+    full table is in RAM."""
     hmb: Optional[HmbSummary]
     """The host memory buffer, if the drive asks for one."""
     loads: int
-    """Translation pages loaded, from the host's memory or from flash."""
+    """The number of translation pages loaded, from the host's memory or from flash."""
     loads_at_most: int
     """The maximum number of concurrent loads since power-on."""
     misses: int
-    """Questions whose block was missing or still being loaded."""
+    """The number of questions whose block was missing or still being loaded."""
     mshrs_at_most: Mshrs
     """The maximum number of miss status registers in use since power-on."""
     page_hit_ratio: Optional[float]
-    """The share of hits; missing without a second level."""
+    """The share of page hits; missing without a second level."""
     page_hits: int
-    """Requests to the second level (CTP) that found their translation page."""
+    """The number of requests to the second level (CTP) that found their translation page."""
     page_misses: int
-    """Requests whose page was missing or still being loaded."""
+    """The number of requests whose page was missing or still being loaded."""
     questions: int
-    """Questions answered."""
+    """The number of questions answered."""
     stores: int
-    """Translation pages stored."""
+    """The number of translation pages stored."""
     time_us: Optional[float]
     """Mean busy time of a question, including the command that follows it; loads from flash do not count."""
 
@@ -165,103 +166,103 @@ class MergeSummary(Record):
     """The work of a block-mapped FTL."""
 
     copied: int
-    """Rows that merges copied inside their chips."""
+    """The number of rows that merges copied inside their chips."""
     erase_spread: int
     """The erase count of the most erased superblock minus that of the least erased one, at the end."""
     flush_pages: int
-    """Pages of flushes without merges."""
+    """The number of pages of flushes without merges."""
     given: int
-    """Rows with sectors from the host."""
+    """The number of rows with sectors from the host."""
     log_pages: int
-    """Pages of the log, without replicas."""
+    """The number of pages of the log, without replicas."""
     maps: int
     """The number of times the map was written."""
     merges: int
-    """Merges, including those of wear levelling."""
+    """The number of merges, including those of wear levelling."""
     recovery_us: float
-    """The time of recovery, in microseconds, after a power cut at the end."""
+    """The time of recovery after a power cut at the end, in microseconds."""
     replaced: int
-    """Failing blocks replaced by spares."""
+    """The number of failing blocks replaced by spares."""
 
 
 class Mshrs(Record):
     """Miss status registers of the two levels."""
 
     cmt: int
-    """Of the first level; in software, the questions that wait for a load."""
+    """Registers of the first level; in software, the number of questions that wait for a load."""
     ctp: int
-    """Of the second level."""
+    """Registers of the second level."""
 
 
 class ParitySummary(Record):
-    """What parity over the dies of a superblock did. Its programs and reads are in `flash`, under the cause
+    """Counters of parity over the dies of a superblock. Its programs and reads are in `flash`, under the cause
     `parity`."""
 
     lost: int
-    """Uncorrectable reads of mapping units that could not be rebuilt."""
+    """The number of uncorrectable reads of mapping units that could not be rebuilt."""
     rebuilt: int
-    """Uncorrectable reads of mapping units that were rebuilt."""
+    """The number of uncorrectable reads of mapping units that were rebuilt."""
     superblocks: int
-    """Superblocks moved because one of their dies had failed."""
+    """The number of superblocks moved because one of their dies had failed."""
     waiting: int
-    """Superblocks that wait for that at the end."""
+    """The number of superblocks that still wait for such a move at the end."""
 
 
 class RaidDriveSummary(Record):
-    """A drive of a RAID."""
+    """Counters of a drive of a RAID."""
 
     has_failed: bool
-    """True if the drive has failed."""
+    """True if the drive has failed, whether or not a spare took its place."""
     last: int
-    """Requests of the host for which this drive was the last to answer."""
+    """The number of requests of the host for which this drive was the last to answer."""
     programmed_slots: int
-    """Mapping units that the drive programmed."""
+    """The number of mapping units that the drive programmed."""
     read_bytes: int
-    """Bytes read from the drive."""
+    """Bytes read from the drive, for the host and for the RAID itself."""
     requests: int
-    """Requests to the drive."""
+    """The number of requests to the drive, for the host and for the RAID itself."""
     written_bytes: int
-    """Bytes written to the drive."""
+    """Bytes written to the drive, for the host and for the RAID itself."""
 
 
 class RaidJournalSummary(Record):
-    """The journal of a RAID."""
+    """Counters of the journal of a RAID."""
 
     bytes: int
     """Bytes written: records with their headers, and tails."""
     checkpoints: int
-    """Checkpoints: flushes of all drives that made room."""
+    """The number of checkpoints: flushes of all drives that made room in the journal."""
     records: int
-    """Records written."""
+    """The number of records written."""
     waits: int
-    """Records that waited for room."""
+    """The number of records that waited for room."""
 
 
 class RaidSummary(Record):
-    """What a RAID of drives did."""
+    """Counters of a RAID of drives."""
 
     drive_write_amplification: Optional[float]
-    """Mapping units that the drives programmed for each that was written to them and not absorbed."""
+    """Mapping units that the drives programmed for each unit that was written to them and not absorbed."""
     drives: list[RaidDriveSummary]
-    """Each drive: those of the stripes, the spares, and that of the journal."""
+    """Counters of each drive: the drives of the stripes, the spares, and the drive of the journal."""
     full_updates: int
-    """Parts of stripes that were written as a whole: nothing was read for their parity."""
+    """The number of parts of stripes that were written as a whole: nothing was read for their parity."""
     journal: Optional[RaidJournalSummary]
-    """The journal, if there is one."""
+    """Counters of the journal, if there is one."""
     lost_chunks: int
-    """Chunks that a rebuild could not bring back."""
+    """The number of chunks that a rebuild could not recover."""
     modify_updates: int
-    """Parts of stripes whose parity came from old data and old parity (read-modify-write)."""
+    """The number of parts of stripes whose parity came from old data and old parity (read-modify-write)."""
     read_amplification: Optional[float]
     """Bytes that the RAID read from its drives for each byte that the host read."""
     rebuilt_bytes: int
     """Bytes that rebuilds wrote to spares."""
     rebuilt_s: Optional[float]
-    """When the last rebuild ended, in seconds from the beginning of the run."""
+    """The end of the last rebuild, in seconds from the beginning of the run."""
     reconstruct_updates: int
-    """Parts of stripes whose parity came from the rest of the stripe (reconstruct-write)."""
+    """The number of parts of stripes whose parity came from the rest of the stripe (reconstruct-write)."""
     recover_updates: int
-    """Parts of stripes of which old data had to be recovered first."""
+    """The number of parts of stripes with old data that had to be recovered first."""
     recovered_bytes: int
     """Bytes of reads of the host that were computed from other drives."""
     repaired_bytes: int
@@ -270,193 +271,193 @@ class RaidSummary(Record):
     """Bytes that a drive could not read, and that were written again."""
     write_amplification: Optional[float]
     """Bytes that the RAID wrote to its drives for each byte that the host wrote: data, parity, mirrors, rebuilds
-    and repairs. `write_amplification` of the run is this level and that of the drives together, in mapping
+    and repairs. `write_amplification` of the run is that of the RAID and of its drives together, in mapping
     units."""
 
 
 class RefreshSummary(Record):
-    """What refresh did. Its reads, programs and erases are in `flash`, under the cause `refresh`."""
+    """Counters of refresh. Its reads, programs and erases are in `flash`, under the cause `refresh`."""
 
     by_age: int
-    """Superblocks that had a page beyond the limit of age."""
+    """The number of superblocks that had a page beyond the limit of age."""
     by_errors: int
-    """Superblocks that had a page beyond the limit of errors."""
+    """The number of superblocks that had a page beyond the limit of errors."""
     by_reads: int
-    """Superblocks that had a block beyond the limit of reads."""
+    """The number of superblocks that had a block beyond the limit of reads."""
     patrol_reads: int
-    """Patrol reads."""
+    """The number of reads with which the drive looked for blocks that need a refresh."""
     superblocks: int
-    """Superblocks whose data was moved, or was being moved at the end."""
+    """The number of superblocks whose data was moved, or was being moved at the end."""
 
 
 class SlcCacheSummary(Record):
-    """What an SLC cache did, and its level at the end. What was folded is in `flash`, under the cause `fold`."""
+    """Counters of an SLC cache, and its level at the end. Folded units are in `flash`, under the cause `fold`."""
 
     cached: int
-    """Mapping units that were programmed in SLC mode."""
+    """The number of mapping units programmed in SLC mode."""
     direct: int
-    """Mapping units of the host that were programmed in full blocks."""
+    """The number of the host's mapping units programmed in full blocks."""
     limit: int
-    """Superblocks that may be in SLC mode when the drive is as full as at the end."""
+    """The number of superblocks that may be in SLC mode when the drive is as full as at the end."""
     programs: int
-    """Programs in SLC mode, each of one row of pages."""
+    """The number of programs in SLC mode, each of one row of pages."""
     share: float
     """The share of the host's mapping units that went to the cache; 0 if the host wrote none."""
     superblocks: int
-    """Superblocks in SLC mode at the end, in all pools."""
+    """The number of superblocks in SLC mode at the end, in all pools."""
 
 
 class SlcMlcSummary(Record):
-    """The work of a hybrid drive, or of the conventional drive beside it, during the run."""
+    """The work of a hybrid drive, or of a conventional one with the same FTL, during the run."""
 
     accepted: Optional[float]
     """The share of writes that the SLC flash accepted."""
     alpha: float
     """Share of the data written that the SLC flash takes."""
     assisted: int
-    """Sectors of the SLC flash that folds carried along to the MLC flash."""
+    """The number of sectors of the SLC flash that folds also moved to the MLC flash."""
     cost: Optional[float]
     """The price of all flash divided by that of the MLC flash alone, if the prices are known."""
     expected_page_write_us: float
-    """The time of a page write that the closed form expects with these factors."""
+    """The time of a page write that the closed form gives for these factors."""
     k: int
     """The maximum number of blocks of the SLC log at the end."""
     levelled: int
-    """Chains that wear levelling moved."""
+    """The number of chains that wear levelling moved."""
     mlc_erase_ranges: list[EraseRange]
     """The erase counts of the MLC blocks at the end, by ranges of block numbers."""
     n1: float
-    """Pages with valid data in an SLC block when it is the tail."""
+    """n1: pages with valid data in an SLC block when the block is the tail."""
     n2: float
-    """Pages of these that are copied to the head."""
+    """n2: the number of these pages that are copied to the head."""
     n3: float
-    """Pages of a chain that are scanned on a miss of the mapping cache."""
+    """n3: pages of a chain that are scanned on a miss of the mapping cache."""
     n4: float
-    """Blocks that the fold of a chain erases."""
+    """n4: blocks that the fold of a chain erases."""
     p1: float
-    """Share of the page writes that miss the mapping cache."""
+    """p1: share of the page writes that miss the mapping cache."""
     p2: float
-    """Folds for each page written to the MLC flash."""
+    """p2: folds for each page written to the MLC flash."""
     slc_erase_ranges: list[EraseRange]
-    """Those of the SLC blocks."""
+    """The erase counts of the SLC blocks at the end, by ranges of block numbers."""
     slc_erases: Optional[list[int]]
     """The minimum and maximum erase count of SLC blocks."""
     slc_flash: list[FlashRow]
     """Commands of the SLC flash by operation and cause."""
     slc_mode: int
-    """Logical blocks in SLC mode at the end, under density control."""
+    """The number of logical blocks in SLC mode at the end, under density control."""
     slc_mode_changes: list[int]
-    """Logical blocks that folds switched to SLC mode, and back."""
+    """The number of logical blocks that folds switched to SLC mode, and the number switched back."""
     slc_mode_pages: int
-    """Pages of the MLC flash programmed in SLC mode."""
+    """The number of pages of the MLC flash programmed in SLC mode."""
     small: Optional[float]
-    """The share of writes up to the threshold in size."""
+    """The share of writes that are at most as large as the threshold."""
     switches: int
-    """Chains that became data blocks without a copy."""
+    """The number of chains that became data blocks without a copy."""
     table_bytes: int
     """Bytes of RAM for the tables."""
     threshold: int
     """The threshold at the end, in sectors."""
     throttled: int
-    """Small writes that the throttle rejected."""
+    """The number of small writes that the throttle rejected."""
     unplaced: int
-    """Small writes without a free place in the hash table."""
+    """The number of small writes for which the hash table had no free place."""
     updates: Optional[float]
     """The share of accepted writes that were updates."""
     wear_ratio: Optional[float]
     """Mean erases per SLC block divided by mean erases per MLC block."""
     writes: int
-    """Write requests."""
+    """The number of write requests."""
     written_back: int
-    """Sectors that moved from the SLC to the MLC flash by cleaning of the log's tail and by folds."""
+    """The number of sectors that moved from the SLC to the MLC flash by cleaning of the log's tail and by folds."""
 
 
 class StreamSummary(Record):
-    """One write stream."""
+    """The units of one write stream."""
 
     share: float
-    """Their share of those of all streams of the same kind; 0 if there are none."""
+    """The stream's share of the units of all streams of its kind; 0 if there are none."""
     units: int
-    """Mapping units programmed in the stream."""
+    """The number of mapping units programmed in the stream."""
     write_amplification: Optional[float]
-    """Mapping units programmed for one that the host wrote, in the class of the stream; only for a stream of host
-    data whose copies stay in a stream of their own (`ftl.streams.copies` = `same`)."""
+    """Mapping units programmed for each unit that the host wrote, in the class of the stream; only for a stream of
+    host data whose copies go to a stream of their own (`ftl.streams.copies` = `same`)."""
 
 
 class StreamsSummary(Record):
     """The write streams of a page-mapped FTL that has several."""
 
     copies: list[StreamSummary]
-    """The streams of copies."""
+    """The streams of copies, in the order of their numbers."""
     host: list[StreamSummary]
     """The streams of host data, in the order of their numbers."""
 
 
 class TranslationSummary(Record):
-    """What a translation over zones did. Units are mapping units."""
+    """Counters of a translation over zones. Units are mapping units."""
 
     collected_zones: int
-    """Zones that collection emptied."""
+    """The number of zones that collection emptied."""
     copied: int
-    """Units that collection copied."""
+    """The number of units that collection copied."""
     dead_zones: int
-    """Zones in which nothing was valid: they were reset without a copy."""
+    """The number of zones without valid data, which were reset without a copy."""
     drive_write_amplification: Optional[float]
-    """Units that the drive programmed for each that the translation wrote."""
+    """Units that the drive programmed for each unit that the translation wrote."""
     failed_zones: int
-    """Zones that took no more data before they were full, or could not be reset."""
+    """The number of zones that took no more data before they were full, or could not be reset."""
     free_zones: int
-    """Zones that are free at the end."""
+    """The number of free zones at the end."""
     lost_units: int
-    """Units that could not be read when they were to be copied."""
+    """The number of units that could not be read when they were to be copied."""
     map_bytes: int
     """Bytes of the map in the host's RAM: four for each unit."""
     mount_reads: int
-    """Units that mounts read."""
+    """The number of units that mounts read."""
     rest_reads: int
-    """Reads of what a write left of its first or last unit."""
+    """The number of reads for the rest of a partly written first or last unit."""
     stalled_us: float
-    """How long they waited, in microseconds, added up."""
+    """The sum of these waits, in microseconds."""
     stalled_writes: int
-    """Writes of users that waited for a zone."""
+    """The number of writes of users that waited for a zone."""
     summaries: int
-    """Units of the summaries of zones."""
+    """The number of units of the summaries of zones."""
     vain_copies: int
-    """Copies that were in vain: users wrote or discarded the unit before they ended."""
+    """The number of copied units that users wrote or discarded before the copy ended."""
     write_amplification: Optional[float]
     """Units that the translation wrote to zones for each unit that users wrote: data, copies and summaries.
-    `write_amplification` of the run is this level and that of the drive together."""
+    `write_amplification` of the run is that of the translation and of the drive together."""
     written: int
-    """Units that users wrote."""
+    """The number of units that users wrote."""
 
 
 class ZonesSummary(Record):
-    """What the zones of a drive did. Mapping units count with all their bytes."""
+    """Counters of the zones of a drive. Mapping units count with all their bytes."""
 
     active: int
-    """Active zones at the end."""
+    """The number of active zones at the end."""
     finishes: int
-    """Finishes of zones that were not full."""
+    """The number of finishes of zones that were not full."""
     open: int
-    """Open zones at the end."""
+    """The number of open zones at the end."""
     padded_bytes: int
-    """Bytes of zones that finishes filled with padding."""
+    """Bytes of padding with which finishes filled zones."""
     resets: int
-    """Resets of zones that were not empty."""
+    """The number of resets of zones that were not empty."""
     zrwa: Optional[ZrwaSummary]
-    """The zone random write areas, if the drive has any."""
+    """Counters of the zone random write areas, if the drive has any."""
 
 
 class ZrwaSummary(Record):
-    """What the zone random write areas of a drive did."""
+    """Counters of the zone random write areas of a drive."""
 
     explicit_flushes: int
-    """Commands that moved the write pointer."""
+    """The number of commands that moved the write pointer."""
     implicit_flushes: int
-    """Writes behind an area, which moved the write pointer."""
+    """The number of writes behind an area, which moved the write pointer."""
     overwritten_bytes: int
     """Bytes that newer writes replaced in an area, so that they never reached flash."""
     unwritten_bytes: int
     """Bytes that the write pointer passed before the host had written them: they were programmed as zeros."""
     zones: int
-    """Zones with an area at the end."""
+    """The number of zones with an area at the end."""

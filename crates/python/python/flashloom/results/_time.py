@@ -13,42 +13,42 @@ class CompletedSummary(Record):
     """Requests that completed in an interval."""
 
     bytes_per_s: float
-    """Bytes that they moved per simulated second."""
+    """Bytes that these requests moved per simulated second."""
     latency_max_us: float
     """The longest response time."""
     latency_mean_us: float
-    """Their mean response time."""
+    """The mean response time."""
     latency_p50_us: Optional[float]
-    """The median."""
+    """The median of the response times; missing if fewer than ten requests lie beyond it."""
     latency_p99_9_us: Optional[float]
     """The 99.9th percentile; missing if fewer than ten requests lie beyond it."""
     latency_p99_us: Optional[float]
     """The 99th percentile; missing if fewer than ten requests lie beyond it."""
     requests: int
-    """Their number."""
+    """The number of these requests."""
 
 
 class FlowIntervalSummary(Record):
-    """One flow in an interval."""
+    """The requests of one flow that ended in an interval."""
 
     bytes_per_s: float
-    """Bytes that they moved per simulated second."""
+    """Bytes that these requests moved per simulated second."""
     latency_max_us: float
     """The longest response time."""
     latency_mean_us: float
-    """Their mean response time."""
+    """The mean response time."""
     latency_p50_us: Optional[float]
-    """The median."""
+    """The median of the response times; missing if fewer than ten requests lie beyond it."""
     latency_p99_9_us: Optional[float]
     """The 99.9th percentile; missing if fewer than ten requests lie beyond it."""
     latency_p99_us: Optional[float]
     """The 99th percentile; missing if fewer than ten requests lie beyond it."""
     queue_depth_max: int
-    """The most of its requests outstanding."""
+    """The most requests of the flow outstanding."""
     queue_depth_mean: float
-    """Mean number of its requests outstanding."""
+    """Mean number of the flow's requests outstanding."""
     requests: int
-    """Their number."""
+    """The number of these requests."""
 
 
 class Interval(Record):
@@ -57,26 +57,26 @@ class Interval(Record):
     half_width: float
     """Half the width of the 95 % confidence interval of the mean."""
     mean: float
-    """The mean."""
+    """Mean of the values; the centre of the interval."""
     n: int
-    """The number of values."""
+    """The number of values from which the interval follows."""
 
 
 class IntervalSummary(Record):
-    """One interval."""
+    """The numbers of one interval of the run."""
 
     busy_dies: float
     """Mean number of dies that were busy."""
     celsius: Optional[float]
-    """Temperature of the drive at its end, in degrees Celsius; missing without a thermal model."""
+    """Temperature of the drive at the end of the interval, in degrees Celsius; missing without a thermal model."""
     flows: dict[str, FlowIntervalSummary]
-    """Each flow by its name, if there are several."""
+    """The numbers of each flow by its name, if there are several."""
     free_blocks: int
-    """Free blocks at its end."""
+    """The number of free blocks at the end of the interval."""
     from_us: float
-    """Its begin, from that of the measurement."""
+    """The begin of the interval, from the begin of the measurement."""
     kinds: dict[str, CompletedSummary]
-    """By kind of request; only kinds of which a request completed."""
+    """The requests completed in the interval, by kind; only kinds with at least one."""
     power_w: Optional[float]
     """Mean power of the drive in watts; missing without `[power]`."""
     queue_depth_max: int
@@ -84,7 +84,7 @@ class IntervalSummary(Record):
     queue_depth_mean: float
     """Mean number of requests outstanding."""
     to_us: float
-    """Its end."""
+    """The end of the interval."""
     write_amplification: Optional[float]
     """Mapping units programmed per mapping unit that the host wrote and no buffer absorbed."""
 
@@ -93,7 +93,7 @@ class OverloadSummary(Record):
     """An open load that exceeds the drive."""
 
     backlog: int
-    """Requests outstanding when the last one arrived."""
+    """The number of outstanding requests when the last one arrived."""
     offered_per_s: float
     """Requests that arrived per simulated second."""
     served_per_s: float
@@ -101,24 +101,24 @@ class OverloadSummary(Record):
 
 
 class RoundSummary(Record):
-    """A round of a warm-up, or a fifth of a measurement."""
+    """The numbers of a round of a warm-up, or of a fifth of a measurement."""
 
     erases: int
-    """Flash commands that erased blocks."""
+    """The number of flash commands that erased blocks."""
     latency_mean_us: float
-    """Their mean latency."""
+    """The mean latency of these reads and writes, in microseconds."""
     requests: int
-    """Reads and writes that succeeded."""
+    """The number of reads and writes that succeeded."""
     requests_per_s: float
-    """These requests per simulated second."""
+    """Reads and writes that succeeded, per simulated second."""
     simulated_s: float
-    """Simulated seconds."""
+    """The length in simulated seconds."""
     write_amplification: Optional[float]
     """Write amplification, if the host wrote."""
 
 
 class SeriesSummary(Record):
-    """The course of a run."""
+    """The course of a run over time."""
 
     interval_us: float
     """The length of an interval; the last may be shorter."""
@@ -127,11 +127,11 @@ class SeriesSummary(Record):
 
 
 class SteadySummary(Record):
-    """SNIA's rule of steady state on five rounds."""
+    """The result of SNIA's rule of steady state on five rounds."""
 
     excursion: Optional[float]
     """The distance of the lowest value from the highest, as a share of their mean: at most 0.2 in steady state.
-    Missing if the drive erased nothing while it programmed, which is no steady state."""
+    Missing if the drive erased nothing while it programmed, which is not a steady state."""
     slope: Optional[float]
     """The rise of the line fitted to the values, as a share of their mean: at most 0.1 either way in steady state."""
     steady: bool
@@ -139,24 +139,25 @@ class SteadySummary(Record):
 
 
 class ValiditySummary(Record):
-    """How far the numbers of a run can be believed."""
+    """Facts about a run from which the validity of its numbers can be judged, and warnings."""
 
     capacities_written: float
-    """How often the measured requests wrote the capacity of the drive. Writes that failed do not count."""
+    """The number of times that the measured requests wrote the capacity of the drive. Writes that failed do not
+    count."""
     capacities_written_with_warm_up: float
-    """The same with the warm-up."""
+    """The number of times that requests wrote the capacity, warm-up included."""
     failed: float
     """The share of the requests that failed."""
     fifths: list[RoundSummary]
-    """The five parts of the measurement, with equally many requests; empty if it was too short to divide."""
+    """The five parts of the measurement, with about equally many requests; empty if it was too short to divide."""
     means: dict[str, Interval]
     """The mean of each metric with its 95 % interval from the batches of this one run (batch means): `rate` in
-    requests per second, `waf`, `latency` in microseconds. A metric is missing if the run is too short to say, or
-    if its batches depend on each other."""
+    requests per second, `waf`, `latency` in microseconds. A metric is missing if the run is too short for an
+    interval, or if its batches depend on each other."""
     overload: Optional[OverloadSummary]
-    """The load and what the drive served of it, if requests came faster than the drive could serve them."""
+    """The load and the part of it that the drive served, if requests came faster than the drive could serve them."""
     steady: dict[str, SteadySummary]
-    """SNIA's rule of steady state on these parts, by metric."""
+    """SNIA's rule of steady state on these five parts, by metric."""
     unmapped_reads: float
     """The share of the mapping units that reads asked for and that held no data and took no flash time."""
     unsupported: dict[str, list[str]]
@@ -174,6 +175,7 @@ class WarmUpSummary(Record):
     metric: str
     """The metric that had to be steady."""
     rounds: list[RoundSummary]
-    """All rounds."""
+    """The rounds of the warm-up, the first one first."""
     verdict: Optional[SteadySummary]
-    """SNIA's rule on the last five rounds; missing if the metric had no value or there were fewer rounds."""
+    """The result of SNIA's rule on the last five rounds; missing if the metric had no value or there were fewer
+    rounds."""
