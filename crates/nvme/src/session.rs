@@ -12,7 +12,7 @@ use crate::pdu::Output;
 use crate::status::Status;
 use crate::subsystem::{Answer, DriveCommand, Membership, Subsystem};
 
-/// What a session asks of its owner.
+/// A request of a session to its owner.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Request {
     /// An I/O command.
@@ -21,7 +21,7 @@ pub enum Request {
     Drive {
         /// The command identifier, by which the response finds the command.
         command_id: u16,
-        /// What the drive is to do.
+        /// The operation of the drive.
         command: DriveCommand,
     },
     /// A host connected a queue.
@@ -37,7 +37,7 @@ pub enum Request {
         /// The controller.
         controller: u16,
     },
-    /// The session ends: what is in the output is still to be sent.
+    /// The session ends. The owner still sends the rest of the output.
     End(End),
 }
 
@@ -57,18 +57,19 @@ impl Session {
         Self { connection: Connection::new(*subsystem.config()), membership: None }
     }
 
-    /// What is to be sent.
+    /// The bytes that the owner has to send to the host.
     pub fn output(&mut self) -> &mut Output {
         self.connection.output()
     }
 
-    /// The transport's part.
+    /// The connection below the session, which follows the rules of the transport.
     #[must_use]
     pub const fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Takes bytes from the front of what the host has sent: how many, and the request in them. See [`Connection::receive`].
+    /// Takes bytes from the front of `input`, the host's stream. Returns the number of bytes taken, and the request that they
+    /// complete. See [`Connection::receive`].
     pub fn receive(
         &mut self,
         input: &[u8],
@@ -99,7 +100,7 @@ impl Session {
         None
     }
 
-    /// Ends a command of the drive.
+    /// Ends a command that a [`Request`] passed to the owner.
     ///
     /// # Panics
     /// If no such command runs, or its response has more data than the host has room for.

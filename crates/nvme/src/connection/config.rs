@@ -24,7 +24,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Queues as Linux makes them, transfers of 1 MiB, digests for whoever wants them.
+    /// Queues as Linux makes them, transfers of 1 MiB, and digests for hosts that ask for them.
     pub const DEFAULT: Self = Self {
         queue_entries: 128,
         in_capsule: 16 << 10,

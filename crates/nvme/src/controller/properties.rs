@@ -50,7 +50,7 @@ mod csts {
     pub(super) const SHUT_DOWN: u32 = 2 << 2;
 }
 
-/// What a write to CC asks for.
+/// The change that a write to CC asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     None,
@@ -136,7 +136,7 @@ impl Properties {
         entries && sets && cc::MPS.get(self.cc) == 0 && cc::AMS.get(self.cc) == 0
     }
 
-    /// The drive is ready to lose its power.
+    /// Reports in CSTS that the drive is ready to lose its power.
     pub(crate) const fn finish_shutdown(&mut self) {
         self.csts = (self.csts & !csts::SHUTTING_DOWN) | csts::SHUT_DOWN;
     }

@@ -40,9 +40,9 @@ pub enum Transfer {
     None,
     /// To the controller, in the capsule.
     InCapsule {
-        /// Offset of the data behind the submission queue entry, and ICDOFF.
+        /// Offset of the data from the end of the submission queue entry (ICDOFF is 0).
         offset: u64,
-        /// Bytes.
+        /// Bytes of the data.
         length: u32,
     },
     /// To the controller, on its request.
@@ -56,7 +56,7 @@ pub enum Transfer {
 pub struct SubmissionEntry(SubmissionFields);
 
 impl SubmissionEntry {
-    /// Bytes.
+    /// Bytes of an entry.
     pub const SIZE: usize = 64;
 
     /// An entry with this opcode whose other fields are zero, but for an empty SGL of the transport, as hosts send it.
@@ -77,7 +77,7 @@ impl SubmissionEntry {
         Self(SubmissionFields::load(bytes))
     }
 
-    /// Its bytes.
+    /// The bytes of the entry, as they are sent.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
@@ -118,7 +118,7 @@ impl SubmissionEntry {
     /// Command dword `number`, 10 to 15.
     ///
     /// # Panics
-    /// If it is another.
+    /// If `number` is not 10 to 15.
     #[must_use]
     pub const fn cdw(&self, number: usize) -> u32 {
         self.0.cdw10[number - 10]
@@ -153,7 +153,7 @@ impl SubmissionEntry {
     /// This entry with command dword `number`, 10 to 15.
     ///
     /// # Panics
-    /// If it is another.
+    /// If `number` is not 10 to 15.
     #[must_use]
     pub fn with_cdw(mut self, number: usize, value: u32) -> Self {
         self.0.cdw10[number - 10] = value;

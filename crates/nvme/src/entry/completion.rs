@@ -27,7 +27,7 @@ pub struct CompletionEntry {
 }
 
 impl CompletionEntry {
-    /// Bytes.
+    /// Bytes of an entry.
     pub const SIZE: usize = 16;
 
     /// The entry in these bytes.
@@ -37,7 +37,7 @@ impl CompletionEntry {
         Self { command_id, status: Status::from_field(status), result, head }
     }
 
-    /// Its bytes.
+    /// The bytes of the entry, as they are sent.
     #[must_use]
     pub fn to_bytes(self) -> [u8; Self::SIZE] {
         let Self { command_id, status, result, head } = self;

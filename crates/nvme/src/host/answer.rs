@@ -16,7 +16,7 @@ layout! {
     }
 }
 
-/// What Identify Controller says.
+/// The fields of Identify Controller that a host needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdentifiedController {
     /// The identifier.
@@ -66,7 +66,7 @@ layout! {
     }
 }
 
-/// What Identify Namespace says.
+/// The fields of Identify Namespace that a host needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdentifiedNamespace {
     /// Size in blocks.
@@ -75,7 +75,7 @@ pub struct IdentifiedNamespace {
     pub capacity: u64,
     /// Blocks that hold data.
     pub used: u64,
-    /// A block has two to the power of this bytes.
+    /// Binary logarithm of the bytes of a block.
     pub block_shift: u8,
 }
 
@@ -148,9 +148,9 @@ pub struct DiscoveryRecord {
     pub transport: u8,
     /// The qualified name of the subsystem.
     pub nqn: String,
-    /// The address.
+    /// The address of the port, as text.
     pub address: String,
-    /// The port.
+    /// The number of the TCP port, as text.
     pub service: String,
 }
 

@@ -58,7 +58,7 @@ pub(super) fn configurations(placement: &Placement, namespace: &Namespace, write
     data
 }
 
-/// The use of each handle: 0 by nobody, 1 by hosts.
+/// A descriptor for each handle: 0 if the handle is not used, 1 if hosts use it.
 pub(super) fn handles(placement: &Placement, used: &[bool]) -> Vec<u8> {
     let mut data = vec![0; 8];
     data[..2].copy_from_slice(&(placement.handles.len() as u16).to_le_bytes());
@@ -90,7 +90,7 @@ layout! {
         /// Bit 0: the placement identifier is valid. Bit 1: the namespace. Bit 2: reclaim group and handle.
         1 valid: u8,
         2 identifier: u16,
-        /// As the feature "timestamp" has it.
+        /// In the format of the feature "timestamp".
         4 milliseconds: [u8; 6],
         10 attributes: u8,
         12 namespace: u32,

@@ -97,7 +97,7 @@ const RESPONSE_HEADER: usize = Common::SIZE + CompletionEntry::SIZE;
 /// The most bytes of the header that a termination request repeats (NVMe/TCP 1.0, section 3.5).
 pub(crate) const TERM_DATA: usize = 128;
 
-/// A header, without what only finds its place in the stream.
+/// A decoded header, without the lengths and offsets that only delimit the PDU in the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Header {
     InitializeRequest(InitializeRequest),

@@ -1,4 +1,5 @@
-//! Whatever a host sends, in whatever pieces, the controller says the same, never panics, and keeps within its limits.
+//! The controller answers any bytes of a host alike, however they are cut into pieces. It never panics, and keeps
+//! within its limits.
 
 use proptest::prelude::*;
 

@@ -1,6 +1,6 @@
-//! What the drivers of Linux send, as bytes: `linux/*.hex` are derived from the structures of `include/linux/nvme.h` and
-//! `nvme-tcp.h` and the functions that each line names, for a host without digests. The answers are checked at the offsets at
-//! which the drivers read them.
+//! The bytes that the drivers of Linux send: `linux/*.hex` are derived from the structures of `include/linux/nvme.h` and
+//! `nvme-tcp.h` and the functions that each line names, for a host without digests. The answers are checked at the offsets at which
+//! the drivers read them.
 
 use std::collections::BTreeMap;
 
