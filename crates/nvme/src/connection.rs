@@ -4,10 +4,10 @@
 //! The owner passes the host's bytes in ([`Connection::receive`]), sends the connection's bytes ([`Connection::output`]) and carries
 //! out the commands ([`Event::Command`]). Commands end in any order ([`Connection::complete`]). The connection checks the rules of
 //! the transport only; [`Session`](crate::Session) adds the rules of queues and controllers.
+//!
 //! NVMe/TCP 1.0 leaves these choices to the controller:
-//! What NVMe/TCP 1.0 leaves to the controller:
+//!
 //! * A command whose data digest is wrong fails with Transient Transport Error, and the connection goes on (section 3.5).
-//! * A wrong data digest fails the command with Transient Transport Error and nothing else (section 3.5).
 //! * More outstanding commands than the queue has entries end the connection with a PDU sequence error.
 //! * Data of writes are requested only while all requested data fit into [`Config::bytes`]; later writes wait. Data in capsules
 //!   are bounded by the queue's entries.

@@ -5,10 +5,10 @@
 //! * [`Connection`] is one TCP connection: PDUs, digests, data of writes and reads, outstanding commands.
 //! * [`Subsystem`] has the controllers, one for each association of a host, and answers Connect, properties and admin commands from a
 //!   [`Description`] and from [`Drives`].
-//! * [`Session`] puts both together: it is a connection that is a queue of a subsystem. What remains for its owner are I/O commands
-//!   and the few admin commands that change the drive ([`Request`]).
 //! * [`Session`] puts both together: it is a connection that is a queue of a subsystem. Its owner carries out the I/O commands and
 //!   the few admin commands that change the drive ([`Request`]).
+//!
+//! The owner of a session passes it the bytes of its socket ([`Session::receive`]), carries out the [`Request`]s, ends them with
 //! [`Session::complete`] and sends [`Session::output`]. It calls [`Session::poll`] after events of the subsystem and
 //! [`Subsystem::expire`] at [`Subsystem::deadline`]. Output is not limited: an owner that calls `receive` only while little output
 //! waits bounds it, because a call answers one PDU at most.
