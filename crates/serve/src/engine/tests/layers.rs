@@ -1,4 +1,4 @@
-//! Served RAIDs and translations over zones: what one drive does, and what only they do.
+//! Served RAIDs and translations over zones: the behaviour of any drive, and the commands that only layers have.
 
 use ssd::{RaidLevel, Resolved};
 use testkit::{raid, translation};
@@ -58,7 +58,7 @@ fn what_is_written_is_read_through_every_layer() {
         let end = bench.core.capacity().get();
         assert_eq!(end, resolved.capacity().get());
         assert_eq!(bench.alone(Operation::Read, 0, 9), Ok(vec![0; 9 * 512]));
-        // Over several chunks, stripes and units, and not from their beginnings.
+        // Ranges over several chunks, stripes and units, beginning in the middle of them.
         for (start, sectors, byte) in [(3, 70, 1), (60, 200, 2), (end - 33, 33, 3), (100, 1, 4)] {
             let write = Operation::Write { data: vec![byte; sectors as usize * 512], fua: byte == 2 };
             assert_eq!(bench.alone(write, start, sectors), Ok(Vec::new()));
@@ -248,7 +248,7 @@ fn a_drive_fails_in_the_middle_of_writes_and_the_status_says_how_far_its_spare_i
     (0..40).for_each(|n| assert_eq!(u64::from(bench.byte(24 * n + 5)), n + 1));
     let raid = raid_status(&bench.core);
     assert!(raid.empty_places == 1 && raid.recovered_bytes > 0, "{raid:?}");
-    // Two of three data drives are too few.
+    // One failure more than the parity can repair.
     bench.core.fail_drive(0).expect("it works");
     let read: Vec<_> = (0..40).map(|n| bench.alone(Operation::Read, 24 * n, 1)).collect();
     assert!(
