@@ -79,7 +79,7 @@ impl Clock {
         at.saturating_duration_since(self.start)
     }
 
-    /// Starts simulated time at the wall time `now`, unless it has started.
+    /// Starts simulated time at `now` when the wall clock says `at`, unless it has started.
     fn begin(&mut self, at: Instant, now: Time) -> Timeline {
         let wall = self.wall(at);
         *self.line.get_or_insert(Timeline::new(self.pace, wall, now))

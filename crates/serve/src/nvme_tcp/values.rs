@@ -69,8 +69,8 @@ fn programmed(counters: &Counters, resolved: &Resolved) -> u128 {
     u128::from(slots) * unit(resolved) + u128::from(slc) * u128::from(SECTOR.get())
 }
 
-/// The spare in percent: good blocks among those beyond the host's capacity, relative to the time at which the drive was first
-/// served.
+/// The spare capacity in percent of the initial one: the capacity that the host cannot write, less the blocks that went bad since
+/// the drive was first served.
 fn spare(seen: &Observation, resolved: &Resolved) -> u8 {
     let extra = resolved.raw_capacity().get().saturating_sub(resolved.writable().get());
     let geometry = &resolved.geometry;

@@ -6,7 +6,7 @@ use base::units::{Bytes, Span};
 
 use super::{DriveStatus, KindStatus, LagStatus, Latency, Power, RaidStatus, Status, TranslationStatus, VerifyStatus};
 
-/// A time in the unit in which its number is short: us, ms or s.
+/// Microseconds, with one decimal below 100 us.
 fn time(us: f64) -> String {
     if us < 100.0 { format!("{us:.1} us") } else { format!("{us:.0} us") }
 }

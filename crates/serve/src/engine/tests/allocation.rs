@@ -157,7 +157,7 @@ fn every_drive_tells_data_from_holes_at_any_moment() {
             assert!(matches!(checked.bench.ask(0, 1, 1), Some(Err(Failed::NoPower))));
             checked.bench.results();
             checked.under_way.clear();
-            // Recovery may find older states: only reads are compared with it.
+            // Recovery may find older contents, so no state is known until the next job on a unit.
             checked.known.fill(Known::Unsure);
             checked.bench.core.power_on(checked.bench.now, &mut checked.bench.answers).expect("it is off");
             checked.wait_until_idle();

@@ -16,7 +16,7 @@ struct Given {
     unsynced: u64,
 }
 
-/// Carries out jobs one after another, with the data flushed or not, and notes the state of the files at each answer.
+/// Carries out jobs one after another, and notes the state of the files at each answer.
 fn given(more: &str, durability: Durability, jobs: Vec<(Operation, u64, u64)>) -> Vec<Given> {
     let files = Memory::default();
     let mut drive = Box::new(Ssd::<Bytes512>::new(&small(more).resolved, 1));

@@ -60,7 +60,7 @@ impl Life {
         self.rng.below(bound)
     }
 
-    /// True if a job under way writes or discards sectors of this extent, or reads sectors that a new job would change.
+    /// True if a job under way, other than a flush, has sectors in this extent.
     fn is_busy(&self, start: u64, end: u64) -> bool {
         self.open.iter().any(|open| open.start < end && start < open.end)
     }

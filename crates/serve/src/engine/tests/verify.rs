@@ -249,7 +249,8 @@ fn what_was_known_outlives_an_orderly_end_and_not_a_process_that_does_not_verify
     let write = Operation::Write { data: vec![7; 2048], fua: false };
     assert_eq!(done(&submit(&engine, write, 0, 4)), Ok(Vec::new()));
     ended(engine);
-    // The first process knows that the drive is new; after a life without verification nothing is known.
+    // After a process without verification, the next verifier knows nothing and accepts the eight sectors that it
+    // reads.
     for (verifies, adopted) in [(true, Some(0)), (true, Some(0)), (false, None), (true, Some(8)), (true, Some(0))] {
         let engine = started(verifies);
         assert_eq!(done(&submit(&engine, Operation::Read, 0, 8)), Ok([[7; 2048], [0; 2048]].concat()));
