@@ -1,4 +1,4 @@
-//! What a subsystem tells of the drive behind it: constants ([`Description`]) and present values ([`Drives`]).
+//! The description of a subsystem and its drives for hosts: constants ([`Description`]) and present values ([`Drives`]).
 
 /// The namespace identifier that stands for all namespaces.
 pub(crate) const ALL_NAMESPACES: u32 = 0xffff_ffff;

@@ -16,7 +16,7 @@ use crate::subsystem::Subsystem;
 pub(crate) const NQN: &str = "nqn.2026-11.org.flashloom:sample";
 /// The qualified name of the sample subsystem's host.
 pub(crate) const HOST_NQN: &str = "nqn.2014-08.org.nvmexpress:uuid:0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0";
-/// What Linux writes to CC: enabled, all command sets, entries of 64 and 16 bytes.
+/// The value that Linux writes to CC: enabled, all command sets, entries of 64 and 16 bytes.
 pub(crate) const ENABLE: u32 = 1 | 6 << 4 | 6 << 16 | 4 << 20;
 
 /// Two namespaces of 2 and 4 MiB with blocks of 4 KiB; the second has 16 zones. The first has data placement with four handles; each has four

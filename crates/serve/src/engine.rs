@@ -334,8 +334,7 @@ impl Engine {
             core.verify(is_known);
         }
         if let Some(dir) = dir {
-            // What was known of the content does not outlive a process that does not verify it: the files of the verification are
-            // removed.
+            // A process that does not verify the drive removes the files of an earlier verification, which it makes out of date.
             let kept = match options.verify {
                 Some(_) => core.keep_verification(&dir, is_kept),
                 None => verify::forget(&dir).map(|()| true),
@@ -378,7 +377,7 @@ impl Engine {
     }
 
     fn running(&self) -> MutexGuard<'_, Option<Running>> {
-        // It is set once and taken once.
+        // The thread is set once and taken once, so a poisoned lock does no harm.
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -451,7 +450,7 @@ impl Engine {
 
 fn carry_out(inbox: &Inbox<Message>, command: Command) -> Result<Reply, Refused> {
     let (to, reply) = channel();
-    // Nobody waits for the reply if its connection is gone.
+    // The send fails only if the connection that asked is closed.
     let take = move |reply| _ = to.send(reply);
     inbox.put(Message::Command(command, Box::new(take))).map_err(|_| Refused::Stopped)?;
     reply.recv().map_err(|_| Refused::Stopped)?

@@ -1,8 +1,8 @@
-//! What a controller offers to hosts, and its limits.
+//! The limits that a controller offers to hosts.
 
 use crate::pdu::Digests;
 
-/// What a controller offers on each connection, and the limits of its memory.
+/// The limits that a controller offers on each connection, and the limits of its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The most entries of a queue: MQES is one less.

@@ -147,7 +147,7 @@ mod tests {
     use super::{Change, Properties, offset};
     use crate::status::Status;
 
-    /// What Linux 6 writes: EN, CSS of all command sets, 64 and 16 bytes (nvme_enable_ctrl in drivers/nvme/host/core.c).
+    /// The value that Linux 6 writes: EN, CSS of all command sets, 64 and 16 bytes (nvme_enable_ctrl in drivers/nvme/host/core.c).
     const ENABLE: u64 = 1 | 6 << 4 | 6 << 16 | 4 << 20;
 
     #[test]

@@ -94,7 +94,7 @@ layout! {
         4 milliseconds: [u8; 6],
         10 attributes: u8,
         12 namespace: u32,
-        /// Of a reallocation: bit 0 says that the block is valid.
+        /// Only for a reallocation: bit 0 says that the block is valid.
         16 flags: u8,
         18 moved: u16,
         20 lba: u64,

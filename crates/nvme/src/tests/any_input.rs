@@ -7,7 +7,7 @@ use crate::connection::End;
 use crate::host::{Host, HostCommand, HostConfig, HostEvent};
 use crate::samples::{Link, Target, sample_config, samples};
 
-/// What the controller's side did with an input.
+/// The output of the controller's side for an input.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     said: Vec<u8>,
@@ -36,7 +36,7 @@ fn receive(input: &[u8], lengths: &[usize]) -> Outcome {
     Outcome { said, commands: target.drive.commands, end: link.end }
 }
 
-/// What a controller sends to a host that writes 20 KiB and reads 8 KiB.
+/// The bytes of a controller for a host that writes 20 KiB and reads 8 KiB.
 fn controllers_bytes() -> Vec<u8> {
     let mut target = Target::new(sample_config());
     let _admin = Link::admin(&mut target, HostConfig::default());

@@ -99,7 +99,7 @@ pub struct Presentation {
     pub seed: u64,
     /// The address of the subsystem, for the discovery log page.
     pub address: SocketAddr,
-    /// What hosts may take.
+    /// The limits of hosts.
     pub limits: NvmeLimits,
     /// The hosts that may connect; none for all.
     pub hosts: Option<Vec<String>>,

@@ -105,7 +105,7 @@ impl fmt::Display for Kind {
 pub struct Asked {
     /// The simulated time at which the request arrived.
     pub at: Time,
-    /// Its kind.
+    /// The kind of the request.
     pub kind: Kind,
     /// The first sector; zero for a flush.
     pub start: Lba,
@@ -169,7 +169,7 @@ pub(super) enum Event {
     Asked(u32),
     /// The drive was given the request with this index in [`Journal::submissions`].
     Submitted(u32),
-    /// This request was answered.
+    /// The request with this number was answered.
     Answered(u32),
     /// The workload printed the line with this index in [`Journal::lines`].
     Said(u32),

@@ -20,7 +20,7 @@ const REMEMBERED: usize = 32;
 pub(super) enum Content {
     /// A digest of each sector.
     Each(Box<[u64]>),
-    /// The same digest for all sectors.
+    /// One digest for all sectors.
     Same(u64),
     /// Digests of appended sectors, whose places are not known. Each append begins with a mapping unit of `unit` sectors.
     Appends { unit: u64, writes: BTreeMap<Moment, (When, Box<[u64]>)> },

@@ -171,7 +171,7 @@ fn failing(level: RaidLevel, drives: u32, spares: u32, (seed, steps): (u64, u32)
         match clients.rng.below(300) {
             0 if has_journal => clients.cut(),
             0 if is_sound || level.parities() == 0 && is_whole => {
-                // What was rebuilt last is durable when the RAID has flushed its drives.
+                // The last rebuilt chunks are durable once the RAID has flushed its drives.
                 if level.parities() > 0 {
                     clients.bench.drain();
                 }

@@ -20,7 +20,7 @@ pub(super) struct Conversation {
     pub(super) failure: Option<Failed>,
     /// The operations of the drive, one letter each.
     pub(super) asked: String,
-    /// What the server has sent.
+    /// All bytes that the server has sent.
     pub(super) sent: Vec<u8>,
     /// True while the server waits for TLS.
     pub(super) starts_tls: bool,
