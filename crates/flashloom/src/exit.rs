@@ -160,7 +160,7 @@ pub(crate) fn note(text: impl fmt::Display) {
     say(format_args!("note: {text}"));
 }
 
-/// Prints a result.
+/// Prints a result. A reader that closes the pipe early is no failure.
 pub(crate) fn print(results: &mut dyn Write, text: &str) -> Result<(), Failure> {
     printed(results.write_all(text.as_bytes()).and_then(|()| results.flush()))
 }

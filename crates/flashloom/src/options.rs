@@ -59,7 +59,6 @@ pub(crate) fn columns(text: &str) -> Result<Columns, BadValue> {
     text.parse().map_err(|error: SourceError| BadValue(error.to_string()))
 }
 
-/// A unit of time.
 pub(crate) fn time_unit(text: &str) -> Result<TimeUnit, BadValue> {
     text.parse().map_err(|error: SourceError| BadValue(error.to_string()))
 }
@@ -177,7 +176,7 @@ pub(crate) fn positive(text: &str) -> Result<f64, BadValue> {
     }
 }
 
-/// The age of a file.
+/// An age, with the unit s, m, h or d.
 pub(crate) fn age(text: &str) -> Result<Duration, BadValue> {
     let wrong = || BadValue(format!("`{text}` is not an age: write e.g. 30d, with s, m, h or d"));
     let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;

@@ -211,7 +211,6 @@ impl Bar {
         }
     }
 
-    /// Shows the progress of a run.
     fn show(&self, progress: run::Progress) {
         match &self.shown {
             Shown::Bar(bar) if !bar.is_hidden() => {

@@ -106,7 +106,7 @@ fn chosen(paper: &str, long: bool) -> Result<(Vec<Plan>, Vec<String>), Failure> 
     }
 }
 
-/// The paper of a study.
+/// The paper of a study, which is the first part of the study's name.
 fn paper_of(study: &str) -> &str {
     study.split_once('/').map_or("", |(paper, _)| paper)
 }

@@ -76,7 +76,7 @@ fn pages() -> &'static [PathBuf; 4] {
     pages
 }
 
-/// The data of a page.
+/// The JSON inside a page.
 fn data(page: &Path) -> Value {
     let html = fs::read_to_string(page).expect("there");
     let (_, rest) = html.split_once("id=\"data\">").expect("the data");

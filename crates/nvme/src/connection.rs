@@ -73,7 +73,7 @@ pub enum Event {
 /// The result of a command, for [`Connection::complete`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// The status.
+    /// The status of the completion.
     pub status: Status,
     /// Dwords 0 and 1 of the completion.
     pub result: u64,

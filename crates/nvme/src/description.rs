@@ -60,9 +60,9 @@ pub struct Description {
 /// announces the command if another namespace has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OptionalCommands {
-    /// Write Uncorrectable.
+    /// True if the drive has Write Uncorrectable, which marks blocks so that reads of them fail.
     pub write_uncorrectable: bool,
-    /// Dataset Management.
+    /// True if the drive has Dataset Management, which deallocates blocks.
     pub dataset_management: bool,
     /// I/O Management Send, which gives reclaim unit handles new reclaim units.
     pub handle_update: bool,
@@ -83,7 +83,7 @@ impl OptionalCommands {
     }
 }
 
-/// A namespace.
+/// A namespace, which is a drive for its hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namespace {
     /// The identifier, from 1 on.
@@ -174,7 +174,7 @@ impl Placement {
     }
 }
 
-/// A power state.
+/// A power state, in the units of Identify Controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PowerState {
     /// The most power in steps of 0.01 W.
@@ -232,9 +232,9 @@ pub struct Health {
     pub writes: u128,
     /// Minutes in which the drive was busy with I/O commands.
     pub busy_minutes: u128,
-    /// Power cycles.
+    /// Power cycles in the life of the drive.
     pub power_cycles: u128,
-    /// Hours with power.
+    /// Hours with power in the life of the drive.
     pub power_on_hours: u128,
     /// Losses of power without a shutdown.
     pub unsafe_shutdowns: u128,
@@ -280,7 +280,7 @@ pub enum PlacementEventKind {
 /// An event of Flexible Data Placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacementEvent {
-    /// The kind of the event.
+    /// The kind of the event, with the fields that only this kind has.
     pub kind: PlacementEventKind,
     /// Milliseconds since the start of 1970.
     pub milliseconds: u64,

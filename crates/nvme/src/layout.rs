@@ -59,7 +59,7 @@ impl<T: Field, const N: usize> Field for [T; N] {
     }
 }
 
-/// The bytes of a structure.
+/// A structure as it is sent: `T::SIZE` bytes.
 pub(crate) fn bytes_of<T: Field>(structure: &T) -> Vec<u8> {
     let mut bytes = vec![0; T::SIZE];
     structure.store(&mut bytes);

@@ -26,7 +26,7 @@ pub enum Request {
     },
     /// A host connected a queue.
     Connected {
-        /// The controller.
+        /// The identifier of the controller.
         controller: u16,
         /// The queue; 0 for the admin queue.
         queue: u16,
@@ -34,7 +34,7 @@ pub enum Request {
     /// The host shuts its controller down: the owner makes all data durable and calls
     /// [`finish_shutdown`](Subsystem::finish_shutdown).
     Shutdown {
-        /// The controller.
+        /// The identifier of the controller.
         controller: u16,
     },
     /// The session ends. The owner still sends the rest of the output.

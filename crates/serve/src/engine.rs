@@ -73,7 +73,7 @@ use thread::{Message, Server, TakeReply};
 
 /// The drive to serve, and the options of its server.
 pub struct EngineOptions {
-    /// The device.
+    /// The device, whose drive is made and preconditioned by [`Engine::start`].
     pub device: Device,
     /// The seed of all random streams.
     pub seed: u64,
@@ -208,7 +208,7 @@ pub enum EngineError {
     Zones(String),
     /// The device has a layer above its drives, and no directory keeps the layer's state.
     KeptLayer {
-        /// The device.
+        /// The name of the device.
         device: String,
         /// The table that describes the layer.
         layer: &'static str,

@@ -79,9 +79,7 @@ pub(crate) struct Question {
     pub(crate) token: Option<String>,
 }
 
-/// An answer.
 pub(crate) enum Answer {
-    /// A text.
     Text { status: StatusCode, media: &'static str, text: Bytes },
     /// The method is not allowed; only this one is.
     Only(&'static str),
@@ -112,7 +110,7 @@ pub(crate) trait Site: Send + Sync + 'static {
     fn answer(&self, question: &Question) -> Answer;
 }
 
-/// A server.
+/// A server whose socket is open. It answers from [`Self::serve`] on, until it is dropped.
 pub(crate) struct HttpServer {
     at: SocketAddr,
     listener: Option<TcpListener>,

@@ -11,7 +11,7 @@ use crate::http::{Answer, HttpServer, Question, Site};
 
 pub use crate::http::HttpError as MetricsError;
 
-/// A server of metrics.
+/// A server of `/metrics` and `/healthz`, whose socket is open.
 pub struct MetricsServer(HttpServer);
 
 impl MetricsServer {

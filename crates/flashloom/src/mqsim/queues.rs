@@ -73,7 +73,6 @@ impl Queues {
         })
     }
 
-    /// The planes of the drive.
     pub(super) fn planes(&self, drive: &Group<'_, '_>, flash: &Group<'_, '_>) -> u64 {
         self.sizes(drive, flash).iter().fold(1_u64, |all, size| all.saturating_mul(size.used))
     }

@@ -63,7 +63,7 @@ pub(crate) enum Effect {
     None,
     /// Enables (true) or disables the volatile write cache.
     WriteCache(bool),
-    /// The power state.
+    /// Enters the power state with this number.
     PowerState(u8),
     /// The keep alive timeout in milliseconds.
     KeepAlive(u32),

@@ -47,7 +47,7 @@ pub enum Transfer {
     },
     /// To the controller, on its request.
     ToController(u32),
-    /// To the host.
+    /// To the host: this many bytes at most.
     ToHost(u32),
 }
 
@@ -85,7 +85,7 @@ impl SubmissionEntry {
         bytes
     }
 
-    /// The opcode.
+    /// The opcode, see [`opcode`](super::opcode).
     #[must_use]
     pub const fn opcode(&self) -> u8 {
         self.0.opcode

@@ -18,7 +18,7 @@ layout! {
 pub struct CompletionEntry {
     /// The command identifier.
     pub command_id: u16,
-    /// The status.
+    /// The status, with its flags.
     pub status: Status,
     /// Dwords 0 and 1.
     pub result: u64,

@@ -138,13 +138,13 @@ impl HostCommand {
         entry.with_cdw(12, blocks.wrapping_sub(1) & 0xffff)
     }
 
-    /// Read of `blocks`, which have `bytes` bytes.
+    /// Read of `blocks` from block `start` on. `bytes` is the size of their data.
     #[must_use]
     pub fn read(namespace: u32, start: u64, blocks: u32, bytes: u32) -> Self {
         Self::new(Self::blocks(opcode::io::READ, namespace, start, blocks).with_transport_data(bytes))
     }
 
-    /// Write of `blocks`.
+    /// Write of `blocks` from block `start` on; `data` has their bytes.
     #[must_use]
     pub fn write(namespace: u32, start: u64, blocks: u32, data: Vec<u8>) -> Self {
         Self::with_data(Self::blocks(opcode::io::WRITE, namespace, start, blocks), data)
@@ -170,7 +170,7 @@ impl HostCommand {
         Self::new(SubmissionEntry::new(opcode::io::FLUSH).with_namespace(namespace.unwrap_or(ALL_NAMESPACES)))
     }
 
-    /// Write Zeroes to `blocks` from `start` on.
+    /// Write Zeroes to `blocks` from block `start` on.
     #[must_use]
     pub fn write_zeroes(namespace: u32, start: u64, blocks: u32) -> Self {
         Self::new(Self::blocks(opcode::io::WRITE_ZEROES, namespace, start, blocks))

@@ -2,7 +2,7 @@
 
 use super::zones::ZoneReport;
 
-/// A range of blocks.
+/// A range of blocks of a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockRange {
     /// The first block.
@@ -179,7 +179,7 @@ pub struct IoRequest {
     pub command_id: u16,
     /// The namespace; none for a Flush of all.
     pub namespace: Option<u32>,
-    /// The command.
+    /// The decoded command, whose ranges are within the namespace.
     pub command: IoCommand,
     /// The data of a write or Compare.
     pub data: Vec<u8>,

@@ -16,7 +16,7 @@ pub struct HandleStatus {
 }
 
 layout! {
-    /// The head of the status.
+    /// The head of the status (TP4146); a descriptor for each handle follows.
     struct HandleStatusHead [16] {
         14 descriptors: u16,
     }

@@ -2,7 +2,7 @@
 
 use crate::layout::{bytes_of, layout};
 
-/// The state of a zone.
+/// The state of a zone (ZNS 1.1, figure 37).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZoneState {
     /// No block is written.
@@ -121,7 +121,7 @@ pub struct ZoneAttributes {
 /// A zone descriptor of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneDescriptor {
-    /// The state.
+    /// The state of the zone.
     pub state: ZoneState,
     /// The attributes (byte 2 of the descriptor).
     pub attributes: ZoneAttributes,

@@ -22,7 +22,6 @@ layout! {
         /// Minutes.
         96 busy_time: u128,
         112 power_cycles: u128,
-        /// Hours.
         128 power_on_hours: u128,
         144 unsafe_shutdowns: u128,
         160 media_errors: u128,

@@ -27,7 +27,7 @@ pub enum Question {
     },
     /// Lets the next operations of the flash fail.
     Fault {
-        /// The operation.
+        /// The kind of operation that fails.
         operation: Operation,
         /// The number of operations that succeed first.
         after: u64,

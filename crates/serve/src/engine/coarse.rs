@@ -43,7 +43,6 @@ const fn up_to(bin: usize) -> u64 {
 }
 
 impl CoarseHistogram {
-    /// Records one span.
     pub(crate) fn record(&mut self, span: Span) {
         let ns = span.as_ns();
         self.bins[bin(ns)] += 1;

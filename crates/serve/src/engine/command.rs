@@ -62,7 +62,7 @@ pub enum Reply {
     Pace(Pace),
     /// The fault is planned.
     Fault(Fault),
-    /// The die has failed.
+    /// The die with this number has failed.
     DieFailed(u32),
     /// The drive has failed. If a spare was left, the second number is that of the spare that replaces it.
     DriveFailed(u32, Option<u32>),

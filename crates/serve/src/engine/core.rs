@@ -50,7 +50,7 @@ pub struct Answered {
     pub latency: Span,
     /// Takes the result of the job.
     pub answer: Answer,
-    /// The result.
+    /// The result of the job.
     pub result: Result<Returned, Failed>,
     /// True if the answer promises durability: of a flush, or of a write with forced unit access.
     pub is_promise: bool,
@@ -181,7 +181,7 @@ impl Core {
         self.drive.unit()
     }
 
-    /// The drive.
+    /// The drive, to read its counters and its description.
     #[must_use]
     pub fn drive(&self) -> &dyn ServedDrive {
         &*self.drive

@@ -11,7 +11,7 @@ use super::command::Reply;
 /// The most incidents that are kept.
 const KEPT: usize = 100;
 
-/// The kind of an incident.
+/// The kind of an incident, which decides its look on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IncidentKind {

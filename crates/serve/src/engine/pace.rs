@@ -117,7 +117,7 @@ impl Timeline {
         Self { pace, wall, simulated }
     }
 
-    /// The pace.
+    /// The present pace, see [`Timeline::go_on`].
     #[must_use]
     pub const fn pace(&self) -> Pace {
         self.pace

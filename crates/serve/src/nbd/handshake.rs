@@ -52,7 +52,7 @@ impl ExportInfo {
 /// The result of a negotiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chosen {
-    /// The export.
+    /// The index of the export.
     pub(super) export: usize,
     /// True if the client has asked for structured replies.
     pub(super) structured: bool,

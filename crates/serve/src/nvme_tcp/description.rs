@@ -24,7 +24,7 @@ const BLOCKS: std::ops::RangeInclusive<u8> = SECTOR_SHIFT..=16;
 pub enum DescriptionError {
     /// The mapping unit of a device with zones cannot be a block, but zones are written in whole mapping units.
     Unit {
-        /// The device.
+        /// The name of the device.
         device: String,
         /// Sectors of a mapping unit.
         sectors: u64,

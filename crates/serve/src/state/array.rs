@@ -55,7 +55,6 @@ pub(super) struct Array {
     records: Vec<u8>,
 }
 
-/// The name of an array's file.
 fn name_of(array: &str, what: &str) -> String {
     format!("{array}.{what}")
 }

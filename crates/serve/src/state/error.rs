@@ -88,7 +88,7 @@ pub enum Doing {
 /// A key that decides how a drive keeps its data, with its two values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The key.
+    /// The key by its path in the device file.
     pub key: String,
     /// The value in the state.
     pub there: String,
@@ -108,7 +108,7 @@ pub enum Place {
         /// The expected bytes of the file.
         expected: u64,
     },
-    /// A record.
+    /// A record of a slot or a block.
     Record {
         /// The offset of the record.
         byte: u64,
@@ -122,7 +122,7 @@ pub enum Place {
     },
     /// The content of a slot.
     Content {
-        /// The slot.
+        /// The slot whose content is damaged.
         slot: u32,
         /// The offset of the content.
         byte: u64,

@@ -124,7 +124,6 @@ pub(super) fn slot(number: u32, record: &[u8]) -> Option<(SlotRecord, u32)> {
     Some((slot, small(record, 24)))
 }
 
-/// The record of a block.
 pub(super) fn of_block(number: u32, block: BlockRecord) -> Record {
     let mut record = [0; BYTES];
     record[..4].copy_from_slice(&block.erases.to_le_bytes());

@@ -143,7 +143,7 @@ pub struct Answered {
 pub struct Submitted {
     /// The number of the client's request to which it belongs.
     pub of: u32,
-    /// The kind.
+    /// The kind of the drive's request.
     pub kind: IoKind,
     /// The first sector; zero for a flush.
     pub start: Lba,
@@ -226,7 +226,7 @@ pub enum JournalError {
     Damaged {
         /// The offset of the wrong record.
         offset: u64,
-        /// The fault.
+        /// The fault, in words.
         fault: &'static str,
     },
 }

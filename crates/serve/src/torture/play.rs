@@ -118,7 +118,7 @@ impl<W: Write> Play<W> {
         })
     }
 
-    /// The drive.
+    /// The drive, with the time and the counters of the run so far.
     #[must_use]
     pub const fn drive(&self) -> &Ssd<Stamp> {
         &self.drive

@@ -41,7 +41,7 @@ pub struct Promises<'a> {
 /// The content that a sector holds in place of what was promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// Zeros.
+    /// Zeros, as if the sector had never been written.
     Zeros,
     /// The content that this request wrote there.
     Request(u32),

@@ -99,7 +99,7 @@ impl<'a> Replay<'a> {
         Self { journal, honesty, drive, next: 0, submitted: None, completions: Vec::new() }
     }
 
-    /// The drive.
+    /// The drive at the present record.
     #[must_use]
     pub const fn drive(&self) -> &Ssd<Stamp> {
         &self.drive

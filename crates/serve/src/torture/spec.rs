@@ -80,16 +80,16 @@ pub(super) const fn minute() -> Span {
 pub enum Recording {
     /// The requests of a Flashloom workload on this device.
     Workload {
-        /// The device.
+        /// The path of the device file.
         device: PathBuf,
-        /// The workload.
+        /// The path of the workload file.
         workload: PathBuf,
     },
     /// A command of the user on this device.
     Command {
-        /// The device.
+        /// The path of the device file.
         device: PathBuf,
-        /// The command.
+        /// The command for the shell.
         command: String,
     },
     /// A journal that exists.

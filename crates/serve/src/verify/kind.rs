@@ -19,7 +19,6 @@ pub(super) enum Kind {
     Append {
         fua: bool,
     },
-    /// An action on one zone.
     Zone(ZoneAction),
 }
 

@@ -9,7 +9,6 @@ use super::settled::When;
 /// The content that a drive returned for a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Zeros.
     Zeros,
     /// A content that a later write has replaced.
     Older(When),

@@ -18,7 +18,6 @@ pub(super) const HEAD: usize = 12;
 /// Bytes of a record behind its content: the checksum of the content.
 pub(in super::super) const FOOT: usize = 8;
 
-/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(in super::super) enum RecordKind {
