@@ -17,7 +17,7 @@ use base::engine::Rng;
 
 pub use target::targets;
 
-/// Words of TOML.
+/// Words that inputs in TOML are damaged with.
 const TOML: &[&str] = &[
     "[flash]",
     "[ftl]",
@@ -44,7 +44,7 @@ const TOML: &[&str] = &[
 /// The outcome of an input that did not panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Accepted.
+    /// The target has accepted the input.
     Taken,
     /// Refused with this message.
     Refused(String),
@@ -119,7 +119,7 @@ pub type Reader = dyn Fn(&[u8], u64, &Scratch) -> Verdict + Send + Sync;
 pub struct Target {
     /// The name of the target in replay lines.
     pub name: String,
-    /// Valid inputs.
+    /// Valid inputs, from which all others are derived.
     pub corpus: Vec<Vec<u8>>,
     /// The manner in which the valid inputs are damaged.
     pub damage: Damage,

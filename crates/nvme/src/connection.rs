@@ -82,7 +82,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// Success without data.
+    /// Success without data, and with zeros in dwords 0 and 1.
     #[must_use]
     pub const fn success() -> Self {
         Self::result(0)
@@ -100,7 +100,7 @@ impl Response {
         Self { status: Status::SUCCESS, result: 0, data }
     }
 
-    /// A failure.
+    /// A failure with this status, without data.
     #[must_use]
     pub const fn status(status: Status) -> Self {
         Self { status, result: 0, data: Vec::new() }

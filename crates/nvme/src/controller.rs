@@ -33,7 +33,7 @@ pub(crate) struct HostIdentity {
 /// The keep alive timer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeepAlive {
-    /// Zero for none.
+    /// Zero means no timeout.
     pub(crate) timeout: Duration,
     /// When the timer began.
     pub(crate) since: Duration,

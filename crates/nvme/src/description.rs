@@ -69,7 +69,7 @@ pub struct OptionalCommands {
 }
 
 impl OptionalCommands {
-    /// All optional commands.
+    /// A drive with all optional commands.
     pub const ALL: Self = Self { write_uncorrectable: true, dataset_management: true, handle_update: true };
 
     /// The commands that at least one of two drives has.
@@ -90,7 +90,7 @@ pub struct Namespace {
     pub id: u32,
     /// Binary logarithm of the bytes of a block: 9 to 16.
     pub block_shift: u8,
-    /// Size in blocks.
+    /// Size in blocks, which is the capacity for hosts.
     pub blocks: u64,
     /// The UUID of the namespace identification descriptors.
     pub uuid: [u8; 16],
@@ -132,7 +132,7 @@ pub struct Zones {
 /// Zone random write areas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RandomWriteArea {
-    /// Size in blocks.
+    /// Size of an area in blocks.
     pub size: u16,
     /// The smallest step, in blocks, by which a flush of the area moves the write pointer.
     pub granularity: u16,
@@ -200,7 +200,7 @@ pub struct Port {
     pub address: String,
     /// The number of the TCP port.
     pub service: u16,
-    /// TLS is required.
+    /// True if hosts must use TLS, as the discovery log page says.
     pub tls: bool,
 }
 

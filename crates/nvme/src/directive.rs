@@ -61,7 +61,7 @@ impl Streams {
         self.open.get(&namespace).map_or(0, |open| open.len() as u16)
     }
 
-    /// Directive Send.
+    /// Answers Directive Send, or the status of its failure.
     pub(crate) fn send(&mut self, description: &Description, entry: &SubmissionEntry) -> Result<Response, Status> {
         let (namespace, cdw11, cdw12) = (entry.namespace(), entry.cdw(11), entry.cdw(12));
         let described = described(description, namespace)?;
@@ -88,7 +88,7 @@ impl Streams {
         Ok(Response::success())
     }
 
-    /// Directive Receive.
+    /// Answers Directive Receive with the parameters that the host asks for.
     pub(crate) fn receive(&mut self, description: &Description, entry: &SubmissionEntry) -> Result<Response, Status> {
         let (namespace, cdw11) = (entry.namespace(), entry.cdw(11));
         let described = described(description, namespace)?;

@@ -33,7 +33,7 @@ pub struct HostConfig {
 /// The end of a command, as the host sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The command identifier.
+    /// The identifier of the command, as [`Host::submit`] returned it.
     pub command_id: u16,
     /// The status; Data Transfer Error if a digest of the data was wrong.
     pub status: Status,
@@ -101,9 +101,9 @@ pub struct Host {
     reader: Reader,
     output: Output,
     digests: Digests,
-    /// CPDA.
+    /// CPDA: alignment of the data to the controller in dwords, less one.
     alignment: u8,
-    /// MAXH2CDATA.
+    /// MAXH2CDATA: the most bytes of data of an H2CData PDU.
     data_pdu: u32,
     /// Bytes of data that a capsule may have.
     in_capsule: u32,

@@ -70,12 +70,12 @@ layout! {
 /// The parameters of Get Log Page.
 struct PageRequest {
     page: u8,
-    /// LSP.
+    /// LSP: the field that is specific to the log page.
     specific: u8,
     /// RAE: events stay masked, and lists of changes stay.
     retains_events: bool,
     length: usize,
-    /// LSI.
+    /// LSI: the identifier of an endurance group, for its pages.
     identifier: u16,
     offset: u64,
     command_set: u8,

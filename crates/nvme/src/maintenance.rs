@@ -22,7 +22,7 @@ layout! {
     struct SelfTestHead [4] {
         /// 0 none, 1 short, 2 extended.
         0 operation: u8,
-        /// Percent.
+        /// Progress in percent.
         1 completion: u8,
     }
 }
@@ -152,7 +152,7 @@ impl Maintenance {
         bytes_of(&SanitizeStatus { progress, status, cdw10: self.sanitize_cdw10, estimates: [u32::MAX; 6] })
     }
 
-    /// Device Self-test.
+    /// Answers Device Self-test: begins or aborts a self-test.
     pub(crate) fn self_test(
         &mut self,
         description: &Description,

@@ -15,7 +15,7 @@ use crate::subsystem::{Answer, DriveCommand, Membership, Subsystem};
 /// A request of a session to its owner.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Request {
-    /// An I/O command.
+    /// An I/O command, which the owner ends with [`Session::complete`].
     Io(IoRequest),
     /// An admin command for the drive.
     Drive {

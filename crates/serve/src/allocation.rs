@@ -27,7 +27,7 @@ pub type TakeExtents = Box<dyn FnOnce(Result<Vec<AllocatedExtent>, Failed>) + Se
 
 /// Asks for the allocation state of a range. Every write that was answered before the query counts as data.
 pub struct AllocationQuery {
-    /// The first sector.
+    /// The first sector of the range.
     pub start: Lba,
     /// The number of sectors, at least one.
     pub sectors: Sectors,

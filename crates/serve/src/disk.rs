@@ -11,7 +11,7 @@ use crate::{AllocationQuery, Failed};
 pub enum Operation {
     /// Reads the extent; the answer has its bytes.
     Read,
-    /// Writes the extent.
+    /// Writes the extent with the bytes of the client.
     Write {
         /// The bytes: 512 for each sector.
         data: Vec<u8>,
@@ -100,7 +100,7 @@ pub struct Job {
     pub placement: PlacementId,
     /// The operation that the client asks for.
     pub operation: Operation,
-    /// The first sector.
+    /// The first sector; zero for an operation without an extent.
     pub start: Lba,
     /// The number of sectors; zero for an operation without an extent.
     pub sectors: Sectors,

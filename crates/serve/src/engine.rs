@@ -109,7 +109,7 @@ pub struct EngineOptions {
     pub verify: Option<OnViolation>,
     /// True if clients speak a protocol with commands for zones. Without it a drive with zones is refused.
     pub zones: bool,
-    /// Ends preconditioning early.
+    /// Ends preconditioning early once it is true, e.g. on a signal.
     pub interrupt: Option<&'static AtomicBool>,
 }
 

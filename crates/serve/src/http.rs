@@ -70,7 +70,6 @@ impl fmt::Display for HttpError {
 
 impl std::error::Error for HttpError {}
 
-/// A request.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
     pub(crate) method: Method,

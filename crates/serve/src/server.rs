@@ -44,7 +44,7 @@ pub struct Export {
     pub name: String,
     /// A text for people who list the exports.
     pub description: String,
-    /// The drive.
+    /// The drive, which may have several exports.
     pub disk: Arc<dyn Disk>,
     /// Ends the connections to the drive. Exports of one drive may share it.
     pub hangup: Hangup,

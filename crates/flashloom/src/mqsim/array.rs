@@ -14,7 +14,7 @@ pub(super) fn is_merged(flash: &Group<'_, '_>, likeness: Likeness) -> bool {
     likeness == Likeness::Mqsim && flash.count("Die_No_Per_Chip", "2") > 1
 }
 
-/// Writes the array.
+/// Writes the tables of the flash array into the sheet.
 pub(super) fn array(
     drive: &Group<'_, '_>,
     flash: &Group<'_, '_>,

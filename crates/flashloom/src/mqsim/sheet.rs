@@ -15,7 +15,7 @@ pub(super) struct Sheet {
 const COMMENT: usize = 44;
 
 impl Sheet {
-    /// Begins a table.
+    /// Begins a table with the header `name`, brackets included.
     pub(super) fn table(&mut self, name: &str) {
         let _ = write!(self.text, "\n{name}\n");
     }

@@ -208,7 +208,7 @@ impl<'b, 'a> Group<'b, 'a> {
         self.find(name)?.1.parse().ok().filter(|number| *number > 0)
     }
 
-    /// A whole number.
+    /// A whole number, which may be zero.
     pub(super) fn whole(&self, name: &str, example: &str) -> u64 {
         self.parsed(name, "a whole number", example, |_| true)
     }

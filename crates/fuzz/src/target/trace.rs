@@ -123,7 +123,7 @@ fn archive() -> Target {
     }
 }
 
-/// Descriptions of columns.
+/// The target of descriptions of CSV columns.
 fn columns() -> Target {
     Target {
         name: "trace-columns".into(),

@@ -37,7 +37,7 @@ pub(crate) struct Failure {
     pub(crate) opcode: u8,
 }
 
-/// The latest failures.
+/// The latest failures, at most [`ENTRIES`].
 #[derive(Debug, Default)]
 pub(crate) struct ErrorLog {
     count: u64,

@@ -89,7 +89,7 @@ impl Events {
         self.requests.len() < before
     }
 
-    /// The outstanding requests.
+    /// The command identifiers of the outstanding requests.
     pub(crate) fn requests(&self) -> Vec<u16> {
         self.requests.iter().copied().collect()
     }

@@ -88,7 +88,7 @@ impl Properties {
         cc::CSS.get(self.cc) == 6
     }
 
-    /// Property Get.
+    /// Answers Property Get of a property with four or eight bytes.
     pub(crate) const fn get(&self, offset: u32, eight_bytes: bool) -> Result<u64, Status> {
         match (offset, eight_bytes) {
             (offset::CAP, true) => Ok(self.cap),
@@ -100,7 +100,7 @@ impl Properties {
         }
     }
 
-    /// Property Set.
+    /// Answers Property Set; returns the change that a write to CC asks for.
     pub(crate) const fn set(&mut self, offset: u32, eight_bytes: bool, value: u64) -> Result<Change, Status> {
         if offset != offset::CC || eight_bytes {
             return Err(Status::INVALID_FIELD.do_not_retry());

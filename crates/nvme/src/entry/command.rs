@@ -36,7 +36,7 @@ const PSDT_SGL: u8 = 0x40;
 /// How the data of a command are transferred.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
-    /// No data.
+    /// The command has no data.
     None,
     /// To the controller, in the capsule.
     InCapsule {
@@ -97,13 +97,13 @@ impl SubmissionEntry {
         (self.0.opcode == opcode::FABRICS).then_some(self.0.namespace as u8)
     }
 
-    /// The command identifier.
+    /// The command identifier, which is unique among the outstanding commands of a queue.
     #[must_use]
     pub const fn command_id(&self) -> u16 {
         self.0.command_id
     }
 
-    /// The namespace identifier.
+    /// The namespace identifier; 0 for commands without one.
     #[must_use]
     pub const fn namespace(&self) -> u32 {
         self.0.namespace

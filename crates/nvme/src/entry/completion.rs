@@ -16,7 +16,7 @@ layout! {
 /// A completion queue entry: 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompletionEntry {
-    /// The command identifier.
+    /// The identifier of the command that has ended.
     pub command_id: u16,
     /// The status, with its flags.
     pub status: Status,

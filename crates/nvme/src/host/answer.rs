@@ -19,13 +19,13 @@ layout! {
 /// The fields of Identify Controller that a host needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdentifiedController {
-    /// The identifier.
+    /// The identifier of the controller (CNTLID).
     pub id: u16,
-    /// Serial number.
+    /// Serial number, without the blanks at its end.
     pub serial: String,
-    /// Model number.
+    /// Model number, without the blanks at its end.
     pub model: String,
-    /// Firmware revision.
+    /// Firmware revision, without the blanks at its end.
     pub firmware: String,
     /// Version: major in bits 31:16, minor in bits 15:8.
     pub version: u32,
@@ -69,9 +69,9 @@ layout! {
 /// The fields of Identify Namespace that a host needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdentifiedNamespace {
-    /// Size in blocks.
+    /// Size in blocks (NSZE).
     pub blocks: u64,
-    /// Capacity in blocks.
+    /// Capacity in blocks (NCAP): the most blocks that can hold data.
     pub capacity: u64,
     /// Blocks that hold data.
     pub used: u64,

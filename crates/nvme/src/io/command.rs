@@ -5,7 +5,7 @@ use super::zones::ZoneReport;
 /// A range of blocks of a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockRange {
-    /// The first block.
+    /// The first block of the range.
     pub start: u64,
     /// The number of blocks.
     pub count: u64,
@@ -27,11 +27,11 @@ pub enum Directive {
     None,
     /// The stream with this identifier (streams directive).
     Stream(u16),
-    /// Flexible Data Placement.
+    /// A reclaim group and a placement handle (Flexible Data Placement).
     Placement {
-        /// The placement identifier.
+        /// The placement identifier, as the host sent it.
         identifier: u16,
-        /// The reclaim group.
+        /// The reclaim group that the identifier names.
         group: u16,
         /// The reclaim unit handle.
         handle: u16,
@@ -43,18 +43,18 @@ pub enum Directive {
 /// An action of Zone Management Send (ZNS 1.1, figure 39).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZoneAction {
-    /// Close Zone.
+    /// Close Zone: the zone stays active, but is not open.
     Close,
-    /// Finish Zone.
+    /// Finish Zone: the zone is full afterwards.
     Finish,
-    /// Open Zone.
+    /// Open Zone: the zone stays open until a command closes it.
     Open {
         /// With a zone random write area.
         random_write_area: bool,
     },
-    /// Reset Zone.
+    /// Reset Zone: the zone is empty afterwards.
     Reset,
-    /// Offline Zone.
+    /// Offline Zone: a read-only zone can no longer be read.
     Offline,
     /// ZRWA Flush: up to the block that the command names.
     FlushRandomWriteArea,
@@ -81,7 +81,7 @@ pub enum IoCommand {
         /// Force unit access: the data come from non-volatile media.
         fua: bool,
     },
-    /// Writes blocks.
+    /// Writes blocks with the data of the request.
     Write {
         /// The blocks to write.
         range: BlockRange,
@@ -101,7 +101,7 @@ pub enum IoCommand {
         /// The placement that the host asks for.
         directive: Directive,
     },
-    /// Writes zeros.
+    /// Makes blocks read as zeros, without data from the host.
     WriteZeroes {
         /// The blocks that read as zeros afterwards.
         range: BlockRange,

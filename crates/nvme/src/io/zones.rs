@@ -60,7 +60,7 @@ impl ZoneState {
 pub struct ZoneFilter(Option<ZoneState>);
 
 impl ZoneFilter {
-    /// All zones.
+    /// The filter for a report of all zones.
     pub const ALL: Self = Self(None);
 
     /// The zones in a state.

@@ -248,7 +248,7 @@ pub(crate) fn encode_command(entry: &SubmissionEntry, data: usize, digests: Dige
     finish(pdu, kind::COMMAND, 0, data, digests, alignment)
 }
 
-/// A response capsule.
+/// A response capsule, with its digest if headers have digests.
 pub(crate) fn encode_response(entry: CompletionEntry, digests: Digests) -> Vec<u8> {
     let mut pdu = vec![0; Common::SIZE];
     pdu.extend(entry.to_bytes());

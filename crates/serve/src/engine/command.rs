@@ -15,7 +15,7 @@ use super::status::Status;
 pub enum Command {
     /// Asks for the status of the drive.
     Status,
-    /// Cuts the power.
+    /// Cuts the power at once: unflushed data in a volatile buffer is lost.
     PowerCut,
     /// Switches the power off in order.
     PowerOff,
@@ -40,7 +40,7 @@ pub enum Command {
     HostMemory(Bytes),
     /// Writes the content of the flash into a file, for `--load-snapshot`. Simulated time stands still meanwhile.
     Snapshot {
-        /// The file.
+        /// The path of the file, in the file system of the server.
         path: PathBuf,
         /// True if the snapshot may replace a file that Flashloom did not write.
         force: bool,

@@ -32,7 +32,7 @@ pub struct Incident {
     pub number: u64,
     /// The time of the wall clock in milliseconds since 1970.
     pub at_ms: u64,
-    /// The kind.
+    /// The kind, by which the page shows the incident.
     pub kind: IncidentKind,
     /// One sentence on the incident.
     pub text: String,
@@ -62,7 +62,7 @@ impl Incidents {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes an incident.
+    /// Adds an incident with the present time to the list.
     pub fn note(&self, kind: IncidentKind, text: impl Into<String>) {
         self.kept().note(kind, text.into());
     }

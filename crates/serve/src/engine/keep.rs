@@ -36,7 +36,7 @@ pub enum Finding {
     Unverified,
 }
 
-/// Takes findings.
+/// Takes a finding; called on the thread of the drive.
 pub type OnFinding = Box<dyn FnMut(Finding) + Send>;
 
 /// A drive, its files, and whether an earlier process has served it.

@@ -12,7 +12,7 @@ use crate::Failed;
 pub struct Cut {
     /// Requests of the drive that will never complete.
     pub torn: usize,
-    /// Jobs that failed.
+    /// Jobs that failed because of the cut.
     pub failed: usize,
     /// Jobs that wait until the power is back.
     pub held: usize,

@@ -276,7 +276,7 @@ impl Handshake {
         (option == option::GO).then(|| self.chosen(named))
     }
 
-    /// LIST_META_CONTEXT and SET_META_CONTEXT.
+    /// Answers LIST_META_CONTEXT and SET_META_CONTEXT.
     fn contexts(&mut self, option: u32, data: &[u8], exports: &[ExportInfo], out: &mut Vec<u8>) {
         let set = option == option::SET_META_CONTEXT;
         if set {

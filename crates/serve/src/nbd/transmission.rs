@@ -16,7 +16,7 @@ const HEAD: usize = 28;
 pub struct Request {
     /// The operation of the drive.
     pub operation: Operation,
-    /// The first sector.
+    /// The first sector; zero for a flush.
     pub start: Lba,
     /// The number of sectors; zero for a flush.
     pub sectors: Sectors,
@@ -29,7 +29,7 @@ pub struct Request {
 /// A valid BLOCK_STATUS: a query for the allocation of a range.
 #[derive(Debug, PartialEq, Eq)]
 pub struct BlockStatus {
-    /// The first sector.
+    /// The first sector of the range.
     pub start: Lba,
     /// The number of sectors.
     pub sectors: Sectors,

@@ -19,14 +19,14 @@ pub enum Ended {
     Lost,
 }
 
-/// A recorded request.
+/// A recorded request with its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
     /// The time at which the drive got the request.
     pub at: Time,
-    /// The request.
+    /// The request, with its kind and extent.
     pub io: Io,
-    /// The submission queue.
+    /// The submission queue through which the request came.
     pub queue: QueueId,
     /// The end of the request.
     pub ended: Ended,

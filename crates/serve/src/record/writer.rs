@@ -13,7 +13,7 @@ use super::rows::{Ended, Record, Row};
 /// The file that records the requests of a drive.
 #[derive(Clone, Debug)]
 pub struct RecordTo {
-    /// The file.
+    /// The path of the recording.
     pub path: PathBuf,
     /// True if the recording may replace a file that Flashloom did not write.
     pub force: bool,
@@ -21,7 +21,7 @@ pub struct RecordTo {
     pub inputs: Vec<PathBuf>,
 }
 
-/// A finished recording.
+/// The result of a recording that was written completely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
     /// The path of the file, which does not exist if there was no request.

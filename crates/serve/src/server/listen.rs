@@ -14,7 +14,7 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use super::connection::{Ended, Shared, serve};
 use super::tls::Tls;
 
-/// Where clients connect.
+/// The kind of socket at which clients connect, and its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
     /// A Unix socket in a new directory of mode 0700, which is made in this directory and removed at the end.
@@ -40,7 +40,7 @@ pub enum BindError {
     Refused {
         /// The path or the address.
         at: String,
-        /// The reason.
+        /// The error of the operating system.
         error: io::Error,
     },
 }

@@ -53,9 +53,9 @@ pub enum TlsError {
 /// The kind of PEM section that belongs into a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PemKind {
-    /// Certificates.
+    /// One or more certificates.
     Certificate,
-    /// A private key.
+    /// The private key of a certificate.
     Key,
     /// A list of revoked certificates.
     Revocations,

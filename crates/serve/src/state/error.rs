@@ -15,38 +15,38 @@ pub enum StateError {
         path: PathBuf,
         /// The operation.
         doing: Doing,
-        /// The reason.
+        /// The error of the operating system.
         error: Arc<io::Error>,
     },
     /// Another process serves this drive.
     Locked {
-        /// The directory.
+        /// The directory that is locked.
         dir: PathBuf,
         /// The number of the process, if the lock file has it.
         process: Option<u32>,
     },
     /// The directory holds other files and no state of a drive.
     Foreign {
-        /// The directory.
+        /// The directory with the other files.
         dir: PathBuf,
         /// One of the files.
         file: String,
     },
     /// The directory holds a state already, so it cannot take another drive.
     Exists {
-        /// The directory.
+        /// The directory with the other state.
         dir: PathBuf,
     },
     /// Another version of this program wrote it.
     Version {
-        /// The directory.
+        /// The directory with the other version.
         dir: PathBuf,
         /// The version of the directory's format.
         found: u32,
     },
     /// The directory holds a drive that keeps its data in another way.
     Other {
-        /// The directory.
+        /// The directory with the other drive.
         dir: PathBuf,
         /// The name of that drive.
         device: String,
@@ -55,9 +55,9 @@ pub enum StateError {
     },
     /// Bytes of a file have changed since they were written.
     Damaged {
-        /// The file.
+        /// The damaged file.
         path: PathBuf,
-        /// The damaged place.
+        /// The damaged place in the file.
         place: Place,
     },
     /// The device needs capacitors to survive a power cut, but a killed process cannot use any.
@@ -99,7 +99,7 @@ pub struct Difference {
 /// A damaged place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// The whole file.
+    /// The file as a whole.
     Whole,
     /// The length of the file.
     Size {

@@ -25,7 +25,6 @@ const FIRST: &str = "# Flashloom: the flash of a served drive. Checksum of the l
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Format {
-    /// The version.
     format: u32,
     /// The name of the device.
     device: String,

@@ -33,7 +33,7 @@ pub struct Beginning {
 /// The kind of a client's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Reads the extent.
+    /// Reads the extent, without a promise.
     Read,
     /// Writes the extent; with forced unit access the answer promises that the data is durable.
     Write {
@@ -42,7 +42,7 @@ pub enum Kind {
     },
     /// Makes durable every write that was answered before.
     Flush,
-    /// Discards the extent.
+    /// Discards the extent, without a promise.
     Discard,
     /// Writes zeros to the extent.
     WriteZeroes {

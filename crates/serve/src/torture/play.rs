@@ -124,7 +124,7 @@ impl<W: Write> Play<W> {
         &self.drive
     }
 
-    /// Requests under way.
+    /// The number of client requests without an answer.
     #[must_use]
     pub const fn outstanding(&self) -> usize {
         self.outstanding

@@ -56,7 +56,7 @@ pub enum Held {
 /// Consecutive sectors that hold another content than was promised, for the same reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The first sector.
+    /// The first sector of the row.
     pub start: Lba,
     /// The number of sectors.
     pub sectors: Sectors,

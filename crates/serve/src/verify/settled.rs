@@ -223,7 +223,7 @@ impl Settled {
         Ok(all)
     }
 
-    /// Bytes of memory.
+    /// Bytes of memory that the store takes now.
     pub(super) fn memory(&self) -> u64 {
         self.regions.len() as u64 * Self::region_memory()
     }

@@ -37,7 +37,7 @@ pub(super) struct Version {
 /// sectors behind the write pointer of their zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The first sector.
+    /// The first sector of the row.
     pub start: Lba,
     /// The number of sectors.
     pub sectors: Sectors,
