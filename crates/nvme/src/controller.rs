@@ -35,7 +35,7 @@ pub(crate) struct HostIdentity {
 pub(crate) struct KeepAlive {
     /// Zero means no timeout.
     pub(crate) timeout: Duration,
-    /// When the timer began.
+    /// The time at which the timer last began.
     pub(crate) since: Duration,
 }
 

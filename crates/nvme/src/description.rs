@@ -18,7 +18,7 @@ pub struct Identity {
     pub vendor: u16,
 }
 
-/// How hosts reach a subsystem.
+/// The ports and the limits by which hosts reach a subsystem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     /// The ports, for the discovery log page.

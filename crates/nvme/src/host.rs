@@ -45,7 +45,7 @@ pub struct Completion {
     pub data: Vec<u8>,
 }
 
-/// Why a host gives a connection up.
+/// The reason for which a host gives a connection up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostError {
     /// The controller broke a rule of the transport. The host sends a termination request.

@@ -92,7 +92,7 @@ pub struct Returned {
 /// Takes the result of a request: called once, from any thread; must not wait.
 pub type Answer = Box<dyn FnOnce(Result<Returned, Failed>) + Send>;
 
-/// One request of a client.
+/// A request of a client, as the drive gets it.
 pub struct Job {
     /// The submission queue of the drive.
     pub queue: QueueId,

@@ -85,7 +85,7 @@ pub struct EngineOptions {
     pub keep: Option<KeepIn>,
     /// Memory that the drive may take, with its payload unless files keep that; `None` for no limit.
     pub memory_limit: Option<Limit>,
-    /// How fast simulated time passes.
+    /// The pace at which simulated time passes.
     pub pace: Pace,
     /// The last part of each wait, during which the thread polls the clock instead of sleeping: answers are less late, but a core
     /// is busy. On Linux the thread gets the highest priority that its user may give.

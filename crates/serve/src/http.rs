@@ -79,6 +79,7 @@ pub(crate) struct Question {
 }
 
 pub(crate) enum Answer {
+    /// A whole text, with its status and its media type.
     Text { status: StatusCode, media: &'static str, text: Bytes },
     /// The method is not allowed; only this one is.
     Only(&'static str),

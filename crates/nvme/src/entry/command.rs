@@ -33,7 +33,7 @@ mod sgl {
 /// The value of PSDT that NVMe over Fabrics allows for SGLs with contiguous metadata.
 const PSDT_SGL: u8 = 0x40;
 
-/// How the data of a command are transferred.
+/// The transfer of a command's data: direction, place and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
     /// The command has no data.
@@ -187,7 +187,7 @@ impl SubmissionEntry {
         self
     }
 
-    /// How the data are transferred.
+    /// The transfer of the command's data.
     ///
     /// # Errors
     /// The status of a command that asks for a transfer which NVMe/TCP does not have, or that is one of a fused pair.

@@ -70,7 +70,7 @@ layout! {
     struct ZonedNamespace [4096] {
         0 zoc: u16,
         2 ozcs: u16,
-        /// One less than the limit; all ones for none.
+        /// The limit of active zones, less one; all ones for no limit.
         4 mar: u32,
         8 mor: u32,
         44 numzrwa: u32,

@@ -6,7 +6,7 @@ use crate::layout::{bytes_of, layout};
 layout! {
     /// The head of the FDP configurations.
     struct Configurations [16] {
-        /// One less than the configurations.
+        /// The number of configurations, less one.
         0 last: u16,
         2 version: u8,
         /// Bytes of the page.
@@ -23,7 +23,7 @@ layout! {
         2 attributes: u8,
         4 reclaim_groups: u32,
         8 handles: u16,
-        /// One less than the placement identifiers of a namespace.
+        /// The number of placement identifiers of a namespace, less one.
         10 placement_identifiers: u16,
         12 namespaces: u32,
         16 reclaim_unit: u64,

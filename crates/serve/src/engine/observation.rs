@@ -45,7 +45,7 @@ pub(crate) struct Observation {
     /// The counters when the drive was first switched on.
     pub(crate) start: Counters,
     pub(crate) recent: Recent,
-    /// How late answers were.
+    /// The lateness of answers since the last observation.
     pub(crate) lag: RecentLag,
     pub(crate) power_cuts: u64,
     /// Times at which the power came on, the first one included.

@@ -29,7 +29,7 @@ pub enum StateError {
     Foreign {
         /// The directory with the other files.
         dir: PathBuf,
-        /// One of the files.
+        /// The name of a file that is foreign to a state.
         file: String,
     },
     /// The directory holds a state already, so it cannot take another drive.
