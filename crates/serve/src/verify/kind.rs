@@ -19,6 +19,7 @@ pub(super) enum Kind {
     Append {
         fua: bool,
     },
+    /// An action on one zone. An action on all zones is verified zone by zone.
     Zone(ZoneAction),
 }
 
