@@ -58,7 +58,7 @@ impl Cli {
         crate::help::with_examples(Self::plain())
     }
 
-    /// The definition of the commands without the examples in the help.
+    /// The same without examples.
     pub(crate) fn plain() -> clap::Command {
         numbers_are_values(Self::command())
     }
@@ -282,7 +282,7 @@ pub(crate) struct RunArgs {
     pub(crate) store: StoreArgs,
 }
 
-/// The outputs for the claims of studies.
+/// Where the claims of studies go.
 #[derive(Args, Clone, Debug, Default)]
 pub(crate) struct ClaimArgs {
     /// Write the claims as JUnit XML, which Jenkins, GitLab and others show: a test case for each claim, skipped with the
@@ -344,7 +344,7 @@ pub(crate) struct StudyArgs {
 }
 
 impl StudyArgs {
-    /// The messages to print while the studies run.
+    /// What to say while the studies run.
     pub(crate) const fn notices(&self) -> Tell {
         Tell::new(self.quiet, self.progress, self.verbose)
     }
@@ -572,7 +572,7 @@ pub(crate) struct OutputArgs {
 }
 
 impl OutputArgs {
-    /// The messages to print during the run.
+    /// What to say during the run.
     pub(crate) const fn notices(&self) -> Tell {
         Tell::new(self.quiet, self.progress, self.verbose)
     }
