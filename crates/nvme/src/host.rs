@@ -83,7 +83,7 @@ struct Pending {
     room: u32,
     received: Vec<u8>,
     damaged: bool,
-    /// The last data have come.
+    /// True once the last data have arrived.
     ended: bool,
 }
 

@@ -109,7 +109,8 @@ impl Session {
         self.connection.complete(command_id, response);
     }
 
-    /// The TCP connection is gone. With the admin queue its controller ends, and so do the controller's other sessions.
+    /// Ends the session after its TCP connection has closed. With an admin queue the controller ends, and so do the controller's
+    /// other sessions.
     pub fn close(self, subsystem: &mut Subsystem) {
         if let Some(membership) = &self.membership {
             subsystem.leave(membership);

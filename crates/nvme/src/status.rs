@@ -46,7 +46,7 @@ impl Status {
         self.0 as u8
     }
 
-    /// True if the command did what it was asked to.
+    /// True for a command that succeeded.
     #[must_use]
     pub const fn is_success(self) -> bool {
         self.0 & 0x7ff == 0

@@ -1,4 +1,4 @@
-//! The subsystem: its controllers, and what they share. It answers Connect, properties and admin commands.
+//! The subsystem: its controllers, and the state that they share. It answers Connect, properties and admin commands.
 
 mod admin;
 mod connect;

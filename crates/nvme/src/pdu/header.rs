@@ -255,7 +255,7 @@ pub(crate) fn encode_response(entry: CompletionEntry, digests: Digests) -> Vec<u
     finish(pdu, kind::RESPONSE, 0, 0, digests, 0)
 }
 
-/// The header of H2CData or C2HData, which `length` bytes follow, or an R2T for so many bytes.
+/// The header of H2CData or C2HData, which `length` bytes follow, or an R2T for this many bytes.
 pub(crate) fn encode_data(
     kind: u8,
     flags: u8,
@@ -268,7 +268,7 @@ pub(crate) fn encode_data(
     finish(bytes_of(&header), kind, flags, data, digests, alignment)
 }
 
-/// Checks the common header of a PDU, once its header and digest are there.
+/// Checks the common header of a PDU whose header and digest have arrived.
 ///
 /// # Errors
 /// The first field that is wrong, by its offset.

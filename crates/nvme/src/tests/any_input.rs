@@ -46,7 +46,8 @@ fn controllers_bytes() -> Vec<u8> {
     link.heard
 }
 
-/// Passes bytes to a host that has sent a Connect, a write of 20 KiB and a read of 8 KiB: what it says, and the commands that ended.
+/// Passes bytes to a host that sends a Keep Alive, a write of 20 KiB and a read of 8 KiB. Returns the host's output,
+/// the number of commands that ended, and whether the connection is over.
 fn host_receives(input: &[u8], lengths: &[usize]) -> (Vec<u8>, usize, bool) {
     let mut host = Host::new(HostConfig::default());
     let (mut waiting, mut left, mut completed, mut over) = (Vec::new(), input, 0, false);

@@ -74,7 +74,7 @@ fn answer(bytes: &[u8]) -> Answer {
     answer
 }
 
-/// Plays a transcript; all answers but those named in `waits` are there.
+/// Plays a transcript. All commands but those named in `waits` must be answered.
 fn play<'a>(target: &mut Target, transcript: &'a str, waits: &[&str]) -> (Link, BTreeMap<&'a str, Answer>) {
     let mut link = Link::new(target, HostConfig::default());
     let mut answers = BTreeMap::new();

@@ -80,7 +80,7 @@ impl Kind {
         Self::ALL.iter().position(|kind| *kind == self).unwrap_or_default() as u64
     }
 
-    /// Bytes of content that a request of so many sectors brings.
+    /// Bytes of content that a request of `sectors` sectors brings.
     pub(super) const fn content(self, sectors: Sectors) -> u64 {
         if let Self::Write { .. } = self { sectors.bytes().get() } else { 0 }
     }

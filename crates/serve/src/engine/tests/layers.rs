@@ -291,7 +291,7 @@ fn a_fault_names_its_drive_where_there_are_several() {
     assert_eq!(refused.to_string(), "drive 2 is none of the 2 drives; use 0 to 1");
     bench.core.plan(fault(Some(1))).expect("a drive");
     assert_eq!(fault(Some(1)).to_string(), "1 read of drive 1 will fail");
-    // One of two reads under way goes to drive 1; what it cannot read comes from the mirror.
+    // One of two outstanding reads goes to drive 1; sectors that drive 1 cannot read come from the mirror.
     (0..2).for_each(|sector| _ = bench.submit(Operation::Read, sector, 1));
     let results = bench.drain();
     assert!(results.len() == 2 && results.iter().all(|(.., read)| *read == Ok(vec![9; 512])), "{results:?}");

@@ -238,7 +238,7 @@ impl Life {
         self.read_all();
     }
 
-    /// Sectors that were compared with what they may hold.
+    /// The number of sectors that were compared with their possible contents.
     pub(super) const fn checked(&self) -> u64 {
         self.checked
     }
