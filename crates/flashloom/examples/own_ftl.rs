@@ -12,7 +12,7 @@ pub(crate) struct LogFtl {
     /// Pages of a block.
     pages: u32,
     map: Vec<Option<Psn>>,
-    /// Pages of each block that the map points to.
+    /// The number of pages of each block to which the map points.
     valid: Vec<u32>,
     free: VecDeque<SuperblockId>,
     full: Vec<SuperblockId>,
@@ -20,14 +20,14 @@ pub(crate) struct LogFtl {
     open: Vec<Option<(SuperblockId, u32)>>,
     /// Writes that wait for a page.
     waiting: VecDeque<SimpleWrite>,
-    /// The block that is collected, its pages still to be copied, and the copies under way.
+    /// The block under collection, its pages that are still to be copied, and the copies under way.
     victim: Option<SuperblockId>,
     to_copy: VecDeque<Psn>,
     copying: u32,
 }
 
 impl LogFtl {
-    /// Points a mapping unit to a page, or to none.
+    /// Points a mapping unit to a page, or removes its page.
     fn point(&mut self, lpn: Lpn, to: Option<Psn>) {
         let old = std::mem::replace(&mut self.map[lpn.index()], to);
         old.into_iter().for_each(|psn| self.valid[(psn.get() / self.pages) as usize] -= 1);
@@ -45,7 +45,7 @@ impl LogFtl {
         Some(Psn::new(block.get() * self.pages + page))
     }
 
-    /// Does what is possible: copies pages of the victim, programs writes, chooses the next victim.
+    /// Does the work that is possible now: copies pages of the victim, programs writes, chooses the next victim.
     fn go_on(&mut self, flash: &mut SimpleCommands<'_, '_>) {
         while let Some(from) = self.to_copy.front().copied() {
             let Some(to) = self.next_page(0, 0) else { break };
@@ -66,7 +66,7 @@ impl LogFtl {
             self.collect(flash);
         }
         if flash.under_way() == 0 {
-            // Nothing will make room any more.
+            // No copy under way and no block to collect will make room.
             self.waiting.drain(..).for_each(|write| flash.refuse(write));
         }
     }
@@ -84,12 +84,12 @@ impl LogFtl {
 }
 
 impl SimpleFtl for LogFtl {
-    /// The newest copies on flash are the map. Copies go on in the block with the most pages left.
+    /// Rebuilds the map from the newest copies on flash. Copies go on in the block with the most free pages.
     fn mount(drive: &SimpleDrive<'_>) -> Self {
         let pages = drive.geometry.superblock_slots();
         let left = |block: &SuperblockId| drive.next_page(*block).map_or(0, |page| pages - page);
         let (mut free, mut full): (Vec<_>, Vec<_>) = drive.blocks().partition(|block| drive.is_erased(*block));
-        // Neighbours in this order are on different dies.
+        // Neighbours in the sorted list are on different dies.
         free.sort_by_key(|block| block.get() % drive.geometry.blocks);
         full.sort_by_key(left);
         let copies = full.pop_if(|block| left(block) > 0).map(|block| (block, pages - left(&block)));
@@ -118,7 +118,7 @@ impl SimpleFtl for LogFtl {
             Done::Written { lpn, to } => self.point(lpn, Some(to)),
             Done::Copied { lpn, from, to } => {
                 self.copying -= 1;
-                // The host may have written it again meanwhile.
+                // Moves the mapping unit only if the host has not written it again meanwhile.
                 (self.map[lpn.index()] == Some(from)).then(|| self.point(lpn, Some(to)));
                 let victim = self.victim.filter(|_| self.copying == 0 && self.to_copy.is_empty());
                 victim.into_iter().for_each(|block| flash.erase(block));

@@ -11,9 +11,9 @@ use flashloom::ftl::map_unit::{
 use flashloom::nand::{Geometry, Image};
 use flashloom::units::{Lpn, Psn, Time};
 
-/// Bytes of a segment: where it begins, its length, its slope and its first place, as in the paper.
+/// Bytes of a segment: its begin, length, slope and first place, as in the paper.
 const SEGMENT: u64 = 8;
-/// Bytes of an entry that flash does not have yet.
+/// Bytes of an entry that is not on flash yet.
 const ENTRY: u64 = 8;
 
 /// Mapping units from `first` on, `length` of them, whose places lie on a line.
@@ -28,16 +28,16 @@ struct Segment {
 /// A translation page.
 #[derive(Clone, Debug, Default)]
 struct Page {
-    /// The entries as they are. The simulator keeps them to know whether a prediction is right; a drive would see it in the
-    /// spare area of the page that it reads. None until the page has been loaded once.
+    /// The true entries. The simulator keeps them to check predictions; a drive would read them from the spare area of the page.
+    /// None until the page has been loaded once.
     truth: Option<Vec<u32>>,
     /// The segments that RAM holds of the page; none if there was no room.
     segments: Option<Vec<Segment>>,
-    /// Entries that flash does not have, and the page and those entries that are on their way there.
+    /// Entries that are newer than those on flash, and entries whose page is being written.
     dirty: BTreeSet<u32>,
     storing: Option<(Image, BTreeSet<u32>)>,
     loading: bool,
-    /// The page has come from flash, so its first question has an answer.
+    /// True if the page was read from flash, so that its first question can be answered.
     loaded: bool,
     waiting: VecDeque<(Ticket, Ask)>,
     last_used: u64,
@@ -49,14 +49,14 @@ pub(crate) struct Learned {
     pages: Vec<Page>,
     entries: u32,
     ram: u64,
-    /// The error of a prediction that still counts as right: the drive finds the mapping unit among the neighbours of the page.
+    /// The largest error of a prediction that counts as right: the drive finds the mapping unit among the neighbours of the page.
     error: f64,
     geometry: Geometry,
     clock: u64,
-    /// Entries that flash does not have, and segments in RAM.
+    /// The numbers of entries not on flash, and of segments in RAM.
     dirty: u64,
     segments: u64,
-    /// Pages with questions that can go on.
+    /// Pages whose questions can go on.
     ready: VecDeque<u32>,
     flushing: bool,
     counters: Counters,
@@ -79,7 +79,7 @@ impl Learned {
         }
     }
 
-    /// A place as a number that goes up by one from die to die, as consecutive writes do.
+    /// The place as a number that increases by one from die to die, as consecutive writes do.
     fn line(&self, psn: Psn) -> f64 {
         let (superblock, offset) = self.geometry.locate(psn);
         let dies = self.geometry.die_count();
@@ -88,7 +88,7 @@ impl Learned {
         f64::from((block * self.geometry.superblock_slots() + offset) * dies + die)
     }
 
-    /// Segments through the places of a page: each goes on as long as all its places lie within the error of a line.
+    /// Fits segments to the places of a page: a segment goes on as long as all its places lie within the error of a line.
     fn learn(&self, truth: &[u32]) -> Vec<Segment> {
         let mut segments: Vec<Segment> = Vec::new();
         let (mut low, mut high) = (f64::NEG_INFINITY, f64::INFINITY);
@@ -109,7 +109,7 @@ impl Learned {
         segments
     }
 
-    /// True if RAM answers for an entry of a page whose truth is known.
+    /// True if RAM predicts an entry of a page rightly.
     fn is_predicted(&self, page: &Page, x: u32) -> bool {
         let (Some(truth), Some(segments)) = (&page.truth, &page.segments) else { return false };
         if page.dirty.contains(&x) || page.storing.as_ref().is_some_and(|(_, entries)| entries.contains(&x)) {
@@ -132,7 +132,7 @@ impl Learned {
         (lpn / self.entries, lpn % self.entries, count)
     }
 
-    /// Answers a question from the truth, and changes it.
+    /// Answers a question from the true entries, and changes them.
     fn answer(&mut self, tvpn: u32, ask: &Ask, (x, count): (u32, u32)) -> Answer {
         let page = &mut self.pages[tvpn as usize];
         let truth = page.truth.as_mut().expect("a page whose entries are known");
@@ -189,7 +189,7 @@ impl Learned {
         self.segments -= before.map_or(0, |before| before.len() as u64);
     }
 
-    /// Stores the pages with most changes and forgets the segments that were used longest ago, until RAM holds everything.
+    /// Writes back the pages with the most changes, and drops the least recently used segments, until the rest fits into RAM.
     fn fit(&mut self, out: &mut Output) {
         loop {
             let waits: usize = self.pages.iter().map(|page| page.dirty.len()).sum();

@@ -184,7 +184,7 @@ impl Sheet {
     }
 }
 
-/// A count with its noun in the singular or the plural.
+/// A count with its noun, in the singular or the plural.
 fn many(count: u32, name: &str) -> String {
     if count == 1 { format!("1 {name}") } else { format!("{count} {name}s") }
 }
@@ -403,7 +403,7 @@ fn sheet(device: &Device) -> String {
     format!("{}{about}\n{text}", device.name)
 }
 
-/// What a part has from another one, and what not.
+/// The keys that a part inherits from its preset, and the keys that it changes.
 fn inheritance(own: &CustomPart) -> Vec<(&'static str, String)> {
     let Some(like) = own.like() else { return Vec::new() };
     vec![("changed", own.changed().join(", ")), ("inherited", format!("from {like}: {}", own.inherited().join(", ")))]

@@ -56,7 +56,7 @@ struct OneRun {
     stored: bool,
 }
 
-/// Runs a shard of some studies, and prints what it ran.
+/// Runs a shard of some studies, and prints its runs.
 pub(crate) fn shard(
     mut plans: Vec<Plan>,
     shard: Shard,
@@ -136,7 +136,7 @@ pub(crate) fn keys(
         point.run.verify |= args.verify;
     }
     let place = args.store.store.clone().or_else(default_store).filter(|_| !args.store.no_store);
-    // Nothing is kept there, so a store that is not there yet is none.
+    // Listing keys writes nothing to the store, so a missing store counts as empty.
     let store = place.and_then(|place| Store::find(&place).ok());
     let listed = execute::list_keys(&plans, store.as_ref(), args.jobs);
     let (list, keys) = listed.map_err(|error| Failure::study(&error))?;

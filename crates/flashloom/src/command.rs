@@ -17,14 +17,14 @@ use crate::{
     check, compare, completions, ctl, exit, explain, lists, manual, mqsim, run, serve, store, studies, torture, trace,
 };
 
-/// Runs the command line with these arguments, the first of which is the name of the program. It handles the signals and
-/// the panics of the whole process. Returns the exit code.
+/// Runs the command line with these arguments, the first of which is the name of the program. The function installs the signal and
+/// panic handlers of the whole process. Returns the exit code.
 #[must_use]
 pub fn command(arguments: impl IntoIterator<Item = OsString>) -> u8 {
     command_with(arguments, None)
 }
 
-/// As [`command`], with workers on which `study --on` does the runs of studies.
+/// Runs the command line as [`command`] does; `study --on` uses `workers` for the runs of studies.
 #[must_use]
 pub fn command_with(arguments: impl IntoIterator<Item = OsString>, workers: Option<&dyn Cluster>) -> u8 {
     exit::sweep_on_panic();

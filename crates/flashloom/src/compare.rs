@@ -98,7 +98,7 @@ pub(crate) fn compare(args: &CompareArgs, results: &mut dyn Write) -> Result<(),
     args.failures.check(comparison.rows.iter().flat_map(|row| &row.runs))
 }
 
-/// How each drive is run.
+/// The settings with which each drive runs.
 fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
     let steps = args.precondition.clone().unwrap_or_else(|| vec![BY_DEFAULT.to_owned()]);
     let steps = steps.iter().filter(|step| *step != "none");
@@ -117,7 +117,7 @@ fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
         fairness: args.issue.fairness,
         time_scale: args.issue.pace.time_scale,
         verify: args.study.verify,
-        // The page shows where the time went.
+        // The page shows the parts of the latency, so they are measured.
         explain: args.explain || args.study.report.is_some() || args.study.out.is_some(),
         limit: args.issue.pace.limit,
         warm_up: args.measured.warm_up,
@@ -141,7 +141,7 @@ fn how(args: &CompareArgs) -> Result<RunSpec, Failure> {
     Ok(run)
 }
 
-/// The name in the form that metrics can name.
+/// A name in which each character is allowed in names of metrics.
 fn plain(name: &str) -> String {
     name.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect()
 }

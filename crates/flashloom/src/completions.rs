@@ -52,12 +52,12 @@ struct Slot {
     command: String,
     /// The position of the argument; `None` for an option.
     position: Option<usize>,
-    /// Whether all later arguments take the same names.
+    /// True if all later arguments take the same names.
     many: bool,
     /// The name of the option or of the argument.
     name: String,
     names: Names,
-    /// Whether the argument also takes a file.
+    /// True if the argument also takes a file.
     files: bool,
 }
 

@@ -47,7 +47,7 @@ fn question(command: &CtlCommand) -> Result<Question, Failure> {
         CtlCommand::PowerState { state } => Question::PowerState { state: *state },
         CtlCommand::HostMemory { size } => Question::HostMemory { bytes: size.get() },
         CtlCommand::Snapshot { file, force } => {
-            // The server works in another folder.
+            // The server may run in another folder, so the path is sent as an absolute one.
             let path = std::path::absolute(file)
                 .map_err(|error| Failure::Input(format!("{}: {error}; write the name of a file", file.display())))?;
             Question::Snapshot { path, force: *force }

@@ -10,7 +10,7 @@ use study::config::{Document, Fault, Faults};
 use crate::args::{IssueArgs, RunArgs};
 use crate::exit::{Failure, note};
 
-/// The name of the standard input in place of a file's.
+/// The name that stands for the standard input.
 const STDIN: &str = "-";
 
 /// Reads a device file and overrides some of its keys (`key=value`).
@@ -18,7 +18,7 @@ pub(crate) fn document(path: &Path, set: &[String]) -> Result<Document, Failure>
     set_all(catalogue::device(path)?, set)
 }
 
-/// The device of such a document.
+/// Opens the device of a file with some of its keys overridden.
 pub(crate) fn device(path: &Path, set: &[String]) -> Result<Device, Failure> {
     open_device(&document(path, set)?)
 }
@@ -30,7 +30,7 @@ pub(crate) fn open_device(document: &Document) -> Result<Device, Failure> {
     Ok(device)
 }
 
-/// The same; `-` is a device file on the standard input.
+/// Opens a device as [`device`] does; the path `-` reads the device file from the standard input.
 pub(crate) fn device_or_stdin(path: &Path, set: &[String]) -> Result<Device, Failure> {
     if path.as_os_str() != STDIN {
         return device(path, set);
@@ -59,7 +59,7 @@ fn set_all(mut document: Document, set: &[String]) -> Result<Document, Failure> 
     if faults.is_empty() { Ok(document) } else { Err(Faults(faults).into()) }
 }
 
-/// A device in a line, and where its description is from.
+/// A line on a device, with the origin of its description.
 pub(crate) fn resolved(path: &Path, device: &Device) -> String {
     let from = if path.exists() { path.display().to_string() } else { "comes with Flashloom".to_owned() };
     let Device { name, resolved, .. } = device;
@@ -74,7 +74,7 @@ pub(crate) fn device_of(args: &RunArgs) -> Result<Device, Failure> {
     opened.map_err(|failure| if are_swapped(args) { swapped(args) } else { failure })
 }
 
-/// True if the user wrote the workload in the place of the drive, and the drive in that of the workload.
+/// True if the first argument is a workload and the second a device.
 fn are_swapped(args: &RunArgs) -> bool {
     let is_drive = |path: &Path| catalogue::device(path).and_then(|document| catalogue::device_from(&document)).is_ok();
     is_drive(&args.workload) && catalogue::workload(&args.device).is_ok_and(|workload| !workload.is_missing())

@@ -1,4 +1,4 @@
-//! How the command ends: one clear message, and an exit code that says whether the input or Flashloom is at fault.
+//! The end of the command: one clear message, and an exit code that says whether the input or Flashloom is at fault.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Write};
@@ -18,13 +18,13 @@ const UNEXPECTED: u8 = 1;
 /// Exit code for faults of the input.
 const INPUT: u8 = 2;
 
-/// Exit code for faults of Flashloom, the same as that of a panic.
+/// Exit code for faults of Flashloom; Rust uses it for panics, too.
 const BUG: u8 = 101;
 
-/// Exit code after an interruption: what shells use for a program that Ctrl-C ended.
+/// Exit code after an interruption, as shells report a program that Ctrl-C ended.
 const INTERRUPTED: u8 = 130;
 
-/// The most characters in a line of the help, which breaks longer ones without their indent.
+/// The most characters in a line of the help: clap breaks longer lines without their indent.
 const WIDTH: usize = 100;
 
 /// Every exit code and its meaning.
@@ -59,7 +59,7 @@ pub(crate) fn codes() -> String {
     text
 }
 
-/// Why a command failed.
+/// The failure of a command, with its message and its exit code.
 #[derive(Debug)]
 pub(crate) enum Failure {
     /// The input is at fault, or a path cannot be written.
@@ -68,9 +68,9 @@ pub(crate) enum Failure {
     Unexpected(String),
     /// Flashloom is at fault.
     Bug {
-        /// What happened.
+        /// The description of the fault.
         message: String,
-        /// The command that replays it.
+        /// The command that repeats the failure.
         replay: String,
     },
 }
@@ -122,7 +122,7 @@ impl From<OutputError> for Failure {
 }
 
 impl Failure {
-    /// The failure of a session that has no outcome; `replay` gives the command that runs it again.
+    /// The failure for an error of a session; `replay` gives the command that runs the session again.
     pub(crate) fn session(error: &SessionError, replay: impl FnOnce() -> String) -> Self {
         match error.is_bug() {
             true => Self::Bug { message: error.to_string(), replay: replay() },
@@ -151,23 +151,23 @@ impl Failure {
 
 /// Writes a text to the standard error. A closed standard error is no fault.
 pub(crate) fn say(text: impl fmt::Display) {
-    // One write, so that no other output comes in between.
+    // One write, so that output of other threads cannot split the text.
     let _ = io::stderr().write_all(format!("{text}\n").as_bytes());
 }
 
-/// Writes a note: the command succeeded, and the user should know something.
+/// Writes a note: the command succeeds, but the user should know something.
 pub(crate) fn note(text: impl fmt::Display) {
     say(format_args!("note: {text}"));
 }
 
-/// Prints a result.
+/// Prints a result. A reader that closes the pipe early is no failure.
 pub(crate) fn print(results: &mut dyn Write, text: &str) -> Result<(), Failure> {
     printed(results.write_all(text.as_bytes()).and_then(|()| results.flush()))
 }
 
 fn printed(outcome: io::Result<()>) -> Result<(), Failure> {
     match outcome {
-        // The reader closed the pipe because it had enough, as `head` does.
+        // The reader has closed the pipe early, as `head` does.
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         outcome => outcome.map_err(|error| {
             let remedy = "redirect the standard output to a file or device with free space";
@@ -180,7 +180,7 @@ fn printed(outcome: io::Result<()>) -> Result<(), Failure> {
 pub(crate) fn no_command(answer: &clap::Error) -> u8 {
     let shown = answer.print();
     if answer.use_stderr() {
-        // If the message cannot be printed, the exit code still tells.
+        // If the message cannot be printed, the exit code still reports the error.
         return INPUT;
     }
     code(printed(shown.and_then(|()| io::stdout().flush())))
@@ -197,10 +197,11 @@ pub(crate) fn code(outcome: Result<(), Failure>) -> u8 {
     }
 }
 
-/// What a command does on the first interruption, instead of ending.
+/// The function that the first interruption calls instead of ending the process.
 static ON_INTERRUPT: Mutex<Option<Box<dyn FnOnce() + Send>>> = Mutex::new(None);
 
-/// On the first interruption this is called, from another thread, and the command ends by itself. The second one ends it.
+/// Sets the function that the first interruption calls, from another thread. The command then ends by itself; a second interruption
+/// ends the process.
 pub(crate) fn on_interrupt(end: impl FnOnce() + Send + 'static) {
     *ON_INTERRUPT.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(end));
 }
@@ -220,8 +221,8 @@ pub(crate) fn sweep_on_interrupt() {
     }
 }
 
-/// Lets a write beyond the limit of a file's size (`ulimit -f`) fail with an error, which names the file. Without a handler
-/// the signal would end the program without a word.
+/// Lets a write beyond the limit of a file's size (`ulimit -f`) fail with an error that names the file. Without a handler the
+/// signal would end the program without a message.
 #[cfg(unix)]
 pub(crate) fn survive_file_size_limit() {
     let heard = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
@@ -230,7 +231,7 @@ pub(crate) fn survive_file_size_limit() {
     }
 }
 
-/// No other system has such a signal.
+/// Other systems have no such signal.
 #[cfg(not(unix))]
 pub(crate) fn survive_file_size_limit() {}
 

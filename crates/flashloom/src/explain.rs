@@ -1,4 +1,4 @@
-//! `flashloom explain`: where the time of requests went.
+//! `flashloom explain`: the parts of the requests' latencies.
 
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
@@ -22,7 +22,7 @@ use crate::machine;
 use crate::progress::Bar;
 use crate::run::{Workloads, opened, perform, session};
 
-/// Runs `flashloom explain`. With `what_if` it also runs the settings that act on the result, so many at once.
+/// Runs `flashloom explain`. With `what_if` it also runs the settings that act on the largest parts, `jobs` at once.
 pub(crate) fn explain(
     args: &RunArgs,
     request: Option<u64>,
@@ -54,7 +54,7 @@ pub(crate) fn explain(
         let remedy = "leave out --seeds, or give it to `flashloom run`";
         return Err(Failure::Input(format!("explain shows the requests of one run; {remedy}")));
     }
-    // `flashloom explain` leaves the results of the run itself to `flashloom run`.
+    // The results of the run itself are printed by `flashloom run`.
     let watch = match request {
         Some(_) => Watch::default().journeys(request),
         None => Watch::default().explaining(),
@@ -76,7 +76,7 @@ pub(crate) fn explain(
     };
     let runs = outcome.summaries();
     let mut all = Explanation::new(watch.bands(), one, &runs);
-    // Settings are no remedy for requests that fail, and change what the others look like.
+    // If requests fail, changed settings are no remedy, and the latencies of the other requests mean little.
     if request.is_none() && args.failures.check(&runs).is_ok() {
         let document = changed(args)?;
         let changes = what_if::changes(&document, &all.culprits);
@@ -116,7 +116,7 @@ fn trials(args: &RunArgs, changes: &[Change], jobs: Option<NonZeroUsize>) -> Res
     })
 }
 
-/// As many runs at once as the memory allows, if the user names no number.
+/// The number of runs that fit into the memory at once, unless the user gives a number.
 fn fitting<'a>(
     args: &RunArgs,
     devices: impl Iterator<Item = &'a Device>,

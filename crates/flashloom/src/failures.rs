@@ -1,4 +1,4 @@
-//! Requests that failed: whether the command may end as if they had not.
+//! Failed requests: the rule by which they fail the command.
 
 use clap::Args;
 
@@ -17,7 +17,8 @@ pub(crate) struct FailuresArgs {
 }
 
 impl FailuresArgs {
-    /// The failure of a command with these runs, if more requests failed in one of them than its numbers may leave out.
+    /// Fails if in one of these runs more requests failed than its numbers may leave out, unless `--allow-failures` is
+    /// given.
     pub(crate) fn check<'a>(self, runs: impl IntoIterator<Item = &'a Summary>) -> Result<(), Failure> {
         let Some(worst) = runs.into_iter().filter(|_| !self.allow_failures).find(|run| run.fails_too_often()) else {
             return Ok(());

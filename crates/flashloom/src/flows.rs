@@ -6,8 +6,8 @@ use crate::args::IssueArgs;
 use crate::options::FlowArg;
 use crate::run::stem;
 
-/// The flows beside a workload of this name, in the order of the user. A flow without a name has that of its file, in the
-/// form that `spell` gives it; if a name is taken, the later flow gets a number.
+/// The flows of `--flow` beside a workload named `own`, in the order of the user. A flow without a name gets the name of its file,
+/// in the form that `spell` gives it; if the name is taken, the later flow gets a number.
 pub(crate) fn named(issue: &IssueArgs, own: &str, spell: fn(String) -> String) -> Vec<(String, FlowSpec)> {
     let mut all: Vec<(String, FlowSpec)> = Vec::new();
     for flow in &issue.flow {

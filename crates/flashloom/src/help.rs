@@ -5,11 +5,11 @@ use clap::Command;
 /// An example of a command.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Example {
-    /// The command, as `trace info`.
+    /// The command without `flashloom`, e.g. `trace info`.
     pub(crate) of: &'static str,
-    /// The line that a user types.
+    /// The whole command line.
     pub(crate) line: &'static str,
-    /// What it does.
+    /// The effect of the command line, in words.
     pub(crate) does: &'static str,
 }
 
@@ -189,7 +189,7 @@ pub(crate) const EXAMPLES: [Example; 59] = [
     example("man", "flashloom man pages", "Write the manual pages into the directory `pages`"),
 ];
 
-/// Adds its examples to the help of each command.
+/// Adds the examples of each command to its help.
 pub(crate) fn with_examples(command: Command) -> Command {
     under(command, "")
 }

@@ -68,8 +68,8 @@ pub mod backend {
 #[cfg(feature = "conformance")]
 pub use testkit::conformance;
 
-/// The interface between an FTL and its device. An FTL of another crate has a name: [`register_ftl`](ftl::register_ftl) and
-/// [`register_simple_ftl`](ftl::register_simple_ftl).
+/// The interface between an FTL and its device. An FTL of another crate is used by the name under which
+/// [`register_ftl`](ftl::register_ftl) or [`register_simple_ftl`](ftl::register_simple_ftl) has registered it.
 pub mod ftl {
     pub use base::engine::{EventQueue, Handle, Rng};
     pub use ftl::map_unit;

@@ -91,7 +91,7 @@ pub(crate) fn studies(name: Option<&str>, csv: bool, results: &mut dyn Write) ->
     print(results, text)
 }
 
-/// The description in a file.
+/// The value of `description` in a file.
 fn description(file: &str) -> String {
     let table = file.parse::<toml::Table>().unwrap_or_default();
     table.get("description").and_then(toml::Value::as_str).unwrap_or_default().to_owned()
@@ -104,7 +104,7 @@ fn about(part: &Part) -> String {
     format!("{bits}, pages of {}, chips of {capacity}", part.geometry.page)
 }
 
-/// A list of what comes with Flashloom as a table for other programs.
+/// A list of catalogue entries as a table for other programs.
 pub(crate) fn list<'a>(all: impl Iterator<Item = (&'static str, &'a str, String)>) -> Table {
     let all: Vec<_> = all.collect();
     let mut table = Table::default();

@@ -12,7 +12,7 @@ use base::units::Bytes;
 use rustix::process::{Resource, getrlimit};
 use study::memory::Limit;
 
-/// The memory that the user gives, or else the machine's.
+/// The limit that the user gives, or else that of the machine.
 pub(crate) fn memory(given: Option<Bytes>) -> Option<Limit> {
     match given {
         Some(bytes) => Some(Limit { bytes, name: "--memory".into() }),
@@ -20,7 +20,7 @@ pub(crate) fn memory(given: Option<Bytes>) -> Option<Limit> {
     }
 }
 
-/// The memory of this machine that the process may use, if the system says; the smallest of all limits.
+/// The memory that the process may use: the smallest of all limits. None if the system reports no limit.
 #[must_use]
 pub fn memory_limit() -> Option<Limit> {
     limits(Path::new("/")).into_iter().min_by_key(|limit| limit.bytes)
@@ -40,7 +40,7 @@ fn limits(root: &Path) -> Vec<Limit> {
     limits
 }
 
-/// The physical memory that the system's table gives.
+/// The physical memory in bytes, from the text of `/proc/meminfo`.
 fn total(meminfo: &str) -> Option<u64> {
     let line = meminfo.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok().map(|kib| kib << 10)

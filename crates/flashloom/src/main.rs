@@ -1,4 +1,4 @@
-//! The `flashloom` command: its library has the command line, [`flashloom::command`].
+//! The `flashloom` command. [`flashloom::command`] has the command line.
 
 fn main() -> std::process::ExitCode {
     flashloom::command(std::env::args_os()).into()

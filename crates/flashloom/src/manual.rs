@@ -11,7 +11,7 @@ use crate::args::Cli;
 use crate::exit::{CODES, Failure, note, say};
 use crate::help::EXAMPLES;
 
-/// Writes the pages into a directory, which is made if it is not there.
+/// Writes the manual pages into a directory, which is created if it does not exist.
 pub(crate) fn man(dir: &Path, force: bool) -> Result<(), Failure> {
     let made = !dir.exists();
     if made {
@@ -21,7 +21,7 @@ pub(crate) fn man(dir: &Path, force: bool) -> Result<(), Failure> {
     }
     let written = write(dir, force);
     if made && written.is_err() {
-        // It holds nothing.
+        // Removes the directory only if it is empty.
         let _ = fs::remove_dir(dir);
     }
     written
@@ -94,7 +94,7 @@ fn page(command: &Command, way: &str) -> String {
     text
 }
 
-/// A line of text that roff takes for nothing else.
+/// A line of text, escaped so that roff does not take it for a request.
 fn plain(text: &str) -> String {
     let text = text.replace('\\', "\\e").replace('-', "\\-");
     if text.starts_with(['.', '\'']) { format!("\\&{text}") } else { text }

@@ -27,7 +27,7 @@ use queues::Queues;
 use sheet::Sheet;
 use xml::{XmlFaults, XmlFile};
 
-/// Whose behaviour the drive has where MQSim's is not that of a controller.
+/// The model that a drive follows where MQSim differs from a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Likeness {
     Mqsim,
@@ -113,7 +113,7 @@ fn head(from: &Path, what: &str) -> Vec<String> {
     vec![HEAD.to_owned(), format!("from {name} of MQSim: {what}. A comment behind a value names its origin.")]
 }
 
-/// A thing that Flashloom can make of a converted text, or the reason why not. `origin` gives the place of a parameter.
+/// The result of parsing a converted text, or the failure with the faults of the text. `origin` gives the place of a parameter.
 fn made<T>(text: &str, made: Result<T, Faults>, origin: impl Fn(&str) -> String) -> Result<T, Failure> {
     made.map_err(|faults| {
         let line = |fault: &Fault| {
@@ -127,7 +127,7 @@ fn made<T>(text: &str, made: Result<T, Faults>, origin: impl Fn(&str) -> String)
     })
 }
 
-/// The workload files of all synthetic flows, by their names. Flashloom can run each on the drive.
+/// The workload files of all synthetic flows by their names. Each is checked by opening it on the drive.
 fn described(flows: &[Vec<Flow>], from: Option<&Path>, device: &Device) -> Result<Vec<(String, String)>, Failure> {
     let from = from.unwrap_or(Path::new(""));
     let mut files = Vec::new();
@@ -155,8 +155,8 @@ fn flow_file(scenario: usize, number: usize) -> String {
     format!("scenario-{scenario}-flow-{}.toml", number + 1)
 }
 
-/// The preconditioning of a scenario: each flow has a part of the drive, and everything is written up to the end of what the
-/// flows have written before.
+/// The preconditioning of a scenario. Each flow has a part of the drive; everything is written up to the end of the last part that
+/// the flows have written before.
 fn precondition(flows: &[Flow], device: &Device) -> Option<String> {
     const PIECE: u64 = 64 << 10;
     const MIB: u64 = 1 << 20;

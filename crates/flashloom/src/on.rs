@@ -1,7 +1,7 @@
 //! `flashloom study --on`: the runs of studies on the workers of a Dask cluster.
 //!
-//! Dask is a library of Python. The program `python -m flashloom` is this command with a [`Cluster`], which does the runs of a
-//! [`Sweep`] there; all else is the same. The plain program has no cluster, and starts that one with its own arguments.
+//! Dask is a Python library. The program `python -m flashloom` is this command with a [`Cluster`], which does the runs of a
+//! [`Sweep`] on Dask's workers. The plain program has no cluster, and starts the Python program with its own arguments.
 
 use std::fmt;
 use std::io;
@@ -14,33 +14,33 @@ use crate::args::StudyArgs;
 use crate::exit::Failure;
 use crate::run::program;
 
-/// What does the runs of studies on other machines.
+/// Runs studies on other machines.
 pub trait Cluster {
-    /// Does the runs of a study that are left, and returns its outcome. `progress` takes the number of finished runs and of
-    /// all runs.
+    /// Does the remaining runs of a study, and returns the study's outcome. `progress` takes the number of finished runs and of all
+    /// runs.
     ///
     /// # Errors
     /// If the cluster cannot be reached or used, or a run fails.
     fn run(&self, sweep: Sweep, on: &On, progress: Step) -> Result<Outcome, ClusterError>;
 }
 
-/// Takes the number of finished runs and of all runs.
+/// Takes the number of finished runs, and the number of all runs.
 pub type Step = Box<dyn Fn(u64, u64) + Send + Sync>;
 
-/// Where to run studies.
+/// The place where studies run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct On {
     /// The address of the scheduler, or `local`.
     pub address: Address,
     /// The number of workers to start on this machine.
     pub jobs: Option<usize>,
-    /// The memory that they may use together.
+    /// Bytes of memory that all workers may use together.
     pub memory: Option<u64>,
-    /// The URL of the store, if it is not a folder.
+    /// The URL of the store; none for a folder.
     pub store: Option<String>,
 }
 
-/// The reason that a cluster did not do the runs of a study.
+/// The reason for which a cluster did not do the runs of a study.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClusterError {
     /// The input is at fault, or the cluster cannot be used.
@@ -62,7 +62,7 @@ impl From<ClusterError> for Failure {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Address(String);
 
-/// The error of a text that is not an address.
+/// The error for a text that is no address of a scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParseAddressError(String);
 
@@ -107,7 +107,7 @@ impl Address {
 }
 
 impl On {
-    /// Where the arguments say.
+    /// The place that the arguments name.
     pub(crate) fn new(address: Address, args: &StudyArgs) -> Result<Self, Failure> {
         let no_effect = [("--jobs", args.jobs.is_some()), ("--memory", args.memory.is_some())];
         if let Some((option, _)) = no_effect.into_iter().find(|(_, given)| *given && !address.is_local()) {
@@ -125,14 +125,14 @@ impl On {
     }
 }
 
-/// Prints the version of Python's package, or nothing if it has no Dask.
+/// Prints the version of the Python package; prints nothing if Dask is missing.
 const ASK: &str =
     "import importlib.util as u, flashloom; print(flashloom.__version__ if u.find_spec('distributed') else '')";
 
 /// The program that runs Python.
 const PYTHON: &str = "python3";
 
-/// Starts Python's package with the arguments of this program, in its place. Returns only if it cannot.
+/// Replaces this process by the Python program with the same arguments. Returns only if that fails.
 pub(crate) fn hand_over() -> Failure {
     let cannot = |why: String| {
         let remedy = "install it for that Python with `pip install 'flashloom[cluster]'`, or run without --on";
@@ -159,7 +159,7 @@ pub(crate) fn hand_over() -> Failure {
     }
 }
 
-/// Lets another program take the place of this one.
+/// Replaces this process by another program. Returns only if that fails.
 #[cfg(unix)]
 fn replaced_by(command: &mut Command) -> io::Error {
     std::os::unix::process::CommandExt::exec(command)

@@ -59,7 +59,6 @@ pub(crate) fn columns(text: &str) -> Result<Columns, BadValue> {
     text.parse().map_err(|error: SourceError| BadValue(error.to_string()))
 }
 
-/// A unit of time.
 pub(crate) fn time_unit(text: &str) -> Result<TimeUnit, BadValue> {
     text.parse().map_err(|error: SourceError| BadValue(error.to_string()))
 }
@@ -69,7 +68,7 @@ pub(crate) fn size_unit(text: &str) -> Result<SizeUnit, BadValue> {
     text.parse().map_err(|error: SourceError| BadValue(error.to_string()))
 }
 
-/// A workload that runs beside the first one.
+/// A workload that runs beside the first one, with its settings.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct FlowArg {
     pub(crate) workload: PathBuf,
@@ -82,7 +81,7 @@ pub(crate) struct FlowArg {
 }
 
 impl FlowArg {
-    /// The pacing that the user asks for, if any.
+    /// The pacing that the settings ask for, if any.
     pub(crate) const fn pacing(&self) -> Option<Pacing> {
         match (self.depth, self.open) {
             (Some(depth), _) => Some(Pacing::Closed { depth }),
@@ -127,16 +126,16 @@ pub(crate) fn flow(text: &str) -> Result<FlowArg, BadValue> {
     Ok(flow)
 }
 
-/// A drive under a name.
+/// A drive with the name of its export.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ExportArg {
     pub(crate) name: String,
     pub(crate) device: PathBuf,
 }
 
-/// A drive and its name.
+/// Reads a device with an optional export name.
 pub(crate) fn export(text: &str) -> Result<ExportArg, BadValue> {
-    /// The protocol's limit.
+    /// Names of exports have at most 4096 bytes (NBD protocol).
     const LONGEST: usize = 4096;
     match text.split_once('=') {
         Some((name, device)) if !device.is_empty() && name.len() <= LONGEST => {
@@ -161,7 +160,7 @@ pub(crate) fn host_nqn(text: &str) -> Result<String, BadValue> {
     )))
 }
 
-/// A length of time of at most a second.
+/// A length of time of at most one second.
 pub(crate) fn brief(text: &str) -> Result<Duration, BadValue> {
     match text.parse::<Span>() {
         Ok(span) if span <= Span::from_secs(1) => Ok(Duration::from_nanos(span.as_ns())),
@@ -177,7 +176,7 @@ pub(crate) fn positive(text: &str) -> Result<f64, BadValue> {
     }
 }
 
-/// The age of a file.
+/// An age, with the unit s, m, h or d.
 pub(crate) fn age(text: &str) -> Result<Duration, BadValue> {
     let wrong = || BadValue(format!("`{text}` is not an age: write e.g. 30d, with s, m, h or d"));
     let (number, unit) = text.split_at_checked(text.len().saturating_sub(1)).ok_or_else(wrong)?;
@@ -211,7 +210,7 @@ where
     }
 }
 
-/// A block of NVM Express.
+/// The bytes of a block of NVM Express.
 pub(crate) fn block(text: &str) -> Result<Bytes, BadValue> {
     match text.parse::<Bytes>() {
         Ok(bytes) if bytes.get().is_power_of_two() && (512..=64 << 10).contains(&bytes.get()) => Ok(bytes),

@@ -1,5 +1,5 @@
-//! What a command says while it works: a bar on a terminal, a line every ten seconds for a log, and with `--verbose` each
-//! step that is done. All of it goes to the standard error.
+//! The messages of a command while it works, on the standard error: a bar on a terminal, a line every ten seconds for a log, and
+//! with `--verbose` each finished step.
 
 use std::io::IsTerminal;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
@@ -29,7 +29,7 @@ pub(crate) enum Show {
     None,
 }
 
-/// What a command says while it works.
+/// The settings for messages of a command while it works.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Tell {
     pub(crate) show: Show,
@@ -37,7 +37,7 @@ pub(crate) struct Tell {
 }
 
 impl Tell {
-    /// What the options `--quiet`, `--progress` and `--verbose` ask for.
+    /// The settings of the options `--quiet`, `--progress` and `--verbose`.
     pub(crate) const fn new(quiet: bool, progress: Option<Show>, verbose: bool) -> Self {
         let show = match progress {
             Some(show) => show,
@@ -47,7 +47,7 @@ impl Tell {
         Self { show, verbose }
     }
 
-    /// Refuses a bar that nobody could see.
+    /// Refuses a bar if the standard error is not a terminal.
     pub(crate) fn check(self) -> Result<(), Failure> {
         if self.show == Show::Bar && !std::io::stderr().is_terminal() {
             let remedy = "write --progress plain for a line every ten seconds";
@@ -56,7 +56,7 @@ impl Tell {
         Ok(())
     }
 
-    /// Says what was done, if the user wants to know.
+    /// Prints a message on a finished step with `--verbose`.
     pub(crate) fn done(self, what: impl FnOnce() -> String) {
         if self.verbose {
             say(what());
@@ -70,27 +70,27 @@ impl From<bool> for Tell {
     }
 }
 
-/// A clock of the machine, for people who wait.
+/// The time of the machine's clock, for progress only: no result depends on it.
 #[allow(clippy::disallowed_methods)] // How long a command has taken is no result.
 pub(crate) fn now() -> Instant {
     Instant::now()
 }
 
-/// The time from one line to the next.
+/// The time between two lines.
 const EVERY: Duration = Duration::from_secs(10);
 
-/// How far a step is.
+/// The progress of a step.
 #[derive(Clone, Debug, Default)]
 struct State {
     name: String,
     done: u64,
     total: Option<u64>,
-    /// What else there is to say.
+    /// Further text for the line.
     also: String,
 }
 
 impl State {
-    /// A line about the step after this time.
+    /// The line on the step after the time `elapsed`.
     fn line(&self, elapsed: Duration) -> String {
         let Self { name, done, total, also } = self;
         let also = if also.is_empty() { String::new() } else { format!(", {also}") };
@@ -104,7 +104,7 @@ impl State {
     }
 }
 
-/// A time of the machine in words.
+/// Seconds of the machine's clock as text.
 fn seconds(seconds: f64) -> String {
     match seconds.round() as u64 {
         whole if whole < 120 => format!("{whole} s"),
@@ -113,7 +113,7 @@ fn seconds(seconds: f64) -> String {
     }
 }
 
-/// A line about the state at regular times, from a thread of its own: one point of a study may take minutes.
+/// Prints a line on the state at regular times, from a thread of its own, because one point of a study may take minutes.
 struct Lines {
     state: Arc<Mutex<State>>,
     stop: Option<Sender<()>>,
@@ -164,7 +164,7 @@ pub(crate) struct Bar {
 }
 
 impl Bar {
-    /// The progress up to `requests`; without an end if the number is unknown.
+    /// The progress of a step with `requests` requests; none if their number is unknown.
     fn requests(name: &str, requests: Option<u64>, tell: Tell) -> Self {
         let template = match requests {
             Some(_) => "{bar:30} {percent:>3}% {human_pos} requests, {per_sec}, {msg}, {eta} left",
@@ -173,7 +173,7 @@ impl Bar {
         Self::new(template, name, requests, tell)
     }
 
-    /// The progress of other steps, called `name`.
+    /// The progress of a step named `name`.
     pub(crate) fn steps(name: &str, tell: impl Into<Tell>) -> Self {
         let bar = Self::new("{bar:30} {percent:>3}% {msg}, {eta} left", name, None, tell.into());
         if let Shown::Bar(bar) = &bar.shown {
@@ -211,7 +211,6 @@ impl Bar {
         }
     }
 
-    /// Shows the progress of a run.
     fn show(&self, progress: run::Progress) {
         match &self.shown {
             Shown::Bar(bar) if !bar.is_hidden() => {
@@ -232,7 +231,7 @@ impl Drop for Bar {
         if let Shown::Bar(bar) = &self.shown {
             bar.finish_and_clear();
         }
-        // The thread ends before the last word.
+        // The thread of lines ends before the last message is printed.
         self.shown = Shown::Nothing;
         if self.verbose {
             say(format_args!("{}: done in {:.1} s", self.name, self.start.elapsed().as_secs_f64()));
@@ -240,7 +239,7 @@ impl Drop for Bar {
     }
 }
 
-/// The part of a session that is under way.
+/// The present part of a session.
 #[derive(Clone, Copy, PartialEq)]
 enum Part {
     Step(Precondition),
@@ -275,7 +274,7 @@ impl Bars {
 
     fn bar(&mut self, of: Part, new: impl FnOnce(Tell) -> Bar) -> &Bar {
         if self.shown.as_ref().is_none_or(|(part, _)| *part != of) {
-            // The bar of the part before is cleared first.
+            // The bar of the last part is cleared first.
             self.shown = None;
             self.shown = Some((of, new(self.tell)));
         }

@@ -46,7 +46,7 @@ pub(crate) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
     args.failures.check(&outcome.summaries())
 }
 
-/// Says where the timeline is, and what it leaves out.
+/// Reports the path of the timeline, and the number of events that it leaves out.
 fn say_timeline(path: &Path, timeline: &Timeline) {
     if timeline.slices().is_empty() {
         note("no flash command ran in the window of the timeline; choose another window with --window");
@@ -58,9 +58,9 @@ fn say_timeline(path: &Path, timeline: &Timeline) {
     say(format_args!("timeline: {} (open it in https://ui.perfetto.dev)", path.display()));
 }
 
-/// The observers that these outputs need.
+/// The observers that the outputs need; none if no output needs any.
 fn watch(output: &OutputArgs) -> Option<Watch> {
-    // A page shows where the time went. Without a page, the run does not pay for that observer.
+    // A page shows the parts of the latency. Without a page, the run does not pay for that observer.
     let explains = output.report.is_some() || output.out.is_some();
     let watch = if explains { Watch::default().explaining() } else { Watch::default() };
     match &output.timeline {
@@ -82,7 +82,7 @@ pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Wr
     }
     session.check().map_err(|error| failure(&error, &session.about()))?;
     let session = flows(args, session, &Workloads::named(args)?)?;
-    // Only the workloads say how much of the drive they touch.
+    // The part of the drive that is used is known only once the workloads are added.
     session.check().map_err(|error| failure(&error, &session.about()))?;
     tell.done(|| {
         session
@@ -99,8 +99,8 @@ pub(crate) fn perform(args: &RunArgs, watch: Option<Watch>, results: &mut dyn Wr
     report(args, session, |session| session.run(), results)
 }
 
-/// The session that the arguments describe, with its workloads. It starts from `state` if that is given, as a drive that
-/// was brought into the state of the arguments before.
+/// The session that the arguments describe, with its workloads. It starts from `state` if that is given, which must be the state
+/// that the arguments describe.
 pub(crate) fn opened<'a>(args: &RunArgs, device: &'a Device, state: Option<State>) -> Result<Session<'a>, Failure> {
     let session = session(args, device, state);
     session.check().map_err(|error| failure(&error, &session.about()))?;
@@ -163,20 +163,20 @@ pub(crate) fn session<'a>(args: &RunArgs, device: &'a Device, state: Option<Stat
     }
 }
 
-/// The program's version and commit, as results have them.
+/// The version and the commit of the program, for results.
 #[must_use]
 pub fn program() -> Program {
     Program { version: env!("CARGO_PKG_VERSION").into(), commit: env!("FLASHLOOM_COMMIT").into() }
 }
 
-/// The workloads that the arguments name: the first, and those beside it.
+/// The workloads that the arguments name: the first one, and those of `--flow`.
 pub(crate) struct Workloads {
     first: WorkloadFile,
     others: Vec<WorkloadFile>,
 }
 
 impl Workloads {
-    /// All of them.
+    /// All workloads, the first one first.
     pub(crate) fn all(&self) -> impl Iterator<Item = &WorkloadFile> {
         std::iter::once(&self.first).chain(&self.others)
     }
@@ -225,7 +225,7 @@ pub(crate) fn stem(path: &Path) -> String {
     path.file_stem().unwrap_or(path.as_os_str()).to_string_lossy().into_owned()
 }
 
-/// The failure of a session that has no outcome.
+/// The failure for an error of a session, with the command that repeats it.
 fn failure(error: &SessionError, about: &About) -> Failure {
     let About { version, commit, device, seed, .. } = about;
     let workload = error.workload().unwrap_or(&about.workload);

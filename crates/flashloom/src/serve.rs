@@ -54,14 +54,14 @@ struct Served {
 pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Failure> {
     let tell = args.notices();
     tell.check()?;
-    // Only `flashloom ctl` and the page change the pace of a running drive.
+    // The pace of a running drive changes only by `flashloom ctl` and the page.
     if args.time.pace == Pace::Max && !args.time.spin.is_zero() && args.control.is_none() && args.web.is_none() {
         let why = "has no effect here: at --pace max no answer waits for its time; leave it out";
         return Err(Failure::Input(format!("--spin: {why}")));
     }
     let served = devices(args, tell)?;
     let of = |option| move |error: WebError| Failure::Input(format!("{option}: {error}"));
-    // The places are taken first: a drive may take minutes to prepare.
+    // The directories and sockets are opened first, because a drive may take minutes to prepare.
     let directories = kept::directories(args, &served)?;
     let controls = controls(args, &served)?;
     let mut metrics = args.metrics.map(MetricsServer::bind).transpose().map_err(of("--metrics"))?;
@@ -97,7 +97,7 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
         options.metrics = metrics.take();
         options.control = control;
         options.keep = dir.map(|dir| kept::keep(args, dir, stopper.clone()));
-        // There is one drive if there is a page.
+        // A page has exactly one drive.
         (options.web, options.incidents) = (web.take(), incidents.clone());
         let engine = start(options, tell)?;
         drives.push((engine.clone(), device));
@@ -130,7 +130,7 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     }
     let user = args.run.as_ref().map(|line| User::start(line, &places, stopper)).transpose()?;
     let ended = front.run(exports);
-    // All drives stop before anything is said about one of them.
+    // All drives stop before any of them is reported.
     let last: Vec<_> = engines.iter().map(|(name, lies, engine)| (name, *lies, engine.stop())).collect();
     let (mut failed, mut lost) = (None, None);
     for (name, lies, stopped) in last {
@@ -150,18 +150,18 @@ pub(crate) fn serve(args: &ServeArgs, results: &mut dyn Write) -> Result<(), Fai
     }
     ended.map_err(|error| Failure::Input(format!("the system refuses to serve: {error}; see `ulimit -n`")))?;
     let user = user.map_or(Ok(()), User::end);
-    // What the drive got wrong may be why the others failed.
+    // A violation of the drive may be the cause of other failures, so it comes first.
     if let Some(lost) = lost {
         if let Err(failure) = user {
             say(failure);
         }
         return Err(lost);
     }
-    // If both have ended, the drive ended first.
+    // If a drive and the user's command have both failed, the drive failed first.
     failed.map_or(user, |failure| Err(failure.into()))
 }
 
-/// The devices of the command line; all of them are read before a drive is made.
+/// Opens all devices of the command line, before any drive is made.
 fn devices(args: &ServeArgs, tell: Tell) -> Result<Vec<Served>, Failure> {
     let open = |path: &Path| {
         let device = device::device(path, &args.set)?;
@@ -209,8 +209,8 @@ fn listen(args: &ServeArgs) -> Listen {
     }
 }
 
-/// The options of a drive that do not concern its files, its metrics and its page. Clients and hosts of the drive with this number
-/// hear of its power.
+/// The options of a drive, without its files, its metrics and its page. The drive has the number `number` and reports its power to
+/// `hangup` and `power`.
 fn options(args: &ServeArgs, device: Device, (hangup, power, number): (&Hangup, &PowerSignal, usize)) -> EngineOptions {
     let mut options = EngineOptions::new(device);
     options.seed = args.state.seed;
@@ -260,7 +260,7 @@ fn session(error: &SessionError) -> Failure {
     Failure::session(error, || "that of the same drive with `flashloom run`".to_owned())
 }
 
-/// How late answers were, in a line.
+/// A line on the lateness of answers.
 fn late(lag: &LagStatus) -> String {
     let times = &lag.times;
     format!(
@@ -278,7 +278,7 @@ fn late(lag: &LagStatus) -> String {
 struct User {
     line: String,
     id: Option<rustix::process::Pid>,
-    /// True once it has ended, which stops the server; its thread may end after the server.
+    /// True once the command has ended, which stops the server. The thread may end after the server.
     has_ended: Arc<AtomicBool>,
     waiting: thread::JoinHandle<std::io::Result<std::process::ExitStatus>>,
 }
@@ -303,11 +303,11 @@ impl User {
         Ok(Self { line: line.to_owned(), id, has_ended, waiting })
     }
 
-    /// The server has stopped: the command has ended, or a signal came, of which the command hears, too.
+    /// Ends the command after the server has stopped: the command has ended itself, or a signal came, which the command gets, too.
     fn end(self) -> Result<(), Failure> {
         let interrupted = !self.has_ended.load(Ordering::Acquire);
         if interrupted && let Some(id) = self.id {
-            // It may end at the same moment.
+            // The command may end at the same moment.
             let _ = rustix::process::kill_process(id, rustix::process::Signal::TERM);
         }
         match self.waiting.join() {

@@ -1,4 +1,4 @@
-//! The store of results: where it is, `flashloom store` and `flashloom point`.
+//! The store of results: its place, `flashloom store` and `flashloom point`.
 
 use std::fmt::Write as _;
 use std::io::Write;
@@ -17,7 +17,7 @@ use crate::exit::{Failure, note, print};
 use crate::progress::now;
 use crate::run::program;
 
-/// The environment variable that names the default store; if it is empty, there is none.
+/// The environment variable that names the default store; an empty value means no store.
 const VARIABLE: &str = "FLASHLOOM_STORE";
 
 /// Version of the keys, raised when a key changes its meaning or disappears.
@@ -29,8 +29,8 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// The folder of the store of results unless the user wants none: that of the variable `FLASHLOOM_STORE`, or one in the
-/// user's folder for caches.
+/// The folder of the default store: that of the variable `FLASHLOOM_STORE`, or a folder in the user's folder for
+/// caches. None if the variable is empty or no folder is known.
 #[must_use]
 pub fn default_store() -> Option<PathBuf> {
     #[allow(clippy::disallowed_methods)] // No result depends on where results are kept.
@@ -38,7 +38,7 @@ pub fn default_store() -> Option<PathBuf> {
     if let Some(given) = variable(VARIABLE) {
         return (!given.as_os_str().is_empty()).then_some(given);
     }
-    // A relative path counts for nothing there (XDG Base Directory Specification).
+    // Relative paths are ignored (XDG Base Directory Specification).
     let folder = |name: &str| variable(name).filter(|folder| folder.is_absolute());
     let cache = if cfg!(windows) {
         folder("LOCALAPPDATA")
@@ -64,7 +64,7 @@ impl StoreArgs {
         self.in_front()
     }
 
-    /// The store on this machine: that of the arguments, or the default one in front of a URL.
+    /// The store on this machine: that of the arguments, or the default store in front of a store at a URL.
     pub(crate) fn in_front(&self) -> Result<Option<Store>, Failure> {
         if self.no_store {
             return Ok(None);
@@ -73,7 +73,7 @@ impl StoreArgs {
             return Ok(Some(Store::open(&given)?.limit(self.states)));
         }
         let Some(folder) = default_store() else { return Ok(None) };
-        // Nobody asked for this store, and the results are the same without it.
+        // The user did not ask for the default store, and the results are the same without it.
         Ok(match Store::open(&folder) {
             Ok(store) => Some(store.limit(self.states)),
             Err(error) => {
@@ -84,7 +84,7 @@ impl StoreArgs {
     }
 }
 
-/// Says how many runs were not done because their results were there.
+/// Reports how many results came from the store.
 pub(crate) fn from_store(store: Option<&Store>, outcomes: &[Outcome]) {
     let stored: usize = outcomes.iter().map(|outcome| outcome.stored).sum();
     let all: usize = outcomes.iter().flat_map(|outcome| &outcome.runs).map(Vec::len).sum();
@@ -113,7 +113,7 @@ pub(crate) fn point(path: &Path, store: Option<&Path>, results: &mut dyn Write) 
             })?;
             if let Some(store) = store {
                 store.put(&key, &summary)?;
-                // Without it another run's time is predicted less well.
+                // If the time cannot be stored, the times of other runs are predicted less well.
                 let _ = store.put_timing(&Timing::new(key.digest(), &summary, None, start.elapsed()));
             }
             summary
@@ -253,10 +253,10 @@ fn list(store: &Store, json: bool, results: &mut dyn Write) -> Result<(), Failur
     print(results, &text)
 }
 
-/// Names the result that was written last.
+/// The word that names the newest result.
 const LAST: &str = "last";
 
-/// Digits of a digest in tables.
+/// The number of digits of a digest in tables.
 const SHORT: usize = 12;
 
 /// A result with its key, as JSON.
@@ -320,13 +320,13 @@ struct MergedStores {
     left: usize,
 }
 
-/// The most files that are named because they cannot be used.
+/// The most unusable files that a message names.
 const NAMED: usize = 3;
 
 fn merge(args: &MergeArgs, results: &mut dyn Write) -> Result<(), Failure> {
     let folder = args.store.clone().or_else(default_store);
     let folder = folder.ok_or_else(|| Failure::Input("there is no default store; name one with --store DIR".into()))?;
-    // All of them are looked for before the first one is touched.
+    // All stores are opened before the first one is read.
     let from = args.from.iter().map(|from| Store::find(from)).collect::<Result<Vec<Store>, _>>()?;
     let into = Store::open(&folder)?;
     if let Some(same) = from.iter().find(|from| from.is_same(&into)) {

@@ -83,7 +83,7 @@ pub(crate) fn reproduce(
     perform(plans, &[], args, (false, None), results)
 }
 
-/// The studies of a paper that run, and the names of the long ones that do not.
+/// The studies of a paper that run, and the names of the long studies that are left out.
 fn chosen(paper: &str, long: bool) -> Result<(Vec<Plan>, Vec<String>), Failure> {
     let is_wanted = |of: &str| of == paper || paper == ALL;
     let found: Vec<_> = builtin().iter().filter(|(name, _)| is_wanted(paper_of(name))).collect();
@@ -106,12 +106,12 @@ fn chosen(paper: &str, long: bool) -> Result<(Vec<Plan>, Vec<String>), Failure> 
     }
 }
 
-/// The paper of a study.
+/// The paper of a study, which is the first part of the study's name.
 fn paper_of(study: &str) -> &str {
     study.split_once('/').map_or("", |(paper, _)| paper)
 }
 
-/// What can be reproduced: the papers that have studies, and all of them.
+/// The names that `reproduce` takes: the papers with studies, and `all`.
 pub(crate) fn papers() -> Vec<&'static str> {
     let mut papers: Vec<&str> = [ALL].into_iter().chain(builtin().iter().map(|(name, _)| paper_of(name))).collect();
     papers.dedup();
@@ -227,13 +227,13 @@ fn perform(
     if said.is_empty() { Ok(()) } else { Err(Failure::Unexpected(said.join("; "))) }
 }
 
-/// The studies with points at which too many requests failed, and these points.
+/// The studies that have points with too many failed requests, with these points.
 fn unsound(outcomes: &[Outcome]) -> Vec<Unsound> {
     let of = outcomes.iter().map(|outcome| (outcome.plan.spec.name.clone(), outcome.unsound_points()));
     of.filter(|(_, points)| !points.is_empty()).collect()
 }
 
-/// What is about to run, in words: its devices, its workloads and the number of its runs.
+/// A description of the runs to come: devices, workloads and the number of runs.
 pub(crate) fn planned(plan: &Plan, jobs: Option<NonZeroUsize>) -> String {
     let (points, seeds) = (plan.points.len(), plan.spec.seeds.len());
     let mut devices: Vec<&str> = plan.points.iter().map(|point| point.device.name.as_str()).collect();
@@ -247,7 +247,7 @@ pub(crate) fn planned(plan: &Plan, jobs: Option<NonZeroUsize>) -> String {
     )
 }
 
-/// Refuses studies if the points that run at once need more memory than the machine has.
+/// Fails if the points that run at once need more memory than the machine has.
 pub(crate) fn fits(plans: &[Plan], args: &StudyArgs) -> Result<(), Failure> {
     let Some(limit) = machine::memory(args.memory) else { return Ok(()) };
     for plan in plans {

@@ -1,4 +1,4 @@
-//! `flashloom torture`: power cuts of a recorded run, and what each recovered drive holds.
+//! `flashloom torture`: power cuts of a recorded run, and the content of each recovered drive.
 
 mod record;
 mod table;
@@ -117,12 +117,12 @@ fn run(file: &Path, args: &TortureArgs, results: &mut dyn std::io::Write) -> Res
     ended(&tested)
 }
 
-/// The last part of a path, as a user types it.
+/// The last part of a path, which is the name that a user types.
 fn name(path: &Option<PathBuf>) -> String {
     path.as_deref().and_then(Path::file_name).unwrap_or_default().to_string_lossy().into_owned()
 }
 
-/// Exit code 1 if something was lost.
+/// Fails with exit code 1 if a cut lost something.
 fn ended(tested: &[Tested]) -> Result<(), Failure> {
     match tested.iter().filter(|tested| tested.is_loss()).count() {
         0 => Ok(()),
@@ -156,7 +156,7 @@ fn replay(loss: &Path, into: &Path, json: bool, results: &mut dyn std::io::Write
     ended(&tested)
 }
 
-/// Gives the journal to the user who wants to keep it; returns its path.
+/// Moves the journal to the path that the user names, if any; returns the journal's path.
 fn keep(out: Option<OutFile>, own: PathBuf) -> Result<PathBuf, Failure> {
     let Some(mut out) = out else { return Ok(own) };
     let path = out.path().to_owned();
@@ -178,13 +178,13 @@ fn unwritable(path: &Path, error: &std::io::Error) -> Failure {
     Failure::Input(format!("{}: cannot be written: {error}; check its directory and the free space", path.display()))
 }
 
-/// The place of a file that another one names: beside it, or from here, or in the catalogue.
+/// The place of a file that another file names: beside that file, in the current folder, or in the catalogue.
 fn beside(file: &Path, path: &Path) -> PathBuf {
     let there = file.parent().map(|folder| folder.join(path));
     there.filter(|there| there.exists()).unwrap_or_else(|| path.to_owned())
 }
 
-/// The path of `to` in a file at `from`: its name if it is beside it.
+/// The path of `to` as a file at `from` names it: the file name alone if both are in one folder.
 fn path_from(from: &Path, to: &Path) -> Result<PathBuf, Failure> {
     let whole = to.canonicalize().map_err(|error| unwritable(to, &error))?;
     let folder = from.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));

@@ -125,7 +125,7 @@ fn table(info: &TraceInfo) -> String {
     text
 }
 
-/// The numbers in other units of measure, where a unit is in doubt.
+/// The numbers under other units of measure, if the trace leaves a unit in doubt.
 fn alternatives(info: &TraceInfo, text: &mut String) {
     let taken = |taken: bool| if taken { "  taken" } else { "" };
     if !info.times.is_empty() {

@@ -94,7 +94,7 @@ const MADE: [&[&str]; 2] = [
 /// The most time that a refusing command may take, on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The first words of remedies.
+/// The first words of remedies, of which each message must have one.
 const VERBS: [&str; 52] = [
     "add", "allow", "ask", "begin", "bring", "change", "check", "choose", "convert", "correct", "cut", "delete",
     "describe", "export", "fetch", "fill", "free", "give", "have", "keep", "leave", "let", "lay", "list", "lower",
@@ -118,7 +118,7 @@ const ALLOWED: [&str; 12] = [
     "their shares sum to ",
 ];
 
-/// Words that users do not know.
+/// Internal terms, which messages must not have.
 const JARGON: [&str; 32] = [
     "u8",
     "u16",
@@ -191,7 +191,7 @@ fn words(line: &str) -> Vec<String> {
     words
 }
 
-/// The bytes of a text with escapes, repeated if it begins with a count.
+/// The bytes of a text, with its escapes resolved; repeated if the text begins with a count.
 fn bytes(text: &str) -> Vec<u8> {
     let counted = text.split_once(" x ").and_then(|(times, text)| Some((times.parse().ok()?, text)));
     let (times, text): (usize, &str) = counted.unwrap_or((1, text));
@@ -301,7 +301,7 @@ fn content(folder: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     found
 }
 
-/// Words between backquotes are the user's.
+/// The message without the words in backquotes, which are the user's.
 fn our_words(message: &str) -> String {
     message.split('`').step_by(2).collect::<Vec<_>>().join(" ")
 }

@@ -9,7 +9,7 @@ use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
 
 use serde_json::{Value, json};
 
-/// The look of a page.
+/// The width and the theme in which a page is shown.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Look {
     pub(crate) width: u32,
@@ -31,7 +31,7 @@ pub(crate) struct Browser {
     from: BufReader<ChildStdout>,
     number: u64,
     session: Option<String>,
-    /// What pages wrote to the console, and their errors.
+    /// Messages that pages wrote to the console, and their errors.
     pub(crate) console: Vec<String>,
     _profile: tempfile::TempDir,
 }
@@ -68,7 +68,7 @@ impl Browser {
         browser
     }
 
-    /// Calls a method of the protocol, and notes what pages say meanwhile.
+    /// Calls a method of the protocol, and keeps the console messages that arrive meanwhile.
     pub(crate) fn call(&mut self, method: &str, params: &Value) -> Value {
         self.number += 1;
         let mut message = json!({ "id": self.number, "method": method, "params": params });
@@ -135,7 +135,7 @@ impl Browser {
         );
     }
 
-    /// The value of a JavaScript expression; that of a promise when it is there.
+    /// The value of a JavaScript expression. Waits for the value of a promise.
     pub(crate) fn eval(&mut self, expression: &str) -> Value {
         let params = json!({ "expression": expression, "awaitPromise": true, "returnByValue": true });
         let answer = self.call("Runtime.evaluate", &params);

@@ -50,7 +50,7 @@ fn whole(place: &Place) {
     place.printed(&["study", "s.toml", "--store", "whole", "--out", "whole-out", "--quiet"]);
 }
 
-/// Runs all shards as processes of their own, each into a store of its own.
+/// Runs each shard in a process of its own, with a store of its own.
 fn run_shards(place: &Place, count: usize) -> Vec<Value> {
     let begin = |number: usize| -> Child {
         let (shard, store) = (format!("{number}/{count}"), format!("shard-{number}"));
@@ -72,7 +72,7 @@ fn merge(place: &Place, from: &[String], into: &str) -> Value {
     place.json(&[&["store", "merge"], &from[..], &["--store", into, "--json"]].concat())
 }
 
-/// The results that a merge took, those that were there, and those that it left.
+/// The numbers of results that a merge took, that existed already, and that it left.
 fn counts(merged: &Value) -> [usize; 3] {
     ["taken", "there", "left"].map(|key| merged[key].as_u64().expect("a number") as usize)
 }
@@ -107,12 +107,12 @@ fn sixteen_shards_in_stores_of_their_own_give_the_files_of_one_run() {
     for (name, bytes) in &all {
         assert!(one[name] == *bytes, "{}: other bytes", name.display());
     }
-    // Once more, all of it is there, and nothing changes.
+    // A second merge finds all results there, and changes nothing.
     let before = files(&place.path("all"));
     let again = merge(&place, &stores, "all");
     assert_eq!(counts(&again), [0, RUNS, 0]);
     assert!(files(&place.path("all")) == before);
-    // A shard that ran does nothing again.
+    // A shard that was run before runs nothing again.
     let text = place.printed(&["study", "s.toml", "--shard", "16/16", "--store", "shard-16"]);
     let count = results[15]["runs"].as_array().expect("runs").len();
     assert!(
@@ -144,12 +144,12 @@ fn shards_fill_one_store_at_once_and_follow_from_the_studies_alone() {
     });
     assert_eq!(runs.iter().map(Vec::len).sum::<usize>(), 2 * RUNS);
     assert!(runs.iter().all(|runs| (24..=30).contains(&runs.len())), "{:?}", runs.each_ref().map(Vec::len));
-    // A store that knows how long runs take deals no other runs.
+    // Known run times do not change which runs a shard has.
     let again: Value =
         serde_json::from_slice(&run("2/3", "whole").wait_with_output().expect("it ends").stdout).expect("JSON");
     let digests = |runs: &[Value]| runs.iter().map(|run| run["digest"].clone()).collect::<Vec<_>>();
     assert_eq!(digests(again["runs"].as_array().expect("runs")), digests(&runs[1]));
-    // A study of fewer runs than shards leaves some without.
+    // If a study has fewer runs than shards, some shards have none.
     place.write("u.toml", "name = \"u\"\ndevice = \"tiny.toml\"\nworkload = \"w.toml\"\nrun = { limit = 5 }\n");
     let text = place.printed(&["study", "u.toml", "--shard", "2/2", "--store", "one"]);
     assert_eq!(text, "shard 2 of 2: 0 of 1 runs, 0 of them were in the store\n");
@@ -175,7 +175,7 @@ fn a_wrong_shard_is_one_error_that_says_what_to_write() {
         let output = place.flashloom(&[&["study", "s.toml"], options].concat());
         assert_eq!(output.status.code(), Some(2), "{options:?}");
     }
-    // The variable of the default store is empty here.
+    // The tests set the variable of the default store to nothing.
     let output = place.flashloom(&["study", "s.toml", "--shard", "1/2"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(output.status.code() == Some(2) && said.contains("write --store DIR"), "{said}");
@@ -206,12 +206,12 @@ fn what_cannot_be_used_is_left_with_a_line_and_a_damaged_result_is_replaced() {
     );
     assert!(said.lines().all(|line| line.starts_with("note: ") && line.ends_with("; it stays where it is")), "{said}");
     assert_eq!(fs::read(&first[0]).expect("there"), b"half");
-    // The study does these two runs again, and no other.
+    // The study runs these two again, and no others.
     let output = place.flashloom(&["study", "s.toml", "--store", "all", "--quiet"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(said.contains(&format!("{} of {RUNS} runs came from the store", RUNS - 2)), "{said}");
     assert!(points(&place.path("all")) == points(&place.path("whole")));
-    // A damaged result in the store that takes them is replaced by a sound one.
+    // The merge replaces a damaged result in its own store by a sound one.
     let there =
         place.path("all").join("points").join(first[3].strip_prefix(place.path("shard-1").join("points")).expect("in"));
     fs::write(&there, "half").expect("written");
@@ -281,7 +281,7 @@ fn points_that_run_from_keys_give_the_store_of_the_study() {
     for run in &runs[10..] {
         place.printed(&["point", &format!("keys/{}", run["file"].as_str().expect("a name")), "--store", "mine"]);
     }
-    // Now the store knows how long a request takes on this device, and what is done comes last.
+    // Once the store knows how long a request takes on this device, finished runs come last.
     let listed = place.json(&["study", "s.toml", "--keys", "keys", "--store", "mine", "--json"]);
     let again = listed["runs"].as_array().expect("runs");
     assert!(again[..10].iter().all(|run| run["stored"] == false && run["basis"] == "device"), "{listed}");
@@ -297,12 +297,12 @@ fn points_that_run_from_keys_give_the_store_of_the_study() {
     }
     whole(&place);
     assert!(points(&place.path("mine")) == points(&place.path("whole")), "byte for byte");
-    // Keys of an earlier list go, and other files stay.
+    // Keys of an earlier list are removed; other files stay.
     place.write("keys/notes.txt", "mine");
     place.write("u.toml", "name = \"u\"\ndevice = \"tiny.toml\"\nworkload = \"w.toml\"\nrun = { limit = 5 }\n");
     place.printed(&["study", "u.toml", "--keys", "keys"]);
     assert_eq!(files(&place.path("keys")).len(), 3, "a key, the list and the notes");
-    // A list that somebody else wrote is not replaced.
+    // A folder of keys that Flashloom did not write is not replaced.
     fs::create_dir(place.path("other")).expect("made");
     place.write("other/keys.json", "mine");
     let output = place.flashloom(&["study", "u.toml", "--keys", "other"]);
@@ -310,7 +310,7 @@ fn points_that_run_from_keys_give_the_store_of_the_study() {
     assert!(output.status.code() == Some(2) && said.contains("--force"), "{said}");
     assert_eq!((place.read("other/keys.json").as_str(), files(&place.path("other")).len()), ("mine", 1));
     place.printed(&["study", "u.toml", "--keys", "other", "--force"]);
-    // The trace of a pipe cannot be read again.
+    // The trace of a pipe cannot be read a second time by a key's run.
     let output = place.flashloom(&["study", "u.toml", "--workload", "-", "--keys", "k"]);
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     assert!(
@@ -320,7 +320,7 @@ fn points_that_run_from_keys_give_the_store_of_the_study() {
     assert!(!place.path("k").exists());
 }
 
-/// Dask is Python's: the program asks `python3` for its package and lets it take over. Here a script stands for Python.
+/// The program asks `python3` for the package and is replaced by it. In this test a script plays the part of Python.
 #[cfg(unix)]
 #[test]
 fn a_cluster_is_reached_through_python() {

@@ -23,7 +23,7 @@ queue-depth = 8
 over-provisioning = "20%"
 "#;
 
-/// A few requests for it.
+/// A few requests for [`DEVICE`].
 pub(crate) const WORKLOAD: &str = r#"name = "w"
 requests = 100
 arrivals = { kind = "closed", depth = 4 }
@@ -64,7 +64,7 @@ over-provisioning = "40%"
     )
 }
 
-/// Requests of all kinds and sizes for it.
+/// Requests of all kinds and sizes for [`buffered`].
 pub(crate) const ALL_KINDS: &str = r#"name = "w"
 requests = 20_000
 arrivals = { kind = "closed", depth = 8 }
@@ -87,16 +87,16 @@ pub(crate) fn program() -> Command {
     command
 }
 
-/// A folder.
+/// A temporary folder in which tests run the command.
 pub(crate) struct Place(pub(crate) tempfile::TempDir);
 
 impl Place {
-    /// With `d.toml`, the small drive, `w.toml`, its requests, and `t.csv`, its trace.
+    /// A folder with `d.toml` ([`DEVICE`]), `w.toml` ([`WORKLOAD`]) and `t.csv` ([`TRACE`]).
     pub(crate) fn new() -> Self {
         Self::with(&[("d.toml", DEVICE), ("w.toml", WORKLOAD), ("t.csv", TRACE)])
     }
 
-    /// With these files.
+    /// A folder with these files: name and content.
     pub(crate) fn with(files: &[(&str, &str)]) -> Self {
         let place = Self(tempfile::tempdir().expect("a directory"));
         files.iter().for_each(|(name, text)| place.write(name, text));
@@ -115,7 +115,7 @@ impl Place {
         fs::read_to_string(self.path(name)).expect("there")
     }
 
-    /// The command in this folder.
+    /// The command, to be run in this folder.
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = program();
         command.current_dir(self.0.path()).args(arguments);
@@ -134,7 +134,7 @@ impl Place {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    /// The same as JSON.
+    /// The standard output of a command that must succeed, parsed as JSON.
     #[track_caller]
     pub(crate) fn json(&self, arguments: &[&str]) -> serde_json::Value {
         serde_json::from_str(&self.printed(arguments)).expect("JSON")

@@ -1,4 +1,4 @@
-//! `flashloom ctl`: commands to a served drive, and what becomes of them.
+//! `flashloom ctl`: commands to a served drive, and their effects.
 
 use std::path::Path;
 use std::sync::mpsc::channel;
@@ -13,7 +13,7 @@ use study::catalogue::Device;
 use crate::common::schema::faults;
 use crate::common::{DEVICE, Place};
 
-/// The small device as a drive that takes commands at `drive.ctl`, and records what is asked of it.
+/// Serves the small device: it takes commands at `drive.ctl`, and records its requests.
 fn served(place: &Place, on_cut: OnCut) -> Engine {
     let device = Device::parse(DEVICE).unwrap_or_else(|faults| panic!("{faults}"));
     let record = RecordTo { path: place.path("recorded.parquet"), force: false, inputs: Vec::new() };
@@ -78,7 +78,7 @@ fn a_served_drive_does_what_ctl_says() {
     let nobody = place.flashloom(&["ctl", "drive.ctl", "status"]);
     assert_eq!(nobody.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&nobody.stderr).contains("give the socket that `flashloom serve` names"));
-    // The snapshot is one like any other, with the bytes in it.
+    // The snapshot can be loaded like any other, and has the data.
     let device = Device::parse(DEVICE).unwrap_or_else(|faults| panic!("{faults}"));
     let options = EngineOptions { load_snapshot: Some(place.path("now.state")), ..EngineOptions::new(device) };
     let again = Engine::start(options, |_| {}).unwrap_or_else(|error| panic!("{error}"));
@@ -96,7 +96,7 @@ fn a_recording_is_a_workload() {
     let hash = place.json(&["ctl", "drive.ctl", "status", "--json"])["event_hash"].clone();
     let stopped = drive.stop().expect("it was served");
     let recording = stopped.record.expect("it was recorded").unwrap_or_else(|error| panic!("{error}"));
-    // Each write has a flush behind it.
+    // Each write is followed by a flush.
     assert_eq!((recording.requests, &recording.path), (120, &place.path("recorded.parquet")));
     let info = place.json(&["trace", "info", "recorded.parquet", "--json"]);
     assert_eq!(info["requests"], 120);

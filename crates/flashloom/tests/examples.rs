@@ -75,9 +75,9 @@ fn seeds_that_once_failed_behind_the_map_unit_of_the_example_pass() {
     own_map::register().expect("a new name");
     let settings = conformance::settings_of(&[behind_learned(0.0), behind_learned(2.0)]);
     for (check, name, seed) in [
-        // Two failed blocks left the drive without room for its capacity.
+        // Failed blocks left too little room for the capacity.
         ("erase failures", "page, sample 0, blocks of 12 pages", 29),
-        // Reads found data that had been discarded on its way to flash.
+        // Reads returned data that had been discarded while it was being written to flash.
         ("integrity", "page, sample 0, buffered", 13),
         ("integrity", "page, sample 1, buffered", 34),
     ] {
@@ -118,7 +118,7 @@ fn segments_tell_the_places_of_sequential_data_with_little_ram_and_entries_those
     assert!(hits(256 << 10, "uniform") > random + 0.2, "with more RAM it knows more");
 }
 
-/// The FTL of the example with a bug: of a copied mapping unit it still knows the old place.
+/// The FTL of the example with a bug: after a copy its map still has the old place.
 #[derive(Clone, Debug)]
 struct Forgetful(own_ftl::LogFtl);
 
@@ -165,7 +165,7 @@ fn an_own_ftl_runs_by_its_name_as_the_others_do() {
         .precondition(vec![flashloom::Precondition::Fill])
         .verify(true)
         .stop(flashloom::Stop::Requests(20_000));
-    // Partial writes, too: a page has 2 KiB.
+    // The workload has partial writes, too: a page has 2 KiB.
     let writes = "name = 'mixed'\nrequests = 20_000\narrivals = { kind = 'closed', depth = 8 }\n\
                   [[stream]]\nreads = '30%'\nsizes = [{ size = '1KiB', share = '50%' }, { size = '6KiB', share = '50%' }]\n\
                   address = { pattern = 'uniform' }\n";

@@ -1,4 +1,4 @@
-//! Requests that failed are said by every command and in every form, and end it with exit code 1 unless that is expected.
+//! Every command reports failed requests in every form of its output, and ends with exit code 1 unless failures are expected.
 
 use std::process::Output;
 

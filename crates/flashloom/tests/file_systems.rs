@@ -1,12 +1,12 @@
-//! File systems of Linux on a served drive, through nbdfuse and a loop device. Where a program or the right is missing, a test says
-//! that it tested nothing.
+//! File systems of Linux on a served drive, through nbdfuse and a loop device. If a program or a permission is missing, a test
+//! prints that it tested nothing.
 
 use std::path::Path;
 use std::process::Command;
 
 use crate::common::Place;
 
-/// True if all these programs are there, and devices can be made; a line says what is missing.
+/// True if all these programs are installed and devices can be created; otherwise prints what is missing.
 pub(crate) fn can_mount(programs: &[&str]) -> bool {
     let is_there = |program: &str| {
         std::env::split_paths("/usr/bin:/usr/sbin:/bin:/sbin").any(|folder| folder.join(program).exists())
@@ -23,7 +23,7 @@ pub(crate) fn can_mount(programs: &[&str]) -> bool {
     missing.is_empty() && is_root && devices
 }
 
-/// Makes a file system on the drive, writes, checks it, reads in a second mount, removes a half, trims, and checks again.
+/// Makes a file system, writes, checks it, reads in a second mount, removes half of the files, trims, and checks again.
 const SCRIPT: &str = r#"
 set -e
 umask 077

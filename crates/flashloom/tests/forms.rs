@@ -31,7 +31,7 @@ fn cells(text: &str) -> Vec<Vec<&str>> {
 #[test]
 fn every_command_with_a_table_prints_csv() {
     let place = place();
-    // The command, its first columns, one more, and its rows.
+    // The command, its first columns, a later column, and the number of its rows.
     let all: [(&[&str], &str, &str, usize); 12] = [
         (&["run", "d.toml", "w.toml"], "device,workload,seed,stage,flow,kind,requests,bytes", "p99_us", 2),
         (&["compare", "w.toml", "d.toml", "e.toml"], "device,read_mean_us,read_p99_us", "flash_bytes", 2),
@@ -93,7 +93,7 @@ fn claims_are_a_table_and_test_cases() {
     {
         assert!(text.contains(wanted), "{text}");
     }
-    // It replaces its own file, and no other.
+    // The command replaces a file that it wrote itself, and no other file.
     assert_eq!(place.flashloom(&arguments).status.code(), Some(1));
     assert_eq!(place.read("claims.xml"), text);
     place.write("claims.xml", "<testsuites name=\"mine\"/>");
@@ -134,7 +134,7 @@ fn every_file_that_is_written_is_described() {
     assert_eq!((&p99["unit"], &p99["type"]), (&Value::from("us"), &Value::from("double")));
 }
 
-/// The header of each command's CSV is the one that `schema results` describes.
+/// The header of each command's CSV is the header that `schema results` describes.
 #[test]
 fn csv_has_the_columns_that_are_described() {
     let place = place();
@@ -151,7 +151,7 @@ fn csv_has_the_columns_that_are_described() {
     for (name, command) in all {
         let file = files.iter().find(|file| file["name"] == format!("{name} --csv")).expect(name);
         let columns = file["columns"].as_array().expect("columns");
-        // Statuses of zones have a column where there are any.
+        // The statuses of zones have columns only if they occur.
         let is_shown =
             |column: &&Value| !column["description"].as_str().is_some_and(|text| text.ends_with("there if any were"));
         let names: Vec<&str> = columns.iter().filter(is_shown).filter_map(|column| column["name"].as_str()).collect();

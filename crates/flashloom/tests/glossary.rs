@@ -43,12 +43,12 @@ fn words(text: &str) -> impl Iterator<Item = String> {
     words.map(|word| word.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned()).filter(|word| word.len() > 1)
 }
 
-/// The entries of the glossary: the term with the papers' words for it, and the explanation.
+/// The entries of the glossary: the term with the names that papers use, and the explanation.
 fn entries(text: &str) -> Vec<(&str, &str)> {
     text.lines().filter_map(|line| line.strip_prefix("- **")?.split_once(": ")).collect()
 }
 
-/// The stems of all words that the glossary explains: those of terms, and those in italics.
+/// The stems of all words that the glossary explains: words of terms, and words in italics.
 fn explained(text: &str) -> BTreeSet<String> {
     let mut known = BTreeSet::new();
     for (term, explanation) in entries(text) {

@@ -1,5 +1,5 @@
-//! Linux in QEMU, whose NVMe disk is the served drive: what the guest's blktrace saw and what the drive recorded are the same requests.
-//! Where a program or a kernel is missing, the test says that it tested nothing.
+//! Linux in QEMU, whose NVMe disk is the served drive: the guest's blktrace and the drive's recording must have the same requests.
+//! If a program or a kernel is missing, the test prints that it tested nothing.
 
 use std::path::Path;
 use std::process::Command;
@@ -11,7 +11,7 @@ use workload::trace::{Event, TraceOptions};
 use crate::common::{Place, program};
 use crate::shown::root;
 
-/// The reads with which the guest marks the beginning and the end, in sectors. Nothing else reads so many.
+/// The lengths in sectors of the reads with which the guest marks the beginning and the end. No other read has these lengths.
 const MARKS: [u64; 2] = [7, 5];
 
 /// The requests of a trace between the marks.
@@ -77,7 +77,7 @@ fn a_guest_keeps_its_files_and_traces_what_the_drive_records() {
     for of in [&queued, &issued] {
         assert_eq!(sectors(of, IoKind::Discard), sectors(&drive, IoKind::Discard));
     }
-    // A version of QEMU that passes on forced unit access adds a flush for each such write.
+    // If QEMU passes forced unit access on, the drive adds a flush for each such write.
     let flushes = |of: &[Io]| extents(of, IoKind::Flush).len();
     assert!(flushes(&issued) > 10 && flushes(&drive) >= flushes(&issued), "{} {}", flushes(&issued), flushes(&drive));
     for (name, of) in [("queued", &queued), ("issued", &issued), ("drive", &drive)] {
@@ -87,10 +87,9 @@ fn a_guest_keeps_its_files_and_traces_what_the_drive_records() {
     }
 }
 
-/// Lets Linux use a drive over NVMe/TCP with Debian's tools, cuts the power of both, and looks for what was promised. What the first
-/// guest showed of the drive has to contain these texts.
-/// A guest uses a drive, files on it outlive a cut of the power, and another guest looks. After `passing` files the power is cut once more, and
-/// comes back while the first guest goes on.
+/// Lets a guest use a drive over NVMe/TCP with Debian's tools. The guest and the drive lose their power; a second guest checks that
+/// promised data is there. With `passing`, the power of the drive is cut once more after that many files, and comes back while the
+/// first guest goes on. The first guest's output about the drive must contain the texts `shown`.
 fn uses_over_nvme(kind: &str, serve: &[&str], passing: Option<u32>, shown: &[&str]) {
     let run = root().join(".ci/guest/nvme/run");
     let asked = Command::new(&run).arg("--missing").output().expect("it starts");
@@ -107,7 +106,7 @@ fn uses_over_nvme(kind: &str, serve: &[&str], passing: Option<u32>, shown: &[&st
             text.replace(from, to)
         })
     };
-    // Version 1.15 of fsck.f2fs counts the free segments of zones whose capacity is less than their size in another way than Linux.
+    // fsck.f2fs 1.15 miscounts the free segments of zones whose capacity is less than their size, so these zones have equal ones.
     let whole = [("pages = 96", "pages = 132"), ("\"2256MiB\"", "\"3008MiB\""), ("\"24MiB\"", "\"32MiB\"")];
     let place = Place::with(&[
         ("unbuffered.toml", &device("demo.toml", &[("[buffer]\nsize = \"8MiB\"\n", "")])),

@@ -1,6 +1,6 @@
-//! The guide in `docs/src`: every command of every page runs and prints the output shown, and every picture has a command that
-//! makes it and shows what that command writes today. What the pages write stays in `target/tmp/guide`; `make docs` draws the
-//! pictures from there.
+//! The guide in `docs/src`: every command of every page runs and prints the output shown. Every picture has a command that makes
+//! it, and shows the data that the command writes today. The files that pages write stay in `target/tmp/guide`, from which `make
+//! docs` draws the pictures.
 
 use std::fs;
 use std::path::Path;
@@ -19,12 +19,12 @@ fn shown(page: &Page) -> impl Iterator<Item = &str> {
     targets.filter_map(|target| Some(target.split_once("img/")?.1))
 }
 
-/// The pictures of a page that show what its commands write, without `.png`. A drawing (`.svg`) is written by hand.
+/// The pictures of a page that are drawn from the output of its commands, without `.png`. Drawings (`.svg`) are made by hand.
 fn pictures(page: &Page) -> Vec<&str> {
     shown(page).filter_map(|file| file.strip_suffix(".png")).collect()
 }
 
-/// The pictures of a page that its commands have not made in its folder.
+/// The pictures of a page whose data its commands have not written into `folder`.
 fn unmade<'a>(page: &'a Page, folder: &Path) -> Vec<&'a str> {
     let is_made = |picture: &&str| sources(picture).iter().all(|file| folder.join(file).is_file());
     pictures(page).into_iter().filter(|picture| !is_made(picture)).collect()

@@ -1,4 +1,4 @@
-//! The help of each command: its examples run, and say what they do.
+//! The help of each command: its examples run, and the descriptions of the examples are right.
 
 use std::process::Command;
 
@@ -10,12 +10,12 @@ use crate::torture::TORTURE;
 fn listed(help: &str) -> Vec<String> {
     let Some((_, after)) = help.split_once("Commands:\n") else { return Vec::new() };
     let lines = after.lines().take_while(|line| line.starts_with("  "));
-    // A long description goes on in lines with more blanks.
+    // The further lines of a long description are indented more.
     let names = lines.filter(|line| !line.starts_with("   ")).filter_map(|line| line.split_whitespace().next());
     names.filter(|name| *name != "help").map(ToOwned::to_owned).collect()
 }
 
-/// The help texts of all commands that have no commands of their own.
+/// The help texts of all commands without subcommands.
 fn helps(place: &Place, way: &[&str]) -> Vec<(String, String)> {
     let help = place.printed(&[way, &["--help"]].concat());
     let inner = listed(&help);
@@ -31,19 +31,19 @@ fn examples(help: &str) -> Vec<&str> {
     after.lines().take_while(|line| !line.is_empty()).map(str::trim).filter(|line| !line.starts_with('#')).collect()
 }
 
-/// A drive that can do without a die, has three operational power states and asks for memory of the host.
+/// A drive that survives the loss of a die, has three operational power states and asks for memory of the host.
 const STRIPED: &str = "name = 'striped'\n\
     flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 40, pages = 16, controllers = 'none' }\n\
     ftl = { over-provisioning = '70%', superblock-dies = 4, parity = true, map = { kind = 'dftl', hmb = {} } }\n\
     power = { controller = { active = '1W', idle = '1W' }, operational = [{ power = '3W' }, { power = '2W' }, { power = '1.1W' }] }\n";
 
-/// Drives of which one may fail.
+/// A RAID that survives the loss of a drive.
 const MIRRORED: &str = "name = 'mirrored'\n\
     flash = { part = 'dirik-2009', channels = 2, chips = 2, blocks = 40, pages = 16 }\n\
     ftl = { over-provisioning = '40%' }\n\
     raid = { level = 'raid1', drives = 2, chunk = '64KiB' }\n";
 
-/// A device that is served and takes commands at this socket.
+/// Serves a device that takes commands at this socket.
 fn served(socket: &std::path::Path, text: &str) -> serve::Engine {
     let device = study::catalogue::Device::parse(text).unwrap_or_else(|faults| panic!("{faults}"));
     let options = serve::EngineOptions { control: Some(socket.to_owned()), ..serve::EngineOptions::new(device) };
@@ -62,11 +62,12 @@ fn every_example_of_the_help_runs() {
         let all = examples(&help);
         assert!(!all.is_empty(), "`flashloom {command}` has no example");
         for line in all {
-            // All its studies take minutes; `papers.rs` has their claims. The other one ends on a signal, as in `serve.rs`.
+            // All studies of `sung` take minutes; `papers.rs` checks their claims. `serve demo` runs until a signal, as in
+            // `serve.rs`.
             if line == "flashloom reproduce sung" || line == "flashloom serve demo" {
                 continue;
             }
-            // Dask comes with Python's package, whose tests run it.
+            // Dask comes with the Python package, whose tests run this example.
             if line.contains("--on ") {
                 continue;
             }

@@ -12,9 +12,9 @@ use base::engine::Rng;
 use crate::common::{Place, buffered};
 use crate::serve::{Server, client};
 
-/// Bytes of a request.
+/// Bytes of a request, which writes one place.
 const BYTES: usize = 4096;
-/// Places that are written again and again.
+/// The number of places, each of which is written many times.
 const PLACES: u64 = 96;
 /// Bytes of a sector.
 const SECTOR: usize = 512;
@@ -23,7 +23,7 @@ const SECTOR: usize = 512;
 const EIO: u32 = 5;
 const ESHUTDOWN: u32 = 108;
 
-/// The content of a place after write `number`: every sector says whose it is.
+/// The content of a place after write `number`: every sector names its place and the number.
 fn content(place: u64, number: u64) -> Vec<u8> {
     let mut bytes = vec![0; BYTES];
     if number > 0 {
@@ -42,27 +42,27 @@ enum Asked {
         place: u64,
         number: u64,
     },
-    /// With the writes acknowledged when it was sent: the last one of each place.
+    /// A flush, with the last acknowledged write of each place at the time it was sent.
     Flush(Vec<u64>),
     Read {
         place: u64,
     },
 }
 
-/// A client that sends requests ahead of the replies, and knows what each sector may hold.
+/// A client that sends requests ahead of the replies, and knows the possible contents of each sector.
 struct Client {
     stream: UnixStream,
     open: BTreeMap<u64, Asked>,
     sent: u64,
 }
 
-/// What the drive was told, over all its lives.
+/// The writes and promises of a drive over all its lives.
 struct Promises {
     /// The place of each write.
     places: Vec<u64>,
-    /// For each sector of each place, the oldest write that it may hold.
+    /// For each sector of each place, the oldest write that the sector may hold.
     least: Vec<[u64; BYTES / SECTOR]>,
-    /// The last write of each place that was acknowledged, in this life.
+    /// The last acknowledged write of each place in this life.
     acknowledged: Vec<u64>,
     durable: u64,
 }
@@ -113,11 +113,11 @@ impl Client {
         let head = [&magic[..], &[0, 0], &command.to_be_bytes(), &self.sent.to_be_bytes(), &offset.to_be_bytes()];
         let request = [&head.concat()[..], &length.to_be_bytes(), &data].concat();
         self.open.insert(self.sent, asked);
-        // The drive may be gone.
+        // The server may have been killed.
         let _ = self.stream.write_all(&request);
     }
 
-    /// Takes a reply; `None` if the drive is gone. The error code otherwise, 0 if the request was done.
+    /// Takes a reply: the error code, 0 for success; `None` if the server was killed.
     fn take(&mut self, promises: &mut Promises) -> Option<u32> {
         let mut head = [0; 16];
         self.stream.read_exact(&mut head).ok()?;
@@ -146,7 +146,7 @@ impl Client {
             return self.send(promises, Asked::Flush(promises.acknowledged.clone()));
         }
         let place = rng.below(PLACES);
-        // The order of two writes of one place would be the drive's.
+        // A place has one outstanding write only, because the drive may reorder two.
         let is_busy = |asked: &Asked| matches!(asked, Asked::Write { place: busy, .. } if *busy == place);
         if !self.open.values().any(is_busy) {
             let number = promises.places.len() as u64;
@@ -154,7 +154,7 @@ impl Client {
         }
     }
 
-    /// Sends some requests, up to 16 at once, and waits for most of the replies.
+    /// Sends `requests` requests, with up to 16 outstanding, and waits for most of the replies.
     fn some(&mut self, promises: &mut Promises, rng: &mut Rng, requests: u64) {
         for _ in 0..requests {
             self.any(promises, rng);
@@ -171,7 +171,7 @@ impl Client {
         }
     }
 
-    /// Takes the replies of a drive that is gone.
+    /// Takes the remaining replies of a server that was killed.
     fn bury(mut self, promises: &mut Promises) {
         while self.take(promises).is_some() {}
         promises.acknowledged.fill(0);
@@ -238,13 +238,13 @@ fn a_killed_program_loses_nothing_that_was_flushed() {
             client.read_all(&mut promises);
             let requests = 40 + rng.below(160);
             client.some(&mut promises, &mut rng, requests);
-            // It dies with requests under way.
+            // The server is killed with outstanding requests.
             (0..rng.below(16)).for_each(|_| client.any(&mut promises, &mut rng));
             assert_eq!(server.end("KILL").0, None);
             client.bury(&mut promises);
         }
         assert!(promises.durable > 20, "{family}: {} flushes", promises.durable);
-        // A signal is a shutdown: what was acknowledged is there, flushed or not.
+        // A signal shuts the drive down in order: acknowledged data is there, flushed or not.
         let server = kept(&place, &[]);
         let mut client = Client::new(&place);
         client.read_all(&mut promises);
@@ -276,7 +276,7 @@ fn a_drive_that_ignores_flushes_is_found() {
     Client::new(&place).read_all(&mut promises);
 }
 
-/// Some data in the directory `d`, flushed; its program has ended.
+/// A drive in the directory `d` with flushed data, whose server has ended.
 fn used(device: &str) -> (Place, Promises) {
     let place = Place::with(&[("d.toml", device)]);
     let mut promises = Promises::new();
@@ -334,7 +334,7 @@ fn only_a_new_drive_is_prepared() {
                       an empty directory";
         assert!(said.contains(wanted), "{said}");
     }
-    // A snapshot of it in another directory, with its data.
+    // A snapshot of the served drive, loaded into another directory, has the drive's data.
     let snapshot = ["ctl", "ctl", "snapshot", "now.state"];
     let server = kept(&place, &["--control", "ctl"]);
     assert_eq!(place.printed(&snapshot), "the snapshot is written\n");
@@ -345,13 +345,13 @@ fn only_a_new_drive_is_prepared() {
     let again = Server::start(&place, &other);
     Client::new(&place).read_all(&mut promises);
     assert_eq!(again.end("TERM").0, Some(0));
-    // A full drive, whose zeros take no space.
+    // A filled drive, whose content of zeros takes no space.
     let full = ["d.toml", "--socket", "s", "--state", "full", "--precondition", "fill", "--run", "true"];
     place.printed(&[&["serve"], &full[..]].concat());
     let content = fs::metadata(place.path("full/main.content")).expect("content");
     assert!(content.len() > 1 << 20 && content.blocks() == 0, "{} blocks", content.blocks());
     assert!(fs::metadata(place.path("full/main.slots")).expect("records").blocks() > 0);
-    // A directory that was made in vain goes again.
+    // A directory that was made for a drive which could not be made is removed.
     refused(&place, &["d.toml", "--socket", "s", "--state", "new", "--load-snapshot", "none"]);
     assert!(!place.path("new").exists());
 }
@@ -410,7 +410,7 @@ fn a_file_that_cannot_be_written_ends_the_program_and_no_answer_lies() {
         let (place, mut promises) = used(&buffered(""));
         let program = crate::common::program();
         let mut command = std::process::Command::new("sh");
-        // A file may have 64 KiB: slots of most blocks lie behind.
+        // Files may have 64 KiB: the slots of most blocks lie beyond.
         let limited = "trap '' XFSZ; ulimit -f 128; exec \"$0\" serve \"$@\"";
         command.args(["-c", limited]).arg(program.get_program()).args(KEPT).args(how);
         command.envs([crate::common::NO_STORE]).current_dir(place.path("."));
@@ -502,14 +502,14 @@ fn several_drives_have_a_directory_each() {
 fn data_in_files_take_no_memory() {
     let place = Place::with(&[]);
     let serve = ["compare-dirik", "--socket", "s", "--memory", "320MiB", "--run", "true"];
-    // Without files the content may outgrow the memory, which is said, and the tables fit.
+    // Without `--state` the content may outgrow the memory, which a note says, while the tables fit.
     let output = place.flashloom(&[&["serve"], &serve[..]].concat());
     let said = String::from_utf8(output.stderr).expect("text");
     assert_eq!(output.status.code(), Some(0), "{said}");
     assert!(said.contains("memory holds what clients write, up to 8.0") && said.contains("with --state DIR"), "{said}");
     let kept = [&serve[..], &["--state", "d"]].concat();
     place.printed(&[&["serve"], &kept[..]].concat());
-    // And there again.
+    // A second start in the same directory works as well.
     place.printed(&[&["serve"], &kept[..]].concat());
     let few = [&["compare-dirik", "--socket", "s", "--memory", "100MiB", "--run", "true"][..], &["--state", "new"]];
     assert!(refused(&place, &few.concat()).contains("for checksums of the content"));

@@ -1,4 +1,4 @@
-//! `--until worn` from outside: what it prints and writes, and how snapshots continue a life.
+//! `--until worn` from outside: its output and files, and snapshots that continue a life.
 
 use std::fs;
 
@@ -74,7 +74,7 @@ fn snapshots_continue_a_life() {
     run(&place, &[&round[..], &["--rounds", "2", "--save-snapshot", "half.state"]].concat());
     let later = run(&place, &[&round[..], &["--load-snapshot", "half.state"]].concat());
     assert_eq!(life(&later.0), whole);
-    // Without --until worn the state is that of a half worn drive like any other.
+    // Without `--until worn` the snapshot is the ordinary state of a half worn drive.
     let output = place.flashloom(&["run", "d.toml", "w.toml", "--load-snapshot", "half.state", "--quiet", "--json"]);
     assert_eq!(output.status.code(), Some(0));
     assert_eq!(life(&String::from_utf8(output.stdout).expect("text")), Value::Null);

@@ -72,7 +72,7 @@ fn a_drive_beyond_memory_is_refused_before_it_is_built() {
         (&["--set", "flash.channels=65535", "--memory", "100MiB"], "and 100MiB are available (--memory)"),
         (&["--memory", "64MiB"], "d: the simulation needs "),
     ] {
-        // The memory of the machine does not matter.
+        // A given limit makes the results independent of the machine's memory.
         let given = if more.contains(&"--memory") { &[][..] } else { &["--memory", "2GiB"] };
         let (code, said) = run(dir.path(), &[more, given].concat());
         assert_eq!(code, Some(2), "{more:?}: {said}");

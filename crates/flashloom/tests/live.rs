@@ -14,14 +14,14 @@ use crate::page::chromium;
 use crate::reading::examination;
 use crate::serve::{Server, client, place, reply, request};
 
-/// Longer than anything takes, unless it hangs.
+/// A timeout that only a hanging test reaches.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The server of a drive with a page.
 struct Live {
     server: Server,
     url: String,
-    /// The address and the token in it.
+    /// The address of the page.
     at: String,
     token: String,
 }
@@ -64,14 +64,14 @@ impl Live {
     }
 }
 
-/// Clients that write and read all the time.
+/// Clients that write and read until they are stopped.
 struct Load {
     is_over: Arc<AtomicBool>,
     clients: Vec<std::thread::JoinHandle<()>>,
 }
 
 impl Load {
-    /// Blocks of 4 KiB that are written and read.
+    /// The number of blocks of 4 KiB that the clients use.
     const BLOCKS: u64 = 128;
 
     fn start(place: &Place) -> Self {
@@ -141,7 +141,7 @@ fn a_post_cuts_the_power_only_with_the_token() {
     assert!(live.frames().next().is_some_and(|frame| frame["is_on"] == true), "wrong tokens have done nothing");
     assert!(post("cut").starts_with("HTTP/1.1 200 "));
     assert!(live.frames().take(200).any(|frame| frame["is_on"] == false));
-    // It is answered when the power is back.
+    // The request is answered once the power is back.
     request(&mut nbd, 0, 0, 4096, &[]);
     assert!(post("on").contains("the power is on"));
     reply(&mut nbd, 4096);
@@ -149,7 +149,7 @@ fn a_post_cuts_the_power_only_with_the_token() {
     assert_eq!(live.server.end("INT").0, Some(0));
 }
 
-/// The page under load, in every look. The pictures stay in the folder for temporary files of the build.
+/// Opens the page under load in every look. The pictures stay in the build's folder for temporary files.
 #[test]
 fn the_page_lives_in_a_browser() {
     let Some(program) = chromium() else { return };
@@ -181,7 +181,7 @@ fn the_page_lives_in_a_browser() {
             let result = browser.eval(examine);
             assert_eq!(result["found"], Value::Array(Vec::new()), "{look:?}");
             assert!(result["passed"].as_u64() > Some(20), "{result}");
-            // It writes there, too.
+            // axe-core writes to the console, too.
             browser.console.clear();
         }
         let name = format!("live-{width}-{}.png", if dark { "dark" } else { "light" });
@@ -197,7 +197,7 @@ fn the_page_lives_in_a_browser() {
     browser.until("/power was cut/.test(document.getElementById('incidents').textContent)");
     browser.eval("document.getElementById('on').click()");
     browser.until("document.getElementById('state').dataset.state === 'on'");
-    // Without the token it only shows.
+    // Without the token the page has no buttons for the power.
     browser.visit("about:blank", LOOKS[0]);
     browser.visit(live.url.split('#').next().expect("the address"), LOOKS[0]);
     browser.until("document.getElementById('state')?.dataset.state === 'on'");

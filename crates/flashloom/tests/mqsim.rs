@@ -73,14 +73,14 @@ fn the_default_configuration_of_mqsim_is_a_drive_that_check_accepts() {
         assert!(line.ends_with(&format!("# {value}")), "{line}");
     }
     assert_eq!(table["ftl"]["placement"]["order"].as_str(), Some("channel-chip-die-plane"));
-    // Every parameter is a value, is approximated or has no counterpart; the notes are in the file, too.
+    // Every parameter is converted, is approximated or has no counterpart; the notes are also in the file.
     let notes = said(&output);
     for name in CONFIG.lines().filter_map(|line| line.strip_prefix('<')?.split_once("</")?.0.split_once('>')) {
         let (name, _) = name;
         let origin = toml.lines().filter(|line| line.contains("  # ")).any(|line| line.contains(name));
         let is_word = |line: &&str| line.split([' ', ':']).any(|word| word == name);
         let noted = notes.lines().filter(is_word).count();
-        // These choose, and have no value of their own.
+        // These parameters choose among others, and have no value of their own in the device file.
         let chooses = ["HostInterface_Type", "Memory_Type", "Static_Wearleveling_Enabled"].contains(&name);
         assert!(origin || noted > 0 || chooses, "{name}: {notes}");
         assert!(noted <= 1, "{name} has {noted} notes");
@@ -206,7 +206,7 @@ fn bad_files_are_refused_with_their_lines() {
         assert!(said.contains(wanted), "{wanted}: {said}");
         assert!(said.lines().count() <= 2, "{said}");
     }
-    // All faults at once.
+    // All faults are reported at once.
     place.write(
         "a.xml",
         with(&with(CONFIG, "Seed", "1"), "Channel_Transfer_Rate", "x")
@@ -225,7 +225,7 @@ fn bad_files_are_refused_with_their_lines() {
 #[test]
 fn flows_are_workload_files_and_scenarios_are_commands_that_run() {
     let place = place();
-    // A drive that fits into a test.
+    // A drive small enough for a test.
     place.write("small.xml", with(&with(CONFIG, "Block_No_Per_Plane", "64"), "Overprovisioning_Ratio", "0.2"));
     std::fs::create_dir(place.path("traces")).expect("made");
     place.write("traces/t.trace", "0 0 0 8 1\n1000 0 64 8 0\n");
@@ -240,8 +240,8 @@ fn flows_are_workload_files_and_scenarios_are_commands_that_run() {
          --precondition \
          preload:64KiB:9175MiB\n"
     );
-    // The second flow has half of each plane of four channels out of eight, so its part is a quarter of the drive. It has
-    // written 70 % of it, the only flow of the second scenario 70 % of the drive.
+    // The second flow has half of each plane of four channels out of eight, so its part is a quarter of the drive, of which 70 %
+    // are written before. The only flow of the second scenario has the whole drive, of which 70 % are written.
     let capacity = place.json(&["check", "mq/device.toml", "--json"])[0]["capacity_bytes"].as_u64().expect("a number");
     assert_eq!([925, 700].map(|thousandths| (capacity * thousandths / 1000) >> 20), [12124, 9175]);
     assert_eq!(testkit::names(&place.path("mq")), ["device.toml", "scenario-1-flow-1.toml", "scenario-1-flow-2.toml"]);
@@ -273,7 +273,7 @@ fn flows_are_workload_files_and_scenarios_are_commands_that_run() {
         let result: Value = place.json(&[&arguments[..], &["--json", "--limit", "500"]].concat());
         assert!(!result.is_null(), "{command}");
     }
-    // Without preconditioning MQSim reads what was never written from flash, and so does the drive: 75 us for the array.
+    // Without preconditioning MQSim reads unwritten data from flash, and so does the converted drive: 75 us for the array.
     let small = with(&with(CONFIG, "Block_No_Per_Plane", "64"), "Overprovisioning_Ratio", "0.2");
     place.write("new.xml", with(&small, "Enabled_Preconditioning", "false"));
     let commands = place.printed(&["convert-mqsim", "new.xml", "workload.xml", "--out", "mq"]);
@@ -284,7 +284,7 @@ fn flows_are_workload_files_and_scenarios_are_commands_that_run() {
         let least = result["kinds"]["read"]["latency_us"]["min"].as_f64().expect("there are reads");
         assert!(least > 75.0 && result["unmapped_slots"].as_u64() > Some(0), "{command}: {least}");
     }
-    // The folder is replaced as that of any result.
+    // The folder is replaced like that of any result.
     place.printed(&["convert-mqsim", "small.xml", "--out", "mq"]);
     assert_eq!(testkit::names(&place.path("mq")), ["device.toml"]);
     for (name, value, wanted) in [
@@ -305,7 +305,7 @@ fn flows_are_workload_files_and_scenarios_are_commands_that_run() {
 #[test]
 fn what_mqsim_reads_is_read() {
     let place = place();
-    // A closing tag of another name, and a parameter that MQSim does not know in the place of one that it has a value for.
+    // A closing tag of another name, and an unknown parameter in the place of one with a default.
     let odd = FLOWS
         .replacen("</Relay_Count>", "</Relay_Cuont>", 1)
         .replace("<Percentage_To_Be_Executed>", "<Percentage_To_Be_Execufted>");
@@ -347,7 +347,7 @@ fn a_drive_has_the_channels_that_its_flows_use() {
     place.write("some.xml", one.replace("<Channel_IDs>4,5,6,7</Channel_IDs>", "<Channel_IDs>3,5</Channel_IDs>"));
     place.printed(&["convert-mqsim", "ssdconfig.xml", "some.xml", "--out", "mq"]);
     let device: toml::Table = place.read("mq/device.toml").parse().expect("TOML");
-    // 0, 1, 2, 3 and 5 of the eight.
+    // The flows use channels 0, 1, 2, 3 and 5 of the eight.
     assert_eq!(device["flash"]["channels"].as_integer(), Some(5));
     let text = place.read("mq/device.toml");
     assert!(text.contains("# Flash_Channel_Count, of which the flows use so many"), "{text}");

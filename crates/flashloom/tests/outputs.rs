@@ -50,7 +50,7 @@ const FILES: [Writer; 13] = [
     writer(&["trace", "convert", "t.csv"], "", &["t.csv"]),
 ];
 
-/// Every output folder, and a file of its results.
+/// Every output folder, with one file of its results.
 const FOLDERS: [(Writer, &str); 4] = [
     (writer(RUN, "--out", RUN_READS), "config.toml"),
     (writer(EXPLAIN, "--out", &["d.toml", "w.toml"]), "config.toml"),
@@ -85,7 +85,7 @@ impl Place {
         found
     }
 
-    /// The exit code and the standard error.
+    /// Runs the command; returns the exit code and the standard error.
     fn ended(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let Output { status, stderr, .. } = self.flashloom(arguments);
         (status.code(), String::from_utf8_lossy(&stderr).into_owned())
@@ -99,7 +99,7 @@ impl Place {
         said
     }
 
-    /// Expects a refusal with these words that changes nothing.
+    /// Expects a refusal with these words, and no change of any file.
     #[track_caller]
     fn refuses(&self, arguments: &[&str], wanted: &str) {
         let before = self.content();
@@ -111,7 +111,7 @@ impl Place {
 }
 
 impl Writer {
-    /// The command line that writes to `path`.
+    /// The command line of the writer with `path` as its output.
     fn to<'a>(&self, path: &'a str, more: &[&'a str]) -> Vec<&'a str> {
         let option: &[&'static str] = if self.option.is_empty() { &[] } else { &[self.option] };
         [self.command, option, &[path], more].concat()
@@ -223,7 +223,7 @@ fn two_outputs_to_one_path_are_refused() {
     assert!(place.content() == before);
 }
 
-/// A character device in the folder if the test may make one, else that of the machine.
+/// A character device in the folder if the test has the permission to make one, otherwise the machine's own device.
 fn device(place: &Place, name: &str, minor: &str) -> String {
     let path = place.path(name);
     let made = Command::new("mknod").arg(&path).args(["c", "1", minor]).stderr(Stdio::null()).status();
@@ -234,7 +234,7 @@ fn device(place: &Place, name: &str, minor: &str) -> String {
 #[test]
 fn devices_are_written_through() {
     let place = place();
-    // Not the machine's devices, which the test could destroy.
+    // Devices of the test's own, because a failing test could destroy the machine's.
     let (null, full) = (device(&place, "null", "3"), device(&place, "full", "7"));
     for writer in FILES {
         place.done(&writer.to(&null, &[]));
@@ -256,9 +256,9 @@ fn pipes_are_written_through() {
         let (read, output) = std::thread::scope(|scope| {
             let reader = scope.spawn(|| fs::read(&pipe).expect("read"));
             let output = place.command(&writer.to("pipe", &[])).output().expect("it starts");
-            // Ends the reader if the command wrote nothing. Only then: a process that another test starts at that
-            // moment inherits this end for a while, and the reader of the next round would take that process for its
-            // writer.
+            // Opening the pipe ends the reader if the command wrote nothing. It is done only then: a process that
+            // another test starts at that moment inherits this end for a while, and the reader of the next round would
+            // take that process for its writer.
             if !output.status.success() {
                 drop(fs::OpenOptions::new().read(true).write(true).open(&pipe).expect("opened"));
             }

@@ -12,7 +12,8 @@ use serde_json::Value;
 
 use crate::common::{ALL_KINDS, buffered, program};
 
-/// Charts of the page: sixteen, and what was waited for and where the time went, by kind of request.
+/// The number of charts of the page: sixteen, and those of the waits and of the parts of the latency, by kind of
+/// request.
 const FIGURES: usize = 24;
 
 /// The browser, if there is one.
@@ -30,7 +31,7 @@ pub(crate) fn chromium() -> Option<&'static str> {
     })
 }
 
-/// An opened page: its final HTML and its console lines.
+/// An opened page: its final HTML and its console messages.
 struct Opened {
     html: String,
     console: Vec<String>,
@@ -67,7 +68,7 @@ struct Place {
 }
 
 impl Place {
-    /// All tests share one run.
+    /// The shared run of all tests.
     fn new() -> Self {
         static RUN: OnceLock<(String, Value)> = OnceLock::new();
         let device = buffered("controllers = \"per-die\"");
@@ -147,7 +148,7 @@ fn compare(html: &str, json: &Value) -> usize {
         let shown = number(rest.split_once('<').expect("its end").0);
         let seconds = ["simulated_s", "array_s", "bus_s", "suspended_s"].iter().any(|key| pointer.ends_with(key));
         let value = json.pointer(pointer).and_then(Value::as_f64).expect(pointer) * if seconds { 1e6 } else { 1.0 };
-        // The page shows three digits, and small counts in full.
+        // The page shows three digits; small counts have all digits.
         let counted =
             ["requests_per_s", "requests", "commands", "pages", "suspensions"].iter().any(|key| pointer.ends_with(key));
         let off = if counted { 0.5 } else { 0.0 };
@@ -174,12 +175,12 @@ fn the_browser_draws_every_chart_and_shows_the_numbers_of_the_json() {
         assert!(*paths > 5 && *texts > 3, "{kind}: {paths} paths, {texts} texts");
     }
     assert!(opened.html.contains(&format!("data-drawn=\"{}\"", wanted.len())), "it did not get to its end");
-    // A percentile that too few requests support is a dash.
+    // A percentile that too few requests support is shown as a dash.
     let numbers = compare(&opened.html, place.json);
     assert!(numbers > 50, "{numbers}");
 }
 
-/// Reads the frames of a page, which a browser does not print.
+/// A page that prints the state of the frames in it, which the browser itself does not print.
 const LOOK: &str = "<p id=\"found\"></p><script>\nonload = () => setTimeout(() => {
   const found = [...document.querySelectorAll('iframe')].map((frame) => {
     const page = frame.contentDocument, drawn = [...page.querySelectorAll('[data-figure] svg')], root = page.documentElement;
@@ -202,8 +203,8 @@ fn the_browser_draws_dark_pages_and_narrow_screens() {
     assert!(opened.html.contains("data-theme=\"dark\"") && opened.html.contains(&format!("fill=\"{dark}\"")));
     assert!(opened.html.contains("#ffffff") && opened.html.contains("#141416"), "the style sheet has both");
 
-    // The system prefers dark, the query asks for light. Headless windows are at least 500 wide, so a frame is the
-    // phone.
+    // The system prefers dark, the query asks for light. Headless windows are at least 500 wide, so a frame has the
+    // width of a phone.
     let frames = place.dir.path("frames.html");
     let frame = |query| format!("<iframe src=\"r.html{query}\" style=\"width:390px;height:800px;border:0\"></iframe>");
     let text = format!("<!doctype html><html><body>{}{}{LOOK}</body></html>\n", frame(""), frame("?theme=light"));
@@ -245,7 +246,7 @@ fn the_browser_draws_a_comparison() {
     let (drawn, wanted): (Vec<_>, Vec<_>) =
         charts.iter().zip(figures).map(|((kind, ..), figure)| (Some(kind.as_str()), figure["chart"].as_str())).unzip();
     assert!(drawn == wanted && charts.len() == figures.len(), "{drawn:?}");
-    // Each bar of shares shows its latency, although shares may add up to more than the whole.
+    // Each bar of shares has a label with its latency, although the shares may add up to more than the whole.
     let labels = figures.iter().filter(seen).flat_map(|figure| figure["rows"].as_array().expect("rows"));
     for label in labels.map(|row| row["label"].as_str().expect("a latency")) {
         assert!(opened.html.contains(&format!(">{label}</text>")), "{label} is not drawn");
@@ -317,7 +318,7 @@ fn the_browser_reports_a_broken_page_and_a_fetch() {
         let said = opened.console.iter().any(|line| line.contains(wanted) && line.contains(file));
         assert!(said, "{file} {wanted}: {:#?}", opened.console);
     }
-    // A number that differs from the result fails.
+    // A number that differs from the JSON is found.
     let wrong = html.replacen("data-of=\"/requests\">20.0k<", "data-of=\"/requests\">21.0k<", 1);
     assert_ne!(wrong, html);
     let result = std::panic::catch_unwind(|| compare(&wrong, place.json));

@@ -1,4 +1,4 @@
-//! The guide's pages on the five papers: claims, verdicts, numbers and quotes are those of the repository.
+//! The guide's pages on the five papers: their claims, verdicts, numbers and quotes are those of the repository.
 //!
 //! `papers/NAME.txt` pins what the studies measure. `make test` holds the pages against it and runs the shortest
 //! studies, `make soak` runs all of them (`flashloom reproduce NAME`) and compares every finding.
@@ -155,7 +155,7 @@ fn every_claim_is_on_its_page_with_its_verdict() {
     }
 }
 
-/// The pinned findings must not be those of older studies.
+/// The pinned findings must be those of the present studies.
 #[test]
 fn the_pinned_findings_are_those_the_studies_expect() {
     for paper in PAPERS {

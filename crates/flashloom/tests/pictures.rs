@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::shown::root;
 
-/// Picture and digest of the data that it shows, in lines.
+/// The file with a line for each picture: its path, and the digest of the data that it shows.
 const DRAWN_FROM: &str = "docs/drawn-from.txt";
 
 /// The timelines that pictures show: `picture | file | window in ms | rows | title`.
@@ -25,12 +25,12 @@ fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// A timeline in a picture.
+/// A part of a timeline in a picture.
 struct Panel {
     /// The line of the table.
     line: String,
     file: String,
-    /// In microseconds.
+    /// The shown window in microseconds.
     window: (f64, f64),
     rows: Vec<String>,
 }
@@ -55,7 +55,7 @@ fn panels(table: &str, picture: &str) -> Vec<Panel> {
     panels
 }
 
-/// The files that a picture is drawn from, as names in the folder of its page.
+/// The files from which a picture is drawn, as names in the folder of its page.
 pub(crate) fn sources(picture: &str) -> Vec<String> {
     let panels = panels(&read(&root().join(TIMELINES)), picture);
     if panels.is_empty() {
@@ -71,8 +71,9 @@ fn between<'a>(page: &'a str, from: &str, until: &str) -> &'a str {
     rest.split_once(until).unwrap_or_else(|| panic!("a report has {until:?}")).0
 }
 
-/// What a report shows: its title, tiles and tables, and the data of its charts. The line with the version, the commit and the
-/// event hash is not among them, nor what a reader opens or scrolls to: the table of all numbers and the configuration.
+/// The content of a report that a picture shows: its title, tiles and tables, and the data of its charts. Left out are the line
+/// with the version, the commit and the event hash, and parts that a reader must open or scroll to: the table of all numbers and
+/// the configuration.
 fn shown_by_report(page: &str) -> String {
     let main = between(page, "<main>", "</main>");
     let open = main.split("<details").enumerate().filter_map(|(at, part)| match at {
@@ -87,7 +88,7 @@ fn shown_by_report(page: &str) -> String {
     )
 }
 
-/// What a picture shows of a timeline: names of tracks, bars and requests that reach into its window.
+/// The content of a timeline that a picture shows: names of tracks, bars and requests that reach into its window.
 fn shown_by_timeline(panel: &Panel, timeline: &str) -> String {
     let timeline: Value = serde_json::from_str(timeline).expect("JSON");
     let (from, until) = panel.window;
@@ -101,7 +102,7 @@ fn shown_by_timeline(panel: &Panel, timeline: &str) -> String {
         }
         let at = event["ts"].as_f64().unwrap_or(from);
         let end = at + event["dur"].as_f64().unwrap_or_default();
-        // A request is two events, and the picture may show the part between them.
+        // A request consists of two events, and the picture may show the time between them.
         if event["ph"] != "X" || at < until && end > from {
             let keys = ["ph", "pid", "tid", "name", "cat", "id", "ts", "dur"].map(|key| &event[key]);
             let about = ["name", "operation", "request"].map(|key| &event["args"][key]);
@@ -114,7 +115,7 @@ fn shown_by_timeline(panel: &Panel, timeline: &str) -> String {
     shown
 }
 
-/// FNV-1a of 64 bits: it need not withstand anybody.
+/// FNV-1a with 64 bits: nobody attacks these digests.
 fn digest(text: &str) -> String {
     let hash = text
         .bytes()
@@ -122,7 +123,7 @@ fn digest(text: &str) -> String {
     format!("{hash:016x}")
 }
 
-/// The digest of what a picture of a page shows today, from the files that the commands of the page have written.
+/// The digest of the data that a picture of a page would show today, from the files that the page's commands have written.
 fn digest_of(picture: &str, folder: &Path) -> String {
     let panels = panels(&read(&root().join(TIMELINES)), picture);
     if panels.is_empty() {
@@ -143,13 +144,14 @@ fn drawn_from() -> BTreeMap<String, String> {
     lines.map(|line| line.split_once(' ').map(|(path, digest)| (path.into(), digest.into())).expect("a line")).collect()
 }
 
-/// True if `make docs` runs the tests: it draws the pictures from what the commands of the pages write.
+/// True if `make docs` runs the tests: it then draws the pictures from the files of the pages.
 #[allow(clippy::disallowed_methods)] // `make docs` asks the tests to write digests.
 fn is_drawing() -> bool {
     std::env::var_os("FLASHLOOM_DRAW").is_some()
 }
 
-/// Compares the digest of a picture with that of the data it was drawn from; `make docs` notes it for `docs/pictures` instead.
+/// Compares the digest of a picture with that of its data today. Under `make docs` the digest is written for `docs/pictures`
+/// instead.
 fn assert_drawn(path: &str, today: &str) {
     if is_drawing() {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("guide/drawn");
@@ -163,19 +165,19 @@ fn assert_drawn(path: &str, today: &str) {
     assert_eq!(then, Some(today), "{path} shows other data than the program of today: `make docs` redraws it");
 }
 
-/// The pictures of a page show what its commands have written into a folder.
+/// Checks that the pictures of a page show the data that its commands have written into a folder.
 pub(crate) fn assert_fresh(pictures: &[&str], folder: &Path) {
     for picture in pictures {
         assert_drawn(&format!("docs/src/img/{picture}.png"), &digest_of(picture, folder));
     }
 }
 
-/// README's picture shows the report that `make demo` wrote in a folder.
+/// Checks that README's picture shows the report that `make demo` has written into a folder.
 pub(crate) fn assert_demo_fresh(folder: &Path) {
     assert_drawn(OF_README, &digest_of_report(&folder.join(DEMO)));
 }
 
-/// A report that `make demo` has left is drawn by `make docs`.
+/// `make docs` draws a report that `make demo` has left.
 #[test]
 fn guide_draws_the_report_that_make_demo_left() {
     if is_drawing() && root().join(DEMO).is_file() {

@@ -1,11 +1,11 @@
-//! PostgreSQL on a served drive: under pgbench, and with the power cut under it. Where a program or the right is missing, a test says
-//! that it tested nothing.
+//! PostgreSQL on a served drive: under pgbench, and with power cuts. If a program or a permission is missing, a test
+//! prints that it tested nothing.
 
 use crate::common::Place;
 use crate::file_systems::can_mount;
 use crate::shown::root;
 
-/// True if there is PostgreSQL.
+/// True if PostgreSQL is installed.
 fn is_there() -> bool {
     let found = std::fs::read_dir("/usr/lib/postgresql").is_ok_and(|mut versions| versions.next().is_some());
     if !found {
@@ -14,7 +14,7 @@ fn is_there() -> bool {
     found && can_mount(&["mkfs.ext4", "e2fsck", "setpriv"])
 }
 
-/// Runs a database on ext4 on the drive under four clients, and checks its indexes, its sums and the file system.
+/// Runs a database on ext4 on the drive with four clients, and checks its indexes, its sums and the file system.
 const PGBENCH: &str = r#"
 set -e
 umask 022
@@ -70,8 +70,8 @@ fn pgbench_finds_all_that_it_committed() {
     assert!(output.status.success(), "{said:?} {}", place.read("pgbench.log"));
 }
 
-/// No transaction that was acknowledged is lost. That the check finds losses with `fsync = off` takes hundreds of cuts:
-/// `.ci/torture/run` shows it.
+/// No acknowledged transaction is lost. Finding losses with `fsync = off` takes hundreds of cuts, which
+/// `.ci/torture/run` does.
 #[test]
 fn postgres_on_ext4_keeps_what_it_committed() {
     if !is_there() {

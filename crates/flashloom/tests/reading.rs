@@ -1,6 +1,7 @@
-//! Report pages as their readers meet them: on a desktop and on a phone, light and dark, by keyboard and by ear, on paper.
+//! Report pages in the forms in which they are read: on a desktop and on a phone, light and dark, by keyboard and screen reader, on
+//! paper.
 //!
-//! The pages are compared by the geometry of what is drawn, not by their pixels, which differ with the machine's fonts.
+//! The pages are compared by the geometry of their parts and not by pixels, which differ with the machine's fonts.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -75,14 +76,14 @@ fn pages() -> &'static [PathBuf; 4] {
     pages
 }
 
-/// The data of a page.
+/// The JSON inside a page.
 fn data(page: &Path) -> Value {
     let html = fs::read_to_string(page).expect("there");
     let (_, rest) = html.split_once("id=\"data\">").expect("the data");
     serde_json::from_str(rest.split_once("</script>").expect("its end").0).expect("JSON")
 }
 
-/// The script of axe-core, and the expression that examines a page; none if the script is not there.
+/// The script of axe-core, and the expression that examines a page; none if the script is missing.
 pub(crate) fn examination() -> Option<[String; 2]> {
     let axe = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/axe/axe.min.js");
     let Ok(axe) = fs::read_to_string(axe) else {
@@ -104,10 +105,10 @@ fn no_page_violates_the_rules_of_accessibility() {
     let (Some(program), Some([axe, examine])) = (chromium(), examination()) else { return };
     let mut browser = Browser::start(program);
     for page in pages() {
-        // Between them both sizes and both themes.
+        // Together these looks have both sizes and both themes.
         for look in [LOOKS[0], LOOKS[3]] {
             browser.open(page, look);
-            // What opens must be as good as the rest.
+            // Parts that open must pass, too.
             browser.eval("document.querySelectorAll('details').forEach((of) => (of.open = true))");
             browser.eval(&axe);
             let result = browser.eval(&examine);
@@ -115,14 +116,14 @@ fn no_page_violates_the_rules_of_accessibility() {
             assert!(result["passed"].as_u64() > Some(20), "{result}");
         }
     }
-    // The examination finds what is wrong.
+    // The examination finds a fault that was added.
     browser.eval("document.querySelector('main').insertAdjacentHTML('beforeend', '<img src=\"x\"><p style=\"color:#ccc;background:#fff\">pale</p>')");
     let result = browser.eval(&examine).to_string();
     assert!(result.contains("image-alt") && result.contains("color-contrast"), "{result}");
     assert!(browser.console.iter().all(|line| !line.contains("exception")), "{:#?}", browser.console);
 }
 
-/// The charts of a page, as they are drawn: their places, names and the boxes of their texts.
+/// The charts of a page: their places, names and the boxes of their texts.
 const DRAWN: &str = "[...document.querySelectorAll('[data-figure]')].map((place) => {
   const box = (of) => { const { left, right, top, bottom } = of.getBoundingClientRect(); return [left, top, right, bottom].map(Math.round); };
   const svg = place.querySelector('svg'), texts = [...svg.querySelectorAll('text')];
@@ -132,13 +133,13 @@ const DRAWN: &str = "[...document.querySelectorAll('[data-figure]')].map((place)
     legend: [...place.parentElement.querySelectorAll('.legend li')].map((of) => of.textContent) };
 })";
 
-/// True if two boxes have more in common than their edges.
+/// True if the interiors of two boxes overlap.
 fn overlap(a: &[f64], b: &[f64]) -> bool {
     let along = |i: usize| a[i + 2].min(b[i + 2]) - a[i].max(b[i]);
     along(0) > 1.5 && along(1) > 2.5
 }
 
-/// Checks what is drawn: every chart inside its place, every name shown, every entry of the legend, no text upon another.
+/// Checks the charts: every chart inside its place, every name shown, every entry of the legend, no text upon another.
 fn check(drawn: &Value, data: &Value, at: &str) {
     for chart in drawn.as_array().expect("charts") {
         let number = chart["number"].as_u64().expect("a number") as usize;
@@ -189,7 +190,7 @@ fn check(drawn: &Value, data: &Value, at: &str) {
             })
             .collect();
         for (i, (text, place)) in texts.iter().enumerate() {
-            // No number of these pages can be negative, so no axis goes below zero for the sake of an interval.
+            // All numbers of these pages are positive, so no axis may extend below zero to show an interval.
             assert!(!text.starts_with('-') || text.len() == 1, "{at}: {text} is drawn");
             assert!(
                 place[0] >= svg[0] - 1.0 && place[2] <= svg[2] + 1.0,
@@ -217,13 +218,13 @@ fn every_name_and_legend_is_shown_at_every_size_and_in_both_themes() {
             check(&drawn, &data, &at);
             let wide = browser.eval("document.documentElement.scrollWidth").as_u64();
             assert!(wide <= Some(u64::from(look.width)), "{at}: the page is {wide:?} wide");
-            // Tables that are wider than the page say so, and others do not.
+            // Tables wider than the page have a hint to scroll, other tables have none.
             let hints = browser.eval(
                 "[...document.querySelectorAll('main .hint')].map((hint) => [hint.hidden, hint.nextElementSibling]).filter(([, wide]) => \
                  wide.clientWidth).map(([hidden, wide]) => hidden === (wide.scrollWidth > wide.clientWidth + 1))",
             );
             assert!(hints.as_array().expect("tables").iter().all(|wrong| *wrong == false), "{at}: {hints}");
-            // Dark and light differ in nothing but their colours.
+            // Dark and light pages differ only in their colours.
             let shape = |drawn: &Value| -> Value {
                 let keep = |chart: &Value| json!([chart["place"], chart["svg"], chart["texts"], chart["legend"]]);
                 drawn.as_array().expect("charts").iter().map(keep).collect()
@@ -247,7 +248,7 @@ fn figures_have_their_numbers_and_the_values_that_the_source_states() {
     let data = data(figures);
     let headings: Vec<&str> =
         data["figures"].as_array().expect("figures").iter().filter_map(|figure| figure["heading"].as_str()).collect();
-    // In the order of the numbers, and where the time went behind them; no chart for each metric.
+    // Figures in the order of their numbers, then the parts of the latency; no chart for each metric.
     assert_eq!(headings[..2], ["Fig. 2(b): Reads by victim", "Fig. 10: Reads by depth"]);
     assert!(
         headings[2..]
@@ -258,7 +259,7 @@ fn figures_have_their_numbers_and_the_values_that_the_source_states() {
     );
     let marks = &data["figures"][0]["marks"];
     assert_eq!((&marks[0]["low"], &marks[1]["low"], &marks[1]["high"]), (&json!(300), &json!(200), &json!(400)));
-    // Several seeds have a spread.
+    // Several seeds make a spread.
     assert!(data["figures"][0]["lines"][0]["spread"][0].is_array(), "{}", data["figures"][0]);
     let mut browser = Browser::start(program);
     browser.open(figures, DESKTOP);
@@ -269,7 +270,7 @@ fn figures_have_their_numbers_and_the_values_that_the_source_states() {
     assert!(text.contains("300us for 8 (Sec. 1)") && text.contains("200us to 400us for 8 (Sec. 2)"), "{text}");
     let words = browser.eval("document.querySelector('[data-figure]').getAttribute('aria-label')");
     assert!(words.as_str().is_some_and(|words| words.contains("2 stated values beside them")), "{words}");
-    // A study without figures has titles in words.
+    // The titles of a study without figures are words.
     let html = fs::read_to_string(study).expect("there");
     assert!(html.contains("<h3>Mean response time of reads</h3>") && !html.contains("<h3>read.mean</h3>"));
     assert_eq!(html.matches("reading</h").count(), 1, "the title stands once");
@@ -282,7 +283,7 @@ fn quantities_stand_at_their_numbers_and_values_behind_their_intervals() {
     let mut browser = Browser::start(program);
     browser.open(figures, DESKTOP);
     let drawn = browser.eval(DRAWN);
-    // The depths of 1, 2 and 8 in the second figure, on a logarithmic axis: 2 stands at a third of the way.
+    // The second figure has the depths 1, 2 and 8 on a logarithmic axis: 2 is at a third of the way.
     assert_eq!(data(figures)["figures"][1]["x"]["places"]["scale"], "log");
     let middle = |name: &str| {
         let texts = drawn[1]["texts"].as_array().expect("texts").iter();
@@ -291,7 +292,7 @@ fn quantities_stand_at_their_numbers_and_values_behind_their_intervals() {
     };
     let share = (middle("2") - middle("1")) / (middle("8") - middle("1"));
     assert!((share - 1.0 / 3.0).abs() < 0.02, "{share}");
-    // The whiskers of bars are strokes in the colour of the text, and no value lies on one of them.
+    // The whiskers of bars are strokes in the colour of the text, and no value lies upon a whisker.
     browser.open(study, DESKTOP);
     let whiskers = browser.eval(
         "[...document.querySelectorAll('[data-figure] svg')].map((svg) => {
@@ -349,7 +350,7 @@ fn charts_are_read_by_the_keyboard_in_their_true_values() {
     browser.press("ArrowDown");
     let other = data["figures"][0]["lines"][1]["name"].as_str().expect("a second line");
     assert!(browser.eval(said).as_str().is_some_and(|text| text.starts_with(other)), "{}", browser.eval(said));
-    // Every chart has a text for every one of its places, none of them a logarithm or nothing.
+    // Every chart has a text for each of its places, none of them a logarithm or empty.
     let all = browser.eval(
         "JSON.parse(document.getElementById('data').textContent).figures.map((figure) => describe.places(figure).flat().map((place) => place.says))",
     );
@@ -361,7 +362,7 @@ fn charts_are_read_by_the_keyboard_in_their_true_values() {
             .find(|says| ["undefined", "NaN", "null"].iter().any(|odd| says.contains(odd)));
         assert!(!places.is_empty() && odd.is_none(), "{}: {odd:?}", figure["heading"]);
     }
-    // A series that is switched off is visited no more.
+    // A series that is switched off is skipped by the keyboard.
     browser.eval("document.querySelector('figure .legend button').click()");
     let pressed = browser.eval("document.querySelector('figure .legend button').getAttribute('aria-pressed')");
     assert_eq!(pressed, "false");
@@ -420,7 +421,7 @@ fn words_say_what_they_mean_on_focus_and_under_the_mouse() {
     );
     browser.call("Input.dispatchMouseEvent", &json!({ "type": "mouseMoved", "x": place[0], "y": place[1] }));
     assert_eq!(browser.eval(says)[0], false, "under the mouse");
-    // Each word has its line on the page, for paper and for readers without a script.
+    // Each explained word has its line on the page, for paper and for readers without a script.
     let lost = browser.eval(
         "[...document.querySelectorAll('a.term')].filter((term) => !document.querySelector(term.getAttribute('href')) || \
          !document.getElementById(term.getAttribute('aria-describedby'))).length",
@@ -456,7 +457,7 @@ fn paper_is_filled_and_cuts_nothing() {
         );
         let pages = base64(pdf["data"].as_str().expect("a file"));
         let pages = pages.windows(12).filter(|at| *at == b"/Type /Page\n").count();
-        // What may not break across pages costs at most a quarter more than if everything broke anywhere.
+        // The rules against breaks within parts make the paper at most a quarter longer.
         let least = (height / PAPER.1).ceil() as usize;
         assert!(
             (least..=least + least.div_ceil(4)).contains(&pages),

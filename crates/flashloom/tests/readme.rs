@@ -9,14 +9,14 @@ use crate::pictures::assert_demo_fresh;
 use crate::shown::blocks::{Block, Shown, blocks};
 use crate::shown::{Page, Share, furnish};
 
-/// Commands that take half a minute of a processor or more. Another test runs each and compares the output shown here.
+/// Commands that take half a minute or more. Other tests run them and compare the output shown here.
 const ELSEWHERE: [(&str, &str); 2] = [("make demo", "readme.rs"), ("flashloom reproduce dirik", "studies.rs")];
 
 fn readme() -> Page {
     Page::at("README.md")
 }
 
-/// A command in README.md, with the lines shown of its output.
+/// A command in README.md, with the output that README shows.
 pub(crate) fn shown(command: &str) -> Shown {
     let all = readme().commands();
     all.into_iter().find(|shown| shown.command == command && !shown.output.is_empty()).expect("README.md shows it")
@@ -29,7 +29,7 @@ fn place() -> tempfile::TempDir {
     place
 }
 
-/// `watch.rs` runs a part of it in `make test`.
+/// `watch.rs` runs a part of `make demo` in `make test`.
 #[test]
 #[ignore = "make soak"]
 fn make_demo_prints_the_output_shown() {
@@ -56,7 +56,7 @@ fn commands_compared_by_other_tests_are_shown_and_compared() {
     }
 }
 
-/// The commands and options in the forms that `What it does` lists, and in the text.
+/// Every command and option in `What it does` and in the text exists.
 #[test]
 fn every_named_command_and_option_exists() {
     readme().assert_names();

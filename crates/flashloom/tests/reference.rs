@@ -1,5 +1,5 @@
-//! The guide's reference pages: the program's own types generate each. A test compares them; with `FLASHLOOM_BLESS` set
-//! it rewrites them: `FLASHLOOM_BLESS=1 cargo test -p flashloom --test it reference`.
+//! The guide's reference pages, which are generated from the program's own types. A test compares them; with
+//! `FLASHLOOM_BLESS` set it rewrites them: `FLASHLOOM_BLESS=1 cargo test -p flashloom --test it reference`.
 
 mod effects;
 mod fields;
@@ -52,7 +52,7 @@ fn read(text: &str) -> Value {
     text.parse::<toml::Table>().map_or(Value::Null, |table| serde_json::to_value(table).expect("JSON"))
 }
 
-/// The order of keys, from files that have every table.
+/// The order of keys, taken from files that have every table.
 fn fields() -> Fields {
     let mut fields = Fields::default();
     let devices = fixtures().into_iter().map(|fixture| serde_json::to_value(&fixture.spec).expect("a description"));

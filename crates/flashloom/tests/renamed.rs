@@ -1,4 +1,4 @@
-//! Each name of an earlier version is refused, and the message has the current name.
+//! Each name of an earlier version is refused with a message that has the current name.
 
 use study::config::{RENAMED, Renamed};
 

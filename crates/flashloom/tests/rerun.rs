@@ -91,12 +91,12 @@ fn the_command_in_a_result_folder_gives_the_same_result() {
         }
         let first = run(dir, &format!("flashloom run d.toml {options} --out out-{number}"));
         let out = dir.join(format!("out-{number}"));
-        // Even if the files have changed.
+        // The run is reproduced even if the input files have changed.
         fs::write(dir.join("d.toml"), "name = \"gone\"").expect("written");
         let command = fs::read_to_string(out.join("command.txt")).expect("a command");
         let again = run(&out, &command);
         assert_eq!(hashes(&first), hashes(&again), "{options}: {command}");
-        // Flows are named after their files, which have other names there.
+        // Flows are named after their files, whose copies have other names.
         for at in ["/kinds", "/fairness/unfairness", "/series/interval_us"] {
             assert_eq!(first.pointer(at), again.pointer(at), "{options}: {command}");
         }

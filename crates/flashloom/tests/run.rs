@@ -102,16 +102,16 @@ fn placement_identifiers_choose_the_streams_of_flows_and_traces() {
     let drive = "--set ftl.streams.host={policy=\"placement-id\",streams=4}";
     let units =
         |json: &serde_json::Value, stream: usize| json["streams"]["host"][stream]["units"].as_u64().expect("a number");
-    // Identifier 9 is unknown to the drive, so its writes go where those without one do.
+    // The drive has no identifier 9, so these writes go where writes without an identifier go.
     let flows = "--flow w.toml,placement-id=3,name=b --flow w.toml,placement-id=9,name=c --limit 6000";
     let json = place.run(&format!("{drive} --placement-id 2 {flows} --out out"));
     assert!([0, 2, 3].iter().all(|stream| units(&json, *stream) > 100) && units(&json, 1) == 0, "{}", json["streams"]);
-    // The files that repeat the result have the identifiers.
+    // The files that reproduce the result have the identifiers.
     let command = fs::read_to_string(place.path("out/command.txt")).expect("there");
     assert!(command.contains("--placement-id 2") && command.contains("placement-id=3"), "{command}");
-    // A trace has a column of them, and a conversion keeps it.
+    // A trace may have a column of identifiers, which a conversion keeps.
     let rows: String = (0..400).map(|n| format!("{n},w,{},8,{}\n", n * 8, n % 2 * 3)).collect();
-    // The flush brings all of them to flash.
+    // The flush writes the whole buffer to flash.
     fs::write(place.path("t.csv"), rows + "400,f,,,\n").expect("written");
     let columns = ["--columns", "time=1:ms,op=2,offset=3:512B,size=4:512B,placement=5"];
     assert!(place.flashloom(&[&["trace", "convert", "t.csv", "t.parquet"], &columns[..]].concat()).status.success());
@@ -123,7 +123,7 @@ fn placement_identifiers_choose_the_streams_of_flows_and_traces() {
     let [bare, _, _, third] = play(&[&["t.csv"], &columns[..]].concat());
     assert!(bare > 0 && bare == third, "{bare} and {third}");
     assert_eq!(play(&["t.parquet"]), [bare, 0, 0, third]);
-    // An identifier of the run is for the writes that have none of their own.
+    // `--placement-id` applies to writes without an identifier of their own.
     assert_eq!(play(&["t.parquet", "--placement-id", "1"]), [0, bare, 0, third]);
 }
 
@@ -144,7 +144,7 @@ fn flows_run_at_once_and_have_their_own_results() {
     assert!(page.contains("Latency by flow") && page.contains("b write"));
     let config = fs::read_to_string(place.path("out/config.toml")).expect("there");
     assert!(config.contains("[[flow]]") && config.contains("name = \"w-2\""), "{config}");
-    // Each ran alone, too, and has its course.
+    // Each flow also ran alone, and has its course over time.
     let slowdown = |i: usize| json["fairness"]["flows"][i]["slowdown"].as_f64().expect("a number");
     let most = (0..3).map(slowdown).fold(0.0, f64::max);
     assert_eq!(json["fairness"]["max_slowdown"].as_f64(), Some(most));
@@ -152,7 +152,7 @@ fn flows_run_at_once_and_have_their_own_results() {
     let completed = |of: &serde_json::Value| of["flows"]["b"]["requests"].as_u64().expect("a number");
     assert_eq!(Some(intervals.iter().map(completed).sum()), flow(1)["requests"].as_u64());
     assert!(place.path("out/series-flows.parquet").is_file() && page.contains("Queue depth"));
-    // Equal workloads draw apart, and one workload alone is as if there were no flows.
+    // Equal workloads draw different random numbers, and a single workload runs as without flows.
     assert_ne!(flow(0)["kinds"], flow(1)["kinds"]);
     assert!(place.run("--queue 0")["flows"].is_null());
 }

@@ -42,7 +42,7 @@ const STUDY: &str = "name = \"s\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\ns
     [[claim]]\nid = \"A\"\nsays = \"a\"\n\
     [[claim.expect]]\nmetric = \"read.mean\"\nknown = \"why\"\nwithin = { between = [\"0ns\", \"1ns\"] }\n";
 
-/// Small drives of every family, by the files that describe them.
+/// Small drives of the families, by the files that describe them.
 const FAMILIES: [(&str, &str); 5] = [
     (
         "page.toml",
@@ -116,11 +116,11 @@ fn every_kind_of_result_matches_its_schema_and_has_its_version() {
         let text = place.printed(&[arguments, &["--json"]].concat());
         let result: Value = serde_json::from_str(&text).expect("JSON");
         sound(&schema, &result, name);
-        // It comes first, so that a file is known by its beginning.
+        // The key `schema` comes first, so that the kind of a file is known from its beginning.
         let opening = text.trim_start_matches(|c: char| c.is_whitespace() || "[{".contains(c));
         let opening = opening.replacen(": ", ":", 1);
         assert!(opening.starts_with(&format!("\"schema\":\"{version}\"")), "{name}: {}", &opening[..60]);
-        // No other kind of result takes it.
+        // The schemas of all other kinds refuse the result.
         for (other, ..) in KINDS.iter().filter(|(other, ..)| *other != name) {
             assert!(!faults(&self::schema(&place, other), &result).is_empty(), "{name} is taken for {other}");
         }

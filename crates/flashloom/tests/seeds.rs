@@ -1,4 +1,4 @@
-//! `run --seeds`: its runs go through the store, and its files have the spread.
+//! `run --seeds`: the store keeps its runs, and its files have the spread.
 
 use std::fs;
 
@@ -25,7 +25,7 @@ fn place() -> Place {
     ])
 }
 
-/// What a command prints on the standard output, and on the standard error.
+/// The standard output and the standard error of a command.
 fn output(place: &Place, arguments: &[&str]) -> (String, String) {
     let output = place.command(arguments).output().expect("it starts");
     let [results, said] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("text"));
@@ -53,11 +53,11 @@ fn runs_that_a_store_has_are_not_done_again() {
     assert_eq!(first.0, again.0);
     assert!(!first.1.contains("came from the store"), "{}", first.1);
     assert!(again.1.contains("note: 3 of 3 runs came from the store"), "{}", again.1);
-    // More seeds do only the new ones.
+    // With more seeds, only the new ones are run.
     let more =
         output(&place, &["run", "tiny.toml", "w.toml", "--precondition", "fill", "--seeds", "5", "--store", "store"]);
     assert!(more.1.contains("note: 3 of 5 runs came from the store"), "{}", more.1);
-    // Each is the run with its seed.
+    // Each summary equals that of a run with its seed alone.
     let all = json(&first.0);
     for (seed, run) in all["runs"].as_array().expect("runs").iter().enumerate() {
         let seed = seed.to_string();

@@ -1,4 +1,4 @@
-//! Drives as block devices: the command, its ends, and real clients.
+//! Drives as block devices: the command, the ways it ends, and real clients.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::fs::PermissionsExt;
@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use crate::common::{Place, buffered};
 
-/// Longer than anything takes, unless it hangs.
+/// A timeout that only a hanging test reaches.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 pub(crate) fn place() -> Place {
     Place::with(&[("d.toml", &buffered(""))])
 }
 
-/// A server that is ready.
+/// A server that accepts clients.
 pub(crate) struct Server {
     pub(crate) child: Child,
     uri: String,
@@ -26,7 +26,7 @@ impl Server {
         Self::of(place.command(&[&["serve"], arguments].concat()))
     }
 
-    /// The server that a command becomes.
+    /// Starts a command that serves, and waits until it accepts clients.
     pub(crate) fn of(mut command: Command) -> Self {
         let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         let mut uri = String::new();
@@ -35,17 +35,17 @@ impl Server {
         Self { child, uri: uri.trim().to_owned() }
     }
 
-    /// The lines that it says on the standard error, as they come.
+    /// The lines of the server's standard error, as they come.
     pub(crate) fn says(&mut self) -> impl Iterator<Item = String> + use<> {
         BufReader::new(self.child.stderr.take().expect("piped")).lines().map_while(Result::ok)
     }
 
-    /// The number of its process.
+    /// The number of the server's process.
     pub(crate) fn id(&self) -> u32 {
         self.child.id()
     }
 
-    /// Sends a signal and waits; returns the exit code and what the server has said on the standard error.
+    /// Sends a signal and waits; returns the exit code and the rest of the standard error.
     pub(crate) fn end(self, signal: &str) -> (Option<i32>, String) {
         let sent = Command::new("kill").args([format!("-{signal}"), self.child.id().to_string()]).status();
         assert!(sent.expect("kill is there").success());
@@ -64,7 +64,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A test that failed leaves no process.
+        // Kills the server, so that a failed test leaves no process.
         let _ = self.child.kill();
     }
 }
@@ -103,7 +103,7 @@ fn a_drive_is_served_until_a_signal_and_answers_what_is_under_way() {
         assert_eq!(server.uri, "nbd+unix:///?socket=s");
         let mode = |name: &str| std::fs::metadata(place.path(name)).expect("there").permissions().mode() & 0o777;
         assert_eq!(mode("s"), 0o600);
-        // By the drive's own name, and by the default.
+        // One client asks by the drive's name, the other by the default name.
         let mut client = [client(&place, "s", "small"), client(&place, "s", "")];
         request(&mut client[0], 1, 8192, 4096, &[0xab; 4096]);
         reply(&mut client[0], 0);
@@ -168,7 +168,7 @@ fn a_place_that_cannot_be_taken_is_refused_before_a_drive_is_made() {
         (&["--socket", "no/s"], "no/s: cannot listen there: "),
         (&["--listen", "0.0.0.0:10809"], "0.0.0.0:10809: is not a loopback address, and unless TLS"),
     ] {
-        // A precondition that would take for ever.
+        // A precondition that would take hours.
         let all = [&["serve", "demo", "--precondition", "random:x1000"], arguments].concat();
         let output = place.flashloom(&all);
         let said = String::from_utf8_lossy(&output.stderr);
@@ -189,7 +189,8 @@ pub(crate) fn installed(programs: &[&str]) -> bool {
     missing.is_empty()
 }
 
-/// What clients do to the drive at `$uri`, beside the file `in`: copies both ways, and writes and discards at random.
+/// Commands of clients on the drive at `$uri` with the file `in`: copies in both directions, and random writes and
+/// discards.
 const CLIENTS: &str = "nbdcopy --flush in \"$uri\" && nbdcopy \"$uri\" - | head -c 4194304 | cmp - in && \
     fio --name=t --ioengine=nbd --uri=\"$uri\" --size=4M --rw=randwrite --bs=4k --iodepth=16 --fsync=64 \
     --verify=crc32c --verify_fatal=1 --minimal > fio.log && \
@@ -202,7 +203,7 @@ fn place_of_clients() -> Place {
     place
 }
 
-/// Each design of the papers holds what clients write to it.
+/// Drives of each paper keep the data of clients.
 #[test]
 fn every_paper_s_drive_keeps_what_clients_write() {
     if !installed(&["nbdcopy", "fio"]) {
@@ -237,7 +238,7 @@ const FAMILIES: [(&str, &str); 9] = [
     ),
 ];
 
-/// Each family holds what clients write to it, and its recorded requests, run again, have its events and its latencies.
+/// Each family keeps the data of clients, and its recording, run again, has the same events and latencies.
 #[test]
 fn every_family_keeps_what_clients_write_and_a_run_of_the_recording_is_the_served_run() {
     if !installed(&["nbdcopy", "fio"]) {
@@ -267,7 +268,7 @@ fn every_family_keeps_what_clients_write_and_a_run_of_the_recording_is_the_serve
     }
 }
 
-/// fio plays a log of its own on a drive: what the drive has recorded is the log.
+/// fio plays a log of its own on a drive, whose recording must be that log.
 #[test]
 fn fio_replays_its_log_and_the_recording_is_that_log() {
     use std::fmt::Write as _;

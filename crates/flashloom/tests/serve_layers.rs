@@ -99,7 +99,7 @@ fn what_was_flushed_through_a_served_translation_survives_power_cuts() {
     assert!(code == Some(0) && said.contains("verified 3072 sectors in 96 reads"), "{code:?}: {said}");
 }
 
-/// Real clients beside each other, power cuts between them, and for a RAID a drive that fails under them.
+/// Concurrent real clients with power cuts between them; for a RAID also a drive that fails under them.
 const CLIENTS: &str = "set -e
     job() { fio --ioengine=nbd --uri=\"$uri\" --size=4M --iodepth=16 --minimal \"$@\" > fio.log; }
     ctl() { \"$flashloom\" ctl c \"$@\" > log; }

@@ -29,7 +29,7 @@ impl Server {
         Self { child, lines }
     }
 
-    /// The address of the subsystem, from its line.
+    /// The address of the subsystem, from the line that the server prints.
     fn address(&self) -> String {
         let line = self.lines.last().expect("a line");
         let words: Vec<&str> = line.split(' ').collect();
@@ -51,12 +51,12 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // A test that failed leaves no process.
+        // Kills the server, so that a failed test leaves no process.
         let _ = self.child.kill();
     }
 }
 
-/// Says hello, and hears whether the controller does.
+/// Sends an initialization request; true if the controller answers.
 fn greets(address: &str) -> bool {
     let mut stream = TcpStream::connect(address).expect("somebody listens");
     let mut hello = [0; 128];
@@ -130,7 +130,7 @@ fn several_drives_are_namespaces_with_a_control_socket_each() {
     for (path, device) in [("c.a", "zoned"), ("c.b", "small")] {
         assert_eq!(place.json(&["ctl", path, "status", "--json"])["device"], device);
     }
-    // Without the power of one drive the subsystem answers nobody.
+    // If one drive has no power, the subsystem answers no host.
     place.printed(&["ctl", "c.b", "power-cut"]);
     let mut early = TcpStream::connect(&address).expect("the system takes it");
     assert_eq!(early.read(&mut [0; 1]).unwrap_or(0), 0);

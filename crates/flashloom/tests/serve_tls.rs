@@ -7,7 +7,7 @@ use crate::serve::installed;
 use crate::shown::Page;
 use crate::shown::blocks::Block;
 
-/// The file that the guide's page shows with this first line.
+/// The content of the file that the guide's page shows with this first line.
 fn shown(first: &str) -> String {
     let starts = |block| match block {
         Block::Forms(text) if text.starts_with(first) => Some(text),
@@ -29,7 +29,7 @@ fn the_guides_certificates_serve_clients_that_have_them_and_no_others() {
     let place = Place::with(&[("d.toml", &buffered("")), ("certificates.sh", &shown("set -e\n"))]);
     let made = Command::new("sh").arg("certificates.sh").current_dir(place.0.path()).output().expect("a shell");
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
-    // The certificates name the host. `!` begins a command that must fail, behind which `set -e` does not look.
+    // The certificates name the host. `!` begins a command that must fail; `set -e` ignores such commands.
     let script = "set -e
         case \"$uri\" in nbds://127.0.0.1:*) ;; *) exit 3 ;; esac
         port=${uri#nbds://127.0.0.1:}; port=${port%/}
@@ -51,7 +51,7 @@ fn the_guides_service_is_sound() {
     let unit = shown("[Unit]\n");
     let line =
         unit.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/local/bin/flashloom ")).expect("a command");
-    // The program takes its options, and misses the certificates.
+    // The options are accepted, and the missing certificates are reported.
     let place = Place::with(&[]);
     let line = line.replace("${CREDENTIALS_DIRECTORY}", "none");
     let output = place.flashloom(&line.split_whitespace().collect::<Vec<_>>());
@@ -70,7 +70,7 @@ fn the_guides_service_is_sound() {
         said.lines().filter(|line| line.contains("flashloom.service")).map(str::to_owned).collect::<Vec<_>>()
     };
     assert_eq!(verify(&place), [""; 0]);
-    // It sees faults.
+    // `systemd-analyze` finds a misspelled key.
     place.write("flashloom.service", place.read("flashloom.service").replace("ProtectClock=", "ProtectClok="));
     assert_eq!(verify(&place).len(), 1);
 }

@@ -1,4 +1,5 @@
-//! Drives that are verified while they are served: real clients and power cuts, and what the command says at its end.
+//! Drives that are verified while they are served: real clients, power cuts, and the messages at the end of the
+//! command.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
@@ -6,7 +7,7 @@ use std::os::unix::fs::FileExt;
 use crate::common::Place;
 use crate::serve::{Server, client, installed, place, reply, request};
 
-/// What a drive does in this test, in the order of its clients: writes, flushes, loses its power, and is read.
+/// Serves a drive to clients that write, flush, cut its power, and read. Returns the exit code and the outputs.
 fn cut(more: &[&str]) -> (Option<i32>, String, serde_json::Value, String) {
     let place = place();
     let all = ["d.toml", "--socket", "s", "--control", "c", "--verify", "--pace", "max"];
@@ -81,7 +82,7 @@ fn a_damaged_file_is_found() {
     assert!(said.contains("8 sectors cannot be read: the drive has lost what they held"), "{said}");
 }
 
-/// A process is killed, and the next one knows what it had acknowledged. Returns how that one ends.
+/// Kills a server and starts another one, which must know the acknowledged writes. Returns how the second server ends.
 fn killed(more: &[&str]) -> (Option<i32>, String) {
     let place = place();
     let all = [&["d.toml", "--socket", "s", "--state", "d", "--verify", "--pace", "max"], more].concat();
@@ -91,7 +92,7 @@ fn killed(more: &[&str]) -> (Option<i32>, String) {
     reply(&mut stream, 0);
     request(&mut stream, 3, 0, 0, &[]);
     reply(&mut stream, 0);
-    // Nobody flushes it.
+    // This write is never flushed.
     request(&mut stream, 1, 0, 4096, &[0xcd; 4096]);
     reply(&mut stream, 0);
     assert_eq!(server.end("KILL").0, None);
@@ -108,7 +109,7 @@ fn killed(more: &[&str]) -> (Option<i32>, String) {
 fn what_a_killed_process_had_acknowledged_is_asked_of_the_next() {
     let (code, said) = killed(&[]);
     assert_eq!(code, Some(0), "{said}");
-    // Nothing has to be believed.
+    // No sector had to be accepted without comparison.
     assert!(said.contains("verified 64 sectors in 1 reads\n"), "{said}");
     let (code, said) = killed(&["--set", "buffer.flush=\"ignore\""]);
     assert_eq!(code, Some(1), "{said}");
@@ -143,7 +144,7 @@ fn a_verification_that_begins_anew_says_so() {
     assert!(served(&verified).contains(ANEW), "it is damaged");
 }
 
-/// Real clients beside each other, sixteen requests under way, and power cuts between them.
+/// Concurrent real clients with sixteen outstanding requests, and power cuts between them.
 const CLIENTS: &str = "set -e
     job() { fio --ioengine=nbd --uri=\"$uri\" --size=4M --iodepth=16 --minimal \"$@\" > fio.log; }
     cut() { \"$flashloom\" ctl c power-cut > log; \"$flashloom\" ctl c power-on > log; }
@@ -159,7 +160,7 @@ const CLIENTS: &str = "set -e
     job --name=r --rw=read --bs=64k
     \"$flashloom\" ctl c status --json > status.json";
 
-/// The families and papers of drives that these clients use.
+/// Verification finds no violation on drives of each paper under real clients.
 #[test]
 fn drives_of_every_paper_are_not_accused_by_real_clients() {
     if !installed(&["fio"]) {

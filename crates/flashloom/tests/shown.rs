@@ -1,7 +1,6 @@
 //! Pages whose files, commands and outputs are tests: README.md and the guide.
 //!
-//! With `FLASHLOOM_BLESS` set, the tests rewrite the shown lines of each output with those of today: review every
-//! change.
+//! With `FLASHLOOM_BLESS` set, the tests rewrite the shown lines of each output to those of today: review every change.
 
 pub(crate) mod blocks;
 mod refresh;
@@ -17,10 +16,10 @@ use refresh::refreshed;
 
 use crate::common::{NO_STORE, program};
 
-/// Pages that quote files and show commands without their output; tests of their own compare them.
+/// Pages that quote files and show commands without their output; other tests compare them.
 const WITH_TESTS_OF_THEIR_OWN: [&str; 2] = ["docs/src/papers", "docs/src/reference"];
 
-/// Programs that a page may run beside `flashloom`, which readers have.
+/// Programs besides `flashloom` that a page may run, because readers have them.
 const PROGRAMS: [&str; 8] = ["bash", "flashloom", "cargo", "cat", "grep", "gzip", "head", "printf"];
 
 /// The repository.
@@ -39,12 +38,12 @@ fn recipe(target: &str) -> Vec<String> {
     lines.skip(1).take_while(|line| line.starts_with('\t')).map(ToOwned::to_owned).collect()
 }
 
-/// Runs `flashloom` in a folder.
+/// Runs `flashloom` in a folder; returns its output.
 pub(crate) fn flashloom(arguments: &[&str], folder: &Path) -> Output {
     program().args(arguments).current_dir(folder).output().expect("it starts")
 }
 
-/// Links the files that the commands of a page read into a folder: the repository's devices, workloads and studies.
+/// Links the repository's devices, workloads and studies into a folder, for the commands of a page.
 pub(crate) fn furnish(folder: &Path) {
     for name in ["workloads", "devices", "studies"] {
         std::os::unix::fs::symlink(root().join(name), folder.join(name)).expect("linked");
@@ -54,12 +53,12 @@ pub(crate) fn furnish(folder: &Path) {
 /// A page in Markdown.
 #[derive(Debug)]
 pub(crate) struct Page {
-    /// Its path in the repository.
+    /// The path of the page in the repository.
     pub(crate) name: String,
     pub(crate) text: String,
 }
 
-/// How much of a page is run.
+/// The share of a page's commands that are run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Share {
     /// All but the commands whose comment gives minutes.
@@ -96,7 +95,7 @@ impl Page {
         assert!(is_there, "{} names `make {target}`, which the Makefile has not", self.name);
     }
 
-    /// Runs a command like a reader who has built the repository.
+    /// Runs a command as a reader does who has built the repository.
     fn run(&self, shown: &Shown, folder: &Path) -> Output {
         if let Some(target) = shown.command.strip_prefix("make ") {
             let recipe = recipe(target);
@@ -105,7 +104,7 @@ impl Page {
             return flashloom(&run.split_whitespace().collect::<Vec<_>>(), folder);
         }
         for stage in shown.command.split('|') {
-            // A variable may come first.
+            // A variable may stand before the program.
             let program = stage.split_whitespace().find(|word| !word.contains('=')).unwrap_or_default();
             assert!(PROGRAMS.contains(&program), "{}:{}: `{program}` is none of {PROGRAMS:?}", self.name, shown.line);
         }
@@ -116,11 +115,11 @@ impl Page {
             env!("CARGO"),
             root().join("Cargo.toml").display()
         );
-        // A script of a page calls it, too.
+        // A script of a page calls `flashloom`, too.
         let script = format!("set -o pipefail\n{flashloom}\nexport -f flashloom\n{cargo}\n{}", shown.command);
         let mut bash = Command::new("bash");
-        // Cargo sets these for a test. With them build scripts of external crates run again, and all that depends on those
-        // crates is compiled again, here and once more after the tests.
+        // Cargo sets these variables for a test. With them, build scripts of external crates run again, and all crates that depend
+        // on these are compiled again, here and once more after the tests.
         for (name, _) in env::vars_os() {
             if ["CARGO_MANIFEST_", "CARGO_PKG_", "OUT_DIR"].iter().any(|of| name.to_string_lossy().starts_with(of)) {
                 bash.env_remove(name);
@@ -129,8 +128,8 @@ impl Page {
         bash.env(NO_STORE.0, NO_STORE.1).args(["-c", &script]).current_dir(folder).output().expect("bash starts")
     }
 
-    /// Runs a command and compares its output. The page may show standard error too. Returns the exit code, and if the
-    /// output differs, the reason and the lines to show instead.
+    /// Runs a command and compares its output. The page may show standard error too. Returns the exit code; if the output differs,
+    /// also the reason and the lines to show instead.
     fn differs(&self, shown: &Shown, folder: &Path) -> (i32, Option<(String, Vec<String>)>) {
         let output = self.run(shown, folder);
         let status = output.status.code().unwrap_or(-1);
@@ -158,7 +157,7 @@ impl Page {
         status
     }
 
-    /// True if the test may rewrite the page, which must be a page of the repository.
+    /// True if the test may rewrite the page, which must lie in the repository.
     #[allow(clippy::disallowed_methods)] // The user who runs the tests asks for written files.
     fn is_blessed(&self) -> bool {
         std::env::var_os("FLASHLOOM_BLESS").is_some() && root().join(&self.name).is_file()
@@ -230,7 +229,7 @@ impl Page {
                 }
             }
         }
-        // Another file may name a file: a study names its device.
+        // A written file may name another one: a study names its device.
         let named = |file: &str| {
             used.contains(file) || blocks.iter().any(|b| matches!(b, Block::File(_, text) if text.contains(file)))
         };
@@ -243,7 +242,7 @@ impl Page {
         compared
     }
 
-    /// An included example or test exists and has the named part.
+    /// Checks that an included example or test exists and has the named part.
     fn assert_included(&self, path: &str) {
         let (file, anchor) = path.split_once(':').unwrap_or((path, ""));
         let file = root().join(&self.name).parent().expect("a folder").join(file);
@@ -256,7 +255,7 @@ impl Page {
         }
     }
 
-    /// Every command, option and `make` target in the text exists.
+    /// Checks that every command, option and `make` target in the text exists.
     pub(crate) fn assert_names(&self) {
         let place = tempfile::tempdir().expect("a directory");
         let help = |command: &[&str]| {
@@ -288,7 +287,7 @@ impl Page {
         ];
         let every: String = with_options.map(help).concat();
         let mut commands = BTreeSet::new();
-        // Code spans about other programs name their options.
+        // Code spans about other programs may name options of these.
         let others = [
             "cargo ",
             "pip ",

@@ -1,10 +1,11 @@
-//! The layer for FTLs of one's own.
+//! The layer for user-written FTLs (`SimpleFtl`).
 
 use flashloom::ftl::register_simple_ftl;
 use flashloom::ftl::simple::{Done, SimpleCommands, SimpleDrive, SimpleFtl, SimpleSite, SimpleWrite};
 use flashloom::units::{Lpn, Psn, SuperblockId};
 
-/// Writes and copies share one open block: each write is followed by a copy from another die, if there is one. It never collects.
+/// An FTL whose writes and copies share one open block. Each write is followed by a copy from another die, if there is one. It
+/// never collects garbage.
 #[derive(Clone, Debug)]
 struct Shared {
     pages: u32,

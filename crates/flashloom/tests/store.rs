@@ -1,5 +1,5 @@
-//! The store of results: studies that end early go on where they were, several programs fill one store, and results are
-//! found again from outside.
+//! The store of results: interrupted studies continue, several programs fill one store, and results are found again
+//! from outside.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ const TINY: &str = "name = \"tiny\"\n[flash]\npart = \"K9K8G08U0M\"\nchannels = 
 const REQUESTS: &str = "name = \"w\"\nrequests = 200\narrivals = { kind = \"closed\", depth = 2 }\n[[stream]]\n\
                         reads = \"50%\"\nsizes = [{ size = \"2KiB\" }]\naddress = { pattern = \"uniform\" }\n";
 
-/// A study of so many points: fewer than 20, or a multiple of it. All begin with the same state of the drive.
+/// A study with `points` points: fewer than 20, or a multiple of 20. All points begin with the same state of the drive.
 fn study(points: usize) -> String {
     let values = |count: usize| (1..=count).map(|value| value.to_string()).collect::<Vec<_>>().join(", ");
     format!(
@@ -40,7 +40,7 @@ fn files(store: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     files.map(|file| (name(&file.path()), fs::read(file.path()).unwrap_or_default())).collect()
 }
 
-/// The number in front of `of N runs came from the store`; none if nothing is said.
+/// The number in the message `N of M runs came from the store`; none without the message.
 fn stored(said: &[u8]) -> usize {
     let said = String::from_utf8_lossy(said).into_owned();
     let words: Vec<&str> = said.split_whitespace().collect();
@@ -53,7 +53,7 @@ fn begin(place: &Place, store: &str) -> Child {
     command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts")
 }
 
-/// Waits until the store has so many results, or the program has ended.
+/// Waits until the store has `count` results, or the program has ended.
 fn wait_for(child: &mut Child, store: &Path, count: usize) {
     let there = || {
         let folders = fs::read_dir(store.join("points")).into_iter().flatten().flatten();
@@ -64,7 +64,7 @@ fn wait_for(child: &mut Child, store: &Path, count: usize) {
     }
 }
 
-/// Ends a study so often with a signal, and compares it with one that runs through.
+/// Interrupts a study `times` times with a signal, and compares its result with that of an uninterrupted study.
 fn ended_early(points: usize, signal: &str, times: usize) {
     let place = place(points);
     let whole = place.command(&["study", "s.toml", "--store", "whole", "--json"]).output().expect("it starts");
@@ -82,7 +82,7 @@ fn ended_early(points: usize, signal: &str, times: usize) {
         assert!(!output.status.success(), "it was too fast for the signal");
         assert_eq!(stored(&output.stderr), 0, "a study that is ended early says nothing about its results");
         let there = files(&store);
-        // Each result is kept when its run ends: what is lost is what both workers had under way.
+        // Each result is stored when its run ends, so only the runs under way on the two workers are lost.
         assert!(there.len() > before && there.len() < points, "{} of {points}", there.len());
         assert!(there.iter().all(|(name, bytes)| wanted[name] == *bytes), "whole or not there");
         before = there.len();
@@ -91,7 +91,7 @@ fn ended_early(points: usize, signal: &str, times: usize) {
     assert_eq!((last.status.success(), stored(&last.stderr)), (true, before), "nothing that was there is done again");
     assert!(files(&store) == wanted, "the same files, byte for byte");
     assert!(last.stdout == whole.stdout, "the same results");
-    // The folders have nothing else: no half-written file.
+    // The folders have no other files: no half-written file.
     let gc = place.json(&["store", "gc", "--store", "store", "--json"]);
     assert_eq!((&gc["points"], &gc["leftovers"]), (&Value::from(0), &Value::from(0)), "{gc}");
 }
@@ -160,7 +160,7 @@ fn the_default_store_is_in_the_folder_for_caches() {
     assert_eq!(run(&[("XDG_CACHE_HOME", Path::new("relative"))], &study), 0, "the specification ignores it");
     assert!(home.exists() && !place.path("relative").exists());
     assert_eq!(run(&[], &study), 2);
-    // A comparison keeps its runs as a study does.
+    // A comparison stores its runs as a study does.
     let compare = ["compare", "w.toml", "tiny.toml", "--store", "other", "--json"];
     assert_eq!((run(&[], &compare), run(&[], &compare)), (0, 1));
     assert_eq!(files(&other).len(), 1);
@@ -187,7 +187,7 @@ fn a_store_that_cannot_be_written_is_an_error_that_says_what_to_do() {
     assert!(output.status.code() == Some(2) && said.contains("name one with --store DIR"), "{said}");
 }
 
-/// A default store that cannot be written costs the results that it would have kept, and nothing else.
+/// A default store that cannot be written only costs the stored results.
 #[test]
 #[cfg(unix)]
 fn a_study_runs_without_the_default_store_if_that_cannot_be_written() {
@@ -244,7 +244,7 @@ fn results_are_listed_and_shown_and_their_runs_done_again() {
     place.write("KEY.json", place.printed(&["store", "show", digests[0], "--store", "store", "--key"]));
     let key: Value = serde_json::from_str(&place.read("KEY.json")).expect("JSON");
     assert_eq!((&key, json["digest"].as_str()), (&json["key"], Some(digests[0])));
-    // Without a store, into another one, and out of it.
+    // Without a store, then into another store, then from it.
     for store in [&[][..], &["--store", "other"], &["--store", "other"]] {
         assert_eq!(place.json(&[&["point", "KEY.json"], store].concat()), json["summary"]);
     }
@@ -275,7 +275,7 @@ fn a_damaged_result_is_a_warning_and_done_again() {
     assert!(said.contains("is damaged or not a Parquet file") && said.contains("done again and replaces it"), "{said}");
     assert_eq!(stored(&output.stderr), 2, "{said}");
     assert!(files(&place.path("store")) == before);
-    // Of another version of the model: listed, not used, and removed if the user says so.
+    // An unusable result is listed as damaged, and removed on request.
     fs::write(place.path("store").join(damaged), "mine").expect("written");
     let table = place.printed(&["store", "list", "--store", "store"]);
     assert!(table.contains("damaged"), "{table}");

@@ -1,4 +1,4 @@
-//! A full, closed or unread standard output or standard error: the exit code stays right.
+//! A full, closed or unread standard output or standard error does not change the exit code.
 #![cfg(unix)]
 
 use std::fs::{self, File};
@@ -124,7 +124,7 @@ fn a_closed_standard_error_changes_no_result() {
     }
 }
 
-/// The next opened file must not become the standard error and receive its messages.
+/// With a closed standard error, the next opened file must not get its descriptor and receive its messages.
 #[test]
 fn closed_streams_are_not_mistaken_for_files() {
     let place = Place::new();

@@ -16,8 +16,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8(bytes.to_vec()).expect("text")
 }
 
-/// The claims of Dirik and Jacob, each with its verdict. A claim that changes its verdict changes this list,
-/// because a better or a worse model is news.
+/// The claims of Dirik and Jacob, each with its verdict. A changed verdict must change this list, because it is news on
+/// the model.
 const DIRIK: [(&str, &str); 17] = [
     ("DJ1", "partly"),
     ("DJ2", "partly"),
@@ -38,7 +38,7 @@ const DIRIK: [(&str, &str); 17] = [
     ("DJ17", "partly"),
 ];
 
-/// Those whose studies take seconds, for `make test`. DJ4 and DJ8 are judged here by one of their two studies.
+/// The claims whose studies take seconds, for `make test`. For DJ4 and DJ8 only one of their two studies counts here.
 const DIRIK_SHORT: [(&str, &str); 9] = [
     ("DJ3", "partly"),
     ("DJ4", "holds"),
@@ -55,11 +55,10 @@ const DIRIK_SHORT: [(&str, &str); 9] = [
 /// which takes minutes.
 const FMMU: [(&str, &str); 2] = [("FM8", "partly"), ("FM11", "holds")];
 
-/// Their claims about flushes; here these alone decide FM9.
+/// The claims of Woo and Min about flushes; in this test they alone decide FM9.
 const FMMU_FLUSHES: [(&str, &str); 1] = [("FM9", "partly")];
 
-/// The claims of Seong et al. whose studies take seconds. HY1, HY4 and HY7 are judged here by some of
-/// their studies.
+/// The claims of Seong et al. whose studies take seconds. For HY1, HY4 and HY7 only some of their studies count here.
 const HYDRA: [(&str, &str); 10] = [
     ("HY1", "holds"),
     ("HY2", "holds"),
@@ -169,7 +168,7 @@ fn verdicts(arguments: &[&str]) -> Vec<(String, &'static str)> {
             let findings = claim["findings"].as_array().expect("findings");
             let any = |verdict| findings.iter().any(|finding| finding["verdict"] == verdict);
             for finding in findings {
-                // A reason beside a claim that holds is out of date.
+                // A claim that holds must not have a reason for differing.
                 let explained = finding["verdict"] == "differs";
                 assert_eq!(finding["reason"].is_string(), explained, "{}: {finding}", claim["id"]);
                 assert!(finding["paper"].as_str().is_some_and(|paper| !paper.is_empty()), "{}", claim["id"]);
@@ -203,7 +202,7 @@ fn the_claims_of_dirik_have_their_known_verdicts() {
     let place = tempfile::tempdir().expect("a directory");
     let out = place.path().join("out").display().to_string();
     assert_eq!(verdicts(&["reproduce", "dirik", "--json", "--quiet", "--out", &out]), known);
-    // The same claims as a table, and the lines that README.md shows of it.
+    // The claims as a table, and the lines that README.md shows of that table.
     let claims = fs::read_to_string(place.path().join("out/claims.txt")).expect("there");
     let claims = claims.strip_prefix("# Written by Flashloom\n").expect("it says who wrote it");
     let shown = shown("flashloom reproduce dirik");
@@ -278,7 +277,7 @@ fn a_trace_under_a_study_is_compared_with_its_baseline() {
     assert_eq!(own.count(), 2, "the baseline of the comparison: {printed}");
 }
 
-/// A trace does not say whether its sizes are sectors or pages: eight sectors, or eight pages.
+/// The sizes of this trace may be sectors or pages: eight sectors, or eight pages.
 #[test]
 fn a_comparison_takes_the_unit_of_sizes_of_a_trace() {
     let place = tempfile::tempdir().expect("a directory");

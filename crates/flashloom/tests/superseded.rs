@@ -1,5 +1,5 @@
-//! Keys that stand for one another: a later one replaces an earlier one and a note says so; axes and limits say what they
-//! do not do.
+//! Keys that exclude each other: a later key replaces an earlier one, and a note says so. Notes also name effects that axes and
+//! limits do not have.
 
 use crate::common::Place;
 
@@ -27,7 +27,7 @@ fn an_axis_over_one_key_replaces_the_other_that_the_device_has() {
     let waf = |point: usize| json["studies"][0]["points"][point]["runs"][0]["write_amplification"].as_f64();
     assert!(waf(0) > waf(1), "{:?} {:?}", waf(0), waf(1));
     assert!(json["studies"][0]["warnings"].is_null(), "the axis has an effect");
-    // The command line does the same, and its result has the key that ran.
+    // `--set` replaces keys likewise, and the result has the key that was used.
     let output =
         place.flashloom(&["run", "d.toml", "w.toml", "--set", "ftl.over-provisioning=20%", "--json", "--quiet"]);
     assert!(output.status.success() && said(&output).contains(note), "{}", said(&output));

@@ -1,4 +1,5 @@
-//! The public names of the library, one by one in `surface.txt`, so that no change adds or removes a name by accident.
+//! The public names of the library, each in a line of `surface.txt`, so that no change adds or removes a name by
+//! accident.
 
 use std::fs;
 use std::path::Path;

@@ -1,4 +1,4 @@
-//! `flashloom torture` from outside: honest drives lose nothing, lying ones are found, and a loss can be rebuilt.
+//! `flashloom torture` from outside: honest drives lose nothing, dishonest drives are found, and a loss can be rebuilt.
 
 use crate::common::{ALL_KINDS, Place, buffered};
 use crate::file_systems::can_mount;
@@ -8,7 +8,7 @@ use crate::shown::root;
 pub(crate) const TORTURE: &str = "name = \"small\"\ndevice = \"d.toml\"\nworkload = \"w.toml\"\nlimit = 400\n\
     points = { random = 40 }\n";
 
-/// A folder with the torture, and other settings of it.
+/// A folder with the torture, extended by the settings `more`.
 fn place(more: &str) -> Place {
     let flushes = ALL_KINDS.replace("every = 100", "every = 4");
     Place::with(&[("d.toml", &buffered("")), ("w.toml", &flushes), ("t.toml", &format!("{TORTURE}{more}"))])
@@ -46,14 +46,14 @@ fn a_lying_drive_is_found_and_its_first_loss_is_rebuilt_from_the_journal() {
     assert!(again.ends_with(&about), "{again} instead of {about}");
     assert!(place.path("there/image").metadata().expect("an image").len() > 1 << 20);
     assert_eq!(place.read("there/log"), "");
-    // The journal is an input from now on.
+    // From this command on the journal is an input.
     place.write(
         "j.toml",
         "name = \"again\"\njournal = \"run.journal\"\npoints = { random = 40 }\ndrive = \"ignores-flush\"\n",
     );
     let from_journal = lost(&place, &["torture", "j.toml"]);
     assert!(from_journal.ends_with(&about), "{from_journal}");
-    // Nothing of an earlier command is lost.
+    // Files of an earlier command are not overwritten.
     let output = place.flashloom(&["torture", "--replay", "loss.toml", "--into", "there"]);
     assert_eq!(output.status.code(), Some(2));
 }
@@ -92,7 +92,7 @@ fn faults_of_a_torture_are_named() {
     assert!(!place.path("l.toml").exists());
 }
 
-/// True if all these programs are there; a line says what is missing.
+/// True if all these programs are installed; otherwise prints what is missing.
 fn there(programs: &[&str]) -> bool {
     let missing = |program: &&&str| {
         !std::env::split_paths("/usr/bin:/usr/sbin:/bin:/sbin").any(|folder| folder.join(program).exists())
@@ -104,8 +104,7 @@ fn there(programs: &[&str]) -> bool {
     missing.is_empty()
 }
 
-/// Software that flushes before it says that its data is safe loses nothing on an honest drive; software that does not
-/// flush does.
+/// Software that flushes before it reports its data as safe loses nothing on an honest drive; software without flushes loses data.
 #[test]
 fn software_over_nbd_is_recorded_and_its_promises_are_checked() {
     if !there(&["nbdcopy", "cmp"]) {
@@ -114,7 +113,7 @@ fn software_over_nbd_is_recorded_and_its_promises_are_checked() {
     for (flush, is_safe) in [("--flush", true), ("", false)] {
         let place = place("");
         place.write("data", (0..400 << 10).map(|byte: u32| (byte % 251) as u8 + 1).collect::<Vec<_>>());
-        // The reads give moments at which the power can be cut after the promise.
+        // During the reads the power can be cut after the promise.
         let workload = format!("set -e\nnbdcopy {flush} data \"$1\"\necho all is written\nnbdcopy \"$1\" null:\n");
         place.write("workload.sh", workload);
         place.write("check.sh", "grep -q written \"$2\" || exit 0\ncmp -n 409600 \"${0%/*}/data\" \"$1\"\n");
@@ -129,14 +128,14 @@ fn software_over_nbd_is_recorded_and_its_promises_are_checked() {
             serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {said}"));
         assert!(result["requests"].as_u64().expect("a number") >= 2, "{result}");
         assert_eq!(output.status.code(), Some(i32::from(!is_safe)), "{flush}: {result}");
-        // The drive itself kept its promises.
+        // The drive itself has kept its promises.
         let moments = result["moments"].as_array().expect("a list");
         let broken: Vec<_> = moments.iter().map(|of| of["promises_broken"].as_u64()).collect();
         assert!(!broken.is_empty() && broken.iter().all(|broken| *broken == Some(0)), "{result}");
     }
 }
 
-/// A file that the guide shows, under its name.
+/// The content of the file that the guide shows under this name.
 fn shown(name: &str) -> String {
     let page = crate::shown::Page::at("docs/src/cut-the-power.md").text;
     let behind = page.split_once(&format!("`{name}`:\n\n```text\n")).expect("the file is on the page").1;
@@ -150,14 +149,13 @@ fn small_drive() -> String {
     behind.split_once("```").expect("a block").0.to_owned()
 }
 
-/// Checks that failed in a torture, by its result.
+/// The number of checks that failed, from the result of a torture.
 fn failed_checks(result: &serde_json::Value) -> u64 {
     let moments = result["moments"].as_array().expect("a list").iter();
     moments.map(|of| of["checks_failed"].as_u64().expect("a number")).sum()
 }
 
-/// The guide's torture of SQLite on ext4, with fewer commits: nothing is lost, but with software or a drive that does not
-/// flush.
+/// The guide's torture of SQLite on ext4, with fewer commits: nothing is lost, unless the software or the drive does not flush.
 #[test]
 fn sqlite_on_ext4_keeps_what_it_committed() {
     let tools = ["nbdfuse", "fusermount3", "losetup", "mkfs.ext4", "mount", "e2fsck", "debugfs", "sqlite3"];
@@ -183,7 +181,7 @@ fn sqlite_on_ext4_keeps_what_it_committed() {
     );
     let liar = lost(&place, &["torture", "liar.toml", "--points", "60", "--json"]);
     assert!(failed_checks(&serde_json::from_str(&liar).expect("JSON")) > 10, "{liar}");
-    // Software that does not wait for the drive.
+    // Software that does not wait for its flushes.
     place.write("sqlite.sh", script.replace("synchronous=full", "synchronous=off"));
     let result = place.flashloom(&["torture", "sqlite.toml", "--json"]);
     assert_eq!(result.status.code(), Some(1), "{}", String::from_utf8_lossy(&result.stderr));
@@ -193,8 +191,8 @@ fn sqlite_on_ext4_keeps_what_it_committed() {
     assert!(failed_checks(&result) > 0, "{result}");
 }
 
-/// RocksDB loses no commit that has returned, unless its log is not synchronised: then its own check finds losses. `PYTHON` is a Python
-/// with rocksdict.
+/// RocksDB loses no acknowledged commit, unless its log is not synchronised: then its own check finds losses. `PYTHON` is a Python
+/// interpreter with rocksdict.
 #[test]
 fn rocksdb_on_ext4_keeps_what_it_committed() {
     let imports = "${PYTHON:-python3} -c 'import rocksdict'";

@@ -10,13 +10,13 @@ use crate::common::{DEVICE, Place};
 use crate::shown::{Page, root};
 
 impl Place {
-    /// The same with these bytes on standard input, from a pipe.
+    /// Runs the command with these bytes on standard input, from a pipe.
     fn fed(&self, arguments: &[&str], bytes: &[u8]) -> Output {
         let mut command = self.command(arguments);
         let mut child =
             command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
         let mut stdin = child.stdin.take().expect("a pipe");
-        // A reader with enough requests, or a refusing one, closes the pipe.
+        // The command closes the pipe early if it refuses the trace or has enough requests.
         let _ = stdin.write_all(bytes);
         drop(stdin);
         child.wait_with_output().expect("it ends")
@@ -33,7 +33,7 @@ fn json(output: &Output) -> serde_json::Value {
     serde_json::from_slice(&output.stdout).expect("JSON")
 }
 
-/// An SPC trace, a request a millisecond.
+/// An SPC trace with a request each millisecond.
 fn spc(requests: u32) -> String {
     (0..requests).fold(String::new(), |mut text, n| {
         let _ =
@@ -70,7 +70,7 @@ fn a_trace_from_a_pipe_runs_like_one_from_a_file() {
     assert!(output.status.success(), "{}", error(&output));
     let parquet = fs::read(place.path("t.parquet")).expect("there");
     assert_eq!(json(&place.fed(&["trace", "info", "-", "--json"], &parquet))["requests"], 2_000);
-    // Several runs read the pipe once.
+    // Several runs share one read of the pipe.
     place.write("other.toml", DEVICE);
     let compared = place.fed(
         &["compare", "-", "d.toml", "other.toml", "--seed", "1", "--seeds", "2", "--json", "--quiet"],
@@ -115,13 +115,13 @@ fn a_guessed_time_unit_is_reported_and_can_be_overridden() {
     let result = json(&output);
     let notes = result["notes"].as_array().expect("a list");
     assert!(notes.iter().any(|note| note.as_str().is_some_and(|note| note.contains("--time-unit ns confirms"))));
-    // In microseconds it takes a thousand times as long, and no doubt remains.
+    // In microseconds the trace takes a thousand times as long, and no unit is in doubt.
     let named = place.flashloom(&["run", "d.toml", "t.trace", "--time-unit", "us", "--json", "--quiet"]);
     assert_eq!(error(&named), "");
     let named = json(&named);
     assert!(named["notes"].as_array().is_none_or(Vec::is_empty), "{named}");
     assert!(named["simulated_s"].as_f64() > Some(9e-3), "{named}");
-    // The alternatives, each with its meaning.
+    // The alternative units are listed, each with its consequences.
     let info = place.flashloom(&["trace", "info", "t.trace"]);
     let text = String::from_utf8_lossy(&info.stdout).into_owned();
     for wanted in
@@ -134,7 +134,7 @@ fn a_guessed_time_unit_is_reported_and_can_be_overridden() {
     assert_eq!(info["doubts"][0]["about"], "time-unit");
     let output = place.flashloom(&["trace", "convert", "t.trace", "t.parquet"]);
     assert!(output.status.success() && error(&output).contains("note: read as mqsim"), "{}", error(&output));
-    // Studies and comparisons report it before they run, and take the units of measure too.
+    // Studies and comparisons report the doubt before they run, and take the units of measure too.
     let compare = |more: &[&str]| place.flashloom(&[&["compare", "t.trace", "d.toml", "--quiet"], more].concat());
     let (plain, named) = (compare(&[]), compare(&["--time-unit", "us", "--size-unit", "512B"]));
     assert!(plain.status.success() && error(&plain).contains("note: t.trace: read as mqsim"), "{}", error(&plain));
@@ -169,7 +169,7 @@ fn a_log_with_waits_is_replayed_by_them() {
     let seconds = |result: &serde_json::Value| result["simulated_s"].as_f64().expect("a time");
     assert!((0.012..0.013).contains(&seconds(&result)), "{result}");
     assert_eq!(result["pacing"], "replay, depth 1");
-    // As fio's manual has it, 17 us in all; without the waits, as fast as the drive.
+    // With the waits of fio's manual the log takes 17 us; without waits, as long as the drive takes.
     let manual = seconds(&json(&run(&["--time-unit", "us"])));
     let closed = seconds(&json(&run(&["--depth", "1"])));
     assert!(manual < 0.001 && closed < 0.001, "{manual} {closed}");
@@ -223,7 +223,7 @@ fn the_files_of_a_recording_are_named_by_their_directory() {
     }
     let one = json(&place.flashloom(&["trace", "info", "rec/sda.blktrace.3", "--json"]));
     assert_eq!((&one["requests"], &one["doubts"][0]["files"]), (&1.into(), &2.into()));
-    // An output never replaces one of them.
+    // An output never replaces a file of the trace.
     let output = place.flashloom(&["trace", "convert", "rec", "rec/sda.blktrace.0", "--force"]);
     assert_eq!((output.status.code(), fs::read(place.path("rec/sda.blktrace.0")).expect("there")), (Some(2), sample));
 }
@@ -265,7 +265,7 @@ fn a_csv_with_any_columns_is_read() {
 #[test]
 fn a_request_after_the_end_of_time_is_refused_at_its_line() {
     let place = Place::new();
-    // A week in three requests, by Windows file times.
+    // Three requests in a week, with Windows file times.
     place.write("week.csv", b"1000,a,0,Read,0,512,1\n3024000001000,a,0,Read,0,512,1\n6048000001000,a,0,Read,0,512,1\n");
     let arguments = ["run", "d.toml", "week.csv", "--quiet"];
     let run = |more: &[&str]| place.flashloom(&[&arguments[..], more].concat());

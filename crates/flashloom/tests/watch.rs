@@ -64,7 +64,7 @@ fn drives_are_compared() {
     let (json, _) = said(&flashloom(&[&run[..], &["--json", "--report", &page]].concat()));
     let json: serde_json::Value = serde_json::from_str(&json).expect("JSON");
     assert_eq!(json["rows"].as_array().expect("rows").len(), 2);
-    // The page shows the printed table: it marks the best values, and each number names its place in the same JSON.
+    // The page shows the printed table: it marks the best values, and each number names its place in the JSON.
     let page = fs::read_to_string(&page).expect("written");
     assert!(
         page.contains("2 drives under oltp") && page.contains(" class=\"best\" data-of=\"/rows/"),
@@ -75,8 +75,9 @@ fn drives_are_compared() {
     let (data, _) = data.split_once("</script>").expect("its end");
     let data: serde_json::Value = serde_json::from_str(data).expect("JSON");
     assert_eq!(data["result"], json);
-    // Latencies of reads and of writes, by percentile and as distributions, and what the flash did. Where the time went: of reads and
-    // of the slowest of them, of writes, which are too few for a slowest in a hundred, and of flushes. Writes and flushes waited.
+    // Charts of the latencies of reads and writes, by percentile and as distributions, and of the flash. Then the parts of the
+    // latency: of reads and of the slowest reads, of writes (too few for a slowest hundredth), and of flushes; and the waits of
+    // writes and flushes.
     assert_eq!(data["figures"].as_array().map(Vec::len), Some(6 + 4 + 2));
     assert!(
         json["rows"][0]["explained"][1]["bands"][0]["parts_us"]["array"].is_number(),
@@ -92,7 +93,7 @@ fn the_command_of_make_demo_runs() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     let makefile = fs::read_to_string(format!("{root}/Makefile")).expect("a Makefile");
     let command = makefile.lines().find_map(|line| line.split_once("target/debug/flashloom ")).expect("the demo").1;
-    // New drives and few requests, because using five drives takes a while.
+    // New drives and few requests, because preparing five used drives takes a while.
     let quick = [("--precondition", "none"), ("--warm-up", "5"), ("--measure", "60"), ("--seeds", "2")];
     let words: Vec<&str> = command.split(' ').collect();
     let value = |i: usize| quick.iter().find(|(option, _)| i > 0 && words[i - 1] == *option).map(|(_, value)| *value);

@@ -17,7 +17,7 @@ use base::engine::Rng;
 
 pub use target::targets;
 
-/// Words of TOML.
+/// Words that inputs in TOML are damaged with.
 const TOML: &[&str] = &[
     "[flash]",
     "[ftl]",
@@ -41,10 +41,10 @@ const TOML: &[&str] = &[
     "\"7%\"",
 ];
 
-/// The outcome of an input.
+/// The outcome of an input that did not panic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// Accepted.
+    /// The target has accepted the input.
     Taken,
     /// Refused with this message.
     Refused(String),
@@ -91,7 +91,7 @@ impl Scratch {
         tempfile::tempdir().map(Self)
     }
 
-    /// Writes a file with this name and content; it replaces the file before it.
+    /// Writes a file with this name and content, in place of an earlier file of this name.
     ///
     /// # Panics
     /// If it cannot be written.
@@ -103,7 +103,7 @@ impl Scratch {
     }
 }
 
-/// How valid inputs are damaged.
+/// The manner in which valid inputs are damaged.
 #[derive(Clone, Copy, Debug)]
 pub enum Damage {
     /// Byte by byte, with the words of the format.
@@ -112,18 +112,18 @@ pub enum Damage {
     Toml,
 }
 
-/// Parses an input; the number seeds all other random draws.
+/// Parses an input. The number is the seed of all other random draws.
 pub type Reader = dyn Fn(&[u8], u64, &Scratch) -> Verdict + Send + Sync;
 
 /// A reader of input under test.
 pub struct Target {
-    /// Its name in replay lines.
+    /// The name of the target in replay lines.
     pub name: String,
-    /// Valid inputs.
+    /// Valid inputs, from which all others are derived.
     pub corpus: Vec<Vec<u8>>,
-    /// How they are damaged.
+    /// The manner in which the valid inputs are damaged.
     pub damage: Damage,
-    /// The reader.
+    /// The function under test.
     pub run: Box<Reader>,
 }
 
@@ -188,7 +188,7 @@ mod tests {
                     Err(message) => failures.push(format!("{} {seed}: {message}", target.name)),
                 }
             }
-            // If all of a corpus is refused, only the first lines of a parser are tested.
+            // If all inputs are refused, only the first lines of a parser are tested.
             assert!(taken > SEEDS / 100, "{}: {taken} of {SEEDS} inputs were taken", target.name);
         }
         assert!(failures.is_empty(), "make soak FUZZ=\"replay TARGET SEED\":\n{}", failures.join("\n"));

@@ -12,13 +12,13 @@ use std::time::{Duration, Instant};
 
 use fuzz::{Scratch, Target, Verdict, keep, targets};
 
-/// An input that takes longer is a failure: the largest is 64 KiB.
+/// The time after which an input counts as a failure: the largest input is 64 KiB.
 const SLOW: Duration = Duration::from_secs(20);
 
 /// The folder for failing inputs.
 const KEPT: &str = "out/fuzz";
 
-/// When a target stops.
+/// The end of the runs of a target.
 #[derive(Clone, Copy)]
 enum Until {
     Inputs(u64),

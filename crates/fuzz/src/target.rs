@@ -10,7 +10,7 @@ mod trace;
 
 use crate::Target;
 
-/// All targets.
+/// All targets, in the order of `fuzz list`.
 #[must_use]
 pub fn targets() -> Vec<Target> {
     let mut all = trace::targets();

@@ -5,9 +5,9 @@
 //! out the commands ([`Event::Command`]). Commands end in any order ([`Connection::complete`]). The connection checks the rules of
 //! the transport only; [`Session`](crate::Session) adds the rules of queues and controllers.
 //!
-//! What NVMe/TCP 1.0 leaves to the controller:
+//! NVMe/TCP 1.0 leaves these choices to the controller:
 //!
-//! * A wrong data digest fails the command with Transient Transport Error and nothing else (section 3.5).
+//! * A command whose data digest is wrong fails with Transient Transport Error, and the connection goes on (section 3.5).
 //! * More outstanding commands than the queue has entries end the connection with a PDU sequence error.
 //! * Data of writes are requested only while all requested data fit into [`Config::bytes`]; later writes wait. Data in capsules
 //!   are bounded by the queue's entries.
@@ -29,10 +29,10 @@ pub use config::Config;
 /// Bytes of data that a capsule may have on an admin queue, and in a Fabrics command on any queue (NVMe/TCP 1.0, figure 11).
 pub const ADMIN_IN_CAPSULE: u32 = 8192;
 
-/// Why a connection has ended.
+/// The reason for which a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The host broke a rule of the transport, and has been told so.
+    /// The host broke a rule of the transport. The controller sends a termination request.
     Fatal(FatalError),
     /// The host found an error and sent a termination request.
     Terminated(FatalError),
@@ -56,24 +56,24 @@ impl fmt::Display for End {
     }
 }
 
-/// What has happened.
+/// A result of [`Connection::receive`]: a complete command, or the end of the connection.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event {
     /// A command, with all data that the host brings.
     Command {
         /// The submission queue entry.
         entry: SubmissionEntry,
-        /// The data to the controller.
+        /// The data to the controller; empty if the command has none.
         data: Vec<u8>,
     },
-    /// The connection ends: nothing more is received. What is in the output is still to be sent.
+    /// The connection ends: it receives nothing more. The owner still sends the rest of the output.
     End(End),
 }
 
-/// How a command has ended.
+/// The result of a command, for [`Connection::complete`].
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Response {
-    /// The status.
+    /// The status of the completion.
     pub status: Status,
     /// Dwords 0 and 1 of the completion.
     pub result: u64,
@@ -82,7 +82,7 @@ pub struct Response {
 }
 
 impl Response {
-    /// Success without data.
+    /// Success without data, and with zeros in dwords 0 and 1.
     #[must_use]
     pub const fn success() -> Self {
         Self::result(0)
@@ -100,21 +100,21 @@ impl Response {
         Self { status: Status::SUCCESS, result: 0, data }
     }
 
-    /// A failure.
+    /// A failure with this status, without data.
     #[must_use]
     pub const fn status(status: Status) -> Self {
         Self { status, result: 0, data: Vec::new() }
     }
 }
 
-/// The queue that a Connect command has made of the connection.
+/// The parameters of a queue, from its Connect command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Queue {
     /// The queue's identifier: 0 for the admin queue.
     pub id: u16,
     /// The entries of the submission queue.
     pub entries: u32,
-    /// Responses tell the head of the submission queue.
+    /// True if responses carry the head of the submission queue.
     pub flow_control: bool,
 }
 
@@ -126,14 +126,14 @@ enum Phase {
     Over(End),
 }
 
-/// Where the data of the present PDU go.
+/// The destination of the data of the present PDU.
 #[derive(Clone, Copy, Debug)]
 enum Sink {
     /// The command is refused with this status once its data have passed.
     Refused { command_id: u16, status: Status },
     /// The data of a termination request.
     Term(FatalError),
-    /// Data in a capsule, behind so many bytes that no command uses.
+    /// Data in a capsule, after `skip` bytes that no command uses.
     Capsule { command_id: u16, skip: u64 },
     /// Data for an R2T.
     Requested { command_id: u16, tag: u16 },
@@ -147,7 +147,7 @@ pub struct Connection {
     phase: Phase,
     sink: Option<Sink>,
     digests: Digests,
-    /// HPDA.
+    /// HPDA: alignment of the data to the host in dwords, less one.
     host_alignment: u8,
     queue: Option<Queue>,
     /// Head of the submission queue.
@@ -178,12 +178,12 @@ impl Connection {
         }
     }
 
-    /// What is to be sent.
+    /// The bytes that the owner has to send to the host.
     pub fn output(&mut self) -> &mut Output {
         &mut self.output
     }
 
-    /// The queue, once the host has connected it.
+    /// The queue; none before the host has connected it.
     #[must_use]
     pub const fn queue(&self) -> Option<Queue> {
         self.queue
@@ -201,8 +201,8 @@ impl Connection {
         self.commands.len()
     }
 
-    /// True if the host has begun what it has not ended: a PDU, or data of a write that were requested. From there on the host is not
-    /// free to be silent.
+    /// True while the host owes bytes: the rest of a PDU, or data of a write that the controller has requested. While the host owes
+    /// nothing, it may be silent.
     #[must_use]
     pub fn is_incomplete(&self) -> bool {
         !self.reader.is_between() || self.commands.await_data()
@@ -220,7 +220,7 @@ impl Connection {
         self.commands.entry(command_id)
     }
 
-    /// A Connect command succeeded. This comes before its completion.
+    /// Makes the connection a queue, after a successful Connect command and before that command's completion.
     ///
     /// # Panics
     /// If the queue is connected already.
@@ -234,10 +234,11 @@ impl Connection {
         self.phase = Phase::Over(end);
     }
 
-    /// Takes bytes from the front of what the host has sent: how many, and what they mean.
+    /// Takes bytes from the front of `input`, the host's stream. Returns the number of bytes taken, and the event that they
+    /// complete.
     ///
     /// `(0, None)` means that the connection needs more bytes than `input` has; it never needs more than 256. After any other
-    /// answer the owner calls again with the bytes behind, even if there are none. A call takes at most one header, so the owner
+    /// answer the owner calls again with the remaining bytes, even if there are none. A call takes at most one header, so the owner
     /// decides how much output waits.
     pub fn receive(&mut self, input: &[u8]) -> (usize, Option<Event>) {
         if let Phase::Over(end) = self.phase {
@@ -259,7 +260,7 @@ impl Connection {
     }
 
     fn fail(&mut self, error: FatalError, header: &[u8]) -> Event {
-        // A wrong termination request is ignored, and ends the connection all the same (NVMe/TCP 1.0, section 3.5).
+        // A malformed termination request is not answered, but ends the connection, too (NVMe/TCP 1.0, section 3.5).
         if header.first() == Some(&kind::HOST_TERM) {
             self.end(End::Terminated(error));
             return Event::End(End::Terminated(error));
@@ -382,7 +383,7 @@ impl Connection {
         if length > self.config.transfer() { Err(Status::INVALID_FIELD.do_not_retry()) } else { Ok(()) }
     }
 
-    /// Requests data for the writes that wait, as far as there is room.
+    /// Requests data for the writes that wait, while all requested data fit into [`Config::bytes`].
     fn request(&mut self) {
         for r2t in self.commands.requests() {
             let range = (r2t.offset, r2t.length);
@@ -467,7 +468,7 @@ impl Connection {
     fn respond(&mut self, command_id: u16, response: Response) {
         let Response { status, result, data } = response;
         let flow_control = self.queue.is_none_or(|queue| queue.flow_control);
-        // Without flow control nothing of a successful response is missing if the data stand for it.
+        // Without flow control the flag SUCCESS of the last data PDU replaces the response of a success whose result is 0.
         let no_response = !flow_control && status == Status::SUCCESS && result == 0;
         if !data.is_empty() {
             let flags = if no_response { LAST | SUCCESS } else { LAST };

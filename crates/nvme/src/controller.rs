@@ -18,14 +18,12 @@ use events::Events;
 use features::Features;
 use properties::Properties;
 
-/// What a controller is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
     Io,
     Discovery,
 }
 
-/// Who a host is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct HostIdentity {
     pub(crate) nqn: String,
@@ -35,17 +33,16 @@ pub(crate) struct HostIdentity {
 /// The keep alive timer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeepAlive {
-    /// Zero for none.
+    /// Zero means no timeout.
     pub(crate) timeout: Duration,
-    /// When the timer began.
+    /// The time at which the timer last began.
     pub(crate) since: Duration,
 }
 
-/// A controller.
 #[derive(Debug)]
 pub(crate) struct Controller {
     pub(crate) id: u16,
-    /// Never used again, unlike the identifier.
+    /// Unique over the life of the subsystem, unlike the identifier.
     pub(crate) serial: u64,
     pub(crate) kind: Kind,
     pub(crate) host: HostIdentity,
@@ -58,10 +55,10 @@ pub(crate) struct Controller {
     /// Counts resets: queues of an earlier reset are closed.
     pub(crate) resets: u64,
     pub(crate) keep_alive: KeepAlive,
-    /// Namespaces and zones that changed and that the host has not read of.
+    /// Namespaces and zones that changed since the host last read the lists of changes.
     pub(crate) changes: Changes,
     pub(crate) streams: Streams,
-    /// Why the controller's connections end.
+    /// The reason for which the controller's connections end; none while it lives.
     pub(crate) end: Option<End>,
 }
 
@@ -75,7 +72,7 @@ impl Controller {
         self.keep_alive.timeout = Duration::from_millis(u64::from(milliseconds).next_multiple_of(step));
     }
 
-    /// When the controller gives the host up; none without a keep alive timeout.
+    /// The time at which the controller ends if the host sends no command; none without a keep alive timeout.
     pub(crate) fn deadline(&self) -> Option<Duration> {
         let KeepAlive { timeout, since } = self.keep_alive;
         (!timeout.is_zero() && self.end.is_none()).then(|| since.saturating_add(timeout))

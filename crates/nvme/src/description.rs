@@ -1,9 +1,9 @@
-//! What a subsystem tells of the drive behind it: constants ([`Description`]) and present values ([`Drive`]).
+//! The description of a subsystem and its drives for hosts: constants ([`Description`]) and present values ([`Drives`]).
 
-/// The namespace identifier that stands for all.
+/// The namespace identifier that stands for all namespaces.
 pub(crate) const ALL_NAMESPACES: u32 = 0xffff_ffff;
 
-/// Who a subsystem is.
+/// The names by which hosts know a subsystem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Identity {
     /// The qualified name of the subsystem (SUBNQN).
@@ -18,7 +18,7 @@ pub struct Identity {
     pub vendor: u16,
 }
 
-/// How hosts reach a subsystem.
+/// The ports and the limits by which hosts reach a subsystem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Access {
     /// The ports, for the discovery log page.
@@ -29,7 +29,7 @@ pub struct Access {
     pub controllers: u16,
     /// The most I/O queues of a controller.
     pub io_queues: u16,
-    /// Several controllers can access the namespaces, so that Linux makes a multipath device of each.
+    /// Several controllers can access the namespaces, so that Linux makes a multipath device of each namespace.
     pub shared: bool,
 }
 
@@ -38,13 +38,13 @@ pub struct Access {
 /// A drive is a namespace, and an endurance group with the namespace's identifier.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Description {
-    /// Who it is.
+    /// The names by which hosts know the subsystem.
     pub identity: Identity,
-    /// How hosts reach it.
+    /// The ports, and the limits for hosts.
     pub access: Access,
     /// The namespaces, in the order of their identifiers.
     pub namespaces: Vec<Namespace>,
-    /// Sanitize is there, by erasing all blocks.
+    /// True if hosts may sanitize the drives, by block erase.
     pub sanitize: bool,
     /// Power states, from state 0 on: 1 to 32.
     pub power_states: Vec<PowerState>,
@@ -56,23 +56,23 @@ pub struct Description {
     pub critical_temperature: u16,
 }
 
-/// Commands that not every drive can carry out. One that is missing is answered with Invalid Opcode, and announced only if another
-/// namespace has it.
+/// Commands that not every drive can carry out. A command that a namespace lacks fails with Invalid Opcode; the controller
+/// announces the command if another namespace has it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct OptionalCommands {
-    /// Write Uncorrectable.
+    /// True if the drive has Write Uncorrectable, which marks blocks so that reads of them fail.
     pub write_uncorrectable: bool,
-    /// Dataset Management.
+    /// True if the drive has Dataset Management, which deallocates blocks.
     pub dataset_management: bool,
     /// I/O Management Send, which gives reclaim unit handles new reclaim units.
     pub handle_update: bool,
 }
 
 impl OptionalCommands {
-    /// All of them.
+    /// A drive with all optional commands.
     pub const ALL: Self = Self { write_uncorrectable: true, dataset_management: true, handle_update: true };
 
-    /// Those that one of two drives has.
+    /// The commands that at least one of two drives has.
     #[must_use]
     pub const fn or(self, other: Self) -> Self {
         Self {
@@ -83,22 +83,22 @@ impl OptionalCommands {
     }
 }
 
-/// A namespace.
+/// A namespace, which is a drive for its hosts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Namespace {
     /// The identifier, from 1 on.
     pub id: u32,
-    /// A block has two to the power of this bytes: 9 to 16.
+    /// Binary logarithm of the bytes of a block: 9 to 16.
     pub block_shift: u8,
-    /// Size in blocks.
+    /// Size in blocks, which is the capacity for hosts.
     pub blocks: u64,
-    /// UUID.
+    /// The UUID of the namespace identification descriptors.
     pub uuid: [u8; 16],
-    /// NGUID.
+    /// The NGUID of Identify Namespace and of the namespace identification descriptors.
     pub nguid: [u8; 16],
     /// Blocks that the drive writes as one, to whose multiples hosts should align writes and deallocations; at least 1.
     pub granularity: u16,
-    /// The zones of a zoned namespace.
+    /// The zones; none for a namespace of the NVM command set.
     pub zones: Option<Zones>,
     /// The optional commands that the drive can carry out.
     pub commands: OptionalCommands,
@@ -125,25 +125,25 @@ pub struct Zones {
     pub max_open: Option<u32>,
     /// The largest Zone Append as a power of two of 4 KiB; 0 for the largest transfer (ZASL).
     pub append_limit: u8,
-    /// Zone random write areas.
+    /// The zone random write areas; none if zones have none.
     pub random_write_area: Option<RandomWriteArea>,
 }
 
 /// Zone random write areas.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RandomWriteArea {
-    /// Size in blocks.
+    /// Size of an area in blocks.
     pub size: u16,
-    /// Blocks that a flush moves the write pointer by at least.
+    /// The smallest step, in blocks, by which a flush of the area moves the write pointer.
     pub granularity: u16,
-    /// How many zones can have one at a time.
+    /// The number of zones that can have an area at a time.
     pub resources: u32,
 }
 
 /// Flexible Data Placement: the one configuration of a drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Placement {
-    /// Reclaim groups.
+    /// The number of reclaim groups.
     pub reclaim_groups: u16,
     /// The reclaim unit handles: true for those that are persistently isolated, false for initially isolated ones.
     pub handles: Vec<bool>,
@@ -174,7 +174,7 @@ impl Placement {
     }
 }
 
-/// A power state.
+/// A power state, in the units of Identify Controller.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PowerState {
     /// The most power in steps of 0.01 W.
@@ -194,13 +194,13 @@ pub struct PowerState {
 /// A port of the subsystem.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Port {
-    /// The address is one of IPv6.
+    /// True for an IPv6 address, false for an IPv4 address.
     pub ipv6: bool,
     /// The address in text.
     pub address: String,
     /// The number of the TCP port.
     pub service: u16,
-    /// TLS is required.
+    /// True if hosts must use TLS, as the discovery log page says.
     pub tls: bool,
 }
 
@@ -212,7 +212,7 @@ pub struct Health {
     pub degraded: bool,
     /// The drive takes no more writes.
     pub read_only: bool,
-    /// Kelvins.
+    /// Composite temperature in kelvins.
     pub temperature: u16,
     /// Spare in percent of the initial one.
     pub spare: u8,
@@ -232,9 +232,9 @@ pub struct Health {
     pub writes: u128,
     /// Minutes in which the drive was busy with I/O commands.
     pub busy_minutes: u128,
-    /// Power cycles.
+    /// Power cycles in the life of the drive.
     pub power_cycles: u128,
-    /// Hours with power.
+    /// Hours with power in the life of the drive.
     pub power_on_hours: u128,
     /// Losses of power without a shutdown.
     pub unsafe_shutdowns: u128,
@@ -259,7 +259,7 @@ pub struct PlacementStatistics {
     pub erased_bytes: u128,
 }
 
-/// What an event of Flexible Data Placement is about (TP4146, FDP event types).
+/// The kind of an event of Flexible Data Placement (TP4146, FDP event types).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PlacementEventKind {
     /// A host event: a reclaim unit was changed before the host had written it whole.
@@ -268,9 +268,9 @@ pub enum PlacementEventKind {
     InvalidPlacementId,
     /// A controller event: the controller moved blocks to another reclaim unit.
     MediaReallocated {
-        /// Blocks.
+        /// The number of moved blocks.
         moved: u16,
-        /// The first of them, if there is one.
+        /// The first moved block, if there is one.
         lba: Option<u64>,
     },
     /// A controller event: a reclaim unit handle was changed to another reclaim unit without the host's doing.
@@ -280,15 +280,15 @@ pub enum PlacementEventKind {
 /// An event of Flexible Data Placement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PlacementEvent {
-    /// What it is about.
+    /// The kind of the event, with the fields that only this kind has.
     pub kind: PlacementEventKind,
     /// Milliseconds since the start of 1970.
     pub milliseconds: u64,
-    /// The placement identifier, if one is concerned.
+    /// The placement identifier, if the event concerns one.
     pub identifier: Option<u16>,
-    /// The namespace, if one is concerned.
+    /// The namespace, if the event concerns one.
     pub namespace: Option<u32>,
-    /// Reclaim group and reclaim unit handle, if some are concerned.
+    /// Reclaim group and reclaim unit handle, if the event concerns a handle.
     pub location: Option<(u16, u8)>,
 }
 
@@ -338,7 +338,7 @@ impl Description {
         self.namespaces.iter().any(|namespace| namespace.streams > 0 || namespace.placement.is_some())
     }
 
-    /// The optional commands that a namespace of this kind has.
+    /// The optional commands that at least one namespace with `is_kind` has.
     #[must_use]
     pub fn commands_of(&self, is_kind: impl Fn(&Namespace) -> bool) -> OptionalCommands {
         let taken = self.namespaces.iter().filter(|namespace| is_kind(namespace));

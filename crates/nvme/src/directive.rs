@@ -61,12 +61,12 @@ impl Streams {
         self.open.get(&namespace).map_or(0, |open| open.len() as u16)
     }
 
-    /// Directive Send.
+    /// Answers Directive Send, or the status of its failure.
     pub(crate) fn send(&mut self, description: &Description, entry: &SubmissionEntry) -> Result<Response, Status> {
         let (namespace, cdw11, cdw12) = (entry.namespace(), entry.cdw(11), entry.cdw(12));
         let described = described(description, namespace)?;
         match ((cdw11 >> 8) as u8, cdw11 as u8) {
-            // Enables or disables a directive: bit 0 which, bits 15:8 the directive.
+            // Operation 1 enables or disables (bit 0) the directive whose type is in bits 15:8.
             (IDENTIFY, 1) if (cdw12 >> 8) as u8 == STREAMS && described.streams > 0 => {
                 if cdw12 & 1 != 0 {
                     self.enabled.insert(namespace);
@@ -88,7 +88,7 @@ impl Streams {
         Ok(Response::success())
     }
 
-    /// Directive Receive.
+    /// Answers Directive Receive with the parameters that the host asks for.
     pub(crate) fn receive(&mut self, description: &Description, entry: &SubmissionEntry) -> Result<Response, Status> {
         let (namespace, cdw11) = (entry.namespace(), entry.cdw(11));
         let described = described(description, namespace)?;

@@ -19,10 +19,10 @@ pub use answer::{
 };
 pub use command::{ConnectRequest, HostCommand};
 
-/// What a host asks for when it connects.
+/// The parameters with which a host initializes a connection.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HostConfig {
-    /// The digests.
+    /// The digests that the host asks for.
     pub digests: Digests,
     /// Alignment of data to the host in dwords, less one: HPDA.
     pub alignment: u8,
@@ -30,12 +30,12 @@ pub struct HostConfig {
     pub max_r2t: u32,
 }
 
-/// A command that has ended.
+/// The end of a command, as the host sees it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Completion {
-    /// The command identifier.
+    /// The identifier of the command, as [`Host::submit`] returned it.
     pub command_id: u16,
-    /// The status.
+    /// The status; Data Transfer Error if a digest of the data was wrong.
     pub status: Status,
     /// Dwords 0 and 1.
     pub result: u64,
@@ -45,12 +45,12 @@ pub struct Completion {
     pub data: Vec<u8>,
 }
 
-/// Why a host gives a connection up.
+/// The reason for which a host gives a connection up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HostError {
-    /// The controller broke a rule, and has been told so.
+    /// The controller broke a rule of the transport. The host sends a termination request.
     Fatal(FatalError),
-    /// The controller found an error.
+    /// The controller found an error and sent a termination request.
     Terminated(FatalError),
 }
 
@@ -63,10 +63,10 @@ impl fmt::Display for HostError {
     }
 }
 
-/// What has happened.
+/// A result of [`Host::receive`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum HostEvent {
-    /// Both ends have agreed; commands can be sent.
+    /// The initialization of the connection is over: the host can send commands.
     Ready,
     /// A command has ended.
     Completed(Completion),
@@ -83,11 +83,11 @@ struct Pending {
     room: u32,
     received: Vec<u8>,
     damaged: bool,
-    /// The last data have come.
+    /// True once the last data have arrived.
     ended: bool,
 }
 
-/// Data that arrive.
+/// The destination of the data of the present PDU.
 #[derive(Clone, Copy, Debug)]
 enum Sink {
     Command { command_id: u16, last: bool, success: bool },
@@ -101,9 +101,9 @@ pub struct Host {
     reader: Reader,
     output: Output,
     digests: Digests,
-    /// CPDA.
+    /// CPDA: alignment of the data to the controller in dwords, less one.
     alignment: u8,
-    /// MAXH2CDATA.
+    /// MAXH2CDATA: the most bytes of data of an H2CData PDU.
     data_pdu: u32,
     /// Bytes of data that a capsule may have.
     in_capsule: u32,
@@ -138,7 +138,7 @@ impl Host {
         }
     }
 
-    /// What is to be sent.
+    /// The bytes that the owner has to send to the controller.
     pub fn output(&mut self) -> &mut Output {
         &mut self.output
     }
@@ -203,7 +203,8 @@ impl Host {
         }
     }
 
-    /// Takes bytes from the front of what the controller has sent: how many, and what they mean. With `(0, None)` it needs more.
+    /// Takes bytes from the front of `input`, the controller's stream. Returns the number of bytes taken, and the event that they
+    /// complete. `(0, None)` means that the host needs more bytes than `input` has.
     pub fn receive(&mut self, input: &[u8]) -> (usize, Option<HostEvent>) {
         if let Some(error) = self.over {
             return (0, Some(HostEvent::Error(error)));
@@ -335,7 +336,7 @@ impl Host {
 
     fn complete(&mut self, command_id: u16, status: Status, result: u64, head: Option<u16>) -> Option<HostEvent> {
         let pending = self.pending.remove(&command_id)?;
-        // As Linux has it: a wrong digest of the data fails the command.
+        // As in Linux: a wrong digest of the data fails the command.
         let status = if pending.damaged && status.is_success() { Status::DATA_TRANSFER_ERROR } else { status };
         Some(HostEvent::Completed(Completion { command_id, status, result, head, data: pending.received }))
     }

@@ -15,7 +15,7 @@ use namespace::{NVM, ZONED, command_set};
 /// The qualified name of every discovery service (NVMe base 2.0, section 4.5.1).
 pub const DISCOVERY_NQN: &str = "nqn.2014-08.org.nvmexpress.discovery";
 
-/// What an admin command is answered from.
+/// The state from which admin commands are answered.
 #[derive(Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) description: &'a Description,
@@ -122,7 +122,7 @@ fn active(description: &Description, id: u32) -> Result<&Namespace, Status> {
     description.namespace(id).ok_or(Status::INVALID_NAMESPACE.do_not_retry())
 }
 
-/// The identifiers above `after` of namespaces (NVMe base 2.0, section 5.17.2.2).
+/// A namespace list: the identifiers above `after` of the namespaces that `takes` accepts (NVMe base 2.0, section 5.17.2.2).
 fn list(description: &Description, after: u32, takes: impl Fn(&Namespace) -> bool) -> Result<Vec<u8>, Status> {
     if after >= ALL_NAMESPACES - 1 {
         return Err(Status::INVALID_NAMESPACE.do_not_retry());

@@ -17,7 +17,8 @@ use crate::description::{Description, Namespace};
 /// The most source ranges of a Copy command.
 pub(crate) const COPY_RANGES: usize = 16;
 
-/// The most ranges of a Dataset Management command, less one so that the limit fits into its field.
+/// The most ranges of a Dataset Management command: one less than its field of one byte can count, so that the limit
+/// fits into a byte.
 pub(crate) const DEALLOCATE_RANGES: usize = 255;
 
 /// The most blocks of a source range of a Copy command (MSSRL).

@@ -1,12 +1,12 @@
 //! Structures of NVMe as tables: the name, the type and the offset of each field.
 //!
 //! [`layout!`] makes a struct of such a table, with functions that read it from bytes and write it to bytes. Integers are
-//! little-endian (NVMe base 2.0, section 1.4.3). What no field covers is reserved: it is written as zeros and ignored when
-//! read. The compiler refuses a table whose fields overlap, are out of order or leave the structure.
+//! little-endian (NVMe base 2.0, section 1.4.3). Bytes that no field covers are reserved: they are written as zeros and ignored
+//! when read. The compiler refuses a table whose fields overlap, are out of order or leave the structure.
 
 /// A value with a fixed number of bytes.
 pub(crate) trait Field {
-    /// Bytes.
+    /// Bytes of the value.
     const SIZE: usize;
 
     /// The value of bytes that are all zero.
@@ -59,7 +59,7 @@ impl<T: Field, const N: usize> Field for [T; N] {
     }
 }
 
-/// The bytes of a structure.
+/// A structure as it is sent: `T::SIZE` bytes.
 pub(crate) fn bytes_of<T: Field>(structure: &T) -> Vec<u8> {
     let mut bytes = vec![0; T::SIZE];
     structure.store(&mut bytes);

@@ -4,9 +4,9 @@
 //!
 //! * [`Connection`] is one TCP connection: PDUs, digests, data of writes and reads, outstanding commands.
 //! * [`Subsystem`] has the controllers, one for each association of a host, and answers Connect, properties and admin commands from a
-//!   [`Description`] and a [`Drive`].
-//! * [`Session`] puts both together: it is a connection that is a queue of a subsystem. What remains for its owner are I/O commands
-//!   and the few admin commands that change the drive ([`Request`]).
+//!   [`Description`] and from [`Drives`].
+//! * [`Session`] puts both together: it is a connection that is a queue of a subsystem. Its owner carries out the I/O commands and
+//!   the few admin commands that change the drive ([`Request`]).
 //!
 //! The owner of a session passes it the bytes of its socket ([`Session::receive`]), carries out the [`Request`]s, ends them with
 //! [`Session::complete`] and sends [`Session::output`]. It calls [`Session::poll`] after events of the subsystem and

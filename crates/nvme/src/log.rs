@@ -54,7 +54,8 @@ const PAGES: [u8; 12] = [
 const PLACEMENT_PAGES: [u8; 4] =
     [page::PLACEMENT_CONFIGURATIONS, page::PLACEMENT_HANDLES, page::PLACEMENT_STATISTICS, page::PLACEMENT_EVENTS];
 
-/// Bytes that follow a page's last field: pages may be read in pieces of any length.
+/// The highest offset that a host may read: bytes behind a page's last field are zeros, so that pages may be read in
+/// pieces of any length.
 const LONGEST: u64 = 1 << 20;
 
 layout! {
@@ -69,12 +70,12 @@ layout! {
 /// The parameters of Get Log Page.
 struct PageRequest {
     page: u8,
-    /// LSP.
+    /// LSP: the field that is specific to the log page.
     specific: u8,
     /// RAE: events stay masked, and lists of changes stay.
     retains_events: bool,
     length: usize,
-    /// LSI.
+    /// LSI: the identifier of an endurance group, for its pages.
     identifier: u16,
     offset: u64,
     command_set: u8,
@@ -129,7 +130,7 @@ pub(crate) fn get(
     Ok(data)
 }
 
-/// The part of a page from `offset` on, without the zeros that follow it.
+/// The part of a page from `offset` on: at most `length` bytes, fewer at the end of the page.
 fn part(whole: &[u8], offset: u64, length: usize) -> Result<Vec<u8>, Status> {
     if offset > LONGEST.max(whole.len() as u64) {
         return Err(Status::INVALID_FIELD.do_not_retry());

@@ -22,7 +22,7 @@ layout! {
     struct SelfTestHead [4] {
         /// 0 none, 1 short, 2 extended.
         0 operation: u8,
-        /// Percent.
+        /// Progress in percent.
         1 completion: u8,
     }
 }
@@ -75,7 +75,7 @@ enum Sanitize {
     Failed,
 }
 
-/// A namespace that Format NVM erases, or all.
+/// The namespaces that a Format NVM command erases: one or all.
 pub(crate) fn format(description: &Description, entry: &SubmissionEntry) -> Result<Vec<u32>, Status> {
     let (cdw10, id) = (entry.cdw(10), entry.namespace());
     // LBA format 0, no metadata, no protection information.
@@ -105,7 +105,7 @@ pub(crate) struct Maintenance {
 }
 
 impl Maintenance {
-    /// Sanitize: true if the drive is to be erased.
+    /// Begins the operation that a Sanitize command asks for. True if the drive has to erase its data.
     pub(crate) fn sanitize(&mut self, entry: &SubmissionEntry) -> Result<bool, Status> {
         let cdw10 = entry.cdw(10);
         match cdw10 & 7 {
@@ -129,7 +129,7 @@ impl Maintenance {
         self.sanitize == Sanitize::InProgress
     }
 
-    /// Why commands for the media are refused; none if they are not.
+    /// The status with which commands for the media fail after an incomplete sanitize operation; none if they may run.
     pub(crate) fn refusal(&self) -> Option<Status> {
         match self.sanitize {
             Sanitize::InProgress => Some(Status::SANITIZE_IN_PROGRESS),
@@ -152,7 +152,7 @@ impl Maintenance {
         bytes_of(&SanitizeStatus { progress, status, cdw10: self.sanitize_cdw10, estimates: [u32::MAX; 6] })
     }
 
-    /// Device Self-test.
+    /// Answers Device Self-test: begins or aborts a self-test.
     pub(crate) fn self_test(
         &mut self,
         description: &Description,

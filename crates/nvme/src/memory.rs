@@ -14,7 +14,7 @@ use crate::subsystem::DriveCommand;
 #[derive(Clone, Copy, Debug)]
 struct Zone {
     state: ZoneState,
-    /// Blocks from the start of the zone.
+    /// Blocks that are written, from the start of the zone on.
     written: u64,
 }
 
@@ -30,9 +30,9 @@ struct Storage {
 #[derive(Debug)]
 pub struct MemoryDrives {
     storage: BTreeMap<u32, Storage>,
-    /// The SMART values that they report.
+    /// The SMART values that the drives report.
     pub health: Health,
-    /// Commands that they carried out.
+    /// The number of commands that the drives have carried out.
     pub commands: u64,
 }
 

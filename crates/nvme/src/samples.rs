@@ -14,9 +14,9 @@ use crate::subsystem::Subsystem;
 
 /// The qualified name of the sample subsystem.
 pub(crate) const NQN: &str = "nqn.2026-11.org.flashloom:sample";
-/// The qualified name of its host.
+/// The qualified name of the sample subsystem's host.
 pub(crate) const HOST_NQN: &str = "nqn.2014-08.org.nvmexpress:uuid:0f1e2d3c-4b5a-6978-8796-a5b4c3d2e1f0";
-/// What Linux writes to CC: enabled, all command sets, entries of 64 and 16 bytes.
+/// The value that Linux writes to CC: enabled, all command sets, entries of 64 and 16 bytes.
 pub(crate) const ENABLE: u32 = 1 | 6 << 4 | 6 << 16 | 4 << 20;
 
 /// Two namespaces of 2 and 4 MiB with blocks of 4 KiB; the second has 16 zones. The first has data placement with four handles; each has four
@@ -111,16 +111,16 @@ impl Target {
 pub(crate) struct Link {
     pub(crate) host: Host,
     pub(crate) session: Session,
-    /// All that the host sent.
+    /// All bytes that the host sent.
     pub(crate) sent: Vec<u8>,
-    /// All that the controller sent.
+    /// All bytes that the controller sent.
     pub(crate) heard: Vec<u8>,
     pub(crate) completions: Vec<Completion>,
     pub(crate) end: Option<End>,
     pub(crate) error: Option<HostError>,
     to_controller: Vec<u8>,
     to_host: Vec<u8>,
-    /// Bytes arrive in pieces of up to so many.
+    /// The most bytes of a piece in which the bytes of a connection arrive.
     pub(crate) longest: usize,
     state: u64,
 }
@@ -173,7 +173,7 @@ impl Link {
         from.drain(..from.len().min(length)).collect()
     }
 
-    /// Sends what both ends have to say until both are silent.
+    /// Passes the output of each end to the other one until neither has any.
     pub(crate) fn pump(&mut self, target: &mut Target) {
         let (mut at_controller, mut at_host) = (Vec::new(), Vec::new());
         loop {
@@ -195,7 +195,7 @@ impl Link {
         assert!(at_host.is_empty() || self.error.is_some(), "half a PDU is left");
     }
 
-    /// Passes bytes to the controller's end, and what it asks to the drive.
+    /// Passes bytes to the controller's end, and its requests to the drive.
     pub(crate) fn feed_controller(&mut self, target: &mut Target, bytes: &mut Vec<u8>) {
         let mut taken = 0;
         let Target { subsystem, drive, now } = target;
@@ -266,8 +266,8 @@ pub fn sample_subsystem() -> (Subsystem, Session, MemoryDrives) {
     (target.subsystem, link.session, target.drive)
 }
 
-/// What hosts send on whole connections to [`sample_subsystem`]: admin queues, a discovery controller's, and I/O queues of its
-/// controller, with digests and without.
+/// The bytes that hosts send on whole connections to [`sample_subsystem`]: on its admin queue, on the admin queue of a discovery
+/// controller, and on I/O queues of controller 1; with digests and without.
 #[must_use]
 pub fn samples() -> Vec<Vec<u8>> {
     let mut all = Vec::new();

@@ -12,21 +12,21 @@ use crate::pdu::Output;
 use crate::status::Status;
 use crate::subsystem::{Answer, DriveCommand, Membership, Subsystem};
 
-/// What a session asks of its owner.
+/// A request of a session to its owner.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Request {
-    /// An I/O command.
+    /// An I/O command, which the owner ends with [`Session::complete`].
     Io(IoRequest),
     /// An admin command for the drive.
     Drive {
         /// The command identifier, by which the response finds the command.
         command_id: u16,
-        /// What the drive is to do.
+        /// The operation of the drive.
         command: DriveCommand,
     },
     /// A host connected a queue.
     Connected {
-        /// The controller.
+        /// The identifier of the controller.
         controller: u16,
         /// The queue; 0 for the admin queue.
         queue: u16,
@@ -34,10 +34,10 @@ pub enum Request {
     /// The host shuts its controller down: the owner makes all data durable and calls
     /// [`finish_shutdown`](Subsystem::finish_shutdown).
     Shutdown {
-        /// The controller.
+        /// The identifier of the controller.
         controller: u16,
     },
-    /// The session ends: what is in the output is still to be sent.
+    /// The session ends. The owner still sends the rest of the output.
     End(End),
 }
 
@@ -57,18 +57,19 @@ impl Session {
         Self { connection: Connection::new(*subsystem.config()), membership: None }
     }
 
-    /// What is to be sent.
+    /// The bytes that the owner has to send to the host.
     pub fn output(&mut self) -> &mut Output {
         self.connection.output()
     }
 
-    /// The transport's part.
+    /// The connection below the session, which follows the rules of the transport.
     #[must_use]
     pub const fn connection(&self) -> &Connection {
         &self.connection
     }
 
-    /// Takes bytes from the front of what the host has sent: how many, and the request in them. See [`Connection::receive`].
+    /// Takes bytes from the front of `input`, the host's stream. Returns the number of bytes taken, and the request that they
+    /// complete. See [`Connection::receive`].
     pub fn receive(
         &mut self,
         input: &[u8],
@@ -99,7 +100,7 @@ impl Session {
         None
     }
 
-    /// Ends a command of the drive.
+    /// Ends a command that a [`Request`] passed to the owner.
     ///
     /// # Panics
     /// If no such command runs, or its response has more data than the host has room for.
@@ -108,7 +109,8 @@ impl Session {
         self.connection.complete(command_id, response);
     }
 
-    /// The TCP connection is gone. With the admin queue its controller ends, and so do the controller's other sessions.
+    /// Ends the session after its TCP connection has closed. With an admin queue the controller ends, and so do the controller's
+    /// other sessions.
     pub fn close(self, subsystem: &mut Subsystem) {
         if let Some(membership) = &self.membership {
             subsystem.leave(membership);

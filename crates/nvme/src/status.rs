@@ -40,13 +40,13 @@ impl Status {
         (self.0 >> 8 & 7) as u8
     }
 
-    /// The status code.
+    /// The number of the status code within its type.
     #[must_use]
     pub const fn code(self) -> u8 {
         self.0 as u8
     }
 
-    /// True if the command did what it was asked to.
+    /// True for a command that succeeded.
     #[must_use]
     pub const fn is_success(self) -> bool {
         self.0 & 0x7ff == 0
@@ -95,7 +95,7 @@ macro_rules! statuses {
 }
 
 statuses! {
-    /// Success.
+    /// The command did what the host asked for.
     GENERIC 0x00 SUCCESS,
     /// The opcode is unknown or not supported.
     GENERIC 0x01 INVALID_OPCODE,
@@ -183,7 +183,7 @@ statuses! {
     SPECIFIC 0x0e FEATURE_NOT_CHANGEABLE,
     /// The feature is not one of a namespace.
     SPECIFIC 0x0f FEATURE_NOT_NAMESPACE_SPECIFIC,
-    /// The ranges overlap.
+    /// The source ranges of the command overlap.
     SPECIFIC 0x14 OVERLAPPING_RANGE,
     /// A Device Self-test is in progress.
     SPECIFIC 0x1d SELF_TEST_IN_PROGRESS,
@@ -193,7 +193,7 @@ statuses! {
     SPECIFIC 0x2a COMMAND_SET_NOT_ENABLED,
     /// The combination of I/O command sets is refused.
     SPECIFIC 0x2b COMMAND_SET_COMBINATION_REJECTED,
-    /// NVM: attributes conflict.
+    /// NVM: the attributes in the command's ranges conflict.
     SPECIFIC 0x80 CONFLICTING_ATTRIBUTES,
     /// NVM: the protection information is invalid.
     SPECIFIC 0x81 INVALID_PROTECTION_INFORMATION,
@@ -213,7 +213,7 @@ statuses! {
     SPECIFIC 0x84 CONNECT_INVALID_HOST,
     /// Disconnect: the queue is no I/O queue.
     SPECIFIC 0x85 INVALID_QUEUE_TYPE,
-    /// Authentication is required.
+    /// The queue needs authentication before the command.
     SPECIFIC 0x91 AUTHENTICATION_REQUIRED,
     /// ZNS: the zone or its random write area does not take the operation.
     SPECIFIC 0xb6 INVALID_ZONE_OPERATION,
@@ -243,7 +243,7 @@ statuses! {
     MEDIA 0x82 GUARD_CHECK_ERROR,
     /// The data differ from those of the Compare command.
     MEDIA 0x85 COMPARE_FAILURE,
-    /// Access is denied.
+    /// Access to the data is denied.
     MEDIA 0x86 ACCESS_DENIED,
     /// The logical block is deallocated or was never written.
     MEDIA 0x87 UNWRITTEN_BLOCK,

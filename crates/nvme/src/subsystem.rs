@@ -1,4 +1,4 @@
-//! The subsystem: its controllers, and what they share. It answers Connect, properties and admin commands.
+//! The subsystem: its controllers, and the state that they share. It answers Connect, properties and admin commands.
 
 mod admin;
 mod connect;
@@ -20,7 +20,7 @@ use crate::status::Status;
 
 pub(crate) use connect::Membership;
 
-/// What an admin command asks of the drive.
+/// An operation of the drive that an admin command asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriveCommand {
     /// Format NVM: deallocates all blocks of these namespaces. Zones are empty afterwards.
@@ -28,20 +28,20 @@ pub enum DriveCommand {
     /// Sanitize: erases all data ever written. The owner completes the command when the operation has begun, and calls
     /// [`Subsystem::finish_sanitize`] when it has ended.
     Sanitize,
-    /// The volatile write cache is enabled or disabled.
+    /// Enables (true) or disables the volatile write cache.
     WriteCache(bool),
-    /// The drive goes to a power state.
+    /// Enters the power state with this number.
     PowerState(u8),
 }
 
-/// How an admin or Fabrics command goes on.
+/// The outcome of an admin or Fabrics command.
 #[derive(Debug)]
 pub(crate) enum Answer {
     /// The command has ended.
     Response(Response),
     /// An Asynchronous Event Request waits for an event.
     Held,
-    /// The drive has to do something first.
+    /// The drive has to carry out an operation before the command ends.
     Drive(DriveCommand),
     /// The command has ended, and the host waits until the drive is ready to lose its power.
     Shutdown,
@@ -56,11 +56,12 @@ pub struct Subsystem {
     description: Description,
     config: Config,
     controllers: BTreeMap<u16, Controller>,
-    /// Identifiers are used again late, so that a host that comes back does not meet its former controller.
+    /// The identifier that is tried next. Identifiers are reused late, so that a host that reconnects does not meet its former
+    /// controller.
     next_id: u16,
     next_serial: u64,
     maintenance: Maintenance,
-    /// Changes with the discovery log page.
+    /// The generation counter of the discovery log page: one more after each change of the page.
     generation: u64,
 }
 
@@ -93,13 +94,13 @@ impl Subsystem {
         }
     }
 
-    /// What the subsystem tells of itself.
+    /// The description that the subsystem reports to hosts.
     #[must_use]
     pub const fn description(&self) -> &Description {
         &self.description
     }
 
-    /// What its connections offer.
+    /// The limits that the subsystem's connections offer to hosts.
     #[must_use]
     pub const fn config(&self) -> &Config {
         &self.config
@@ -127,7 +128,7 @@ impl Subsystem {
         }
     }
 
-    /// The ports on which hosts reach the subsystem have changed.
+    /// Replaces the ports on which hosts reach the subsystem, and tells the hosts of discovery controllers.
     pub fn set_ports(&mut self, ports: Vec<crate::description::Port>) {
         self.description.access.ports = ports;
         self.generation += 1;
@@ -136,7 +137,7 @@ impl Subsystem {
         }
     }
 
-    /// The state of a zone changed without the host's doing, for example because its reliability is gone.
+    /// Reports to the hosts that a zone changed its state without a command, for example because its reliability is gone.
     pub fn note_zone_changed(&mut self, namespace: u32, start: u64) {
         for controller in self.io_controllers() {
             controller.changes.note_zone(namespace, start);
@@ -144,7 +145,7 @@ impl Subsystem {
         }
     }
 
-    /// Looks whether the drives' health calls for an event. The owner calls this now and then.
+    /// Raises events for critical warnings in the drives' health. The owner calls this periodically.
     pub fn check_health(&mut self, drives: &dyn Drives) {
         let health = drives.health();
         for controller in self.io_controllers() {
@@ -162,7 +163,7 @@ impl Subsystem {
         }
     }
 
-    /// A sanitize operation has ended.
+    /// Ends the sanitize operation, and reports its end to the hosts.
     pub fn finish_sanitize(&mut self, succeeded: bool) {
         self.maintenance.finish_sanitize(succeeded);
         for controller in self.io_controllers() {
@@ -170,14 +171,14 @@ impl Subsystem {
         }
     }
 
-    /// The drive is ready to lose its power, as the host of this controller asked.
+    /// Completes the shutdown that the host of this controller asked for: the drive is ready to lose its power.
     pub fn finish_shutdown(&mut self, controller: u16) {
         if let Some(controller) = self.controllers.get_mut(&controller) {
             controller.properties.finish_shutdown();
         }
     }
 
-    /// Gives up the controllers whose hosts are silent for longer than their keep alive timeout. Their sessions end.
+    /// Ends the controllers whose hosts are silent for longer than their keep alive timeout, and the sessions of these controllers.
     pub fn expire(&mut self, now: Duration) {
         for controller in self.controllers.values_mut() {
             if controller.deadline().is_some_and(|deadline| deadline <= now) {
@@ -186,7 +187,7 @@ impl Subsystem {
         }
     }
 
-    /// When [`Subsystem::expire`] next has something to do, if no host sends a command before.
+    /// The time at which [`Subsystem::expire`] next has a controller to end, if no host sends a command before.
     #[must_use]
     pub fn deadline(&self) -> Option<Duration> {
         self.controllers.values().filter_map(Controller::deadline).min()
@@ -196,7 +197,7 @@ impl Subsystem {
         self.controllers.values_mut().filter(|controller| controller.kind == Kind::Io)
     }
 
-    /// The controller of a connection, or why the connection ends.
+    /// The controller of a connection, or the reason for which the connection ends.
     pub(crate) fn member(&mut self, membership: &Membership) -> Result<&mut Controller, End> {
         let controller = self.controllers.get_mut(&membership.controller);
         let controller = controller.filter(|controller| controller.serial == membership.serial).ok_or(End::Reset)?;
@@ -207,7 +208,7 @@ impl Subsystem {
         }
     }
 
-    /// A connection is gone: with the admin queue goes the controller.
+    /// Removes a connection's queue. With the admin queue the controller ends.
     pub(crate) fn leave(&mut self, membership: &Membership) {
         let Some(controller) = self.controllers.get_mut(&membership.controller) else { return };
         if controller.serial != membership.serial {
@@ -262,7 +263,7 @@ impl Subsystem {
         Ok(IoRequest { command_id: entry.command_id(), namespace, command, data })
     }
 
-    /// What admin commands are answered from.
+    /// The state from which admin commands are answered.
     fn context<'a>(
         description: &'a Description,
         config: &'a Config,

@@ -1,53 +1,54 @@
-//! What a drive knows of the content of its sectors without reading them.
+//! The allocation state of sectors, which a drive knows without reading them.
 
 use base::units::{Lba, Sectors};
 
 use crate::Failed;
 
-/// What a drive knows of sectors.
+/// The allocation state of sectors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Allocation {
-    /// They may hold data.
+    /// The sectors may hold data.
     Mapped,
-    /// They were never written, or were discarded, and read as zeros.
+    /// The sectors were never written, or were discarded, and read as zeros.
     Deallocated,
 }
 
-/// Neighbouring sectors of which the drive knows the same.
+/// Neighbouring sectors with the same allocation state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct AllocatedExtent {
-    /// How many they are: at least one.
+    /// The number of sectors, at least one.
     pub sectors: Sectors,
-    /// What it knows.
+    /// The state of all these sectors.
     pub allocation: Allocation,
 }
 
-/// Takes the answer to a question for allocation: once, from any thread, and without waiting.
+/// Takes the answer to an allocation query: called once, from any thread; must not wait.
 pub type TakeExtents = Box<dyn FnOnce(Result<Vec<AllocatedExtent>, Failed>) + Send>;
 
-/// Asks for the allocation of a range. Every write that was answered before the question counts as data.
+/// Asks for the allocation state of a range. Every write that was answered before the query counts as data.
 pub struct AllocationQuery {
-    /// The first sector.
+    /// The first sector of the range.
     pub start: Lba,
     /// The number of sectors, at least one.
     pub sectors: Sectors,
     /// The most extents of the answer, at least one. The answer begins with the first sector, and may end before the range.
     pub most: usize,
-    /// Where the answer goes. A query that is dropped without one was lost with its drive.
+    /// Takes the answer. A query that is dropped without an answer was lost with its drive.
     pub answer: TakeExtents,
 }
 
 impl AllocationQuery {
-    /// The most mapping units that one answer looks at: a drive has more to do.
+    /// The most mapping units that one answer looks at, so that a query does not keep the drive's thread for long.
     pub(crate) const UNITS: u64 = 4096;
 
-    /// Answers that all may be data, which is never wrong.
+    /// Answers that all sectors may hold data, which is never wrong.
     pub fn answer_mapped(self) {
         let all = AllocatedExtent { sectors: self.sectors, allocation: Allocation::Mapped };
         (self.answer)(Ok(vec![all]));
     }
 
-    /// Answers from what is known of mapping units of this size. It is called with the number of each, in order.
+    /// Answers from the allocation state of mapping units of `unit` sectors. `allocation` is called with the number of each unit,
+    /// in order.
     pub(crate) fn answer_by(self, unit: Sectors, allocation: impl Fn(u64) -> Allocation) {
         let Self { start, sectors, most, answer } = self;
         let (unit, end) = (unit.get(), start.get() + sectors.get());

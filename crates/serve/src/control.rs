@@ -18,16 +18,16 @@ pub use words::{Answer, Operation, Question};
 /// The longest line of a conversation, in bytes.
 const LONGEST: u64 = 64 << 10;
 
-/// Why a socket for commands cannot be used.
+/// The reason for which a socket for commands cannot be used.
 #[derive(Debug)]
 pub enum ControlError {
-    /// Something else has its name.
+    /// A file at the path is no socket.
     Taken(PathBuf),
-    /// A drive is served there already.
+    /// Another drive is served at the socket.
     Busy(PathBuf),
-    /// The system refuses it.
+    /// The operating system reported an error.
     Io(PathBuf, io::Error),
-    /// The other side speaks another language.
+    /// The other end sent no valid line of the conversation.
     Unclear(PathBuf),
 }
 

@@ -1,4 +1,4 @@
-//! What a connection asks of a drive, and what it answers.
+//! The requests of a connection to a drive, and their results.
 
 use base::io::PlacementId;
 use base::units::{Lba, Sectors};
@@ -6,16 +6,16 @@ use ssd::{QueueId, ZoneAction};
 
 use crate::{AllocationQuery, Failed};
 
-/// What a client asks for.
+/// The operation that a client asks for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
     /// Reads the extent; the answer has its bytes.
     Read,
-    /// Writes the extent.
+    /// Writes the extent with the bytes of the client.
     Write {
         /// The bytes: 512 for each sector.
         data: Vec<u8>,
-        /// Forced unit access: the answer comes when the data is durable.
+        /// Forced unit access: the answer comes once the data is durable.
         fua: bool,
     },
     /// Makes durable every write that was answered before, on any connection. It has no extent.
@@ -24,18 +24,18 @@ pub enum Operation {
     Discard,
     /// Makes the extent read as zeros.
     WriteZeroes {
-        /// The answer comes when the zeros are durable.
+        /// Forced unit access: the answer comes once the zeros are durable.
         fua: bool,
     },
     /// Writes to the zone that begins at the first sector; the answer has the address that the drive chose.
     Append {
         /// The bytes: 512 for each sector.
         data: Vec<u8>,
-        /// The answer comes when the data is durable.
+        /// Forced unit access: the answer comes once the data is durable.
         fua: bool,
     },
-    /// An action on the zone that begins at the first sector; of a random write area that is to be flushed, the first sector is one of
-    /// the last mapping unit. It has no extent.
+    /// An action on the zone that begins at the first sector. For the flush of a random write area, the first sector is one of the
+    /// last mapping unit to flush. The operation has no extent.
     ManageZone(ZoneAction),
     /// An action on every zone in a state in which the action does something (Select All of Zone Management Send). It has no
     /// extent.
@@ -46,7 +46,7 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// The bytes that the client brings, if it brings any.
+    /// The bytes that the client brings, if the operation takes any.
     #[must_use]
     pub const fn data(&self) -> Option<&Vec<u8>> {
         match self {
@@ -55,19 +55,19 @@ impl Operation {
         }
     }
 
-    /// True if the answer comes when the data is durable.
+    /// True if the answer comes only once the data is durable.
     #[must_use]
     pub const fn is_fua(&self) -> bool {
         matches!(self, Self::Write { fua: true, .. } | Self::WriteZeroes { fua: true } | Self::Append { fua: true, .. })
     }
 
-    /// True if it stores data.
+    /// True if the operation stores data.
     #[must_use]
     pub const fn stores(&self) -> bool {
         matches!(self, Self::Write { .. } | Self::WriteZeroes { .. } | Self::Append { .. })
     }
 
-    /// True if only a drive with zones knows the operation.
+    /// True if only drives with zones support the operation.
     #[must_use]
     pub const fn is_of_zones(&self) -> bool {
         matches!(self, Self::Append { .. } | Self::ManageZone(_) | Self::ManageZones(_))
@@ -89,27 +89,27 @@ pub struct Returned {
     pub address: Option<Lba>,
 }
 
-/// Takes the result of a request: once, from any thread, and without waiting.
+/// Takes the result of a request: called once, from any thread; must not wait.
 pub type Answer = Box<dyn FnOnce(Result<Returned, Failed>) + Send>;
 
-/// One request of a client.
+/// A request of a client, as the drive gets it.
 pub struct Job {
     /// The submission queue of the drive.
     pub queue: QueueId,
     /// The placement identifier of a write.
     pub placement: PlacementId,
-    /// What is asked.
+    /// The operation that the client asks for.
     pub operation: Operation,
-    /// The first sector.
+    /// The first sector; zero for an operation without an extent.
     pub start: Lba,
     /// The number of sectors; zero for an operation without an extent.
     pub sectors: Sectors,
-    /// Where the result goes. A job that is dropped without one was lost with its drive.
+    /// Takes the result. A job that is dropped without a result was lost with its drive.
     pub answer: Answer,
 }
 
 impl Job {
-    /// A job in the first queue and without a placement identifier, whose answer wants bytes only.
+    /// A job in the first queue and without a placement identifier, whose `answer` takes only the bytes of a read.
     pub fn new(
         operation: Operation,
         start: Lba,
@@ -132,19 +132,20 @@ pub trait Disk: Send + Sync + 'static {
     /// Sectors that a client can address.
     fn capacity(&self) -> Sectors;
 
-    /// The mapping unit: requests of whole units need no read-modify-write, so servers announce it as the preferred size.
+    /// The mapping unit in sectors: requests of whole units need no read-modify-write, so servers announce it as the preferred
+    /// size.
     fn unit(&self) -> Sectors;
 
-    /// Submits a request; it returns at once, and the answer comes later, maybe in another order than the submissions.
+    /// Submits a request and returns at once. The answer comes later, maybe not in the order of the submissions.
     fn submit(&self, job: Job);
 
-    /// Submits requests that came together, in this order, and leaves the list empty.
+    /// Submits requests that arrived together, in this order, and leaves the list empty.
     fn submit_all(&self, jobs: &mut Vec<Job>) {
         jobs.drain(..).for_each(|job| self.submit(job));
     }
 
-    /// Asks for the allocation of a range. It returns at once, and the answer comes later. A drive that does not know says
-    /// that all may be data.
+    /// Asks for the allocation state of a range, and returns at once. The answer comes later. A drive without that knowledge
+    /// answers that all sectors may hold data.
     fn allocation(&self, query: AllocationQuery) {
         query.answer_mapped();
     }

@@ -1,6 +1,6 @@
 //! One drive in real time: a [`Disk`] whose requests take as long as the simulated drive says.
 //!
-//! * [`Core`] has the drive and the jobs on it; it is handed the time.
+//! * [`Core`] has the drive and the jobs on it; its caller passes it the time.
 //! * [`Timeline`] maps the wall clock to simulated time and back.
 //! * [`Engine`] is a thread around both. It sleeps until the next event or job, and measures how late its answers are.
 
@@ -71,9 +71,9 @@ use inbox::Inbox;
 use keep::Made;
 use thread::{Message, Server, TakeReply};
 
-/// The drive to serve, and how.
+/// The drive to serve, and the options of its server.
 pub struct EngineOptions {
-    /// The device.
+    /// The device, whose drive is made and preconditioned by [`Engine::start`].
     pub device: Device,
     /// The seed of all random streams.
     pub seed: u64,
@@ -81,18 +81,18 @@ pub struct EngineOptions {
     pub precondition: Vec<Precondition>,
     /// A snapshot to start from, instead of a new drive.
     pub load_snapshot: Option<PathBuf>,
-    /// The directory that keeps the flash. Without one it is in memory, and ends with the drive.
+    /// The directory that keeps the flash. Without it the flash is in memory and is lost when the server ends.
     pub keep: Option<KeepIn>,
-    /// Memory that the drive may take, its payload included unless files keep it; `None` for no limit.
+    /// Memory that the drive may take, with its payload unless files keep that; `None` for no limit.
     pub memory_limit: Option<Limit>,
-    /// How fast simulated time passes.
+    /// The pace at which simulated time passes.
     pub pace: Pace,
-    /// The last part of each wait during which the thread reads the clock all the time, instead of sleeping: answers are
-    /// less late, and a core is busy. On Linux the thread has the highest priority that its user may give it.
+    /// The last part of each wait, during which the thread polls the clock instead of sleeping: answers are less late, but a core
+    /// is busy. On Linux the thread gets the highest priority that its user may give.
     pub spin: Duration,
     /// The fate of unanswered requests at a power cut.
     pub on_cut: OnCut,
-    /// Where to record every request of the drive.
+    /// The file that records every request of the drive.
     pub record: Option<RecordTo>,
     /// The socket for commands, made with mode 0600.
     pub control: Option<PathBuf>,
@@ -100,16 +100,16 @@ pub struct EngineOptions {
     pub metrics: Option<MetricsServer>,
     /// Serves the live page of the drive, and what `metrics` serves.
     pub web: Option<WebServer>,
-    /// The last incidents, which the page shows. The drive notes its commands; whoever has a clone notes more.
+    /// The list of the last incidents, which the page shows. The engine adds the drive's commands; holders of a clone may add more.
     pub incidents: Incidents,
-    /// Called on the thread of the drive, after the answers, whenever the power was cut or switched: a server whose
-    /// clients must reconnect after a cut ends its connections here.
+    /// Called on the thread of the drive, after the answers, whenever the power was cut or switched. A server whose clients must
+    /// reconnect after a cut ends its connections in this call.
     pub on_power: Option<OnPower>,
     /// Verifies the content of every read, and calls this for each violation.
     pub verify: Option<OnViolation>,
-    /// Clients speak a protocol with commands for zones. Without it a drive with zones is refused.
+    /// True if clients speak a protocol with commands for zones. Without it a drive with zones is refused.
     pub zones: bool,
-    /// Ends preconditioning early.
+    /// Ends preconditioning early once it is true, e.g. on a signal.
     pub interrupt: Option<&'static AtomicBool>,
 }
 
@@ -139,7 +139,7 @@ impl EngineOptions {
         }
     }
 
-    /// How the drive is made and prepared, but for the limit of memory.
+    /// The session that makes and prepares the drive, without the limit of memory.
     fn session<'a>(&'a self, progress: impl FnMut(Progress) + 'a) -> Session<'a> {
         let mut session = Session::new(&self.device).seed(self.seed).precondition(self.precondition.clone());
         session = session.progress(progress);
@@ -191,7 +191,7 @@ impl EngineOptions {
     }
 }
 
-/// Why a drive cannot be served.
+/// The reason for which a drive cannot be served.
 #[derive(Debug)]
 pub enum EngineError {
     /// The drive cannot be made or prepared.
@@ -204,11 +204,11 @@ pub enum EngineError {
     Control(ControlError),
     /// The system gives no thread.
     Thread(io::Error),
-    /// The drive of this name has zones, and the protocol has no commands for them.
+    /// The named drive has zones, and the protocol has no commands for zones.
     Zones(String),
-    /// The device has a layer above its drives, whose knowledge no directory keeps.
+    /// The device has a layer above its drives, and no directory keeps the layer's state.
     KeptLayer {
-        /// The device.
+        /// The name of the device.
         device: String,
         /// The table that describes the layer.
         layer: &'static str,
@@ -247,7 +247,7 @@ impl EngineError {
     /// Refuses to keep a device with a layer above its drives in a directory.
     ///
     /// # Errors
-    /// If it has such a layer.
+    /// If the device has such a layer.
     pub fn refuse_kept_layer(device: &Device) -> Result<(), Self> {
         match device.resolved.layer() {
             Some(layer) => Err(Self::KeptLayer { device: device.name.clone(), layer }),
@@ -280,7 +280,7 @@ pub struct Engine {
     running: Arc<Mutex<Option<Running>>>,
 }
 
-/// What ends with the drive.
+/// The parts that end with the drive.
 struct Running {
     thread: JoinHandle<()>,
     record: Option<Writer>,
@@ -289,14 +289,14 @@ struct Running {
     web: Option<WebServer>,
 }
 
-/// The end of a served drive.
+/// The final state of a served drive.
 #[derive(Debug)]
 pub struct Stopped {
-    /// Its last status.
+    /// The last status of the drive.
     pub status: Status,
-    /// The recording, if there was to be one. It may have failed while the drive went on.
+    /// The result of the recording, if one was asked for. The recording may have failed while the drive went on.
     pub record: Option<Result<Recording, OutputError>>,
-    /// The failure of its files that ended it before.
+    /// The failure of the files that ended the drive before it was stopped.
     pub failure: Option<StateError>,
 }
 
@@ -306,7 +306,7 @@ impl Engine {
     /// # Errors
     /// See [`EngineError`].
     pub fn start(mut options: EngineOptions, progress: impl FnMut(Progress)) -> Result<Self, EngineError> {
-        // What the user has to correct comes before the work.
+        // Faults that the user has to correct are reported before the long work begins.
         if options.device.resolved.zones.is_some() && !options.zones {
             return Err(EngineError::Zones(options.device.name.clone()));
         }
@@ -334,7 +334,7 @@ impl Engine {
             core.verify(is_known);
         }
         if let Some(dir) = dir {
-            // What was known of a drive does not outlive a process that does not verify it.
+            // A process that does not verify the drive removes the files of an earlier verification, which it makes out of date.
             let kept = match options.verify {
                 Some(_) => core.keep_verification(&dir, is_kept),
                 None => verify::forget(&dir).map(|()| true),
@@ -377,17 +377,18 @@ impl Engine {
     }
 
     fn running(&self) -> MutexGuard<'_, Option<Running>> {
-        // It is set once and taken once.
+        // The thread is set once and taken once, so a poisoned lock does no harm.
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// A sender of commands, which does not keep the drive.
+    /// A sender of commands. It does not keep the drive alive.
     fn commands(&self) -> impl Fn(Command) -> Result<Reply, Refused> + Send + Sync + 'static {
         let inbox = Arc::clone(&self.inbox);
         move |command| carry_out(&inbox, command)
     }
 
-    /// Observes the drive, and its wear if asked to, without keeping it; `None` if it is not served any more.
+    /// An observer of the drive, and of its wear if asked for. It does not keep the drive alive: `None` once the drive is not
+    /// served any more.
     fn observer(&self) -> impl Fn(bool) -> Option<Observation> + Send + Sync + 'static {
         let inbox = Arc::clone(&self.inbox);
         move |wear| {
@@ -419,7 +420,7 @@ impl Engine {
         drop(self.inbox.put(Message::Observe(ObservationScope { wear, recent: false }, Box::new(take))));
     }
 
-    /// Asks for the states of zones. It returns at once, and the answer comes later.
+    /// Asks for the states of zones, and returns at once. The answer comes later.
     pub fn zones(&self, query: ZoneQuery) {
         if let Err(Message::Zones(query)) = self.inbox.put(Message::Zones(query)) {
             (query.answer)(Err(Failed::NoPower));
@@ -432,8 +433,8 @@ impl Engine {
         self.queues
     }
 
-    /// Switches the drive off in order, which answers every request and writes its buffer back, and ends its thread. `None` if it
-    /// was stopped before.
+    /// Switches the drive off in order and ends its thread: every request is answered, and the write buffer is written back. `None`
+    /// if the drive was stopped before.
     #[must_use]
     pub fn stop(&self) -> Option<Stopped> {
         let (to, ended) = channel();
@@ -441,7 +442,7 @@ impl Engine {
         let (status, failure) = ended.recv().ok()?;
         let Running { thread, record, control, metrics, web } = self.running().take()?;
         drop((control, metrics, web));
-        // A panic there was reported there.
+        // A panic of the thread was reported by the thread.
         let _ = thread.join();
         Some(Stopped { status, record: record.map(Writer::finish), failure })
     }
@@ -449,7 +450,7 @@ impl Engine {
 
 fn carry_out(inbox: &Inbox<Message>, command: Command) -> Result<Reply, Refused> {
     let (to, reply) = channel();
-    // Nobody waits for the reply if its connection is gone.
+    // The send fails only if the connection that asked is closed.
     let take = move |reply| _ = to.send(reply);
     inbox.put(Message::Command(command, Box::new(take))).map_err(|_| Refused::Stopped)?;
     reply.recv().map_err(|_| Refused::Stopped)?

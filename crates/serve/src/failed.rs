@@ -1,10 +1,10 @@
-//! Why a job was not carried out.
+//! The reasons for which a job fails.
 
 use std::fmt;
 
 use ssd::{Completeness, Status};
 
-/// Why a job was not carried out.
+/// The reason for which a job failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Failed {
     /// The drive has ended the request with this status, which is never [`Status::Done`].
@@ -14,12 +14,12 @@ pub enum Failed {
 }
 
 impl Failed {
-    /// The failure that a status of the drive is; `None` for a success.
+    /// The failure for a status of the drive; `None` for success.
     pub(crate) fn of(status: Status) -> Option<Self> {
         (status != Status::Done).then_some(Self::Drive(status))
     }
 
-    /// True if nothing of a job that failed so was carried out.
+    /// True if no part of the failed job was carried out.
     pub(crate) fn changes_nothing(self) -> bool {
         matches!(self, Self::Drive(status) if status.completeness() == Completeness::Nothing)
     }

@@ -1,4 +1,4 @@
-//! The one HTTP server of the crate: what a served drive shows to scrapers and browsers of this machine.
+//! The HTTP server of the crate: it shows a served drive to scrapers and browsers of this machine.
 //!
 //! It listens on the loopback interface only, and answers only requests for a host of that name: a page from elsewhere
 //! whose name is made to resolve to this machine (DNS rebinding) gets nothing. Each connection has one answer, which
@@ -32,29 +32,30 @@ use tokio::time::timeout;
 use crate::server::race;
 use body::Body;
 
-/// Connections at a time. A further one takes the place of the one that has been silent for longest, or waits if each has
-/// asked for something.
+/// The most connections at a time. A further connection replaces the one that has been silent for longest, or waits if every
+/// connection has sent a request.
 const CONNECTIONS: usize = 64;
-/// Answers that are worked on at a time.
+/// The most answers that are prepared at a time.
 const THREADS: usize = 4;
-/// A request is here, with all its headers, within this time.
+/// The time within which a request arrives with all its headers.
 const HEAD: Duration = Duration::from_secs(5);
-/// A whole answer is given and read within this time.
+/// The time within which a whole answer is prepared and read by the client.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Bytes of the longest head of a request.
 const LONGEST: usize = 8 << 10;
-/// How long to wait if no connection can be accepted.
+/// The time to wait if no connection can be accepted.
 const RETRY: Duration = Duration::from_millis(100);
 
-/// The header with the token of requests that change something. Another site's page cannot send it without asking first.
+/// The header with the token of requests that change something. A browser sends this header for a page of another site only after a
+/// preflight request, which the server never allows.
 pub(crate) const TOKEN: &str = "x-flashloom-token";
 
-/// Why nothing can be served over HTTP.
+/// The reason for which nothing can be served over HTTP.
 #[derive(Debug)]
 pub enum HttpError {
-    /// Others than this machine would see it: the address, and what is to be served.
+    /// The address can be reached from other machines. Fields: the address, and the name of the service.
     Open(SocketAddr, &'static str),
-    /// The system refuses.
+    /// The operating system reported an error.
     Io(SocketAddr, io::Error),
 }
 
@@ -69,29 +70,27 @@ impl fmt::Display for HttpError {
 
 impl std::error::Error for HttpError {}
 
-/// A request.
 #[derive(Clone, Debug)]
 pub(crate) struct Question {
     pub(crate) method: Method,
     pub(crate) path: String,
-    /// The token that came with it.
+    /// The token in the request's header.
     pub(crate) token: Option<String>,
 }
 
-/// An answer.
 pub(crate) enum Answer {
-    /// A text.
+    /// A whole text, with its status and its media type.
     Text { status: StatusCode, media: &'static str, text: Bytes },
-    /// The method is another one than this.
+    /// The method is not allowed; only this one is.
     Only(&'static str),
-    /// Server-sent events, until the site drops the other ends.
+    /// Server-sent events, until the site drops its ends of the channels.
     Events(Events),
 }
 
 /// A stream of server-sent events.
 pub(crate) struct Events {
     pub(crate) events: mpsc::Receiver<Bytes>,
-    /// Ends the connection at once if its other end is dropped: a client that reads no more would keep it.
+    /// Ends the connection at once when the site drops the sender: a client that reads nothing more would keep the connection open.
     pub(crate) kept: oneshot::Receiver<Infallible>,
 }
 
@@ -105,13 +104,13 @@ impl Answer {
     }
 }
 
-/// What is served.
+/// The content that the server serves.
 pub(crate) trait Site: Send + Sync + 'static {
-    /// Answers a request. It may wait.
+    /// Answers a request. The call may wait: it runs on a thread of its own.
     fn answer(&self, question: &Question) -> Answer;
 }
 
-/// A server.
+/// A server whose socket is open. It answers from [`Self::serve`] on, until it is dropped.
 pub(crate) struct HttpServer {
     at: SocketAddr,
     listener: Option<TcpListener>,
@@ -120,7 +119,7 @@ pub(crate) struct HttpServer {
 }
 
 impl HttpServer {
-    /// Takes the address; port 0 takes a free one. `what` is served, for the error.
+    /// Opens the address; port 0 takes a free port. `what` names the service in the error.
     pub(crate) fn bind(at: SocketAddr, what: &'static str) -> Result<Self, HttpError> {
         if !at.ip().is_loopback() {
             return Err(HttpError::Open(at, what));
@@ -153,7 +152,7 @@ impl HttpServer {
                 let mut stop = stop;
                 race(accept(&listener, &site), stop.wait_for(|stop| *stop)).await;
             });
-            // A site that waits for its drive hears soon that it has ended.
+            // Sites that wait for their drive are given one second.
             runtime.shutdown_timeout(Duration::from_secs(1));
         });
         self.thread = Some(thread?);
@@ -165,7 +164,7 @@ impl Drop for HttpServer {
     fn drop(&mut self) {
         self.stop.send_replace(true);
         if let Some(thread) = self.thread.take() {
-            // A panic there was reported there.
+            // A panic of the thread was reported by the thread.
             let _ = thread.join();
         }
     }
@@ -179,7 +178,7 @@ struct SilentConnection {
 
 async fn accept(listener: &tokio::net::TcpListener, site: &Arc<dyn Site>) {
     let slots = Arc::new(Semaphore::new(CONNECTIONS));
-    // In order of their beginning.
+    // Oldest first.
     let mut silent: VecDeque<SilentConnection> = VecDeque::new();
     loop {
         let stream = match listener.accept().await {
@@ -208,7 +207,7 @@ async fn accept(listener: &tokio::net::TcpListener, site: &Arc<dyn Site>) {
 
 /// Answers the request of a connection.
 async fn talk(stream: TcpStream, site: Arc<dyn Site>, has_asked: Arc<AtomicBool>) {
-    // Events are short, and none is to wait for the next.
+    // Events are short and must not wait for the next one.
     let _ = stream.set_nodelay(true);
     let kept = Mutex::new(None);
     let lock = &|| kept.lock().unwrap_or_else(PoisonError::into_inner);
@@ -219,7 +218,7 @@ async fn talk(stream: TcpStream, site: Arc<dyn Site>, has_asked: Arc<AtomicBool>
             let answer = match question(&request) {
                 Ok(question) => {
                     tokio::task::spawn_blocking(move || site.answer(&question)).await.unwrap_or_else(|_| {
-                        // A panic there was reported there.
+                        // A panic of the site was reported by its thread.
                         Answer::plain(StatusCode::INTERNAL_SERVER_ERROR, "there is no answer\n")
                     })
                 }
@@ -233,7 +232,7 @@ async fn talk(stream: TcpStream, site: Arc<dyn Site>, has_asked: Arc<AtomicBool>
     let mut server = http1::Builder::new();
     server.timer(TokioTimer::new()).header_read_timeout(HEAD).keep_alive(false).half_close(true).max_buf_size(LONGEST);
     let mut connection = pin!(server.serve_connection(TokioIo::new(stream), service));
-    // The client is gone, or has said nothing that can be understood.
+    // The client has gone, or sent no valid request.
     let is_over = timeout(PATIENCE, connection.as_mut()).await.is_ok();
     let until = lock().take();
     if let (false, Some(until)) = (is_over, until) {
@@ -241,7 +240,7 @@ async fn talk(stream: TcpStream, site: Arc<dyn Site>, has_asked: Arc<AtomicBool>
     }
 }
 
-/// What is asked; the refusal if it is asked for another host than this machine.
+/// The parsed request; a refusal if it is for another host than this machine.
 fn question(request: &Request<Incoming>) -> Result<Question, Answer> {
     let named = request.uri().authority().map(|authority| authority.as_str().as_bytes());
     let mut hosts = request.headers().get_all(header::HOST).iter().map(HeaderValue::as_bytes).chain(named);
@@ -259,7 +258,7 @@ fn question(request: &Request<Incoming>) -> Result<Question, Answer> {
 
 type Until = Option<oneshot::Receiver<Infallible>>;
 
-/// What browsers may do with an answer: keep it nowhere, load nothing for it, show it in no other page.
+/// Headers that limit what browsers do with an answer: they store it nowhere, load nothing for it, and show it in no other page.
 const RULES: [(&str, &str); 4] = [
     ("cache-control", "no-store"),
     ("x-content-type-options", "nosniff"),

@@ -11,19 +11,19 @@ use crate::http::{Answer, HttpServer, Question, Site};
 
 pub use crate::http::HttpError as MetricsError;
 
-/// A server of metrics.
+/// A server of `/metrics` and `/healthz`, whose socket is open.
 pub struct MetricsServer(HttpServer);
 
 impl MetricsServer {
-    /// Takes the address; port 0 takes a free one.
+    /// Opens the address; port 0 takes a free port.
     ///
     /// # Errors
-    /// If it is not one of this machine alone, or the system refuses.
+    /// If the address can be reached from other machines, or the operating system reports an error.
     pub fn bind(at: SocketAddr) -> Result<Self, MetricsError> {
         HttpServer::bind(at, "metrics are served").map(Self)
     }
 
-    /// The address.
+    /// The address at which the server listens, with the port that the system chose.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.0.address()
@@ -32,7 +32,7 @@ impl MetricsServer {
     /// Answers on a thread; `status` gives none if the drive is not served any more.
     ///
     /// # Errors
-    /// If the system gives no thread.
+    /// If no thread can be started.
     pub fn serve(self, status: impl Fn() -> Option<Status> + Send + 'static) -> io::Result<Self> {
         self.0.serve("metrics", Arc::new(Metrics(Mutex::new(status)))).map(Self)
     }
@@ -51,7 +51,7 @@ impl<F: Fn() -> Option<Status> + Send + 'static> Site for Metrics<F> {
     }
 }
 
-/// The answer to a request for `/metrics` or `/healthz`; none to another one.
+/// The answer to a request for `/metrics` or `/healthz`; none for other paths.
 pub(crate) fn answer(question: &Question, status: impl Fn() -> Option<Status>) -> Option<Answer> {
     let text = match question.path.as_str() {
         _ if question.method != Method::GET => return None,
@@ -62,7 +62,7 @@ pub(crate) fn answer(question: &Question, status: impl Fn() -> Option<Status>) -
     Some(text.unwrap_or_else(stopped))
 }
 
-/// The answer when the drive has ended.
+/// The answer once the drive has ended.
 pub(crate) fn stopped() -> Answer {
     Answer::plain(StatusCode::SERVICE_UNAVAILABLE, "the drive is not served any more\n")
 }

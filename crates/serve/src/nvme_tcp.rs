@@ -1,10 +1,10 @@
 //! Drives as an NVMe subsystem over TCP: one controller for each association of a host, one namespace for each drive.
 //!
-//! One thread does all input and output. A connection is one task; the crate [`nvme`] has the protocol as state machines, and an
-//! engine each drive. Queue `n` of a controller is a drive's submission queue `n - 1`, and round again behind the last, so that
-//! the drive arbitrates between the queues of its hosts.
+//! One thread does all input and output. A connection is one task; the crate [`nvme`] has the protocol as state machines, and each
+//! drive is an engine. Queue `n` of a controller is a drive's submission queue `n - 1`; behind the last submission queue the count
+//! begins anew. So the drive arbitrates between the queues of its hosts.
 //!
-//! # What a host cannot do to the others
+//! # Limits of a host's effect on others
 //!
 //! A connection has room for the commands of its queue, for [`NvmeLimits::bytes`] bytes of data from and to the drive, and for what
 //! [`nvme::Config::memory`] says of data on their way to the controller; if one of them is used up, the server reads no further.
@@ -41,21 +41,21 @@ use shared::Shared;
 /// The limits of hosts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NvmeLimits {
-    /// Controllers at a time; further hosts are told that the subsystem is busy.
+    /// The most controllers at a time; further hosts get the status that the subsystem is busy.
     pub controllers: u16,
-    /// I/O queues of a controller.
+    /// The most I/O queues of a controller.
     pub io_queues: u16,
-    /// Entries of a queue, which are commands of a connection at a time.
+    /// The most entries of a queue, which are commands of a connection at a time.
     pub queue_entries: u16,
-    /// Connections at a time. Further hosts wait until one ends.
+    /// The most connections at a time. Further hosts wait until a connection ends.
     pub connections: u32,
-    /// Data of a connection's commands with the drive, at least that of the largest one.
+    /// Room for the data of a connection's commands on the drive; at least the data of the largest command.
     pub bytes: Bytes,
-    /// The time until a host has connected a queue.
+    /// The time within which a host must connect a queue.
     pub handshake: Duration,
-    /// The time in which a host takes no byte of a response, or sends no byte of a PDU that it has begun.
+    /// The longest time in which a host may take no byte of a response, or send no byte of a PDU that it has begun.
     pub stall: Duration,
-    /// The time that a server which is stopped gives the commands under way.
+    /// The time that outstanding commands have to end after the server is stopped.
     pub shutdown: Duration,
 }
 
@@ -84,19 +84,19 @@ impl NvmeLimits {
     }
 }
 
-/// Says which drives have power, from any thread. Connections end when one of them loses it; hosts that come before all have power are
-/// sent away.
+/// Tells the server, from any thread, which drives have power. Connections end when any drive loses its power; new connections are
+/// closed until all drives have power.
 #[derive(Clone, Debug)]
 pub struct PowerSignal(watch::Sender<Vec<bool>>);
 
 impl PowerSignal {
-    /// A signal of so many drives, which have power.
+    /// A signal for `drives` drives, all of which have power.
     #[must_use]
     pub fn new(drives: usize) -> Self {
         Self(watch::Sender::new(vec![true; drives]))
     }
 
-    /// The power of a drive has gone or come. Drives are numbered from 0.
+    /// Reports that the power of a drive has gone or come. Drives are numbered from 0.
     pub fn set(&self, drive: usize, on: bool) {
         self.0.send_modify(|drives| drives[drive] = on);
     }
@@ -105,20 +105,20 @@ impl PowerSignal {
         self.0.borrow().iter().all(|on| *on)
     }
 
-    /// Waits until the power has gone once more: it may be back by then.
+    /// Waits for the next power loss. The power may be back when this call returns.
     async fn wait_for_cut(&self) {
         let mut signal = self.0.subscribe();
-        // An error means that nobody is left who could cut it, and this end is there.
+        // The sender is part of `self`, so the channel cannot close.
         let _ = signal.changed().await;
     }
 }
 
-/// Hears of connections.
+/// Callbacks for the begin and the end of connections.
 #[derive(Clone)]
 pub struct NvmeObserver {
-    /// Called for each connection when it begins.
+    /// Called when a connection begins.
     pub on_connect: Arc<dyn Fn() + Send + Sync>,
-    /// Hears why each connection ends.
+    /// Called when a connection ends, with the reason.
     pub on_end: Arc<dyn Fn(&Disconnected) + Send + Sync>,
 }
 
@@ -128,13 +128,13 @@ impl Default for NvmeObserver {
     }
 }
 
-/// The drives to serve, and how hosts see them.
+/// The drives to serve, and their description for hosts.
 pub struct NvmeExport {
-    /// The drives, in the order of their namespaces, and the devices that they are.
+    /// The drives with their devices, in the order of their namespaces.
     pub drives: Vec<(Engine, Device)>,
     /// The description that hosts see, made by [`description()`] from the same devices.
     pub description: Description,
-    /// Ends connections when the power goes; without it they outlive a cut, and commands wait for the power.
+    /// Ends connections when the power goes. Without it connections outlive a cut, and commands wait for the power.
     pub power: Option<PowerSignal>,
 }
 
@@ -152,7 +152,8 @@ pub struct NvmeServer {
 pub struct NvmeStopper(watch::Sender<bool>);
 
 impl NvmeStopper {
-    /// The server accepts nobody and reads nothing any more, answers what is under way, and closes all connections.
+    /// Stops the server: it accepts no connection and reads nothing any more, answers outstanding commands, and closes all
+    /// connections.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }
@@ -175,24 +176,24 @@ impl NvmeServer {
         }
         let refused = |error| BindError::Refused { at: address.to_string(), error };
         let listener = net::TcpListener::bind(address).map_err(refused)?;
-        // With the port that the system chose.
+        // The address with the port that the system chose.
         let address = listener.local_addr().map_err(refused)?;
         Ok(Self { limits, listener, address, observer: NvmeObserver::default(), stop: watch::Sender::new(false) })
     }
 
-    /// The observer hears of connections.
+    /// Sets the observer of connections.
     #[must_use]
     pub fn observed_by(self, observer: NvmeObserver) -> Self {
         Self { observer, ..self }
     }
 
-    /// Where hosts connect.
+    /// The address at which the server listens, with the port that the system chose.
     #[must_use]
     pub const fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// The limits.
+    /// The limits that the server was opened with.
     #[must_use]
     pub const fn limits(&self) -> &NvmeLimits {
         &self.limits
@@ -218,7 +219,7 @@ impl NvmeServer {
             listener.set_nonblocking(true)?;
             {
                 let listener = TcpListener::from_std(listener)?;
-                // The listener is gone when this ends.
+                // The listener is closed at the end of this block.
                 let accepting = race(accept(&listener, &slots, &shared, &observer), shared.keep_time());
                 race(accepting, shared.stopped()).await;
             }
@@ -230,7 +231,7 @@ impl NvmeServer {
     }
 }
 
-/// The part that all connections share; `None` if a drive is not served any more.
+/// The state that all connections share; `None` if a drive is not served any more.
 async fn share(limits: NvmeLimits, export: NvmeExport, stop: watch::Receiver<bool>) -> Option<Shared> {
     let NvmeExport { drives, mut description, power } = export;
     let (mut targets, writes_through) = (Vec::new(), Arc::new(AtomicBool::new(false)));
@@ -260,7 +261,7 @@ async fn share(limits: NvmeLimits, export: NvmeExport, stop: watch::Receiver<boo
     Some(Shared::new(limits, (targets, writes_through), subsystem, power, stop))
 }
 
-/// How long to wait if no connection can be accepted, e.g. because the process has no file descriptor left.
+/// The time to wait if no connection can be accepted, e.g. because the process has no file descriptor left.
 const RETRY: Duration = Duration::from_millis(100);
 
 async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>, shared: &Arc<Shared>, observer: &NvmeObserver) {
@@ -268,10 +269,10 @@ async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>, shared: &Arc<Sha
         let Ok(slot) = Arc::clone(slots).acquire_owned().await else { return };
         match listener.accept().await {
             Err(_) => tokio::time::sleep(RETRY).await,
-            // A drive without power answers nobody.
+            // While a drive has no power, the connection is closed.
             Ok(_) if !shared.is_on() => {}
             Ok((stream, _)) => {
-                // A small response does not wait for the next one; where that cannot be had, it is late.
+                // A small response must not wait for the next one. If the option cannot be set, small responses are only late.
                 let _ = stream.set_nodelay(true);
                 (observer.on_connect)();
                 let (shared, on_end) = (Arc::clone(shared), Arc::clone(&observer.on_end));

@@ -1,7 +1,7 @@
 //! Records the requests of a served drive as a workload, with their simulated times.
 //!
-//! The file is a trace of our own: `flashloom run` plays it again, to the picosecond. It grows by groups of requests and is
-//! whole after each of them.
+//! The file is a trace in Flashloom's own format: `flashloom run` plays it again, to the picosecond. The file grows by groups of
+//! requests and is complete after each group.
 
 mod rows;
 mod writer;

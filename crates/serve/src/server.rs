@@ -3,7 +3,7 @@
 //! One thread does all input and output. A connection is one task that reads requests and passes them to the
 //! [`Disk`], and at the same time writes replies in the order in which the drive answers.
 //!
-//! # What a client cannot do to the others
+//! # Limits of a client's effect on others
 //!
 //! A connection has room for [`Limits::requests`] requests and [`Limits::bytes`] bytes of data, from a request's first byte to
 //! the last byte of its reply; if one of them is used up, the server reads no further. Connections share no room, so none
@@ -40,49 +40,49 @@ pub(crate) use pieces::race;
 /// A drive under the name by which clients ask for it.
 #[derive(Clone)]
 pub struct Export {
-    /// The name; the empty one is the default.
+    /// The name of the export; the empty name is the default export.
     pub name: String,
     /// A text for people who list the exports.
     pub description: String,
-    /// The drive.
+    /// The drive, which may have several exports.
     pub disk: Arc<dyn Disk>,
     /// Ends the connections to the drive. Exports of one drive may share it.
     pub hangup: Hangup,
 }
 
-/// Ends all connections to a drive, from any thread: they read nothing more, and are closed after what the drive answers to
-/// the requests under way. New connections are welcome.
+/// Ends all connections to a drive, from any thread: they read nothing more, and close after the answers to their outstanding
+/// requests. New connections are accepted.
 #[derive(Clone, Debug, Default)]
 pub struct Hangup(watch::Sender<u64>);
 
 impl Hangup {
-    /// Ends them.
+    /// Ends all connections to the drive that are open now.
     pub fn hang_up(&self) {
         self.0.send_modify(|times| *times += 1);
     }
 
-    /// Waits for the next time.
+    /// Waits for the next call of `hang_up`.
     async fn wait(&self) {
-        // An error means that nobody is left who could do it, and this end is there.
+        // The sender is part of `self`, so the channel cannot close.
         let _ = self.0.subscribe().changed().await;
     }
 }
 
-/// What clients may take.
+/// The limits of clients.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
-    /// Connections at a time. Further clients wait until one ends.
+    /// The most connections at a time. Further clients wait until a connection ends.
     pub connections: u32,
-    /// Requests of a connection that the server has read and whose replies the client has not.
+    /// The most requests of a connection that the server has read and whose replies the client has not taken yet.
     pub requests: u32,
-    /// Data of these requests, at least that of the largest one, [`LARGEST`].
+    /// The most data of these requests; at least [`LARGEST`], the data of the largest request.
     pub bytes: Bytes,
-    /// The time until a client has chosen an export.
+    /// The time within which a client must choose an export.
     pub handshake: Duration,
-    /// The time in which a client takes no byte of a reply, or through TLS less than 64 KiB, or sends no byte of a request
+    /// The longest time in which a client may take no byte of a reply (through TLS: less than 64 KiB), or send no byte of a request
     /// that it has begun.
     pub stall: Duration,
-    /// The time that a server which is stopped gives the requests under way.
+    /// The time that outstanding requests have to end after the server is stopped.
     pub shutdown: Duration,
 }
 
@@ -99,7 +99,7 @@ impl Default for Limits {
     }
 }
 
-/// Hears why connections end.
+/// Called when a connection ends, with the reason.
 pub type Observer = Arc<dyn Fn(&Ended) + Send + Sync>;
 
 /// A server whose socket is open. Clients may connect, and are served from [`Server::run`] on.
@@ -117,8 +117,8 @@ pub struct Server {
 pub struct Stopper(watch::Sender<bool>);
 
 impl Stopper {
-    /// The server accepts nobody and reads nothing any more, answers what is under way, closes all connections and removes
-    /// its socket.
+    /// Stops the server: it accepts no connection and reads nothing any more, answers outstanding requests, closes all connections
+    /// and removes its socket.
     pub fn stop(&self) {
         self.0.send_replace(true);
     }
@@ -145,7 +145,7 @@ impl Server {
     /// Opens the socket of a server whose exports are refused without TLS.
     ///
     /// # Errors
-    /// If the socket cannot be opened, or others could reach it whose certificates are not verified.
+    /// If the socket cannot be opened, or clients of other machines could reach it and need no certificate.
     ///
     /// # Panics
     /// If the limits leave no room for the largest request.
@@ -161,13 +161,13 @@ impl Server {
         Ok(Self { limits, tls, listener, observer: Arc::new(|_| ()), on_connect, stop: watch::Sender::new(false) })
     }
 
-    /// The observer hears why each connection ends.
+    /// Sets the observer of the ends of connections.
     #[must_use]
     pub fn observed_by(self, observer: Observer) -> Self {
         Self { observer, ..self }
     }
 
-    /// Calls this for each connection when it begins.
+    /// Sets a function that is called when a connection begins.
     #[must_use]
     pub fn on_connect(self, on_connect: Arc<dyn Fn() + Send + Sync>) -> Self {
         Self { on_connect, ..self }
@@ -179,13 +179,13 @@ impl Server {
         self.listener.uri(export)
     }
 
-    /// The path of the Unix socket, if it is one.
+    /// The path of the Unix socket; none for TCP.
     #[must_use]
     pub fn socket(&self) -> Option<&Path> {
         self.listener.path()
     }
 
-    /// What stops the server.
+    /// A handle that stops the server.
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         Stopper(self.stop.clone())
@@ -216,7 +216,7 @@ impl Server {
             let slots = Arc::new(Semaphore::new(limits.connections as usize));
             {
                 let listener = listener.listen()?;
-                // The listener and its socket are gone when this ends.
+                // The listener and its socket are gone at the end of this block.
                 let accepting = accept(&listener, &slots, &shared, &observer, &*on_connect);
                 race(accepting, stopped(&shared.stop)).await;
             }
@@ -228,7 +228,7 @@ impl Server {
     }
 }
 
-/// How long to wait if no connection can be accepted, e.g. because the process has no file descriptor left.
+/// The time to wait if no connection can be accepted, e.g. because the process has no file descriptor left.
 const RETRY: Duration = Duration::from_millis(100);
 
 async fn accept(

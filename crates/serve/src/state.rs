@@ -1,5 +1,5 @@
-//! The flash of a served drive in a directory. What the files hold when the process dies is what the flash held: to kill
-//! the process is to cut the drive's power, and recovery is the FTL's own.
+//! The flash of a served drive in a directory. The files hold at the death of the process what the flash held: killing the process
+//! is a power cut of the drive, and the FTL recovers as after a power cut.
 //!
 //! Every change of the flash is written before the drive goes on, in the order in which the flash changes: the content of
 //! a program, then the translation pages that it makes count, then the spare areas. So a process that is killed between
@@ -45,14 +45,14 @@ use shared::Shared;
 /// The version of the format: raised whenever a byte changes its meaning.
 const VERSION: u32 = 1;
 
-/// The names of the arrays.
+/// The prefix of the files of the main array.
 const MAIN: &str = "main";
 const SLC: &str = "slc";
 
-/// What an acknowledged flush survives.
+/// The faults that acknowledged flushes survive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Durability {
-    /// The end of the process, whatever ends it.
+    /// The end of the process, for any reason.
     #[default]
     Process,
     /// A crash of the machine as well: the files are synchronised with their disk for each flush and before each erase.
@@ -77,14 +77,13 @@ impl StateError {
 }
 
 impl State {
-    /// True if a directory holds the state of a drive. It then is neither preconditioned nor loaded from a snapshot.
+    /// True if a directory holds the state of a drive. Such a drive is neither preconditioned nor loaded from a snapshot.
     #[must_use]
     pub fn is_there(dir: &Path) -> bool {
         dir.join(format::NAME).exists()
     }
 
-    /// The drive whose flash a directory holds, or a new one if the directory is empty or does not exist. `seed` is that of
-    /// a new drive.
+    /// Opens the drive whose flash a directory holds, or makes a new one with `seed` if the directory is empty or does not exist.
     ///
     /// # Errors
     /// If the directory cannot be used, see [`StateError`].
@@ -103,10 +102,10 @@ impl State {
         Ok((state, ssd))
     }
 
-    /// The drive whose flash a directory holds, with its own seed.
+    /// Opens the drive whose flash a directory holds, with the seed of that drive.
     ///
     /// # Errors
-    /// If it holds none or another one, or cannot be used, see [`StateError`].
+    /// If the directory holds no drive or another drive, or cannot be used, see [`StateError`].
     pub fn open<S: Sector>(
         mut dir: StateDir,
         resolved: &Resolved,
@@ -116,7 +115,7 @@ impl State {
         Ok((Self { _lock: dir.take_lock(), ..state }, ssd))
     }
 
-    /// Moves the flash of a prepared drive from memory into a new directory, or an empty one.
+    /// Moves the flash of a prepared drive from memory into a new or empty directory.
     ///
     /// # Errors
     /// If the directory holds a state already, or cannot be used, see [`StateError`].
@@ -128,23 +127,23 @@ impl State {
         Ok(Self { _lock: dir.take_lock(), ..state })
     }
 
-    /// Bytes of memory beside those of a drive whose content is in a backing store.
+    /// Bytes of memory in addition to those of a drive whose content is in a backing store.
     #[must_use]
     pub fn memory(resolved: &Resolved) -> u64 {
         let slc_array = resolved.slc_array.as_ref().map(|part| &part.geometry);
         std::iter::once(&resolved.geometry).chain(slc_array).map(array::memory).sum()
     }
 
-    /// The first failure of the files. Nothing has been written since, so from then on no request may be acknowledged: the
-    /// owner of the drive asks after each [`advance`](ssd::Drive::advance), before it answers.
+    /// Reports the first failure of the files. Nothing is written after the failure, so no request may be acknowledged any more:
+    /// the owner of the drive calls this after each [`advance`](ssd::Drive::advance), before it answers.
     ///
     /// # Errors
-    /// That failure.
+    /// The first failure of the files.
     pub fn check(&self) -> Result<(), StateError> {
         self.shared.check()
     }
 
-    /// Makes all that is written durable, if crashes of the machine count: before a flush or a forced write is answered.
+    /// Makes all written data durable, with [`Durability::Machine`]: called before a flush or a forced write is answered.
     ///
     /// # Errors
     /// If a file cannot be synchronised, or has failed before.
@@ -158,7 +157,7 @@ impl State {
         self.check()
     }
 
-    /// Damaged content that was found since the last call. The drive reported it as uncorrectable reads.
+    /// Damaged content that was found since the last call. The drive reported the damage as uncorrectable reads.
     #[must_use]
     pub fn take_damage(&self) -> Vec<StateError> {
         self.shared.take_damage()
@@ -211,7 +210,7 @@ impl State {
         if let Some(media) = &mut slc_array {
             Array::open(&state.folder, &state.shared, (SLC, synced), media)?;
         }
-        // Other faults than in the life before.
+        // After a restart the faults are drawn anew, so that they differ from those before.
         for media in [Some(&mut media), slc_array.as_mut()].into_iter().flatten() {
             let lived = media.openings().rotate_left(32);
             media.faults_mut().restart(seed ^ lived);
@@ -222,7 +221,7 @@ impl State {
     }
 }
 
-/// Refuses a device whose flash alone does not survive a power cut, or not all of it in the files.
+/// Refuses a device whose flash alone does not survive a power cut, or whose flash is not all in the files.
 fn check_device(resolved: &Resolved) -> Result<(), StateError> {
     if resolved.ftl.log.erase == EraseWhen::Read {
         return Err(StateError::Capacitors { device: resolved.spec.name.clone() });

@@ -1,4 +1,4 @@
-//! The torture laboratory: does storage software survive power cuts on such a drive?
+//! The torture laboratory: does storage software survive power cuts on a simulated drive?
 //!
 //! A workload runs once and is recorded: the [`journal`](Journal) has every request with its content, and every answer.
 //! The engine is deterministic, so the journal rebuilds the drive of any moment. At each [`Cut`] the power of a copy

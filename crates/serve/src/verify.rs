@@ -1,17 +1,21 @@
 //! Verifies a drive while it is served: each read must return what its sectors may hold.
 //!
-//! It sees what clients see: requests and their answers. A write that was answered before a read came lies over all that
-//! was answered before that write came. Of requests that were under way at the same time either may win, and the first
-//! read that tells them apart settles it. After a power cut a sector holds the newest write that was durable, or one that
-//! came over it later or at the same time; nothing older, and no mixture within a sector. A write is durable by a flush
-//! that came after its answer, by forced unit access, or at once if the drive has no volatile buffer. After a discard that
-//! is not durable a sector may come back with anything that it ever held, at each power cut until it is durably written.
-//! After a failed request each sector has the old content or the new one ([`ssd::Completeness::Partial`]).
+//! The verifier sees what clients see: requests and their answers. It applies these rules:
+//!
+//! * A write that was answered before a read arrived overwrites everything that was answered before the write arrived.
+//! * Of concurrent requests either may win. The first read that tells them apart settles which.
+//! * After a power cut a sector holds the newest durable write, or a write that arrived later than that or concurrently with it;
+//!   nothing older, and no mixture within a sector.
+//! * A write is durable by a flush that arrived after the write's answer, by forced unit access, or at once if the drive has no
+//!   volatile buffer.
+//! * After a discard that is not durable, each power cut may bring back anything that the sector ever held, until the sector is
+//!   durably written.
+//! * After a failed request each sector has the old content or the new one ([`ssd::Completeness::Partial`]).
 //!
 //! Zones add write pointers, appends and resets ([`zones`]).
 //!
-//! It keeps a digest of each sector and not its content, see `settled` and `runs`. What it knows of a drive whose flash
-//! is in files is in files, too (`kept`).
+//! The verifier keeps a digest of each sector and not its content, see `settled` and `runs`. For a drive whose flash is in files,
+//! the verifier's state is in files, too (`kept`).
 
 mod bytes;
 mod digest;
@@ -44,23 +48,23 @@ use violation::{Found, Version};
 pub(crate) use zones::ZoneSectors;
 use zones::Zones;
 
-/// Violations that the status names.
+/// The most violations that the status lists.
 const NAMED: usize = 16;
 
-/// What a drive promises.
+/// The guarantees that a drive gives.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Promise {
-    /// What is answered and not flushed is lost with the power.
+    /// True if answered and unflushed writes are lost in a power cut.
     pub(crate) is_volatile: bool,
-    /// A discard is durable.
+    /// True if a discard is durable.
     pub(crate) discards_durably: bool,
-    /// Discards act on whole multiples of it.
+    /// Discards act on whole multiples of this size.
     pub(crate) granularity: Sectors,
-    /// Its zones, if it has any.
+    /// The zones of the drive, if it has any.
     pub(crate) zones: Option<ZoneSectors>,
 }
 
-/// A request under way, as it is known here.
+/// The verifier's name of an outstanding request.
 pub(crate) type Ticket = Moment;
 
 /// The content that each sector of a drive may have.
@@ -73,22 +77,22 @@ pub(crate) struct Verifier {
     settled: Settled,
     runs: Runs,
     zones: Option<Zones>,
-    /// Reads under way.
+    /// The reads under way, by the moments at which they began.
     reads: BTreeSet<Moment>,
-    /// Ranges with writes to be forgotten as soon as the reads that began before a moment are over.
+    /// Ranges to settle again as soon as all reads that began before a moment are over.
     later: BTreeMap<Moment, Vec<Range<u64>>>,
     reads_compared: u64,
     compared: u64,
     adopted: u64,
     violations: u64,
     named: Vec<String>,
-    /// Violations that were found since they were taken.
+    /// Violations found since the last [`Self::take_violations`].
     found: Vec<Violation>,
     kept: Option<Kept>,
 }
 
 impl Verifier {
-    /// Of a drive that reads as zeros, or whose content nobody knows.
+    /// A verifier of a drive that reads as zeros (`is_known`), or whose content is not known.
     pub(crate) fn new(promise: Promise, is_known: bool) -> Self {
         Self {
             promise,
@@ -109,7 +113,7 @@ impl Verifier {
         }
     }
 
-    /// Bytes of memory for a drive of this capacity, all of which was written and flushed.
+    /// Bytes of memory for a drive of this capacity once all sectors were written and flushed.
     pub(crate) const fn memory_of(capacity: Sectors) -> u64 {
         Settled::memory_of(capacity.get())
     }
@@ -124,7 +128,7 @@ impl Verifier {
         self.reads.first().copied().unwrap_or(Moment::MAX)
     }
 
-    /// A request begins, at the simulated time `at`.
+    /// Notes that a request begins, at the simulated time `at`.
     pub(crate) fn begin(&mut self, at: Time, operation: &Operation, sectors: Range<u64>) -> Ticket {
         let kind = Kind::of(operation);
         let digests = match operation {
@@ -178,7 +182,7 @@ impl Verifier {
         range.start.next_multiple_of(unit)..range.end / unit * unit
     }
 
-    /// A request is answered, at the simulated time `at`: a read with `data`, an append that was done with its sectors.
+    /// Notes that a request is answered, at the simulated time `at`: a read with `data`, a completed append with its sectors.
     pub(crate) fn end(
         &mut self,
         at: Time,
@@ -239,7 +243,7 @@ impl Verifier {
         }
     }
 
-    /// A write of a range is answered, which may be one to a zone.
+    /// Notes that a write of a range is answered, which may be a write to a zone.
     fn written(&mut self, now: Moment, ticket: Ticket, range: Range<u64>, (is_certain, is_durable): (bool, bool)) {
         if is_certain && !range.is_empty() {
             self.note_written(ticket, &range, is_durable);
@@ -278,7 +282,7 @@ impl Verifier {
         self.settle(&(0..u64::MAX));
     }
 
-    /// Settles what has waited for reads that are over.
+    /// Settles the runs that waited for reads that are over now.
     fn settle_later(&mut self) {
         let oldest = self.oldest();
         while let Some(entry) = self.later.first_entry().filter(|entry| *entry.key() < oldest) {
@@ -306,7 +310,7 @@ impl Verifier {
 
     /// Compares sectors whose content is settled.
     fn compare_settled(&mut self, at: Time, start: u64, found: &[u64]) {
-        // No sector that was read has the digest of unknown content.
+        // Written sectors never have the digest of unknown content.
         if self.settled.holds(start, found) {
             self.compared += found.len() as u64;
             return;
@@ -344,7 +348,7 @@ impl Verifier {
                     is_right = true;
                     is_volatile |= !write.is_durable;
                     is_loose |= write.is_loose;
-                    // It lies over the others when it is answered, and not before.
+                    // A write covers the others only once it is answered.
                     is_open |= write.ended.is_none();
                 } else {
                     excludes |= write.ended.is_some_and(|ended| ended < began);
@@ -380,14 +384,14 @@ impl Verifier {
         }
     }
 
-    /// When the newest of these writes came.
+    /// The time at which the newest of these writes began.
     fn newest(&self, writes: &[Moment]) -> When {
         let all = writes.iter().map(|of| &self.runs.writes[of]);
         all.max_by_key(|of| of.began).map(|of| of.when).unwrap_or_default()
     }
 
-    /// A sector cannot hold what was found there. It may hold what the `possible` writes brought, and what is settled if
-    /// that `is_possible`.
+    /// Reports that a sector cannot hold the content `found`. The sector may hold the content of the `possible` writes, and the
+    /// settled content if that `is_possible`.
     fn violate(&mut self, at: Time, sector: u64, found: u64, (possible, is_possible): (&[Moment], bool)) {
         let first = self.runs.within(&(sector..sector + 1)).first().copied();
         let write_of = |of: &Moment| &self.runs.writes[of];
@@ -422,11 +426,11 @@ impl Verifier {
         let now = self.tick();
         self.runs.correct(sector, now);
         self.settled.adopt(sector, found);
-        // It is said once, and not after each power cut.
+        // A violation is reported once, and not again after each power cut.
         self.settled.loosen(sector..sector + 1);
     }
 
-    /// A read could not be done. What it should have found is gone; at a power cut anything may come instead.
+    /// A read failed. The content that it should have found is lost; after a power cut any content may come instead.
     fn lose(&mut self, range: Range<u64>) {
         let now = self.tick();
         for first in self.runs.within(&range) {
@@ -436,7 +440,7 @@ impl Verifier {
         self.settled.note_readable(range, false);
     }
 
-    /// The power was cut: requests under way have no answer, or begin anew.
+    /// The power was cut: outstanding requests never get an answer, or begin anew.
     pub(crate) fn power_cut(&mut self) {
         if self.kept.is_some() {
             self.keep(&Record::Cut { now: self.now });
@@ -455,7 +459,7 @@ impl Verifier {
         self.cut = ended;
     }
 
-    /// The power was switched off in order, after all answers: nothing of what was answered is lost.
+    /// The power was switched off in order, after all answers: no answered write is lost.
     pub(crate) fn power_off(&mut self) {
         let answered = self.runs.writes.values_mut().filter(|of| of.is_over(Moment::MAX));
         answered.for_each(|of| of.is_durable = true);
@@ -465,14 +469,14 @@ impl Verifier {
         }
     }
 
-    /// Keeps what it knows in the directory of the drive, and goes on with what a process before it knew of that drive.
-    /// False if the drive `is_used`, and nobody knows what it has acknowledged.
+    /// Keeps the verifier's state in the directory of the drive, and continues with the state of an earlier process. False if the
+    /// drive `is_used` and no earlier process has kept a valid state.
     ///
     /// # Errors
     /// If the files cannot be written.
     pub(crate) fn keep_in(&mut self, dir: &Path, is_used: bool, capacity: Sectors) -> io::Result<bool> {
         let (mut generation, mut is_known) = (0, !is_used);
-        // What is damaged counts as not known.
+        // Damaged files count as no state.
         if is_used && let Ok(Some((known, of))) = kept::read(dir, self.promise, capacity.get()) {
             (*self, generation, is_known) = (known, of, true);
             self.forget_volatile();
@@ -481,7 +485,7 @@ impl Verifier {
         Ok(is_known)
     }
 
-    /// The drive's files have failed, and nobody knows what they hold.
+    /// The drive's files have failed, and their content is unknown.
     pub(crate) fn abandon(&mut self) {
         if let Some(kept) = self.kept.take() {
             kept.remove();
@@ -503,7 +507,7 @@ impl Verifier {
         }
     }
 
-    /// Does again what a log has; none if that cannot be.
+    /// Repeats a record of the log; none if the record does not fit the state.
     fn replay(&mut self, record: Record) -> Option<()> {
         match record {
             Record::Begin { now, at_ps, kind, range, digests } => {
@@ -541,7 +545,7 @@ impl Verifier {
         found
     }
 
-    /// What it has found so far.
+    /// The counts of what was compared and found so far.
     pub(crate) fn status(&self) -> VerifyStatus {
         VerifyStatus {
             reads: self.reads_compared,

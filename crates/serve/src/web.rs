@@ -4,12 +4,12 @@
 //! GET  /             the page: one file that loads nothing from elsewhere
 //! GET  /events       its numbers, as server-sent events
 //! GET  /metrics      for Prometheus
-//! GET  /healthz      for whoever watches the process
+//! GET  /healthz      for monitors of the process
 //! POST /power/cut    cuts the power, likewise /power/off and /power/on: only with the token
 //! ```
 //!
-//! Everybody on the machine can watch. The token is in the fragment of the page's address, which browsers do not send; the
-//! page sends it in a header, which a page of another origin cannot.
+//! Every user of the machine can watch. The token is in the fragment of the page's address, which browsers do not send; the page
+//! sends it in a header, which a page of another origin cannot.
 
 mod feed;
 mod frame;
@@ -38,7 +38,7 @@ pub use crate::http::HttpError as WebError;
 
 /// The drive of a page.
 pub(crate) struct Watched {
-    /// Its name.
+    /// The name of the device.
     pub(crate) device: String,
     /// Sectors that a client can address.
     pub(crate) capacity: Sectors,
@@ -57,10 +57,11 @@ pub struct WebServer {
 }
 
 impl WebServer {
-    /// Takes the address; port 0 takes a free one.
+    /// Opens the address; port 0 takes a free port.
     ///
     /// # Errors
-    /// If it is not one of this machine alone, or the system refuses; also if it has no random numbers for a token.
+    /// If the address can be reached from other machines, the operating system reports an error, or there are no random numbers for
+    /// a token.
     pub fn bind(at: SocketAddr) -> Result<Self, WebError> {
         let http = HttpServer::bind(at, "the page is served")?;
         let token = Token::random().map_err(|error| WebError::Io(at, error))?;

@@ -5,14 +5,14 @@ use ssd::ZoneReport;
 
 use crate::Failed;
 
-/// Takes the answer to a question for zones: once, from any thread, and without waiting.
+/// Takes the answer to a zone query: called once, from any thread; must not wait.
 pub type TakeZones = Box<dyn FnOnce(Result<Vec<ZoneReport>, Failed>) + Send>;
 
-/// Asks for the states of zones at the present time of the drive. Every write that was answered before the question has moved the
+/// Asks for the states of zones at the present time of the drive. Every write that was answered before the query has moved its
 /// write pointer.
 pub struct ZoneQuery {
-    /// A sector of the first zone; the answer has this zone and all behind it.
+    /// A sector of the first zone of the answer, which has this zone and all zones behind it.
     pub from: Lba,
-    /// Where the answer goes. A query that is dropped without one was lost with its drive.
+    /// Takes the answer. A query that is dropped without an answer was lost with its drive.
     pub answer: TakeZones,
 }

@@ -82,7 +82,7 @@ impl Certificates {
         fs::write(self.file(name), content).expect("written");
     }
 
-    /// What a client needs that shows the certificate of `shows`, or none.
+    /// The configuration of a client with the certificate of `shows`; without one if `shows` is none.
     pub(crate) fn client(&self, shows: Option<&Self>) -> Arc<ClientConfig> {
         let mut roots = RootCertStore::empty();
         roots.add(self.authority.der().clone()).expect("a certificate");
@@ -104,7 +104,7 @@ impl Certificates {
 /// The client's end of TLS on a socket.
 pub(crate) type Secured<S> = StreamOwned<ClientConnection, S>;
 
-/// Asks for TLS in plain, behind the greeting.
+/// Sends a plain request for TLS, after the greeting.
 pub(crate) fn ask_for_tls(socket: &mut (impl Read + Write)) -> io::Result<()> {
     let mut greeting = [0; 18];
     socket.read_exact(&mut greeting)?;
@@ -116,7 +116,7 @@ pub(crate) fn ask_for_tls(socket: &mut (impl Read + Write)) -> io::Result<()> {
     Ok(())
 }
 
-/// Begins TLS on a connection that has said nothing.
+/// Begins TLS on a connection on which the client has sent nothing.
 pub(crate) fn secure<S: Read + Write>(mut socket: S, config: &Arc<ClientConfig>) -> io::Result<Secured<S>> {
     ask_for_tls(&mut socket)?;
     let name = "localhost".try_into().expect("a name");

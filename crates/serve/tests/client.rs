@@ -37,14 +37,14 @@ pub(crate) fn hello(export: &str) -> Vec<u8> {
     out
 }
 
-/// A connection in transmission.
+/// A connection whose negotiation is over.
 pub(crate) struct Client<S = UnixStream> {
     stream: S,
-    /// The lengths of the replies to reads.
+    /// The lengths of the data of outstanding reads, by cookie.
     reads: BTreeMap<u64, u32>,
 }
 
-/// A connection that has said nothing.
+/// A connection on which the client has sent nothing.
 pub(crate) fn connect(socket: &Path) -> UnixStream {
     let stream = UnixStream::connect(socket).expect("the server listens");
     stream.set_read_timeout(Some(PATIENCE)).expect("a socket");
@@ -129,7 +129,7 @@ impl<S: Read + Write> Client<S> {
         data
     }
 
-    /// Bytes that make no request.
+    /// The stream, to send bytes that are no request.
     pub(crate) fn raw(&mut self) -> &mut S {
         &mut self.stream
     }

@@ -62,7 +62,7 @@ fn a_flush_covers_what_other_connections_were_told() {
         other.call((FLUSH, 0), (0, 0), &[]);
         assert_eq!(memory.durable()[range], data);
     }
-    // Forced unit access needs no flush, and that of a trim makes one.
+    // Forced unit access needs no flush on writes; on a trim it adds one.
     let (_, _, flushes) = memory.counts();
     let data = pattern(99, 4096);
     writer.call((WRITE, FUA), (0, 4096), &data);
@@ -130,7 +130,7 @@ fn a_stopped_server_does_not_wait_for_a_drive_for_ever() {
     let limits = Limits { shutdown: std::time::Duration::from_millis(50), ..patient() };
     let mut served = Served::one(&memory, limits);
     let mut client = Client::new(served.socket(), "");
-    // One that has chosen no export, too.
+    // Also a connection that has chosen no export.
     let mut silent = connect(served.socket());
     memory.hold();
     client.send((WRITE, 0), 1, (0, 512), &[1; 512]);

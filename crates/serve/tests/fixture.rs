@@ -10,18 +10,18 @@ use serve::server::{BindError, Export, Hangup, Limits, Listen, Server, Stopper, 
 
 use crate::memory::Memory;
 
-/// Runs until it is dropped.
+/// A server that runs until it is dropped.
 pub(crate) struct Served {
     pub(crate) uri: String,
     socket: PathBuf,
     stopper: Stopper,
     thread: Option<JoinHandle<()>>,
-    /// Why connections have ended.
+    /// The reasons for which connections have ended.
     ended: Arc<Mutex<Vec<String>>>,
     _folder: tempfile::TempDir,
 }
 
-/// Times that no test reaches unless it wants to.
+/// Time limits that no test reaches by accident.
 pub(crate) fn patient() -> Limits {
     let long = Duration::from_secs(60);
     Limits { handshake: long, stall: long, shutdown: long, ..Limits::default() }
@@ -33,7 +33,7 @@ pub(crate) fn export(name: &str, memory: &Arc<Memory>) -> Export {
 }
 
 impl Served {
-    /// The default export is this drive.
+    /// Serves this drive as the default export.
     pub(crate) fn one(memory: &Arc<Memory>, limits: Limits) -> Self {
         Self::new(vec![export("", memory)], limits)
     }
@@ -42,7 +42,7 @@ impl Served {
         Self::with(exports, |listen| Server::bind(listen, limits))
     }
 
-    /// Its exports are refused without TLS.
+    /// Serves exports that are refused without TLS.
     pub(crate) fn secure(exports: Vec<Export>, limits: Limits, tls: Tls) -> Self {
         Self::with(exports, |listen| Server::bind_tls(listen, limits, tls))
     }
@@ -64,17 +64,17 @@ impl Served {
         &self.socket
     }
 
-    /// Why connections have ended so far.
+    /// The reasons for which connections have ended so far.
     pub(crate) fn ended(&self) -> Vec<String> {
         self.ended.lock().expect("a list").clone()
     }
 
-    /// Tells it to stop, and does not wait.
+    /// Tells the server to stop, and does not wait.
     pub(crate) fn stop(&self) {
         self.stopper.stop();
     }
 
-    /// Waits until it has stopped.
+    /// Waits until the server has stopped.
     pub(crate) fn join(&mut self) {
         if let Some(thread) = self.thread.take() {
             thread.join().expect("the server ends well");

@@ -31,7 +31,7 @@ trait Stream: Read + Write + Send {}
 
 impl<S: Read + Write + Send> Stream for S {}
 
-/// How clients come to the server.
+/// The path of clients to the server: plain or through TLS.
 #[derive(Clone)]
 struct Way<'a> {
     socket: &'a Path,
@@ -39,14 +39,14 @@ struct Way<'a> {
 }
 
 impl Way<'_> {
-    /// A connection whose user gives up soon.
+    /// A connection with short timeouts.
     fn impatient(&self) -> UnixStream {
         let stream = connect(self.socket);
         hurry(&stream);
         stream
     }
 
-    /// A connection on which a client can choose its export, and whose user then gives up soon.
+    /// A connection on which a client can choose its export, with short timeouts afterwards.
     fn open(&self) -> io::Result<Box<dyn Stream>> {
         let Some(config) = &self.tls else { return Ok(Box::new(self.impatient())) };
         let stream = secure(connect(self.socket), config)?;
@@ -54,10 +54,10 @@ impl Way<'_> {
         Ok(Box::new(stream))
     }
 
-    /// What a client sends to choose an export.
+    /// The bytes of a client that chooses an export.
     fn hello(&self, export: &str) -> Vec<u8> {
         let all = hello(export);
-        // Its flags came before TLS.
+        // Through TLS, the client's flags were sent before TLS began.
         if self.tls.is_some() { all[4..].to_vec() } else { all }
     }
 
@@ -73,7 +73,7 @@ impl Way<'_> {
     }
 }
 
-/// A hostile client gives up soon; the server may have closed the connection, which is its right.
+/// Sets short timeouts. Errors are ignored, because the server may have closed the connection.
 fn hurry(stream: &UnixStream) {
     stream.set_read_timeout(Some(Duration::from_millis(20))).expect("a socket");
     stream.set_write_timeout(Some(Duration::from_millis(20))).expect("a socket");
@@ -94,7 +94,7 @@ fn crowd(way: &Way<'_>, until: &AtomicBool, counted: &AtomicU64, mut each: impl 
     }
 }
 
-/// Sound connections with some bytes changed, and plain noise.
+/// Valid connections with some bytes changed, or random bytes.
 fn noise(rng: &mut Rng) -> Vec<u8> {
     let samples = serve::nbd::samples();
     let mut bytes = samples[rng.below(samples.len() as u64) as usize].clone();
@@ -117,7 +117,7 @@ fn verify(way: &Way<'_>, seed: u64, go_on: &dyn Fn(u64) -> bool) -> u64 {
     let mut rng = Rng::stream(seed, "verify");
     let start = Instant::now();
     let mut client = loop {
-        // The limit of a handshake is short, and holds for this client, too.
+        // The time limit of a handshake is short, and holds for this client, too.
         match way.client("good") {
             Ok(client) => break client,
             Err(error) => assert!(start.elapsed() < PATIENCE, "{error}"),
@@ -159,7 +159,8 @@ fn verify(way: &Way<'_>, seed: u64, go_on: &dyn Fn(u64) -> bool) -> u64 {
     round
 }
 
-/// Runs the verifying client beside the hostile ones; returns its rounds, and the hostile connections of each kind.
+/// Runs the verifying client beside the hostile ones. Returns the rounds of the verifying client, and the connections
+/// of each kind of hostile client.
 fn besiege(way: &Way<'_>, seed: u64, go_on: &(dyn Fn(u64) -> bool + Sync)) -> (u64, [u64; 5]) {
     let done = AtomicBool::new(false);
     let counted = [const { AtomicU64::new(0) }; 5];
@@ -170,11 +171,11 @@ fn besiege(way: &Way<'_>, seed: u64, go_on: &(dyn Fn(u64) -> bool + Sync)) -> (u
             let mut rng = Rng::stream(seed, "garbage");
             crowd(way, done, garbage, |stream| {
                 let _ = stream.write_all(&noise(&mut rng));
-                // In plain, too, where the server expects the beginning of TLS.
+                // Also plain bytes where the server expects the beginning of TLS.
                 let _ = way.impatient().write_all(&noise(&mut rng));
             });
         });
-        // Says nothing, or stops within an option.
+        // A client that sends nothing, or stops within an option.
         scope.spawn(move || {
             let mut rng = Rng::stream(seed, "silent");
             crowd(way, done, silent, |stream| {
@@ -183,7 +184,7 @@ fn besiege(way: &Way<'_>, seed: u64, go_on: &(dyn Fn(u64) -> bool + Sync)) -> (u
                 let _ = stream.read(&mut [0; 64]);
             });
         });
-        // Asks for much and reads nothing.
+        // A client that asks for much data and reads nothing.
         scope.spawn(move || {
             crowd(way, done, deaf, |stream| {
                 let _ = stream.write_all(&way.hello("other"));
@@ -192,7 +193,7 @@ fn besiege(way: &Way<'_>, seed: u64, go_on: &(dyn Fn(u64) -> bool + Sync)) -> (u
                 }
             });
         });
-        // Leaves in the middle of a write.
+        // A client that leaves in the middle of a write.
         scope.spawn(move || {
             let mut rng = Rng::stream(seed, "leaving");
             crowd(way, done, leaving, |stream| {
@@ -200,7 +201,7 @@ fn besiege(way: &Way<'_>, seed: u64, go_on: &(dyn Fn(u64) -> bool + Sync)) -> (u
                 let _ = stream.write_all(&bytes[..bytes.len() - rng.below(bytes.len() as u64) as usize]);
             });
         });
-        // Sends one byte at a time, and takes its time.
+        // A client that sends one byte at a time, slowly.
         scope.spawn(move || {
             crowd(way, done, slow, |stream| {
                 for byte in [way.hello("other"), head(READ, 0, 1, 0, 512)].concat() {
@@ -221,12 +222,12 @@ fn besiege(way: &Way<'_>, seed: u64, go_on: &(dyn Fn(u64) -> bool + Sync)) -> (u
     }
 }
 
-/// Limits that a hostile client reaches.
+/// Limits that a hostile client reaches within the test.
 fn limits() -> Limits {
     Limits { connections: 32, handshake: Duration::from_millis(500), stall: Duration::from_millis(200), ..patient() }
 }
 
-/// A server of this drive, and of one for hostile clients.
+/// A server of the drive `good`, and of another drive for hostile clients.
 fn serve(good: Arc<dyn Disk>, tls: Option<Tls>) -> Served {
     let other = Memory::new(1 << 20, 1);
     let description = "a drive of a test".to_owned();
@@ -261,7 +262,7 @@ fn hostile_clients_harm_no_request_of_another() {
 /// The time of the long tests.
 const LONG: Duration = Duration::from_secs(300);
 
-/// A process that does not outlive the test.
+/// A process that is killed when it is dropped.
 struct Child(process::Child);
 
 impl Child {
@@ -279,7 +280,7 @@ impl Drop for Child {
     }
 }
 
-/// QEMU as a client through TLS, which serves what it finds at `socket`: libnbd takes certificates from no URI of fio.
+/// QEMU as a client through TLS, which serves the drive on at `socket`: fio's URI cannot name certificates for libnbd.
 fn through_tls(served: &Served, certificates: &Certificates, socket: &Path) -> Child {
     let credentials = format!("tls-creds-x509,id=t,endpoint=client,dir={}", certificates.path().display());
     let place = format!("file.server.type=unix,file.server.path={}", served.socket().display());
@@ -295,14 +296,14 @@ fn through_tls(served: &Served, certificates: &Certificates, socket: &Path) -> C
     child
 }
 
-/// A verifying fio, behind the sectors of the other verifying client; none where it is not installed.
+/// A fio that verifies its data, behind the sectors of the other verifying client; none if fio is not installed.
 fn fio(uri: &str) -> Option<Child> {
     if !installed(&["fio"]) {
         return None;
     }
     let runtime = format!("--runtime={}", LONG.as_secs());
     let job = ["--name=t", "--ioengine=nbd", "--offset=1M", "--size=4M", "--iodepth=16", "--time_based", "--minimal"];
-    // It reads behind every 256 writes: not at its end, for which there is no time.
+    // fio reads back after every 256 writes, and not at its end, for which there is no time.
     let write = ["--rw=randwrite", "--bs=4k", "--fsync=64"];
     let verify = ["--verify=crc32c", "--verify_fatal=1", "--verify_backlog=256", "--verify_state_save=0"];
     Some(Child::of("fio", &[&job[..], &write, &verify, &[&runtime, &format!("--uri={uri}")]].concat()))
@@ -327,7 +328,7 @@ fn besiege_for_long(certificates: Option<&Certificates>) {
         _ => fio(&served.uri),
     };
     let start = Instant::now();
-    // The others fill the queue of the socket, at which libnbd gives up.
+    // The other clients fill the accept queue of the socket, and libnbd then gives up.
     while fio.is_some() {
         let Ok(Reply::Status(status)) = engine.command(Command::Status) else { panic!("a status") };
         if status.requests[1].done > 0 {

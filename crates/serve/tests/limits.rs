@@ -1,4 +1,4 @@
-//! What one client may take, and that it takes it from nobody else.
+//! The limits of one client, which protect the other clients.
 
 use std::io::{Read, Write};
 use std::time::{Duration, Instant};
@@ -64,7 +64,7 @@ fn refused_requests_take_room_too() {
     let memory = Memory::new(1 << 20, 3);
     let served = Served::one(&memory, Limits { requests: 8, stall: Duration::from_millis(100), ..patient() });
     let mut client = Client::new(served.socket(), "");
-    // Nothing is read, so the server stops reading before it has seen all, and then gives up.
+    // The client reads no replies, so the server stops reading requests and then closes the connection.
     let nonsense = head(99, 0, 1, 0, 0).repeat(100);
     client.raw().set_write_timeout(Some(Duration::from_secs(5))).expect("a socket");
     while client.raw().write_all(&nonsense).is_ok() {}
@@ -90,14 +90,14 @@ fn further_clients_wait_until_a_connection_ends() {
 fn a_handshake_takes_no_longer_than_its_limit() {
     let memory = Memory::new(1 << 20, 5);
     let served = Served::one(&memory, Limits { handshake: Duration::from_millis(100), ..patient() });
-    // One that has chosen its export may be idle for longer.
+    // A client that has chosen its export may be idle for longer than the handshake.
     let mut idle = Client::new(served.socket(), "");
     let mut silent = connect(served.socket());
     let mut slow = connect(served.socket());
     slow.write_all(&[0, 0, 0, 3, b'I', b'H']).expect("sent");
-    // The greeting, and nothing more.
+    // Both got the greeting only.
     assert_eq!((until_closed(&mut silent), until_closed(&mut slow)), (18, 18));
-    // Options without end are no excuse.
+    // Endless options do not extend the time limit.
     let mut busy = connect(served.socket());
     busy.write_all(&[0, 0, 0, 3]).expect("sent");
     let option = [&b"IHAVEOPT"[..], &[0, 0, 0, 3, 0, 0, 0, 0]].concat();
@@ -116,7 +116,7 @@ fn a_client_that_does_not_read_is_given_up_and_harms_nobody() {
     for i in 0..8 {
         deaf.send((READ, 0), i, (0, 4 << 20), &[]);
     }
-    // The other one goes on meanwhile.
+    // The other client goes on meanwhile.
     let mut rounds = 0_u32;
     while !served.ended().iter().any(|why| why == "the client does not read its replies") {
         let data = [rounds as u8; 4096];
@@ -142,13 +142,13 @@ fn a_client_that_stalls_inside_a_request_gives_its_place_to_others() {
             client.raw().write_all(begun).expect("sent");
             client
         });
-        // Both places are taken until the two are given up.
+        // Both connections are in use until the two clients are given up.
         let mut other = Client::new(served.socket(), "");
         assert_eq!(other.call((READ, 0), (0, 512), &[]), [0; 512]);
         drop(stalled);
     }
     await_end(&served, "the client began a request and did not send the rest");
-    // One that is silent between two requests stays.
+    // A client that is silent between two requests keeps its connection.
     let mut idle = Client::new(served.socket(), "");
     let mut stalled = Client::new(served.socket(), "");
     stalled.raw().write_all(&write).expect("sent");

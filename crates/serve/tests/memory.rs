@@ -11,17 +11,17 @@ use serve::{Disk, Job, Operation, Returned};
 
 const SECTOR: usize = 512;
 
-/// More than a test ever waits, unless it has failed.
+/// A timeout that only a failed test reaches.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 #[derive(Default)]
 struct State {
     bytes: Vec<u8>,
-    /// What would be there after a power cut.
+    /// The content that a power cut would leave.
     durable: Vec<u8>,
-    /// Sectors that differ in the two.
+    /// Sectors whose present and durable content differ.
     dirty: BTreeSet<usize>,
-    /// Jobs are not carried out.
+    /// True while jobs are not carried out.
     held: bool,
     waiting: Vec<Job>,
     /// The operations so far, by kind.
@@ -33,10 +33,10 @@ struct State {
     most_bytes: u64,
 }
 
-/// A drive.
+/// A drive in memory that answers late and in any order.
 pub(crate) struct Memory {
     state: Mutex<State>,
-    /// Jobs have come, or have been released.
+    /// Signals that jobs have come or were released.
     changed: Condvar,
     wake: Mutex<Sender<()>>,
     sectors: u64,
@@ -55,7 +55,7 @@ impl Memory {
         });
         let weak = Arc::downgrade(&memory);
         let worker = move || answer(&woken, seed, || weak.upgrade());
-        // It ends when the drive is dropped.
+        // The thread ends when the drive is dropped.
         std::thread::Builder::new().name("memory".to_owned()).spawn(worker).expect("a thread");
         memory
     }
@@ -65,11 +65,11 @@ impl Memory {
     }
 
     fn wake(&self) {
-        // Nobody receives it when the test ends.
+        // The send fails only at the end of the test.
         let _ = self.wake.lock().expect("no test panics with it").send(());
     }
 
-    /// Keeps jobs until they are released.
+    /// Holds jobs back until they are released.
     pub(crate) fn hold(&self) {
         self.state().held = true;
     }
@@ -79,13 +79,13 @@ impl Memory {
         self.wake();
     }
 
-    /// Drops all jobs without an answer, as a drive does whose power is cut.
+    /// Drops all jobs without an answer, as at a power cut.
     pub(crate) fn lose(&self) {
         let lost = std::mem::take(&mut self.state().waiting);
         drop(lost);
     }
 
-    /// Waits until so many jobs are there.
+    /// Waits until `count` jobs have come.
     #[track_caller]
     pub(crate) fn await_jobs(&self, count: usize) {
         let waited = self.changed.wait_timeout_while(self.state(), PATIENCE, |state| state.waiting.len() < count);
@@ -101,13 +101,13 @@ impl Memory {
         self.state().bytes.clone()
     }
 
-    /// Reads, writes and flushes so far.
+    /// The numbers of reads, writes and flushes so far.
     pub(crate) fn counts(&self) -> (u64, u64, u64) {
         let state = self.state();
         (state.reads, state.writes, state.flushes)
     }
 
-    /// The most jobs, and bytes of them, that were under way at a time.
+    /// The most jobs that were outstanding at a time, and the most bytes of them.
     pub(crate) fn most(&self) -> (usize, u64) {
         let state = self.state();
         (state.most_jobs, state.most_bytes)
@@ -136,7 +136,7 @@ impl Disk for Memory {
     }
 }
 
-/// Answers jobs until the drive is gone.
+/// Answers jobs until the drive is dropped.
 fn answer(woken: &Receiver<()>, seed: u64, drive: impl Fn() -> Option<Arc<Memory>>) {
     let mut rng = Rng::stream(seed, "answers");
     while woken.recv().is_ok() {
@@ -148,7 +148,7 @@ fn answer(woken: &Receiver<()>, seed: u64, drive: impl Fn() -> Option<Arc<Memory
 }
 
 impl State {
-    /// Carries out any one job.
+    /// Carries out a random outstanding job.
     fn next(&mut self, rng: &mut Rng) -> Option<(Job, Vec<u8>)> {
         if self.held || self.waiting.is_empty() {
             return None;

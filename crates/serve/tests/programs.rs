@@ -33,7 +33,7 @@ pub(crate) fn run(folder: &Path, program: &str, arguments: &[&str]) -> String {
     said
 }
 
-/// Bytes that no run repeats: a part is zeros, which the programs treat in a special way.
+/// Random bytes, partly zeros, which the programs treat in a special way.
 fn image(seed: u64) -> Vec<u8> {
     let mut rng = Rng::stream(seed, "image");
     let mut bytes = Vec::with_capacity(SIZE);
@@ -76,7 +76,7 @@ fn nbdinfo_reads_what_the_server_says() {
     assert_eq!(map.split_whitespace().collect::<Vec<_>>(), ["0", &SIZE.to_string(), "0", "data"]);
 }
 
-/// The names of the files are those that these programs expect, and the URI says that there is TLS.
+/// The programs find the certificate files by their usual names, and the scheme of the URI asks for TLS.
 #[test]
 fn nbdinfo_nbdcopy_and_qemu_img_come_through_tls() {
     if !installed(&["nbdinfo", "nbdcopy", "qemu-img"]) {

@@ -1,4 +1,4 @@
-//! What real clients learn of the holes of a simulated drive.
+//! The holes of a simulated drive, as real clients see them.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -36,14 +36,15 @@ fn drive() -> (Engine, Served) {
     (engine, Served::new(vec![export], patient()))
 }
 
-/// The bytes of all reads so far, and the event hash.
+/// The bytes of all reads so far, and the event hash: neither may change by queries.
 fn reads(engine: &Engine) -> (u64, String) {
     let Ok(Reply::Status(status)) = engine.command(Command::Status) else { panic!("a status") };
     let read = status.requests.iter().find(|kind| kind.kind == "read").expect("reads");
     (read.bytes, status.event_hash)
 }
 
-/// Writes some ranges and trims a part of them; the first is in the write buffer still. Returns the ranges of the drive.
+/// Writes some ranges and trims a part of them; the first range is still in the write buffer. Returns the expected extents of the
+/// drive.
 fn fill(served: &Served, capacity: u64) -> Vec<Range> {
     let mut client = Client::new(served.socket(), "");
     let mut write = |at: u64, length: u64, byte: u8| {
@@ -51,7 +52,7 @@ fn fill(served: &Served, capacity: u64) -> Vec<Range> {
     };
     write(64 * KIB, 64 * KIB, 1);
     write(1024 * KIB, 512 * KIB, 2);
-    // A part of a mapping unit makes all of it data.
+    // A write of a part of a mapping unit makes the whole unit data.
     write(capacity - 2 * KIB, 512, 3);
     client.call((FLUSH, 0), (0, 0), &[]);
     client.call((TRIM, 0), (80 * KIB, 16 * KIB as u32), &[]);
@@ -95,7 +96,7 @@ fn nbdinfo_and_qemu_img_map_a_drive_and_disturb_nothing() {
     let found: Vec<Range> =
         map.iter().map(|of| (number(&of["start"]), number(&of["length"]), of["zero"] == true)).collect();
     assert_eq!(found, ranges, "{map:?}");
-    // QEMU looks at the first sectors of an image; questions read nothing, and no event follows from them.
+    // QEMU reads the first sectors of an image; allocation queries read nothing, and cause no event.
     run(Path::new("."), "nbdinfo", &["--map", &served.uri]);
     let after = reads(&engine);
     assert!(after.0 - before.0 < 8 * KIB, "{} bytes were read", after.0 - before.0);
@@ -117,7 +118,7 @@ fn nbdcopy_reads_no_holes() {
     let folder = tempfile::tempdir().expect("a folder");
     let before = reads(&engine).0;
     run(folder.path(), "nbdcopy", &["--request-size=4096", &served.uri, "out"]);
-    // It reads whole requests, so half a one more where the last unit begins.
+    // QEMU reads whole requests, so it reads up to half a request more where the last unit begins.
     let read = reads(&engine).0 - before;
     assert!((data..=data + 2 * KIB).contains(&read), "{read} bytes of {data} and {capacity}");
     let copy = std::fs::read(folder.path().join("out")).expect("there");

@@ -1,4 +1,4 @@
-//! A drive as an NVMe subsystem over real sockets of loopback: our own host at the other end.
+//! A drive as an NVMe subsystem over real loopback sockets, with the crate's own host at the other end.
 
 mod admin;
 mod host;

@@ -1,4 +1,4 @@
-//! Clients that come through TLS, those that should and do not, and certificates that are not what they should be.
+//! Clients that use TLS, clients that should and do not, and wrong certificates.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -26,7 +26,7 @@ fn client(served: &Served, config: &Arc<ClientConfig>) -> Client<Secured<UnixStr
     Client::choose(stream, "").expect("the export")
 }
 
-/// Waits until a connection has ended for a reason that begins so.
+/// Waits until a connection has ended for a reason that begins with `why`.
 #[track_caller]
 fn await_end(served: &Served, why: &str) {
     let start = Instant::now();
@@ -60,7 +60,7 @@ fn through_tls_everything_is_as_without() {
             assert_eq!(error, 0);
             assert!(read == memory.bytes()[cookie as usize * 4096..][..4096]);
         }
-        // The end is a whole one, with TLS' own last word.
+        // The server ends TLS in order, with a close notification.
         one.send((DISC, 0), 0, (0, 0), &[]);
         assert_eq!(one.raw().read(&mut [0; 16]).expect("no cut"), 0);
         await_end(&served, "the client is done");
@@ -78,11 +78,11 @@ fn without_tls_no_export_is_there() {
     plain.read_exact(&mut said).expect("an answer");
     assert_eq!(said[18 + 8..][..8], [0, 0, 0, 7, 0x80, 0, 0, 5]);
     assert!(said.ends_with(b"start TLS first"));
-    // It may think again.
+    // The client may ask for TLS after the refusal.
     plain.write_all(&[&b"IHAVEOPT"[..], &[0, 0, 0, 1, 0, 0, 0, 0]].concat()).expect("sent");
     assert_eq!(until_closed(&mut plain), 0);
     await_end(&served, "the client asked for an export without TLS");
-    // What is in plain behind STARTTLS never counts as encrypted.
+    // Plain bytes behind STARTTLS must never count as encrypted.
     let mut intruded = connect(served.socket());
     let start = [&b"IHAVEOPT"[..], &[0, 0, 0, 5, 0, 0, 0, 0]].concat();
     let all = [&[0, 0, 0, 3], &start[..], &hello("")[4..]].concat();
@@ -107,14 +107,14 @@ fn a_client_needs_the_certificate_that_the_server_asks_for() {
     ] {
         let served = Served::secure(vec![export("", &memory)], patient(), tls.clone());
         let stream = secure(connect(served.socket()), &certificates.client(shows));
-        // The client of TLS 1.3 is done before the server has seen its certificate.
+        // With TLS 1.3 the client's handshake is over before the server has seen its certificate.
         let chosen = stream.and_then(|stream| Client::choose(stream, ""));
         assert_eq!(chosen.is_ok(), good);
         if !good {
             await_end(&served, "the TLS handshake failed");
         }
     }
-    // The client does not trust any server, either.
+    // Neither does the client trust the server.
     let served = Served::secure(vec![export("", &memory)], patient(), load(&stranger, false));
     assert!(secure(connect(served.socket()), &certificates.client(None)).is_err());
 }
@@ -126,13 +126,13 @@ fn a_handshake_that_stalls_ends_and_garbage_harms_nobody() {
     let limits = Limits { handshake: Duration::from_millis(1500), connections: 12, ..patient() };
     let served = Served::secure(vec![export("", &memory)], limits, load(&certificates, true));
     let config = certificates.client(Some(&certificates));
-    // One that has chosen its export may be idle for longer.
+    // A client that has chosen its export may be idle for longer than the handshake.
     let mut idle = client(&served, &config);
     let mut silent = connect(served.socket());
     ask_for_tls(&mut silent).expect("an answer");
     let mut slow = connect(served.socket());
     ask_for_tls(&mut slow).expect("an answer");
-    // The head of a record of TLS, and not its rest.
+    // The head of a TLS record without its rest.
     slow.write_all(&[22, 3, 1, 2, 0, 1]).expect("sent");
     assert_eq!((until_closed(&mut silent), until_closed(&mut slow)), (0, 0));
     await_end(&served, "the client chose no export in time");
@@ -144,7 +144,7 @@ fn a_handshake_that_stalls_ends_and_garbage_harms_nobody() {
             while !done.load(Ordering::Relaxed) {
                 let mut stream = connect(served.socket());
                 if ask_for_tls(&mut stream).is_ok() {
-                    // Some of it looks like the beginning of TLS.
+                    // Some of the random bytes look like the beginning of TLS.
                     let mut noise: Vec<u8> = (0..rng.below(2000)).map(|_| rng.bits() as u8).collect();
                     if rng.chance(0.5) && noise.len() > 5 {
                         noise[..3].copy_from_slice(&[22, 3, 1]);
@@ -228,7 +228,7 @@ fn a_file_that_is_not_as_it_should_be_is_named() {
             None => std::fs::remove_file(certificates.file(file)).expect("removed"),
         }
         bad(&certificates, true, file, says);
-        // Without a look at clients, their authority is not needed.
+        // Without verification of clients, their authority is not needed.
         assert_eq!(Tls::load(certificates.path(), false).is_ok(), file.starts_with("ca-"), "{file}");
     }
     let certificates = Certificates::new();

@@ -3,7 +3,7 @@
 use base::units::Bytes;
 use ssd::Resolved;
 
-/// The handles and the size of a reclaim unit; nothing if the drive has none.
+/// The handles and the size of a reclaim unit; empty without Flexible Data Placement.
 pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
     let Some(fdp) = resolved.ftl.fdp else { return Vec::new() };
     let plural = |count: u32, one: &str| format!("{count} {one}{}", if count == 1 { "" } else { "s" });

@@ -4,7 +4,7 @@ use ssd::Resolved;
 
 use super::many;
 
-/// The link, and its latencies if it has any.
+/// The link and its latencies; no latencies if all are zero.
 pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
     let link = &resolved.host.link;
     let speed = link.rate.map_or_else(|| "costs no time".to_owned(), |rate| rate.to_string());

@@ -6,7 +6,7 @@ use ssd::Resolved;
 /// Bytes of an entry of the map.
 const ENTRY: u64 = 4;
 
-/// How much of the host's memory the drive uses, and how much of the drive that maps; nothing if it asks for none.
+/// The host memory that the drive uses, and the share of the map in it; empty if the drive asks for none.
 pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
     let Some(hmb) = resolved.ftl.map.hmb() else { return Vec::new() };
     let given = resolved.spec.host.hmb.clone().unwrap_or_default();

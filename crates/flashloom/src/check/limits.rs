@@ -21,9 +21,9 @@ struct BlockTimes {
 /// Upper bounds of throughput.
 struct Limits {
     link: Option<Rate>,
-    /// Of all channels, for data alone.
+    /// The rate of all channels together, for data alone.
     channels: Rate,
-    /// Of all dies that the power cap lets work at once, for reads and for programs.
+    /// The rates of reads and of programs of all dies that the power cap lets work at once.
     dies: [Rate; 2],
     /// The name of the resource that bounds `dies`.
     dies_by: [&'static str; 2],

@@ -2,7 +2,7 @@
 
 use ssd::{Resolved, ThrottleStyle};
 
-/// The controller, the power states, the cap and the temperature; nothing without `[power]`.
+/// The controller, the power states, the cap and the temperature; empty without `[power]`.
 pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
     let Some(power) = &resolved.spec.power else { return Vec::new() };
     let mut lines = vec![format!("controller {} active, {} idle", power.controller.active, power.controller.idle)];

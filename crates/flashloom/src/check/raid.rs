@@ -4,7 +4,7 @@ use ssd::{CollectionTurns, RaidLevel, Resolved};
 
 use super::many;
 
-/// The drives, how they share the data, and what the host sees of them; nothing of a single drive.
+/// The drives, the layout of data over them, and the capacity for the host; empty for a single drive.
 pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
     let Some(raid) = &resolved.spec.raid else { return Vec::new() };
     let survives = match raid.level {

@@ -1,12 +1,12 @@
-//! The spare space of a drive: what it keeps back, what is left of that for garbage collection, and the write
-//! amplification to expect.
+//! The spare space of a drive: the flash that the host does not see, the part of it that is left for garbage collection, and the
+//! write amplification to expect.
 
 use ftl::WorkingSpace;
 use schemars::JsonSchema;
 use serde::Serialize;
 use ssd::Resolved;
 
-/// Less than this part of what the drive keeps back, and the user should know.
+/// The least good ratio of effective to nominal spare space; below it the summary warns.
 const ENOUGH: f64 = 0.5;
 
 /// The spare space of a drive.

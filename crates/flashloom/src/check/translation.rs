@@ -5,7 +5,7 @@ use ssd::{Resolved, ZoneCommand, ZoneVictim};
 
 use super::many;
 
-/// What users can address, how zones are written and emptied; nothing of the drive below.
+/// The capacity for users, and the rules by which zones are written and emptied; empty for other devices.
 pub(super) fn lines(resolved: &Resolved) -> Vec<String> {
     let Some((shape, spec)) = resolved.translation.zip(resolved.spec.translation.as_ref()) else { return Vec::new() };
     let unit = SECTOR.get() * u64::from(resolved.geometry.sectors);

@@ -1,4 +1,4 @@
-//! The flash array of a configuration of MQSim: as MQSim's back end uses it, or as a controller would.
+//! The flash array of a MQSim configuration, in the manner of MQSim's back end or of a controller.
 
 use super::Likeness;
 use super::queues::Queues;
@@ -14,7 +14,7 @@ pub(super) fn is_merged(flash: &Group<'_, '_>, likeness: Likeness) -> bool {
     likeness == Likeness::Mqsim && flash.count("Die_No_Per_Chip", "2") > 1
 }
 
-/// Writes the array.
+/// Writes the tables of the flash array into the sheet.
 pub(super) fn array(
     drive: &Group<'_, '_>,
     flash: &Group<'_, '_>,
@@ -54,7 +54,8 @@ pub(super) fn array(
     }
 }
 
-/// MQSim counts a transfer of two bytes in whole nanoseconds: 1000 / rate, without its fraction, times two (`SSD_Device`).
+/// The rate of a channel. MQSim rounds the time of two bytes to whole nanoseconds: the integer part of 1000 / rate, times two
+/// (`SSD_Device`).
 fn lane_rate(drive: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
     let name = "Channel_Transfer_Rate";
     let nominal = drive.count(name, "333");

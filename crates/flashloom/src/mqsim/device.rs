@@ -1,4 +1,4 @@
-//! MQSim's description of a drive as a device file. Each value names the parameter that it is from.
+//! MQSim's description of a drive as a device file. A comment behind each value names its parameter.
 
 use super::Likeness;
 use super::array::{array, is_merged};
@@ -10,7 +10,7 @@ use super::xml::{Group, XmlFile};
 /// The orders of address dimensions by their letters, in MQSim's words.
 const DIMENSIONS: [(char, &str); 4] = [('C', "channel"), ('W', "chip"), ('D', "die"), ('P', "plane")];
 
-/// Parameters that MQSim has and Flashloom has not, each with the reason. Some versions of MQSim lack some of them.
+/// Parameters of MQSim without a counterpart in Flashloom, each with the reason. Some versions of MQSim lack some of them.
 const WITHOUT: [(&str, &str); 11] = [
     ("Seed", "the seed is an option of a run: --seed"),
     ("Enabled_Preconditioning", "the state of a drive is an option of a run: --precondition"),
@@ -53,7 +53,7 @@ pub(super) fn device(file: &XmlFile<'_>, name: &str, (queues, likeness): (&Queue
     }
 }
 
-/// The kinds of cells: the name here, the bits, and the page types.
+/// The kinds of cells: the name in Flashloom, the bits, and the page types.
 const CELLS: [(&str, Cell); 4] = [
     ("SLC", Cell { name: "slc", types: &["LSB"] }),
     ("MLC", Cell { name: "mlc", types: &["LSB", "MSB"] }),
@@ -176,7 +176,7 @@ fn link(host: &Group<'_, '_>, drive: &Group<'_, '_>, queues: &Queues, sheet: &mu
 fn cache(drive: &Group<'_, '_>, flash: &Group<'_, '_>, (queues, likeness): (&Queues, Likeness), sheet: &mut Sheet) {
     drive.choice("Memory_Type", &[("FLASH", ())]);
     let capacity = drive.whole("Data_Cache_Capacity", "268435456");
-    // Versions of MQSim spell it differently.
+    // Versions of MQSim spell this parameter differently.
     let bursts = ["Data_Cache_DRAM_Data_Busrt_Size", "Data_Cache_DRAM_Data_Burst_Size"];
     let burst = bursts.into_iter().find(|name| drive.has(name)).unwrap_or(bursts[1]);
     let bytes = drive.count(burst, "8");
@@ -190,7 +190,7 @@ fn cache(drive: &Group<'_, '_>, flash: &Group<'_, '_>, (queues, likeness): (&Que
         return;
     }
     sheet.table("[ram]");
-    // Here a write crosses the RAM twice, into the buffer and out of it; in MQSim once.
+    // In Flashloom a write crosses the RAM twice, into the buffer and out of it; in MQSim once.
     let (times, why) = match likeness {
         Likeness::Mqsim => {
             (4, "MQSim moves two bursts in a period of its data rate, and a write once; rows take no time")
@@ -234,7 +234,7 @@ fn ftl(drive: &Group<'_, '_>, flash: &Group<'_, '_>, (queues, likeness): (&Queue
     if spare >= 1.0 {
         drive.fault("Overprovisioning_Ratio", &format!("{spare} leaves nothing for the host; write e.g. 0.07"));
     }
-    // A percentage without the last digits of binary fractions.
+    // The percentage is rounded, to drop the errors of binary fractions.
     let percent = (spare * 1e10).round() / 1e8;
     sheet.line(&format!("over-provisioning = \"{percent}%\""), "Overprovisioning_Ratio");
     sheet.line("unmapped-reads = \"flash-read\"", "MQSim reads pages that were never written from flash");
@@ -283,7 +283,7 @@ fn placement(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Likeness, s
                 sheet.approximated("Plane_Allocation_Scheme", why);
             }
         }
-        // Fully dynamic.
+        // Fully dynamic allocation.
         None if scheme == "F" => {
             sheet.line("placement = { policy = \"least-loaded\" }", "Plane_Allocation_Scheme");
             sheet.approximated(
@@ -304,13 +304,13 @@ fn is_ideal(drive: &Group<'_, '_>) -> bool {
     drive.has("Ideal_Mapping_Table") && drive.flag("Ideal_Mapping_Table")
 }
 
-/// MQSim collects up to so many blocks of a plane at once, and so starts with at most as many free ones
+/// MQSim collects up to this many blocks of a plane at once, so it starts collection with at most this many free blocks
 /// (`max_ongoing_gc_reqs_per_plane`, a constant in `SSD_Device`).
 const AT_ONCE: u64 = 10;
 
-/// Blocks of each plane that MQSim keeps open and the converted drive does not. MQSim has one for data, one for copies and one
-/// for translation pages of each flow, the last also where the whole map is in RAM. The converted drive has one for data and
-/// one for copies, and gives blocks to translation pages if there are any.
+/// Blocks of each plane that MQSim keeps open and the converted drive does not. For each flow, MQSim has one open block for data,
+/// one for copies and one for translation pages, the last also if the whole map is in RAM. The converted drive has one for data and
+/// one for copies, and blocks for translation pages only if there are such pages.
 fn idle_blocks(is_ideal: bool, flows: usize) -> u64 {
     let each = if is_ideal { 3 } else { 2 };
     each * flows as u64 - 2

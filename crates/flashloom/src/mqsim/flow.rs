@@ -21,13 +21,13 @@ const CLASSES: [(&str, Class); 4] = [
 /// The priority class of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Class {
-    /// Before all other classes.
+    /// Served before all other classes.
     Urgent,
-    /// By weight.
+    /// Served in proportion to this weight.
     Weighted(u32),
 }
 
-/// The planes that a flow has, and the sizes of the array in the same words.
+/// The parameters of a flow's planes, and the parameters of the array's sizes, in the same order.
 pub(super) const RESOURCES: [(&str, &str); 4] = [
     ("Channel_IDs", "Flash_Channel_Count"),
     ("Chip_IDs", "Chip_No_Per_Channel"),
@@ -37,28 +37,28 @@ pub(super) const RESOURCES: [(&str, &str); 4] = [
 
 /// A flow of a scenario.
 pub(super) struct Flow {
-    /// What it runs.
+    /// The requests of the flow.
     pub(super) requests: Requests,
     pub(super) class: Class,
-    /// The channels, chips, dies and planes that it has.
+    /// The channels, chips, dies and planes of the flow.
     pub(super) resources: Resources,
     pub(super) caches_writes: bool,
-    /// Where its part of the drive begins and how large it is, as shares of the drive.
+    /// The start and the size of the flow's part of the drive, as shares of the drive.
     pub(super) part: (f64, f64),
-    /// The share of its part of the drive that is written before, in percent.
+    /// The share of the flow's part that is written before the run, in percent.
     pub(super) occupied: u64,
     pub(super) sheet: Sheet,
 }
 
 /// The requests of a flow.
 pub(super) enum Requests {
-    /// Of the workload file that is the sheet of the flow.
+    /// The requests are generated; the workload file is the sheet of the flow.
     Described,
-    /// Of a trace.
+    /// The requests are those of a trace.
     Trace { path: String, repeat: u64, unit: &'static str },
 }
 
-/// The flows of each scenario. The flows of a scenario divide the planes that any flow of any scenario has.
+/// The flows of each scenario. The flows of a scenario divide the planes that are used by any flow of any scenario.
 pub(super) fn scenarios(file: &XmlFile<'_>, drive: &XmlFile<'_>) -> Vec<Vec<Flow>> {
     let counts = counts(drive);
     let scenarios = file.groups(&["IO_Scenario"]);
@@ -77,7 +77,7 @@ pub(super) fn scenarios(file: &XmlFile<'_>, drive: &XmlFile<'_>) -> Vec<Vec<Flow
     flows.iter().zip(&resources).enumerate().map(scenario).collect()
 }
 
-/// The sizes of the array, each if it is sound.
+/// The sizes of the array; none for a size that is wrong.
 fn counts(drive: &XmlFile<'_>) -> [Option<u64>; 4] {
     let groups = drive.groups(&["Device_Parameter_Set"]);
     let flash = groups.first().and_then(|drive| drive.groups(&["Flash_Parameter_Set"]).into_iter().next());
@@ -88,7 +88,7 @@ fn counts(drive: &XmlFile<'_>) -> [Option<u64>; 4] {
     RESOURCES.map(|(_, name)| count(name))
 }
 
-/// The channels, chips, dies and planes that any of these flows has.
+/// The channels, chips, dies and planes that at least one of these flows has.
 pub(super) fn union<'a>(flows: impl Iterator<Item = &'a Resources> + Clone) -> Resources {
     std::array::from_fn(|of| {
         let mut all: Vec<u64> = flows.clone().flat_map(|flow| flow[of].iter().copied()).collect();
@@ -127,8 +127,8 @@ fn resources(flow: &Group<'_, '_>, counts: [Option<u64>; 4]) -> Resources {
     lists
 }
 
-/// The parts of the drive that flows have: where each begins and how large it is, as shares. As MQSim does it
-/// (`Logical_Address_Partitioning_Unit`): a flow has the capacity of its planes, and flows share a plane equally.
+/// The start and the size of each flow's part of the drive, as shares of the drive. As in MQSim
+/// (`Logical_Address_Partitioning_Unit`), a flow has the capacity of its planes, and flows share a plane equally.
 fn parts(flows: &[Resources], of_drive: usize) -> Vec<(f64, f64)> {
     let planes = |[channels, chips, dies, planes]: &Resources| -> f64 {
         let mut all = 0.0;
@@ -146,7 +146,7 @@ fn parts(flows: &[Resources], of_drive: usize) -> Vec<(f64, f64)> {
         all
     };
     let sizes: Vec<f64> = flows.iter().map(planes).collect();
-    // A flow without planes has a fault.
+    // A flow without planes is a fault that is reported elsewhere; the value avoids a division by zero.
     let all = (of_drive as f64).max(1.0);
     let mut start = 0.0;
     let part = |size: f64| {
@@ -185,7 +185,7 @@ fn read(flow: &Group<'_, '_>, name: &str, resources: Resources, (number, parts):
 
 fn trace(flow: &Group<'_, '_>, sheet: &mut Sheet) -> Requests {
     let path = flow.text("File_Path", "traces/a.trace").replace('\\', "/");
-    // MQSim has a value of its own for each that is missing.
+    // MQSim has a default for each missing parameter.
     let mut given = |name: &str, usual: &str| {
         let is_given = flow.has(name);
         if !is_given {
@@ -227,7 +227,7 @@ fn synthetic(flow: &Group<'_, '_>, name: &str, (number, parts): (usize, &[(f64, 
     }
     sheet.line(&format!("align = \"{}\"", bytes(align)), from);
     sizes(flow, (sectors, align), sheet);
-    // In percent, without the last digits of binary fractions.
+    // In percent, rounded to drop the errors of binary fractions.
     let share = |of: f64| format!("{}%", (of * 1e6 + 1e-6).floor() / 1e4);
     let used = flow.percent("Working_Set_Percentage", "50");
     let (count, (start, size)) = (parts.len(), parts[number]);
@@ -276,9 +276,9 @@ fn arrivals(flow: &Group<'_, '_>, sectors: u64, sheet: &mut Sheet) {
 fn sizes(flow: &Group<'_, '_>, (sectors, align): (u64, u64), sheet: &mut Sheet) {
     let kinds = [("FIXED", true), ("NORMAL", false)];
     let is_fixed = flow.choice("Request_Size_Distribution", &kinds).unwrap_or(true);
-    // MQSim takes it for the standard deviation: `IO_Flow_Synthetic` gives it to `RandomGenerator::Normal(mean, deviation)`.
+    // MQSim uses the value as the standard deviation: `IO_Flow_Synthetic` passes it to `RandomGenerator::Normal(mean, deviation)`.
     let deviation = flow.number("Variance_Request_Size", "0");
-    // Evenly spread sizes with this deviation reach so far from the mean.
+    // Half of the range of uniform sizes with this deviation.
     let reach = 3_f64.sqrt() * deviation;
     if is_fixed || reach < 1.0 {
         sheet.line(&format!("sizes = [{{ size = \"{}\" }}]", bytes(sectors)), "Average_Request_Size");
@@ -309,7 +309,7 @@ enum Pattern {
 
 fn address(flow: &Group<'_, '_>, sheet: &mut Sheet) {
     let name = "Address_Distribution";
-    // Versions of MQSim name them differently.
+    // Versions of MQSim name these patterns differently.
     let patterns = [
         ("STREAMING", Pattern::Sequential),
         ("RANDOM_UNIFORM", Pattern::Uniform),

@@ -7,7 +7,7 @@ use super::xml::Group;
 /// The submission queues of the flows of all scenarios.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Queues {
-    /// For the flow with this number in each scenario, its class and its channels.
+    /// The class and the channels of a flow, by the number of the flow in its scenario.
     queues: Vec<(Class, Vec<u64>)>,
     caches_writes: bool,
     /// True if flows with the same number differ between scenarios.
@@ -16,7 +16,7 @@ pub(super) struct Queues {
     used: Option<Resources>,
 }
 
-/// How many channels, chips, dies or planes the drive has.
+/// The number of channels, chips, dies or planes of the drive, with its origin.
 pub(super) struct Size {
     parameter: &'static str,
     whole: u64,
@@ -24,7 +24,7 @@ pub(super) struct Size {
 }
 
 impl Size {
-    /// The words that say where it is from.
+    /// The origin of the size, for a comment.
     pub(super) fn origin(&self) -> String {
         match self.used == self.whole {
             true => self.parameter.to_owned(),
@@ -34,7 +34,7 @@ impl Size {
 }
 
 impl Queues {
-    /// One queue, with a buffer and the whole array.
+    /// One queue, with a buffer and the whole array, for a configuration without flows.
     pub(super) fn one() -> Self {
         Self { caches_writes: true, ..Self::default() }
     }
@@ -51,12 +51,12 @@ impl Queues {
         Self { queues, caches_writes, differ, used: Some(used) }
     }
 
-    /// Their number.
+    /// The number of queues.
     pub(super) fn count(&self) -> usize {
         self.queues.len().max(1)
     }
 
-    /// True if a flow's writes go through the cache.
+    /// True if the writes of the flows go through the cache.
     pub(super) const fn caches_writes(&self) -> bool {
         self.caches_writes
     }
@@ -67,18 +67,17 @@ impl Queues {
         std::array::from_fn(|of| {
             let parameter = RESOURCES[of].1;
             let whole = if of < 2 { drive } else { flash }.count(parameter, examples[of]);
-            // Flows without channels have a fault.
+            // A flow without channels is a fault that is reported elsewhere.
             let used = self.used.as_ref().map_or(whole, |used| (used[of].len() as u64).max(1));
             Size { parameter, whole, used }
         })
     }
 
-    /// The planes of the drive.
     pub(super) fn planes(&self, drive: &Group<'_, '_>, flash: &Group<'_, '_>) -> u64 {
         self.sizes(drive, flash).iter().fold(1_u64, |all, size| all.saturating_mul(size.used))
     }
 
-    /// Writes the queues, each with as many commands in the drive as MQSim fetches.
+    /// Writes the queues, each with as many outstanding commands as MQSim fetches.
     pub(super) fn write(&self, depth: u64, are_several: bool, sheet: &mut Sheet) {
         let Some(used) = self.used.as_ref().filter(|_| are_several) else {
             if self.used.is_some() {
@@ -106,7 +105,7 @@ impl Queues {
             sheet.line(&format!("depth = {}", depth.min(1 << 16)), "Queue_Fetch_Size");
             match class {
                 Class::Urgent if is_weighted => sheet.line("urgent = true", "Priority_Class"),
-                // Among urgent queues alone, a single queue needs no weight.
+                // If all other queues are urgent, a single queue needs no weight.
                 Class::Weighted(weight) if is_weighted && with_weight > 1 => {
                     sheet.line(&format!("weight = {weight}"), "Priority_Class");
                 }

@@ -1,4 +1,5 @@
-//! A TOML file in the making, whose lines say where their values are from, and what could not be said in it.
+//! A TOML file under construction. Each line has the origin of its value; notes list the parameters that could not be
+//! converted.
 
 use std::fmt::Write as _;
 
@@ -14,7 +15,7 @@ pub(super) struct Sheet {
 const COMMENT: usize = 44;
 
 impl Sheet {
-    /// Begins a table.
+    /// Begins a table with the header `name`, brackets included.
     pub(super) fn table(&mut self, name: &str) {
         let _ = write!(self.text, "\n{name}\n");
     }
@@ -33,7 +34,7 @@ impl Sheet {
         self.without.push((name.to_owned(), why.to_owned()));
     }
 
-    /// Notes a parameter that means something else here.
+    /// Notes a parameter that has another meaning in Flashloom.
     pub(super) fn approximated(&mut self, name: &str, why: &str) {
         self.approximated.push((name.to_owned(), why.to_owned()));
     }
@@ -45,7 +46,7 @@ impl Sheet {
         approximated.chain(without).collect()
     }
 
-    /// The file, with these lines and the notes as comments at its head.
+    /// The text of the file, with `head` and the notes as comments at its head.
     pub(super) fn toml(&self, head: &[String]) -> String {
         let mut notes = self.notes();
         if !notes.is_empty() {

@@ -19,7 +19,7 @@ const LEAST: [(&str, bool); 4] = [
     ("Preferred_suspend_write_time_for_read", false),
 ];
 
-/// Writes the key `suspend` of the flash array, if the drive does what controllers do.
+/// Writes the key `suspend` of the flash array, if the drive follows controllers and not MQSim.
 pub(super) fn suspend(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Likeness, sheet: &mut Sheet) {
     let all = [(flash, SUPPORT), (flash, PROGRAM), (flash, ERASE)].into_iter();
     let all: Vec<&str> = all
@@ -63,7 +63,7 @@ pub(super) fn suspend(drive: &Group<'_, '_>, flash: &Group<'_, '_>, likeness: Li
         }
     }
     if erases {
-        // A write may go into a suspended erase.
+        // Writes may interrupt an erase.
         rules.push("writes = true".to_owned());
     }
     let given = LEAST.iter().filter(|(name, _)| drive.has(name));

@@ -1,13 +1,13 @@
-//! Values as TOML has them: quoted texts, and quantities with their units.
+//! Values in TOML syntax: quoted texts, and quantities with their units.
 
 use base::units::{Bytes, Exact, Rate, Span};
 
-/// A text in TOML.
+/// A text, quoted for TOML.
 pub(super) fn quoted(text: &str) -> String {
     toml::Value::String(text.to_owned()).to_string()
 }
 
-/// A time; one that is too long for a file is found when the file is read.
+/// A time in TOML. A time that is too long for a device file is found when the file is read.
 pub(super) fn time(ns: u64) -> String {
     let fits = ns.checked_mul(1000).is_some();
     if fits { Span::from_ns(ns).exact() } else { format!("{ns}ns") }

@@ -1,4 +1,4 @@
-//! Parameters in MQSim's XML files: elements with a text, in groups. What is wrong with them is collected, with its line.
+//! Parameters in MQSim's XML files: elements with a text, in groups. All faults are collected, with their lines.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -9,14 +9,14 @@ use std::str::FromStr;
 use roxmltree::{Document, Node};
 use study::config::did_you_mean;
 
-/// A text as MQSim's parser (rapidxml) reads it: a closing tag ends the innermost open element, whatever its name.
+/// Repairs a text as MQSim's parser (rapidxml) reads it: a closing tag ends the innermost open element, whatever its name.
 pub(super) fn repaired(text: &str) -> String {
     let (mut out, mut rest) = (String::with_capacity(text.len()), text);
     let mut open: Vec<&str> = Vec::new();
     while let Some(at) = rest.find('<') {
         let (before, tag) = rest.split_at(at);
         out.push_str(before);
-        // Comments, declarations and sections of text have no tags in them.
+        // Comments, declarations and CDATA sections have no tags in them.
         let others = [("<!--", "-->"), ("<?", "?>"), ("<![CDATA[", "]]>"), ("<!", ">")];
         let end = others.iter().find(|(begin, _)| tag.starts_with(begin)).map_or(">", |(_, end)| end);
         let Some(length) = tag.find(end).map(|at| at + end.len()) else { break };
@@ -44,7 +44,7 @@ pub(super) fn repaired(text: &str) -> String {
     out + rest
 }
 
-/// All that is wrong with a file, each fault on a line of its own.
+/// All faults of a file, each on a line of its own.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct XmlFaults(Vec<String>);
 
@@ -86,7 +86,7 @@ impl<'a> XmlFile<'a> {
         self.all(self.document.root_element(), names)
     }
 
-    /// The group of this name; `None` is a fault.
+    /// The group of this name. If it is missing, `None` is returned and a fault noted.
     pub(super) fn group<'b>(&'b self, name: &'b str) -> Option<Group<'b, 'a>> {
         let root = self.document.root_element();
         let found = self.all(root, &[name]).into_iter().next();
@@ -119,21 +119,21 @@ impl<'a> XmlFile<'a> {
         let line = self.line(node);
         let said = format!("{}:{line}: {what}", self.path.display());
         let faults = &mut self.faults.borrow_mut().0;
-        // Several keys may come from one parameter.
+        // Several keys may come from one parameter, whose fault is noted once.
         if !faults.contains(&said) {
             faults.push(said);
         }
     }
 
-    /// All faults found so far, if there are any.
+    /// Fails with all faults found so far, if there are any.
     pub(super) fn check(&self) -> Result<(), XmlFaults> {
         let faults = self.faults.borrow().clone();
         if faults.0.is_empty() { Ok(()) } else { Err(faults) }
     }
 }
 
-/// An element whose children are parameters. A parameter that is missing or wrong is a fault of the file, and stands for
-/// some value until the faults are checked.
+/// An element whose children are parameters. A missing or wrong parameter is noted as a fault of the file; the returned value is
+/// then a placeholder until [`XmlFile::check`] fails.
 pub(super) struct Group<'b, 'a> {
     file: &'b XmlFile<'a>,
     node: Node<'b, 'a>,
@@ -141,18 +141,18 @@ pub(super) struct Group<'b, 'a> {
 }
 
 impl<'b, 'a> Group<'b, 'a> {
-    /// Its name.
+    /// The name of the element.
     pub(super) fn name(&self) -> &'b str {
         self.node.tag_name().name()
     }
 
-    /// The groups of these names in it.
+    /// The groups of these names inside the element.
     pub(super) fn groups(&self, names: &[&str]) -> Vec<Self> {
         self.asked.borrow_mut().extend(names.iter().map(|name| (*name).to_owned()));
         self.file.all(self.node, names)
     }
 
-    /// The group of this name in it; `None` is a fault.
+    /// The group of this name inside the element. If it is missing, `None` is returned and a fault noted.
     pub(super) fn group(&self, name: &str) -> Option<Self> {
         let found = self.groups(&[name]).into_iter().next();
         if found.is_none() {
@@ -167,7 +167,7 @@ impl<'b, 'a> Group<'b, 'a> {
         Some((node, node.text().unwrap_or_default().trim()))
     }
 
-    /// True if it has this parameter.
+    /// True if the element has this parameter.
     pub(super) fn has(&self, name: &str) -> bool {
         self.find(name).is_some()
     }
@@ -203,12 +203,12 @@ impl<'b, 'a> Group<'b, 'a> {
         self.parsed(name, "a whole number above zero", example, |number: &u64| *number > 0).max(1)
     }
 
-    /// A whole number above zero, if there is one: whoever needs it finds the fault.
+    /// A whole number above zero; none without noting a fault, because the part that needs the number notes it.
     pub(super) fn sound_count(&self, name: &str) -> Option<u64> {
         self.find(name)?.1.parse().ok().filter(|number| *number > 0)
     }
 
-    /// A whole number.
+    /// A whole number, which may be zero.
     pub(super) fn whole(&self, name: &str, example: &str) -> u64 {
         self.parsed(name, "a whole number", example, |_| true)
     }
@@ -228,7 +228,7 @@ impl<'b, 'a> Group<'b, 'a> {
         self.choice(name, &[("TRUE", true), ("FALSE", false)]).unwrap_or_default()
     }
 
-    /// One of several names, in any case; `None` is a fault.
+    /// The value of one of several names, in any case. For other texts, `None` is returned and a fault noted.
     pub(super) fn choice<T: Copy>(&self, name: &str, all: &[(&str, T)]) -> Option<T> {
         let (node, text) = self.text_of(name, all.first().map_or("", |(name, _)| *name))?;
         let found = all.iter().find(|(name, _)| name.eq_ignore_ascii_case(text)).map(|(_, value)| *value);
@@ -251,13 +251,13 @@ impl<'b, 'a> Group<'b, 'a> {
         })
     }
 
-    /// A fault of a parameter that is there.
+    /// Notes a fault of an existing parameter.
     pub(super) fn fault(&self, name: &str, what: &str) {
         let node = self.find(name).map_or(self.node, |(node, _)| node);
         self.file.fault(node, &format!("{name}: {what}"));
     }
 
-    /// The names of parameters that nothing has asked for.
+    /// The names of parameters that were never read.
     pub(super) fn others(&self) -> Vec<&'b str> {
         let asked = self.asked.borrow();
         let names = self.node.children().filter(Node::is_element).map(|node| node.tag_name().name());

@@ -1,4 +1,4 @@
-//! Refuses options that would have no effect on the run, so that no user believes they had one.
+//! Refuses options that would have no effect on the run, so that users do not rely on them.
 
 use study::session::Flow;
 use workload::trace::TraceOptions;

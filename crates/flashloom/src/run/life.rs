@@ -1,4 +1,4 @@
-//! Options that a run to the end of a drive's life does not take.
+//! Refuses options that do not go together with `--until worn`.
 
 use study::plan::Until;
 

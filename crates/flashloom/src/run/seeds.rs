@@ -38,7 +38,7 @@ pub(super) fn run(args: &RunArgs, results: &mut dyn Write) -> Result<(), Failure
         let need = |seed| Need { name: format!("{}, seed {seed}", device.name), memory: memory() };
         memory::check(seeds.iter().map(need).collect(), at_once(None), &limit)?;
     }
-    // A pipe can be read once, and every seed reads it.
+    // A pipe can be read only once, but every seed reads the workload.
     for file in std::iter::once(&mut files.first).chain(&mut files.others) {
         if let WorkloadFile::Trace(trace) = file
             && trace.is_once()
@@ -89,8 +89,9 @@ fn paths(args: &RunArgs) -> impl Iterator<Item = PathBuf> {
     [&args.device, &args.workload].into_iter().chain(flows).cloned()
 }
 
-/// The runs as a study of one point, whose results a store keeps; `None` if it is no point: its workload has several
-/// stages, and thus several results, or its flows are not in the order of their names, which is that of a point.
+/// The runs as a study of one point, whose results a store keeps. `None` if the runs are no point: the workload has
+/// several stages, and thus several results, or its flows are not in the order of their names, as the flows of a point
+/// are.
 fn plan(args: &RunArgs, device: &Device, files: &Workloads, stages: usize) -> Option<Result<Plan, Failure>> {
     let own = stem(&args.workload);
     let flows = named(&args.issue, &own, |name| name);
@@ -106,7 +107,7 @@ fn plan(args: &RunArgs, device: &Device, files: &Workloads, stages: usize) -> Op
         open: args.issue.open,
         queue: args.issue.queue,
         placement_id: args.issue.placement_id,
-        // A study that does not name the workload has the same run.
+        // None for the default name: a study that does not name the workload then has the same run.
         name: (files.first.name().as_ref() != Some(&own)).then_some(own),
         series: args.output.series,
         flows: flows.into_iter().collect(),
@@ -118,7 +119,7 @@ fn plan(args: &RunArgs, device: &Device, files: &Workloads, stages: usize) -> Op
     Some(plan.map_err(Failure::from))
 }
 
-/// The results of the plan, from the store where it has them.
+/// The results of the plan; results in the store are not computed again.
 fn stored(args: &RunArgs, plan: Plan) -> Result<Vec<Vec<Summary>>, Failure> {
     let store = args.store.open()?;
     let storing = store.as_ref().map(|store| Storing::new(store, &|said| note(said)));
@@ -131,7 +132,7 @@ fn stored(args: &RunArgs, plan: Plan) -> Result<Vec<Vec<Summary>>, Failure> {
     Ok(outcome.runs.into_iter().flatten().map(|summary| vec![summary]).collect())
 }
 
-/// The failure of a run, as that of the command that ran it.
+/// The failure for an error of a run, with the command that repeats the run.
 fn failed(args: &RunArgs, error: &ExecuteError) -> Failure {
     match error {
         ExecuteError::Session(error, place) => Failure::session(error, || {
@@ -142,7 +143,7 @@ fn failed(args: &RunArgs, error: &ExecuteError) -> Failure {
     }
 }
 
-/// The results of all runs, none of which a store keeps.
+/// The results of all runs, without a store.
 fn anew(args: &RunArgs, device: &Device, files: &Workloads, seeds: &[u64]) -> Result<Vec<Vec<Summary>>, Failure> {
     if args.store.store.is_some() {
         let why = "the workload has several stages, or the flows are not in the order of their names";
@@ -157,7 +158,7 @@ fn anew(args: &RunArgs, device: &Device, files: &Workloads, seeds: &[u64]) -> Re
     with_each(seeds, None, one, &|done, all| bar.step(done, all))
 }
 
-/// Refuses outputs that hold one run.
+/// Refuses outputs that can hold one run only.
 fn of_one_run(args: &RunArgs) -> Result<(), Failure> {
     let output = &args.output;
     let given: Vec<&str> = [

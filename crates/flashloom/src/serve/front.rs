@@ -28,7 +28,7 @@ impl Stop {
     }
 }
 
-/// The servers, whose sockets are open.
+/// The servers, with open sockets.
 pub(super) struct Front {
     nbd: Option<Server>,
     nvme: Option<NvmeServer>,
@@ -37,7 +37,8 @@ pub(super) struct Front {
 }
 
 impl Front {
-    /// Connections are noted, and why they end is said if it was asked for.
+    /// The servers. Connections are noted as incidents, and the reasons for their ends are printed if `tell` asks for
+    /// it.
     pub(super) fn new(nbd: Option<Server>, nvme: Option<NvmeServer>, incidents: &Incidents, tell: Tell) -> Self {
         let stop = Stop { nbd: nbd.as_ref().map(Server::stopper), nvme: nvme.as_ref().map(NvmeServer::stopper) };
         Self {
@@ -70,13 +71,13 @@ impl Front {
         };
         let described = description(&devices, &presentation);
         let description = described.map_err(|error| Failure::Input(error.to_string()))?;
-        // Drives whose connections outlive a cut have none that end with it.
+        // If connections outlive a cut, the power signal ends none.
         let power = (OnCut::from(args.time.on_cut) == OnCut::End).then_some(power);
         self.export = Some(NvmeExport { drives, description, power });
         Ok(())
     }
 
-    /// Where clients of the exports with these names connect, and hosts.
+    /// The addresses for clients of the exports with these names, and for hosts.
     pub(super) fn places(&self, names: &[&str]) -> Places {
         let subsystem = self.nvme.as_ref().zip(self.export.as_ref());
         Places::new(
@@ -85,7 +86,7 @@ impl Front {
         )
     }
 
-    /// Serves until all servers are stopped. One that fails stops the other.
+    /// Serves until all servers are stopped. A server that fails stops the other one.
     pub(super) fn run(self, exports: Vec<Export>) -> io::Result<()> {
         let Self { nbd, nvme, export, stop } = self;
         let hosts = nvme.zip(export);

@@ -1,4 +1,4 @@
-//! The directories of served drives, and what is said of their files.
+//! The directories of served drives, and the messages on their files.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use super::front::Stop;
 use crate::args::ServeArgs;
 use crate::exit::{Failure, note};
 
-/// Damaged places that are named; a reader who tries again would fill the screen.
+/// The most damaged places that are printed; a client that repeats a failing read would fill the screen.
 const NAMED: usize = 16;
 
 impl From<StateError> for Failure {
@@ -19,7 +19,7 @@ impl From<StateError> for Failure {
     }
 }
 
-/// Locks the directory of each drive, before any is made.
+/// Locks the directory of each drive, before any drive is made.
 pub(super) fn directories(args: &ServeArgs, served: &[Served]) -> Result<Vec<Option<StateDir>>, Failure> {
     let Some(dir) = &args.state.state else { return Ok(served.iter().map(|_| None).collect()) };
     for of in served {
@@ -46,7 +46,7 @@ pub(super) fn directories(args: &ServeArgs, served: &[Served]) -> Result<Vec<Opt
     paths.into_iter().zip(served).map(lock).collect()
 }
 
-/// The directory of one of several drives.
+/// The directory of the drive `name` in the directory of several drives.
 fn below(dir: &Path, name: &str) -> Result<PathBuf, Failure> {
     if State::is_there(dir) {
         let dir = dir.display();
@@ -58,7 +58,7 @@ fn below(dir: &Path, name: &str) -> Result<PathBuf, Failure> {
     Ok(dir.join(file_name(name, "--state")?))
 }
 
-/// The name of an export as part of the name of a file, which an option asks for.
+/// Checks that the name of an export can be part of a file name, which `option` asks for.
 pub(super) fn file_name<'a>(name: &'a str, option: &str) -> Result<&'a str, Failure> {
     if name.is_empty() || name.starts_with('.') || !name.chars().all(|c| c.is_alphanumeric() || "._-".contains(c)) {
         return Err(Failure::Input(format!(
@@ -69,7 +69,7 @@ pub(super) fn file_name<'a>(name: &'a str, option: &str) -> Result<&'a str, Fail
     Ok(name)
 }
 
-/// The files of a drive: a failure stops the server.
+/// The files of a drive. A failure of the files stops the server.
 pub(super) fn keep(args: &ServeArgs, dir: StateDir, stopper: Stop) -> KeepIn {
     let durability = if args.state.sync { Durability::Machine } else { Durability::Process };
     let on_finding = Some(hears(dir.path().to_owned(), stopper));
@@ -89,7 +89,7 @@ fn hears(dir: PathBuf, stopper: Stop) -> OnFinding {
                 named.push(text);
             }
         }
-        // The end of the command says why.
+        // The command prints the failure at its end.
         Finding::Failure(_) => stopper.stop(),
         Finding::Unverified => note(format_args!(
             "{}: nobody knows what this drive has acknowledged before; the first read of each sector is believed",

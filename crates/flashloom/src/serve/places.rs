@@ -1,4 +1,5 @@
-//! Where clients of NBD and hosts of NVMe find the drives: as lines, as JSON, and as variables of the command of `--run`.
+//! The addresses at which clients of NBD and hosts of NVMe reach the drives: as lines, as JSON, and as variables of the command of
+//! `--run`.
 
 use std::ffi::OsString;
 use std::net::SocketAddr;
@@ -65,7 +66,7 @@ struct NamespacePlace {
 }
 
 impl Places {
-    /// The places of the exports with these names, and of a subsystem at this address.
+    /// The addresses of the exports with these names, and of a subsystem.
     pub(super) fn new(nbd: Option<(&Server, &[&str])>, nvme: Option<(SocketAddr, &NvmeExport)>) -> Self {
         let export = |server: &Server, name: &str| ExportPlace { name: name.to_owned(), uri: server.uri(name) };
         Self {
@@ -87,7 +88,7 @@ impl Places {
         uris.chain(self.subsystem.iter().map(connect)).collect()
     }
 
-    /// All of it in one line of JSON, so that a program need not wait for the end of the output.
+    /// All addresses in one line of JSON, so that a program need not wait for the end of the output.
     pub(super) fn json(&self) -> String {
         let json = serde_json::to_string(self).expect("places have no other keys than texts");
         format!("{json}\n")

@@ -1,4 +1,4 @@
-//! What is said of drives that are verified while they are served, and how the command ends.
+//! The messages on drives that are verified while they are served, and the exit of the command.
 
 use serve::engine::OnViolation;
 use serve::verify::VerifyStatus;
@@ -7,7 +7,7 @@ use study::catalogue::Device;
 
 use crate::exit::{Failure, say};
 
-/// Violations of a drive that are named as they are found.
+/// The most violations of a drive that are printed as they are found.
 const NAMED: u64 = 16;
 
 /// True if the description of a drive says that it ignores flushes, so that it loses data by design.
@@ -15,7 +15,7 @@ pub(super) fn ignores_flushes(device: &Device) -> bool {
     device.resolved.spec.buffer.as_ref().is_some_and(|buffer| buffer.flush == FlushPolicy::Ignore)
 }
 
-/// Names the violations of a drive.
+/// A function that prints the violations of a drive.
 pub(super) fn on_violation(name: &str) -> OnViolation {
     let (name, mut count) = (name.to_owned(), 0_u64);
     Box::new(move |violation| {
@@ -28,7 +28,7 @@ pub(super) fn on_violation(name: &str) -> OnViolation {
     })
 }
 
-/// The comparisons of a drive, in a line.
+/// A line on the comparisons of a drive.
 pub(super) fn summary(verified: &VerifyStatus) -> String {
     let VerifyStatus { reads, sectors, adopted, .. } = verified;
     let believed = match adopted {
@@ -38,7 +38,7 @@ pub(super) fn summary(verified: &VerifyStatus) -> String {
     format!("verified {sectors} sectors in {reads} reads{believed}")
 }
 
-/// The failure of a drive whose verification has found something. One that ignores flushes by its description is no bug.
+/// The failure of a drive with violations. If the description says that the drive ignores flushes, the violations are no bug.
 pub(super) fn failure(name: &str, verified: &VerifyStatus, ignores_flushes: bool) -> Option<Failure> {
     let VerifyStatus { violations, unreadable, .. } = verified;
     if *violations > 0 && !ignores_flushes {

@@ -76,7 +76,7 @@ mod unix {
         let description = device.name.clone();
         let export = Export { name: String::new(), description, disk: live.clone(), hangup: Hangup::default() };
         let serving = std::thread::spawn(move || server.run(vec![export]));
-        // A URI has characters that the shell reads as its own.
+        // A URI may have characters that are special to the shell.
         let line = command.replace("{uri}", &quoted(Path::new(&uri))).replace("{socket}", &quoted(Path::new(&socket)));
         let ran = run(&line, &live);
         stopper.stop();

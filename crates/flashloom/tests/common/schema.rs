@@ -47,7 +47,7 @@ impl Walk<'_> {
         self.found.push(format!("{at}: {why}"));
     }
 
-    /// The violations of one branch, without recording them.
+    /// The violations of one branch of a schema, which are not added to the result.
     fn against(&self, schema: &Value, value: &Value, at: &str) -> Vec<String> {
         let mut found = Vec::new();
         Walk { root: self.root, found: &mut found }.value(schema, value, at);

@@ -17,16 +17,17 @@ use crate::common::Place;
 enum Load {
     Reads,
     Writes,
-    /// Through MQSim's cache.
+    /// Writes through MQSim's cache.
     CachedWrites,
-    /// Seven reads for three writes.
+    /// Seven reads to three writes.
     Mixed,
     /// Writes while the drive collects.
     Collecting,
 }
 
 impl Load {
-    /// Chips on each channel and blocks of a plane: MQSim's smaller planes run out of blocks while they collect.
+    /// Chips on each channel, and blocks of a plane. Drives that collect have larger planes, because MQSim's small ones run out of
+    /// blocks.
     fn size(self) -> (u32, u32) {
         if self == Self::Collecting { (2, 256) } else { (4, 128) }
     }
@@ -46,15 +47,15 @@ struct Point {
     channels: u32,
     planes: u32,
     depth: u32,
-    /// MQSim's mean latency in microseconds; of a mix that of its reads and writes by their nominal shares, because MQSim draws
-    /// other requests.
+    /// MQSim's mean latency in microseconds. For a mix, the latencies of reads and writes are weighted by their nominal shares,
+    /// because MQSim draws other requests.
     mqsim_us: f64,
-    /// MQSim's write amplification if it collects, and the difference of the converted drive in per cent where that is beyond the
-    /// goal of 5 %.
+    /// MQSim's write amplification if it collects; and the difference of the converted drive in per cent, if it exceeds the goal of
+    /// 5 %.
     mqsim_waf: Option<(f64, Option<f64>)>,
-    /// The difference of the converted drive, in per cent, where it is beyond the goal of 3 %. With two planes and many requests
-    /// MQSim joins commands to both planes of a die. Its cache keeps what is written twice within a second, which on these small
-    /// drives is much.
+    /// The difference of the converted drive in per cent, if it exceeds the goal of 3 %. Reasons: with two planes and many
+    /// outstanding requests MQSim joins commands to both planes of a die; and MQSim's cache keeps data that is written twice within
+    /// a second, which on these small drives is much.
     known: Option<f64>,
 }
 
@@ -225,7 +226,8 @@ fn drive(point: &Point, load: Load) -> String {
     numbers.iter().fold(CONFIG.to_owned(), |text, (name, value)| with(&text, name, value))
 }
 
-/// Enough that the beginning, when no request waits, has little weight; and of a drive that collects as many as it has pages.
+/// The number of requests: enough that the beginning without waits has little weight; on a drive that collects, also as many as the
+/// drive has pages.
 fn requests(point: &Point, load: Load) -> u32 {
     if load == Load::Collecting {
         let (chips, blocks) = load.size();
@@ -239,7 +241,7 @@ fn requests(point: &Point, load: Load) -> u32 {
     }
 }
 
-/// The first flow alone.
+/// The first flow of the drive, alone.
 fn flow(point: &Point, load: Load) -> String {
     let ids = |count: u32| (0..count).map(|id| id.to_string()).collect::<Vec<_>>().join(",");
     let numbers = [
@@ -265,14 +267,14 @@ fn flow(point: &Point, load: Load) -> String {
     format!("{first}{end}</IO_Scenario></MQSim_IO_Scenarios>")
 }
 
-/// The mean latency of a run; of a mix that of its reads and writes by their nominal shares.
+/// The mean latency of a run; for a mix, weighted by the nominal shares of reads and writes.
 fn mean_us(result: &Value, load: Load) -> f64 {
     let of = |kind: &str| result["kinds"][kind]["latency_us"]["mean"].as_f64().unwrap_or(0.0);
     let reads = f64::from(load.reads()) / 100.0;
     reads * of("read") + (1.0 - reads) * of("write")
 }
 
-/// Runs all points, and tells which are not within the goal, or not as far from it as is known.
+/// Runs all points. Fails for points beyond the goal, and for points whose known difference has changed.
 fn compare(points: &[Point], load: Load) {
     let place = Place::new();
     let mut wrong = Vec::new();

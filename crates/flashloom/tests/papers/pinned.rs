@@ -5,14 +5,14 @@ use std::fs;
 
 use super::root;
 
-/// A number as a page shows it: its value, and half of its last digit's place.
+/// A number as a page shows it: its value, and half of the value of its last digit.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Number {
     pub(super) value: f64,
     pub(super) half: f64,
 }
 
-/// The numbers of a text, `1,165` and `0.16` among them. Digits of a name (`HY3`, `W2`) are no numbers.
+/// The numbers of a text, e.g. `1,165` and `0.16`. Digits of a name (`HY3`, `W2`) are no numbers.
 pub(super) fn numbers(text: &str) -> Vec<Number> {
     let mut found = Vec::new();
     let mut before = ' ';
@@ -36,8 +36,8 @@ pub(super) fn numbers(text: &str) -> Vec<Number> {
     found
 }
 
-/// A page may show a measured value rounded, in another unit of measure, as a share, or a difference as a ratio or as what
-/// is left, in percent.
+/// True if the shown number may stand for the measured value: rounded, in another unit of measure, as a share, or for a difference
+/// as a ratio or as the remaining percentage.
 pub(super) fn shows(shown: Number, measured: f64) -> bool {
     let forms = [
         measured,
@@ -73,7 +73,7 @@ pub(super) struct Finding {
 
 /// The studies of a paper.
 pub(super) struct Studies {
-    /// In the order of their names, and of the expectations in each.
+    /// The expectations, in the order of the studies' names and of the expectations in each.
     pub(super) expected: Vec<Expected>,
     /// The studies' texts on a claim, numbers included.
     pub(super) said: BTreeMap<String, String>,
@@ -95,7 +95,7 @@ impl Studies {
             let name = document["name"].as_str().expect("a name").to_owned();
             for claim in document.get("claim").and_then(toml::Value::as_array).into_iter().flatten() {
                 let id = claim["id"].as_str().expect("an id").to_owned();
-                // A claim may only isolate a reason of another study.
+                // An expectation may only isolate a reason of another study's result.
                 for expectation in claim.get("expect").and_then(toml::Value::as_array).into_iter().flatten() {
                     studies.expected.push(Expected {
                         id: id.clone(),

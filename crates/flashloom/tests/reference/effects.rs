@@ -1,5 +1,5 @@
-//! The FTL families under which each key of a device counts, and the key's range. The test sets each key of small
-//! drives of every family to other values and reads the refusals.
+//! The FTL families under which each key of a device has an effect, and the range of the key. The test sets each key of
+//! small drives of every family to other values and reads the refusals.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,11 +23,11 @@ pub(crate) struct Effect {
     taken: BTreeSet<&'static str>,
     /// Families under which the key was tried.
     tried: BTreeSet<&'static str>,
-    /// Families that refuse it themselves.
+    /// Families that refuse the key themselves.
     refused: BTreeSet<&'static str>,
-    /// The reasons why families refuse it as a key without effect, each with its families.
+    /// The reasons for which families refuse the key as one without effect, each with its families.
     reasons: BTreeMap<String, BTreeSet<&'static str>>,
-    /// The faults of numbers beyond its range.
+    /// The faults of numbers beyond the key's range.
     ranges: BTreeSet<String>,
     /// Values that equal the default.
     same: BTreeSet<String>,
@@ -45,15 +45,15 @@ impl Effect {
         self.same.first().filter(|_| self.same.len() == 1).map(String::as_str)
     }
 
-    /// Families under which it counts; none if it counts under all.
+    /// Families under which the key has an effect; none if it has one under all.
     pub(crate) fn counts(&self) -> Vec<&'static str> {
         let refused = |name: &&str| self.refused.contains(name) && !self.taken.contains(name);
         let names = FtlKind::EVERY.map(FtlKind::name);
         if names.iter().any(&refused) { names.into_iter().filter(|name| !refused(name)).collect() } else { Vec::new() }
     }
 
-    /// The reasons why families refuse it as a key without effect, each with its families unless all that have the key
-    /// do.
+    /// The reasons for which families refuse the key as one without effect, each with its families, unless all families
+    /// with the key give the reason.
     pub(crate) fn reasons(&self) -> impl Iterator<Item = (&str, Vec<&'static str>)> {
         self.reasons.iter().map(|(why, families)| {
             let only = families != &self.tried;
@@ -80,7 +80,7 @@ impl Effects {
         for described in &fixtures {
             let resolved = read(described).expect("a description").resolve().expect("a sound fixture");
             for mut key in keys(schema, described) {
-                // Tables of other drives.
+                // Tables that belong to other drives.
                 let at = format!("/{}", path(&key.name).replace('.', "/"));
                 if key.alternatives.iter().any(Value::is_object) && described.pointer(&at).is_none() {
                     key.alternatives.extend(fixtures.iter().filter_map(|other| other.pointer(&at).cloned()));
@@ -137,7 +137,7 @@ fn refused_by_family(spec: &Spec, before: &Resolved) -> Faults {
     for idle in family.idle(&site).into_iter().filter(|idle| idle.is_set) {
         faults.add(idle.path, idle.why, idle.remedy);
     }
-    // A text with a number is about this drive only.
+    // A fault with a number is about this drive only.
     faults.0.retain(|fault| !fault.message.contains(|c: char| c.is_ascii_digit()) && !fault.message.contains("zero"));
     faults
 }

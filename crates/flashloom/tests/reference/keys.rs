@@ -25,11 +25,11 @@ pub(crate) struct Source<'a> {
 /// The place of a table.
 #[derive(Clone, Debug)]
 struct Place {
-    /// As its header names it in a file: `ftl.map`.
+    /// The path in the header of the table, e.g. `ftl.map`.
     path: String,
-    /// The same with the forms of tables: `flash.controllers(shared)`.
+    /// The path with the forms of tables, e.g. `flash.controllers(shared)`.
     name: String,
-    /// Whether it is an item of a list.
+    /// True if the table is an item of a list.
     listed: bool,
 }
 
@@ -85,7 +85,7 @@ pub(crate) fn sections(source: &Source<'_>) -> String {
     let name = source.schema["title"].as_str();
     page.table(&root, source.schema, name);
     while let Some((place, node, name)) = page.waiting.pop_front() {
-        // Tables within a table follow it.
+        // Tables inside a table follow it on the page.
         let others = std::mem::take(&mut page.waiting);
         page.section(&place, node, name);
         page.waiting.extend(others);
@@ -142,7 +142,7 @@ impl<'a> Page<'a> {
             }
         }
         let all = forms.len();
-        // Keys of one name are neighbours.
+        // Keys with the same name are put side by side.
         let first: Vec<String> = rows.iter().map(|(row, _)| row.key.clone()).collect();
         rows.sort_by_key(|(row, _)| first.iter().position(|key| *key == row.key));
         let rows: Vec<Row> = rows
@@ -190,13 +190,13 @@ impl<'a> Page<'a> {
             let _ = write!(kind, ", {range}");
         }
         let counts = code(effect.counts());
-        // Types with a parser of their own may take a missing value from another key.
+        // Types with a parser of their own may take a missing value from another key, so their defaults are left out.
         let found = effect.left_out().filter(|_| of.is_some_and(|of| self.source.fields.knows(of)));
         let default = self.default(form, key, found);
         Row { key: key.to_owned(), meaning, kind, default, counts }
     }
 
-    /// The kind of a key's value. Tables get their own sections.
+    /// The kind of a key's value, as text. Tables get sections of their own.
     fn kind(&mut self, place: &Place, node: &'a Value) -> String {
         let (found, name) = self.schema().resolve(node);
         if let Some(name) = name.filter(|name| quantity(name).is_some()) {
@@ -227,7 +227,7 @@ impl<'a> Page<'a> {
         format!("table, see {}", place.link())
     }
 
-    /// A form that has no section.
+    /// The text for a form without a section; none if it needs a section.
     fn plain(&mut self, place: &Place, form: &'a Value) -> Option<String> {
         if let Some(value) = form["const"].as_str() {
             return Some(format!("`\"{value}\"`"));
@@ -357,7 +357,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// Whether a form has a section of its own: a table with keys, unless it is a name with one value.
+/// True if a form has a section of its own: a table with keys, unless it is a name with one value.
 fn is_section(form: &Value) -> bool {
     properties(form).is_some() && inline(form).is_none()
 }

@@ -43,7 +43,7 @@ fn code(cell: &str) -> impl Iterator<Item = &str> {
     cell.split('`').skip(1).step_by(2)
 }
 
-/// The fault of a name of Flashloom's; `None` if the name exists.
+/// The fault of a Flashloom name; `None` if the name exists.
 fn fault(name: &str, keys: &Keys, help: &str) -> Option<String> {
     if name.starts_with("--") {
         let is_there = help.split_whitespace().any(|word| word == name);
@@ -83,7 +83,7 @@ fn the_table_for_mqsim_names_keys_that_exist() {
                 wrong.extend(fault(name, &keys, &help));
                 count += 1;
             }
-            // A remark names Flashloom's keys by their whole path.
+            // Remarks name Flashloom's keys by their whole path.
             for name in row.last().into_iter().flat_map(|cell| code(cell)).filter(|name| name.contains('.')) {
                 let is_path = name.split('.').all(|part| part.starts_with(|c: char| c.is_ascii_lowercase()));
                 if is_path && !name.contains("..") && !name.ends_with(".parquet") {

@@ -131,7 +131,7 @@ pub(crate) fn exit_codes(help: &str) -> String {
     let mut codes: Vec<(&str, String)> = Vec::new();
     for line in listed.lines().take_while(|line| line.starts_with("  ")) {
         match codes.last_mut() {
-            // A long meaning goes on below itself.
+            // The further lines of a long meaning are indented.
             Some((_, meaning)) if line.starts_with("   ") => *meaning += &format!(" {}", line.trim()),
             _ => {
                 let (code, meaning) = line.trim().split_once(' ').expect("a code and its meaning");

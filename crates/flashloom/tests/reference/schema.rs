@@ -1,8 +1,8 @@
-//! A JSON schema as the pages of keys need it: references followed, unions as lists of forms, values as TOML.
+//! A JSON schema prepared for the pages of keys: references followed, unions as lists of forms, values as TOML.
 
 use serde_json::{Map, Value};
 
-/// Whether a form may be of this type.
+/// True if a form may be of this type.
 pub(crate) fn is(form: &Value, kind: &str) -> bool {
     form["type"] == kind || form["type"].as_array().is_some_and(|all| all.iter().any(|one| one == kind))
 }
@@ -12,7 +12,7 @@ pub(crate) fn properties(form: &Value) -> Option<&Map<String, Value>> {
     form["properties"].as_object()
 }
 
-/// Whether a table must have this key.
+/// True if a table must have this key.
 pub(crate) fn is_required(form: &Value, key: &str) -> bool {
     form["required"].as_array().is_some_and(|all| all.iter().any(|one| one == key))
 }
@@ -22,7 +22,7 @@ pub(crate) fn tag(form: &Value) -> Option<(&str, &str)> {
     properties(form)?.iter().find_map(|(key, node)| Some((key.as_str(), node["const"].as_str()?)))
 }
 
-/// The name of one of several forms in the names of keys, as in `testkit`.
+/// The name of one of several forms, as `testkit` writes it in the names of keys.
 pub(crate) fn form_name(forms: &[&Value], form: &Value) -> String {
     if forms.len() < 2 {
         return String::new();

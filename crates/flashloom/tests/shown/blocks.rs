@@ -3,15 +3,15 @@
 /// A command and the lines shown of its output.
 #[derive(Clone, Debug)]
 pub(crate) struct Shown {
-    /// Its line in the page, counted from one.
+    /// The line of the command in the page, counted from one.
     pub(crate) line: usize,
     /// The command, without its comment.
     pub(crate) command: String,
-    /// Whether its comment gives minutes.
+    /// True if the comment of the command gives minutes.
     pub(crate) takes_minutes: bool,
-    /// The lines; `...` replaces omitted ones.
+    /// The shown lines; `...` stands for omitted ones.
     pub(crate) output: Vec<String>,
-    /// The number of the page's lines before them.
+    /// The number of lines of the page before the shown lines.
     pub(crate) output_at: usize,
 }
 
@@ -29,7 +29,7 @@ pub(crate) enum Block {
     Include(String),
     /// ```` ```toml ````, a quotation, or ```` ```console,norun ````: a page that has these has a test of its own for them.
     Quotation(usize),
-    /// Anything else, with its line.
+    /// Any other block, with its line.
     Unknown(usize, String),
 }
 
@@ -93,7 +93,7 @@ fn commands(body: &[(usize, &str)]) -> Vec<Shown> {
 }
 
 impl Shown {
-    /// The shown line that `printed` lacks or has in another order.
+    /// The first shown line that `printed` lacks or has in another order.
     pub(crate) fn differs(&self, printed: &str) -> Option<String> {
         let printed: Vec<&str> = printed.trim_end().lines().map(str::trim_end).collect();
         let (mut at, mut anywhere) = (0, false);

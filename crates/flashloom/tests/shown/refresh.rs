@@ -1,6 +1,6 @@
-//! Finds the lines that a page shows of an output again in a changed output.
+//! Finds the shown lines of an output again in a changed output.
 
-/// The difference of two lines: words in another place count, another first word counts most.
+/// The difference of two lines: each word at another place counts; a different first word counts most.
 fn distance(shown: &str, printed: &str) -> usize {
     let words = |line: &str| line.split_whitespace().map(ToOwned::to_owned).collect::<Vec<_>>();
     let (shown, printed) = (words(shown), words(printed));
@@ -8,7 +8,7 @@ fn distance(shown: &str, printed: &str) -> usize {
     shown.len().max(printed.len()) - same + if shown.first() == printed.first() { 0 } else { 4 }
 }
 
-/// The lines of `printed` that replace those of `shown`, with `...` where `shown` has it, and their difference.
+/// The lines of `printed` that replace `shown`, with `...` where `shown` has it, and their distance from `shown`.
 pub(crate) fn refreshed(shown: &[String], printed: &str) -> (usize, Vec<String>) {
     let printed: Vec<&str> = printed.trim_end().lines().map(str::trim_end).collect();
     let unlike = |wanted: &[String], from: usize| -> usize {
@@ -50,7 +50,7 @@ fn a_changed_output_refreshes_the_lines_shown() {
     ] {
         assert_eq!(refreshed(&lines(shown), printed).1, lines(fresh), "{shown}");
     }
-    // Lines of standard output are not searched in a longer text.
+    // Lines of the standard output are not searched in the text that also has the standard error.
     let (stdout, both) = (refreshed(&lines("a 1\nb"), "a 2\nb"), refreshed(&lines("a 1\nb"), "a 2\nb\nnote: c"));
     assert!(stdout.0 < both.0, "{stdout:?} {both:?}");
 }

@@ -23,7 +23,7 @@ use serde_json::Value;
 const DRIVE: [&str; 6] = ["base", "flash", "ftl", "raid", "ssd", "translation"];
 /// The other crates to change.
 const ABOVE: [&str; 4] = ["workload", "study", "report", "serve"];
-/// The time limit of a command, twice what the longest takes on two busy cores. A mutant that never ends counts as found.
+/// The time limit of a command: twice the time of the longest one on two busy cores. A mutant that never ends counts as found.
 const SECONDS: u32 = 3600;
 /// Tests of the workspace and of the suite itself: they test no drive.
 const OTHERS: [&str; 4] = ["circles", "newcomers", "sabotage", "tidy"];
@@ -50,10 +50,10 @@ fn main() -> ExitCode {
     }
 }
 
-/// A small change at one place.
+/// A small change at one place of a file.
 struct Mutant {
     name: String,
-    /// From `crates/NAME/` on.
+    /// The path below the repository, from `crates/` on.
     file: String,
     /// Line and column, both from 1, of the first character of the place and of the first one after it.
     from: (usize, usize),
@@ -62,18 +62,18 @@ struct Mutant {
 }
 
 impl Mutant {
-    /// The crate that it changes.
+    /// The crate that the mutant changes.
     fn package(&self) -> &str {
         self.file.split('/').nth(1).expect("a file of a crate")
     }
 }
 
-/// Why the mutants could not be tried.
+/// The reason for which the mutants could not be tried.
 #[derive(Debug)]
 struct Trouble(String);
 
 impl Trouble {
-    /// An error with a file or a program.
+    /// The error of a file or a program named `name`.
     fn with(name: impl std::fmt::Display, error: impl std::fmt::Display) -> Self {
         Self(format!("{name}: {error}"))
     }
@@ -97,7 +97,7 @@ fn sample(count: usize, seed: u64, from: usize, crates: &[String]) -> Result<(),
         all.swap(i, other);
     }
     all.truncate(count);
-    // A mutant of the crate of the last one builds less.
+    // Mutants are sorted by crate: after a mutant of the same crate less is built.
     all.sort_by(|a, b| a.package().cmp(b.package()));
     let tree = worktree()?;
     println!("{count} of {total} mutants, seed {seed}, in {}", tree.display());
@@ -200,7 +200,7 @@ fn changed(text: &str, mutant: &Mutant) -> String {
     format!("{}{}{}", &text[..at(mutant.from)], mutant.replacement, &text[at(mutant.to)..])
 }
 
-/// A command that tests a mutant, and what is printed if it fails.
+/// A command that tests a mutant, with the text that is printed if it fails.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct TestRun {
     finder: &'static str,

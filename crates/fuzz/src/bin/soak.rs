@@ -20,7 +20,7 @@ use testkit::{Swarm, conformance};
 /// Seeds per run of the conformance suite, whose scripts are cut at every moment.
 const SUITE_EVERY: u64 = 200;
 
-/// What a seed may take after the end of the soak. The slowest take some seconds.
+/// The time that a seed may take after the end of the soak; the slowest seeds take some seconds.
 const GRACE: Duration = Duration::from_secs(180);
 
 /// Runs a seed; returns the completed requests and the survived power cuts.
@@ -33,7 +33,7 @@ fn run(seed: u64) -> (u64, u64) {
     (outcome.completed, outcome.cuts)
 }
 
-/// The swarm of a seed: every third without cuts, every second with failing blocks.
+/// The swarm of a seed: every third seed without power cuts, every second one with failing blocks.
 fn swarm(seed: u64) -> Swarm {
     Swarm {
         requests: 1200,
@@ -85,7 +85,7 @@ fn main() -> ExitCode {
         let (soak, ended) = (Arc::clone(&soak), ended.clone());
         thread::spawn(move || {
             soak.run_seeds(end);
-            // The receiver is gone if another worker took too long.
+            // The receiver is dropped if another worker took too long.
             let _ = ended.send(());
         });
     }
@@ -100,7 +100,7 @@ fn main() -> ExitCode {
     if failures > 0 || !all_ended { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
-/// The seeds so far.
+/// The counts of the seeds so far.
 #[derive(Debug, Default)]
 struct Soak {
     next: AtomicU64,

@@ -91,7 +91,7 @@ fn jobs(input: &[u8], seed: u64, _: &Scratch) -> Verdict {
 /// Devices that come with Flashloom, and one with every table.
 fn devices() -> Vec<Vec<u8>> {
     let mut all: Vec<_> = ssd::builtin().iter().map(|(_, text)| text.as_bytes().to_vec()).collect();
-    // Written out with all defaults filled in.
+    // Device files with all defaults written out.
     for name in ["demo", "chang-c3", "sung-tmcd"] {
         let document = study::catalogue::device(Path::new(name)).expect("it is built in");
         let spec: Spec = document.decode().expect("it is sound");

@@ -19,7 +19,7 @@ const REQUESTS: u64 = 2000;
 /// The largest drive that runs. Damage turns small drives into large ones, which cost too much time and memory.
 const LARGEST: Bytes = Bytes::new(64 << 20);
 
-/// The most memory of a drive that runs, for the same reason.
+/// The most memory of a drive that runs; larger drives take too much time.
 const MEMORY: Bytes = Bytes::new(256 << 20);
 
 /// Devices in the corpus: of every family, with faults and queues.

@@ -1,4 +1,4 @@
-//! A connection of an NBD client: what it sends gets the same answers in one piece and in any pieces.
+//! A connection of an NBD client: its bytes get the same answers in one piece and in any pieces.
 
 use base::engine::Rng;
 use base::units::Sectors;
@@ -7,7 +7,8 @@ use serve::{AllocatedExtent, Allocation, Operation};
 
 use crate::{Damage, Target, Verdict};
 
-/// The other end, with a drive that answers at once: a read has the start of its range in every byte.
+/// The server's end, with a drive that answers at once: every byte of a read is the low byte of the number of its first
+/// sector.
 struct Server {
     protocol: Protocol,
     sent: Vec<u8>,
@@ -23,7 +24,7 @@ impl Server {
         Self { protocol, sent, requests: 0, end: None }
     }
 
-    /// Takes what it can from the front; returns how much.
+    /// Takes as many bytes from the front as it can; returns their number.
     fn receive(&mut self, input: &[u8]) -> usize {
         let mut taken = 0;
         while self.end.is_none() {
@@ -33,13 +34,13 @@ impl Server {
             match event {
                 None if more == 0 => break,
                 None | Some(Event::Payload(_) | Event::Ready(_)) => {}
-                // As if what follows had come through it.
+                // The following bytes count as if they had come through TLS.
                 Some(Event::StartTls) => self.protocol.upgraded(),
                 Some(Event::End(end)) => self.end = Some(end),
                 Some(Event::BlockStatus(BlockStatus { start, sectors, most, ticket })) => {
                     let (first, count) = (start.get(), sectors.get());
                     assert!(first + count <= 2048, "the range is within the drive");
-                    // Sectors that change by the one.
+                    // Extents of one sector each, with alternating states.
                     let extents = (first..first + count.min(most as u64)).map(|sector| AllocatedExtent {
                         sectors: Sectors::new(1),
                         allocation: if sector % 2 == 0 { Allocation::Mapped } else { Allocation::Deallocated },

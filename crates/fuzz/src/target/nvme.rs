@@ -1,5 +1,4 @@
-//! A connection of an NVMe/TCP host: what it sends gets the same answers in one piece and in any pieces, within the limits of
-//! memory.
+//! A connection of an NVMe/TCP host: its bytes get the same answers in one piece and in any pieces, within the limits of memory.
 
 use std::time::Duration;
 
@@ -8,7 +7,8 @@ use nvme::{End, MemoryDrives, Request, Session, Subsystem, sample_config, sample
 
 use crate::{Damage, Target, Verdict};
 
-/// The other end, with a drive in memory. Another connection is the admin queue of controller 1, so that an I/O queue can join.
+/// The controller's end, with a drive in memory. Another connection is the admin queue of controller 1, so that an I/O queue can
+/// join it.
 struct Server {
     subsystem: Subsystem,
     drive: MemoryDrives,
@@ -24,7 +24,7 @@ impl Server {
         Self { subsystem, drive, session, sent: Vec::new(), end: None }
     }
 
-    /// Takes what it can from the front; returns how much.
+    /// Takes as many bytes from the front as it can; returns their number.
     fn receive(&mut self, input: &[u8]) -> usize {
         let mut taken = 0;
         while self.end.is_none() {

@@ -14,7 +14,7 @@ fn quantity(input: &[u8], _: u64, _: &Scratch) -> Verdict {
     macro_rules! each {
         ($($unit:ty),*) => {
             [$(text.parse::<$unit>().map(|value| {
-                // The written form reads back as the same value.
+                // The written form of a value is parsed to the same value.
                 let again = value.exact();
                 assert_eq!(again.parse::<$unit>().ok(), Some(value), "`{text}` is printed as `{again}`");
             }).is_ok()),*]

@@ -31,7 +31,7 @@ fn parquet() -> Vec<u8> {
 }
 
 fn read(path: &Path, format: Option<Format>, extent: ExtentRule) -> Verdict {
-    // With several volumes the user must choose a rule; this target takes one address space.
+    // With several volumes the user must choose a rule; this target puts them into one address space.
     let volumes = VolumeRule::Overlay;
     let columns = (format == Some(Format::Csv)).then(|| COLUMNS.parse().expect("sound"));
     let options =
@@ -73,7 +73,7 @@ fn target(format: Format) -> Target {
     }
 }
 
-/// A damaged trace, compressed; half of the time the compressed bytes are damaged, too.
+/// A damaged trace in a compressed file; in half of the inputs the compressed bytes are damaged, too.
 fn compressed() -> Target {
     Target {
         name: "trace-compressed".into(),
@@ -123,7 +123,7 @@ fn archive() -> Target {
     }
 }
 
-/// Descriptions of columns.
+/// The target of descriptions of CSV columns.
 fn columns() -> Target {
     Target {
         name: "trace-columns".into(),

@@ -43,7 +43,7 @@ pub(super) struct Command {
     waits: bool,
     /// A digest did not match.
     damaged: bool,
-    /// All data are there.
+    /// True once all data have arrived, so that the owner has the command.
     runs: bool,
 }
 
@@ -241,7 +241,7 @@ impl Commands {
         self.get(command_id).damaged = true;
     }
 
-    /// If all data of the command are there: its entry, the data, and whether they are damaged.
+    /// The entry of a command, its data, and whether these are damaged; none before all data have arrived.
     pub(super) fn take_complete(&mut self, command_id: u16) -> Option<(SubmissionEntry, Vec<u8>, bool)> {
         let command = self.get(command_id);
         if command.received < command.length {

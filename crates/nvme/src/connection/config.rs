@@ -1,8 +1,8 @@
-//! What a controller offers to hosts, and its limits.
+//! The limits that a controller offers to hosts.
 
 use crate::pdu::Digests;
 
-/// What a controller offers on each connection, and the limits of its memory.
+/// The limits that a controller offers on each connection, and the limits of its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// The most entries of a queue: MQES is one less.
@@ -24,7 +24,7 @@ pub struct Config {
 }
 
 impl Config {
-    /// Queues as Linux makes them, transfers of 1 MiB, digests for whoever wants them.
+    /// Queues as Linux makes them, transfers of 1 MiB, and digests for hosts that ask for them.
     pub const DEFAULT: Self = Self {
         queue_entries: 128,
         in_capsule: 16 << 10,

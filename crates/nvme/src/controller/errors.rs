@@ -9,7 +9,8 @@ use crate::status::Status;
 pub(crate) const ENTRIES: usize = 64;
 
 layout! {
-    /// An entry of log page 01h. The transport type, byte 29, stays 0: it is that of errors of the transport, after which no entry is read.
+    /// An entry of log page 01h. The transport type (byte 29) stays 0: only errors of the transport have one, and these
+    /// end the connection.
     struct Entry [64] {
         0 count: u64,
         8 queue: u16,
@@ -36,7 +37,7 @@ pub(crate) struct Failure {
     pub(crate) opcode: u8,
 }
 
-/// The latest failures.
+/// The latest failures, at most [`ENTRIES`].
 #[derive(Debug, Default)]
 pub(crate) struct ErrorLog {
     count: u64,

@@ -18,7 +18,7 @@ pub(crate) enum AsyncEvent {
     Spare,
     /// The attributes of a namespace have changed.
     NamespaceChanged,
-    /// The descriptor of a zone has changed without the host's doing; the namespace.
+    /// The descriptor of a zone of this namespace has changed without a command of the host.
     ZoneChanged(u32),
     /// A sanitize operation has ended.
     SanitizeCompleted,
@@ -68,12 +68,12 @@ pub(crate) struct Events {
     /// Command identifiers of outstanding requests.
     requests: VecDeque<u16>,
     pending: VecDeque<AsyncEvent>,
-    /// Reported, and not cleared by a read of the log page.
+    /// Events that are reported, and not cleared yet by a read of their log page.
     reported: Vec<AsyncEvent>,
 }
 
 impl Events {
-    /// Asynchronous AsyncEvent Request.
+    /// Keeps an Asynchronous Event Request until an event happens.
     pub(crate) fn request(&mut self, command_id: u16) -> Result<(), Status> {
         if self.requests.len() >= REQUESTS {
             return Err(Status::ASYNC_EVENT_LIMIT_EXCEEDED.do_not_retry());
@@ -89,12 +89,12 @@ impl Events {
         self.requests.len() < before
     }
 
-    /// The outstanding requests.
+    /// The command identifiers of the outstanding requests.
     pub(crate) fn requests(&self) -> Vec<u16> {
         self.requests.iter().copied().collect()
     }
 
-    /// An event has happened. The host hears of it once, until it reads the log page.
+    /// Reports an event, if the host has enabled it. The host gets it once until it reads the event's log page.
     pub(crate) fn raise(&mut self, event: AsyncEvent, configuration: u32) {
         let enabled = event.enabled_by().is_none_or(|bits| configuration & bits != 0);
         if enabled && !self.pending.contains(&event) && !self.reported.contains(&event) {

@@ -57,13 +57,13 @@ layout! {
     }
 }
 
-/// What the drive has to do so that a feature holds.
+/// A consequence that a Set Features command has outside of the values of the features.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effect {
     None,
-    /// The volatile write cache is enabled or not.
+    /// Enables (true) or disables the volatile write cache.
     WriteCache(bool),
-    /// The power state.
+    /// Enters the power state with this number.
     PowerState(u8),
     /// The keep alive timeout in milliseconds.
     KeepAlive(u32),
@@ -84,7 +84,7 @@ pub(crate) struct FeatureAccess<'a> {
 pub(crate) struct Features {
     arbitration: u32,
     power: u32,
-    /// Kelvins: above the first, below the second the drive warns.
+    /// Thresholds in kelvins: the drive warns above the first and below the second.
     over_temperature: u16,
     under_temperature: u16,
     error_recovery: u32,
@@ -92,7 +92,7 @@ pub(crate) struct Features {
     queues: u32,
     write_atomicity: u32,
     async_events: u32,
-    /// Milliseconds since the start of 1970, and when the host said so.
+    /// Milliseconds since the start of 1970, and the time at which the host set them.
     timestamp: Option<(u64, Duration)>,
     host_behavior: [u8; 512],
     /// Types of events that are enabled, by namespace and placement handle.
@@ -139,7 +139,7 @@ impl Features {
         temperature != 0 && (is_over || temperature <= self.under_temperature)
     }
 
-    /// Milliseconds since the start of 1970, as far as the host has said the time.
+    /// Milliseconds since the start of 1970; counted from 0 until the host sets the feature "timestamp".
     pub(crate) fn milliseconds(&self, now: Duration) -> u64 {
         let (base, since) = self.timestamp.unwrap_or_default();
         base.wrapping_add(now.saturating_sub(since).as_millis() as u64) & 0xffff_ffff_ffff
@@ -193,7 +193,7 @@ impl Features {
         Ok((value, Vec::new()))
     }
 
-    /// Set Features: dword 0, and what the drive has to do.
+    /// Set Features: dword 0, and the consequence.
     pub(crate) fn set(
         &mut self,
         feature: u8,

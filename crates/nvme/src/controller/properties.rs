@@ -50,7 +50,7 @@ mod csts {
     pub(super) const SHUT_DOWN: u32 = 2 << 2;
 }
 
-/// What a write to CC asks for.
+/// The change that a write to CC asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     None,
@@ -88,7 +88,7 @@ impl Properties {
         cc::CSS.get(self.cc) == 6
     }
 
-    /// Property Get.
+    /// Answers Property Get of a property with four or eight bytes.
     pub(crate) const fn get(&self, offset: u32, eight_bytes: bool) -> Result<u64, Status> {
         match (offset, eight_bytes) {
             (offset::CAP, true) => Ok(self.cap),
@@ -100,7 +100,7 @@ impl Properties {
         }
     }
 
-    /// Property Set.
+    /// Answers Property Set; returns the change that a write to CC asks for.
     pub(crate) const fn set(&mut self, offset: u32, eight_bytes: bool, value: u64) -> Result<Change, Status> {
         if offset != offset::CC || eight_bytes {
             return Err(Status::INVALID_FIELD.do_not_retry());
@@ -136,7 +136,7 @@ impl Properties {
         entries && sets && cc::MPS.get(self.cc) == 0 && cc::AMS.get(self.cc) == 0
     }
 
-    /// The drive is ready to lose its power.
+    /// Reports in CSTS that the drive is ready to lose its power.
     pub(crate) const fn finish_shutdown(&mut self) {
         self.csts = (self.csts & !csts::SHUTTING_DOWN) | csts::SHUT_DOWN;
     }
@@ -147,7 +147,7 @@ mod tests {
     use super::{Change, Properties, offset};
     use crate::status::Status;
 
-    /// What Linux 6 writes: EN, CSS of all command sets, 64 and 16 bytes (nvme_enable_ctrl in drivers/nvme/host/core.c).
+    /// The value that Linux 6 writes: EN, CSS of all command sets, 64 and 16 bytes (nvme_enable_ctrl in drivers/nvme/host/core.c).
     const ENABLE: u64 = 1 | 6 << 4 | 6 << 16 | 4 << 20;
 
     #[test]

@@ -33,21 +33,21 @@ mod sgl {
 /// The value of PSDT that NVMe over Fabrics allows for SGLs with contiguous metadata.
 const PSDT_SGL: u8 = 0x40;
 
-/// How the data of a command are transferred.
+/// The transfer of a command's data: direction, place and length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transfer {
-    /// No data.
+    /// The command has no data.
     None,
     /// To the controller, in the capsule.
     InCapsule {
-        /// Offset of the data behind the submission queue entry, and ICDOFF.
+        /// Offset of the data from the end of the submission queue entry (ICDOFF is 0).
         offset: u64,
-        /// Bytes.
+        /// Bytes of the data.
         length: u32,
     },
     /// To the controller, on its request.
     ToController(u32),
-    /// To the host.
+    /// To the host: this many bytes at most.
     ToHost(u32),
 }
 
@@ -56,7 +56,7 @@ pub enum Transfer {
 pub struct SubmissionEntry(SubmissionFields);
 
 impl SubmissionEntry {
-    /// Bytes.
+    /// Bytes of an entry.
     pub const SIZE: usize = 64;
 
     /// An entry with this opcode whose other fields are zero, but for an empty SGL of the transport, as hosts send it.
@@ -77,7 +77,7 @@ impl SubmissionEntry {
         Self(SubmissionFields::load(bytes))
     }
 
-    /// Its bytes.
+    /// The bytes of the entry, as they are sent.
     #[must_use]
     pub fn to_bytes(&self) -> [u8; Self::SIZE] {
         let mut bytes = [0; Self::SIZE];
@@ -85,7 +85,7 @@ impl SubmissionEntry {
         bytes
     }
 
-    /// The opcode.
+    /// The opcode, see [`opcode`](super::opcode).
     #[must_use]
     pub const fn opcode(&self) -> u8 {
         self.0.opcode
@@ -97,13 +97,13 @@ impl SubmissionEntry {
         (self.0.opcode == opcode::FABRICS).then_some(self.0.namespace as u8)
     }
 
-    /// The command identifier.
+    /// The command identifier, which is unique among the outstanding commands of a queue.
     #[must_use]
     pub const fn command_id(&self) -> u16 {
         self.0.command_id
     }
 
-    /// The namespace identifier.
+    /// The namespace identifier; 0 for commands without one.
     #[must_use]
     pub const fn namespace(&self) -> u32 {
         self.0.namespace
@@ -118,7 +118,7 @@ impl SubmissionEntry {
     /// Command dword `number`, 10 to 15.
     ///
     /// # Panics
-    /// If it is another.
+    /// If `number` is not 10 to 15.
     #[must_use]
     pub const fn cdw(&self, number: usize) -> u32 {
         self.0.cdw10[number - 10]
@@ -153,7 +153,7 @@ impl SubmissionEntry {
     /// This entry with command dword `number`, 10 to 15.
     ///
     /// # Panics
-    /// If it is another.
+    /// If `number` is not 10 to 15.
     #[must_use]
     pub fn with_cdw(mut self, number: usize, value: u32) -> Self {
         self.0.cdw10[number - 10] = value;
@@ -187,7 +187,7 @@ impl SubmissionEntry {
         self
     }
 
-    /// How the data are transferred.
+    /// The transfer of the command's data.
     ///
     /// # Errors
     /// The status of a command that asks for a transfer which NVMe/TCP does not have, or that is one of a fused pair.

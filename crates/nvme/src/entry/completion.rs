@@ -16,9 +16,9 @@ layout! {
 /// A completion queue entry: 16 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CompletionEntry {
-    /// The command identifier.
+    /// The identifier of the command that has ended.
     pub command_id: u16,
-    /// The status.
+    /// The status, with its flags.
     pub status: Status,
     /// Dwords 0 and 1.
     pub result: u64,
@@ -27,7 +27,7 @@ pub struct CompletionEntry {
 }
 
 impl CompletionEntry {
-    /// Bytes.
+    /// Bytes of an entry.
     pub const SIZE: usize = 16;
 
     /// The entry in these bytes.
@@ -37,7 +37,7 @@ impl CompletionEntry {
         Self { command_id, status: Status::from_field(status), result, head }
     }
 
-    /// Its bytes.
+    /// The bytes of the entry, as they are sent.
     #[must_use]
     pub fn to_bytes(self) -> [u8; Self::SIZE] {
         let Self { command_id, status, result, head } = self;

@@ -16,16 +16,16 @@ layout! {
     }
 }
 
-/// What Identify Controller says.
+/// The fields of Identify Controller that a host needs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct IdentifiedController {
-    /// The identifier.
+    /// The identifier of the controller (CNTLID).
     pub id: u16,
-    /// Serial number.
+    /// Serial number, without the blanks at its end.
     pub serial: String,
-    /// Model number.
+    /// Model number, without the blanks at its end.
     pub model: String,
-    /// Firmware revision.
+    /// Firmware revision, without the blanks at its end.
     pub firmware: String,
     /// Version: major in bits 31:16, minor in bits 15:8.
     pub version: u32,
@@ -66,16 +66,16 @@ layout! {
     }
 }
 
-/// What Identify Namespace says.
+/// The fields of Identify Namespace that a host needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IdentifiedNamespace {
-    /// Size in blocks.
+    /// Size in blocks (NSZE).
     pub blocks: u64,
-    /// Capacity in blocks.
+    /// Capacity in blocks (NCAP): the most blocks that can hold data.
     pub capacity: u64,
     /// Blocks that hold data.
     pub used: u64,
-    /// A block has two to the power of this bytes.
+    /// Binary logarithm of the bytes of a block.
     pub block_shift: u8,
 }
 
@@ -148,9 +148,9 @@ pub struct DiscoveryRecord {
     pub transport: u8,
     /// The qualified name of the subsystem.
     pub nqn: String,
-    /// The address.
+    /// The address of the port, as text.
     pub address: String,
-    /// The port.
+    /// The number of the TCP port, as text.
     pub service: String,
 }
 

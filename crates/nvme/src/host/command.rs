@@ -20,9 +20,9 @@ pub struct ConnectRequest {
     pub queue: u16,
     /// Entries of the queue.
     pub entries: u16,
-    /// Responses tell the head of the submission queue.
+    /// True if responses carry the head of the submission queue.
     pub flow_control: bool,
-    /// Milliseconds; 0 for none.
+    /// Keep alive timeout in milliseconds; 0 for none.
     pub keep_alive: u32,
     /// The controller of an I/O queue; all ones for an admin queue.
     pub controller: u16,
@@ -60,7 +60,7 @@ impl HostCommand {
         Self { entry, data }
     }
 
-    /// Connect.
+    /// Connect, with its parameters in the entry and in the data.
     #[must_use]
     pub fn connect(request: &ConnectRequest) -> Self {
         let flow_control = if request.flow_control { 0 } else { 1 << 2 };
@@ -77,14 +77,14 @@ impl HostCommand {
         Self::with_data(entry, data)
     }
 
-    /// Property Get.
+    /// Property Get of the property at `offset`, which has four or eight bytes.
     #[must_use]
     pub fn property_get(offset: u32, eight_bytes: bool) -> Self {
         let entry = SubmissionEntry::fabrics(opcode::fabrics::PROPERTY_GET);
         Self::new(entry.with_cdw(10, eight_bytes.into()).with_cdw(11, offset))
     }
 
-    /// Property Set of four bytes.
+    /// Property Set of four bytes at `offset`.
     #[must_use]
     pub fn property_set(offset: u32, value: u32) -> Self {
         let entry = SubmissionEntry::fabrics(opcode::fabrics::PROPERTY_SET);
@@ -107,27 +107,27 @@ impl HostCommand {
         Self::new(entry.with_cdw(10, u32::from(page) | (dwords & 0xffff) << 16).with_cdw(11, dwords >> 16))
     }
 
-    /// Get Features.
+    /// Get Features of a value that fits into dword 0 of the result.
     #[must_use]
     pub fn get_features(feature: u8, cdw11: u32) -> Self {
         let entry = SubmissionEntry::new(opcode::admin::GET_FEATURES);
         Self::new(entry.with_cdw(10, feature.into()).with_cdw(11, cdw11))
     }
 
-    /// Set Features.
+    /// Set Features without data: the value is in dword 11.
     #[must_use]
     pub fn set_features(feature: u8, cdw11: u32) -> Self {
         let entry = SubmissionEntry::new(opcode::admin::SET_FEATURES);
         Self::new(entry.with_cdw(10, feature.into()).with_cdw(11, cdw11))
     }
 
-    /// Keep Alive.
+    /// Keep Alive, which restarts the keep alive timer.
     #[must_use]
     pub fn keep_alive() -> Self {
         Self::new(SubmissionEntry::new(opcode::admin::KEEP_ALIVE))
     }
 
-    /// Asynchronous Event Request.
+    /// Asynchronous Event Request, which ends when an event happens.
     #[must_use]
     pub fn event_request() -> Self {
         Self::new(SubmissionEntry::new(opcode::admin::ASYNC_EVENT_REQUEST))
@@ -138,13 +138,13 @@ impl HostCommand {
         entry.with_cdw(12, blocks.wrapping_sub(1) & 0xffff)
     }
 
-    /// Read of `blocks`, which have `bytes` bytes.
+    /// Read of `blocks` from block `start` on. `bytes` is the size of their data.
     #[must_use]
     pub fn read(namespace: u32, start: u64, blocks: u32, bytes: u32) -> Self {
         Self::new(Self::blocks(opcode::io::READ, namespace, start, blocks).with_transport_data(bytes))
     }
 
-    /// Write of `blocks`.
+    /// Write of `blocks` from block `start` on; `data` has their bytes.
     #[must_use]
     pub fn write(namespace: u32, start: u64, blocks: u32, data: Vec<u8>) -> Self {
         Self::with_data(Self::blocks(opcode::io::WRITE, namespace, start, blocks), data)
@@ -164,13 +164,13 @@ impl HostCommand {
         Self { entry: self.entry.with_cdw(12, cdw12).with_cdw(13, u32::from(specific) << 16), ..self }
     }
 
-    /// Flush of a namespace, or of all.
+    /// Flush of one namespace, or of all namespaces without one.
     #[must_use]
     pub fn flush(namespace: Option<u32>) -> Self {
         Self::new(SubmissionEntry::new(opcode::io::FLUSH).with_namespace(namespace.unwrap_or(ALL_NAMESPACES)))
     }
 
-    /// Write Zeroes.
+    /// Write Zeroes to `blocks` from block `start` on.
     #[must_use]
     pub fn write_zeroes(namespace: u32, start: u64, blocks: u32) -> Self {
         Self::new(Self::blocks(opcode::io::WRITE_ZEROES, namespace, start, blocks))

@@ -70,7 +70,7 @@ layout! {
     struct ZonedNamespace [4096] {
         0 zoc: u16,
         2 ozcs: u16,
-        /// One less than the limit; all ones for none.
+        /// The limit of active zones, less one; all ones for no limit.
         4 mar: u32,
         8 mor: u32,
         44 numzrwa: u32,
@@ -86,7 +86,6 @@ const FEATURES: u8 = 1 << 3 | 1 << 4;
 /// DLFEAT: deallocated blocks read as zeros (001b), Write Zeroes can deallocate (bit 3).
 const DEALLOCATED: u8 = 1 | 1 << 3;
 
-/// The command set of a namespace.
 pub(crate) const fn command_set(namespace: &Namespace) -> u8 {
     if namespace.zones.is_some() { ZONED } else { NVM }
 }

@@ -2,10 +2,10 @@
 
 use super::zones::ZoneReport;
 
-/// A range of blocks.
+/// A range of blocks of a namespace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BlockRange {
-    /// The first block.
+    /// The first block of the range.
     pub start: u64,
     /// The number of blocks.
     pub count: u64,
@@ -19,19 +19,19 @@ impl BlockRange {
     }
 }
 
-/// Where a write's data are to be placed.
+/// The placement that a write asks for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Directive {
     /// The host does not say. With Flexible Data Placement this is placement handle 0.
     #[default]
     None,
-    /// A stream.
+    /// The stream with this identifier (streams directive).
     Stream(u16),
-    /// Flexible Data Placement.
+    /// A reclaim group and a placement handle (Flexible Data Placement).
     Placement {
-        /// The placement identifier.
+        /// The placement identifier, as the host sent it.
         identifier: u16,
-        /// The reclaim group.
+        /// The reclaim group that the identifier names.
         group: u16,
         /// The reclaim unit handle.
         handle: u16,
@@ -43,18 +43,18 @@ pub enum Directive {
 /// An action of Zone Management Send (ZNS 1.1, figure 39).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZoneAction {
-    /// Close Zone.
+    /// Close Zone: the zone stays active, but is not open.
     Close,
-    /// Finish Zone.
+    /// Finish Zone: the zone is full afterwards.
     Finish,
-    /// Open Zone.
+    /// Open Zone: the zone stays open until a command closes it.
     Open {
         /// With a zone random write area.
         random_write_area: bool,
     },
-    /// Reset Zone.
+    /// Reset Zone: the zone is empty afterwards.
     Reset,
-    /// Offline Zone.
+    /// Offline Zone: a read-only zone can no longer be read.
     Offline,
     /// ZRWA Flush: up to the block that the command names.
     FlushRandomWriteArea,
@@ -74,20 +74,20 @@ pub enum ZoneSelection {
 pub enum IoCommand {
     /// Makes all completed writes durable.
     Flush,
-    /// Reads blocks: the response has their data.
+    /// Reads blocks: the response carries their data.
     Read {
-        /// The blocks.
+        /// The blocks to read.
         range: BlockRange,
-        /// Force unit access.
+        /// Force unit access: the data come from non-volatile media.
         fua: bool,
     },
-    /// Writes blocks.
+    /// Writes blocks with the data of the request.
     Write {
-        /// The blocks.
+        /// The blocks to write.
         range: BlockRange,
-        /// Force unit access.
+        /// Force unit access: the data are durable at the response.
         fua: bool,
-        /// The placement.
+        /// The placement that the host asks for.
         directive: Directive,
     },
     /// Writes blocks to a zone: the result of the response is the first block.
@@ -96,16 +96,16 @@ pub enum IoCommand {
         zone: u64,
         /// The number of blocks.
         blocks: u64,
-        /// Force unit access.
+        /// Force unit access: the data are durable at the response.
         fua: bool,
-        /// The placement.
+        /// The placement that the host asks for.
         directive: Directive,
     },
-    /// Writes zeros.
+    /// Makes blocks read as zeros, without data from the host.
     WriteZeroes {
-        /// The blocks.
+        /// The blocks that read as zeros afterwards.
         range: BlockRange,
-        /// Force unit access.
+        /// Force unit access: the zeros are durable at the response.
         fua: bool,
         /// The blocks may be deallocated instead.
         deallocate: bool,
@@ -114,9 +114,9 @@ pub enum IoCommand {
     WriteUncorrectable(BlockRange),
     /// Compares blocks with the data of the command.
     Compare {
-        /// The blocks.
+        /// The blocks to compare.
         range: BlockRange,
-        /// Force unit access.
+        /// Force unit access: the compared data come from non-volatile media.
         fua: bool,
     },
     /// Reads blocks and sends nothing.
@@ -125,20 +125,20 @@ pub enum IoCommand {
     Deallocate(Vec<BlockRange>),
     /// Copies blocks, one range after the other, to blocks from `to` on.
     Copy {
-        /// The sources.
+        /// The source ranges.
         ranges: Vec<BlockRange>,
         /// The first block of the destination.
         to: u64,
-        /// Force unit access of the writes.
+        /// Force unit access of the writes: the copies are durable at the response.
         fua: bool,
-        /// The placement.
+        /// The placement of the copies.
         directive: Directive,
     },
     /// Changes the state of zones.
     ZoneManagement {
-        /// What is done.
+        /// The change of state.
         action: ZoneAction,
-        /// To which zones.
+        /// The zones that the action changes.
         zones: ZoneSelection,
     },
     /// Asks for the state of zones: [`zone_report`](super::zone_report) makes the answer.
@@ -179,7 +179,7 @@ pub struct IoRequest {
     pub command_id: u16,
     /// The namespace; none for a Flush of all.
     pub namespace: Option<u32>,
-    /// The command.
+    /// The decoded command, whose ranges are within the namespace.
     pub command: IoCommand,
     /// The data of a write or Compare.
     pub data: Vec<u8>,

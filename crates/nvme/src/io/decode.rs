@@ -21,7 +21,7 @@ layout! {
     /// A source range of Copy, format 0 (NVM 1.0, figure 34).
     struct CopyRange [32] {
         8 start: u64,
-        /// One less.
+        /// Blocks of the range, less one.
         16 blocks: u16,
     }
 }
@@ -36,7 +36,7 @@ mod dword12 {
     pub(super) const FUA: u32 = 1 << 30;
 }
 
-/// What a command is checked against.
+/// The state against which a command is checked.
 #[derive(Clone, Copy)]
 pub(crate) struct Scope<'a> {
     pub(crate) description: &'a Description,
@@ -118,7 +118,7 @@ impl Decoder<'_> {
         Ok(range)
     }
 
-    /// The range of a command whose data are those blocks.
+    /// The range of the command, whose data must have exactly the bytes of its blocks.
     fn range_with_data(&self) -> Result<BlockRange, Status> {
         let range = self.range()?;
         self.check_length(range.count)?;
@@ -132,7 +132,7 @@ impl Decoder<'_> {
         Ok(())
     }
 
-    /// A write must not leave its zone.
+    /// Refuses a range that leaves its zone.
     fn in_one_zone(&self, range: BlockRange) -> Result<BlockRange, Status> {
         match self.namespace.zones {
             Some(Zones { size, .. }) if range.start / size != (range.end() - 1) / size => {

@@ -5,7 +5,7 @@ use crate::layout::{bytes_of, layout};
 /// The status of a reclaim unit handle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HandleStatus {
-    /// The placement identifier.
+    /// The placement identifier whose handle is described.
     pub identifier: u16,
     /// The reclaim unit handle.
     pub handle: u16,
@@ -16,7 +16,7 @@ pub struct HandleStatus {
 }
 
 layout! {
-    /// The head of the status.
+    /// The head of the status (TP4146); a descriptor for each handle follows.
     struct HandleStatusHead [16] {
         14 descriptors: u16,
     }

@@ -2,22 +2,22 @@
 
 use crate::layout::{bytes_of, layout};
 
-/// The state of a zone.
+/// The state of a zone (ZNS 1.1, figure 37).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ZoneState {
-    /// Empty.
+    /// No block is written.
     Empty,
     /// Implicitly opened, by a write.
     ImplicitlyOpened,
     /// Explicitly opened, by a command.
     ExplicitlyOpened,
-    /// Closed.
+    /// Active, but not open: a write opens the zone again.
     Closed,
-    /// Read only.
+    /// Blocks can be read, and no command changes the state.
     ReadOnly,
-    /// Full.
+    /// No block can be written before a reset.
     Full,
-    /// Offline.
+    /// Blocks can neither be read nor written.
     Offline,
 }
 
@@ -60,7 +60,7 @@ impl ZoneState {
 pub struct ZoneFilter(Option<ZoneState>);
 
 impl ZoneFilter {
-    /// All zones.
+    /// The filter for a report of all zones.
     pub const ALL: Self = Self(None);
 
     /// The zones in a state.
@@ -95,11 +95,11 @@ impl ZoneFilter {
 /// A Zone Management Receive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneReport {
-    /// The first zone of the report is the one that has this block.
+    /// A block of the first zone of the report.
     pub from: u64,
-    /// The zones that are reported.
+    /// The states whose zones are reported.
     pub filter: ZoneFilter,
-    /// The number of zones in the report counts those that fit, and not all that match.
+    /// True if the number of zones in the report counts only the zones that fit, instead of all that match.
     pub partial: bool,
     /// Bytes of the report.
     pub length: usize,
@@ -118,16 +118,16 @@ pub struct ZoneAttributes {
     pub random_write_area: bool,
 }
 
-/// A zone, as a report has it.
+/// A zone descriptor of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ZoneDescriptor {
-    /// The state.
+    /// The state of the zone.
     pub state: ZoneState,
-    /// The attributes.
+    /// The attributes (byte 2 of the descriptor).
     pub attributes: ZoneAttributes,
-    /// The first block.
+    /// The first block of the zone.
     pub start: u64,
-    /// Blocks that can be written.
+    /// Blocks of the zone that can be written.
     pub capacity: u64,
     /// The block that is written next; without a meaning in a zone that is full, read only or offline.
     pub write_pointer: u64,

@@ -5,7 +5,7 @@ use crate::description::Health;
 use crate::layout::{bytes_of, layout};
 
 layout! {
-    /// Log page 02h.
+    /// Log page 02h: SMART / health information.
     struct Smart [512] {
         0 critical_warning: u8,
         /// Kelvins.
@@ -22,7 +22,6 @@ layout! {
         /// Minutes.
         96 busy_time: u128,
         112 power_cycles: u128,
-        /// Hours.
         128 power_on_hours: u128,
         144 unsafe_shutdowns: u128,
         160 media_errors: u128,
@@ -35,7 +34,7 @@ layout! {
 }
 
 layout! {
-    /// Log page 09h.
+    /// Log page 09h: the values of one endurance group.
     struct EnduranceGroup [512] {
         0 critical_warning: u8,
         3 spare: u8,

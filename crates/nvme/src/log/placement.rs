@@ -6,7 +6,7 @@ use crate::layout::{bytes_of, layout};
 layout! {
     /// The head of the FDP configurations.
     struct Configurations [16] {
-        /// One less than the configurations.
+        /// The number of configurations, less one.
         0 last: u16,
         2 version: u8,
         /// Bytes of the page.
@@ -23,7 +23,7 @@ layout! {
         2 attributes: u8,
         4 reclaim_groups: u32,
         8 handles: u16,
-        /// One less than the placement identifiers of a namespace.
+        /// The number of placement identifiers of a namespace, less one.
         10 placement_identifiers: u16,
         12 namespaces: u32,
         16 reclaim_unit: u64,
@@ -58,7 +58,7 @@ pub(super) fn configurations(placement: &Placement, namespace: &Namespace, write
     data
 }
 
-/// The use of each handle: 0 by nobody, 1 by hosts.
+/// A descriptor for each handle: 0 if the handle is not used, 1 if hosts use it.
 pub(super) fn handles(placement: &Placement, used: &[bool]) -> Vec<u8> {
     let mut data = vec![0; 8];
     data[..2].copy_from_slice(&(placement.handles.len() as u16).to_le_bytes());
@@ -90,11 +90,11 @@ layout! {
         /// Bit 0: the placement identifier is valid. Bit 1: the namespace. Bit 2: reclaim group and handle.
         1 valid: u8,
         2 identifier: u16,
-        /// As the feature "timestamp" has it.
+        /// In the format of the feature "timestamp".
         4 milliseconds: [u8; 6],
         10 attributes: u8,
         12 namespace: u32,
-        /// Of a reallocation: bit 0 says that the block is valid.
+        /// Only for a reallocation: bit 0 says that the block is valid.
         16 flags: u8,
         18 moved: u16,
         20 lba: u64,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Fatal Error Status.
+/// Values of the Fatal Error Status (FES).
 pub(crate) mod fatal {
     pub(crate) const INVALID_HEADER_FIELD: u16 = 1;
     pub(crate) const SEQUENCE: u16 = 2;
@@ -16,7 +16,7 @@ pub(crate) mod fatal {
 /// An error after which the connection cannot go on. The end that found the error sends a termination request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FatalError {
-    /// FES.
+    /// FES: the kind of the error.
     pub(crate) status: u16,
     /// FEI: the offset of the field in the header, or the digest that was received.
     pub(crate) information: u32,

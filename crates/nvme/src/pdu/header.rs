@@ -97,7 +97,7 @@ const RESPONSE_HEADER: usize = Common::SIZE + CompletionEntry::SIZE;
 /// The most bytes of the header that a termination request repeats (NVMe/TCP 1.0, section 3.5).
 pub(crate) const TERM_DATA: usize = 128;
 
-/// A header, without what only finds its place in the stream.
+/// A decoded header, without the lengths and offsets that only delimit the PDU in the stream.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Header {
     InitializeRequest(InitializeRequest),
@@ -248,14 +248,14 @@ pub(crate) fn encode_command(entry: &SubmissionEntry, data: usize, digests: Dige
     finish(pdu, kind::COMMAND, 0, data, digests, alignment)
 }
 
-/// A response capsule.
+/// A response capsule, with its digest if headers have digests.
 pub(crate) fn encode_response(entry: CompletionEntry, digests: Digests) -> Vec<u8> {
     let mut pdu = vec![0; Common::SIZE];
     pdu.extend(entry.to_bytes());
     finish(pdu, kind::RESPONSE, 0, 0, digests, 0)
 }
 
-/// The header of H2CData or C2HData, which `length` bytes follow, or an R2T for so many bytes.
+/// The header of H2CData or C2HData, which `length` bytes follow, or an R2T for this many bytes.
 pub(crate) fn encode_data(
     kind: u8,
     flags: u8,
@@ -268,7 +268,7 @@ pub(crate) fn encode_data(
     finish(bytes_of(&header), kind, flags, data, digests, alignment)
 }
 
-/// Checks the common header of a PDU, once its header and digest are there.
+/// Checks the common header of a PDU whose header and digest have arrived.
 ///
 /// # Errors
 /// The first field that is wrong, by its offset.

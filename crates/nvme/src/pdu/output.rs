@@ -1,19 +1,19 @@
 //! Bytes to send: small pieces are put together, so that one call sends them; data of large reads stay where they are.
 
-/// Data from so many bytes on stay a piece of their own.
+/// Data of at least this many bytes stay a piece of their own and are not copied.
 const OWN_PIECE: usize = 32 << 10;
 
-/// What one end of a connection has to send.
+/// The bytes that one end of a connection has to send.
 #[derive(Debug, Default)]
 pub struct Output {
     pieces: Vec<Vec<u8>>,
-    /// The last piece is put together of small ones.
+    /// True if the last piece is put together of small ones.
     open: bool,
     bytes: usize,
 }
 
 impl Output {
-    /// Bytes that wait.
+    /// The number of bytes that wait to be sent.
     #[must_use]
     pub const fn len(&self) -> usize {
         self.bytes
@@ -25,7 +25,7 @@ impl Output {
         self.bytes == 0
     }
 
-    /// Takes all that waits, in the order in which it is to be sent.
+    /// Takes all waiting bytes, as pieces in the order in which they are to be sent.
     pub fn take(&mut self) -> Vec<Vec<u8>> {
         (self.open, self.bytes) = (false, 0);
         std::mem::take(&mut self.pieces)

@@ -25,12 +25,12 @@ impl Role {
     }
 }
 
-/// What the front of the input is.
+/// The next part of the stream, at the front of the input.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Step<'a> {
     /// More bytes are needed.
     Incomplete,
-    /// A header, its bytes without digest; so many bytes of data follow.
+    /// A header, its bytes without digest, and the number of bytes of `data` that follow.
     Header { taken: usize, header: Header, data: usize, bytes: &'a [u8] },
     /// Some of the data; at the `end` of the data if no digest follows.
     Data { data: &'a [u8], end: bool },
@@ -43,7 +43,7 @@ pub(crate) enum Step<'a> {
 #[derive(Clone, Copy, Debug)]
 enum Phase {
     Header,
-    /// So many bytes of data are to come; the checksum of those before; whether a digest follows.
+    /// `left` bytes of data are to come; `checksum` is that of the data before; `digest` says whether a digest follows.
     Data {
         left: usize,
         checksum: u32,
@@ -65,7 +65,7 @@ impl Reader {
         Self { role, digests: Digests { header: false, data: false }, alignment: 0, phase: Phase::Header }
     }
 
-    /// What both ends have agreed on: it holds from the next PDU on.
+    /// Sets the digests and the alignment that both ends have agreed on, from the next PDU on.
     pub(crate) const fn agree(&mut self, digests: Digests, alignment: u8) {
         (self.digests, self.alignment) = (digests, alignment);
     }

@@ -128,7 +128,7 @@ impl Subsystem {
         })
     }
 
-    /// Makes a controller.
+    /// Makes a controller for an admin queue, and returns its identifier.
     fn connect_admin(&mut self, request: &ConnectFields, now: Duration) -> Result<u16, Response> {
         let kind = match request.subsystem_nqn.as_str() {
             DISCOVERY_NQN => Kind::Discovery,

@@ -96,7 +96,7 @@ fn failures_are_in_the_error_log() {
     assert_eq!(u16_at(&page, 12), failed.status.field());
     assert_eq!((u16_at(&page, 16), page[24], page[30], page[31]), (1024, 2, 2, opcode::io::READ));
     assert_eq!(page[64..128], [0; 64]);
-    // What the drive refuses is there, too.
+    // The error log also has failures of the drive.
     io.run(&mut target, HostCommand::write(2, 3, 1, vec![0; 4096]));
     let page = link.run(&mut target, HostCommand::log_page(1, 0, 0, 64)).data;
     assert_eq!((page[0], page[31]), (2, opcode::io::WRITE));

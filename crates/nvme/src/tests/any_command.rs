@@ -42,7 +42,7 @@ fn waits(entry: &SubmissionEntry, admin: bool) -> bool {
 
 fn answer_all(target: &mut Target, link: &mut Link, entries: &[(SubmissionEntry, usize)], admin: bool) {
     for (entry, length) in entries {
-        // Property Set can reset the controller, and then nothing of the kind is left.
+        // Property Set can reset the controller, which drops all outstanding commands.
         if entry.fabrics_type() == Some(opcode::fabrics::PROPERTY_SET) || waits(entry, admin) {
             continue;
         }

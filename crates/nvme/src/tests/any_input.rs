@@ -1,4 +1,5 @@
-//! Whatever a host sends, in whatever pieces, the controller says the same, never panics, and keeps within its limits.
+//! The controller answers any bytes of a host alike, however they are cut into pieces. It never panics, and keeps
+//! within its limits.
 
 use proptest::prelude::*;
 
@@ -6,7 +7,7 @@ use crate::connection::End;
 use crate::host::{Host, HostCommand, HostConfig, HostEvent};
 use crate::samples::{Link, Target, sample_config, samples};
 
-/// What the controller's side did with an input.
+/// The output of the controller's side for an input.
 #[derive(Debug, PartialEq)]
 struct Outcome {
     said: Vec<u8>,
@@ -35,7 +36,7 @@ fn receive(input: &[u8], lengths: &[usize]) -> Outcome {
     Outcome { said, commands: target.drive.commands, end: link.end }
 }
 
-/// What a controller sends to a host that writes 20 KiB and reads 8 KiB.
+/// The bytes of a controller for a host that writes 20 KiB and reads 8 KiB.
 fn controllers_bytes() -> Vec<u8> {
     let mut target = Target::new(sample_config());
     let _admin = Link::admin(&mut target, HostConfig::default());
@@ -45,7 +46,8 @@ fn controllers_bytes() -> Vec<u8> {
     link.heard
 }
 
-/// Passes bytes to a host that has sent a Connect, a write of 20 KiB and a read of 8 KiB: what it says, and the commands that ended.
+/// Passes bytes to a host that sends a Keep Alive, a write of 20 KiB and a read of 8 KiB. Returns the host's output,
+/// the number of commands that ended, and whether the connection is over.
 fn host_receives(input: &[u8], lengths: &[usize]) -> (Vec<u8>, usize, bool) {
     let mut host = Host::new(HostConfig::default());
     let (mut waiting, mut left, mut completed, mut over) = (Vec::new(), input, 0, false);

@@ -1,4 +1,4 @@
-//! I/O commands: what is decoded, and what is refused.
+//! Decoding of I/O commands, and the refusals of invalid ones.
 
 use crate::entry::{SubmissionEntry, opcode::io};
 use crate::host::{HostCommand, HostConfig};

@@ -1,6 +1,6 @@
-//! What the drivers of Linux send, as bytes: `linux/*.hex` are derived from the structures of `include/linux/nvme.h` and
-//! `nvme-tcp.h` and the functions that each line names, for a host without digests. The answers are checked at the offsets at
-//! which the drivers read them.
+//! The bytes that the drivers of Linux send: `linux/*.hex` are derived from the structures of `include/linux/nvme.h` and
+//! `nvme-tcp.h` and the functions that each line names, for a host without digests. The answers are checked at the offsets at which
+//! the drivers read them.
 
 use std::collections::BTreeMap;
 
@@ -74,7 +74,7 @@ fn answer(bytes: &[u8]) -> Answer {
     answer
 }
 
-/// Plays a transcript; all answers but those named in `waits` are there.
+/// Plays a transcript. All commands but those named in `waits` must be answered.
 fn play<'a>(target: &mut Target, transcript: &'a str, waits: &[&str]) -> (Link, BTreeMap<&'a str, Answer>) {
     let mut link = Link::new(target, HostConfig::default());
     let mut answers = BTreeMap::new();

@@ -1,5 +1,5 @@
-//! What NVMe base 2.0 (section 3.1.2), NVM 1.0, ZNS 1.1 and TP4146 make mandatory for a controller for I/O of NVMe over Fabrics: it is
-//! announced, it is carried out, and the page on NVMe lists it.
+//! The features that NVMe base 2.0 (section 3.1.2), NVM 1.0, ZNS 1.1 and TP4146 make mandatory for a controller for I/O
+//! of NVMe over Fabrics: each is announced, is carried out, and is listed on the page on NVMe.
 
 use crate::entry::{
     SubmissionEntry,
@@ -9,7 +9,7 @@ use crate::host::{HostCommand, HostConfig};
 use crate::samples::{ENABLE, Link, Target, sample_config};
 use crate::status::Status;
 
-/// Each with a name, and a command that a host sends.
+/// A mandatory feature: its name, and a command of a host that needs it.
 type Named = (&'static str, HostCommand);
 
 fn fabrics() -> Vec<Named> {
@@ -55,7 +55,7 @@ fn placement_commands() -> Vec<Named> {
 /// Log pages of controllers for I/O, and of those with Flexible Data Placement.
 const LOG_PAGES: [u8; 6] = [0x00, 0x01, 0x02, 0x03, 0x05, 0x12];
 const PLACEMENT_LOG_PAGES: [u8; 4] = [0x20, 0x21, 0x22, 0x23];
-/// Features likewise.
+/// Features of controllers for I/O.
 const FEATURES: [u8; 8] = [0x01, 0x02, 0x04, 0x05, 0x07, 0x0a, 0x0b, 0x0f];
 const PLACEMENT_FEATURES: [u8; 2] = [0x1d, 0x1e];
 

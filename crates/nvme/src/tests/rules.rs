@@ -18,7 +18,7 @@ fn queue(digests: Digests) -> (Target, Link, Link) {
     (target, admin, io)
 }
 
-/// What the controller answers to bytes.
+/// The controller's answer to bytes of a host.
 fn answer(target: &mut Target, link: &mut Link, bytes: &[u8]) -> Vec<u8> {
     let mut bytes = bytes.to_vec();
     link.feed_controller(target, &mut bytes);

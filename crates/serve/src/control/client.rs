@@ -6,10 +6,10 @@ use std::path::Path;
 
 use super::{Answer, ControlError, LONGEST, Question};
 
-/// Asks the drive that is served at this socket, and waits for the answer.
+/// Sends a question to the drive that is served at this socket, and waits for the answer.
 ///
 /// # Errors
-/// If nobody is there, or the answer is not one.
+/// If no server listens at the socket, or the answer is not valid.
 pub fn ask(socket: &Path, question: &Question) -> Result<Answer, ControlError> {
     let failed = |error| ControlError::Io(socket.to_owned(), error);
     let unclear = || ControlError::Unclear(socket.to_owned());

@@ -13,15 +13,15 @@ use std::time::Duration;
 use super::{Answer, ControlError, LONGEST, Question};
 use crate::engine::{Command, Refused, Reply};
 
-/// Connections at once.
+/// The most connections at a time.
 const MOST: usize = 16;
-/// A client that says nothing for so long, or does not read, is gone.
+/// A connection is closed if its client sends nothing, or reads nothing, for this time.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Carries a command out.
 type CarryOut = dyn Fn(Command) -> Result<Reply, Refused> + Send + Sync;
 
-/// A socket for commands. Its name goes with it.
+/// A socket for commands. Dropping it removes its file.
 pub struct ControlSocket {
     path: PathBuf,
     listener: Option<UnixListener>,
@@ -30,10 +30,10 @@ pub struct ControlSocket {
 }
 
 impl ControlSocket {
-    /// Makes the socket, for its owner alone. It takes the name of a socket where nobody listens any more.
+    /// Makes the socket, for its owner alone. A socket file at which no process listens any more is replaced.
     ///
     /// # Errors
-    /// If somebody listens there, something else has the name, or the system refuses.
+    /// If a process listens at the path, the path is not a socket, or the operating system reports an error.
     pub fn bind(path: &Path) -> Result<Self, ControlError> {
         let failed = |error| ControlError::Io(path.to_owned(), error);
         if let Ok(there) = fs::symlink_metadata(path) {
@@ -46,7 +46,7 @@ impl ControlSocket {
                 Err(error) => return Err(failed(error)),
             }
         }
-        // It has its mode before it has its name.
+        // The socket gets its mode before its name, so that no other user can connect in between.
         let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
         let hidden = folder.join(format!(".flashloom-{}.socket", std::process::id()));
         let _ = fs::remove_file(&hidden);
@@ -60,7 +60,7 @@ impl ControlSocket {
         Ok(Self { path: path.to_owned(), listener: Some(listener), thread: None, is_over: Arc::default() })
     }
 
-    /// Serves it on a thread.
+    /// Serves the socket on a thread.
     pub(crate) fn serve(
         mut self,
         carry_out: impl Fn(Command) -> Result<Reply, Refused> + Send + Sync + 'static,
@@ -78,7 +78,7 @@ impl Drop for ControlSocket {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
-            // Wakes the thread, which then sees that it is over.
+            // Wakes the thread, which then sees that it must end.
             let woken = UnixStream::connect(&self.path).is_ok();
             if woken {
                 let _ = thread.join();
@@ -94,7 +94,7 @@ fn accept(listener: &UnixListener, carry_out: &Arc<CarryOut>, is_over: &AtomicBo
         if is_over.load(Ordering::Acquire) {
             return;
         }
-        // A connection that the client gave up while it waited, or no free descriptor: the next one may do.
+        // The client gave its connection up while it waited, or no descriptor is free: a later connection may succeed.
         let Ok(stream) = stream else { continue };
         if talking.fetch_add(1, Ordering::AcqRel) >= MOST {
             talking.fetch_sub(1, Ordering::AcqRel);
@@ -103,7 +103,7 @@ fn accept(listener: &UnixListener, carry_out: &Arc<CarryOut>, is_over: &AtomicBo
         let (carry_out, count) = (Arc::clone(carry_out), Arc::clone(&talking));
         let thread = std::thread::Builder::new().name("ctl".to_owned());
         let thread = thread.spawn(move || {
-            // The client is gone, or says nothing.
+            // The client has gone, or was silent for too long.
             let _ = talk(&stream, &*carry_out);
             count.fetch_sub(1, Ordering::AcqRel);
         });
@@ -113,7 +113,7 @@ fn accept(listener: &UnixListener, carry_out: &Arc<CarryOut>, is_over: &AtomicBo
     }
 }
 
-/// Answers line by line.
+/// Answers each line of a client.
 fn talk(stream: &UnixStream, carry_out: &CarryOut) -> io::Result<()> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
@@ -215,7 +215,7 @@ mod tests {
         assert!(matches!(ControlSocket::bind(&path), Err(ControlError::Taken(_))));
         assert_eq!(fs::read(&path).expect("there"), b"mine");
         fs::remove_file(&path).expect("there");
-        // Its name stays, as after SIGKILL.
+        // The file stays, as after SIGKILL.
         drop(UnixListener::bind(&path).expect("a socket"));
         let socket = served(&path);
         assert!(matches!(ControlSocket::bind(&path), Err(ControlError::Busy(_))));

@@ -8,11 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::engine::{Command, Cut, Fault, ParsePaceError, Refused, Reply, Status};
 
-/// What a client asks: `{"command":"power-cut"}`.
+/// A question of a client: `{"command":"power-cut"}`.
 #[derive(Clone, Debug, Deserialize, PartialEq, Eq, Serialize)]
 #[serde(tag = "command", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Question {
-    /// What does the drive say of itself?
+    /// Asks for the status of the drive.
     Status,
     /// Cuts the power.
     PowerCut,
@@ -25,13 +25,13 @@ pub enum Question {
         /// `real`, `max` or a factor.
         pace: String,
     },
-    /// Lets operations of the flash fail.
+    /// Lets the next operations of the flash fail.
     Fault {
-        /// The operation.
+        /// The kind of operation that fails.
         operation: Operation,
-        /// Operations that succeed first.
+        /// The number of operations that succeed first.
         after: u64,
-        /// How many fail.
+        /// The number of operations that fail then.
         count: u64,
         /// The drive, if there are several.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -39,7 +39,7 @@ pub enum Question {
     },
     /// Lets a die fail as a whole.
     FailDie {
-        /// Its number.
+        /// The number of the die.
         die: u32,
         /// The drive, if there are several.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -47,24 +47,24 @@ pub enum Question {
     },
     /// Lets a drive of a RAID fail as a whole.
     FailDrive {
-        /// Its number.
+        /// The number of the drive.
         drive: u32,
     },
     /// Selects an operational power state.
     PowerState {
-        /// Its number.
+        /// The number of the power state.
         state: u32,
     },
     /// Lets the host give memory to the drive.
     HostMemory {
-        /// The bytes; none, to take it back.
+        /// The bytes; 0 takes the memory back.
         bytes: u64,
     },
-    /// Writes what the flash holds into a file.
+    /// Writes the content of the flash into a file.
     Snapshot {
-        /// The file, as the server sees it.
+        /// The path of the file, relative to the server.
         path: PathBuf,
-        /// It may replace any file.
+        /// True if the snapshot may replace any file.
         force: bool,
     },
 }
@@ -81,22 +81,22 @@ pub enum Operation {
     Read,
 }
 
-/// What the server answers.
+/// The server's answer to a question.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// The status.
+    /// The status of the drive.
     Status(Box<Status>),
-    /// The command was carried out: what it did, and notes about it.
+    /// The command was carried out.
     Done {
-        /// A line.
+        /// One line on the effect of the command.
         message: String,
-        /// More lines.
+        /// Further lines, on replaced files and limits.
         notes: Vec<String>,
     },
     /// The command was not carried out.
     Refused {
-        /// Why, and what to do.
+        /// The reason, and what to do.
         message: String,
     },
 }

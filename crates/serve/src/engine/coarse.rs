@@ -1,7 +1,7 @@
-//! A small distribution of the times of the last moments, for those who watch a drive.
+//! A small histogram of the latencies between two observations of a drive.
 //!
-//! It takes 15 KiB, so that the thread of the drive can hand it over and begin another one in no time. The bins are
-//! 3 % wide; [`study::histogram::Histogram`] has finer ones and takes 360 KiB.
+//! A histogram takes 15 KiB, so that the thread of the drive can hand it over and begin a new one at once. The bins are
+//! 3 % wide; [`study::histogram::Histogram`] has finer bins and takes 360 KiB.
 
 use base::units::Span;
 
@@ -38,12 +38,11 @@ const fn up_to(bin: usize) -> u64 {
     if power == 0 {
         return part;
     }
-    // The edge of the last bin is that of 64 bits.
+    // The edge of the last bin does not fit into 64 bits.
     (((PARTS + part + 1) as u128) << (power - 1)).saturating_sub(1) as u64
 }
 
 impl CoarseHistogram {
-    /// Records one span.
     pub(crate) fn record(&mut self, span: Span) {
         let ns = span.as_ns();
         self.bins[bin(ns)] += 1;
@@ -56,7 +55,7 @@ impl CoarseHistogram {
         self.count
     }
 
-    /// A time in microseconds that a share `q` of all spans does not exceed; `None` without any.
+    /// The latency in microseconds that a share `q` of all spans does not exceed; `None` without spans.
     pub(crate) fn quantile_us(&self, q: f64) -> Option<f64> {
         let wanted = ((self.count as f64 * q).ceil() as u64).clamp(1, self.count.max(1));
         let mut seen = 0;
@@ -67,7 +66,7 @@ impl CoarseHistogram {
         found.map(|bin| up_to(bin).min(self.max) as f64 / 1e3)
     }
 
-    /// The longest, in microseconds; `None` without any.
+    /// The longest span in microseconds; `None` without spans.
     pub(crate) fn max_us(&self) -> Option<f64> {
         (self.count > 0).then_some(self.max as f64 / 1e3)
     }

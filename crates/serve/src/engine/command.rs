@@ -1,4 +1,4 @@
-//! What a user may ask of a served drive, beside requests.
+//! The commands that a user may give to a served drive, besides requests.
 
 use std::path::PathBuf;
 
@@ -13,9 +13,9 @@ use super::status::Status;
 /// A command to a served drive.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// What it says of itself.
+    /// Asks for the status of the drive.
     Status,
-    /// Cuts the power.
+    /// Cuts the power at once: unflushed data in a volatile buffer is lost.
     PowerCut,
     /// Switches the power off in order.
     PowerOff,
@@ -36,13 +36,13 @@ pub enum Command {
     FailDrive(u32),
     /// Selects an operational power state.
     PowerState(u32),
-    /// Lets the host give so much memory to the drive; nothing, to take it back.
+    /// Lets the host give this much memory to the drive; 0 takes the memory back.
     HostMemory(Bytes),
-    /// Writes what the flash holds into a file, for `--load-snapshot`. Simulated time stands still meanwhile.
+    /// Writes the content of the flash into a file, for `--load-snapshot`. Simulated time stands still meanwhile.
     Snapshot {
-        /// The file.
+        /// The path of the file, in the file system of the server.
         path: PathBuf,
-        /// It may replace a file that Flashloom did not write.
+        /// True if the snapshot may replace a file that Flashloom did not write.
         force: bool,
     },
 }
@@ -50,7 +50,7 @@ pub enum Command {
 /// The answer to a command.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Reply {
-    /// To a question for the status.
+    /// The status of the drive.
     Status(Box<Status>),
     /// The power was cut.
     Cut(Cut),
@@ -58,18 +58,19 @@ pub enum Reply {
     Off(Span),
     /// The power is on.
     On(Recovery),
-    /// The pace is this one.
+    /// The new pace.
     Pace(Pace),
     /// The fault is planned.
     Fault(Fault),
-    /// The die has failed.
+    /// The die with this number has failed.
     DieFailed(u32),
-    /// The drive has failed, and this spare takes its place, if one was left.
+    /// The drive has failed. If a spare was left, the second number is that of the spare that replaces it.
     DriveFailed(u32, Option<u32>),
-    /// The operational power state is this one, and the drive takes no request for this long.
+    /// The operational power state, and the time for which the drive takes no request.
     PowerState(u32, Span),
-    /// The drive uses so much of the host's memory, and no longer reads what it had before after this long.
+    /// The memory of the host that the drive uses, and the time after which it stops reading the memory that it had
+    /// before.
     HostMemory(Bytes, Span),
-    /// The snapshot has its name; notes say what it replaced.
+    /// The snapshot is complete; the notes say what it replaced.
     Snapshot(Vec<String>),
 }

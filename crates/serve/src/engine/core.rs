@@ -1,14 +1,14 @@
 //! The drive and the jobs on it, without a clock, a thread or a socket.
 //!
-//! The caller hands in the simulated time. [`Core::submit`] takes a job, [`Core::next_event`] says when to come back, and
-//! [`Core::advance`] gives the answers that are due. So tests drive it with a clock of their own.
+//! The caller passes the simulated time in. [`Core::submit`] takes a job, [`Core::next_event`] says when to call again, and
+//! [`Core::advance`] returns the answers that are due. So tests run it with a clock of their own.
 //!
 //! * A job arrives when it was submitted ([`inbox`](super::inbox) notes the time), not when the thread of the drive takes it.
 //! * Simulated time begins with the first job, because a replay of the recording begins there.
 //! * A recording replays rows of one time without an event between them. A request that would come at the time of an earlier one, after the
 //!   drive has handled an event, therefore comes a picosecond later.
-//! * What follows a completion, such as the flush behind a write with forced unit access, is a request of the recording.
-//! * A question for allocation is none: [`ServedDrive::may_hold`] looks into the buffer and the map at the drive's present time.
+//! * Requests that follow a completion, such as the flush behind a write with forced unit access, are requests of the recording.
+//! * An allocation query is no request: [`ServedDrive::may_hold`] looks into the buffer and the map at the drive's present time.
 
 use std::collections::VecDeque;
 use std::io;
@@ -29,30 +29,30 @@ use crate::{Allocation, AllocationQuery, Answer, Failed, Job, Operation, Returne
 
 /// The sectors of a request that writes zeros: a client may ask for gigabytes of them without sending any.
 const ZEROS: u64 = 1024;
-/// The requests with zeros of one job at once.
+/// The most requests with zeros of one job that are outstanding at a time.
 const ZEROS_AT_ONCE: u32 = 4;
 
 /// The fate of requests that the drive has not answered when its power goes, and of those that come before it is back.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnCut {
-    /// They fail.
+    /// The requests fail.
     #[default]
     End,
-    /// They wait, and begin anew when the power is back.
+    /// The requests wait, and begin anew when the power is back.
     Hold,
 }
 
-/// A job that is answered.
+/// A job with its result, whose answer is due at a simulated time.
 pub struct Answered {
     /// The simulated time of the answer.
     pub due: Time,
     /// The simulated time that the job took.
     pub latency: Span,
-    /// Takes the result.
+    /// Takes the result of the job.
     pub answer: Answer,
-    /// The result.
+    /// The result of the job.
     pub result: Result<Returned, Failed>,
-    /// It was asked to make data durable: a flush, or a write with forced unit access.
+    /// True if the answer promises durability: of a flush, or of a write with forced unit access.
     pub is_promise: bool,
 }
 
@@ -62,13 +62,13 @@ impl Answered {
         Self { due, latency, answer, result: Err(failed), is_promise: false }
     }
 
-    /// Gives the answer.
+    /// Passes the result to the job's owner.
     pub fn give(self) {
         (self.answer)(self.result);
     }
 }
 
-/// A drive that takes jobs, and is handed the time.
+/// A drive that takes jobs, with the simulated time passed in by the caller.
 pub struct Core {
     pub(super) drive: Box<dyn ServedDrive>,
     capacity: Sectors,
@@ -82,9 +82,9 @@ pub struct Core {
     pub(super) jobs: Jobs,
     /// Jobs that wait for the power.
     pub(super) held: Vec<Job>,
-    /// Questions for allocation that wait for the power.
+    /// Allocation queries that wait for the power.
     pub(super) asked: Vec<AllocationQuery>,
-    /// Questions for zones that wait for the power.
+    /// Zone queries that wait for the power.
     pub(super) asked_zones: Vec<ZoneQuery>,
     /// Jobs whose next request follows a completion: the rest of a write of zeros, or the flush behind a write.
     pub(super) next: VecDeque<u32>,
@@ -93,14 +93,15 @@ pub struct Core {
     done: Vec<Completion<Bytes512>>,
     /// Requests submitted to the drive.
     requests: u64,
-    /// The time of the latest of them, and the steps that the drive had taken then.
+    /// The time of the latest submitted request, and the steps that the drive had taken at the submission.
     submitted: (Time, u64),
-    /// The time of the latest completion, and the steps that the drive had taken when it first reported one of that time.
+    /// The time of the latest completion, and the steps that the drive had taken when it first reported a completion of that time.
     reported: (Time, u64),
-    /// Writes answered, and how many of them are known to be durable.
+    /// The number of writes answered, and of those known to be durable.
     pub(super) written: u64,
     pub(super) durable: u64,
-    /// A cut lost writes whose clients were told nothing, so every flush fails until the power is switched off in order.
+    /// True if a cut lost writes without a failure to their clients. Every flush then fails until the power is switched off in
+    /// order.
     pub(super) lost_writes: bool,
     pub(super) tally: Tally,
     pub(super) record: Option<Record>,
@@ -108,7 +109,7 @@ pub struct Core {
 }
 
 impl Core {
-    /// A drive that is on.
+    /// A core for a drive that is switched on.
     #[must_use]
     pub fn new(drive: Box<dyn ServedDrive>, on_cut: OnCut) -> Self {
         Self {
@@ -143,7 +144,7 @@ impl Core {
         self.record = Some(record);
     }
 
-    /// Verifies the content of every read from now on. No job has come yet. `is_known`: all sectors read as zeros.
+    /// Verifies the content of every read from now on. Called before the first job. `is_known`: all sectors read as zeros.
     pub fn verify(&mut self, is_known: bool) {
         let (discards_durably, granularity) = (self.zeros_by_discard, self.granularity);
         let zones = self.zone_sectors();
@@ -151,8 +152,8 @@ impl Core {
         self.verifier = Some(Box::new(Verifier::new(promise, is_known)));
     }
 
-    /// Keeps what the verification knows in the directory of the drive's flash, where the next process finds it. If the flash
-    /// `is_used`, it goes on with what the process before knew; returns false if that is nothing that counts.
+    /// Keeps the verifier's state in the directory of the drive's flash, where the next process finds it. If the flash `is_used`,
+    /// the verifier continues with the state of an earlier process; returns false if there is no valid state.
     ///
     /// # Errors
     /// If the files cannot be written.
@@ -174,19 +175,19 @@ impl Core {
         self.capacity
     }
 
-    /// The mapping unit.
+    /// The mapping unit in sectors.
     #[must_use]
     pub fn unit(&self) -> Sectors {
         self.drive.unit()
     }
 
-    /// The drive.
+    /// The drive, to read its counters and its description.
     #[must_use]
     pub fn drive(&self) -> &dyn ServedDrive {
         &*self.drive
     }
 
-    /// The simulated time advanced to.
+    /// The simulated time that the drive has reached.
     #[must_use]
     pub fn now(&self) -> Time {
         self.drive.now()
@@ -198,7 +199,7 @@ impl Core {
         self.jobs.len() + self.held.len()
     }
 
-    /// Takes a job at the simulated time `now`, or at the drive's own if that is later. Answers that are due by then come
+    /// Takes a job at the simulated time `now`, or at the drive's own time if that is later. Answers that are due by then come
     /// first.
     ///
     /// # Panics
@@ -229,8 +230,8 @@ impl Core {
         self.begin(at, job, answers);
     }
 
-    /// Answers a question for allocation at the present time of the drive, which does not advance: the question is no
-    /// request of the drive, and no recording has it.
+    /// Answers an allocation query at the present time of the drive, which does not advance: the query is no request of the drive,
+    /// and no recording has it.
     pub fn allocation(&mut self, query: AllocationQuery) {
         let end = query.start.get().checked_add(query.sectors.get());
         if end.is_none_or(|end| end > self.capacity.get()) {
@@ -301,7 +302,7 @@ impl Core {
         }
     }
 
-    /// Begins to make an extent read as zeros: whole mapping units by a discard if that is as good as zeros.
+    /// Begins to make an extent read as zeros: whole mapping units by a discard, if discarded units durably read as zeros.
     fn zero(&mut self, place: u32, extent: Extent) {
         let inner = extent.inward(self.granularity.get());
         if !self.zeros_by_discard || inner.is_empty() {
@@ -354,9 +355,9 @@ impl Core {
         answers.push(Answered::failed(due, Span::ZERO, job.answer, failed));
     }
 
-    /// The earliest time at which a request may be submitted. It is a picosecond after the present if the drive has handled
-    /// an event since another request came at the present, or since a completion was reported: a recording cannot say that
-    /// the event came between the two.
+    /// The earliest time at which a request may be submitted. A recording cannot express that an event lies between two requests of
+    /// one time. So the time is a picosecond after the present if the drive has handled an event since another request arrived at
+    /// the present, or since a completion was reported.
     fn arrival(&self) -> Time {
         let now = self.drive.now();
         let has_moved = |(at, steps): (Time, u64)| at == now && steps != self.drive.steps();
@@ -389,7 +390,7 @@ impl Core {
         self.complete(answers);
     }
 
-    /// Submits what follows a completion.
+    /// Submits the next request of a job after a completion.
     fn follow(&mut self, place: u32, answers: &mut Vec<Answered>) {
         let open = self.jobs.at(place);
         open.is_next = false;
@@ -423,7 +424,7 @@ impl Core {
         }
     }
 
-    /// Handles what the drive has completed.
+    /// Handles the requests that the drive has completed.
     fn complete(&mut self, answers: &mut Vec<Answered>) {
         let mut done = std::mem::take(&mut self.done);
         if !done.is_empty() && self.reported.0 != self.drive.now() {
@@ -490,7 +491,7 @@ impl Core {
     }
 }
 
-/// The sectors of a write, whose bytes are kept if the write may have to begin anew.
+/// The sectors of a write. The bytes stay in `data` if the write may have to begin anew (`keeps`).
 fn sectors_of(data: &mut Vec<u8>, keeps: bool) -> Vec<Bytes512> {
     let sectors = data.as_chunks::<512>().0.iter().copied().map(Bytes512).collect();
     if !keeps {

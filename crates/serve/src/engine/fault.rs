@@ -15,7 +15,7 @@ pub struct Fault {
     pub operation: Failing,
     /// Operations of this kind that succeed first.
     pub after: u64,
-    /// How many fail then, one after another.
+    /// The number of operations that fail then, one after another.
     pub count: u64,
     /// The drive, which must be named if there are several.
     pub drive: Option<u32>,
@@ -42,10 +42,10 @@ impl Core {
         }
     }
 
-    /// Plans a fault of the main array of a drive. It outlives a power cut.
+    /// Plans a fault of the main array of a drive. The plan outlives a power cut.
     ///
     /// # Errors
-    /// If there is no such drive, or there are several and none is named.
+    /// If the drive does not exist, or there are several drives and the fault names none.
     pub fn plan(&mut self, fault: Fault) -> Result<(), Refused> {
         let drive = self.chosen(fault.drive)?;
         let faults = self.drive.drives_mut()[drive].media_mut().faults_mut();

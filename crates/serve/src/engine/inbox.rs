@@ -1,4 +1,4 @@
-//! What waits for the thread of a drive: any thread puts messages in, one takes all of them at once.
+//! The message queue of a drive's thread: any thread adds messages, the drive's thread takes all of them at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
@@ -30,23 +30,23 @@ impl<T> Inbox<T> {
     }
 
     fn lock(&self) -> MutexGuard<'_, Waiting<T>> {
-        // The list is whole between any two operations.
+        // The list is consistent between any two operations, so a poisoned lock does no harm.
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Puts a message in, unless nobody will take it: then it comes back.
+    /// Adds a message. Returns the message if the inbox is closed.
     pub(super) fn put(&self, message: T) -> Result<(), T> {
         self.put_all(std::iter::once(message)).next().map_or(Ok(()), Err)
     }
 
-    /// Puts messages in, in this order and at one time, unless nobody will take them: then they come back.
+    /// Adds messages, in this order and with one time. Returns them if the inbox is closed.
     pub(super) fn put_all<I: IntoIterator<Item = T>>(&self, messages: I) -> impl Iterator<Item = T> + use<I, T> {
         let mut messages = messages.into_iter();
         let mut waiting = self.lock();
         if waiting.is_closed {
             return messages;
         }
-        // Under the lock, so that the times are in order.
+        // The time is taken under the lock, so that the times of messages are in order.
         let now = now();
         waiting.messages.extend(messages.by_ref().map(|message| (now, message)));
         self.any.store(true, Ordering::Release);
@@ -72,8 +72,8 @@ impl<T> Inbox<T> {
         }
     }
 
-    /// Waits until a message comes, or until `deadline`; for ever without one. The last `spin` before the deadline it looks
-    /// at the clock all the time.
+    /// Waits until a message comes, or until `deadline`; forever without a deadline. In the last `spin` before the deadline the
+    /// thread polls the clock.
     pub(super) fn wait(&self, deadline: Option<Instant>, spin: Duration) {
         let asleep_until = deadline.map(|deadline| deadline.checked_sub(spin).unwrap_or(deadline));
         let mut waiting = self.lock();

@@ -1,4 +1,4 @@
-//! The last incidents of a served drive, for those who watch it: its power, commands, failures, clients.
+//! The last incidents of a served drive, for its live page: power, commands, failures, clients.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -8,33 +8,33 @@ use serde::Serialize;
 
 use super::command::Reply;
 
-/// Incidents that are kept.
+/// The most incidents that are kept.
 const KEPT: usize = 100;
 
-/// The kind of an incident.
+/// The kind of an incident, which decides its look on the page.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum IncidentKind {
     /// The power was cut or switched, or the drive recovered.
     Power,
-    /// Something failed, or was told to fail.
+    /// An operation, a die or a drive failed, or a command planned its failure.
     Fault,
-    /// Another command.
+    /// A command that is neither of the power nor a fault.
     Command,
     /// A client came or went.
     Client,
 }
 
-/// Something that happened to a served drive.
+/// An event in the life of a served drive that its live page shows.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Incident {
-    /// Incidents are counted from 1.
+    /// The number of the incident, counted from 1.
     pub number: u64,
-    /// Milliseconds since 1970.
+    /// The time of the wall clock in milliseconds since 1970.
     pub at_ms: u64,
-    /// The kind.
+    /// The kind, by which the page shows the incident.
     pub kind: IncidentKind,
-    /// What happened.
+    /// One sentence on the incident.
     pub text: String,
 }
 
@@ -58,11 +58,11 @@ fn now_ms() -> u64 {
 
 impl Incidents {
     fn kept(&self) -> MutexGuard<'_, Kept> {
-        // The list is whole between any two operations.
+        // The list is consistent between any two operations, so a poisoned lock does no harm.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Notes an incident.
+    /// Adds an incident with the present time to the list.
     pub fn note(&self, kind: IncidentKind, text: impl Into<String>) {
         self.kept().note(kind, text.into());
     }
@@ -88,13 +88,13 @@ impl Incidents {
         self.kept().clients
     }
 
-    /// The incidents after the one with this number, as far as they are kept.
+    /// The incidents after the one with number `number`, as far as they are kept.
     #[must_use]
     pub fn after(&self, number: u64) -> Vec<Incident> {
         self.kept().last.iter().filter(|incident| incident.number > number).cloned().collect()
     }
 
-    /// Notes what a command did.
+    /// Notes the effect of a command.
     pub(super) fn carried_out(&self, reply: &Reply) {
         let (kind, text) = match reply {
             Reply::Status(_) => return,

@@ -16,26 +16,26 @@ const PLACE: u32 = 24;
 pub(super) struct Open {
     pub(super) job: Job,
     pub(super) arrival: Time,
-    /// Numbers the jobs.
+    /// The serial number of the job.
     pub(super) number: u64,
     /// Requests of the drive that have not completed.
     pub(super) requests: u32,
     /// The sectors of a write of zeros that no request covers yet.
     pub(super) rest: Extent,
-    /// A flush was submitted behind the write.
+    /// True once the flush behind the write is submitted.
     pub(super) is_flushing: bool,
-    /// Its next request follows as soon as one may come.
+    /// True if the next request of the job is submitted as soon as one may be.
     pub(super) is_next: bool,
-    /// For a flush: the writes that it makes durable.
+    /// For a flush: the number of answered writes that it makes durable.
     pub(super) covers: u64,
     pub(super) failed: Option<Failed>,
     /// The bytes of a read.
     pub(super) data: Vec<u8>,
-    /// Where an append was written.
+    /// The first sector that an append wrote.
     pub(super) address: Option<Lba>,
-    /// By which the verifier knows it.
+    /// The verifier's name of the job.
     pub(super) ticket: Ticket,
-    /// The same for each zone of an action on all of them.
+    /// The verifier's names of the actions on each zone, of an action on all zones.
     pub(super) zone_tickets: Vec<(Lba, Ticket)>,
 }
 
@@ -74,25 +74,26 @@ impl Extent {
 }
 
 impl Open {
-    /// The operation of the job asks that its data be durable when the answer comes.
+    /// True if the operation asks that its data be durable at the answer.
     pub(super) const fn is_fua(&self) -> bool {
         self.job.operation.is_fua()
     }
 
-    /// Its sectors: those of an append that was done are where the drive has written it.
+    /// The sectors of the job; for a completed append, the sectors at which the drive wrote.
     pub(super) fn range(&self) -> Range<u64> {
         let address = self.address.filter(|_| self.failed.is_none());
         let start = address.unwrap_or(self.job.start).get();
         start..start + self.job.sectors.get()
     }
 
-    /// By which the verifier knows the action on a zone, of an action on all zones.
+    /// The verifier's name of the action on `zone`, of an action on all zones.
     pub(super) fn ticket_of(&self, zone: Lba) -> Ticket {
         let mut of = self.zone_tickets.iter().filter(|(start, _)| *start == zone);
         of.next().expect("it was noted as the request began").1
     }
 
-    /// The verification knows it as one: an action on all zones is many, and the update of a handle changes no content.
+    /// True if the verifier knows the job as one request. An action on all zones counts as one request per zone, and the update of
+    /// a handle changes no content.
     pub(super) const fn is_verified(&self) -> bool {
         !matches!(self.job.operation, Operation::ManageZones(_) | Operation::UpdateHandles(_))
     }
@@ -105,7 +106,8 @@ impl Open {
         self.failed.is_none() && self.requests == 0 && self.rest.is_empty() && self.is_fua() && !self.is_flushing
     }
 
-    /// The zone of an action on all zones has changed its state meanwhile, so that the action does not concern it any more.
+    /// True if a zone has changed its state since an action on all zones began, so that the action does not concern the zone any
+    /// more.
     pub(super) const fn is_overtaken(&self, failed: Failed) -> bool {
         matches!(
             (&self.job.operation, failed),
@@ -181,7 +183,7 @@ impl Jobs {
 /// The kind of a request for an action.
 ///
 /// # Panics
-/// If the action is a write: those are operations of their own.
+/// If the action is a write, which has operations of its own.
 pub(super) fn kind_of(action: ZoneAction) -> IoKind {
     match action {
         ZoneAction::Open => IoKind::ZoneOpen,

@@ -1,9 +1,9 @@
-//! A served drive whose flash is in files: how it is made, and what its thread asks of the files.
+//! A served drive whose flash is in files: how the drive is made, and how its thread uses the files.
 //!
-//! The thread of the drive settles with its files once for all answers of a moment, so that the flushes of one moment share a
-//! synchronisation. Files that cannot be written are a power cut at that moment: from the first failure on every answer is a failure. The
-//! directory is locked before the drive is made, because preparing one may take minutes. A drive that is found in its directory takes the
-//! time of a power-on; one that was just prepared does not.
+//! The thread of the drive calls the files once for all answers of a moment, so that the flushes of one moment share a
+//! synchronisation. Files that cannot be written are a power cut at that moment: from the first failure on every answer is a
+//! failure. The directory is locked before the drive is made, because preparing a drive may take minutes. A drive that is found in
+//! its directory takes the time of a power-on; a drive that was just prepared does not.
 
 use flash::nand::Bytes512;
 use study::memory::{self, Need};
@@ -15,31 +15,31 @@ use crate::state::{Durability, State, StateDir, StateError};
 
 /// Keeps the flash of a drive in a directory.
 pub struct KeepIn {
-    /// The directory. It holds the drive already, or takes a new one.
+    /// The directory, which holds the drive already or takes a new one.
     pub dir: StateDir,
-    /// What an acknowledged flush survives.
+    /// The faults that acknowledged flushes survive.
     pub durability: Durability,
     /// Called on the thread of the drive for each finding.
     pub on_finding: Option<OnFinding>,
 }
 
-/// What the owner of a drive should know of its files.
+/// A message on the files of a drive, for its owner.
 #[derive(Clone, Debug)]
 pub enum Finding {
-    /// Data has changed since it was written, and its reads fail.
+    /// Data has changed since it was written. Reads of this data fail.
     Damage(StateError),
-    /// The files failed. The power of the drive was cut at that moment, and does not come back; [`Stopped`](super::Stopped)
-    /// has the reason.
+    /// The files failed. The power of the drive was cut at that moment and does not come back; [`Stopped`](super::Stopped) has the
+    /// reason.
     Failure(StateError),
-    /// The drive is verified, and was served before: nothing is there that says what it has acknowledged, or that is
-    /// damaged or older than a crash of the machine. The first read of each sector is believed.
+    /// The drive is verified and was served before, but there is no valid record of its acknowledged writes: the record is missing,
+    /// damaged, or older than a crash of the machine. The verifier accepts the first read of each sector.
     Unverified,
 }
 
-/// Takes findings.
+/// Takes a finding; called on the thread of the drive.
 pub type OnFinding = Box<dyn FnMut(Finding) + Send>;
 
-/// A drive, its files, and whether it has been served before.
+/// A drive, its files, and whether an earlier process has served it.
 pub(super) struct Made {
     pub(super) drive: Box<dyn ServedDrive>,
     pub(super) files: Files,
@@ -58,7 +58,7 @@ impl KeepIn {
         if let Some(limit) = &options.memory_limit {
             let purpose = options.purpose();
             let mut memory = match &options.load_snapshot {
-                // Its content passes through memory.
+                // The content passes through memory before it is in the files.
                 Some(_) => device.resolved.memory_of::<Bytes512>(purpose),
                 None => device.resolved.memory_of_backed::<Bytes512>(purpose),
             };
@@ -89,13 +89,13 @@ impl Files {
         Self { state, on_finding, failure: None, damaged: 0 }
     }
 
-    /// Asks for failures and damage; `promises` are made durable first. True if all that the drive has done is stored.
+    /// Checks the files for failures and damage, after making `promises` durable. True if all changes of the drive are stored.
     pub(super) fn settle(&mut self, promises: bool) -> bool {
         if self.failure.is_some() {
             return false;
         }
         let settled = if promises { self.state.sync() } else { self.state.check() };
-        // What is read after a failure is not damage: nothing was stored since.
+        // Nothing is stored after a failure, so reads find old data, which is no damage.
         let damage = if settled.is_ok() { self.state.take_damage() } else { Vec::new() };
         self.damaged += damage.len() as u64;
         damage.into_iter().for_each(|damage| self.say(Finding::Damage(damage)));
@@ -116,7 +116,7 @@ impl Files {
         self.failure.as_ref()
     }
 
-    /// True if a file has failed, noticed or not.
+    /// True if a file has failed, reported or not.
     pub(super) fn has_failed(&self) -> bool {
         self.state.check().is_err()
     }

@@ -1,4 +1,4 @@
-//! How late answers are: the server's own error, in time of the wall clock.
+//! The lateness of answers: the server's own error, in time of the wall clock.
 
 use std::time::Duration;
 
@@ -7,14 +7,14 @@ use study::histogram::Histogram;
 
 use super::coarse::CoarseHistogram;
 
-/// An answer counts as late if it is late by more than this share of its latency.
+/// An answer is late if its lateness exceeds 1 / `LATE` of its latency.
 const LATE: u32 = 20;
 
-/// How late answers were.
+/// The lateness of recent answers.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RecentLag {
     pub(crate) times: CoarseHistogram,
-    /// Those that were late by more than 5 % of their latency.
+    /// The number of answers that were late by more than 5 % of their latency.
     pub(crate) late: u64,
 }
 
@@ -23,7 +23,7 @@ pub(crate) struct RecentLag {
 pub struct Lag {
     times: Histogram,
     late: u64,
-    /// Since the last observation, if somebody observes.
+    /// The lateness since the last observation; none before the first one.
     recent: Option<RecentLag>,
 }
 
@@ -40,7 +40,7 @@ impl Lag {
         }
     }
 
-    /// The lateness since the last call. The first one is told of nothing.
+    /// The lateness since the last call; empty at the first call.
     pub(super) fn take_recent(&mut self) -> RecentLag {
         self.recent.replace(RecentLag::default()).unwrap_or_default()
     }

@@ -1,7 +1,7 @@
-//! The state of a served drive at one moment, for those who watch it several times a second.
+//! The state of a served drive at one moment, for observers that read it several times a second.
 //!
-//! The thread of the drive copies numbers and hands over the distributions of the time since the observation before; all
-//! arithmetic is the watcher's.
+//! The thread of the drive only copies numbers and hands over the distributions since the last observation. The observer does all
+//! arithmetic.
 
 use std::time::Duration;
 
@@ -16,28 +16,28 @@ use super::lag::RecentLag;
 use super::status::{Power, RaidStatus, TranslationStatus};
 use super::tally::Recent;
 
-/// Classes of erase counts.
+/// The number of classes of erase counts.
 pub(crate) const CLASSES: usize = 24;
 
 /// The parts of an observation beside the counters.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ObservationScope {
-    /// The erase counts of all blocks.
+    /// True to observe the erase counts of all blocks.
     pub(crate) wear: bool,
-    /// The distributions since the last observation that asked for them: one watcher may.
+    /// True for the distributions since the last observation that asked for them. Only one observer may ask.
     pub(crate) recent: bool,
 }
 
-/// What a drive has done until one moment.
+/// The state and the counters of a drive at one moment.
 #[derive(Clone, Debug)]
 pub(crate) struct Observation {
-    /// Since the drive was served first.
+    /// Time of the wall clock since the drive was first served.
     pub(crate) uptime: Duration,
     /// The simulated time.
     pub(crate) now: Time,
     pub(crate) power: Power,
     pub(crate) pace: String,
-    /// Requests of clients without an answer.
+    /// Requests of clients that are not answered yet.
     pub(crate) outstanding: usize,
     /// The jobs by kind, in the order of [`super::tally::KINDS`].
     pub(crate) kinds: [Done; 8],
@@ -45,7 +45,7 @@ pub(crate) struct Observation {
     /// The counters when the drive was first switched on.
     pub(crate) start: Counters,
     pub(crate) recent: Recent,
-    /// How late answers were.
+    /// The lateness of answers since the last observation.
     pub(crate) lag: RecentLag,
     pub(crate) power_cuts: u64,
     /// Times at which the power came on, the first one included.
@@ -54,37 +54,37 @@ pub(crate) struct Observation {
     pub(crate) health: Health,
     /// The array of each drive, and the SLC array of a single drive with two.
     pub(crate) arrays: Vec<Shape>,
-    /// Missing unless it was asked for.
+    /// The erase counts; none unless asked for.
     pub(crate) wear: Option<Wear>,
-    /// The zones of a drive that has them, and their shape; missing unless the wear was asked for.
+    /// The zones of a drive that has zones, and their shape; none unless the wear was asked for.
     pub(crate) zones: Option<(Vec<ZoneReport>, ZoneShape)>,
-    /// Missing unless it is a RAID.
+    /// The state of a RAID; none for other devices.
     pub(crate) raid: Option<RaidStatus>,
-    /// Missing unless it is a translation over zones.
+    /// The state of a translation over zones; none for other devices.
     pub(crate) translation: Option<TranslationStatus>,
 }
 
-/// What is wrong with a drive, and what was looked at.
+/// The failures of a drive, and the counts of its verification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Health {
-    /// The last write was refused: the drive is worn out.
+    /// True if the last write was refused because the drive is worn out.
     pub(crate) read_only: bool,
     /// Requests that failed because a sector could not be read from flash.
     pub(crate) uncorrectable_requests: u64,
-    /// Reads of its files that found damaged data; missing without them.
+    /// Reads of the drive's files that found damaged data; none for a drive in memory.
     pub(crate) damaged_reads: Option<u64>,
-    /// What its verification has compared and found; missing without it.
+    /// The counts of the verification; none if the drive is not verified.
     pub(crate) verified: Option<Verified>,
 }
 
-/// Sectors that were compared with what clients wrote.
+/// The counts of the verification of a drive.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub(crate) struct Verified {
     pub(crate) sectors: u64,
     pub(crate) violations: u64,
 }
 
-/// Jobs that have ended.
+/// The jobs of one kind that have ended.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Done {
     pub(crate) done: u64,
@@ -100,7 +100,7 @@ pub(crate) struct Shape {
     /// True for an SLC array in front of the other one.
     pub(crate) is_slc: bool,
     pub(crate) channels: u32,
-    /// On each channel.
+    /// The dies on each channel.
     pub(crate) dies: u32,
 }
 
@@ -116,11 +116,11 @@ pub(crate) struct Wear {
     pub(crate) least: u32,
     pub(crate) most: u32,
     pub(crate) mean: f64,
-    /// Cycles that a block is rated for.
+    /// Program/erase cycles that a block is rated for.
     pub(crate) rated: u32,
     /// Blocks by erase count, in classes of equal width from the least on.
     pub(crate) blocks: [u64; CLASSES],
-    /// Erase counts in a class.
+    /// The number of erase counts in a class.
     pub(crate) width: u32,
 }
 
@@ -145,7 +145,7 @@ impl Wear {
     }
 }
 
-/// The zones of a drive, or of the one below a translation.
+/// The zones of a drive, or of the drive below a translation.
 fn zones_of(drives: &[Ssd<Bytes512>]) -> Option<(Vec<ZoneReport>, ZoneShape)> {
     let resolved = drives[0].resolved();
     let shape = resolved.zones?;
@@ -155,8 +155,8 @@ fn zones_of(drives: &[Ssd<Bytes512>]) -> Option<(Vec<ZoneReport>, ZoneShape)> {
 }
 
 impl Core {
-    /// Observes the drive; the caller knows the wall clock, the pace, the lag and the files. From the first call on that
-    /// asks for recent ones, latencies are kept for the next such call.
+    /// Observes the drive; the caller adds the wall clock, the pace, the lag and the files. Recent latencies are collected only
+    /// after the first call that asks for them.
     pub(super) fn observe(&mut self, scope: ObservationScope) -> Observation {
         let kinds = self.tally.kinds.each_ref();
         let (drive, drives) = (&self.drive, self.drive.drives());

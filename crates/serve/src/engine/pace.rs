@@ -1,4 +1,4 @@
-//! How fast simulated time passes, and the map between the wall clock and simulated time.
+//! The pace of simulated time, and the map between the wall clock and simulated time.
 
 use std::fmt;
 use std::str::FromStr;
@@ -13,15 +13,15 @@ pub(crate) const END: Time = Time::from_ps(u64::MAX - (1 << 59));
 const PARTS: u128 = 1_000_000_000;
 const PS_PER_NS: u128 = 1_000;
 
-/// How fast simulated time passes.
+/// The pace at which simulated time passes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Pace {
-    /// As fast as on the wall: a request takes as long as the drive would take.
+    /// Simulated time passes as fast as the wall clock: a request takes as long as the drive would take.
     #[default]
     Real,
-    /// By this factor of the wall clock.
+    /// Simulated time passes this many times as fast as the wall clock.
     Factor(Factor),
-    /// As fast as the machine can simulate. Time jumps to the next event.
+    /// Simulated time passes as fast as the machine can simulate: it jumps to the next event.
     Max,
 }
 
@@ -30,14 +30,14 @@ pub enum Pace {
 pub struct Factor(u64);
 
 impl Factor {
-    /// Simulated time over wall time.
+    /// The factor: simulated time over wall time.
     #[must_use]
     pub fn get(self) -> f64 {
         self.0 as f64 / PARTS as f64
     }
 }
 
-/// A text that is no pace.
+/// A text that names no pace. The field is the text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParsePaceError(String);
 
@@ -79,7 +79,7 @@ impl fmt::Display for Pace {
 }
 
 impl Pace {
-    /// Parts of the wall clock's speed; `None` for the pace without a clock.
+    /// The pace in parts of the wall clock's speed; `None` for [`Pace::Max`].
     const fn parts(self) -> Option<u128> {
         match self {
             Self::Real => Some(PARTS),
@@ -88,7 +88,7 @@ impl Pace {
         }
     }
 
-    /// The length of simulated time on the wall clock; `None` for the pace without a clock.
+    /// The time on the wall clock that a span of simulated time takes; `None` for [`Pace::Max`].
     #[must_use]
     pub fn on_the_wall(self, span: Span) -> Option<Duration> {
         Some(Duration::from_nanos(wall_ns(span, self.parts()?)))
@@ -101,7 +101,7 @@ fn wall_ns(span: Span, parts: u128) -> u64 {
     u64::try_from(ns).unwrap_or(u64::MAX)
 }
 
-/// Maps the wall clock to simulated time and back. It reads no clock: wall times are handed in, counted from any moment.
+/// Maps the wall clock to simulated time and back. It reads no clock: the caller passes wall times, counted from any moment.
 #[derive(Clone, Copy, Debug)]
 pub struct Timeline {
     pace: Pace,
@@ -111,20 +111,19 @@ pub struct Timeline {
 }
 
 impl Timeline {
-    /// The timeline on which it is `simulated` when the wall clock says `wall`.
+    /// The timeline that has the simulated time `simulated` at the wall time `wall`.
     #[must_use]
     pub const fn new(pace: Pace, wall: Duration, simulated: Time) -> Self {
         Self { pace, wall, simulated }
     }
 
-    /// The pace.
+    /// The present pace, see [`Timeline::go_on`].
     #[must_use]
     pub const fn pace(&self) -> Pace {
         self.pace
     }
 
-    /// The simulated time when the wall clock says `wall`; at least the time of the start. `None` for the pace without a
-    /// clock.
+    /// The simulated time at the wall time `wall`; at least the time of the start. `None` for [`Pace::Max`].
     #[must_use]
     pub fn simulated(&self, wall: Duration) -> Option<Time> {
         let ps = wall.saturating_sub(self.wall).as_nanos().saturating_mul(PS_PER_NS * self.pace.parts()?) / PARTS;
@@ -132,14 +131,14 @@ impl Timeline {
         Some((self.simulated + span).min(END))
     }
 
-    /// The first nanosecond on the wall clock at which it is `at`. `None` for the pace without a clock.
+    /// The first nanosecond on the wall clock at which the simulated time is at least `at`. `None` for [`Pace::Max`].
     #[must_use]
     pub fn wall(&self, at: Time) -> Option<Duration> {
         let after = wall_ns(at.saturating_since(self.simulated), self.pace.parts()?);
         Some(self.wall.saturating_add(Duration::from_nanos(after)))
     }
 
-    /// Goes on at another pace from the simulated time `now` on, when the wall clock says `wall`.
+    /// Changes the pace at the wall time `wall`, which has the simulated time `now`.
     pub fn go_on(&mut self, pace: Pace, wall: Duration, now: Time) {
         *self = Self::new(pace, wall, now);
     }

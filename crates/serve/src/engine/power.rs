@@ -7,16 +7,16 @@ use super::core::{Answered, Core, OnCut};
 use super::refused::{Refused, WrongPower};
 use crate::Failed;
 
-/// What a power cut did.
+/// The effects of a power cut.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// Requests of the drive that will never complete.
     pub torn: usize,
-    /// Jobs that failed.
+    /// Jobs that failed because of the cut.
     pub failed: usize,
-    /// Jobs that wait for the power.
+    /// Jobs that wait until the power is back.
     pub held: usize,
-    /// Writes that were acknowledged and are lost, and whose clients go on without a word of it.
+    /// True if acknowledged writes were lost whose clients stay connected and get no failure.
     pub lost_writes: bool,
 }
 
@@ -27,8 +27,8 @@ impl Core {
         self.is_on
     }
 
-    /// Cuts the power at the simulated time `now`, or at the drive's own if that is later. Data that had not reached the
-    /// flash is lost, and flash operations under way are torn.
+    /// Cuts the power at the simulated time `now`, or at the drive's own time if that is later. Data that had not reached the flash
+    /// is lost, and flash operations under way are torn.
     ///
     /// # Errors
     /// If the power is off.
@@ -70,8 +70,8 @@ impl Core {
         Ok(cut)
     }
 
-    /// Switches off in order: all requests complete, and the write buffer is written back. Answers come when they are due.
-    /// Returns how long it takes.
+    /// Switches off in order: all requests complete, and the write buffer is written back. Answers come when they are due. Returns
+    /// how long the power-off takes.
     ///
     /// # Errors
     /// If the power is off.
@@ -81,7 +81,7 @@ impl Core {
         }
         self.advance(now, answers);
         let from = self.drive.now();
-        // The rest of a write of zeros and the flush behind a write are requests of their own.
+        // The rest of a write of zeros, and the flush behind a write, are requests of the drive that follow later.
         let mut late = Vec::new();
         while self.jobs.len() > 0 {
             let at = self.next_event().expect("a job under way has an event");
@@ -97,7 +97,7 @@ impl Core {
         Ok(self.drive.now() - from)
     }
 
-    /// Switches on at the simulated time `now`, or at the drive's own if that is later: the FTL is rebuilt from the flash
+    /// Switches on at the simulated time `now`, or at the drive's own time if that is later: the FTL is rebuilt from the flash
     /// alone. Held jobs begin at once, and wait with the others until recovery is over.
     ///
     /// # Errors
@@ -121,7 +121,8 @@ impl Core {
         Ok(recovery)
     }
 
-    /// Selects an operational power state of each drive. It lasts until the power goes. Returns the time for which the drive takes no request.
+    /// Selects an operational power state of each drive, until the power goes. Returns the time for which the drive takes no
+    /// request.
     pub(super) fn select_power_state(&mut self, state: u32) -> Result<Span, Refused> {
         if !self.is_on {
             return Err(WrongPower::Off.into());
@@ -133,8 +134,8 @@ impl Core {
         each.flatten().max().ok_or(Refused::NoSuchPowerState { state, states })
     }
 
-    /// Lets the host give so much memory to each drive, also after the power has gone; nothing, to take it back. Returns the part that
-    /// the drives use, and the time after which it no longer reads what it had before.
+    /// Lets the host give this much memory to each drive, also after the power has gone; 0 takes the memory back. Returns the part
+    /// that the drives use, and the time after which they stop reading the memory that they had before.
     pub(super) fn set_host_memory(&mut self, size: Bytes) -> Result<(Bytes, Span), Refused> {
         if !self.is_on {
             return Err(WrongPower::Off.into());
@@ -146,10 +147,10 @@ impl Core {
         Ok((Bytes::new(used), until - now))
     }
 
-    /// Lets a drive over used flash begin with the recovery that a power cut before asks for. No job has come yet.
+    /// Recovers a drive over used flash as after a power cut. Called before the first job.
     ///
     /// # Panics
-    /// If there are several drives: their files are not kept.
+    /// If there are several drives: no directory keeps the files of several drives.
     pub fn recover(&mut self) -> Recovery {
         let [drive] = self.drive.drives_mut() else { panic!("a RAID over used flash") };
         let recovery = drive.start_with_recovery();
@@ -157,12 +158,12 @@ impl Core {
         recovery
     }
 
-    /// Cuts the power for good, and fails every job, held ones too: the flash has failed.
+    /// Cuts the power for good and fails every job, held jobs too, because the files of the flash have failed.
     pub fn fail(&mut self, answers: &mut Vec<Answered>) {
         self.on_cut = OnCut::End;
-        // It may be off.
+        // The power may be off already.
         let _ = self.cut_power(self.drive.now(), answers);
-        // What it was told after its files had failed is not there.
+        // The verifier may know requests that the files do not hold.
         if let Some(verifier) = &mut self.verifier {
             verifier.abandon();
         }

@@ -1,4 +1,4 @@
-//! Why a command to a served drive is refused.
+//! The reasons for which a command to a served drive is refused.
 
 use std::fmt;
 
@@ -6,12 +6,12 @@ use study::output::OutputError;
 
 use crate::state::StateError;
 
-/// The power is already as it was to become.
+/// The power already has the state that a command asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WrongPower {
-    /// It is on.
+    /// The power is on.
     On,
-    /// It is off.
+    /// The power is off.
     Off,
 }
 
@@ -26,10 +26,10 @@ impl fmt::Display for WrongPower {
 
 impl std::error::Error for WrongPower {}
 
-/// Why a command was not carried out.
+/// The reason for which a command was not carried out.
 #[derive(Debug)]
 pub enum Refused {
-    /// The power is not as it must be.
+    /// The power is in the wrong state for the command.
     Power(WrongPower),
     /// The snapshot cannot be written.
     Output(OutputError),
@@ -37,39 +37,39 @@ pub enum Refused {
     NoSuchDie {
         /// The number that was asked for.
         die: u32,
-        /// The dies that it has.
+        /// The number of dies that the drive has.
         dies: u32,
     },
     /// The drive has no such operational power state.
     NoSuchPowerState {
         /// The number that was asked for.
         state: u32,
-        /// The states that it has.
+        /// The number of states that the drive has.
         states: u32,
     },
-    /// The drive does not ask for the host's memory.
+    /// The drive uses no memory of the host.
     NoHostMemory,
-    /// The drive could not rebuild the data of a die.
+    /// A die cannot fail, because the drive has no parity to rebuild its data.
     NoParity,
-    /// A single drive cannot lose a drive.
+    /// A drive cannot fail, because the device is no RAID.
     NoRaid,
-    /// There are several drives, and none is named.
+    /// The device has several drives, and the command names none.
     WhichDrive {
-        /// The drives that there are.
+        /// The number of drives.
         drives: u32,
     },
     /// There is no such drive.
     NoSuchDrive {
         /// The number that was asked for.
         drive: u32,
-        /// The drives that there are.
+        /// The number of drives.
         drives: u32,
     },
-    /// The drive has failed before.
+    /// The drive with this number has failed before.
     HasFailed(u32),
-    /// A snapshot holds one drive and no layer above it.
+    /// The device has this layer above its drives, and a snapshot holds one drive alone.
     Layer(&'static str),
-    /// The files of its flash have failed, and so it has no power.
+    /// The files of the flash have failed, so the drive has no power.
     State(StateError),
     /// The drive is not served any more.
     Stopped,

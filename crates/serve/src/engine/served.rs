@@ -1,7 +1,7 @@
-//! What the engine serves: a drive, or a layer over drives that is a drive for its clients.
+//! The interface of the engine to a drive, or to a layer over drives that is a drive for its clients.
 //!
-//! A [`ServedDrive`] takes requests as any [`Drive`] does. Beside these the engine wants its power, its allocation, its promise, and the
-//! drives of which it consists: their faults, their wear and their shape. Whatever is the same for one drive and for several goes through
+//! A [`ServedDrive`] takes requests as any [`Drive`] does. In addition the engine needs its power, its allocation, its durability,
+//! and the faults, the wear and the shape of its drives. Anything that is alike for one drive and for several goes through
 //! [`ServedDrive::drives`].
 
 mod raid;
@@ -15,60 +15,60 @@ use ssd::{DiscardSpec, Drive, Recovery, Resolved, Ssd, Tag};
 
 /// A drive as the engine serves it.
 pub trait ServedDrive: Drive<Bytes512> + Send {
-    /// The drives of which it consists, by their numbers: itself, those of a RAID (of the stripes, the spares, and that of the
-    /// journal), or the drive below a translation.
+    /// The drives of the device, by their numbers: a single drive itself, the drives of a RAID (of the stripes, the spares, and
+    /// that of the journal), or the drive below a translation.
     fn drives(&self) -> &[Ssd<Bytes512>];
 
-    /// The same drives, for their faults and their host.
+    /// The drives of the device, e.g. to plan faults and to give memory of the host.
     fn drives_mut(&mut self) -> &mut [Ssd<Bytes512>];
 
-    /// The simulated time advanced to.
+    /// The simulated time that the drive has reached.
     fn now(&self) -> Time;
 
     /// Cuts the power. Returns the tags of the requests that will never complete.
     fn cut_power(&mut self) -> Vec<Tag>;
 
-    /// Switches the power off in order. No request is under way.
+    /// Switches the power off in order. Called when no request is under way.
     fn power_off(&mut self);
 
-    /// Switches the power on. Requests may come at once, and wait until the recovery is over.
+    /// Switches the power on. Requests may arrive at once; they wait until the recovery is over.
     fn power_on(&mut self, now: Time) -> Recovery;
 
-    /// True if a mapping unit may hold data; false if it reads as zeros. The drive has power.
+    /// True if a mapping unit may hold data; false if it reads as zeros. Called while the drive has power.
     fn may_hold(&self, unit: u64) -> bool;
 
-    /// True if what was discarded reads as zeros, after a power cut too.
+    /// True if discarded sectors read as zeros, after a power cut too.
     fn discards_durably(&self) -> bool {
         self.description().spec.ftl.discard == DiscardSpec::Durable
     }
 
-    /// Grows whenever time has brought something about: of two requests between which it has not changed, a replay may submit the second
-    /// without an event after the first.
+    /// Grows whenever the device handles an event. Two requests with the same number have no event between them, so a replay may
+    /// submit both without handling an event between.
     fn steps(&self) -> u64 {
         self.events()
     }
 
-    /// The RAID, if it is one.
+    /// The RAID; none for other devices.
     fn raid(&self) -> Option<&Raid<Bytes512>> {
         None
     }
 
-    /// The RAID, if it is one, for the failure of a drive.
+    /// The RAID, for the failure of a drive; none for other devices.
     fn raid_mut(&mut self) -> Option<&mut Raid<Bytes512>> {
         None
     }
 
-    /// The translation over zones, if it is one.
+    /// The translation over zones; none for other devices.
     fn translation(&self) -> Option<&Translation<Bytes512>> {
         None
     }
 
-    /// The description of each of its drives.
+    /// The resolved description of the device's drives.
     fn description(&self) -> &Resolved {
         self.drives()[0].resolved()
     }
 
-    /// The mapping unit.
+    /// The mapping unit in sectors.
     fn unit(&self) -> Sectors {
         Sectors::new(u64::from(self.description().geometry.sectors))
     }

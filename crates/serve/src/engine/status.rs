@@ -1,4 +1,4 @@
-//! What a served drive says of itself.
+//! The status of a served drive.
 
 mod layers;
 mod prometheus;
@@ -136,7 +136,7 @@ pub struct Latency {
 }
 
 impl Latency {
-    /// The percentiles of a histogram that is not empty.
+    /// The percentiles of a histogram; none if it is empty.
     fn of(times: &Histogram) -> Option<Self> {
         let at = |q| times.quantile(q).map(|span| span.as_us_f64());
         Some(Self {
@@ -170,7 +170,7 @@ impl LagStatus {
 }
 
 impl Core {
-    /// What the drive says of itself, but for the wall clock: pace, uptime and lag are the caller's.
+    /// The status of the drive, without the wall clock: the caller adds pace, uptime and lag.
     #[must_use]
     pub fn status(&self) -> Status {
         let counters = self.drive.counters();

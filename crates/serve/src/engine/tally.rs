@@ -1,4 +1,4 @@
-//! What a served drive has done, by kind of job.
+//! Counts of the jobs of a served drive, by kind.
 
 use base::units::{Sectors, Span, Time};
 use ssd::{Counters, Recovery, Resolved};
@@ -11,14 +11,14 @@ use crate::{Failed, Job, Operation};
 pub(super) const KINDS: [&str; 8] =
     ["read", "write", "flush", "discard", "write-zeroes", "append", "manage-zone", "update-handles"];
 
-/// Places of kinds.
+/// Indices of kinds in [`KINDS`].
 pub(crate) const READ: usize = 0;
 pub(crate) const WRITE: usize = 1;
 pub(crate) const APPEND: usize = 5;
 
-/// The kinds that each drive has: those in front.
+/// The number of kinds that every drive has, which come first.
 const COMMON: usize = 5;
-/// The place of the updates of reclaim unit handles.
+/// The index of the updates of reclaim unit handles.
 const UPDATE_HANDLES: usize = 7;
 
 /// True if a drive with this description has jobs of a kind.
@@ -29,7 +29,7 @@ pub(super) fn has_kind(drive: &Resolved, kind: usize) -> bool {
     }
 }
 
-/// Operations that move data: a rate of all requests counts them alone.
+/// The kinds that move data: only these count for the rate of requests.
 const MOVE_DATA: [&str; 4] = ["read", "write", "write-zeroes", "append"];
 
 const fn kind(operation: &Operation) -> usize {
@@ -61,36 +61,37 @@ pub(super) struct Kind {
     pub(super) done: u64,
     pub(super) failed: u64,
     pub(super) sectors: Sectors,
-    /// Simulated times from submission to answer of those that did not fail.
+    /// Simulated times from submission to answer of the successful jobs.
     pub(super) latency: Histogram,
 }
 
-/// What a served drive has done.
+/// The counts of a served drive.
 pub(super) struct Tally {
     pub(super) kinds: [Kind; 8],
     /// Jobs that failed because a sector could not be read from flash.
     pub(super) uncorrectable: u64,
     /// Jobs that were refused because the drive was read-only.
     pub(super) refused: u64,
-    /// The last write was refused, because the drive is worn out.
+    /// True if the last write was refused because the drive is worn out.
     pub(super) is_read_only: bool,
     pub(super) cuts: u64,
-    /// Times at which the power came on, the first one included.
+    /// The number of times that the power came on, the first one included.
     pub(super) power_ons: u64,
-    /// Operations of the flash that were told to fail.
+    /// Operations of the flash that commands planned to fail.
     pub(super) faults: u64,
     pub(super) recovery: Option<Recovery>,
     /// The drive's counters when it was first switched on.
     pub(super) start: Counters,
-    /// The latencies since the last observation, if somebody observes.
+    /// The latencies since the last observation; none before the first observation that asks for them.
     pub(super) recent: Option<Recent>,
-    /// The second of simulated time that is under way, with the jobs carried out in it, and the same of the one before.
+    /// The present second of simulated time with the number of jobs carried out in it; `before` is the last such second
+    /// before.
     second: (u64, u64),
     before: (u64, u64),
 }
 
 impl Tally {
-    /// `start`: the counters of the drive when it is first switched on.
+    /// `start` has the counters of the drive when it is first switched on.
     pub(super) fn new(start: Counters) -> Self {
         Self {
             kinds: Default::default(),

@@ -1,4 +1,4 @@
-//! The thread of a drive: it alone has the drive, reads the clock, and waits for jobs and for the next event.
+//! The thread of a drive: only this thread uses the drive, reads the clock, and waits for jobs and for the next event.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -27,7 +27,7 @@ use crate::{AllocationQuery, Failed, Job, ZoneQuery};
 /// Takes the reply to a command: on the thread of the drive, and without waiting.
 pub(crate) type TakeReply = Box<dyn FnOnce(Result<Reply, Refused>) + Send>;
 
-/// What the thread is sent.
+/// A message to the thread of a drive.
 pub(super) enum Message {
     Job(Job),
     Allocation(AllocationQuery),
@@ -39,26 +39,26 @@ pub(super) enum Message {
     Stop(Sender<(Status, Option<StateError>)>),
 }
 
-/// The priority of a thread that prevails over all others but those of real time: its nice value.
+/// The nice value with the highest priority below the real-time classes.
 #[cfg(target_os = "linux")]
 pub(super) const HIGHEST: i32 = -20;
 
-/// Called when the power was cut or has come back: `true` if it is on.
+/// Called when the power was cut or has come back: `true` if the power is on.
 pub type OnPower = Box<dyn Fn(bool) + Send>;
 
-/// Called on the thread of the drive for each violation that its verification finds, before the client has the data.
+/// Called on the thread of the drive for each violation that the verification finds, before the client gets the data.
 pub type OnViolation = Box<dyn FnMut(&Violation) + Send>;
 
 pub(super) struct Server {
     pub(super) core: Core,
     pub(super) inbox: Arc<Inbox<Message>>,
-    /// The last part of a wait during which the thread reads the clock all the time.
+    /// The last part of a wait, during which the thread polls the clock.
     pub(super) spin: Duration,
     pub(super) on_power: Option<OnPower>,
-    /// The files of the flash, if it is in files.
+    /// The files of the flash; none for flash in memory.
     pub(super) files: Option<Files>,
     pub(super) on_violation: Option<OnViolation>,
-    /// Told of commands.
+    /// The list to which the thread adds the incidents of commands.
     pub(super) incidents: Incidents,
     clock: Clock,
     lag: Lag,
@@ -67,9 +67,9 @@ pub(super) struct Server {
 
 /// The wall clock and simulated time.
 struct Clock {
-    /// When the drive was served first.
+    /// The wall time at which the drive was first served.
     start: Instant,
-    /// Simulated time begins to pass with the first job or command, so that a recording begins as its replay does.
+    /// None before the first job or command: simulated time begins with it, so that a recording begins as its replay does.
     line: Option<Timeline>,
     pace: Pace,
 }
@@ -79,7 +79,7 @@ impl Clock {
         at.saturating_duration_since(self.start)
     }
 
-    /// Lets simulated time begin at `now`, unless it has begun.
+    /// Starts simulated time at `now` when the wall clock says `at`, unless it has started.
     fn begin(&mut self, at: Instant, now: Time) -> Timeline {
         let wall = self.wall(at);
         *self.line.get_or_insert(Timeline::new(self.pace, wall, now))
@@ -102,12 +102,12 @@ impl Server {
         }
     }
 
-    /// Serves until it is told to stop.
+    /// Serves the drive until a message says to stop.
     pub(super) fn run(mut self) {
-        // By default Linux lets a thread oversleep by 50 us. Where it may not be changed, the lag says so.
+        // By default Linux lets a thread oversleep by 50 us. Where that cannot be changed, the lag shows the delay.
         #[cfg(target_os = "linux")]
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1));
-        // The clients and the connections want the cores, too. Linux has a priority for each thread, and lets few users
+        // The threads of clients and of connections compete for the cores. Linux has a priority for each thread, and lets few users
         // raise it.
         #[cfg(target_os = "linux")]
         if !self.spin.is_zero() {
@@ -141,7 +141,7 @@ impl Server {
         self.core.submit(time, job, &mut self.answers);
     }
 
-    /// Lets simulated time pass: up to the present, or at the highest pace until somebody has something to do.
+    /// Lets simulated time pass: up to the present, or, at the highest pace, until an answer is due or a message waits.
     fn advance(&mut self) {
         let Some(line) = &self.clock.line else { return };
         if let Some(to) = line.simulated(self.clock.wall(now())) {
@@ -156,8 +156,8 @@ impl Server {
         }
     }
 
-    /// Lets the files hold what the answers say, `promises` on their disk too. If they cannot, the power is cut, and no answer
-    /// says that anything was done.
+    /// Stores the changes behind the answers in the files, with `promises` on their disk too. If that fails, the power is cut, and
+    /// every answer becomes a failure.
     fn keep(&mut self, promises: bool) -> Result<(), Refused> {
         let Some(files) = &mut self.files else { return Ok(()) };
         let had_failed = files.failure().is_some();
@@ -181,9 +181,9 @@ impl Server {
         Err(Refused::State(failure))
     }
 
-    /// Gives the answers that are due, if the files hold what they say.
+    /// Gives the answers that are due, after their changes are stored in the files.
     fn give(&mut self) {
-        // It ends what waits, and whoever asks for more is refused.
+        // On a failure, `keep` ends the waiting jobs, and later commands are refused.
         let _ = self.keep(false);
         self.hand_out();
     }
@@ -198,7 +198,7 @@ impl Server {
         }
         for answered in self.answers.drain(..) {
             let due = self.clock.line.as_ref().and_then(|line| line.wall(answered.due));
-            // What takes no simulated time has no time to be late in.
+            // An answer that takes no simulated time cannot be late.
             if let (Some(due), false) = (due, answered.latency.is_zero()) {
                 let latency = self.clock.pace.on_the_wall(answered.latency).unwrap_or_default();
                 self.lag.note(self.clock.wall(now()).saturating_sub(due), latency);
@@ -251,7 +251,7 @@ impl Server {
             }
             Command::Snapshot { path, force } => {
                 let saved = self.snapshot(&path, force);
-                // No simulated time passes meanwhile.
+                // No simulated time passes during the snapshot.
                 self.clock.line = Some(Timeline::new(self.clock.pace, self.clock.wall(now()), time));
                 Reply::Snapshot(saved?)
             }
@@ -304,13 +304,13 @@ impl Server {
         }
     }
 
-    /// Switches the drive off in order, and answers everybody.
+    /// Switches the drive off in order, and answers every job.
     fn stop(&mut self) -> (Status, Option<StateError>) {
         self.advance();
-        // The drive may be off.
+        // The drive may be off already.
         let _ = self.core.power_off(self.core.now(), &mut self.answers);
         self.core.end(&mut self.answers);
-        // The failure is part of the end.
+        // A failure of the files is part of the result.
         let _ = self.keep(true);
         self.hand_out();
         let failure = self.files.as_ref().and_then(Files::failure).cloned();
@@ -319,7 +319,7 @@ impl Server {
 }
 
 impl Drop for Server {
-    /// Whoever sends from now on learns that nobody serves; jobs that wait are lost with the drive.
+    /// Senders get their messages back from now on; jobs that wait are lost with the drive.
     fn drop(&mut self) {
         drop(self.inbox.close());
     }

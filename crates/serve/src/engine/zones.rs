@@ -21,7 +21,7 @@ const fn concerns(action: ZoneAction, state: ZoneState) -> bool {
 }
 
 impl Core {
-    /// Answers a question for zones at the present time of the drive, which does not advance.
+    /// Answers a zone query at the present time of the drive, which does not advance.
     pub fn zones(&mut self, query: ZoneQuery) {
         match (self.is_on, self.on_cut) {
             (true, _) => {
@@ -33,7 +33,7 @@ impl Core {
         }
     }
 
-    /// The zone of a sector and all behind it.
+    /// The reports of the zone of a sector and of all zones behind it.
     fn reports(&self, from: Lba) -> Result<Vec<ZoneReport>, Failed> {
         let description = self.drive.description();
         let Some(shape) = description.zones else { return Err(Failed::Drive(ssd::Status::InvalidOpcode)) };
@@ -47,9 +47,9 @@ impl Core {
         Ok((first..u64::from(shape.zones)).map(report).collect())
     }
 
-    /// The zones for the verification, if the drive has any.
+    /// The shape of the zones for the verifier; none for a drive without zones.
     pub(super) fn zone_sectors(&self) -> Option<ZoneSectors> {
-        // What lies above a drive with zones has none.
+        // A layer above a drive with zones has no zones itself.
         let is_alone = self.drive.translation().is_none() && self.drive.raid().is_none();
         let description = self.drive.description();
         let shape = description.zones.filter(|_| is_alone)?;
@@ -58,7 +58,7 @@ impl Core {
         Some(ZoneSectors { size: sectors(shape.size), capacity: sectors(shape.capacity), unit: sectors(1), area })
     }
 
-    /// Lets the verification compare the write pointers that the drive reports now with what it has promised.
+    /// Lets the verifier compare the write pointers that the drive reports now with the durable data.
     pub(super) fn check_pointers(&mut self) {
         let Some(ZoneSectors { size, unit, .. }) = self.zone_sectors().filter(|_| self.verifier.is_some()) else {
             return;

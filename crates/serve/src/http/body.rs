@@ -7,9 +7,8 @@ use std::task::{Context, Poll};
 use hyper::body::{Bytes, Frame, SizeHint};
 use tokio::sync::mpsc;
 
-/// A body.
 pub(super) enum Body {
-    /// All of it, until it is taken.
+    /// The whole text; none once it is taken.
     Whole(Option<Bytes>),
     /// Piece by piece.
     Stream(mpsc::Receiver<Bytes>),

@@ -6,7 +6,7 @@ use std::sync::mpsc::channel;
 
 use super::*;
 
-/// The answer to a request, as it comes.
+/// Sends a request and returns the whole response.
 pub(crate) fn asked(at: SocketAddr, request: &str) -> String {
     let mut stream = TcpStream::connect(at).expect("somebody listens");
     stream.set_read_timeout(Some(Duration::from_secs(60))).expect("a socket");
@@ -73,7 +73,7 @@ fn an_answer_is_whole_and_the_connection_ends() {
     ] {
         assert!(answer.contains(wanted), "{wanted}: {answer}");
     }
-    // An older client, one that says no more after its request, and nonsense.
+    // A client of HTTP 1.0, one that closes its sending half after the request, and an invalid request.
     assert!(asked(server.address(), "GET / HTTP/1.0\r\n\r\n").starts_with("HTTP/1.0 200 "));
     let mut stream = TcpStream::connect(server.address()).expect("somebody listens");
     stream.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("sent");
@@ -89,12 +89,12 @@ fn an_answer_is_whole_and_the_connection_ends() {
     let mut text = String::new();
     let _ = stream.read_to_string(&mut text);
     assert!(!text.contains(" 200 "), "{text}");
-    // A site that panics is an error of one request.
+    // A panic of the site fails one request only.
     assert!(asked(server.address(), "GET /panic HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 500 "));
     assert!(asked(server.address(), "GET / HTTP/1.1\r\n\r\n").starts_with("HTTP/1.1 200 "));
 }
 
-/// Gives each stream of events away.
+/// A site that passes the sending ends of each stream of events to the test.
 struct Streams(Mutex<std::sync::mpsc::Sender<(mpsc::Sender<Bytes>, oneshot::Sender<Infallible>)>>);
 
 impl Site for Streams {
@@ -127,7 +127,7 @@ fn a_stream_goes_on_until_it_is_ended() {
     drop((to, keep));
     let mut rest = String::new();
     stream.read_to_string(&mut rest).expect("the end");
-    // A server that goes ends its streams.
+    // Dropping the server ends its streams.
     let mut stream = TcpStream::connect(server.address()).expect("somebody listens");
     stream.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("sent");
     let _stream = streams.recv_timeout(Duration::from_secs(60)).expect("a stream");
@@ -146,10 +146,10 @@ fn slow_clients_make_nobody_wait() {
         stream.write_all(b"GET / HT").expect("sent");
         stream
     };
-    // Three times as many as there is room for; none of them ends its request.
+    // Three times as many connections as there is room for; none of them ends its request.
     let slow: Vec<TcpStream> = (0..3 * CONNECTIONS).map(|_| connect()).collect();
     let mut stream = TcpStream::connect(server.address()).expect("somebody listens");
-    // Less than the limit of time of any of the others.
+    // Half of the time limit of a request head, so that no other connection can time out before.
     stream.set_read_timeout(Some(HEAD / 2)).expect("a socket");
     stream.write_all(b"GET / HTTP/1.1\r\n\r\n").expect("sent");
     let mut text = String::new();

@@ -1,19 +1,19 @@
-//! Why a connection ends.
+//! The reasons for which a connection ends.
 
 use std::fmt;
 
-/// Why a connection ends.
+/// The reason for which a connection ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// The client is done: what is under way is finished and answered before the connection is closed.
+    /// The client disconnected in order: outstanding requests are answered before the connection is closed.
     Finished,
-    /// The client asked for an export that is not there, by the option that has no error reply.
+    /// The client asked for an unknown export by the option EXPORT_NAME, which has no error reply.
     NoExport,
-    /// The client asked for an export without TLS, by that option, and the server demands TLS.
+    /// The client asked for an export by EXPORT_NAME without TLS, and the server demands TLS.
     NoTls,
-    /// The client asked for TLS and sent more in plain, before it had the answer.
+    /// The client sent plain bytes behind its request for TLS, before it had the answer.
     PlainBehindTls,
-    /// The bytes are not NBD's.
+    /// The client sent bytes that break the protocol.
     Garbage,
 }
 

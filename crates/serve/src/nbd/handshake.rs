@@ -14,7 +14,7 @@ const ALLOCATION: &str = "base:allocation";
 /// The bytes of an option before its data.
 const OPTION_HEAD: usize = 16;
 
-/// What every export can do.
+/// The transmission flags of every export.
 const CAN: u16 = transmission::HAS_FLAGS
     | transmission::SEND_FLUSH
     | transmission::SEND_FUA
@@ -24,14 +24,14 @@ const CAN: u16 = transmission::HAS_FLAGS
     | transmission::SEND_CACHE
     | transmission::SEND_FAST_ZERO;
 
-/// What a client learns of an export.
+/// The facts about an export that a client may read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ExportInfo {
     /// The name that the client asks for; the empty one is the default.
     pub name: String,
-    /// A text for people.
+    /// A text that describes the export to people.
     pub description: String,
-    /// The size.
+    /// The size in sectors.
     pub capacity: Sectors,
     /// The mapping unit: the preferred size of requests.
     pub unit: Sectors,
@@ -49,37 +49,37 @@ impl ExportInfo {
     }
 }
 
-/// What the client has chosen.
+/// The result of a negotiation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Chosen {
-    /// The export.
+    /// The index of the export.
     pub(super) export: usize,
-    /// Replies are structured.
+    /// True if the client has asked for structured replies.
     pub(super) structured: bool,
-    /// The client may ask for the block status.
+    /// True if the client has chosen the context `base:allocation`.
     pub(super) allocation: bool,
 }
 
-/// How a connection stands to TLS.
+/// The state of TLS on a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Tls {
-    /// The server has none.
+    /// The server has no TLS.
     Absent,
-    /// The client must ask for it first.
+    /// The client must ask for TLS before anything else.
     Required,
-    /// It is on.
+    /// The connection is encrypted.
     On,
 }
 
-/// What the bytes have led to.
+/// The result of a step of the negotiation.
 pub(super) enum Step {
     /// More bytes are needed.
     Incomplete,
-    /// Something was taken, and the negotiation goes on.
+    /// This many bytes were taken, and the negotiation goes on.
     Taken(usize),
-    /// These bytes were taken, and TLS begins.
+    /// This many bytes were taken, and TLS begins.
     StartTls(usize),
-    /// These bytes were taken, and the negotiation is over.
+    /// This many bytes were taken, and the negotiation is over.
     Over(usize, Result<Chosen, End>),
 }
 
@@ -89,9 +89,9 @@ enum Phase {
     Flags,
     /// An option is due.
     Options,
-    /// The data of an option that is too long; this much is still to come.
+    /// The rest of the data of an option that is too long: `left` bytes.
     Skip { option: u32, left: u32 },
-    /// TLS is beginning, so what comes in plain is of somebody who has intruded.
+    /// TLS is beginning, so plain bytes are those of an intruder.
     StartingTls,
 }
 
@@ -108,7 +108,7 @@ pub(super) struct Handshake {
 }
 
 impl Handshake {
-    /// Greets the client.
+    /// A negotiation whose greeting is in `out`.
     pub(super) fn new(out: &mut Vec<u8>) -> Self {
         out.u64(NBD_MAGIC);
         out.u64(OPTION_MAGIC);
@@ -117,15 +117,16 @@ impl Handshake {
         Self { phase: Phase::Flags, tls, fixed: false, zeroes: true, structured: false, context: None }
     }
 
-    /// Answers no question before TLS is on.
+    /// Refuses all options but STARTTLS until TLS is on.
     pub(super) const fn require_tls(&mut self) {
         self.tls = Tls::Required;
     }
 
-    /// TLS is on. What the client said before is forgotten, because anybody may have said it.
+    /// Continues after the TLS handshake. Everything that the client sent before is forgotten, because an intruder may
+    /// have sent it.
     ///
     /// # Panics
-    /// If the client did not ask for it.
+    /// If the client did not ask for TLS.
     pub(super) fn upgraded(&mut self) {
         assert!(matches!(self.phase, Phase::StartingTls), "TLS that nobody asked for");
         self.tls = Tls::On;
@@ -189,7 +190,7 @@ impl Handshake {
         }
     }
 
-    /// Answers an option; the result ends the negotiation.
+    /// Answers an option; a result ends the negotiation.
     fn option(
         &mut self,
         option: u32,
@@ -199,7 +200,7 @@ impl Handshake {
     ) -> Option<Result<Chosen, End>> {
         let needs_tls = self.tls == Tls::Required && ![option::STARTTLS, option::ABORT].contains(&option);
         match option {
-            // This option has no error reply.
+            // EXPORT_NAME has no error reply.
             option::EXPORT_NAME if needs_tls => return Some(Err(End::NoTls)),
             _ if needs_tls => refuse(option, answer::TLS_REQUIRED, "start TLS first", out),
             option::EXPORT_NAME => return Some(self.export_name(data, exports, out)),
@@ -233,7 +234,7 @@ impl Handshake {
     }
 
     fn export_name(&self, data: &[u8], exports: &[ExportInfo], out: &mut Vec<u8>) -> Result<Chosen, End> {
-        // This option has no error reply.
+        // EXPORT_NAME has no error reply.
         let named = exports.iter().position(|export| export.name.as_bytes() == data).ok_or(End::NoExport)?;
         out.u64(exports[named].capacity.bytes().get());
         out.u16(ExportInfo::flags(self.structured));
@@ -267,7 +268,7 @@ impl Handshake {
         if asked.contains(&info::DESCRIPTION) {
             fact(info::DESCRIPTION, &|fact| fact.extend(export.description.as_bytes()));
         }
-        // Unasked, too: the smallest size is not what a client assumes.
+        // Sent unasked, too: the smallest block is not the one that clients assume.
         fact(info::BLOCK_SIZE, &|fact| {
             [SECTOR, export.preferred(), LARGEST].into_iter().for_each(|size| fact.u32(size))
         });
@@ -275,7 +276,7 @@ impl Handshake {
         (option == option::GO).then(|| self.chosen(named))
     }
 
-    /// LIST_META_CONTEXT and SET_META_CONTEXT.
+    /// Answers LIST_META_CONTEXT and SET_META_CONTEXT.
     fn contexts(&mut self, option: u32, data: &[u8], exports: &[ExportInfo], out: &mut Vec<u8>) {
         let set = option == option::SET_META_CONTEXT;
         if set {
@@ -286,11 +287,12 @@ impl Handshake {
         }
         let Some((name, queries)) = context_request(data) else { return invalid(option, out) };
         let Some(named) = find(name, option, exports, out) else { return };
-        // A list without queries is of all contexts; `base:` stands for all of them in a list only.
+        // A list without queries asks for all contexts; `base:` stands for all contexts of that name space, in a list
+        // only.
         let asks = |query: &&str| *query == ALLOCATION || !set && *query == "base:";
         if queries.iter().any(asks) || !set && queries.is_empty() {
             let mut context = Vec::new();
-            // In a list the number has no meaning.
+            // The number has a meaning in SET_META_CONTEXT only.
             context.u32(if set { ALLOCATION_ID } else { 0 });
             context.extend(ALLOCATION.as_bytes());
             reply(option, answer::META_CONTEXT, &context, out);
@@ -317,14 +319,14 @@ fn context_request(data: &[u8]) -> Option<(&str, Vec<&str>)> {
     let name = fields.name()?;
     let count = fields.u32()?;
     let mut queries = Vec::new();
-    // The count may be anything; the data are short.
+    // The count is not trusted: the data end the loop.
     for _ in 0..count {
         queries.push(fields.name()?);
     }
     fields.0.is_empty().then_some((name, queries))
 }
 
-/// The export of this name; if there is none, an error is the answer.
+/// The export of this name; if there is none, an error reply is appended to `out`.
 fn find(name: &str, option: u32, exports: &[ExportInfo], out: &mut Vec<u8>) -> Option<usize> {
     let found = exports.iter().position(|export| export.name == name);
     if found.is_none() {

@@ -6,22 +6,23 @@ use super::end::End;
 use super::handshake::{self, ExportInfo, Handshake};
 use super::transmission::{self, BlockStatus, Request, Transmission};
 
-/// What has happened.
+/// A result of [`Protocol::receive`].
 #[derive(Debug, PartialEq, Eq)]
 pub enum Event {
-    /// The client waits for TLS: once the output is sent, the connection's bytes are those of TLS, and after its handshake
-    /// the owner calls [`Protocol::upgraded`]. What the client has sent already is passed in before, and ends the connection.
+    /// The client waits for TLS. Once the output is sent, the owner begins TLS on the connection, and calls [`Protocol::upgraded`]
+    /// after the TLS handshake. Bytes that the client sent in plain before are passed to [`Protocol::receive`], which ends the
+    /// connection.
     StartTls,
     /// The client has chosen this export, and requests follow.
     Ready(usize),
-    /// A write begins; so many bytes of payload follow. They are kept once they are passed in, so the owner may wait with
-    /// them until it has room.
+    /// A write begins, with this many bytes of payload. The protocol keeps the payload once it is passed in, so the owner may wait
+    /// until it has room.
     Payload(u32),
     /// A valid request, to be carried out.
     Request(Request),
-    /// A valid question for the allocation of a range.
+    /// A valid BLOCK_STATUS: a query for the allocation of a range.
     BlockStatus(BlockStatus),
-    /// The connection ends: nothing more is received.
+    /// The connection ends: it receives nothing more.
     End(End),
 }
 
@@ -49,7 +50,7 @@ impl Protocol {
         Self { exports, phase, output }
     }
 
-    /// The same for a client that must ask for TLS before anything else.
+    /// A new connection whose client must ask for TLS before anything else, with a greeting in the output.
     #[must_use]
     pub fn requiring_tls(exports: Arc<[ExportInfo]>) -> Self {
         let mut protocol = Self::new(exports);
@@ -59,7 +60,7 @@ impl Protocol {
         protocol
     }
 
-    /// TLS is on: what is received from now on was encrypted.
+    /// Continues after the TLS handshake: bytes received from now on were encrypted.
     ///
     /// # Panics
     /// If the last event was not [`Event::StartTls`].
@@ -68,9 +69,11 @@ impl Protocol {
         handshake.upgraded();
     }
 
-    /// Takes bytes from the front of what the client has sent: how many, and what they mean.
+    /// Takes bytes from the front of `input`, the client's stream. Returns the number of bytes taken, and the event that they
+    /// complete.
     ///
-    /// With `(0, None)` it needs more than `input` has. Otherwise it is called again with what follows, which may be empty.
+    /// `(0, None)` means that more bytes than `input` has are needed. Otherwise the owner calls again with the remaining bytes,
+    /// even if there are none.
     /// A call reads at most one option or request, so the owner decides how much output waits.
     pub fn receive(&mut self, input: &[u8]) -> (usize, Option<Event>) {
         match &mut self.phase {
@@ -97,7 +100,7 @@ impl Protocol {
         }
     }
 
-    /// True while the payload of a write is on its way.
+    /// True while the payload of a write is not complete.
     #[must_use]
     pub const fn is_in_payload(&self) -> bool {
         match &self.phase {
@@ -111,7 +114,7 @@ impl Protocol {
         Event::End(end)
     }
 
-    /// Takes what the protocol itself has to say: answers to options, and replies to requests that need no drive.
+    /// Takes the output of the protocol itself: answers to options, and replies to requests that need no drive.
     pub fn take_output(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.output)
     }

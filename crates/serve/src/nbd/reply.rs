@@ -5,7 +5,7 @@ use std::fmt;
 use super::wire::{ALLOCATION_ID, Put, SIMPLE_REPLY_MAGIC, STRUCTURED_REPLY_MAGIC, chunk, error, state};
 use crate::{AllocatedExtent, Allocation, Failed};
 
-/// Why a request is refused before it reaches the drive.
+/// The reason for which a request is refused before it reaches the drive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Refused {
     Unknown,
@@ -46,14 +46,14 @@ impl fmt::Display for Refused {
     }
 }
 
-/// What the reply to a request carries beside success.
+/// The kind of a reply, which decides its data and its errors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The data.
+    /// The reply carries the data.
     Read,
-    /// Nothing; a range behind the end is out of space.
+    /// The reply carries nothing; a range behind the end is "no space".
     Write,
-    /// Nothing.
+    /// The reply carries nothing.
     Other,
 }
 
@@ -68,10 +68,10 @@ pub struct Ticket {
 }
 
 impl Ticket {
-    /// Appends the reply to `out`, except for the data of a read: these follow, and are returned.
+    /// Appends the reply to `out`, without the data of a read. The data are returned, and must be sent behind `out`.
     ///
     /// # Panics
-    /// If a read's result has another length than the request.
+    /// If the data of a read have another length than the request.
     #[must_use = "the data of a read belong behind the reply"]
     pub fn reply(&self, result: Result<Vec<u8>, Failed>, out: &mut Vec<u8>) -> Vec<u8> {
         match result {
@@ -107,7 +107,7 @@ impl Ticket {
             Failed::Drive(ssd::Status::OutOfRange) if matches!(self.kind, Kind::Write) => error::ENOSPC,
             Failed::Drive(ssd::Status::OutOfRange) => error::EINVAL,
             Failed::NoPower => error::ESHUTDOWN,
-            // No client of NBD sees zones.
+            // Failures of zones, which NBD clients cannot cause.
             _ => error::EINVAL,
         }
     }
@@ -119,7 +119,7 @@ impl Ticket {
     /// Appends the reply to BLOCK_STATUS to `out`.
     ///
     /// # Panics
-    /// If there are no extents, or they do not begin what the request asked for: each answer makes progress.
+    /// If there are no extents, or they exceed the requested range: each answer must make progress.
     pub fn reply_extents(&self, extents: Result<Vec<AllocatedExtent>, Failed>, out: &mut Vec<u8>) {
         let extents = match extents {
             Ok(extents) => extents,

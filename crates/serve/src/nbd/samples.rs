@@ -17,13 +17,13 @@ pub fn sample_exports() -> Vec<ExportInfo> {
     vec![export(""), export("other")]
 }
 
-/// What clients send: each is a sound connection to [`sample_exports`].
+/// The bytes of clients on whole, valid connections to [`sample_exports`].
 #[must_use]
 pub fn samples() -> Vec<Vec<u8>> {
     vec![modern(), plain(), oldest(), questions(), sparse()]
 }
 
-/// The same for a server that demands TLS, as if what is behind STARTTLS had come through it.
+/// The bytes of clients of a server that demands TLS; the bytes behind STARTTLS are those inside of TLS.
 #[must_use]
 pub fn samples_with_tls() -> Vec<Vec<u8>> {
     let starting = |sample: Vec<u8>| {
@@ -34,7 +34,7 @@ pub fn samples_with_tls() -> Vec<Vec<u8>> {
         out.extend(rest);
         out
     };
-    // The oldest clients have no TLS.
+    // Clients of the oldest negotiation have no TLS.
     let mut samples = vec![modern(), plain(), questions(), sparse()];
     samples = samples.into_iter().map(starting).collect();
     samples.push(oldest());
@@ -83,7 +83,7 @@ fn request(out: &mut Vec<u8>, (command, flags): (u16, u16), cookie: u64, (offset
     }
 }
 
-/// Every command, with structured replies.
+/// A connection with every command and structured replies.
 fn modern() -> Vec<u8> {
     let mut out = Vec::new();
     out.u32(3);
@@ -101,7 +101,7 @@ fn modern() -> Vec<u8> {
     out
 }
 
-/// Simple replies, of another export.
+/// A connection to another export, with simple replies.
 fn plain() -> Vec<u8> {
     let mut out = Vec::new();
     out.u32(3);
@@ -109,7 +109,7 @@ fn plain() -> Vec<u8> {
     put_option(&mut out, option::GO, &info("other", &[3]));
     request(&mut out, (command::READ, 0), 1, (512, 512));
     request(&mut out, (command::WRITE, 0), 2, ((1 << 20) - 512, 512));
-    // Behind the end, and over-long.
+    // A range behind the end, and a range that is too long.
     request(&mut out, (command::READ, 0), 3, (1 << 20, 512));
     request(&mut out, (command::WRITE, 0), 4, (1 << 20, 512));
     request(&mut out, (command::READ, 0), 5, (0, u32::MAX - 511));
@@ -117,7 +117,7 @@ fn plain() -> Vec<u8> {
     out
 }
 
-/// The only option of old clients.
+/// A connection with the only option of old clients.
 fn oldest() -> Vec<u8> {
     let mut out = Vec::new();
     out.u32(0);
@@ -127,7 +127,7 @@ fn oldest() -> Vec<u8> {
     out
 }
 
-/// Every option, and no request.
+/// A connection with every option, and no request.
 fn questions() -> Vec<u8> {
     let mut out = Vec::new();
     out.u32(1);
@@ -142,11 +142,11 @@ fn questions() -> Vec<u8> {
     out
 }
 
-/// Contexts of several kinds, and questions for the allocation.
+/// A connection with several contexts, and queries for the allocation.
 fn sparse() -> Vec<u8> {
     let mut out = Vec::new();
     out.u32(3);
-    // Before structured replies it is an error.
+    // SET_META_CONTEXT before structured replies is an error.
     put_option(&mut out, option::SET_META_CONTEXT, &contexts("other", &["base:allocation"]));
     put_option(&mut out, option::STRUCTURED_REPLY, &[]);
     put_option(&mut out, option::LIST_META_CONTEXT, &contexts("other", &["base:allocation", "base:"]));

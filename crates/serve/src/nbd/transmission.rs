@@ -11,50 +11,50 @@ use crate::Operation;
 /// The bytes of a request before its payload.
 const HEAD: usize = 28;
 
-/// A request that is valid, and what to do with it.
+/// A valid request, to be carried out by the drive.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Request {
-    /// What the drive is asked.
+    /// The operation of the drive.
     pub operation: Operation,
-    /// The first sector.
+    /// The first sector; zero for a flush.
     pub start: Lba,
     /// The number of sectors; zero for a flush.
     pub sectors: Sectors,
-    /// The reply comes after a flush that follows the operation.
+    /// True if a flush follows the operation before the reply.
     pub then_flush: bool,
-    /// Makes the reply.
+    /// Makes the reply from the drive's result.
     pub ticket: Ticket,
 }
 
-/// A valid BLOCK_STATUS: a question for the allocation of a range.
+/// A valid BLOCK_STATUS: a query for the allocation of a range.
 #[derive(Debug, PartialEq, Eq)]
 pub struct BlockStatus {
-    /// The first sector.
+    /// The first sector of the range.
     pub start: Lba,
     /// The number of sectors.
     pub sectors: Sectors,
     /// The most extents of the reply.
     pub most: usize,
-    /// Makes the reply.
+    /// Makes the reply from the drive's answer.
     pub ticket: Ticket,
 }
 
 /// The most extents of one reply: clients ask again for the rest.
 const EXTENTS: usize = 1024;
 
-/// What the bytes have led to.
+/// The result of a step of the transmission.
 pub(super) enum Step {
     /// More bytes are needed.
     Incomplete,
-    /// Something was taken.
+    /// This many bytes were taken.
     Taken(usize),
-    /// A write begins, with a payload of this length.
+    /// A write begins: the bytes taken, and the length of its payload.
     Payload(usize, u32),
-    /// A request is there.
+    /// The bytes taken, and a complete request.
     Request(usize, Request),
-    /// A question for allocation is there.
+    /// The bytes taken, and a complete allocation query.
     BlockStatus(usize, BlockStatus),
-    /// The client is done, or at fault.
+    /// The bytes taken, and the reason for which the connection ends.
     Over(usize, End),
 }
 
@@ -67,7 +67,7 @@ enum Phase {
         fua: bool,
         data: Vec<u8>,
     },
-    /// The payload of a write that is refused; this much is still to come.
+    /// The rest of the payload of a refused write.
     Skip {
         ticket: Ticket,
         refused: Refused,
@@ -90,7 +90,7 @@ impl Transmission {
         Self { phase: Phase::Head, capacity: capacity.bytes().get(), structured, allocation }
     }
 
-    /// True while the payload of a write is on its way.
+    /// True while the payload of a write is not complete.
     pub(super) const fn is_in_payload(&self) -> bool {
         !matches!(self.phase, Phase::Head)
     }
@@ -104,7 +104,8 @@ impl Transmission {
             Phase::Payload { ticket, fua, data } => {
                 let missing = ticket.length as usize - data.len();
                 let taken = input.len().min(missing);
-                // Not before the first byte is there: the owner may wait until there is room for it.
+                // Memory is reserved with the first byte of the payload: the owner may wait for room before it passes
+                // one in.
                 data.reserve_exact(if taken > 0 { missing } else { 0 });
                 data.extend_from_slice(&input[..taken]);
                 if taken < missing {
@@ -178,7 +179,7 @@ impl Transmission {
             command::READ | command::WRITE | command::FLUSH | command::TRIM | command::CACHE => 0,
             _ => return Err(Refused::Unknown),
         };
-        // Every command may have this flag; it changes those that write.
+        // Every command may have the flag FUA; it has an effect on commands that write only.
         if flags & !(own | flag::FUA) != 0 {
             return Err(Refused::Flags);
         }
@@ -220,7 +221,7 @@ fn request(ticket: Ticket, operation: Operation) -> Request {
 }
 
 impl Request {
-    /// The bytes that the request and its reply keep in memory until the client has the reply.
+    /// The bytes of memory that the request and its reply need until the client has the reply.
     #[must_use]
     pub fn memory(&self) -> u32 {
         match self.operation {

@@ -1,15 +1,15 @@
 //! The protocol's numbers, and integers in network byte order.
 
-/// The largest payload of a read or write.
+/// The most bytes of payload of a read or write: 32 MiB.
 pub const LARGEST: u32 = 32 << 20;
 
-/// The smallest piece that a request may address.
+/// The granularity of addresses and lengths, in bytes.
 pub(super) const SECTOR: u32 = 512;
 
-/// Options with more data are skipped: no valid one of these sizes exists, because names have at most 4096 bytes.
+/// Options with more data are skipped: no valid option is longer, because names have at most 4096 bytes.
 pub(super) const LONGEST_OPTION: u32 = 16 << 10;
 
-/// The longest name of an export, and of a context.
+/// The most bytes of the name of an export or a context.
 pub(super) const LONGEST_NAME: usize = 4096;
 
 /// The number of the only metadata context, `base:allocation`.
@@ -62,7 +62,7 @@ pub(super) mod info {
     pub(in crate::nbd) const BLOCK_SIZE: u16 = 3;
 }
 
-/// What an export can do.
+/// Transmission flags of an export.
 pub(super) mod transmission {
     pub(in crate::nbd) const HAS_FLAGS: u16 = 1 << 0;
     pub(in crate::nbd) const SEND_FLUSH: u16 = 1 << 2;
@@ -105,7 +105,7 @@ pub(super) mod chunk {
     pub(in crate::nbd) const ERROR: u16 = (1 << 15) + 1;
 }
 
-/// What BLOCK_STATUS says of a range in `base:allocation`.
+/// Flags of an extent of `base:allocation`.
 pub(super) mod state {
     pub(in crate::nbd) const HOLE: u32 = 1 << 0;
     pub(in crate::nbd) const ZERO: u32 = 1 << 1;
@@ -142,7 +142,7 @@ impl Put for Vec<u8> {
     }
 }
 
-/// Reads from the front of bytes; `None` where they end too early.
+/// Reads fields from the front of bytes; `None` if the bytes end within a field.
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
 impl<'a> Fields<'a> {
@@ -164,7 +164,7 @@ impl<'a> Fields<'a> {
         self.array().map(u64::from_be_bytes)
     }
 
-    /// A name, after its length in 32 bits.
+    /// A name, preceded by its length in 32 bits.
     pub(super) fn name(&mut self) -> Option<&'a str> {
         let length = self.u32()? as usize;
         let (name, behind) = self.0.split_at_checked(length)?;

@@ -24,15 +24,15 @@ use crate::server::intake::{Admitted, Intake};
 use crate::server::pieces::{First, Input, write_all};
 use crate::server::race;
 
-/// Output is written together up to this length.
+/// The most bytes of output that are written together.
 const BATCH: usize = 256 << 10;
 
-/// Why a connection of NVMe/TCP ended.
+/// The reason for which a connection of NVMe/TCP ended.
 #[derive(Debug)]
 pub enum Disconnected {
-    /// The host ended it or was at fault, or its controller has ended.
+    /// The host ended the connection or broke a rule, or its controller has ended.
     Session(End),
-    /// The host has gone.
+    /// The host closed the connection without a shutdown.
     Gone,
     /// The host connected no queue in time.
     Handshake,
@@ -75,11 +75,11 @@ impl From<io::Error> for Disconnected {
 }
 
 fn locked(session: &Mutex<Session>) -> MutexGuard<'_, Session> {
-    // A panic ends the task, and the session with it.
+    // A panic ends the task, and the session with it, so a poisoned lock does no harm.
     session.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Serves a host until one of the two ends it.
+/// Serves a host until the host or the server ends the connection.
 pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) -> Disconnected {
     let session = Mutex::new(Session::new(&shared.subsystem()));
     let ended = {
@@ -92,7 +92,7 @@ pub(super) async fn serve(mut stream: TcpStream, shared: Arc<Shared>) -> Disconn
     ended
 }
 
-/// Reads commands and writes responses, until one of the two ends.
+/// Reads commands and writes responses, until reading or writing ends.
 async fn transmit(
     session: &Mutex<Session>,
     reader: impl AsyncRead + Unpin,
@@ -108,9 +108,9 @@ async fn transmit(
     let read = match race(reading, writing.as_mut()).await {
         First::Left(First::Left(First::Left(read))) => read,
         First::Left(First::Left(First::Right(never))) => match never {},
-        // A drive without power says nothing more.
+        // Without power no response is sent any more.
         First::Left(First::Right(First::Left(()))) => return Disconnected::NoPower,
-        // What is under way is answered. The last answer closes the channel, and that ends the writing.
+        // Outstanding commands are answered. The last answer closes the channel, and that ends the writing.
         First::Left(First::Right(First::Right(()))) => Disconnected::Stopped,
         First::Right(written) => return written.err().unwrap_or(Disconnected::Gone),
     };
@@ -121,12 +121,12 @@ async fn transmit(
     }
 }
 
-/// Tells the writer whenever the subsystem has changed.
+/// Sends a message to the writer whenever the subsystem has changed.
 async fn watch_changes(messages: UnboundedSender<Message>, shared: &Shared) -> std::convert::Infallible {
     let mut changes = shared.changes();
     loop {
         if changes.changed().await.is_err() {
-            // The server, which tells of changes, is gone, and ends all connections.
+            // The server is gone and ends all connections, so this future waits.
             std::future::pending::<()>().await;
         }
         let _ = messages.send(Message::Changed);
@@ -139,11 +139,11 @@ struct Commands<'a> {
     messages: UnboundedSender<Message>,
     shared: &'a Arc<Shared>,
     intake: Intake<'a>,
-    /// The queue, once it is connected: controller and number.
+    /// The controller and the number of the queue; none before Connect.
     queue: Option<(u16, u16)>,
-    /// The drives' values when bytes of an admin queue came last.
+    /// The drives' values at the time at which bytes of an admin queue last arrived.
     values: Values,
-    /// When bytes came last.
+    /// The time at which bytes last arrived.
     now: Duration,
 }
 
@@ -164,7 +164,7 @@ impl<'a> Commands<'a> {
             input.take(taken);
             if has_output {
                 let admitted = self.intake.admit(0).await;
-                // Nobody receives it if the writing has failed, which ends the connection.
+                // The send fails only if the writing has failed, which ends the connection.
                 let _ = self.messages.send(Message::Output(admitted));
             }
             match request {
@@ -181,7 +181,7 @@ impl<'a> Commands<'a> {
                             Ok(filled) => filled,
                             Err(_) => return Disconnected::Unfinished,
                         },
-                        // Between commands a host may be silent; its controller has the keep alive timeout.
+                        // Between commands a host may be silent; the keep alive timeout of its controller limits that.
                         (Some(_), false) => input.fill(&mut reader).await,
                     };
                     match filled {
@@ -206,8 +206,8 @@ impl<'a> Commands<'a> {
         }
     }
 
-    /// Takes bytes from the front of the input: how many, the request in them, whether the session has output, and whether the host
-    /// owes it more.
+    /// Takes bytes from the front of `input`. Returns the number of bytes taken, the request that they complete, whether the
+    /// session has output, and whether the host owes bytes.
     fn receive(&self, input: &[u8]) -> (usize, Option<Request>, bool, bool) {
         let mut subsystem = self.shared.subsystem();
         let mut session = locked(self.session);
@@ -260,7 +260,7 @@ impl<'a> Commands<'a> {
                 self.intake.submit();
                 let (messages, shared) = (self.messages.clone(), Arc::clone(shared));
                 let shutdown = async move {
-                    // Without a flush the host goes on waiting, because its data are not safe.
+                    // After a failed flush the shutdown does not complete, because the host's data are not safe.
                     if shared.flush(0).await.is_ok() {
                         let _ = messages.send(Message::ShutDown { controller });
                     }
@@ -278,7 +278,7 @@ async fn administrate(shared: Arc<Shared>, controller: u16, command: DriveComman
         DriveCommand::Format(namespaces) => shared.format(&namespaces).await.map(|()| Response::success()),
         DriveCommand::WriteCache(enabled) => {
             shared.set_write_cache(controller, enabled);
-            // What the caches hold is written back before the host relies on it.
+            // The caches are written back before the host relies on having none.
             let flushed = if enabled { Ok(()) } else { shared.flush(0).await };
             flushed.map(|()| Response::success())
         }
@@ -286,7 +286,7 @@ async fn administrate(shared: Arc<Shared>, controller: u16, command: DriveComman
             true => Response::success(),
             false => Response::status(Status::INVALID_FIELD.do_not_retry()),
         }),
-        // The subsystem does not announce it.
+        // The subsystem does not announce Sanitize.
         DriveCommand::Sanitize => Ok(Response::status(Status::INVALID_OPCODE.do_not_retry())),
     };
     pending.answer(result);
@@ -300,7 +300,7 @@ async fn write_output(
     shared: &Shared,
 ) -> Result<(), Disconnected> {
     let stall = shared.limits.stall;
-    // The room of what is written.
+    // The room of the commands whose output is being written.
     let mut admitted = Vec::new();
     while let Some(first) = messages.recv().await {
         let Batch { pieces, last } = carried_out(session, first, &mut messages, &mut admitted, shared)?;
@@ -317,22 +317,22 @@ async fn write_output(
     Ok(())
 }
 
-/// Output to write together.
+/// Output that is written together.
 struct Batch {
     pieces: Vec<Vec<u8>>,
-    /// Nothing follows.
+    /// The reason for which no output follows; none if more may follow.
     last: Option<Last>,
 }
 
-/// Who has ended the session.
+/// The side that has ended the session.
 enum Last {
-    /// The reader, which says why.
+    /// The reader, which returns the reason.
     Reader,
-    /// The subsystem.
+    /// The subsystem, for this reason.
     Session(End),
 }
 
-/// Does what messages ask for, and takes the output.
+/// Carries out the messages, and takes the output of the session.
 fn carried_out(
     session: &Mutex<Session>,
     first: Message,

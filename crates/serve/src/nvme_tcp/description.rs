@@ -13,18 +13,18 @@ use study::catalogue::Device;
 
 use super::NvmeLimits;
 
-/// A sector of a drive has two to the power of this bytes.
+/// Binary logarithm of the bytes of a sector.
 const SECTOR_SHIFT: u8 = 9;
 
-/// The mapping units that can be blocks.
+/// The binary logarithms of the bytes of mapping units that can be blocks.
 const BLOCKS: std::ops::RangeInclusive<u8> = SECTOR_SHIFT..=16;
 
-/// Why a device cannot be described.
+/// The reason for which a device cannot be described.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DescriptionError {
-    /// Zones are written in whole mapping units, and a mapping unit of this many sectors cannot be a block.
+    /// The mapping unit of a device with zones cannot be a block, but zones are written in whole mapping units.
     Unit {
-        /// The device.
+        /// The name of the device.
         device: String,
         /// Sectors of a mapping unit.
         sectors: u64,
@@ -44,7 +44,7 @@ impl fmt::Display for DescriptionError {
 
 impl std::error::Error for DescriptionError {}
 
-/// Names that are the same whenever the devices are served in this order with the same seed.
+/// A source of names that depend only on the devices, their order and the seed.
 struct Names {
     digest: [u8; 32],
 }
@@ -55,7 +55,7 @@ impl Names {
         Self { digest: Sha256::digest(Self::text(devices, seed)).into() }
     }
 
-    /// The names of a namespace: of the only one, those of the subsystem.
+    /// The names of a namespace; the only namespace has the names of the subsystem.
     fn of_namespace(devices: &[&Device], seed: u64, id: u32) -> Self {
         let text = Self::text(devices, seed);
         let text = if devices.len() > 1 { format!("{text}\n{id}") } else { text };
@@ -92,23 +92,23 @@ impl Names {
     }
 }
 
-/// How devices are served, as far as hosts see it.
+/// The presentation of devices to hosts.
 #[derive(Clone, Debug)]
 pub struct Presentation {
-    /// Names are made from it.
+    /// The seed of all names.
     pub seed: u64,
-    /// Where the subsystem is.
+    /// The address of the subsystem, for the discovery log page.
     pub address: SocketAddr,
-    /// What hosts may take.
+    /// The limits of hosts.
     pub limits: NvmeLimits,
     /// The hosts that may connect; none for all.
     pub hosts: Option<Vec<String>>,
-    /// A block of namespaces without zones has two to the power of this bytes: 9 to 16.
+    /// Binary logarithm of the bytes of a block, for namespaces without zones: 9 to 16.
     pub block_shift: u8,
 }
 
 impl Presentation {
-    /// To all hosts, with the default limits and in blocks of 512 bytes.
+    /// A presentation to all hosts, with the default limits and blocks of 512 bytes.
     #[must_use]
     pub fn at(address: SocketAddr, seed: u64) -> Self {
         Self { seed, address, limits: NvmeLimits::default(), hosts: None, block_shift: SECTOR_SHIFT }
@@ -118,7 +118,7 @@ impl Presentation {
 /// Describes devices that are served as the namespaces of one subsystem.
 ///
 /// # Errors
-/// If one has zones, and its mapping unit cannot be a block.
+/// If a device has zones and its mapping unit cannot be a block.
 pub fn description(devices: &[&Device], presentation: &Presentation) -> Result<Description, DescriptionError> {
     let Presentation { seed, address, limits, hosts, block_shift } = presentation;
     let seed = *seed;
@@ -152,7 +152,7 @@ pub fn description(devices: &[&Device], presentation: &Presentation) -> Result<D
             io_queues: limits.io_queues,
             shared: true,
         },
-        // A drive has no command that erases blocks with old data.
+        // A drive has no command that erases blocks with old data, so Sanitize is not supported.
         sanitize: false,
         namespaces: namespaces.collect::<Result<_, _>>()?,
         power_states: power_states(devices),
@@ -200,7 +200,7 @@ fn unit_shift(resolved: &Resolved) -> Option<u8> {
 
 fn zones(resolved: &Resolved) -> Option<Zones> {
     let shape = resolved.zones?;
-    // A block is a mapping unit.
+    // A block is a mapping unit, so zones are counted in mapping units.
     Some(Zones {
         size: shape.size.into(),
         capacity: shape.capacity.into(),

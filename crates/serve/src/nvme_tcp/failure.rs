@@ -4,8 +4,8 @@ use nvme::Status;
 
 use crate::Failed;
 
-/// The status that says why a command was not carried out. Without power there is an answer only where connections outlive a cut:
-/// a flush fails then, if acknowledged writes were lost.
+/// The status of a completion for a failure of a drive. Without power there are completions only if connections outlive a cut: a
+/// flush then fails if acknowledged writes were lost.
 pub(super) const fn status(failed: Failed) -> Status {
     let Failed::Drive(ended) = failed else { return Status::POWER_LOSS };
     match ended {
@@ -20,7 +20,7 @@ pub(super) const fn status(failed: Failed) -> Status {
         ssd::Status::ZoneReadOnly => Status::ZONE_IS_READ_ONLY.do_not_retry(),
         ssd::Status::ZoneOffline => Status::ZONE_IS_OFFLINE.do_not_retry(),
         ssd::Status::ZoneInvalidWrite => Status::ZONE_INVALID_WRITE.do_not_retry(),
-        // Another zone may be closed or finished meanwhile.
+        // A host may retry after it has closed or finished another zone.
         ssd::Status::TooManyActiveZones => Status::TOO_MANY_ACTIVE_ZONES,
         ssd::Status::TooManyOpenZones => Status::TOO_MANY_OPEN_ZONES,
         ssd::Status::ZrwaUnavailable => Status::ZRWA_RESOURCES_UNAVAILABLE,
@@ -29,7 +29,8 @@ pub(super) const fn status(failed: Failed) -> Status {
     }
 }
 
-/// The status of a write: where the rest of a mapping unit could not be read, the write itself is what failed.
+/// The status of a failed write. If the rest of a mapping unit could not be read, the status is that of a failed write, not of a
+/// failed read.
 pub(super) const fn status_of_write(failed: Failed) -> Status {
     match failed {
         Failed::Drive(ssd::Status::Uncorrectable) => Status::WRITE_FAULT.do_not_retry(),

@@ -33,30 +33,30 @@ use crate::{Disk, Failed, Job, Operation, Returned, ZoneQuery};
 /// Sectors that Verify reads at once: 1 MiB.
 const VERIFIED: u64 = 2048;
 
-/// A namespace as the drive behind it has it.
+/// A namespace and the drive behind it.
 #[derive(Clone)]
 pub(super) struct Target {
     pub(super) engine: Engine,
     pub(super) resolved: Arc<Resolved>,
     /// The identifier of the namespace.
     pub(super) id: u32,
-    /// The place of the drive in the intakes of connections.
+    /// The index of the drive in the intakes of connections.
     pub(super) place: usize,
     pub(super) blocks: u64,
-    /// A block has two to the power of this sectors.
+    /// Binary logarithm of the sectors of a block.
     pub(super) shift: u8,
-    /// Blocks of a mapping unit, at least one.
+    /// Blocks of a mapping unit; at least one.
     pub(super) unit: u64,
     pub(super) zones: Option<nvme::Zones>,
     /// Blocks of a reclaim unit.
     pub(super) reclaim_unit: u64,
-    /// The drive has a volatile buffer.
+    /// True if the drive has a volatile buffer.
     pub(super) is_volatile: bool,
-    /// A host has switched the volatile write caches off: every write is durable before it is answered.
+    /// True if a host has switched the volatile write caches off: every write is then durable before its response.
     pub(super) writes_through: Arc<AtomicBool>,
 }
 
-/// What a job needs beside its operation and its extent.
+/// The fields of a job in addition to its operation and its extent.
 #[derive(Clone, Copy)]
 struct Route {
     queue: QueueId,
@@ -66,7 +66,8 @@ struct Route {
 const fn placement(directive: Directive) -> PlacementId {
     match directive {
         Directive::None => PlacementId::new(0),
-        // Flexible Data Placement wants a write with an invalid identifier to go to handle 0 and an event, which the drive sees to.
+        // With Flexible Data Placement the drive itself redirects a write with an invalid identifier to handle 0 and logs the
+        // event.
         Directive::Stream(number)
         | Directive::Placement { identifier: number, .. }
         | Directive::InvalidPlacement(number) => PlacementId::new(number),
@@ -89,7 +90,7 @@ impl Target {
             IoCommand::Read { range, .. } => bytes(range.count),
             IoCommand::Verify(range) => bytes(range.count.min(self.verified_at_once())),
             IoCommand::Write { range, .. } => bytes(range.count),
-            // What it reads, beside what the host brought.
+            // Compare holds the data that it reads, in addition to the data of the host.
             IoCommand::Compare { range, .. } => 2 * bytes(range.count),
             IoCommand::Append { blocks, .. } => bytes(*blocks),
             IoCommand::Copy { ranges, .. } => bytes(ranges.iter().map(|range| range.count).sum()),
@@ -98,12 +99,13 @@ impl Target {
         }
     }
 
-    /// Blocks that Verify reads at once: a command may name more of them than memory has room for.
+    /// The blocks that Verify reads at once: a command may name more blocks than fit into memory.
     fn verified_at_once(&self) -> u64 {
         (VERIFIED >> self.shift).max(1)
     }
 
-    /// The drive's submission queue for an I/O queue of a controller: 1 to the first one, and round again behind the last.
+    /// The drive's submission queue for an I/O queue of a controller: queue 1 uses the first; behind the last the count begins
+    /// anew.
     fn queue(&self, queue: u16) -> QueueId {
         let number = usize::from(queue.saturating_sub(1)) % self.engine.queues();
         QueueId::new(number as u16)
@@ -116,7 +118,7 @@ impl Target {
         self.ask(operation, BlockRange { start: 0, count }, route).await.map(drop)
     }
 
-    /// Makes durable what was written.
+    /// Makes all written data durable.
     pub(super) async fn flush(&self, queue: u16) -> Result<(), Failed> {
         self.ask_drive(Operation::Flush, self.queue(queue)).await
     }
@@ -131,7 +133,7 @@ impl Target {
         self.ask_drive(Operation::Flush, QueueId::default()).await
     }
 
-    /// Goes to a power state. A drive that describes none has state 0 alone, and is in it. False if there is no such state.
+    /// Enters a power state. A drive that describes no power states is in state 0. False if the state does not exist.
     pub(super) async fn set_power_state(&self, state: u8) -> bool {
         if self.resolved.spec.power.as_ref().is_none_or(|power| power.operational.is_empty()) {
             return state == 0;
@@ -171,11 +173,11 @@ impl Target {
     async fn ask(&self, operation: Operation, range: BlockRange, route: Route) -> Result<Returned, Failed> {
         let (to, result) = oneshot::channel();
         self.engine.submit(self.job(operation, range, route, move |result| drop(to.send(result))));
-        // A job that is dropped was lost with its drive.
+        // The answer of a job is dropped if its drive was lost.
         result.await.unwrap_or(Err(Failed::NoPower))
     }
 
-    /// Begins a command of a queue. `intake` takes the jobs of commands that are one job each.
+    /// Begins a command of a queue. Commands that are one job each go to `intake`.
     pub(super) fn begin(&self, request: IoRequest, queue: u16, pending: Pending, intake: &mut Intake<'_>) {
         let (queue, IoRequest { command, data, .. }) = (self.queue(queue), request);
         let plain = Route { queue, placement: PlacementId::default() };
@@ -267,7 +269,7 @@ impl Target {
                     let handles = (0..).zip(&handles).map(|(number, handle)| HandleStatus {
                         identifier: number,
                         handle: number,
-                        // The first write of a handle without an open reclaim unit opens an empty one.
+                        // A handle without an open reclaim unit opens an empty one at its first write.
                         remaining_blocks: match handle.available_units * target.unit {
                             0 => target.reclaim_unit,
                             blocks => blocks,
@@ -282,7 +284,7 @@ impl Target {
                 let answer = move |result: Result<Returned, _>| pending.answer(result.map(done));
                 intake.push(self.place, self.job(operation, nothing, plain, answer));
             }
-            // The subsystem does not announce it.
+            // The subsystem does not announce Write Uncorrectable.
             IoCommand::WriteUncorrectable(_) => {
                 pending.complete(Response::status(Status::INVALID_OPCODE.do_not_retry()));
             }
@@ -305,7 +307,7 @@ impl Target {
         });
     }
 
-    /// Reads what the media hold: data in a volatile buffer are made durable before.
+    /// Reads from the media: data in a volatile buffer are made durable before.
     async fn settled_read(&self, range: BlockRange, route: Route) -> Result<Returned, Failed> {
         if self.is_volatile {
             self.ask(Operation::Flush, BlockRange { start: 0, count: 0 }, route).await?;
@@ -313,7 +315,7 @@ impl Target {
         self.ask(Operation::Read, range, route).await
     }
 
-    /// Discards ranges together. The first failure is the command's.
+    /// Discards all ranges at a time. The first failure is the status of the command.
     fn deallocate(&self, ranges: Vec<BlockRange>, route: Route, pending: Pending) {
         self.spawn(pending, move |target| async move {
             let mut results = Vec::new();
@@ -332,7 +334,7 @@ impl Target {
         });
     }
 
-    /// Offline Zone: the only zones that a host can set offline are read only ones, and the drive has no such command for them.
+    /// Answers Offline Zone, which only applies to read-only zones: the drive has no such command for them.
     fn set_offline(&self, zones: ZoneSelection, pending: Pending) {
         let refused = Status::INVALID_ZONE_STATE_TRANSITION.do_not_retry();
         if zones != ZoneSelection::All {
@@ -348,7 +350,7 @@ impl Target {
         self.engine.zones(ZoneQuery { from: Lba::new(0), answer: Box::new(answer) });
     }
 
-    /// The data of a report, of the zones from its first one on.
+    /// The data of a zone report, whose first zone is `zones[0]`.
     fn report(&self, report: &ZoneReport, zones: &[ssd::ZoneReport]) -> Vec<u8> {
         let shape = self.zones.expect("only namespaces with zones have reports");
         let first = report.from / shape.size;
@@ -369,7 +371,7 @@ fn data_of(returned: Returned) -> Response {
     Response::data(returned.data)
 }
 
-/// The action of the drive; `None` for Offline Zone.
+/// The drive's action for an action of NVMe; `None` for Offline Zone, which the drive does not have.
 const fn zone_action(action: nvme::ZoneAction) -> Option<ZoneAction> {
     Some(match action {
         nvme::ZoneAction::Close => ZoneAction::Close,

@@ -7,30 +7,30 @@ use super::failure::status;
 use crate::Failed;
 use crate::server::intake::Admitted;
 
-/// What there is to write, or to do before.
+/// A message to the writer of a connection.
 pub(super) enum Message {
     /// The session has output.
     Output(Admitted),
     /// A command has ended.
     Completed { command_id: u16, response: Response, admitted: Admitted },
-    /// The drive has made all data durable, as the host of this controller asked before it shuts the controller down.
+    /// All data are durable, as the shutdown of this controller asked for.
     ShutDown { controller: u16 },
-    /// The subsystem has changed: there may be an event for the host, or the end of the controller.
+    /// The subsystem has changed: there may be an event for the host, or the controller may have ended.
     Changed,
-    /// Nothing follows what the session has in its output.
+    /// No output follows that of the session.
     Last,
-    /// The drive lost a command.
+    /// A command was dropped by the drive.
     Lost,
 }
 
-/// A command that the drive works on. If it is dropped without an answer, it was lost.
+/// A command that the drive works on. Dropping it without an answer reports it as lost.
 pub(super) struct Pending(Option<Open>);
 
 struct Open {
     messages: UnboundedSender<Message>,
     command_id: u16,
     admitted: Admitted,
-    /// The connection ends with the power, so nothing is answered without it.
+    /// True if the connection ends with the power: then a command without power gets no response.
     ends_with_power: bool,
 }
 
@@ -44,10 +44,10 @@ impl Pending {
         Self(Some(Open { messages, command_id, admitted, ends_with_power }))
     }
 
-    /// Ends the command.
+    /// Ends the command with this response.
     pub(super) fn complete(mut self, response: Response) {
         let Some(Open { messages, command_id, admitted, .. }) = self.0.take() else { return };
-        // Nobody receives it if the connection has ended.
+        // The send fails only if the connection has ended.
         let _ = messages.send(Message::Completed { command_id, response, admitted });
     }
 
@@ -60,7 +60,7 @@ impl Pending {
     pub(super) fn answer_with(self, result: Result<Response, Failed>, status: impl Fn(Failed) -> Status) {
         match result {
             Ok(response) => self.complete(response),
-            // Dropping the command says that it was lost.
+            // Dropping the command reports it as lost.
             Err(Failed::NoPower) if self.0.as_ref().is_some_and(|open| open.ends_with_power) => drop(self),
             Err(failed) => self.complete(Response::status(status(failed))),
         }

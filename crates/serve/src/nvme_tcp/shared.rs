@@ -1,4 +1,4 @@
-//! What all connections of a subsystem have in common.
+//! The state that all connections of a subsystem share.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -15,10 +15,10 @@ use super::{NvmeLimits, PowerSignal};
 use crate::Failed;
 use crate::server::race;
 
-/// How often the drives' health is looked at for events. Assumed.
+/// The time between two checks of the drives' health for events. Assumed.
 const HEALTH: Duration = Duration::from_secs(10);
 
-/// What all connections have in common.
+/// The state that all connections share.
 pub(super) struct Shared {
     pub(super) limits: NvmeLimits,
     /// The namespaces, in the order of their identifiers, which begin with 1.
@@ -28,13 +28,13 @@ pub(super) struct Shared {
     changed: watch::Sender<u64>,
     /// The controllers whose hosts have switched the volatile write caches off.
     uncached: Mutex<BTreeSet<u16>>,
-    /// True while there is one of them.
+    /// True while at least one host has switched the caches off.
     writes_through: Arc<AtomicBool>,
-    /// Connections end when the power goes; without it they outlive a cut.
+    /// Ends connections when the power goes; without it connections outlive a cut.
     power: Option<PowerSignal>,
     /// True when the server is stopped.
     stop: watch::Receiver<bool>,
-    /// Times count from here.
+    /// The origin of the subsystem's times.
     start: Instant,
 }
 
@@ -59,13 +59,13 @@ impl Shared {
         }
     }
 
-    /// The subsystem. No caller waits for anything while it has it.
+    /// The locked subsystem. No caller awaits anything while it holds the lock.
     pub(super) fn subsystem(&self) -> MutexGuard<'_, Subsystem> {
-        // Every call of the subsystem leaves it whole.
+        // Every call leaves the subsystem consistent, so a poisoned lock does no harm.
         self.subsystem.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The time of the subsystem.
+    /// The time since the server has started.
     pub(super) fn now(&self) -> Duration {
         self.start.elapsed()
     }
@@ -75,7 +75,7 @@ impl Shared {
         self.changed.send_modify(|times| *times += 1);
     }
 
-    /// Hears of changes from now on.
+    /// A receiver of changes from now on.
     pub(super) fn changes(&self) -> watch::Receiver<u64> {
         self.changed.subscribe()
     }
@@ -91,7 +91,7 @@ impl Shared {
         self.power.is_some()
     }
 
-    /// Waits until the power has gone.
+    /// Waits until a drive has lost its power.
     pub(super) async fn without_power(&self) {
         match &self.power {
             Some(power) => power.wait_for_cut().await,
@@ -99,7 +99,7 @@ impl Shared {
         }
     }
 
-    /// True if the power is on, as far as connections depend on it.
+    /// True if all drives have power, or connections do not depend on the power.
     pub(super) fn is_on(&self) -> bool {
         self.power.as_ref().is_none_or(PowerSignal::is_on)
     }
@@ -122,13 +122,13 @@ impl Shared {
     pub(super) fn set_write_cache(&self, controller: u16, enabled: bool) {
         let mut uncached = self.uncached.lock().unwrap_or_else(PoisonError::into_inner);
         let _ = if enabled { uncached.remove(&controller) } else { uncached.insert(controller) };
-        // Controllers whose hosts have gone want nothing.
+        // Removes controllers that have ended.
         let present: BTreeSet<u16> = self.subsystem().controllers().map(|(id, _)| id).collect();
         uncached.retain(|id| present.contains(id));
         self.writes_through.store(!uncached.is_empty(), Ordering::Relaxed);
     }
 
-    /// Makes durable what was written on all drives, in their queues for an I/O queue of a controller.
+    /// Makes all written data of all drives durable. `queue` is the I/O queue of the host's flush.
     pub(super) async fn flush(&self, queue: u16) -> Result<(), Failed> {
         for target in &self.targets {
             target.flush(queue).await?;
@@ -144,7 +144,7 @@ impl Shared {
         Ok(())
     }
 
-    /// Brings all drives to a power state, which is one of each; false if a drive refuses.
+    /// Brings all drives to a power state; false if a drive refuses.
     pub(super) async fn set_power_state(&self, state: u8) -> bool {
         let mut accepted = true;
         for target in &self.targets {
@@ -153,7 +153,7 @@ impl Shared {
         accepted
     }
 
-    /// Gives up controllers whose hosts are silent, and looks at the drives' health, until the server ends.
+    /// Ends controllers whose hosts are silent, and checks the drives' health, until the server ends.
     pub(super) async fn keep_time(&self) {
         let mut changes = self.changes();
         let mut health = Instant::now() + HEALTH;

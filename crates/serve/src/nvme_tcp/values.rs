@@ -1,4 +1,4 @@
-//! The present values of the drives, as log pages have them. They come from the counters of the engine.
+//! The present values of the drives, for log pages. They are made from the counters of the engine.
 //!
 //! What the model does not know is 0, which the standard has for "not reported" or for counters that never moved:
 //!
@@ -17,26 +17,26 @@ use ssd::{Counters, FdpEvent, FdpEventKind, Resolved};
 
 use crate::engine::{APPEND, Observation, READ, WRITE};
 
-/// Available spare below which the drive warns, in percent. Assumed: what many drives have.
+/// Available spare below which the drive warns, in percent. Assumed: a common value of drives.
 const SPARE_THRESHOLD: u8 = 10;
 
-/// What the log pages of all drives are made from, in the order of the identifiers of their namespaces, which begin with 1.
+/// The values of all drives, in the order of the identifiers of their namespaces, which begin with 1.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Values(pub(super) Vec<DriveValues>);
 
-/// What the log pages of a drive are made from.
+/// The values of a drive for its log pages.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DriveValues {
     health: Health,
     blocks: u64,
     statistics: PlacementStatistics,
     handles: Vec<bool>,
-    /// The latest first.
+    /// The placement events, the latest first.
     events: Vec<PlacementEvent>,
 }
 
 impl DriveValues {
-    /// The values of a moment, of the drive of a namespace with so many blocks.
+    /// The values at an observation, of the drive of a namespace with `blocks` blocks.
     pub(super) fn of(seen: &Observation, resolved: &Resolved, (namespace, blocks): (u32, u64)) -> Self {
         let fdp = seen.counters.fdp.as_deref();
         let events = fdp.map_or(&[][..], |fdp| &fdp.log).iter().rev();
@@ -49,7 +49,7 @@ impl DriveValues {
                 media_bytes: programmed(&seen.counters, resolved),
                 erased_bytes: u128::from(fdp.erased) * unit(resolved),
             }),
-            // The namespace has all of them.
+            // The namespace uses all handles.
             handles: fdp.map_or_else(Vec::new, |fdp| vec![true; fdp.handles.len()]),
             events: events.collect(),
         }
@@ -61,15 +61,16 @@ fn unit(resolved: &Resolved) -> u128 {
     u128::from(resolved.geometry.sectors) * u128::from(SECTOR.get())
 }
 
-/// Bytes that the media have programmed and copied.
+/// Bytes that the media have programmed or copied.
 fn programmed(counters: &Counters, resolved: &Resolved) -> u128 {
     let slots = counters.flash.op(Op::Program).slots + counters.flash.op(Op::CopyBack).slots;
     let slc = counters.slc_array.as_ref().map_or(0, |slc| slc.flash.op(Op::Program).slots);
-    // A slot of an SLC array is a sector.
+    // A slot of an SLC array is a sector, not a mapping unit.
     u128::from(slots) * unit(resolved) + u128::from(slc) * u128::from(SECTOR.get())
 }
 
-/// The percentage of the blocks beyond what the host can write that have not gone bad since the drive was served.
+/// The spare capacity in percent of the initial one: the capacity that the host cannot write, less the blocks that went bad since
+/// the drive was first served.
 fn spare(seen: &Observation, resolved: &Resolved) -> u8 {
     let extra = resolved.raw_capacity().get().saturating_sub(resolved.writable().get());
     let geometry = &resolved.geometry;
@@ -133,8 +134,8 @@ fn placement_event(event: &FdpEvent, resolved: &Resolved, namespace: u32) -> Pla
     }
 }
 
-/// The SMART values of two drives of one subsystem: counters of bytes and commands are sums, times and states those of the drive that is
-/// worse off.
+/// The SMART values of two drives of one subsystem: sums of the counters of bytes and commands; times and states of the drive that
+/// is worse off.
 fn together(a: Health, b: Health) -> Health {
     Health {
         degraded: a.degraded || b.degraded,
@@ -160,7 +161,7 @@ fn together(a: Health, b: Health) -> Health {
 }
 
 impl Values {
-    /// The drive of a namespace; none for an identifier that no namespace has, and before anything was looked at.
+    /// The values of the drive of a namespace; none for an unknown identifier, and before the first observation.
     fn of(&self, namespace: u32) -> Option<&DriveValues> {
         self.0.get((namespace as usize).checked_sub(1)?)
     }
@@ -175,7 +176,7 @@ impl nvme::Drives for Values {
         self.of(namespace).map_or_else(Health::default, |drive| drive.health)
     }
 
-    /// All, as a drive may always say that does not promise more blocks than it has (NVM 1.0, figure 97, NUSE).
+    /// All blocks: a drive may always report its whole size (NVM 1.0, figure 97, NUSE).
     fn used_blocks(&self, namespace: u32) -> u64 {
         self.of(namespace).map_or(0, |drive| drive.blocks)
     }

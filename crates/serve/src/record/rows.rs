@@ -1,4 +1,4 @@
-//! The requests of a drive in the order of their arrival, each kept until it has completed.
+//! The requests of a drive in the order of their arrival; each is kept until it has completed.
 
 use std::collections::VecDeque;
 use std::sync::mpsc::Sender;
@@ -7,32 +7,32 @@ use base::io::Io;
 use base::units::Time;
 use ssd::{QueueId, Status};
 
-/// Rows of a group, which is written at once.
+/// The number of rows of a group, which is written at once.
 pub(super) const GROUP: usize = 65_536;
 
-/// How a recorded request ended.
+/// The end of a recorded request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ended {
-    /// At this time, so.
+    /// The request completed at this time, with this status.
     At(Time, Status),
-    /// Never: the power was cut.
+    /// The request never completed, because the power was cut.
     Lost,
 }
 
-/// A recorded request.
+/// A recorded request with its times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
-    /// When the drive got it.
+    /// The time at which the drive got the request.
     pub at: Time,
-    /// The request.
+    /// The request, with its kind and extent.
     pub io: Io,
-    /// The submission queue.
+    /// The submission queue through which the request came.
     pub queue: QueueId,
-    /// Its end.
+    /// The end of the request.
     pub ended: Ended,
 }
 
-/// A request that may be under way.
+/// A request in the record that may be under way.
 struct Noted {
     at: Time,
     io: Io,
@@ -45,19 +45,19 @@ pub struct Record {
     /// The requests that are not passed on, and the number of the first of them.
     rows: VecDeque<Noted>,
     first: u64,
-    /// How many of them have ended, from the front on.
+    /// The number of rows at the front that have ended.
     ended: usize,
     to: Sender<Vec<Row>>,
 }
 
 impl Record {
-    /// A record whose groups go to a writer.
+    /// A record that passes its groups to a writer.
     #[must_use]
     pub const fn new(to: Sender<Vec<Row>>) -> Self {
         Self { rows: VecDeque::new(), first: 0, ended: 0, to }
     }
 
-    /// Notes a request; the numbers count up from zero.
+    /// Notes a request; `number` counts up from zero.
     pub(crate) fn submitted(&mut self, number: u64, at: Time, io: Io, queue: QueueId) {
         assert_eq!(number, self.first + self.rows.len() as u64, "a request is missing");
         self.rows.push_back(Noted { at, io, queue, ended: None });
@@ -81,7 +81,7 @@ impl Record {
         self.ended = self.rows.len();
     }
 
-    /// Passes on all requests that have ended, with those that came before them.
+    /// Passes on the longest run of ended requests at the front.
     pub(crate) fn pass_on(&mut self) {
         let ended = self.rows.drain(..self.ended);
         let rows: Vec<_> =
@@ -89,7 +89,7 @@ impl Record {
         self.first += rows.len() as u64;
         self.ended = 0;
         if !rows.is_empty() {
-            // Without a writer, which has failed and said so, nothing is recorded.
+            // If the writer has failed, it reports the failure, and nothing is recorded any more.
             let _ = self.to.send(rows);
         }
     }

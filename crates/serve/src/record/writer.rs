@@ -10,25 +10,25 @@ use workload::trace::{Recorded, TraceWriter};
 
 use super::rows::{Ended, Record, Row};
 
-/// Where to record the requests of a drive.
+/// The file that records the requests of a drive.
 #[derive(Clone, Debug)]
 pub struct RecordTo {
-    /// The file.
+    /// The path of the recording.
     pub path: PathBuf,
-    /// It may replace a file that Flashloom did not write.
+    /// True if the recording may replace a file that Flashloom did not write.
     pub force: bool,
-    /// Files that it must not replace: the inputs of the command.
+    /// Files that the recording must not replace: the inputs of the command.
     pub inputs: Vec<PathBuf>,
 }
 
-/// A finished recording.
+/// The result of a recording that was written completely.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
-    /// The file; there is none without a request.
+    /// The path of the file, which does not exist if there was no request.
     pub path: PathBuf,
-    /// Requests in it.
+    /// The number of requests in the file.
     pub requests: u64,
-    /// Notes about files that it replaced.
+    /// Notes about replaced files.
     pub notes: Vec<String>,
 }
 
@@ -48,7 +48,7 @@ impl RecordTo {
 }
 
 impl Writer {
-    /// Writes what the record passes on into the file.
+    /// Starts the thread that writes the groups of the record into the file.
     pub(crate) fn start(file: OutFile) -> Result<(Self, Record), OutputError> {
         let recording = Recording { path: file.path().to_owned(), requests: 0, notes: Vec::new() };
         let mut growing = file.growing()?;
@@ -60,7 +60,7 @@ impl Writer {
         Ok((Self { thread }, Record::new(to)))
     }
 
-    /// Waits until all that was passed on is written; the record must be gone.
+    /// Waits until all groups are written. The record must be dropped before.
     pub(crate) fn finish(self) -> Result<Recording, OutputError> {
         match self.thread.join() {
             Ok(result) => result,

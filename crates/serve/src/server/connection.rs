@@ -1,7 +1,7 @@
 //! One connection: requests in, replies out, in any order.
 //!
-//! TLS is outside of NBD's state machine: `Protocol` says when it begins, ends the connection if plain bytes follow, and forgets what was
-//! said before. The connection passes it decrypted bytes.
+//! TLS is outside of NBD's state machine: `Protocol` says when TLS begins, ends the connection if plain bytes follow, and forgets
+//! everything that came before. The connection passes decrypted bytes to it.
 
 use std::fmt;
 use std::io;
@@ -23,18 +23,18 @@ use super::{Export, Limits};
 use crate::nbd::{BlockStatus, End, Event, ExportInfo, Protocol, Request, Ticket};
 use crate::{AllocatedExtent, AllocationQuery, Disk, Failed, Job, Operation};
 
-/// Replies are written together up to this length.
+/// The most bytes of replies that are written together.
 const BATCH: usize = 256 << 10;
 
-/// Data that are longer are written from where they are.
+/// Data longer than this are written from their own buffer and not copied.
 const COPIED: usize = 32 << 10;
 
-/// Why a connection ended.
+/// The reason for which a connection ended.
 #[derive(Debug)]
 pub enum Ended {
-    /// The client ended it, or was at fault.
+    /// The client ended the connection, or broke the protocol.
     Client(End),
-    /// The client has gone.
+    /// The client closed the connection without a disconnect request.
     Gone,
     /// The client chose no export in time.
     Handshake,
@@ -44,9 +44,9 @@ pub enum Ended {
     Stalled,
     /// The client sent no byte of a request that it had begun for too long.
     Unfinished,
-    /// The drive lost a request, as it does if its power is cut.
+    /// The drive lost a request, e.g. at a power cut.
     Lost,
-    /// The drive's connections were ended, see [`super::Hangup`].
+    /// The drive's connections were ended by [`super::Hangup`].
     HungUp,
     /// The server was stopped.
     Stopped,
@@ -82,7 +82,7 @@ impl From<io::Error> for Ended {
     }
 }
 
-/// What all connections of a server have in common.
+/// The state that all connections of a server share.
 pub(super) struct Shared {
     pub(super) exports: Vec<Export>,
     pub(super) infos: Arc<[ExportInfo]>,
@@ -104,7 +104,7 @@ enum Chosen<S> {
     Tls(Box<TlsStream<S>>),
 }
 
-/// Serves a client until one of the two ends it.
+/// Serves a client until the client or the server ends the connection.
 pub(super) async fn serve(socket: impl Socket, shared: &Shared) -> Ended {
     let mut protocol = match shared.tls {
         None => Protocol::new(Arc::clone(&shared.infos)),
@@ -126,7 +126,7 @@ pub(super) async fn serve(socket: impl Socket, shared: &Shared) -> Ended {
         Chosen::Tls(stream) => {
             let stream = Mutex::new(*stream);
             let ended = transmit(&mut protocol, &mut input, (Half(&stream), Half(&stream)), export, shared).await;
-            // The client learns that nothing is missing.
+            // TLS tells the client that no data is missing.
             let _ = shut_down(Half(&stream), shared.limits.stall).await;
             ended
         }
@@ -154,13 +154,13 @@ async fn negotiate<S: Socket>(
     }
 }
 
-/// What options lead to.
+/// The result of the options of a client.
 enum Negotiated {
     Export(usize),
     StartTls,
 }
 
-/// Answers options.
+/// Answers options until the client has chosen an export or asks for TLS.
 async fn options(
     protocol: &mut Protocol,
     input: &mut Input,
@@ -174,7 +174,7 @@ async fn options(
         input.take(taken);
         match event {
             None if taken > 0 => {}
-            // Nothing has come in plain.
+            // No plain bytes follow the request for TLS.
             None if starts_tls => return Ok(Negotiated::StartTls),
             None => {
                 if !input.fill(stream).await? {
@@ -196,7 +196,7 @@ async fn options(
     }
 }
 
-/// Reads requests and writes replies, until one of the two ends.
+/// Reads requests and writes replies, until reading or writing ends.
 async fn transmit(
     protocol: &mut Protocol,
     input: &mut Input,
@@ -210,7 +210,7 @@ async fn transmit(
     let reading = read_requests(protocol, input, &mut reader, sender, disk, &shared.limits);
     let interrupted = race(export.hangup.wait(), stopped(&shared.stop));
     match race(race(reading, interrupted), writing.as_mut()).await {
-        // What is under way is answered. The last answer closes the channel, and that ends the writing.
+        // Outstanding requests are answered. The last answer closes the channel, and that ends the writing.
         First::Left(read) => match (writing.await, read) {
             (Err(ended), _) | (Ok(()), First::Left(ended)) => ended,
             (Ok(()), First::Right(First::Left(()))) => Ended::HungUp,
@@ -220,7 +220,7 @@ async fn transmit(
     }
 }
 
-/// What there is to write.
+/// A message to the writer of replies.
 enum Message {
     /// Replies that need no drive.
     Said(Vec<u8>, Admitted),
@@ -228,13 +228,13 @@ enum Message {
     Answered(Ticket, Result<Vec<u8>, Failed>, Admitted),
     /// The drive's answer to a question for allocation.
     Allocation(Ticket, Result<Vec<AllocatedExtent>, Failed>, Admitted),
-    /// An operation is done, and a flush follows before the reply.
+    /// An operation is complete, and a flush follows before its reply.
     Flush(Open),
-    /// The drive lost a request.
+    /// The drive dropped a request.
     Lost,
 }
 
-/// A request whose reply is not written.
+/// A request whose reply is not written yet.
 struct Open {
     replies: UnboundedSender<Message>,
     ticket: Ticket,
@@ -242,14 +242,14 @@ struct Open {
     then_flush: bool,
 }
 
-/// A request that the drive works on. If it is dropped without an answer, it was lost.
+/// A request that the drive works on. Dropping it without an answer reports it as lost.
 struct Pending(Option<Open>);
 
 impl Pending {
     fn answer(mut self, result: Result<Vec<u8>, Failed>) {
         let Some(open) = self.0.take() else { return };
         let replies = open.replies.clone();
-        // Nobody receives it if the connection has ended.
+        // The send fails only if the connection has ended.
         let _ = replies.send(match open.then_flush && result.is_ok() {
             true => Message::Flush(Open { then_flush: false, ..open }),
             false => Message::Answered(open.ticket, result, open.admitted),
@@ -275,7 +275,7 @@ fn job(operation: Operation, (start, sectors): (Lba, Sectors), open: Open) -> Jo
     Job::new(operation, start, sectors, move |result| pending.answer(result))
 }
 
-/// Passes requests to the drive until the client ends.
+/// Passes requests to the drive until the client disconnects.
 async fn read_requests(
     protocol: &mut Protocol,
     input: &mut Input,
@@ -292,14 +292,15 @@ async fn read_requests(
         input.take(taken);
         let said = protocol.take_output();
         if !said.is_empty() {
-            // Nobody receives it if the writing has failed, which ends the connection.
+            // The send fails only if the writing has failed, which ends the connection.
             let _ = replies.send(Message::Said(said, intake.admit(0).await));
         }
         match event {
             None if taken > 0 => {}
             None => {
                 intake.submit();
-                // Between requests a client may be silent for as long as it likes; within one, others wait for its place.
+                // Between requests a client may be silent for any time. Within a request it may not, because other clients may wait
+                // for its place.
                 let is_within = protocol.is_in_payload() || !input.waiting().is_empty();
                 let filled = match is_within {
                     true => timeout(limits.stall, input.fill(reader)).await,
@@ -338,7 +339,7 @@ async fn read_requests(
     }
 }
 
-/// Writes replies until nobody can send any.
+/// Writes replies until the last sender of messages is gone.
 async fn write_replies(
     writer: &mut (impl AsyncWrite + Unpin),
     mut replies: UnboundedReceiver<Message>,

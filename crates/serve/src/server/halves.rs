@@ -13,7 +13,7 @@ use tokio::time::timeout;
 
 /// A socket of the system.
 pub(super) trait Socket: AsyncRead + AsyncWrite + Unpin + Send {
-    /// Its two directions.
+    /// The reading and the writing direction of the socket.
     fn halves(&mut self) -> (impl AsyncRead + Unpin + Send, impl AsyncWrite + Unpin + Send);
 }
 
@@ -35,7 +35,7 @@ pub(super) struct Half<'a, S>(pub(super) &'a Mutex<S>);
 
 impl<S> Half<'_, S> {
     fn lock(&self) -> MutexGuard<'_, S> {
-        // A panic ends the task, and the stream with it.
+        // A panic ends the task, and the stream with it, so a poisoned lock does no harm.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -60,7 +60,7 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Half<'_, S> {
     }
 }
 
-/// Says that nothing more follows, unless the client takes nothing for a while.
+/// Ends the writing direction, unless the client takes nothing for `stall`.
 pub(super) async fn shut_down(mut writer: impl AsyncWrite + Unpin, stall: Duration) -> io::Result<()> {
     let shutdown = poll_fn(|context| Pin::new(&mut writer).poll_shutdown(context));
     timeout(stall, shutdown).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?

@@ -1,7 +1,7 @@
 //! Requests on their way from a connection to its drives.
 //!
-//! A connection has room for some, and submits those that came together at once: a drive's thread then wakes once, not
-//! in the middle of the connection's work.
+//! A connection has room for a limited number of requests, and submits those that arrived together at once: the thread
+//! of a drive then wakes once, and not in the middle of the connection's work.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ struct Batch<'a> {
 }
 
 impl<'a> Intake<'a> {
-    /// Requests are pushed to the drives by their places in `disks`.
+    /// The intake for a connection to `disks`; requests are pushed to the drives by their index.
     pub(crate) fn new(disks: impl IntoIterator<Item = &'a dyn Disk>, limits: &Limits) -> Self {
         let semaphore = |permits| Arc::new(Semaphore::new(permits));
         let (requests, bytes) = (semaphore(limits.requests as usize), semaphore(limits.bytes.get() as usize));
@@ -38,7 +38,8 @@ impl<'a> Intake<'a> {
         Self { requests, bytes, batches: batches.collect() }
     }
 
-    /// Takes room for a request. Waits for it if there is none: what would give it back is submitted before.
+    /// Takes room for a request. Before it waits for room, it submits the pushed requests, because their ends give room
+    /// back.
     pub(crate) async fn admit(&mut self, bytes: u32) -> Admitted {
         const OPEN: &str = "nobody closes it";
         if let Some(admitted) = self.admit_now(bytes) {
@@ -53,7 +54,7 @@ impl<'a> Intake<'a> {
         Admitted { _request: request, _bytes: bytes }
     }
 
-    /// The room for a request, if there is any.
+    /// The room for a request; none if there is not enough.
     fn admit_now(&self, bytes: u32) -> Option<Admitted> {
         let request = Arc::clone(&self.requests).try_acquire_owned().ok()?;
         let bytes = match bytes {
@@ -63,12 +64,12 @@ impl<'a> Intake<'a> {
         Some(Admitted { _request: request, _bytes: bytes })
     }
 
-    /// A request for a drive. The caller calls [`Intake::submit`] before it waits for anything.
+    /// Adds a request for a drive. The caller calls [`Intake::submit`] before it awaits anything.
     pub(crate) fn push(&mut self, disk: usize, job: Job) {
         self.batches[disk].jobs.push(job);
     }
 
-    /// Submits what was pushed, to each drive in that order.
+    /// Submits the pushed requests, to each drive in the order of the pushes.
     pub(crate) fn submit(&mut self) {
         for Batch { disk, jobs } in &mut self.batches {
             if !jobs.is_empty() {
@@ -77,7 +78,7 @@ impl<'a> Intake<'a> {
         }
     }
 
-    /// Asks a drive for an allocation, behind the requests before it.
+    /// Sends an allocation query to a drive, behind the requests that were pushed before.
     pub(crate) fn ask(&mut self, disk: usize, query: AllocationQuery) {
         self.submit();
         self.batches[disk].disk.allocation(query);
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
     use crate::Operation;
 
-    /// Keeps the first sectors of the jobs of each submission.
+    /// A disk that keeps the first sectors of the jobs of each submission.
     #[derive(Default)]
     struct Heard(Mutex<Vec<Vec<u64>>>);
 

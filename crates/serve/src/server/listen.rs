@@ -1,4 +1,4 @@
-//! Sockets: a Unix socket of its owner, or TCP. Others than this machine's users reach TCP only with a certificate.
+//! Sockets: a Unix socket of its owner, or TCP. Users of other machines reach TCP only with a certificate.
 
 use std::fmt;
 use std::fs::{self, Permissions};
@@ -14,25 +14,25 @@ use tokio::net::{TcpListener, TcpStream, UnixListener, UnixStream};
 use super::connection::{Ended, Shared, serve};
 use super::tls::Tls;
 
-/// Where clients connect.
+/// The kind of socket at which clients connect, and its address.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Listen {
-    /// A Unix socket in a new directory of mode 0700, which is made in this one and removed at the end.
+    /// A Unix socket in a new directory of mode 0700, which is made in this directory and removed at the end.
     PrivateIn(PathBuf),
     /// A Unix socket at this path, of mode 0600.
     Unix(PathBuf),
-    /// A TCP port; port 0 takes a free one. Unless TLS verifies clients, the address is one of loopback.
+    /// A TCP port; port 0 takes a free port. The address must be one of loopback, unless TLS verifies clients.
     Tcp(SocketAddr),
 }
 
-/// Why a server cannot listen.
+/// The reason for which a server cannot listen.
 #[derive(Debug)]
 pub enum BindError {
-    /// The address is not this machine's alone, and clients need no certificate.
+    /// The address can be reached from other machines, and clients need no certificate.
     NotLoopback(SocketAddr),
-    /// The address is not this machine's alone, and the protocol is served without TLS.
+    /// The address can be reached from other machines, and NVMe over TCP is served without TLS.
     NotLoopbackNvme(SocketAddr),
-    /// Another server listens there.
+    /// Another server listens on the socket at this path.
     InUse(PathBuf),
     /// The file is not a socket.
     NoSocket(PathBuf),
@@ -40,7 +40,7 @@ pub enum BindError {
     Refused {
         /// The path or the address.
         at: String,
-        /// Why.
+        /// The error of the operating system.
         error: io::Error,
     },
 }
@@ -70,7 +70,7 @@ impl fmt::Display for BindError {
 
 impl std::error::Error for BindError {}
 
-/// An open socket, which is not accepted from. The files are removed when it is dropped.
+/// An open socket that accepts no connections yet. Dropping it removes its files.
 pub(super) struct Listener {
     socket: Socket,
     has_tls: bool,
@@ -82,7 +82,7 @@ enum Socket {
     Tcp(net::TcpListener, SocketAddr),
 }
 
-/// What is removed at the end.
+/// The files that are removed at the end.
 #[derive(Default)]
 struct Files {
     socket: Option<PathBuf>,
@@ -91,7 +91,7 @@ struct Files {
 
 impl Drop for Files {
     fn drop(&mut self) {
-        // A file that somebody else has removed is no fault.
+        // The file may be removed already, which is no fault.
         let _ = self.socket.as_ref().map(fs::remove_file);
         let _ = self.folder.as_ref().map(fs::remove_dir);
     }
@@ -110,7 +110,7 @@ impl Listener {
         Ok(Self { socket: Socket::Unix(listener), has_tls: tls.is_some(), files })
     }
 
-    /// The path of the Unix socket, if it is one.
+    /// The path of the Unix socket; none for TCP.
     pub(super) fn path(&self) -> Option<&Path> {
         self.files.socket.as_deref()
     }
@@ -129,7 +129,7 @@ impl Listener {
         }
     }
 
-    /// Begins to accept, within a runtime.
+    /// Begins to accept; must be called within a runtime.
     pub(super) fn listen(self) -> io::Result<Accepting> {
         let socket = match self.socket {
             Socket::Unix(listener) => {
@@ -151,7 +151,7 @@ fn tcp(address: SocketAddr, tls: Option<&Tls>) -> Result<Listener, BindError> {
     }
     let refused = |error| BindError::Refused { at: address.to_string(), error };
     let listener = net::TcpListener::bind(address).map_err(refused)?;
-    // With the port that the system chose.
+    // The address with the port that the system chose.
     let address = listener.local_addr().map_err(refused)?;
     Ok(Listener { socket: Socket::Tcp(listener, address), has_tls: tls.is_some(), files: Files::default() })
 }
@@ -163,7 +163,7 @@ fn private_folder(parent: &Path) -> Result<PathBuf, BindError> {
         let folder = parent.join(format!("flashloom-{}-{number}", std::process::id()));
         match fs::DirBuilder::new().mode(0o700).create(&folder) {
             Ok(()) => return Ok(folder),
-            // It was left by a process of this number, or is of another server of this one.
+            // The directory was left by an earlier process with this number, or belongs to another server of this process.
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < 1000 => number += 1,
             Err(error) => return Err(BindError::Refused { at: folder.display().to_string(), error }),
         }
@@ -177,13 +177,13 @@ fn bind_unix(path: &Path) -> Result<unix::UnixListener, BindError> {
             return Err(BindError::NoSocket(path.to_owned()));
         }
         match unix::UnixStream::connect(path) {
-            // Its server was killed.
+            // The socket file was left by a killed server.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => fs::remove_file(path).map_err(refused)?,
             _ => return Err(BindError::InUse(path.to_owned())),
         }
     }
-    // From the beginning nobody but the owner can connect. The mask is the whole process's, so it takes nothing that another
-    // thread needs for a file of its own.
+    // The mask keeps other users from connecting from the beginning on. It holds for the whole process, so it removes only
+    // permissions that no other thread needs for a file.
     let before = rustix::process::umask(Mode::from_raw_mode(0o077));
     let listener = unix::UnixListener::bind(path);
     rustix::process::umask(before);
@@ -219,7 +219,7 @@ impl Accepting {
             Tokio::Unix(listener) => Ok(Stream::Unix(listener.accept().await?.0)),
             Tokio::Tcp(listener) => {
                 let (stream, _) = listener.accept().await?;
-                // A small reply does not wait for the next one.
+                // A small reply must not wait for the next one.
                 stream.set_nodelay(true)?;
                 Ok(Stream::Tcp(stream))
             }
@@ -227,7 +227,7 @@ impl Accepting {
     }
 }
 
-/// A client.
+/// A connected socket of a client.
 pub(super) enum Stream {
     Unix(UnixStream),
     Tcp(TcpStream),
@@ -274,7 +274,7 @@ mod tests {
         assert!(matches!(bind(), Err(BindError::InUse(_))));
         drop(first);
         assert!(!path.exists());
-        // A killed server leaves its socket.
+        // A killed server leaves its socket file.
         drop(unix::UnixListener::bind(&path).expect("listens"));
         assert!(path.exists());
         drop(bind().expect("the socket is taken over"));

@@ -9,13 +9,13 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::timeout;
 
-/// Which of two came first.
+/// The first result of two futures.
 pub(crate) enum First<A, B> {
     Left(A),
     Right(B),
 }
 
-/// Waits for the first of two; the other one is dropped. If both are there, the left one counts.
+/// Waits for the first of two futures, and drops the other one. If both are ready, the left one wins.
 pub(crate) async fn race<A: Future, B: Future>(left: A, right: B) -> First<A::Output, B::Output> {
     let (mut left, mut right) = (pin!(left), pin!(right));
     poll_fn(|context| {
@@ -27,7 +27,7 @@ pub(crate) async fn race<A: Future, B: Future>(left: A, right: B) -> First<A::Ou
     .await
 }
 
-/// Bytes of a client that are not used yet.
+/// Bytes of a client that are not processed yet.
 pub(crate) struct Input {
     buffer: Box<[u8]>,
     start: usize,
@@ -36,7 +36,7 @@ pub(crate) struct Input {
 
 impl Input {
     pub(crate) fn new() -> Self {
-        /// More than the longest option, and the payload of many small writes.
+        /// Holds more than the longest option, and the payload of many small writes.
         const LENGTH: usize = 256 << 10;
         Self { buffer: vec![0; LENGTH].into(), start: 0, end: 0 }
     }
@@ -49,9 +49,9 @@ impl Input {
         self.start += count;
     }
 
-    /// Reads more; false at the end of the client's bytes.
+    /// Reads more bytes; false at the end of the client's stream.
     pub(crate) async fn fill<R: AsyncRead + Unpin>(&mut self, reader: &mut R) -> io::Result<bool> {
-        // What is left is short: the beginning of an option or of a request's head.
+        // The rest is short: the beginning of an option or of a request's head.
         self.buffer.copy_within(self.start..self.end, 0);
         (self.start, self.end) = (0, self.end - self.start);
         assert!(self.end < self.buffer.len(), "the protocol takes what fills the buffer");
@@ -66,7 +66,7 @@ impl Input {
     }
 }
 
-/// Writes all bytes, unless the client takes none for a while.
+/// Writes all bytes; fails if the client takes no byte for the time limit.
 pub(crate) async fn write_all<W: AsyncWrite + Unpin>(
     writer: &mut W,
     mut bytes: &[u8],
@@ -80,7 +80,7 @@ pub(crate) async fn write_all<W: AsyncWrite + Unpin>(
         }
         bytes = &bytes[written..];
     }
-    // TLS keeps the end of what it has taken.
+    // TLS buffers the end of the bytes that it has taken.
     let flush = poll_fn(|context| Pin::new(&mut *writer).poll_flush(context));
     timeout(stall, flush).await.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
 }

@@ -17,12 +17,12 @@ use tokio_rustls::rustls::{Error, RootCertStore, ServerConfig};
 const AUTHORITY: &str = "ca-cert.pem";
 /// Certificates that the authority has revoked; this file may be absent.
 const REVOKED: &str = "ca-crl.pem";
-/// The server's certificate, and those between it and its authority.
+/// The server's certificate, followed by the certificates between it and its authority.
 const CERTIFICATE: &str = "server-cert.pem";
-/// The private key of that certificate.
+/// The private key of the server's certificate.
 const KEY: &str = "server-key.pem";
 
-/// A server's certificate, and what it asks of clients.
+/// The server's certificate, and the demand for certificates of clients.
 #[derive(Clone)]
 pub struct Tls {
     pub(super) acceptor: TlsAcceptor,
@@ -35,27 +35,27 @@ impl fmt::Debug for Tls {
     }
 }
 
-/// Why there can be no TLS.
+/// The reason for which TLS cannot be used.
 #[derive(Debug)]
 pub enum TlsError {
     /// A file cannot be read.
     Unreadable(PathBuf, io::Error),
-    /// A file has nothing of the kind in it.
+    /// A file has no PEM section of the kind that belongs there.
     Missing(PathBuf, PemKind),
-    /// A file is damaged.
+    /// A PEM section in a file is damaged.
     Malformed(PathBuf, PemKind),
-    /// A file has what TLS does not take.
+    /// TLS refuses the content of a file.
     Refused(PathBuf, Error),
-    /// The key is not that of the certificate.
+    /// The private key in this file does not belong to the certificate.
     OtherKey(PathBuf),
 }
 
-/// What belongs into a file.
+/// The kind of PEM section that belongs into a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum PemKind {
-    /// Certificates.
+    /// One or more certificates.
     Certificate,
-    /// A private key.
+    /// The private key of a certificate.
     Key,
     /// A list of revoked certificates.
     Revocations,
@@ -72,7 +72,7 @@ impl fmt::Display for PemKind {
 }
 
 impl PemKind {
-    /// How the first line of such a file ends.
+    /// The end of the first line of such a section.
     const fn label(self) -> &'static str {
         match self {
             Self::Certificate => "CERTIFICATE",
@@ -117,7 +117,7 @@ impl Tls {
     /// and, if it is there, `ca-crl.pem`.
     ///
     /// # Errors
-    /// If a file cannot be read, or has not what belongs there.
+    /// If a file cannot be read, or does not have the content that belongs there.
     pub fn load(directory: &Path, verifies_clients: bool) -> Result<Self, TlsError> {
         let certificate = directory.join(CERTIFICATE);
         let chain = all::<CertificateDer<'static>>(&certificate, &read(&certificate)?, PemKind::Certificate)?;
@@ -146,7 +146,7 @@ impl Tls {
     }
 }
 
-/// What verifies the certificates of clients.
+/// The verifier of clients' certificates.
 fn verifier(directory: &Path) -> Result<Arc<dyn tokio_rustls::rustls::server::danger::ClientCertVerifier>, TlsError> {
     let path = directory.join(AUTHORITY);
     let refused = |error| TlsError::Refused(path.clone(), error);
@@ -159,7 +159,7 @@ fn verifier(directory: &Path) -> Result<Arc<dyn tokio_rustls::rustls::server::da
     match fs::read(&path) {
         Ok(pem) => {
             let lists = all::<CertificateRevocationListDer<'static>>(&path, &pem, PemKind::Revocations)?;
-            // Authorities below the first need no list.
+            // Intermediate authorities need no revocation list.
             verifier = verifier.with_crls(lists).allow_unknown_revocation_status();
         }
         Err(error) if error.kind() == io::ErrorKind::NotFound => {}
@@ -172,7 +172,7 @@ fn read(path: &Path) -> Result<Vec<u8>, TlsError> {
     fs::read(path).map_err(|error| TlsError::Unreadable(path.to_owned(), error))
 }
 
-/// All pieces of one kind, at least one.
+/// All sections of one kind; an error without any.
 fn all<T: PemObject>(path: &Path, pem: &[u8], kind: PemKind) -> Result<Vec<T>, TlsError> {
     let pieces: Result<Vec<T>, _> = T::pem_slice_iter(pem).collect();
     let pieces = pieces.map_err(|_| TlsError::Malformed(path.to_owned(), kind))?;

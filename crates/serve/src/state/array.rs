@@ -1,4 +1,4 @@
-//! The files of one flash array: the content of its slots, their records, those of blocks, and translation pages.
+//! The files of one flash array: the content of its slots, the records of slots and blocks, and translation pages.
 //!
 //! Content lies at its physical place, so the file is as sparse as the flash is empty: an erase gives the range of its
 //! block back to the file system. A slot counts only if its record names the erases of its block, so one write of the
@@ -40,22 +40,21 @@ struct Named {
 pub(super) struct Array {
     folder: Arc<dyn Folder>,
     shared: Arc<Shared>,
-    /// The files of all arrays, to be synchronised before an erase: the disk must not know of it before it has the copies of
-    /// the data. Empty if only the end of the process counts.
+    /// The files of all arrays, which are synchronised before an erase: the disk must have the copies of the data before it has the
+    /// erase. Empty with [`super::Durability::Process`].
     synced: Vec<String>,
     content: Named,
     slots: Named,
     blocks: Named,
     images: ImageLog,
     slot_bytes: usize,
-    /// The sum of the content of each slot; zero if none is stored.
+    /// The checksum of each slot's content; zero if no content is stored.
     sums: Vec<u32>,
     /// Content that is about to be written.
     bytes: Vec<u8>,
     records: Vec<u8>,
 }
 
-/// The name of an array's file.
 fn name_of(array: &str, what: &str) -> String {
     format!("{array}.{what}")
 }
@@ -72,13 +71,13 @@ fn sizes(geometry: &Geometry, kind: SectorKind) -> [u64; 3] {
     [content, slots * BYTES as u64, u64::from(geometry.block_count()) * BYTES as u64]
 }
 
-/// Bytes of memory for an array of this shape.
+/// Bytes of memory for an array of this geometry.
 pub(super) fn memory(geometry: &Geometry) -> u64 {
     u64::from(geometry.slot_count()) * size_of::<u32>() as u64
 }
 
 impl Array {
-    /// New files, for flash that a drive keeps in memory; the drive keeps it there from now on.
+    /// Makes new files for a flash array, and moves the array's content from memory into them.
     pub(super) fn create(
         folder: &Arc<dyn Folder>,
         shared: &Arc<Shared>,
@@ -89,7 +88,7 @@ impl Array {
         let array = Self::over(folder, shared, (name, synced), images, media)?;
         let sizes = sizes(media.geometry(), media.kind());
         for (named, size) in [&array.content, &array.slots, &array.blocks].into_iter().zip(sizes) {
-            // What an interrupted creation left is gone.
+            // Truncating first removes the content that an interrupted creation left.
             let sized = named.file.set_size(0).and_then(|()| named.file.set_size(size));
             sized.map_err(|error| StateError::io(folder.path(&named.name), Doing::Write, error))?;
         }
@@ -187,7 +186,7 @@ impl Array {
         Ok(())
     }
 
-    /// Does something with the files, unless one of them has failed before.
+    /// Runs `write` on the files, unless one of them has failed before.
     fn write(&mut self, write: impl FnOnce(&mut Self) -> Result<(), StateError>) {
         if self.shared.has_failed() {
             return;
@@ -202,7 +201,7 @@ impl Array {
         written.map_err(|error| StateError::io(self.folder.path(&named.name), Doing::Write, error))
     }
 
-    /// Writes the content in `bytes`, of the slots before `end`.
+    /// Writes `bytes`, the content of the slots before `end`.
     fn put_content(&mut self, end: u32) -> Result<(), StateError> {
         if self.bytes.is_empty() {
             return Ok(());
@@ -225,7 +224,7 @@ impl Array {
         self.put(&self.blocks, byte_of(first.get()), &self.records)
     }
 
-    /// Gives the content of slots back to the file system, if it takes it: nothing depends on it.
+    /// Gives the content of slots back to the file system. A file system that cannot take it keeps the bytes, which does no harm.
     fn punch(&self, slots: Range<u32>) -> Result<(), StateError> {
         let (at, bytes) = (u64::from(slots.start), self.slot_bytes as u64);
         match self.content.file.punch(at * bytes, slots.len() as u64 * bytes) {
@@ -243,7 +242,7 @@ impl Array {
     }
 }
 
-/// The first byte of a record.
+/// The offset of a record in its file.
 const fn byte_of(number: u32) -> u64 {
     number as u64 * BYTES as u64
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 use base::units::{BlockId, Psn};
 use flash::nand::{BackingStore, BlockRecord, Held, ImageRecord, ProgrammedSlot, SlotRecord};
 
-/// Content by slot; none if it was damaged.
+/// The content of each slot; none for damaged content.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Copied(BTreeMap<u32, Option<Box<[u8]>>>);
 

@@ -1,4 +1,4 @@
-//! The directory of a drive, locked before the drive is made: to prepare one may take minutes.
+//! The directory of a drive. It is locked before the drive is made, because preparing a drive may take minutes.
 
 use std::fs::{self, DirBuilder};
 use std::os::unix::fs::DirBuilderExt;
@@ -15,7 +15,7 @@ use super::{MAIN, SLC, State, array, check_device, folder, format};
 pub struct StateDir {
     path: PathBuf,
     lock: Option<Lock>,
-    /// It did not exist before.
+    /// True if the directory did not exist before.
     is_made: bool,
 }
 
@@ -51,29 +51,29 @@ impl StateDir {
         Ok(Self { path: path.to_owned(), lock: Some(lock), is_made })
     }
 
-    /// Its path.
+    /// The path of the directory.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// True if it holds a drive already, which then is neither preconditioned nor loaded from a snapshot.
+    /// True if the directory holds a drive already. Such a drive is neither preconditioned nor loaded from a snapshot.
     #[must_use]
     pub fn holds_drive(&self) -> bool {
         State::is_there(&self.path)
     }
 
-    /// The lock, for as long as the drive is served.
+    /// Passes the lock on, to be held for as long as the drive is served.
     pub(super) fn take_lock(&mut self) -> Option<Lock> {
         self.lock.take()
     }
 }
 
 impl Drop for StateDir {
-    /// A directory that was made in vain goes again.
+    /// Removes a directory that was made for a drive that was never made.
     fn drop(&mut self) {
         if self.is_made && self.lock.is_some() {
-            // It stays if anything else is in it.
+            // The directory stays if it has other files.
             let _ = fs::remove_file(self.path.join(lock::NAME));
             let _ = fs::remove_dir(&self.path);
         }

@@ -6,66 +6,66 @@ use std::{fmt, io};
 
 use flash::nand::Contradiction;
 
-/// A state that cannot be used, or not any more.
+/// The reason for which a state cannot be used, or not any longer.
 #[derive(Clone, Debug)]
 pub enum StateError {
-    /// The system refuses an operation on a file.
+    /// The operating system refused an operation on a file.
     Io {
         /// The file or directory.
         path: PathBuf,
-        /// What was to be done with it.
+        /// The operation.
         doing: Doing,
-        /// The reason.
+        /// The error of the operating system.
         error: Arc<io::Error>,
     },
     /// Another process serves this drive.
     Locked {
-        /// The directory.
+        /// The directory that is locked.
         dir: PathBuf,
-        /// Its number.
+        /// The number of the process, if the lock file has it.
         process: Option<u32>,
     },
-    /// The directory holds other files and no state.
+    /// The directory holds other files and no state of a drive.
     Foreign {
-        /// The directory.
+        /// The directory with the other files.
         dir: PathBuf,
-        /// One of the files.
+        /// The name of a file that is foreign to a state.
         file: String,
     },
-    /// The directory holds a state already, so it cannot take the flash of another drive.
+    /// The directory holds a state already, so it cannot take another drive.
     Exists {
-        /// The directory.
+        /// The directory with the other state.
         dir: PathBuf,
     },
     /// Another version of this program wrote it.
     Version {
-        /// The directory.
+        /// The directory with the other version.
         dir: PathBuf,
-        /// The version of its format.
+        /// The version of the directory's format.
         found: u32,
     },
-    /// It is the state of a drive that keeps its data in another way.
+    /// The directory holds a drive that keeps its data in another way.
     Other {
-        /// The directory.
+        /// The directory with the other drive.
         dir: PathBuf,
         /// The name of that drive.
         device: String,
-        /// All differences.
+        /// All keys that differ.
         differences: Vec<Difference>,
     },
     /// Bytes of a file have changed since they were written.
     Damaged {
-        /// The file.
+        /// The damaged file.
         path: PathBuf,
-        /// The damaged place.
+        /// The damaged place in the file.
         place: Place,
     },
-    /// The device needs capacitors when its power fails, and a process that is killed has none.
+    /// The device needs capacitors to survive a power cut, but a killed process cannot use any.
     Capacitors {
         /// The name of the device.
         device: String,
     },
-    /// The device has bit errors, and the state does not have what these depend on.
+    /// The device has bit errors, but the state does not keep the values on which errors depend.
     Errors {
         /// The name of the device.
         device: String,
@@ -75,56 +75,56 @@ pub enum StateError {
 /// An operation on a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Doing {
-    /// It is created.
+    /// Creating the file.
     Create,
-    /// It is read.
+    /// Reading the file.
     Read,
-    /// It is written.
+    /// Writing the file.
     Write,
-    /// It is synchronised with its disk.
+    /// Synchronising the file with its disk.
     Sync,
 }
 
-/// A key that decides how a drive keeps its data, with two values.
+/// A key that decides how a drive keeps its data, with its two values.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Difference {
-    /// The key.
+    /// The key by its path in the device file.
     pub key: String,
-    /// Its value in the state.
+    /// The value in the state.
     pub there: String,
-    /// Its value in the device.
+    /// The value in the device.
     pub here: String,
 }
 
 /// A damaged place in a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// All of it.
+    /// The file as a whole.
     Whole,
-    /// Its end.
+    /// The length of the file.
     Size {
-        /// Its bytes.
+        /// The present bytes of the file.
         found: u64,
-        /// The bytes it should have.
+        /// The expected bytes of the file.
         expected: u64,
     },
-    /// A record.
+    /// A record of a slot or a block.
     Record {
-        /// Its first byte.
+        /// The offset of the record.
         byte: u64,
     },
-    /// A record that was whole, and cannot be right.
+    /// A record with a valid checksum and impossible content.
     Contradiction {
-        /// The slot it describes.
+        /// The slot that the record describes.
         slot: u32,
-        /// What is wrong.
+        /// The contradiction.
         why: Contradiction,
     },
     /// The content of a slot.
     Content {
-        /// The slot.
+        /// The slot whose content is damaged.
         slot: u32,
-        /// Its first byte.
+        /// The offset of the content.
         byte: u64,
     },
 }

@@ -7,15 +7,15 @@ use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-/// A directory of files. Tests have one that dies at a given write.
+/// A directory of files. Tests use one whose process dies at a given write.
 pub(super) trait Folder: fmt::Debug + Send + Sync {
-    /// Opens a file, and creates it if there is none.
+    /// Opens a file, and creates it if it does not exist.
     fn open(&self, name: &str) -> io::Result<Arc<dyn Raw>>;
 
-    /// Replaces a file by another, in one step.
+    /// Atomically replaces the file `to` by the file `from`.
     fn rename(&self, from: &str, to: &str) -> io::Result<()>;
 
-    /// Makes durable what these files hold, and their names.
+    /// Makes the content and the names of these files durable.
     fn sync(&self, names: &[String]) -> io::Result<()>;
 
     /// The path of a file, for messages.
@@ -28,12 +28,12 @@ pub(super) trait Raw: fmt::Debug + Send + Sync {
 
     fn set_size(&self, size: u64) -> io::Result<()>;
 
-    /// Fills `into`, from byte `at` on.
+    /// Fills `into` with the bytes from offset `at` on.
     fn read(&self, at: u64, into: &mut [u8]) -> io::Result<()>;
 
     fn write(&self, at: u64, bytes: &[u8]) -> io::Result<()>;
 
-    /// Gives a range back to the file system; it then reads as zeros.
+    /// Gives a range back to the file system. The range then reads as zeros.
     fn punch(&self, at: u64, len: u64) -> io::Result<()>;
 }
 
@@ -57,7 +57,7 @@ impl Folder for Directory {
     }
 
     fn path(&self, name: &str) -> PathBuf {
-        // Joined with nothing, a path would end in a slash.
+        // Joining an empty name would append a slash.
         if name.is_empty() { self.0.clone() } else { self.0.join(name) }
     }
 }

@@ -1,6 +1,8 @@
-//! The file that makes a directory the state of a drive: the version of the format, and the drive.
+//! The file that makes a directory the state of a drive. It has the version of the format and the description of the
+//! drive.
 //!
-//! Its first line has the checksum of the others. It is written last, so a directory without it was never served.
+//! The first line of the file has the checksum of the other lines. The file is written last, so a directory without it
+//! was never served.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -15,15 +17,14 @@ use super::folder::Folder;
 
 /// The name of the file.
 pub(super) const NAME: &str = "format.toml";
-/// The file before it is complete.
+/// The name of the file before it is complete.
 pub(super) const NEW: &str = "format.toml.new";
 
-/// The first line, before the checksum.
+/// The start of the first line, up to the checksum.
 const FIRST: &str = "# Flashloom: the flash of a served drive. Checksum of the lines below: ";
 
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Format {
-    /// The version.
     format: u32,
     /// The name of the device.
     device: String,
@@ -39,7 +40,7 @@ pub(super) struct Format {
     description: toml::Table,
 }
 
-/// The version alone, which every version has.
+/// The version alone, which every version of the file has.
 #[derive(Deserialize)]
 struct Version {
     format: u32,
@@ -93,7 +94,7 @@ impl Format {
         self.seed
     }
 
-    /// Refuses another device.
+    /// Refuses a device whose description does not fit the state.
     pub(super) fn check(self, resolved: &Resolved, sector: u32, folder: &Arc<dyn Folder>) -> Result<(), StateError> {
         let mut here = keys(resolved);
         let mut there = self.keys;

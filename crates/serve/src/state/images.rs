@@ -1,12 +1,12 @@
-//! A log of translation pages. A page that a process was killed in the middle of is at its end, and counts for nothing:
-//! no spare area names it yet.
+//! A log of translation pages. If a process is killed while it appends a page, the incomplete entry is the last one and
+//! is ignored: no spare area names its page yet.
 //!
 //! ```text
 //! entry   0 page   4 version   8 place   12 words   16 checksum of the words   20 checksum of the header   24 words
 //! ```
 //!
-//! Each of the two places of a page has the content of its last entry. When most of the log is older entries, a new log
-//! replaces it.
+//! Each page has two places, and the last entry of a place counts. When most of the log consists of older entries, a
+//! new log replaces it.
 
 use std::io;
 use std::sync::Arc;
@@ -20,10 +20,10 @@ use super::folder::{Folder, Raw};
 const HEADER: usize = 24;
 /// Bytes of the header before its checksum.
 const BODY: usize = 20;
-/// A log shorter than this is not replaced. Small in tests, so that processes die while one is.
+/// A log shorter than this is not replaced. The limit is small in tests, so that processes die during a replacement.
 const SMALL: u64 = if cfg!(test) { 1 << 12 } else { 1 << 20 };
 
-/// Where the last entry of a place is.
+/// The position of the last entry of a place.
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     at: u64,
@@ -35,7 +35,7 @@ pub(super) struct ImageLog {
     folder: Arc<dyn Folder>,
     name: String,
     file: Arc<dyn Raw>,
-    /// A new log is synchronised with its disk before it replaces this one.
+    /// True if a new log is synchronised with its disk before it replaces this one.
     is_synced: bool,
     end: u64,
     /// Bytes of the entries that count.
@@ -44,7 +44,7 @@ pub(super) struct ImageLog {
     bytes: Vec<u8>,
 }
 
-/// The checksum of a header at a place of the log.
+/// The checksum of a header at an offset of the log.
 fn check(at: u64, body: &[u8]) -> [u8; 4] {
     let mut hasher = crc32fast::Hasher::new();
     hasher.update(&at.to_le_bytes());
@@ -62,7 +62,7 @@ fn small(bytes: &[u8], at: usize) -> u32 {
 }
 
 impl ImageLog {
-    /// A new log; what the file held is gone.
+    /// Creates an empty log; earlier content of the file is removed.
     pub(super) fn create(folder: &Arc<dyn Folder>, name: String, is_synced: bool) -> Result<Self, StateError> {
         let log = Self::over(folder, name, is_synced)?;
         log.file.set_size(0).map_err(|error| StateError::io(folder.path(&log.name), Doing::Write, error))?;
@@ -116,7 +116,7 @@ impl ImageLog {
         Ok(log)
     }
 
-    /// The name of its file.
+    /// The name of the log's file.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
@@ -153,7 +153,7 @@ impl ImageLog {
         Ok(())
     }
 
-    /// Writes a new log of the entries that count, and puts it in the place of this one.
+    /// Writes a new log with the entries that count, and replaces this log by it.
     fn replace(&mut self) -> io::Result<()> {
         let new = format!("{}.new", self.name);
         let file = self.folder.open(&new)?;
@@ -169,7 +169,7 @@ impl ImageLog {
             end += entry.len;
         }
         if self.is_synced {
-            // A name on the disk must not come before what it names.
+            // The content must be on the disk before the name.
             self.folder.sync(std::slice::from_ref(&new))?;
         }
         self.folder.rename(&new, &self.name)?;

@@ -1,7 +1,7 @@
-//! One process at a time: a lock of the operating system, which ends with its process.
+//! The lock of a directory for one process, a lock of the operating system that ends with the process.
 //!
 //! The directory itself is locked, so that deleting the file `lock` lets no second process in. The file names the
-//! process, and is locked as well: an older version of this program looks at the file only.
+//! process, and is locked as well, because an older version of this program locks the file only.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Seek, Write};
@@ -22,7 +22,7 @@ pub(super) struct Lock {
 
 /// The reason that a directory is not locked.
 pub(super) enum Refusal {
-    /// Another process has the lock; its number, if the file has it.
+    /// Another process holds the lock; its number, if the file has it.
     Taken(Option<u32>),
     Io(io::Error),
 }
@@ -39,7 +39,7 @@ impl Lock {
         let is_free = match flock(&folder, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => true,
             Err(Errno::WOULDBLOCK) => false,
-            // A file system that locks files only, as over a network.
+            // Some file systems, e.g. over a network, lock files only.
             Err(Errno::BADF | Errno::INVAL | Errno::OPNOTSUPP | Errno::NOLCK) => true,
             Err(error) => return Err(Refusal::Io(error.into())),
         };
@@ -60,7 +60,7 @@ impl Lock {
     }
 }
 
-/// The process that the file names.
+/// The number of the process in the file.
 fn owner(file: &mut File) -> Option<u32> {
     let mut text = String::new();
     file.read_to_string(&mut text).ok()?;

@@ -1,8 +1,8 @@
-//! The records of slots and blocks: 32 bytes each, so that none crosses a page of the system's cache, and a process that
-//! is killed leaves each whole or unwritten.
+//! The records of slots and blocks. A record has 32 bytes, so that none crosses a page of the system's cache, and a killed process
+//! leaves each record complete or unwritten.
 //!
-//! A record of zeros was never written: the slot is erased, the block new. The last four bytes are a checksum of the
-//! others, of the record's number and of the file it belongs to.
+//! A record of zeros was never written: the slot is erased, the block is new. The last four bytes are a checksum of the other
+//! bytes, of the record's number and of its file.
 //!
 //! ```text
 //! slot    0 logical number   4 version   8 erases of its block   12 kind, flags   16 opening   24 sum of the content
@@ -19,7 +19,7 @@ const BODY: usize = 28;
 
 pub(super) type Record = [u8; BYTES];
 
-/// The file of a record.
+/// The file to which a record belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum Of {
@@ -41,7 +41,7 @@ const NUMBER: u32 = 4;
 const BAD: u8 = 1;
 const DEAD: u8 = 2;
 
-/// A checksum of content. Never zero, which stands for no content.
+/// The checksum of a slot's content. It is never zero, which stands for no content.
 pub(super) fn sum(content: &[u8]) -> u32 {
     crc32fast::hash(content).max(1)
 }
@@ -77,7 +77,7 @@ fn word(record: &[u8], at: usize) -> u64 {
     u64::from_le_bytes(record[at..at + 8].try_into().expect("eight bytes"))
 }
 
-/// The record of a slot whose content has this sum; zero if none is stored.
+/// The record of a slot. `sum` is the checksum of the content; zero if no content is stored.
 pub(super) fn of_slot(number: u32, slot: SlotRecord, sum: u32) -> Record {
     let mut record = [0; BYTES];
     let kind = match slot.spare {
@@ -99,7 +99,7 @@ pub(super) fn of_slot(number: u32, slot: SlotRecord, sum: u32) -> Record {
     seal(Of::Slot, number, record)
 }
 
-/// The slot of a record, and the sum of its content; `None` if it is damaged.
+/// The slot of a record, and the checksum of its content; `None` if the record is damaged.
 pub(super) fn slot(number: u32, record: &[u8]) -> Option<(SlotRecord, u32)> {
     let flags = record[13];
     if !is_whole(Of::Slot, number, record) {
@@ -124,7 +124,6 @@ pub(super) fn slot(number: u32, record: &[u8]) -> Option<(SlotRecord, u32)> {
     Some((slot, small(record, 24)))
 }
 
-/// The record of a block.
 pub(super) fn of_block(number: u32, block: BlockRecord) -> Record {
     let mut record = [0; BYTES];
     record[..4].copy_from_slice(&block.erases.to_le_bytes());

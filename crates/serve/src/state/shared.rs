@@ -1,11 +1,11 @@
-//! What has gone wrong with the files, for the owner of the drive.
+//! The failures and the damage of the files, for the owner of the drive.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
 use super::error::StateError;
 
-/// Findings that are kept until somebody asks for them.
+/// The most findings that are kept until the owner takes them.
 const KEPT: usize = 64;
 
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ impl Shared {
         self.has_failed.load(Ordering::Acquire)
     }
 
-    /// Notes the first failure. Nothing is written after it, as if the power had been cut at that moment.
+    /// Notes the first failure. Nothing is written after it, as if the power had been cut.
     pub(super) fn fail(&self, error: StateError) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
         self.has_failed.store(true, Ordering::Release);

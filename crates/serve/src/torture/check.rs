@@ -1,4 +1,4 @@
-//! The check of a user: a command that sees the image of a recovered drive and says by its exit code if it is good.
+//! The check of a user: a command that reads the image of a recovered drive and reports by its exit code whether the image is good.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -7,29 +7,29 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-/// The most bytes of a command's output that are kept: the end says why it failed.
+/// The most bytes of a command's output that are kept. The end is kept, because it usually has the reason of a failure.
 const MOST_OUTPUT: u64 = 16 << 10;
 
-/// A check.
+/// A command that checks images.
 #[derive(Clone, Debug)]
 pub struct Check {
     /// The command, for the shell. `{image}`, `{log}` and `{point}` stand for the image, for the file with the lines that
     /// the workload had printed, and for the number of the cut.
     pub command: String,
-    /// The time that it may take.
+    /// The time after which the command is ended.
     pub limit: Duration,
 }
 
-/// How a check ended.
+/// The end of a check.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
     /// The image is good.
     Good,
-    /// It ended with this exit code.
+    /// The command ended with this exit code.
     Code(i32),
-    /// A signal ended it.
+    /// A signal ended the command.
     Signal,
-    /// It took too long.
+    /// The command exceeded its time limit.
     Late,
 }
 
@@ -47,18 +47,18 @@ impl fmt::Display for Ending {
 /// The result of a check.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Checked {
-    /// How it ended.
+    /// The end of the command.
     pub ending: Ending,
-    /// The end of what it printed.
+    /// The last bytes of the command's output.
     pub output: String,
 }
 
-/// Why a check cannot be run.
+/// The error of a check that cannot be run.
 #[derive(Debug)]
 pub struct CheckError {
-    /// The file or the command.
+    /// The file or the command that failed.
     pub what: PathBuf,
-    /// The fault.
+    /// The error of the operating system.
     pub error: io::Error,
 }
 
@@ -70,21 +70,21 @@ impl fmt::Display for CheckError {
 
 impl std::error::Error for CheckError {}
 
-/// A path between quotes of the shell.
+/// A path, quoted for the shell.
 #[must_use]
 pub fn quoted(path: &Path) -> String {
     format!("'{}'", path.display().to_string().replace('\'', "'\\''"))
 }
 
 impl Check {
-    /// The command line for these files.
+    /// The command line with these files filled in.
     #[must_use]
     pub fn line(&self, image: &Path, log: &Path, point: usize) -> String {
         let line = self.command.replace("{image}", &quoted(image)).replace("{log}", &quoted(log));
         line.replace("{point}", &point.to_string())
     }
 
-    /// Runs the check in a directory of its own, which has the image and the lines of the workload.
+    /// Runs the check in the directory `dir`, with paths to the image and to the lines of the workload.
     ///
     /// # Errors
     /// If the shell cannot be started, or its output cannot be kept.
@@ -121,7 +121,7 @@ fn tail(file: &mut File) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// Runs a command to its end, or ends it and all that it started when its time is over.
+/// Runs a command to its end. After the time limit the command and all processes that it started are killed.
 #[allow(clippy::disallowed_methods)] // A program of the user takes time of the machine.
 fn ended(command: &mut Command, limit: Duration) -> io::Result<Ending> {
     let begun = Instant::now();
@@ -147,11 +147,11 @@ fn ended(command: &mut Command, limit: Duration) -> io::Result<Ending> {
     }
 }
 
-/// Ends a child and its children. It has not been waited for, so its number is still its own.
+/// Kills a child and its process group. The child has not been waited for, so its number is not reused.
 fn kill_group(child: &mut std::process::Child) {
     #[cfg(unix)]
     if let Some(group) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
-        // It may have ended just now.
+        // The child may have ended just now.
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
     }
     let _ = child.kill();

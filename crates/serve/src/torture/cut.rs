@@ -81,7 +81,7 @@ impl Default for PointsSpec {
     }
 }
 
-/// Draws `most` moments of the events that it is shown, each equally likely.
+/// Draws `most` moments at or between events, each equally likely.
 #[derive(Clone, Debug)]
 pub(super) struct Sample {
     rng: Rng,
@@ -95,13 +95,15 @@ impl Sample {
         Self { rng: Rng::stream(seed, "torture.moments"), most: most as usize, seen: 0, drawn: Vec::new() }
     }
 
-    /// Shows the time of an event and that of the next one. Half of the moments lie at an event, half between two.
+    /// Adds the time of an event, and that of the next event. Half of the moments are at an event, half between two
+    /// events.
     pub(super) fn see(&mut self, at: Time, next: Option<Time>) {
         if self.most == 0 {
             return;
         }
         self.seen += 1;
-        // The first ones fill the places; later ones replace one with the probability that they are drawn at all.
+        // Reservoir sampling: the first moments fill the places; later moments replace one with the probability of
+        // being drawn at all.
         let place = if self.drawn.len() < self.most { self.drawn.len() } else { self.rng.below(self.seen) as usize };
         if place >= self.most {
             return;
@@ -136,14 +138,14 @@ pub(super) fn cuts(journal: &Journal, points: &PointsSpec, sample: Sample) -> Ve
             all.push(Cut { after: place + 1, at: *at, kind: CutKind::AfterPromise });
         }
     }
-    // Moments of two kinds may be the same one: the promise names it.
+    // Two kinds may have the same moment. The promise then names the cut.
     all.sort_by_key(|cut| (cut.at, cut.after, cut.kind));
     all.dedup_by_key(|cut| (cut.at, cut.after));
     thin(&mut all, points.most as usize, rng);
     all
 }
 
-/// Leaves `most` of the cuts, drawn with equal probability.
+/// Keeps `most` of the cuts, drawn with equal probability; all if `most` is 0.
 fn thin(all: &mut Vec<Cut>, most: usize, mut rng: Rng) {
     if most == 0 || all.len() <= most {
         return;

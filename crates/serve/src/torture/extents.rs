@@ -1,4 +1,4 @@
-//! The sectors that a journal gives a content, as runs in the order of addresses, each sector with an index.
+//! The sectors that the requests of a journal write, as runs in the order of addresses. Each sector has an index.
 
 use base::units::Lba;
 
@@ -13,7 +13,7 @@ pub(super) struct Run {
     pub(super) first: usize,
 }
 
-/// All sectors that a journal's requests write, also those of requests that never were answered.
+/// All sectors that a journal's requests write, also those of requests that were never answered.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Extents {
     runs: Vec<Run>,
@@ -49,7 +49,7 @@ impl Extents {
         self.runs.last().map_or(0, |last| last.first + (last.end - last.start) as usize)
     }
 
-    /// The index of a sector, if it is one of them.
+    /// The index of a sector; none if no request writes it.
     pub(super) fn index(&self, sector: u64) -> Option<usize> {
         let run = self.runs[..self.runs.partition_point(|run| run.start <= sector)].last()?;
         (sector < run.end).then(|| run.first + (sector - run.start) as usize)

@@ -21,7 +21,7 @@ pub struct Contents {
     path: PathBuf,
 }
 
-/// Sectors whose bytes lie behind one another, in the journal and in the image.
+/// Consecutive sectors whose bytes are consecutive in the journal and in the image.
 struct Piece {
     to: u64,
     from: u64,
@@ -35,7 +35,7 @@ impl Contents {
         Self { path: path.to_owned() }
     }
 
-    /// Writes the image of a drive of this capacity. A sector that cannot be read is zero in it.
+    /// Writes the image of a drive of this capacity. A sector that cannot be read is zeros in the image.
     ///
     /// # Errors
     /// If a file cannot be read or written.
@@ -68,7 +68,7 @@ impl Contents {
     }
 }
 
-/// The first byte of a sector's content in the journal; `None` if it is zeros.
+/// The offset of a sector's content in the journal; `None` if the content is zeros.
 fn place(journal: &Journal, stamp: Option<Stamp>) -> Option<u64> {
     let Origin::Request { of, offset } = origin(stamp?) else { return None };
     let asked = journal.requests.get(of as usize)?;

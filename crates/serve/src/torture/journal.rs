@@ -1,8 +1,8 @@
-//! The journal of a recorded run: every request of the clients with its content, every request that the drive was given,
-//! every answer, in the order of events.
+//! The journal of a recorded run: all client requests with their content, all requests that the drive was given, and all answers,
+//! in the order of events.
 //!
-//! The file only grows. It begins with the device, so it is read without other files. Each record has a checksum. A
-//! journal whose program died ends within a record or without its last one: what is whole before that is used.
+//! The file only grows. It begins with the device, so it is read without other files. Each record has a checksum. If the recording
+//! program died, the last record is missing or incomplete: the complete records before it are used.
 //!
 //! The journal has both sides. Requests of clients and their answers give the promises; requests to the drive give its events. So a
 //! replay does not know how a server makes requests of the drive, and a drive that lies is a replay without some of the requests. No event lies between two requests of one time: the recording delays the second by a picosecond.
@@ -26,33 +26,33 @@ pub struct Beginning {
     pub device: String,
     /// The seed of the drive.
     pub seed: u64,
-    /// The steps of preconditioning, as a user writes them.
+    /// The steps of preconditioning, in the form of `--precondition`.
     pub precondition: Vec<String>,
 }
 
 /// The kind of a client's request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Kind {
-    /// Reads the extent.
+    /// Reads the extent, without a promise.
     Read,
     /// Writes the extent; with forced unit access the answer promises that the data is durable.
     Write {
-        /// Forced unit access.
+        /// Forced unit access: the answer promises that the data is durable.
         fua: bool,
     },
     /// Makes durable every write that was answered before.
     Flush,
-    /// Discards the extent.
+    /// Discards the extent, without a promise.
     Discard,
-    /// Writes zeros.
+    /// Writes zeros to the extent.
     WriteZeroes {
-        /// Forced unit access.
+        /// Forced unit access: the answer promises that the zeros are durable.
         fua: bool,
     },
 }
 
 impl Kind {
-    /// All kinds. A journal has the place in this list.
+    /// All kinds. The journal stores the index in this list.
     const ALL: [Self; 7] = [
         Self::Read,
         Self::Write { fua: false },
@@ -63,13 +63,13 @@ impl Kind {
         Self::WriteZeroes { fua: true },
     ];
 
-    /// True if it gives sectors a content.
+    /// True if the request gives sectors a content.
     #[must_use]
     pub const fn writes(self) -> bool {
         matches!(self, Self::Write { .. } | Self::WriteZeroes { .. })
     }
 
-    /// True if its answer promises that its own data is durable.
+    /// True if the answer promises that the request's own data is durable.
     #[must_use]
     pub const fn is_fua(self) -> bool {
         matches!(self, Self::Write { fua: true } | Self::WriteZeroes { fua: true })
@@ -80,7 +80,7 @@ impl Kind {
         Self::ALL.iter().position(|kind| *kind == self).unwrap_or_default() as u64
     }
 
-    /// Bytes of content that a request of so many sectors brings.
+    /// Bytes of content that a request of `sectors` sectors brings.
     pub(super) const fn content(self, sectors: Sectors) -> u64 {
         if let Self::Write { .. } = self { sectors.bytes().get() } else { 0 }
     }
@@ -103,19 +103,19 @@ impl fmt::Display for Kind {
 /// A request of a client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asked {
-    /// The time at which it came.
+    /// The simulated time at which the request arrived.
     pub at: Time,
-    /// Its kind.
+    /// The kind of the request.
     pub kind: Kind,
     /// The first sector; zero for a flush.
     pub start: Lba,
     /// The number of sectors; zero for a flush.
     pub sectors: Sectors,
-    /// The first byte of its content in the file.
+    /// The offset of the request's content in the file.
     pub content: u64,
-    /// Its place among the records.
+    /// The index of the request's record.
     pub position: u32,
-    /// Its answer; `None` if the journal ends before.
+    /// The answer; `None` if the journal ends before it.
     pub answered: Option<Answered>,
 }
 
@@ -132,18 +132,18 @@ impl Asked {
 pub struct Answered {
     /// The time at which the drive completed it.
     pub at: Time,
-    /// Its place among the records.
+    /// The index of the answer's record.
     pub position: u32,
-    /// False if it failed, and so promises nothing.
+    /// False if the request failed, and so promises nothing.
     pub good: bool,
 }
 
-/// A request that the drive was given: a client's, or a part of it, or the flush behind a write with forced unit access.
+/// A request that the drive was given: a client's request, a part of one, or the flush behind a write with forced unit access.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Submitted {
-    /// The number of the client's request.
+    /// The number of the client's request to which it belongs.
     pub of: u32,
-    /// The kind.
+    /// The kind of the drive's request.
     pub kind: IoKind,
     /// The first sector; zero for a flush.
     pub start: Lba,
@@ -154,31 +154,31 @@ pub struct Submitted {
 /// The end of a run that was recorded as a whole.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct End {
-    /// The time.
+    /// The simulated time of the last event.
     pub at: Time,
     /// The hash of the drive's events.
     pub hash: u64,
-    /// Their number.
+    /// The number of the drive's events.
     pub events: u64,
 }
 
-/// One record, without what is in the lists beside it.
+/// A record, without the data that [`Journal`] has in its other lists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Event {
     /// A client asked for this request.
     Asked(u32),
-    /// The drive was given this one of [`Journal::submissions`].
+    /// The drive was given the request with this index in [`Journal::submissions`].
     Submitted(u32),
-    /// This request was answered.
+    /// The request with this number was answered.
     Answered(u32),
-    /// The workload printed this one of [`Journal::lines`].
+    /// The workload printed the line with this index in [`Journal::lines`].
     Said(u32),
 }
 
 /// A journal without the content of its writes, which stays in the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Journal {
-    /// Its beginning.
+    /// The device, the seed and the preconditioning.
     pub beginning: Beginning,
     /// The requests of the clients.
     pub requests: Vec<Asked>,
@@ -188,12 +188,12 @@ pub struct Journal {
     pub lines: Vec<String>,
     /// All records in order, each with its time.
     pub(super) events: Vec<(Time, Event)>,
-    /// Its end; `None` if it was cut short.
+    /// The end of the run; `None` if the journal was cut short.
     pub end: Option<End>,
 }
 
 impl Journal {
-    /// The time of its last record.
+    /// The simulated time of the last record.
     #[must_use]
     pub fn last(&self) -> Time {
         let last = self.events.last().map_or(Time::ZERO, |(at, _)| *at);
@@ -213,20 +213,20 @@ impl Journal {
     }
 }
 
-/// Why a journal cannot be read.
+/// The reason for which a journal cannot be read.
 #[derive(Debug)]
 pub enum JournalError {
     /// The file cannot be read.
     Io(io::Error),
-    /// It is no journal.
+    /// The file is no journal.
     Foreign,
     /// Another version of this program wrote it.
     Version(u32),
-    /// It was changed.
+    /// The file was changed.
     Damaged {
-        /// The first byte of the record that is wrong.
+        /// The offset of the wrong record.
         offset: u64,
-        /// The fault.
+        /// The fault, in words.
         fault: &'static str,
     },
 }

@@ -1,4 +1,4 @@
-//! Cuts the power of a recorded drive at every moment that was asked for, on all cores.
+//! Cuts the power of a recorded drive at all requested moments, on all cores.
 
 use std::fmt;
 use std::fs::{self, File};
@@ -23,19 +23,19 @@ use super::promises::{Found, Promises};
 use super::recovered::Recovered;
 use super::replay::{Diverged, Honesty, Replay};
 
-/// Broken promises that are kept of a cut; a drive that lies breaks thousands.
+/// The most broken promises that are kept for a cut; a drive that lies may break thousands.
 const MOST_FOUND: usize = 8;
 
-/// Why a journal cannot be opened.
+/// The reason for which a journal cannot be opened.
 #[derive(Debug)]
 pub enum OpenError {
-    /// It cannot be read.
+    /// The journal cannot be read.
     Journal(JournalError),
-    /// Its device has faults.
+    /// The device in the journal has faults.
     Device(Faults),
     /// A step of preconditioning has a fault.
     Precondition(ParsePreconditionError),
-    /// Its drive cannot be made or preconditioned.
+    /// The drive cannot be made or preconditioned.
     Drive(SessionError),
 }
 
@@ -65,7 +65,7 @@ impl From<JournalError> for OpenError {
 /// The result of one cut.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tested {
-    /// The moment.
+    /// The moment of the cut.
     pub cut: Cut,
     /// The simulated time of the scan of the spare areas.
     pub recovery: Span,
@@ -73,7 +73,7 @@ pub struct Tested {
     pub is_ready: bool,
     /// The first broken promises.
     pub broken: Vec<Found>,
-    /// All sectors with another content than was promised.
+    /// The number of sectors with another content than was promised.
     pub sectors: u64,
     /// The result of the user's check, if there is one.
     pub checked: Option<Checked>,
@@ -86,13 +86,13 @@ impl Tested {
         self.sectors > 0 || !self.is_ready
     }
 
-    /// True if the user's check failed.
+    /// True if the user's check ran and failed.
     #[must_use]
     pub fn fails_check(&self) -> bool {
         self.checked.as_ref().is_some_and(|checked| checked.ending != super::Ending::Good)
     }
 
-    /// True if something was lost.
+    /// True if a promise was broken or the user's check failed.
     #[must_use]
     pub fn is_loss(&self) -> bool {
         self.breaks_promises() || self.fails_check()
@@ -109,7 +109,7 @@ pub struct Laboratory {
     drive: Ssd<Stamp>,
 }
 
-/// A drive as the runs of a journal begin: new, and brought into a state.
+/// The drive at the begin of a run: new, and then preconditioned.
 ///
 /// # Errors
 /// If a step does not fit the device, or wears it out.
@@ -131,13 +131,13 @@ impl Laboratory {
         Ok(Self { journal, contents: Contents::of(path), device, drive })
     }
 
-    /// The journal.
+    /// The journal of the recorded run.
     #[must_use]
     pub const fn journal(&self) -> &Journal {
         &self.journal
     }
 
-    /// The device.
+    /// The device of the recorded run.
     #[must_use]
     pub const fn device(&self) -> &Device {
         &self.device
@@ -147,10 +147,10 @@ impl Laboratory {
         self.drive.capacity()
     }
 
-    /// The moments to cut at. Finding them replays the run once, and compares it with the recorded one.
+    /// The moments of the cuts. The call replays the run once, and compares the replay with the recorded run.
     ///
     /// # Errors
-    /// If the replay is another run.
+    /// If the replay differs from the recorded run.
     pub fn cuts(&self, points: &PointsSpec, seed: u64) -> Result<Vec<Cut>, Diverged> {
         let mut sample = Sample::new(seed, points.random);
         Replay::new(&self.journal, self.drive.clone(), Honesty::Honest).survey(&mut sample)?;
@@ -171,7 +171,7 @@ impl Laboratory {
         progress: &(dyn Fn(usize) + Sync),
     ) -> Result<Vec<Tested>, CheckError> {
         let promises = Promises::new(&self.journal, self.capacity());
-        // The run is replayed once: whoever comes next takes it on to the next moment and leaves with a copy.
+        // The run is replayed once: each worker advances the replay to the next moment and takes a copy of the drive.
         let replay = Mutex::new((Replay::new(&self.journal, self.drive.clone(), honesty), cuts.iter().enumerate()));
         let (done, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
         let worker = || -> Result<Vec<(usize, Tested)>, CheckError> {
@@ -252,7 +252,7 @@ impl Laboratory {
         lines.flat_map(|line| [line.as_str(), "\n"]).collect()
     }
 
-    /// Does one cut alone, and leaves the image and the lines in `dir`.
+    /// Tests one cut alone, and leaves the image and the lines in `dir`.
     ///
     /// # Errors
     /// If the image cannot be written, or the check cannot be run.

@@ -1,7 +1,7 @@
 //! The drive of a recording, for real software: a [`Disk`] whose requests are recorded.
 //!
-//! Simulated time does not wait for the clock of the machine: while requests are under way it passes as fast as the drive
-//! can be simulated. While none is, it passes with the clock, so that the drive does its work in the background.
+//! Simulated time does not wait for the clock of the machine: while requests are under way, time passes as fast as the drive can be
+//! simulated. While no request is under way, time passes with the clock, so that the drive does its background work.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Read, Seek, SeekFrom};
@@ -20,7 +20,7 @@ use super::play::{Ended, Play, PlayError};
 use super::stamp::{Origin, origin};
 use crate::{Answer, Disk, Failed, Job, Operation, Returned};
 
-/// What the thread of the drive is told.
+/// A message to the thread of the drive.
 enum Message {
     Job(Job),
     Line(String),
@@ -38,20 +38,20 @@ pub struct Live {
 pub struct Recordings(JoinHandle<io::Result<()>>);
 
 impl Recordings {
-    /// Waits until the journal is complete; the drive was told to [finish](Live::finish).
+    /// Waits until the journal is complete. [`Live::finish`] must be called before.
     ///
     /// # Errors
     /// If the journal cannot be written.
     ///
     /// # Panics
-    /// If the thread of the drive has.
+    /// If the thread of the drive has panicked.
     pub fn join(self) -> io::Result<()> {
         self.0.join().expect("the drive does not panic")
     }
 }
 
 impl Live {
-    /// Begins a recording in the file at `path`, which is `file`.
+    /// Begins a recording in `file`, the file at `path`.
     ///
     /// # Errors
     /// If a step of preconditioning does not fit the device, or the journal cannot be written or read.
@@ -73,7 +73,7 @@ impl Live {
 
     /// Notes a line that the workload printed.
     pub fn said(&self, line: String) {
-        // A drive that has stopped records nothing more.
+        // The send fails only if the drive has stopped, which records nothing more.
         let _ = self.inbox.send(Message::Line(line));
     }
 
@@ -103,9 +103,9 @@ impl Disk for Live {
 
 struct Served {
     play: Play<BufWriter<File>>,
-    /// The journal, to read what was written.
+    /// The journal, opened to read the content of writes.
     content: File,
-    /// The first byte of each write's content in the journal; `None` for other requests.
+    /// The offset of each write's content in the journal; `None` for other requests.
     places: Vec<Option<u64>>,
     answers: Vec<Option<Answer>>,
     jobs: Receiver<Message>,
@@ -142,7 +142,7 @@ impl Served {
         self.play.finish().map(drop)
     }
 
-    /// Waits for a message of an idle drive, while its time passes; `None` if nobody is left to send one.
+    /// Waits for a message while the drive is idle and its time passes with the clock; `None` if no sender is left.
     #[allow(clippy::disallowed_methods)] // The time that software takes to think is a time of the machine.
     fn wait(&mut self) -> io::Result<Option<Message>> {
         let begun = Instant::now();
@@ -165,7 +165,7 @@ impl Served {
             Operation::Flush => (Kind::Flush, Vec::new()),
             Operation::Discard => (Kind::Discard, Vec::new()),
             Operation::WriteZeroes { fua } => (Kind::WriteZeroes { fua }, Vec::new()),
-            // Its clients speak NBD.
+            // NBD clients send no such operations.
             Operation::Append { .. }
             | Operation::ManageZone(_)
             | Operation::ManageZones(_)
@@ -184,7 +184,7 @@ impl Served {
         Ok(())
     }
 
-    /// Gives the answers that are due.
+    /// Gives the answers to the completed requests.
     fn answer(&mut self) -> io::Result<()> {
         for Ended { of, good, data } in self.play.take_ended() {
             let Some(answer) = self.answers[of as usize].take() else { continue };
@@ -197,7 +197,7 @@ impl Served {
         Ok(())
     }
 
-    /// The bytes of sectors: those of writes are in the journal, all others are zeros.
+    /// The bytes of sectors: bytes of written sectors are read from the journal, all others are zeros.
     fn bytes(&mut self, stamps: &[Stamp]) -> io::Result<Vec<u8>> {
         let size = SECTOR.get() as usize;
         let mut bytes = vec![0; stamps.len() * size];
@@ -207,7 +207,7 @@ impl Served {
         let mut at = 0;
         while at < stamps.len() {
             let place = self.place(stamps[at]);
-            // Sectors of one write lie behind one another.
+            // Sectors of one write are consecutive in the journal.
             let same = |more: &usize| {
                 place.is_some_and(|place| self.place(stamps[at + more]) == Some(place + (*more * size) as u64))
             };

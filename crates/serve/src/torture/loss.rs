@@ -31,7 +31,7 @@ pub struct LossSpec {
 }
 
 impl LossSpec {
-    /// The user's check.
+    /// The user's check with its time limit, if there is one.
     #[must_use]
     pub fn checking(&self) -> Option<Check> {
         checking(self.check.as_ref(), self.check_limit)

@@ -1,4 +1,4 @@
-//! Records the run of a described workload, in simulated time: the drive itself is on trial, without other software.
+//! Records the run of a described workload in simulated time: this tests the drive itself, without other software.
 
 use std::collections::VecDeque;
 use std::fmt;
@@ -16,7 +16,7 @@ use super::laboratory::{OpenError, prepared};
 use super::recorder::Recorder;
 use super::stamp::stamps;
 
-/// Why a run cannot be recorded.
+/// The reason for which a run cannot be recorded.
 #[derive(Debug)]
 pub enum PlayError {
     /// The journal cannot be written.
@@ -57,9 +57,9 @@ const ZEROS: u64 = 1024;
 /// A request under way.
 #[derive(Clone, Copy, Debug, Default)]
 struct Active {
-    /// Its requests of the drive that have not completed.
+    /// The number of the request's parts that the drive has not completed.
     parts: u32,
-    /// A flush follows before the answer.
+    /// True if a flush follows before the answer.
     flush_follows: bool,
     failed: bool,
 }
@@ -80,13 +80,13 @@ pub struct Play<W> {
     recorder: Recorder<W>,
     /// The state of each request.
     active: Vec<Active>,
-    /// Requests whose flush is next.
+    /// Requests whose flush is submitted next.
     next: VecDeque<u32>,
-    /// Requests that were answered since they were last taken.
+    /// Requests answered since the last [`Self::take_ended`].
     ended: Vec<Ended>,
-    /// The first byte of the content of the newest request in the journal.
+    /// The offset of the newest request's content in the journal.
     content: u64,
-    /// The time of the last submission, and the events that the drive had handled then.
+    /// The time of the last submission, and the number of events that the drive had handled then.
     submitted: Option<(Time, u64)>,
     outstanding: usize,
     completions: Vec<Completion<Stamp>>,
@@ -118,19 +118,19 @@ impl<W: Write> Play<W> {
         })
     }
 
-    /// The drive.
+    /// The drive, with the time and the counters of the run so far.
     #[must_use]
     pub const fn drive(&self) -> &Ssd<Stamp> {
         &self.drive
     }
 
-    /// Requests under way.
+    /// The number of client requests without an answer.
     #[must_use]
     pub const fn outstanding(&self) -> usize {
         self.outstanding
     }
 
-    /// Asks for a request now. `data` is the content of a write.
+    /// Submits a client's request now. `data` is the content of a write.
     ///
     /// # Errors
     /// If the journal cannot be written.
@@ -156,7 +156,7 @@ impl<W: Write> Play<W> {
         Ok(of)
     }
 
-    /// Notes a line of the workload.
+    /// Notes a line that the workload printed.
     ///
     /// # Errors
     /// If the journal cannot be written.
@@ -164,7 +164,7 @@ impl<W: Write> Play<W> {
         self.recorder.said(line)
     }
 
-    /// Gives the drive a part of a request, now. `offset` is the place of its first sector in the request.
+    /// Submits a part of a request to the drive, now. `offset` is the index of the part's first sector in the request.
     fn submit(&mut self, of: u32, io: Io, offset: u64) -> io::Result<()> {
         let now = self.drive.now();
         self.recorder.submitted(now, of, &io)?;
@@ -178,9 +178,9 @@ impl<W: Write> Play<W> {
         Ok(())
     }
 
-    /// Waits for the earliest time at which a request may be submitted: the present, after its events. A request that
-    /// comes when an event has followed another request of this moment is a picosecond later, because the journal does
-    /// not say that the event was between the two.
+    /// Waits for the earliest time at which a request may be submitted: the present, after its events. The journal
+    /// cannot express that an event lies between two requests of one time. So a request that follows an event behind
+    /// another request of this time is submitted a picosecond later.
     fn arrival(&mut self) -> io::Result<Time> {
         loop {
             let now = self.drive.now();
@@ -206,7 +206,7 @@ impl<W: Write> Play<W> {
         Ok(true)
     }
 
-    /// Lets time pass to `to`, and handles all events until then.
+    /// Advances to the time `to`, and handles all events until then.
     ///
     /// # Errors
     /// If the journal cannot be written.
@@ -239,7 +239,7 @@ impl<W: Write> Play<W> {
                 self.ended.push(Ended { of, good, data: completion.data });
             }
         }
-        // Waiting for the moment of one may bring others to their end.
+        // Waiting for the submission time of one request may complete others.
         while let Some(of) = self.next.pop_front() {
             self.arrival()?;
             self.submit(of, Io::FLUSH, 0)?;
@@ -247,7 +247,7 @@ impl<W: Write> Play<W> {
         Ok(())
     }
 
-    /// The first byte of the content of the newest request in the journal.
+    /// The offset of the newest request's content in the journal.
     pub(super) const fn newest_content(&self) -> u64 {
         self.content
     }
@@ -257,10 +257,10 @@ impl<W: Write> Play<W> {
         std::mem::take(&mut self.ended)
     }
 
-    /// The writer of the journal, whose file has all content so far.
+    /// Flushes the writer of the journal and returns it: its file then has all content so far.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the journal cannot be written.
     pub(super) fn flushed(&mut self) -> io::Result<&mut W> {
         self.recorder.flushed()
     }
@@ -290,7 +290,7 @@ impl<W: Write> Play<W> {
                 while self.outstanding >= depth && self.step()? {}
             }
             self.play(&arrival.io)?;
-            // Nobody waits for the answers.
+            // The workload does not use the answers.
             self.ended.clear();
             played += 1;
         }
@@ -299,7 +299,7 @@ impl<W: Write> Play<W> {
         Ok(played)
     }
 
-    /// Asks for a request of a workload; the content of a write names the request and its sector.
+    /// Submits a request of a workload. The content of a write has the number of the request and of the sector.
     fn play(&mut self, io: &Io) -> io::Result<u32> {
         let kind = match io.kind {
             IoKind::Read => Kind::Read,

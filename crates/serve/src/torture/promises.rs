@@ -1,9 +1,10 @@
 //! The promises of a drive, and the check that it has kept them.
 //!
-//! The answer of a flush promises that every write answered before the flush came is durable; the answer of a write with
-//! forced unit access promises it of that write. After a power cut a sector holds the newest content under a promise, or
-//! any content that was written over it later or at the same time. Sectors of one write may differ in this. A discard
-//! promises nothing: until the sector is durably written again, any of its former contents may come back.
+//! * The answer of a flush promises that every write answered before the flush arrived is durable.
+//! * The answer of a write with forced unit access promises that this write is durable.
+//! * After a power cut a sector holds the newest promised content, or any content that was written later than that or concurrently
+//!   with it. Sectors of one write may differ in this.
+//! * A discard promises nothing: until the sector is durably written again, any of its former contents may come back.
 
 use std::fmt;
 
@@ -19,9 +20,9 @@ use super::stamp::{Origin, origin};
 /// A write that a promise covers.
 #[derive(Clone, Copy, Debug)]
 struct Covered {
-    /// The place of the answer that promised it.
+    /// The index of the record of the answer that promised the write.
     promised: u32,
-    /// The place at which the newest write was asked for, of this and of those that were promised before.
+    /// The index of the record at which the newest write of this and the earlier promises was asked for.
     newest: u32,
 }
 
@@ -30,7 +31,7 @@ struct Covered {
 pub struct Promises<'a> {
     journal: &'a Journal,
     pub(super) extents: Extents,
-    /// The covered writes of each sector in the order of promises, and the first of each sector.
+    /// The covered writes of all sectors, grouped by sector, in the order of promises; and the first of each sector.
     covered: Vec<Covered>,
     first: Vec<u32>,
     /// The requests that leave zeros.
@@ -40,28 +41,28 @@ pub struct Promises<'a> {
 /// The content that a sector holds in place of what was promised.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Held {
-    /// Zeros.
+    /// Zeros, as if the sector had never been written.
     Zeros,
     /// The content that this request wrote there.
     Request(u32),
     /// The content of another sector.
     Other(Lba),
-    /// A content that nobody had written yet.
+    /// A content that no request had written yet.
     Unknown,
-    /// The drive could not read it.
+    /// None: the drive could not read the sector.
     Unreadable,
 }
 
-/// Sectors in a row that hold another content than was promised, for the same reason.
+/// Consecutive sectors that hold another content than was promised, for the same reason.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Found {
-    /// The first sector.
+    /// The first sector of the row.
     pub start: Lba,
-    /// Their number.
+    /// The number of sectors.
     pub sectors: Sectors,
-    /// Their content.
+    /// The content that the sectors hold.
     pub held: Held,
-    /// The newest write that was promised, if any was.
+    /// The newest promised write, if any was promised.
     pub promised: Option<u32>,
 }
 
@@ -92,7 +93,7 @@ impl<'a> Promises<'a> {
         let promised: Vec<Option<u32>> = journal.requests.iter().map(|asked| flushes.promise(asked)).collect();
         let spans = || {
             journal.requests.iter().zip(&promised).filter_map(|(asked, promised)| {
-                // A request that ends beyond the drive was refused, and nothing of it was promised.
+                // A request that ends beyond the drive was refused, and promises nothing.
                 let first = extents.index(asked.start.get())?;
                 Some((first..first + asked.sectors.get() as usize, (*promised)?, asked.position))
             })
@@ -120,7 +121,7 @@ impl<'a> Promises<'a> {
         Self { journal, extents, covered, first, zeros }
     }
 
-    /// The place at which the newest promised write of a sector was asked for.
+    /// The index of the record at which the newest promised write of a sector was asked for.
     fn newest(&self, index: usize, cut: &Cut) -> Option<u32> {
         let of = &self.covered[self.first[index] as usize..self.first[index + 1] as usize];
         let before = of.partition_point(|one| (one.promised as usize) < cut.after);
@@ -183,12 +184,12 @@ impl<'a> Promises<'a> {
     }
 }
 
-/// True if a request was answered before the newest promised write was asked for: that write lies over it.
+/// True if a request was answered before the newest promised write was asked for, and is so overwritten by it.
 fn is_older(asked: &Asked, newest: Option<u32>) -> bool {
     newest.is_some_and(|newest| asked.answered.is_some_and(|answered| answered.position < newest))
 }
 
-/// The flushes of a journal: the place at which each was asked for, and the first answer of it or a later one.
+/// The flushes of a journal: the record at which each was asked for, and the first answer of this flush or a later one.
 struct Flushes(Vec<(u32, u32)>);
 
 impl Flushes {
@@ -204,7 +205,7 @@ impl Flushes {
         Self(all)
     }
 
-    /// The place of the first answer that promises a write.
+    /// The record of the first answer that promises a write.
     fn promise(&self, asked: &Asked) -> Option<u32> {
         let answered = asked.answered.filter(|answered| answered.good && asked.kind.writes())?;
         let later = self.0.get(self.0.partition_point(|(flush, _)| *flush < answered.position));

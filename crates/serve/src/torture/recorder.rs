@@ -7,20 +7,20 @@ use base::units::{Lba, Sectors, Time};
 
 use super::journal::{Beginning, End, FOOT, Kind, MAGIC, RecordKind, VERSION, put};
 
-/// Writes a journal. The caller owns the drive and reports, in order, what clients ask, what the drive is given, and what
-/// clients are answered.
+/// Writes a journal. The caller owns the drive and reports, in order, the requests of clients, the requests that the drive is
+/// given, and the answers.
 ///
 /// The journal replays exactly if the drive has handled all its events up to a time before it is given the first request
 /// of that time, and no event between two requests of one time.
 #[derive(Debug)]
 pub struct Recorder<W> {
     to: W,
-    /// Records so far.
+    /// The number of records so far.
     records: u64,
     requests: u32,
-    /// Bytes so far.
+    /// The number of bytes so far.
     bytes: u64,
-    /// The time of the last record: an answer that is reported late is no step back.
+    /// The time of the last record. The times of records never decrease, also if an answer is reported late.
     now: Time,
 }
 
@@ -28,7 +28,7 @@ impl<W: Write> Recorder<W> {
     /// Begins a journal.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the journal cannot be written.
     pub fn begin(mut to: W, beginning: &Beginning) -> io::Result<Self> {
         to.write_all(&MAGIC)?;
         to.write_all(&VERSION.to_le_bytes())?;
@@ -60,7 +60,7 @@ impl<W: Write> Recorder<W> {
     /// first byte of its content in the journal.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the journal cannot be written.
     pub fn asked(
         &mut self,
         at: Time,
@@ -77,7 +77,7 @@ impl<W: Write> Recorder<W> {
     /// Notes that the drive is given a request on behalf of request `of`.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the journal cannot be written.
     pub fn submitted(&mut self, at: Time, of: u32, io: &Io) -> io::Result<()> {
         let kind = IoKind::ALL.iter().position(|kind| *kind == io.kind).unwrap_or_default();
         let words = [u64::from(of), kind as u64, io.start.get(), io.sectors.get()];
@@ -87,23 +87,22 @@ impl<W: Write> Recorder<W> {
     /// Notes that request `of` is answered; `at` is the time at which the drive completed it.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the journal cannot be written.
     pub fn answered(&mut self, at: Time, of: u32, good: bool) -> io::Result<()> {
         self.add(RecordKind::Answered, at, &[u64::from(of), u64::from(!good)], &[])
     }
 
-    /// Notes a line that the workload printed. What it says follows from answers before, so it has the time of the last
-    /// record.
+    /// Notes a line that the workload printed. The line follows from earlier answers, so it has the time of the last record.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the journal cannot be written.
     pub fn said(&mut self, line: &str) -> io::Result<()> {
         let mut fields = self.now.as_ps().to_le_bytes().to_vec();
         fields.extend_from_slice(line.as_bytes());
         self.put(RecordKind::Said, &fields, &[])
     }
 
-    /// Requests so far: the number of the next one.
+    /// The number of requests so far, which is the number of the next request.
     #[must_use]
     pub const fn requests(&self) -> u32 {
         self.requests
@@ -112,7 +111,7 @@ impl<W: Write> Recorder<W> {
     /// Writes what waits in a buffer, and returns the writer: its file has the content of all requests so far.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the journal cannot be written.
     pub fn flushed(&mut self) -> io::Result<&mut W> {
         self.to.flush()?;
         Ok(&mut self.to)
@@ -121,7 +120,7 @@ impl<W: Write> Recorder<W> {
     /// Ends the journal and returns its writer.
     ///
     /// # Errors
-    /// If it cannot be written.
+    /// If the journal cannot be written.
     pub fn finish(mut self, end: End) -> io::Result<W> {
         self.add(RecordKind::End, end.at, &[end.hash, end.events], &[])?;
         self.to.flush()?;

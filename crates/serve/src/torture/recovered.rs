@@ -1,4 +1,4 @@
-//! A drive after its power was cut and came back, and what it then holds.
+//! A drive whose power was cut and came back, and the content of its sectors.
 
 use base::io::{Io, IoKind};
 use base::units::{Lba, Sectors};
@@ -7,13 +7,13 @@ use ssd::{Completion, Drive, QueueId, Recovery, Request, Ssd, Status};
 
 use super::extents::Extents;
 
-/// Sectors of a read of the image.
+/// The sectors of one read.
 const READ: u64 = 256;
 
-/// What a drive holds after a power cut.
+/// The content of a drive after a power cut.
 #[derive(Clone, Debug)]
 pub struct Recovered {
-    /// The recovery.
+    /// The drive's recovery after the cut.
     pub recovery: Recovery,
     /// The content of each sector that the journal writes; `None` if it cannot be read.
     stamps: Vec<Option<Stamp>>,
@@ -29,7 +29,7 @@ impl Recovered {
             (run.start..run.end).step_by(READ as usize).map(move |start| (start, READ.min(run.end - start)))
         });
         let mut unreadable = recovered.read(&mut drive, extents, pieces)?;
-        // One sector that cannot be read fails its whole read: the others are read on their own.
+        // A sector that cannot be read fails its whole read, so the sectors of a failed read are read one by one.
         let singles = std::mem::take(&mut unreadable)
             .into_iter()
             .flat_map(|io| (io.start.get()..io.end().get()).map(|sector| (sector, 1)));
@@ -37,7 +37,8 @@ impl Recovered {
         Some(recovered)
     }
 
-    /// Reads these pieces: start and sectors. Returns those that cannot be read; `None` if some were not answered.
+    /// Reads the ranges in `pieces`. Returns the ranges that cannot be read; `None` if the drive left a read
+    /// unanswered.
     fn read(
         &mut self,
         drive: &mut Ssd<Stamp>,
@@ -52,7 +53,7 @@ impl Recovered {
             left += 1;
         }
         let mut completions: Vec<Completion<Stamp>> = Vec::new();
-        // A read of sectors that are nowhere on the flash is over at once.
+        // A read of sectors without data on the flash completes at once.
         while left > 0 {
             let next = drive.next_event()?;
             drive.advance(next, &mut completions);

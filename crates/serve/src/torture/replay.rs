@@ -36,19 +36,19 @@ impl fmt::Display for Honesty {
     }
 }
 
-/// A replay that is not the recorded run.
+/// The difference between a replay and the recorded run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Diverged {
     /// A request completes at another time, with another result, or not at all.
     Request {
-        /// Its number.
+        /// The number of the request.
         of: u32,
-        /// The time of its answer in the journal.
+        /// The time of the answer in the journal.
         recorded: Time,
-        /// The time at which it completes in the replay, if it does.
+        /// The completion time in the replay; `None` if the request does not complete.
         replayed: Option<Time>,
     },
-    /// All requests complete at their times, but other events happened on the flash.
+    /// All requests complete at their times, but the events on the flash differ.
     Events,
 }
 
@@ -79,33 +79,33 @@ struct Done {
     good: bool,
 }
 
-/// A drive on the way through its journal.
+/// The drive of a journal, advanced to some record.
 #[derive(Clone, Debug)]
 pub struct Replay<'a> {
     journal: &'a Journal,
     honesty: Honesty,
     drive: Ssd<Stamp>,
-    /// The next record.
+    /// The index of the next record.
     next: usize,
-    /// The time of the last submission. Others at the same time follow before any event.
+    /// The time of the last submission. Further submissions of that time come before any event.
     submitted: Option<Time>,
     completions: Vec<Completion<Stamp>>,
 }
 
 impl<'a> Replay<'a> {
-    /// The replay on a drive as it was before the first request.
+    /// A replay on `drive`, which must be in the state before the first request.
     #[must_use]
     pub const fn new(journal: &'a Journal, drive: Ssd<Stamp>, honesty: Honesty) -> Self {
         Self { journal, honesty, drive, next: 0, submitted: None, completions: Vec::new() }
     }
 
-    /// The drive.
+    /// The drive at the present record.
     #[must_use]
     pub const fn drive(&self) -> &Ssd<Stamp> {
         &self.drive
     }
 
-    /// Lets time pass to `to`, and handles all events until then, also those at `to`.
+    /// Advances to the time `to`, and handles all events until then, including those at `to`.
     fn pass(&mut self, to: Time) {
         loop {
             let at = self.drive.advance(to, &mut self.completions);
@@ -116,7 +116,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// The request that the drive is given; `None` if it is one that it ignores.
+    /// The drive's request; `None` if a dishonest drive ignores it.
     fn request(&self, number: u32) -> Option<Request<Stamp>> {
         let part = &self.journal.submissions[number as usize];
         let asked = &self.journal.requests[part.of as usize];
@@ -133,7 +133,7 @@ impl<'a> Replay<'a> {
         (!is_ignored).then(|| Request { tag: u64::from(number), queue: QueueId::default(), io, data })
     }
 
-    /// Gives the drive a request, unless it ignores it.
+    /// Submits a request to the drive, unless a dishonest drive ignores it.
     fn submit(&mut self, at: Time, number: u32) {
         self.submitted = Some(at);
         if let Some(request) = self.request(number) {
@@ -141,7 +141,8 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// Goes on to a cut, which must not be behind. The drive is then that of the moment, with its power still on.
+    /// Advances to a cut, which must not lie in the past. The drive then has its state at the cut, with its power still
+    /// on.
     pub fn advance_to(&mut self, cut: &Cut) {
         while self.next < cut.after {
             let (at, event) = self.journal.events[self.next];
@@ -155,7 +156,7 @@ impl<'a> Replay<'a> {
         self.pass(cut.at);
     }
 
-    /// Replays the whole journal, compares it with what was recorded, and shows every event to the sample.
+    /// Replays the whole journal, compares the replay with the recorded run, and passes every event to the sample.
     ///
     /// # Errors
     /// At the first difference.
@@ -181,7 +182,7 @@ impl<'a> Replay<'a> {
                         self.pass_and_note(at, &mut done, sample);
                     }
                     let found = done[of as usize];
-                    // One that was refused before it reached the drive has no part.
+                    // A request that was refused before it reached the drive has no parts.
                     let is_refused = parts[of as usize] == 0 && recorded == Some(false);
                     if !same(found) && !is_refused {
                         return Err(Diverged::Request { of, recorded: at, replayed: found.map(|done| done.at) });

@@ -30,11 +30,11 @@ pub(super) fn device_of(spec: &Spec) -> Device {
     Device { name: spec.name.clone(), resolved, replaced: Vec::new() }
 }
 
-/// One job.
+/// One worker thread.
 pub(super) const ONE: NonZeroUsize = NonZeroUsize::MIN;
 
-/// A run of software that keeps a log and a tree: it overwrites a few places again and again, and mostly waits for its
-/// flushes.
+/// A run in the manner of software that keeps a log and a tree: it overwrites a few places again and again, and mostly
+/// waits for its flushes.
 pub(super) fn live(play: &mut Play<impl std::io::Write>, seed: u64, requests: u64) {
     let mut rng = Rng::stream(seed, "torture.life");
     let capacity = play.drive().capacity().get();

@@ -75,32 +75,32 @@ pub(super) const fn minute() -> Span {
     Span::from_secs(60)
 }
 
-/// The run that a torture begins with.
+/// The source of the run that a torture cuts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Recording {
-    /// Requests of a workload of ours on this device.
+    /// The requests of a Flashloom workload on this device.
     Workload {
-        /// The device.
+        /// The path of the device file.
         device: PathBuf,
-        /// The workload.
+        /// The path of the workload file.
         workload: PathBuf,
     },
     /// A command of the user on this device.
     Command {
-        /// The device.
+        /// The path of the device file.
         device: PathBuf,
-        /// The command.
+        /// The command for the shell.
         command: String,
     },
-    /// A journal that is there.
+    /// A journal that exists.
     Journal(PathBuf),
 }
 
 impl TortureSpec {
-    /// The run to begin with.
+    /// The source of the run.
     ///
     /// # Errors
-    /// The keys that do not go together.
+    /// The keys that exclude each other, or that are missing.
     pub fn recording(&self) -> Result<Recording, Vec<Fault>> {
         let mut faults = Vec::new();
         let mut add = |key: &str, message: &str, remedy: &str| faults.push(Fault::new(key, message, remedy));
@@ -147,14 +147,14 @@ impl TortureSpec {
         if faults.is_empty() { Ok(recording) } else { Err(faults) }
     }
 
-    /// The user's check.
+    /// The user's check with its time limit, if there is one.
     #[must_use]
     pub fn checking(&self) -> Option<Check> {
         checking(self.check.as_ref(), self.check_limit)
     }
 }
 
-/// A check of this command, which may take this long.
+/// A check with this command and this time limit.
 pub(super) fn checking(command: Option<&String>, limit: Span) -> Option<Check> {
     let limit = Duration::from_secs_f64(limit.as_secs_f64());
     command.cloned().map(|command| Check { command, limit })

@@ -5,8 +5,8 @@
 
 use flash::nand::Stamp;
 
-/// The low bits of a stamp number the sectors of a request; those above have the request's number plus one. The highest
-/// bit is clear: stamps of preconditioning set it.
+/// The bits of a stamp that number the sectors of a request. The bits above have the request's number plus one. The
+/// highest bit is clear in them: it marks stamps of preconditioning.
 const OFFSET_BITS: u32 = 24;
 
 /// The most sectors of a request.
@@ -17,7 +17,7 @@ pub(super) const MOST_SECTORS: u64 = 1 << OFFSET_BITS;
 pub(super) enum Origin {
     /// The sector reads as zeros: it was never written, or has been discarded.
     Zeros,
-    /// Preconditioning wrote it, for the sector with this address. It reads as zeros, too.
+    /// Preconditioning wrote the sector, for this address. The sector reads as zeros, too.
     Preconditioned(u64),
     /// A request wrote it.
     Request {
@@ -28,7 +28,7 @@ pub(super) enum Origin {
     },
 }
 
-/// The stamps of sectors of a request, from this place in it.
+/// The stamps of `sectors` sectors of request `of`, from its sector `from` on.
 pub(super) fn stamps(of: u32, from: u64, sectors: u64) -> Vec<Stamp> {
     let first = (u64::from(of) + 1) << OFFSET_BITS;
     (from..from + sectors).map(|offset| Stamp(first | offset)).collect()

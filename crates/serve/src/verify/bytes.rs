@@ -43,13 +43,13 @@ impl<W: Write> Out<W> {
     }
 }
 
-/// Reads what [`Out`] wrote.
+/// Reads the numbers that [`Out`] wrote, and checks their checksum.
 pub(super) struct In<R> {
     from: R,
     sum: Hasher,
 }
 
-/// The content is not what was written.
+/// The error for content that does not have its checksum.
 pub(super) fn damaged() -> io::Error {
     ErrorKind::InvalidData.into()
 }
@@ -77,7 +77,7 @@ impl<R: Read> In<R> {
         Ok(is.then_some(number))
     }
 
-    /// At most `most` numbers: damage must not ask for more memory than there is.
+    /// Reads at most `most` numbers: damaged data must not ask for more memory than there is.
     pub(super) fn numbers(&mut self, most: u64) -> io::Result<Vec<u64>> {
         let count = self.number()?;
         if count > most {
@@ -88,7 +88,7 @@ impl<R: Read> In<R> {
         Ok(bytes.as_chunks::<8>().0.iter().map(|number| u64::from_le_bytes(*number)).collect())
     }
 
-    /// Compares the checksum.
+    /// Fails if the checksum does not match.
     pub(super) fn finish(mut self) -> io::Result<R> {
         let mut sum = [0; 4];
         self.from.read_exact(&mut sum)?;

@@ -4,10 +4,10 @@ use base::units::SECTOR;
 
 /// The digest of zeros.
 pub(super) const ZEROS: u64 = 0;
-/// No digest: nobody knows the content.
+/// No digest: the content is not known.
 pub(super) const UNKNOWN: u64 = u64::MAX;
 
-/// Bits without a pattern: of the golden ratio, and of pi.
+/// Constants without a bit pattern: of the golden ratio, and of pi.
 const FACTOR: u64 = 0x9e37_79b9_7f4a_7c15;
 const START: u64 = 0x243f_6a88_85a3_08d3;
 
@@ -32,7 +32,7 @@ fn side_by_side<const N: usize>(sectors: &[[u8; SIZE]; N]) -> [u64; N] {
         for (words, (state, any)) in words.iter().zip(states.iter_mut().zip(&mut any)) {
             let word = u64::from_le_bytes(words[place]);
             *any |= word;
-            // The place counts, so that words which change places change the digest.
+            // The place is part of the digest, so that exchanged words change the digest.
             let mixed = fold(*state ^ word, FACTOR ^ (place as u64 + 1));
             *state = mixed.rotate_left(29) ^ word;
         }
@@ -43,7 +43,7 @@ fn side_by_side<const N: usize>(sectors: &[[u8; SIZE]; N]) -> [u64; N] {
     })
 }
 
-/// The digests of the sectors of a request. Two contents share one with a probability of 2^-64.
+/// The digests of the sectors of a request. Two different contents have equal digests with a probability of 2^-64.
 pub(super) fn digests(bytes: &[u8]) -> Box<[u64]> {
     let (groups, rest) = bytes.as_chunks().0.as_chunks::<LANES>();
     groups.iter().flat_map(side_by_side).chain(rest.iter().flat_map(|one| side_by_side(&[*one]))).collect()
@@ -86,7 +86,7 @@ mod tests {
                 assert!(seen.insert(digest(&sector)), "byte {byte}, changed at {at}");
             }
         }
-        // As many bits differ as of two numbers that know nothing of each other.
+        // On average half of the bits differ, as between two random numbers.
         let ones: u32 = seen.iter().zip(seen.iter().skip(1)).map(|(a, b)| (a ^ b).count_ones()).sum();
         assert!(f64::from(ones) / seen.len() as f64 > 20.0);
     }

@@ -1,4 +1,4 @@
-//! All that is known of a drive as bytes.
+//! The whole state of a verifier as bytes.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -20,7 +20,7 @@ impl Verifier {
         self.zones.as_ref().map_or(Ok(()), |zones| zones.write_to(out))
     }
 
-    /// What was known of a drive of this capacity. Nothing is under way.
+    /// The state of a verifier of a drive of this capacity, without requests under way.
     pub(super) fn read(promise: Promise, capacity: u64, from: &mut In<impl Read>) -> io::Result<Self> {
         let (now, cut) = (from.number()?, from.number()?);
         let (settled, runs) = (Settled::read_from(from, capacity)?, Runs::read_from(from, capacity)?);
@@ -40,7 +40,7 @@ impl Write {
             }
             Content::Appends { unit, writes } => {
                 out.numbers(&[])?;
-                // No write has this digest.
+                // No write has this digest: it marks appends.
                 out.number(UNKNOWN)?;
                 out.number(*unit)?;
                 out.number(writes.len() as u64)?;

@@ -1,10 +1,10 @@
-//! What is known of a kept drive, beside its flash: so that the next process knows what this one has acknowledged, however
-//! it ends.
+//! The state of the verifier of a kept drive, in files beside the drive's flash: the next process reads what this process has
+//! acknowledged, however it ends.
 //!
-//! `verify.known` has all that was known at one moment, and `verify.log` each request and answer since. A request is in
-//! the log before the drive has it, and an answer before the client has it. Reads are not, unless they fail: what they
-//! have settled since is lost. The system's cache outlives the process and not the machine, so after a crash of the machine nothing counts
-//! but an orderly end.
+//! `verify.known` has the whole state of one moment, and `verify.log` each request and answer since. A request is in the log before
+//! the drive has it, and an answer before the client has it. Reads are not in the log unless they fail: what they have settled
+//! since that moment is lost. The system's cache outlives the process and not the machine, so after a crash of the machine the
+//! files count only if the last process ended in order.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufReader, BufWriter, ErrorKind, Read, Write};
@@ -21,15 +21,15 @@ const LOG: &str = "verify.log";
 
 const MAGIC: &[u8; 19] = b"flashloom verify 1\n";
 
-/// Bytes of the log at which it begins anew: what is known then takes less time to write than the log did.
+/// The size of the log, in bytes, at which a new one is begun: writing the whole state then takes less time than the log did.
 const LONG: u64 = 64 << 20;
 
-/// The head of a record: the bytes that follow, and their checksum.
+/// Bytes of the head of a record: the length of the record, and its checksum.
 const HEAD: usize = 8;
-/// More bytes than a record has: a request has 32 MiB at most.
+/// No record is longer: a request has 32 MiB at most.
 const MOST: usize = 1 << 20;
 
-/// Something that happened, as the log has it.
+/// A record of the log.
 #[derive(Debug, PartialEq)]
 pub(super) enum Record {
     Begin {
@@ -90,7 +90,7 @@ impl Record {
         })
     }
 
-    /// The next record of a log. None at its end, where one may have been written in part.
+    /// The next record of a log; none at the end, which may have an incomplete record.
     fn next(log: &mut impl Read) -> io::Result<Option<Self>> {
         let mut head = [0; HEAD];
         let (length, sum) = match log.read_exact(&mut head) {
@@ -109,12 +109,12 @@ impl Record {
     }
 }
 
-/// The machine since it was started; empty where that is not known.
+/// An identifier of the machine's present boot; empty where it is not known.
 fn boot() -> String {
     fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default()
 }
 
-/// The files of a verification.
+/// The files of a verifier.
 #[derive(Debug)]
 pub(super) struct Kept {
     dir: PathBuf,
@@ -124,7 +124,7 @@ pub(super) struct Kept {
 }
 
 impl Kept {
-    /// Writes all that is known, and begins an empty log. `is_orderly`: the drive is off, and lost nothing.
+    /// Writes the whole state, and begins an empty log. `is_orderly`: the drive is off, and lost nothing.
     pub(super) fn begin(dir: &Path, of: &Verifier, generation: u64, is_orderly: bool) -> io::Result<Self> {
         let mut out = Out::new(BufWriter::new(File::create(dir.join(NEW))?));
         out.bytes(MAGIC)?;
@@ -144,7 +144,7 @@ impl Kept {
         Ok(Self { dir: dir.to_owned(), log, generation, bytes: 0 })
     }
 
-    /// Writes all that is known, in place of the log.
+    /// Writes the whole state, and empties the log.
     pub(super) fn renew(&mut self, of: &Verifier, is_orderly: bool) -> io::Result<()> {
         *self = Self::begin(&self.dir, of, self.generation + 1, is_orderly)?;
         Ok(())
@@ -153,23 +153,23 @@ impl Kept {
     pub(super) fn append(&mut self, record: &Record) -> io::Result<()> {
         let bytes = record.bytes();
         self.bytes += bytes.len() as u64;
-        // One write: if the process is killed, the record is there or its request never was.
+        // A single write: if the process is killed, either the record is complete, or its request never reached the drive.
         self.log.write_all(&bytes)
     }
 
-    /// True if the log is long beside what is known.
+    /// True if the log has grown long compared with the state of `known` bytes.
     pub(super) const fn is_long(&self, known: u64) -> bool {
         self.bytes > LONG + 2 * known
     }
 
     /// Removes the files.
     pub(super) fn remove(self) {
-        // If even that fails, the directory cannot be written, and the drive cannot be served.
+        // If the removal fails, the directory cannot be written, and the drive cannot be served.
         let _ = forget(&self.dir);
     }
 }
 
-/// Removes what a verification knew of the drive in a directory: it will change unverified.
+/// Removes the files of a verifier from the directory of a drive that will be changed without verification.
 pub(crate) fn forget(dir: &Path) -> io::Result<()> {
     [LOG, NEW, KNOWN].iter().try_for_each(|name| match fs::remove_file(dir.join(name)) {
         Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -177,7 +177,7 @@ pub(crate) fn forget(dir: &Path) -> io::Result<()> {
     })
 }
 
-/// What the process before knew when it ended, and the generation of its files; none if that does not count.
+/// The state that an earlier process has left, and the generation of its files; none if the files are missing or do not count.
 pub(super) fn read(dir: &Path, promise: Promise, capacity: u64) -> io::Result<Option<(Verifier, u64)>> {
     let file = match File::open(dir.join(KNOWN)) {
         Ok(file) => file,
@@ -200,7 +200,7 @@ pub(super) fn read(dir: &Path, promise: Promise, capacity: u64) -> io::Result<Op
     let mut of = [0; 8];
     let is_its_log = log.read_exact(&mut of).is_ok() && u64::from_le_bytes(of) == generation;
     let mut records = 0_u64;
-    // A log of another generation is older than what is known.
+    // A log of another generation is older than the state and is ignored.
     while let Some(record) = if is_its_log { Record::next(&mut log)? } else { None } {
         verifier.replay(record).ok_or_else(damaged)?;
         records += 1;

@@ -4,7 +4,7 @@ use ssd::ZoneAction;
 
 use crate::{Failed, Operation};
 
-/// What a request does.
+/// The kind of a request, without the content that it brings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Read,
@@ -19,7 +19,7 @@ pub(super) enum Kind {
     Append {
         fua: bool,
     },
-    /// An action on one zone.
+    /// An action on one zone. An action on all zones is verified zone by zone.
     Zone(ZoneAction),
 }
 
@@ -56,7 +56,7 @@ impl Kind {
         }
     }
 
-    /// Its number in the log.
+    /// The number of the kind in the log.
     pub(super) fn code(self) -> u64 {
         Self::ALL.iter().position(|of| *of == self).expect("all kinds are listed") as u64
     }
@@ -66,10 +66,10 @@ impl Kind {
     }
 }
 
-/// How much of a request was carried out.
+/// The extent to which a request was carried out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Outcome {
-    /// Nobody knows how much.
+    /// An unknown part of the request was carried out.
     Partial,
     Done,
     Nothing,
@@ -81,14 +81,14 @@ impl Outcome {
     pub(super) fn of<T>(kind: Kind, result: &Result<T, Failed>) -> Self {
         match result {
             Ok(_) => Self::Done,
-            // It may be several requests of the drive.
+            // Write Zeroes may be several requests of the drive, of which some have succeeded.
             Err(_) if matches!(kind, Kind::WriteZeroes { .. }) => Self::Partial,
             Err(failed) if failed.changes_nothing() => Self::Nothing,
             Err(_) => Self::Partial,
         }
     }
 
-    /// Its number in the log.
+    /// The number of the outcome in the log.
     pub(super) const fn code(self) -> u64 {
         self as u64
     }

@@ -1,6 +1,6 @@
-//! The writes of sectors whose content is not settled: under way, not flushed, or one of several that came at once.
+//! The writes of sectors whose content is not settled: writes that are outstanding, not flushed, or concurrent with others.
 //!
-//! Sectors in a row with the same writes are one run. A run ends, and its sectors are settled, when one write is durable
+//! Consecutive sectors with the same writes are one run. A run ends, and its sectors are settled, when one of its writes is durable
 //! and all others are older.
 
 use std::collections::BTreeMap;
@@ -9,41 +9,41 @@ use std::ops::Range;
 use super::digest::UNKNOWN;
 use super::settled::{Settled, When};
 
-/// A moment. Moments are counted, and no two things happen at one of them.
+/// A logical time: a counter of which no two events have the same value.
 pub(super) type Moment = u64;
 
-/// Writes that a run remembers.
+/// The most writes that a run remembers.
 const REMEMBERED: usize = 32;
 
 /// The content that a write brings.
 #[derive(Clone, Debug)]
 pub(super) enum Content {
-    /// A digest for each sector.
+    /// A digest of each sector.
     Each(Box<[u64]>),
-    /// The same digest for all sectors.
+    /// One digest for all sectors.
     Same(u64),
-    /// Digests for sectors of which nobody knows the place: appends. Each begins with a mapping unit of so many sectors.
+    /// Digests of appended sectors, whose places are not known. Each append begins with a mapping unit of `unit` sectors.
     Appends { unit: u64, writes: BTreeMap<Moment, (When, Box<[u64]>)> },
 }
 
-/// A request that gave sectors a content, or a read that found which of several they have.
+/// A request that gave sectors a content, or a read that settled which of several contents they have.
 #[derive(Clone, Debug)]
 pub(super) struct Write {
     pub(super) start: u64,
     pub(super) content: Content,
     pub(super) began: Moment,
-    /// When it was answered.
+    /// The moment of its answer; none while it is outstanding.
     pub(super) ended: Option<Moment>,
     pub(super) when: When,
-    /// It was carried out. What a request that failed has done, nobody knows.
+    /// True if the write was carried out. Of a failed request it is not known.
     pub(super) is_certain: bool,
-    /// A power cut does not undo it.
+    /// True if no power cut can undo the write.
     pub(super) is_durable: bool,
-    /// After a power cut its sectors may hold anything that they ever held: a discard that promises nothing.
+    /// True for a discard that is not durable: after a power cut its sectors may hold anything that they ever held.
     pub(super) is_loose: bool,
-    /// Whether the client had its answer, and whether it was durable, when the power went.
+    /// Whether the client had the answer, and whether the write was durable, at the last power cut.
     pub(super) at_cut: Option<(bool, bool)>,
-    /// Runs that remember it.
+    /// The number of runs that remember the write.
     pub(super) runs: usize,
 }
 
@@ -63,7 +63,7 @@ impl Write {
         }
     }
 
-    /// The digest that it gives a sector; none if nobody knows its place.
+    /// The digest that the write gives a sector; none if its place is not known.
     pub(super) fn digest(&self, sector: u64) -> Option<u64> {
         match &self.content {
             Content::Each(digests) => Some(digests[(sector - self.start) as usize]),
@@ -72,7 +72,7 @@ impl Write {
         }
     }
 
-    /// True if it may have given a sector this digest.
+    /// True if the write may have given a sector this digest.
     pub(super) fn matches(&self, sector: u64, found: u64) -> bool {
         match &self.content {
             Content::Appends { unit, writes } => {
@@ -85,29 +85,30 @@ impl Write {
         }
     }
 
-    /// Whether the client has its answer, and whether it is durable; both as they were when the power went, if it did since.
+    /// Whether the client has the answer, and whether the write is durable; both as of the last power cut, if one has happened
+    /// since the write began.
     pub(super) fn state(&self) -> (bool, bool) {
         self.at_cut.unwrap_or((self.ended.is_some(), self.is_durable))
     }
 
-    /// True if it was carried out before this moment.
+    /// True if the write was carried out before this moment.
     pub(super) fn is_over(&self, before: Moment) -> bool {
         self.is_certain && self.ended.is_some_and(|ended| ended < before)
     }
 }
 
-/// Sectors with the same writes, in the order in which they began.
+/// Consecutive sectors with the same writes, in the order in which the writes began.
 #[derive(Clone, Debug)]
 pub(super) struct Run {
     pub(super) end: u64,
     pub(super) writes: Vec<Moment>,
-    /// The settled content is possible, too, and as old as this; none if a durable write lies over it.
+    /// The moment of the settled content, if that is still possible; none if a durable write has replaced it.
     pub(super) settled: Option<Moment>,
-    /// Since this moment a power cut may bring anything back.
+    /// The moment since which a power cut may bring back any former content.
     pub(super) loose: Option<Moment>,
 }
 
-/// All runs and their writes, each known by the moment at which it began first.
+/// All runs, by their first sectors, and their writes, by the moments at which they began.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Runs {
     pub(super) runs: BTreeMap<u64, Run>,
@@ -115,7 +116,7 @@ pub(super) struct Runs {
 }
 
 impl Runs {
-    /// Lets a run begin at this sector, if one lies across it.
+    /// Splits the run across this sector, if there is one, so that a run begins at the sector.
     fn split(&mut self, at: u64) {
         let Some((_, run)) = self.runs.range_mut(..at).next_back() else { return };
         if run.end <= at {
@@ -129,20 +130,20 @@ impl Runs {
         self.runs.insert(at, right);
     }
 
-    /// The first sectors of the runs in a range, the first of which may begin before it.
+    /// The first sectors of the runs in a range. The first run may begin before the range.
     pub(super) fn within(&self, range: &Range<u64>) -> Vec<u64> {
         let before = self.runs.range(..range.start).next_back();
         let across = before.filter(|(_, run)| run.end > range.start).map(|(start, _)| *start);
         across.into_iter().chain(self.runs.range(range.clone()).map(|(start, _)| *start)).collect()
     }
 
-    /// A request begins to write a range, or a read has settled it.
+    /// Adds a write of a range, from its beginning on, or a read that has settled the content of a range.
     pub(super) fn add(&mut self, number: Moment, range: Range<u64>, write: Write) {
         self.writes.insert(number, write);
         self.cover(number, &range);
     }
 
-    /// Lets a write concern a range.
+    /// Adds a write to the runs of a range.
     pub(super) fn cover(&mut self, number: Moment, range: &Range<u64>) {
         self.split(range.start);
         self.split(range.end);
@@ -164,7 +165,7 @@ impl Runs {
         self.writes.get_mut(&number).expect("it is remembered").runs += added;
     }
 
-    /// Lets a write concern a range no more.
+    /// Removes a write from the runs of a range.
     pub(super) fn exclude(&mut self, number: Moment, range: &Range<u64>, settled: &mut Settled) {
         if !self.writes.contains_key(&number) {
             return;
@@ -186,7 +187,7 @@ impl Runs {
         }
     }
 
-    /// A write is the settled content of the runs of a range that remember it, as old as `at`.
+    /// Makes a write the settled content, as of `at`, of the runs of a range that remember it.
     pub(super) fn prefer(&mut self, number: Moment, range: &Range<u64>, at: Moment, settled: &mut Settled) {
         for start in self.within(range) {
             let run = self.runs.get_mut(&start).expect("it is there");
@@ -200,7 +201,7 @@ impl Runs {
         }
     }
 
-    /// Forgets that a run remembers a write.
+    /// Counts one run less that remembers a write, and drops the write without runs.
     fn release(&mut self, number: Moment) {
         let write = self.writes.get_mut(&number).expect("it is remembered");
         write.runs -= 1;
@@ -209,9 +210,9 @@ impl Runs {
         }
     }
 
-    /// Forgets the writes of a run that nothing can bring back, and settles it if one is left. `oldest` is when the oldest
-    /// read under way began, which may find what was there then. Returns the moment that such a read has to be
-    /// behind before more can be forgotten.
+    /// Removes writes of a run that can no longer be its content, and settles the run if one write is left. `oldest` is the moment
+    /// at which the oldest read under way began: this read may still find older contents. Returns the moment before which all reads
+    /// must have ended so that more can be removed.
     pub(super) fn settle(&mut self, start: u64, oldest: Moment, settled: &mut Settled) -> Option<Moment> {
         let run = self.runs.get_mut(&start)?;
         let (mut floor, mut waits) = (0, None);
@@ -249,8 +250,8 @@ impl Runs {
         waits
     }
 
-    /// Forgets the oldest writes of runs that remember too many. No read can find a write that another one lies over, but
-    /// after a power cut anything may come back; and nobody knows the content if that is not enough.
+    /// Removes the oldest writes of runs that remember too many. Overwritten writes go first: no read can find them, but after a
+    /// power cut any content may come back. If that is not enough, the content counts as unknown.
     pub(super) fn bound(&mut self, range: &Range<u64>, oldest: Moment, now: Moment, settled: &mut Settled) {
         for start in self.within(range) {
             let run = &self.runs[&start];
@@ -273,13 +274,13 @@ impl Runs {
         }
     }
 
-    /// The moment at which the newest write began that lies over all that ended before it, for a read that began at `read`.
+    /// The beginning of the newest write that has replaced all contents that ended before it, for a read that began at `read`.
     pub(super) fn newest_over(&self, run: &Run, read: Moment) -> Moment {
         let over = run.writes.iter().map(|of| &self.writes[of]).filter(|of| of.is_over(read));
         over.map(|of| of.began).max().unwrap_or(0)
     }
 
-    /// A sector holds what nobody may have written: from now on that is its content.
+    /// Makes the content that was found in violation the settled content of a sector, so that it is reported once.
     pub(super) fn correct(&mut self, sector: u64, now: Moment) {
         self.split(sector);
         self.split(sector + 1);
@@ -294,7 +295,7 @@ impl Runs {
         gone.into_iter().for_each(|of| self.release(of));
     }
 
-    /// The power was cut: any write that a run remembers may be its content, and what has survived stays.
+    /// Applies a power cut: any write that a run remembers may be its content, and the surviving content stays.
     pub(super) fn cut(&mut self, began: Moment, ended: Moment, settled: &mut Settled) {
         for start in self.runs.keys().copied().collect::<Vec<_>>() {
             let Some(run) = self.runs.get_mut(&start) else { continue };
@@ -310,7 +311,7 @@ impl Runs {
             (write.began, write.ended) = (began, Some(ended));
             (write.is_certain, write.is_durable) = (true, true);
         }
-        // Where one write is left, it is the content.
+        // A run with one possible write is settled.
         for start in self.runs.keys().copied().collect::<Vec<_>>() {
             self.settle(start, Moment::MAX, settled);
         }

@@ -1,6 +1,6 @@
 //! The content of each sector as far as a power cut cannot change it: a digest, and the time of its write.
 //!
-//! Sparse: a region of 2 MiB takes memory when a client first writes to it, or reads what nobody knew.
+//! The store is sparse: a region of 2 MiB takes memory once a client writes to it, or reads unknown content of it.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write};
@@ -14,14 +14,14 @@ use super::digest::UNKNOWN;
 /// Sectors of a region.
 const REGION: u64 = 4096;
 
-/// After the next power cut the sector may hold anything.
+/// Flag of a sector that may hold anything after the next power cut.
 const LOOSE: u32 = 1 << 31;
-/// The last read of the sector failed.
+/// Flag of a sector whose last read failed.
 const UNREADABLE: u32 = 1 << 30;
-/// The other bits are milliseconds of simulated time, plus one.
+/// The other bits: milliseconds of simulated time, plus one.
 const WHEN: u32 = UNREADABLE - 1;
 
-/// A simulated time, to the millisecond; none for content that was there before.
+/// A simulated time in milliseconds; none for content from before the verification.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct When(u32);
 
@@ -30,7 +30,7 @@ impl When {
         Self(u32::try_from(at.as_ps() / Span::from_ms(1).as_ps() + 1).unwrap_or(WHEN).min(WHEN))
     }
 
-    /// As a number.
+    /// The time as a number, for the files.
     pub(super) fn code(self) -> u64 {
         u64::from(self.0)
     }
@@ -39,7 +39,7 @@ impl When {
         Self(code as u32 & WHEN)
     }
 
-    /// The millisecond.
+    /// The time in milliseconds.
     pub(super) fn ms(self) -> Option<u32> {
         self.0.checked_sub(1)
     }
@@ -61,7 +61,7 @@ pub(super) struct Settled {
 }
 
 impl Settled {
-    /// All sectors have this digest.
+    /// A store in which all sectors have this digest.
     pub(super) const fn all(others: u64) -> Self {
         Self { regions: BTreeMap::new(), others, unreadable: 0 }
     }
@@ -88,7 +88,7 @@ impl Settled {
         true
     }
 
-    /// When the sector was written.
+    /// The time at which the sector was written.
     pub(super) fn when(&self, sector: u64) -> When {
         let flags = self.regions.get(&(sector / REGION)).map_or(0, |of| of.flags[(sector % REGION) as usize]);
         When(flags & WHEN)
@@ -107,7 +107,7 @@ impl Settled {
         })
     }
 
-    /// Calls `each` with every sector of a range, its digest and its flags.
+    /// Calls `each` with each sector of a range, its digest and its flags, both of which `each` may change.
     fn each(&mut self, range: Range<u64>, mut each: impl FnMut(u64, &mut u64, &mut u32)) {
         let mut sector = range.start;
         while sector < range.end {
@@ -121,14 +121,14 @@ impl Settled {
         }
     }
 
-    /// What was written there is the content from now on.
+    /// Makes written data the content of a range.
     pub(super) fn write(&mut self, range: Range<u64>, when: When, is_loose: bool, digest: impl Fn(u64) -> u64) {
         let loose = if is_loose { LOOSE } else { 0 };
         let mut sector = range.start;
         while sector < range.end {
             let (number, begin) = (sector / REGION, sector / REGION * REGION);
             let until = range.end.min(begin + REGION);
-            // The reset of a zone takes no memory for what was never written there.
+            // Resetting a zone that was never written must take no memory.
             let is_reset =
                 sector == begin && until == begin + REGION && !is_loose && !self.regions.contains_key(&number);
             if !(is_reset && (sector..until).all(|at| digest(at) == self.others)) {
@@ -141,17 +141,17 @@ impl Settled {
         }
     }
 
-    /// A read has found the content of a sector, of which only now is known what it is. It is as old as before.
+    /// Notes the content that a read found in a sector of unknown content. The sector keeps its time.
     pub(super) fn adopt(&mut self, sector: u64, digest: u64) {
         self.each(sector..sector + 1, |_, of, _| *of = digest);
     }
 
-    /// After the next power cut these sectors may hold anything.
+    /// Marks sectors that may hold anything after the next power cut.
     pub(super) fn loosen(&mut self, range: Range<u64>) {
         self.each(range, |_, _, flags| *flags |= LOOSE);
     }
 
-    /// Nobody knows the content of these sectors, and they may change at each power cut.
+    /// Makes the content of sectors unknown; it may change at each power cut.
     pub(super) fn forget(&mut self, range: Range<u64>) {
         self.each(range, |_, of, flags| {
             *of = UNKNOWN;
@@ -159,7 +159,7 @@ impl Settled {
         });
     }
 
-    /// The power was cut.
+    /// Applies a power cut: marked sectors have unknown content from now on.
     pub(super) fn cut(&mut self) {
         for Region { digests, flags } in self.regions.values_mut() {
             let loose = flags.iter().map(|flags| flags & LOOSE != 0);
@@ -167,7 +167,7 @@ impl Settled {
         }
     }
 
-    /// Notes that these sectors could be read or were written, or could not be read.
+    /// Notes that the last access to sectors succeeded, or that their read failed.
     pub(super) fn note_readable(&mut self, range: Range<u64>, is_readable: bool) {
         if is_readable && self.unreadable == 0 {
             return;
@@ -186,7 +186,7 @@ impl Settled {
         self.unreadable
     }
 
-    /// A sector that should have this digest. Those that may hold anything soon should have none.
+    /// A sector that should have this digest, to explain a violation. Marked sectors are left out.
     pub(super) fn find(&self, digest: u64) -> Option<u64> {
         let within = |(number, of): (&u64, &Region)| {
             let mut all = of.digests.iter().zip(&of.flags);
@@ -223,7 +223,7 @@ impl Settled {
         Ok(all)
     }
 
-    /// Bytes of memory.
+    /// Bytes of memory that the store takes now.
     pub(super) fn memory(&self) -> u64 {
         self.regions.len() as u64 * Self::region_memory()
     }
@@ -233,7 +233,7 @@ impl Settled {
         REGION * (size_of::<u64>() + size_of::<u32>()) as u64
     }
 
-    /// Bytes of memory after all sectors were written.
+    /// Bytes of memory once all sectors were written.
     pub(super) const fn memory_of(sectors: u64) -> u64 {
         sectors.div_ceil(REGION) * Self::region_memory()
     }

@@ -1,4 +1,4 @@
-//! What the verification of a served drive says of itself.
+//! The status of the verification of a served drive.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

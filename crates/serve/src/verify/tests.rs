@@ -1,4 +1,4 @@
-//! Tests of the verification: what drives may return, and what is found.
+//! Tests of the verifier: contents that a drive may return, and violations that are found.
 
 mod honest;
 mod zones;
@@ -8,7 +8,7 @@ use super::*;
 const VOLATILE: Promise =
     Promise { is_volatile: true, discards_durably: false, granularity: Sectors::new(4), zones: None };
 
-/// A verifier, and requests that are over at once.
+/// A verifier, for tests whose requests mostly end at once.
 struct Bench(Verifier, u64);
 
 impl Bench {
@@ -44,7 +44,7 @@ impl Bench {
         self.alone(&Operation::Flush, 0, 0);
     }
 
-    /// The answer of a read.
+    /// Ends a read with `bytes`; returns the violations.
     fn found(&mut self, ticket: Ticket, start: u64, bytes: &[u8]) -> Vec<String> {
         let at = self.at();
         let sectors = start..start + bytes.len() as u64;
@@ -52,7 +52,7 @@ impl Bench {
         self.0.take_violations().iter().map(ToString::to_string).collect()
     }
 
-    /// A read alone, and what is wrong with it.
+    /// Reads without other requests under way; returns the violations.
     fn read(&mut self, start: u64, bytes: &[u8]) -> Vec<String> {
         let ticket = self.begin(&Operation::Read, start, bytes.len() as u64);
         self.found(ticket, start, bytes)
@@ -91,7 +91,7 @@ fn a_read_finds_the_newest_write() {
         &[0, 1, 2, 6, 4, 0],
         "sector 4095 holds older data, written at 0.003 s at 0.010 s; expected data written at",
     );
-    // It is said once.
+    // A violation is reported once.
     bench.right(4093, &[0, 1, 2, 6, 4, 0]);
     bench.flush();
     bench.wrong(4096, &[3, 9], "sector 4096 holds data that no known write brought");
@@ -123,7 +123,7 @@ fn of_two_writes_at_once_either_may_win_and_the_first_read_says_which() {
         let tickets = [bench.begin(&one, 0, 2), bench.begin(&two, 0, 2)];
         bench.end(tickets[0], &one, 0, 2);
         bench.end(tickets[1], &two, 0, 2);
-        // Each sector for itself.
+        // The content of each sector is settled by itself.
         bench.right(0, &[wins, loses]);
         bench.right(0, &[wins, loses]);
         bench.wrong(0, &[loses], "sector 0 holds older data");
@@ -166,7 +166,7 @@ fn after_a_cut_a_sector_holds_nothing_older_than_what_was_flushed() {
             0 => bench.wrong(0, &[0], "sector 0 reads as zeros at 0.009 s, after a power cut; expected data written at 0.005 s (not flushed) or data written at 0.007 s (not answered) or data written at 0.001 s (durable)"),
             _ => bench.right(0, &[seen]),
         }
-        // It stays so, after another cut too.
+        // The content that was read stays, after another cut too.
         bench.right(0, &[seen]);
         bench.0.power_cut();
         bench.right(0, &[seen]);
@@ -189,7 +189,7 @@ fn a_flush_covers_what_was_answered_before_it_came() {
     bench.right(0, &[0]);
     bench.right(2, &[0]);
     bench.wrong(1, &[0], "(durable)");
-    // One that fails covers nothing.
+    // A failed write replaces nothing.
     bench.write(3, &[7]);
     let flush = bench.begin(&Operation::Flush, 0, 0);
     let at = bench.at();
@@ -234,7 +234,7 @@ fn a_discard_reads_as_zeros_until_the_power_goes_and_then_promises_nothing() {
         bench.right(0, &[1, 1, 1, 1, byte, byte, byte, byte, 1, 1]);
         bench.wrong(4, &[9], "sector 4 holds");
     }
-    // A write that is not durable does not end it.
+    // A write that is not durable does not end the doubt.
     bench.write(4, &[5]);
     bench.0.power_cut();
     bench.right(4, &[6]);
@@ -287,7 +287,7 @@ fn a_write_that_failed_may_have_done_its_work_and_a_read_that_failed_counts() {
     bench.right(2, &[0]);
     bench.write(3, &[3]);
     assert_eq!(bench.0.status().unreadable, 2);
-    // As long as there is power it cannot become something else.
+    // As long as there is power the content cannot change without a write.
     bench.wrong(2, &[5], "sector 2 holds");
     bench.0.power_cut();
     bench.right(0, &[77]);
@@ -320,7 +320,7 @@ fn memory_is_that_of_the_regions_in_use_and_of_what_is_not_flushed() {
     // 100,000 sectors are 25 regions of 48 KiB.
     assert_eq!(after, 25 * 48 * 1024);
     assert_eq!(after, Verifier::memory_of(Sectors::new(100_000)));
-    // Of the writes of one sector few are remembered, and the newest is.
+    // Only some of the writes of a sector are remembered, and always the newest.
     for n in 0..10_000_u32 {
         bench.write(5, &[n as u8]);
     }
@@ -344,7 +344,7 @@ fn after_a_cut_what_too_many_writes_had_overwritten_is_believed() {
     bench.0.power_cut();
     bench.right(5, &[2]);
     assert_eq!(bench.0.status().adopted, 1);
-    // Too many at once, too.
+    // Also for many concurrent writes.
     let one = write(&[1]);
     let tickets: Vec<_> = (0..100).map(|_| bench.begin(&one, 6, 1)).collect();
     tickets.into_iter().for_each(|ticket| bench.end(ticket, &one, 6, 1));

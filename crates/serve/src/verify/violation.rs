@@ -1,4 +1,4 @@
-//! A read that returned what its sectors cannot hold, or a write pointer before what is durable.
+//! A violation: a read returned a content that its sectors cannot hold, or a write pointer is before durable sectors.
 
 use std::fmt;
 
@@ -9,15 +9,14 @@ use super::settled::When;
 /// The content that a drive returned for a sector.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
-    /// Zeros.
     Zeros,
-    /// What a write brought that another write lies over.
+    /// A content that a later write has replaced.
     Older(When),
     /// The content of another sector.
     Other(Lba),
-    /// What no write brought that is still known.
+    /// A content that no remembered write has.
     Unknown,
-    /// Nothing was read: the zone's write pointer is here, before what is durable.
+    /// No content: the zone's write pointer is before durable sectors.
     WritePointer,
 }
 
@@ -26,33 +25,33 @@ pub(super) enum Found {
 pub(super) struct Version {
     /// The content is zeros.
     pub(super) is_zeros: bool,
-    /// When it was written.
+    /// The time at which it was written.
     pub(super) when: When,
-    /// The client has its answer.
+    /// True if the client has the answer of the write.
     pub(super) is_answered: bool,
-    /// A power cut does not undo it.
+    /// True if no power cut can undo the write.
     pub(super) is_durable: bool,
 }
 
-/// Sectors in a row that a read returned with a content that they cannot hold, for the same reason; or durable sectors that the write
-/// pointer of their zone leaves out.
+/// Consecutive sectors that a read returned with a content that they cannot hold, for the same reason; or durable
+/// sectors behind the write pointer of their zone.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Violation {
-    /// The first sector.
+    /// The first sector of the row.
     pub start: Lba,
-    /// Their number.
+    /// The number of sectors.
     pub sectors: Sectors,
     /// The simulated time of the answer.
     pub at: Time,
     pub(super) found: Found,
-    /// All that the first sector may hold.
+    /// All contents that the first sector may hold.
     pub(super) expected: Vec<Version>,
-    /// The power was cut, or switched off, before.
+    /// True if the power was cut or switched off before.
     pub(super) is_after_cut: bool,
 }
 
 impl Violation {
-    /// Extends it by the next sector if that one is wrong for the same reason.
+    /// Extends the violation by the next sector, if that one is wrong for the same reason.
     pub(super) fn extend(&mut self, other: &Self) -> bool {
         let next = match (self.found, other.found) {
             (Found::Other(first), Found::Other(of)) => first + self.sectors == of,

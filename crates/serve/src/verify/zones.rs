@@ -1,14 +1,14 @@
 //! The zones of a verified drive: promised write pointers, appends without an address, and resets that a power cut left open.
 //!
-//! A reset is a write of zeros to its zone, and all else is verified as on any drive. Three things are different:
+//! A reset is a write of zeros to its zone. Other commands are verified as on any drive, with three differences:
 //!
-//! * An append gets its address with its answer. Until then any sector behind the promised write pointer may hold any sector of
-//!   any append that is under way in the zone: one write without places ([`Content::Appends`]) stands for all of them, and what
-//!   was under way at a power cut stays in it. With its answer an append becomes a write at its address.
-//! * A reset under way at a power cut happens as a whole or not at all. The first read that tells which, or a write pointer that
-//!   does, settles the zone.
-//! * What is durable lies below the write pointer that the drive reports. What a zone random write area holds may lie behind it. No
-//!   flush moves this promise: a drive with zones has no volatile buffer.
+//! * An append gets its address with its answer. Before the answer, any sector behind the promised write pointer may hold any
+//!   sector of any append under way in the zone: one write without places ([`Content::Appends`]) stands for all of them, and after
+//!   a power cut still stands for those that were under way. At its answer an append becomes a write at its address.
+//! * A reset under way at a power cut happens as a whole or not at all. The first read or write pointer that tells which settles
+//!   the zone.
+//! * Durable data lies below the write pointer that the drive reports. Data in a zone random write area may lie behind it. Flushes
+//!   do not change this promise: a drive with zones has no volatile buffer.
 
 use std::collections::BTreeMap;
 use std::io::{self, Read, Write as IoWrite};
@@ -28,37 +28,37 @@ use super::{Ticket, Verifier};
 /// The zones of a drive, in sectors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ZoneSectors {
-    /// From the beginning of a zone to that of the next.
+    /// Sectors from the beginning of a zone to that of the next.
     pub(crate) size: u64,
-    /// Those of a zone that can be written.
+    /// Sectors of a zone that can be written.
     pub(crate) capacity: u64,
-    /// Those of a mapping unit.
+    /// Sectors of a mapping unit.
     pub(crate) unit: u64,
-    /// Those of a zone random write area; none if the drive has no such areas.
+    /// Sectors of a zone random write area; 0 if the drive has no such areas.
     pub(crate) area: u64,
 }
 
-/// A zone, as far as it differs from an empty one.
+/// The state of a zone that differs from an empty one.
 #[derive(Clone, Debug, Default)]
 struct Zone {
-    /// The promised write pointer, from the beginning of the zone on: all before it is durable.
+    /// The promised write pointer, in sectors from the beginning of the zone: all sectors before it are durable.
     pointer: u64,
     /// The write that stands for all appends under way.
     appends: Option<Moment>,
     /// Resets under way.
     resets: Vec<Moment>,
-    /// Resets that were under way at a power cut, and of which nothing has told whether they happened.
+    /// Resets that were under way at a power cut, and of which it is not known whether they happened.
     open_resets: Vec<Moment>,
-    /// When the last reset was answered: what began before may have been carried out before it.
+    /// The moment of the last answer of a reset: commands that began before may have been carried out before the reset.
     reset: Moment,
-    /// The zone has a random write area since an answer at this moment.
+    /// The moment of the answer since which the zone has a random write area.
     area: Option<Moment>,
-    /// Commands under way that ask for one.
+    /// The number of commands under way that ask for a random write area.
     asks_for_area: u64,
 }
 
 impl Zone {
-    /// A command that began at `began` has moved the write pointer at least so far.
+    /// Raises the promised write pointer to `pointer`, by a command that began at `began`.
     fn promise(&mut self, began: Moment, pointer: u64) {
         if began > self.reset {
             self.pointer = self.pointer.max(pointer);
@@ -70,7 +70,7 @@ impl Zone {
 #[derive(Clone, Debug)]
 pub(super) struct Zones {
     shape: ZoneSectors,
-    /// By their first sectors.
+    /// The zones by their first sectors.
     zones: BTreeMap<u64, Zone>,
 }
 
@@ -83,18 +83,18 @@ impl Zones {
         sector / self.shape.size * self.shape.size
     }
 
-    /// The sectors of the zone that begins at a sector, as far as they can be written.
+    /// The writable sectors of the zone that begins at `start`.
     const fn range(&self, start: u64) -> Range<u64> {
         start..start + self.shape.capacity
     }
 
-    /// The zone of a sector, and its sectors.
+    /// The zone of a sector, and the writable sectors of the zone.
     fn at(&mut self, sector: u64) -> (&mut Zone, Range<u64>) {
         let range = self.range(self.start_of(sector));
         (self.zones.entry(range.start).or_default(), range)
     }
 
-    /// Sectors of a zone are durable, of a write that began at `began`.
+    /// Notes that sectors of a zone are durable, by a write that began at `began`.
     fn note_durable(&mut self, began: Moment, sectors: &Range<u64>) {
         let area = self.shape.area;
         let (zone, range) = self.at(sectors.start);
@@ -103,7 +103,7 @@ impl Zones {
         zone.promise(began, end.min(range.end - range.start));
     }
 
-    /// The power was cut.
+    /// Applies a power cut to the zone.
     fn cut(&mut self, now: Moment) {
         for zone in self.zones.values_mut() {
             zone.appends = None;
@@ -162,7 +162,7 @@ impl Verifier {
         self.zones.as_mut().expect("only a drive with zones takes commands for zones")
     }
 
-    /// An append to the zone of a sector begins.
+    /// Notes that an append to the zone of a sector begins.
     pub(super) fn begin_append(&mut self, ticket: Ticket, when: When, sector: u64, digests: Box<[u64]>) {
         let number = self.tick();
         let (zone, range) = self.zones_mut().at(sector);
@@ -181,8 +181,8 @@ impl Verifier {
         self.runs.cover(of, &(first..range.end));
     }
 
-    /// The first sector of the zone of an append under way, and the write that stands for it. It is the zone of its answer, unless
-    /// that is wrong.
+    /// The first sector of the zone of an outstanding append, and the write that stands for it. This is the zone of the answered
+    /// address, unless that is wrong.
     fn zone_of_append(&self, ticket: Ticket, answered: u64) -> Option<(u64, Moment)> {
         let zones = self.zones.as_ref()?;
         let near = zones.start_of(answered);
@@ -194,7 +194,7 @@ impl Verifier {
         })
     }
 
-    /// An append is answered: with its sectors if it was done, otherwise with the first ones of its zone.
+    /// Notes that an append is answered: with its sectors if it succeeded, otherwise with the first sectors of its zone.
     pub(super) fn end_append(
         &mut self,
         (ticket, now): (Ticket, Moment),
@@ -216,7 +216,7 @@ impl Verifier {
                     self.written(now, ticket, sectors, (true, is_durable));
                 }
                 Outcome::Nothing => {}
-                // Nobody knows where, and how much of it.
+                // It is not known where the append was written, and how much of it.
                 _ => {
                     let content = Content::Appends { unit, writes: [(ticket, (when, digests))].into() };
                     let mut write = Write::new(pointer, content, ticket, when);
@@ -231,13 +231,13 @@ impl Verifier {
         }
     }
 
-    /// A write does not concern a range any more.
+    /// Removes a write from a range.
     pub(super) fn exclude(&mut self, of: Moment, range: &Range<u64>) {
         self.runs.exclude(of, range, &mut self.settled);
         self.settle(range);
     }
 
-    /// A write to a zone is answered: no append lies there.
+    /// Notes that a write to a zone is answered: no append lies at its sectors.
     pub(super) fn note_written(&mut self, began: Moment, sectors: &Range<u64>, is_durable: bool) {
         let Some(zones) = &mut self.zones else { return };
         if is_durable {
@@ -256,7 +256,7 @@ impl Verifier {
         }
     }
 
-    /// An action on the zone of a sector begins.
+    /// Notes that an action on the zone of a sector begins.
     pub(super) fn begin_action(&mut self, ticket: Ticket, when: When, action: ZoneAction, sector: u64) {
         let (zone, range) = self.zones_mut().at(sector);
         match action {
@@ -269,7 +269,7 @@ impl Verifier {
         }
     }
 
-    /// An action on the zone of a sector is answered.
+    /// Notes that an action on the zone of a sector is answered.
     pub(super) fn end_action(
         &mut self,
         (ticket, now): (Ticket, Moment),
@@ -309,14 +309,14 @@ impl Verifier {
         }
     }
 
-    /// The power was cut.
+    /// Applies a power cut to all zones.
     pub(super) fn cut_zones(&mut self) {
         if let Some(zones) = &mut self.zones {
             zones.cut(self.now);
         }
     }
 
-    /// Lets the content that a read has found tell which resets have happened that were under way at a power cut.
+    /// Settles resets that were under way at a power cut, as far as the content of a read tells whether they happened.
     pub(super) fn tell_resets(&mut self, start: u64, found: &[u64]) {
         let Some(zones) = &self.zones else { return };
         let end = start + found.len() as u64;
@@ -333,7 +333,7 @@ impl Verifier {
         }
     }
 
-    /// Whether a reset has happened, if the content of a sector tells.
+    /// Whether a reset has happened; none if the content of the sector does not tell.
     fn tells(&self, reset: Moment, sector: u64, found: u64) -> Option<bool> {
         let first = *self.runs.within(&(sector..sector + 1)).first()?;
         let run = &self.runs.runs[&first];
@@ -360,19 +360,20 @@ impl Verifier {
         self.exclude(reset, &range);
     }
 
-    /// Compares the write pointer that the drive reports for the zone that begins at a sector with what is durable there.
+    /// Compares the write pointer that the drive reports for a zone with the durable sectors of the zone. `start` is the zone's
+    /// first sector.
     pub(crate) fn check_pointer(&mut self, at: Time, start: Lba, state: ZoneState, pointer: Lba) {
         let Some(Zones { zones, .. }) = &mut self.zones else { return };
         let Some(zone) = zones.get_mut(&start.get()) else { return };
         let (promised, pointer) = (start.get() + zone.pointer, pointer.get());
-        // A reset under way may have moved it.
+        // A reset under way may have moved the write pointer.
         if pointer >= promised || !zone.resets.is_empty() || state == ZoneState::Offline {
             return;
         }
         if let Some(reset) = zone.open_resets.last().copied() {
             return self.settle_reset(start.get(), reset, true);
         }
-        // It is said once.
+        // A violation is reported once.
         zone.pointer = pointer - start.get();
         self.violations += promised - pointer;
         self.found.push(Violation {

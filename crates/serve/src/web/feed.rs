@@ -1,4 +1,4 @@
-//! Those who watch, and what they are sent.
+//! The watchers of the live page, and the events that they are sent.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -13,11 +13,11 @@ use super::frame::{CAUSES, Frame};
 use crate::engine::Incident;
 use crate::http::Events;
 
-/// Points of the past that a new watcher is sent: two minutes.
+/// The points of the past that a new watcher gets: two minutes.
 pub(super) const PAST: usize = 480;
-/// Events that wait for a watcher; further ones are left out, since each stands for itself.
+/// The most events that wait for a watcher. Further events are left out, because each event is complete by itself.
 const WAITING: usize = 8;
-/// A watcher that has taken none of so many events in a row is gone: a minute.
+/// A watcher that has taken none of this many events in a row is gone: a minute.
 const PATIENCE: u32 = 240;
 
 /// The watchers of a drive.
@@ -42,7 +42,7 @@ struct Watcher {
     _keep: oneshot::Sender<Infallible>,
 }
 
-/// What a new watcher is told of the drive.
+/// The first event of a new watcher: facts about the drive.
 #[derive(Serialize)]
 pub(super) struct Hello<'a> {
     pub(super) device: &'a str,
@@ -59,11 +59,11 @@ fn event(name: &str, data: &str) -> String {
 
 impl Feed {
     fn state(&self) -> MutexGuard<'_, State> {
-        // It is whole between any two operations.
+        // The state is consistent between any two operations, so a poisoned lock does no harm.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Adds a watcher; none if the drive has ended.
+    /// Adds a watcher; none once the drive has ended.
     pub(super) fn subscribe(&self, hello: &Hello) -> Option<Events> {
         let mut state = self.state();
         if state.is_over {
@@ -80,7 +80,7 @@ impl Feed {
         Some(Events { events, kept })
     }
 
-    /// Sends a frame to all, and keeps what later watchers are sent.
+    /// Sends a frame to all watchers, and keeps its points for later watchers.
     pub(super) fn publish(&self, frame: &Frame) {
         let mut state = self.state();
         if state.past.len() == PAST {
@@ -120,7 +120,7 @@ impl Feed {
     }
 }
 
-/// In one line.
+/// JSON without line breaks.
 fn json(of: &impl Serialize) -> String {
     serde_json::to_string(of).expect("texts and numbers")
 }
@@ -149,7 +149,8 @@ mod tests {
         assert_eq!(past.as_array().map(Vec::len), Some(PAST));
         feed.publish(&frame);
         assert!(taken(&mut events).starts_with("event: frame\ndata: {"));
-        // It takes nothing any more: some events wait, further ones are left out, and at last it is given up.
+        // A watcher that takes nothing: some events wait, further ones are left out, and at last the watcher is
+        // dropped.
         (0..WAITING as u32 + PATIENCE - 1).for_each(|_| feed.publish(&frame));
         assert!(events.kept.try_recv() == Err(oneshot::error::TryRecvError::Empty));
         feed.publish(&frame);

@@ -1,4 +1,4 @@
-//! A frame of the live page: what a drive did between two observations.
+//! A frame of the live page: the numbers of a drive between two observations.
 
 use std::collections::VecDeque;
 
@@ -15,7 +15,7 @@ use crate::engine::{
     TranslationStatus, Wear,
 };
 
-/// The causes for which dies work. Those of the host are two.
+/// The causes for which dies work. Those of the host are two: reads and writes.
 pub(super) const CAUSES: [&str; Cause::COUNT + 1] = [
     "host reads",
     "host writes",
@@ -31,10 +31,10 @@ pub(super) const CAUSES: [&str; Cause::COUNT + 1] = [
     "parity",
 ];
 
-/// Observations over which the write amplification is taken: five seconds.
+/// The observations over which the write amplification is computed: five seconds.
 const WINDOW: usize = 20;
 
-/// What is drawn over time.
+/// The numbers that the page draws over time.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Point {
     /// Seconds since the drive was served first.
@@ -48,13 +48,13 @@ pub(super) struct Point {
     /// Simulated times of the requests that were answered since the point before.
     read: Option<Percentiles>,
     write: Option<Percentiles>,
-    /// How late they were, in time of the wall clock.
+    /// The lateness of the answers, in time of the wall clock.
     lag: Option<Percentiles>,
     late_share: Option<f64>,
-    /// Over the last seconds.
+    /// Write amplification over the last seconds.
     write_amplification: Option<f64>,
     free_blocks: u64,
-    /// The share of their time that dies worked for each cause.
+    /// The share of the dies' time for each cause.
     die_time: [f64; CAUSES.len()],
 }
 
@@ -74,14 +74,14 @@ impl Percentiles {
     }
 }
 
-/// What is shown of the present.
+/// The numbers of the present moment.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(super) struct Frame {
     pub(super) point: Point,
     is_on: bool,
     pace: String,
     simulated_s: f64,
-    /// Since the start.
+    /// Sums since the drive was first served.
     total: Total,
     clients: u64,
     bad_blocks: u64,
@@ -93,7 +93,7 @@ pub(super) struct Frame {
     arrays: Vec<Dies>,
     /// The parts of the drive, each with the share of its time in which it was busy.
     busy: Vec<(&'static str, f64)>,
-    /// Each reclaim unit handle, with the share of its reclaim unit that is written; none without Flexible Data Placement.
+    /// Each reclaim unit handle with the written share of its reclaim unit; empty without Flexible Data Placement.
     handles: Vec<(String, f64)>,
     incidents: Vec<Incident>,
     #[serde(skip)]
@@ -102,7 +102,7 @@ pub(super) struct Frame {
     pub(super) zones: Option<ZonesFrame>,
 }
 
-/// Since the start.
+/// Sums since the drive was first served.
 #[derive(Clone, Debug, Default, Serialize)]
 struct Total {
     reads: u64,
@@ -117,7 +117,7 @@ struct Total {
 /// The dies of an array, channel by channel, each with the share of its time in which it was busy.
 #[derive(Clone, Debug, Serialize)]
 struct Dies {
-    /// Its drive, if there are several.
+    /// The drive of the array, if there are several.
     drive: Option<u32>,
     is_slc: bool,
     channels: u32,
@@ -132,7 +132,7 @@ pub(super) struct WearFrame {
     most: u32,
     mean: f64,
     rated: u32,
-    /// Erase counts in a class.
+    /// The number of erase counts in a class.
     width: u32,
     /// Blocks in each class, from the least count on.
     blocks: Vec<u64>,
@@ -146,7 +146,7 @@ impl From<Wear> for WearFrame {
     }
 }
 
-/// To a thousandth, which is shorter in a text.
+/// Rounds to a thousandth, which makes the text shorter.
 fn rounded(value: f64) -> f64 {
     (value * 1e3).round() / 1e3
 }
@@ -155,14 +155,14 @@ fn rounded(value: f64) -> f64 {
 #[derive(Default)]
 pub(super) struct Frames {
     before: Option<Observation>,
-    /// The counters of the last seconds.
+    /// The counters of the last seconds, for the write amplification.
     window: VecDeque<Counters>,
-    /// The last incident of a frame.
+    /// The number of the last incident that a frame had.
     told: u64,
 }
 
 impl Frames {
-    /// The frame between the observation before and this one; none for the first.
+    /// The frame between the last observation and this one; none for the first.
     pub(super) fn next(&mut self, now: Observation, incidents: &Incidents) -> Option<Frame> {
         let Some(before) = self.before.take() else {
             self.before = Some(now);
@@ -202,7 +202,7 @@ impl Frames {
     }
 }
 
-/// How much of its reclaim unit each handle has written. One without an open reclaim unit has written nothing.
+/// The written share of each handle's reclaim unit. A handle without an open reclaim unit has written nothing.
 fn handles(counters: &Counters) -> Vec<(String, f64)> {
     let Some(fdp) = &counters.fdp else { return Vec::new() };
     let written = |available: u64| if available == 0 { 0 } else { fdp.unit.saturating_sub(available) };
@@ -224,7 +224,7 @@ fn total(now: &Observation) -> Total {
     }
 }
 
-/// Notes failures that are not those of a power cut.
+/// Notes new failures as incidents, except those of a power cut.
 fn note_failures(before: &Observation, now: &Observation, incidents: &Incidents) {
     let note = |count: u64, one: &str, many: &str| match count {
         0 => {}
@@ -242,7 +242,7 @@ fn note_failures(before: &Observation, now: &Observation, incidents: &Incidents)
     }
 }
 
-/// Notes drives of a RAID that have failed or have been rebuilt.
+/// Notes as incidents that drives of a RAID have failed or have been rebuilt.
 fn note_drives(before: &RaidStatus, now: &RaidStatus, incidents: &Incidents) {
     for (number, (before, now)) in before.drives.iter().zip(&now.drives).enumerate() {
         let text = match (before.state, now.state) {
@@ -256,11 +256,11 @@ fn note_drives(before: &RaidStatus, now: &RaidStatus, incidents: &Incidents) {
     }
 }
 
-/// Two observations.
+/// Two observations, to compute differences.
 struct Between<'a> {
     before: &'a Observation,
     now: &'a Observation,
-    /// Seconds of the wall clock.
+    /// Seconds of the wall clock between the observations.
     wall_s: f64,
     simulated: Span,
 }
@@ -275,7 +275,7 @@ impl<'a> Between<'a> {
         if self.wall_s > 0.0 { rounded((to - from) as f64 / self.wall_s) } else { 0.0 }
     }
 
-    /// The share of the simulated time, in each of `many`, that the difference of two sums is.
+    /// The difference of two sums over `many` parts, as a share of the simulated time of the parts.
     fn share(&self, from: Span, to: Span, many: usize) -> f64 {
         let all = self.simulated.as_secs_f64() * many as f64;
         if all > 0.0 { rounded(to.saturating_sub(from).as_secs_f64() / all) } else { 0.0 }
@@ -331,7 +331,7 @@ impl<'a> Between<'a> {
     }
 
     fn arrays(&self) -> Vec<Dies> {
-        // The counters have the dies in the order of the arrays.
+        // The counters have the dies in the order of the arrays, drive by drive.
         let busy = |of: &Observation| {
             let slc = slc(&of.counters).map(|slc| slc.1).unwrap_or_default();
             of.counters.die_busy.iter().copied().chain(slc).collect::<Vec<_>>()

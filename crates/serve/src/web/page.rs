@@ -1,4 +1,4 @@
-//! The page: its parts in one file.
+//! The page, put together from its parts into one file.
 
 use std::sync::OnceLock;
 
@@ -8,7 +8,7 @@ const HTML: &str = include_str!("../../assets/live.html");
 /// The colours of the report's pages.
 const COLOURS: &str = include_str!("../../assets/colours.css");
 const STYLE: &str = include_str!("../../assets/live.css");
-/// Each uses those before it; the first one is the report's.
+/// The scripts in order: each uses those before it. The first is also in the report's pages.
 const SCRIPTS: [&str; 4] = [
     include_str!("../../assets/numbers.js"),
     include_str!("../../assets/lines.js"),
@@ -16,7 +16,7 @@ const SCRIPTS: [&str; 4] = [
     include_str!("../../assets/live.js"),
 ];
 
-/// The page.
+/// The page as HTML.
 pub(super) fn html() -> Bytes {
     static PAGE: OnceLock<Bytes> = OnceLock::new();
     let whole = || {

@@ -1,7 +1,7 @@
 //! Observes the drive several times a second, as long as it is served.
 //!
-//! It goes on while nobody watches, so that a page that is opened shows the minutes before, and incidents are noted. An
-//! observation costs the drive microseconds.
+//! Sampling goes on while there are no watchers, so that a page that is opened shows the minutes before, and incidents
+//! are noted. An observation costs the drive microseconds.
 
 use std::io;
 use std::sync::Arc;
@@ -15,10 +15,10 @@ use super::frame::Frames;
 
 /// The time between two observations.
 const STEP: Duration = Duration::from_millis(250);
-/// The erase counts of all blocks are looked at in each observation of so many.
+/// One observation in this many has the erase counts of all blocks.
 const WEAR: u32 = 8;
 
-/// The thread that observes a drive. It ends when this is dropped, or with the drive.
+/// The thread that observes a drive. It ends with the drive, or when the sampler is dropped.
 pub(super) struct Sampler {
     stop: Option<Sender<()>>,
     thread: Option<JoinHandle<()>>,
@@ -48,7 +48,7 @@ impl Drop for Sampler {
     fn drop(&mut self) {
         drop(self.stop.take());
         if let Some(thread) = self.thread.take() {
-            // A panic there was reported there.
+            // A panic of the thread was reported by the thread.
             let _ = thread.join();
         }
     }

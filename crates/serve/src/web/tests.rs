@@ -59,7 +59,7 @@ impl Watching {
         Self { stream: BufReader::new(stream) }
     }
 
-    /// The next event of this name.
+    /// The next event with this name.
     fn next(&mut self, name: &str) -> Value {
         let mut is_wanted = false;
         loop {
@@ -74,7 +74,7 @@ impl Watching {
         }
     }
 
-    /// The first frame that is as wanted.
+    /// The first frame that satisfies `wanted`.
     fn until(&mut self, mut wanted: impl FnMut(&Value) -> bool) -> Value {
         for _ in 0..200 {
             let frame = self.next("frame");
@@ -103,7 +103,7 @@ fn the_events_say_what_the_drive_does() {
         assert_eq!(ask(&drive, write, n * 8), Ok(Vec::new()));
         assert_eq!(ask(&drive, Operation::Read, n * 8), Ok(vec![n as u8; 4096]));
     }
-    // Several frames may share the work.
+    // The work may be spread over several frames.
     let (mut latencies, mut rates, mut worked) = (BTreeMap::new(), [0.0; 2], BTreeMap::new());
     let frame = watching.until(|frame| {
         let point = &frame["point"];
@@ -130,7 +130,7 @@ fn the_events_say_what_the_drive_does() {
     let wear = watching.next("wear");
     let blocks: u64 = wear["blocks"].as_array().expect("classes").iter().filter_map(Value::as_u64).sum();
     assert!(blocks > 0 && wear["least"].as_u64() <= wear["most"].as_u64(), "{wear}");
-    // One that comes later hears of the points before.
+    // A later watcher gets the earlier points.
     let mut later = Watching::new(at);
     assert!(!later.next("past").as_array().expect("points").is_empty());
     later.next("wear");

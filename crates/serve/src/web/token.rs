@@ -1,21 +1,21 @@
-//! The token of those who may change something.
+//! The token of users who may change the drive's state.
 
 use std::fmt;
 use std::io;
 
-/// 128 random bits, as a text.
+/// 128 random bits as text.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) struct Token(String);
 
 impl Token {
     pub(super) fn random() -> io::Result<Self> {
         let mut bytes = [0; 16];
-        // It decides nothing of what the drive does.
+        // The random bits have no effect on the simulation.
         getrandom::fill(&mut bytes).map_err(io::Error::other)?;
         Ok(Self(bytes.iter().map(|byte| format!("{byte:02x}")).collect()))
     }
 
-    /// True if the text is the token; it takes as long for each text of this length.
+    /// True if the text is the token. The comparison takes the same time for all texts of one length.
     pub(super) fn is(&self, text: &str) -> bool {
         let Self(token) = self;
         let differ = |all, (a, b): (u8, u8)| all | (a ^ b);

@@ -8,14 +8,14 @@ use ssd::{ZoneReport, ZoneShape, ZoneState};
 pub(super) struct ZonesFrame {
     /// A letter for each state: empty, open (by the host or implicitly), closed, full, read only (`r`), offline (`x`).
     states: String,
-    /// How much of the capacity lies before the write pointer, in percent.
+    /// The share of each zone's capacity before the write pointer, in percent.
     written: Vec<u8>,
     /// The most active and open zones.
     limits: [u32; 2],
 }
 
 impl ZonesFrame {
-    /// What a drive of this shape reports.
+    /// The zones of a drive of this shape, from its reports.
     pub(super) fn of(reports: &[ZoneReport], shape: &ZoneShape) -> Self {
         let written = |(number, report): (u32, &ZoneReport)| {
             let units = report.write_pointer.get().saturating_sub(number * shape.size).min(shape.capacity);

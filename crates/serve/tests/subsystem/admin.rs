@@ -42,7 +42,7 @@ fn controllers_and_queues_have_their_limits() {
     let refused = io.fails(HostCommand::connect(&connect(&served.nqn, 3, controller)));
     assert_eq!(refused, Status::CONNECT_INVALID_PARAMETERS);
     io.done(HostCommand::connect(&connect(&served.nqn, 2, controller)));
-    // A place that is given back is taken.
+    // The place of a controller that has ended is free again.
     drop(second);
     served.await_end("the host has gone");
     third.done(request);
@@ -67,7 +67,7 @@ fn health_follows_what_the_host_writes_and_reads() {
     }
     io.done(HostCommand::read(1, 0, 1000, 512_000));
     assert_eq!(smart(&mut admin), [1, 5, 1, 5]);
-    // Log page 09h has what the media wrote.
+    // Log page 09h has the bytes that the media wrote.
     io.done(HostCommand::flush(None));
     let group = admin.done(group_page(9, 512)).data;
     assert!(super::host::field(&group, 80) >= 1, "media units written");

@@ -27,18 +27,18 @@ pub(super) const SMALL: &str = "name = \"small\"\n\
     buffer = { size = \"256KiB\" }\n\
     ftl = { map-unit = \"2KiB\", over-provisioning = \"40%\" }\n";
 
-/// Times that no test reaches unless it wants to.
+/// Time limits that no test reaches by accident.
 pub(super) fn patient() -> NvmeLimits {
     let long = Duration::from_secs(60);
     NvmeLimits { handshake: long, stall: long, shutdown: long, ..NvmeLimits::default() }
 }
 
-/// How drives are served.
+/// The settings of a server.
 pub(super) struct Setting<'a> {
     pub(super) device: &'a str,
-    /// The drive of the second namespace.
+    /// The device of the second namespace.
     pub(super) second: Option<&'a str>,
-    /// The blocks of namespaces without zones.
+    /// Binary logarithm of the bytes of a block, for namespaces without zones.
     pub(super) block_shift: u8,
     pub(super) limits: NvmeLimits,
     pub(super) hosts: Option<Vec<String>>,
@@ -65,7 +65,7 @@ impl Default for Setting<'_> {
 /// Drives that are served until this is dropped.
 pub(super) struct Served {
     pub(super) engine: Engine,
-    /// The drive of the second namespace.
+    /// The engine of the second namespace.
     pub(super) second: Option<Engine>,
     pub(super) address: SocketAddr,
     pub(super) nqn: String,
@@ -119,7 +119,7 @@ impl Served {
         Self { engine, second, address, nqn, stopper, thread: Some(thread), ended }
     }
 
-    /// Why connections have ended so far.
+    /// The reasons for which connections have ended so far.
     pub(super) fn ended(&self) -> Vec<String> {
         self.ended.lock().expect("a list").clone()
     }
@@ -130,7 +130,7 @@ impl Served {
         self.await_ends(why, 1);
     }
 
-    /// Waits until so many connections have ended for this reason.
+    /// Waits until `count` connections have ended for this reason.
     #[track_caller]
     pub(super) fn await_ends(&self, why: &str, count: usize) {
         let mut waited = Duration::ZERO;
@@ -199,7 +199,7 @@ impl Link {
         link
     }
 
-    /// An admin queue whose controller is enabled, and the controller.
+    /// An admin queue whose controller is enabled, and the identifier of the controller.
     pub(super) fn admin(served: &Served) -> (Self, u16) {
         Self::admin_with(served, connect(&served.nqn, 0, u16::MAX))
     }
@@ -224,13 +224,13 @@ impl Link {
         link
     }
 
-    /// Sends what the host has to say.
+    /// Sends the output of the host.
     pub(super) fn send(&mut self) {
         let said = self.host.output().take().concat();
         self.stream.write_all(&said).expect("sent");
     }
 
-    /// Reads once; true if both ends have agreed.
+    /// Reads once; true if the initialization is complete.
     fn hear(&mut self) -> bool {
         let mut buffer = [0; 64 << 10];
         let read = self.stream.read(&mut buffer).expect("an answer in time");
@@ -239,7 +239,7 @@ impl Link {
         self.take()
     }
 
-    /// Takes what has come.
+    /// Processes the bytes that were read; true if the initialization is complete.
     fn take(&mut self) -> bool {
         let (mut taken, mut is_ready) = (0, false);
         loop {
@@ -317,7 +317,7 @@ impl Link {
         }
     }
 
-    /// Takes what has come, of a connection that takes nothing any more.
+    /// Processes the last bytes of a connection that takes nothing any more.
     fn take_last(&mut self) {
         let mut taken = 0;
         loop {
@@ -338,7 +338,7 @@ impl Link {
         self.input.drain(..taken);
     }
 
-    /// The completions that have come and that nobody has waited for.
+    /// Completions that have arrived and were not waited for.
     pub(super) fn completions(&self) -> impl Iterator<Item = &Completion> {
         self.completions.values()
     }

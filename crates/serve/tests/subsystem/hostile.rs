@@ -19,7 +19,7 @@ fn a_host_that_connects_no_queue_is_sent_away() {
     let served = brief(NvmeLimits { handshake: Duration::from_millis(50), ..patient() });
     let mut silent = TcpStream::connect(served.address).expect("somebody listens");
     assert_eq!(silent.read(&mut [0; 1]).expect("the end"), 0);
-    // So is one that says hello and no more.
+    // So is a host that initializes the connection and sends nothing more.
     let mut polite = Link::open(served.address, HostConfig::default());
     assert!(polite.is_closed());
     served.await_end("the host connected no queue in time");
@@ -33,7 +33,7 @@ fn half_a_pdu_and_data_that_do_not_come_end_a_connection_and_no_other() {
     half.stream.write_all(&[4, 0, 72]).expect("sent");
     assert!(half.is_closed());
     served.await_end("the host began a PDU and did not send the rest");
-    // A write of which the data were requested, and do not come.
+    // A write whose data were requested, and are never sent.
     let mut greedy = Link::io(&served, controller, 2);
     let _ = greedy.host.submit(HostCommand::write(1, 0, 256, vec![1; 128 << 10]));
     greedy.send();
@@ -50,14 +50,14 @@ fn a_wrong_digest_ends_the_connection_or_fails_the_command() {
     let served = Served::small();
     let (_admin, controller) = Link::admin(&served);
     let mut io = Link::io_with(&served, controller, 1, digests());
-    // The digest of data, at the end of what is sent: the command fails, and nothing is written.
+    // A wrong digest of data, at the end of the bytes: the command fails, and nothing is written.
     io.host.submit_as(900, HostCommand::write(1, 0, 1, vec![7; 512]));
     let mut said = io.host.output().take().concat();
     *said.last_mut().expect("a digest") ^= 1;
     io.stream.write_all(&said).expect("sent");
     assert_eq!(io.wait(900).status.bare(), Status::TRANSIENT_TRANSPORT_ERROR);
     assert_eq!(io.done(HostCommand::read(1, 0, 1, 512)).data, vec![0; 512]);
-    // The digest of a header ends the connection.
+    // A wrong digest of a header ends the connection.
     io.host.submit(HostCommand::flush(None));
     let mut said = io.host.output().take().concat();
     *said.last_mut().expect("a digest") ^= 1;
@@ -73,7 +73,7 @@ fn whoever_does_not_read_is_sent_away_and_others_are_served() {
     let (_admin, controller) = Link::admin(&served);
     let mut deaf = Link::io(&served, controller, 1);
     let mut good = Link::io(&served, controller, 2);
-    // More than the buffers of any socket hold.
+    // More bytes than the buffers of any socket hold.
     for _ in 0..31 {
         deaf.host.submit(HostCommand::read(1, 0, 2048, 1 << 20));
     }

@@ -36,7 +36,7 @@ fn a_host_finds_the_drive_and_its_size() {
 fn random_writes_of_several_queues_are_read_back() {
     let served = Served::small();
     let (_admin, controller) = Link::admin(&served);
-    // More queues than the drive has, with digests and without.
+    // More queues than the drive has submission queues, with digests and without.
     let mut queues: Vec<Link> = (1..=3)
         .map(|queue| match queue {
             1 => Link::io_with(&served, controller, queue, digests()),
@@ -47,7 +47,7 @@ fn random_writes_of_several_queues_are_read_back() {
     let capacity = serve::Disk::capacity(&served.engine).get();
     let mut flat = vec![0; capacity as usize * BLOCK];
     for round in 0..60 {
-        // Commands that are under way together do not overlap.
+        // Commands that are outstanding together do not overlap.
         let share = capacity / 6;
         let mut under_way = Vec::new();
         for place in 0..6 {
@@ -95,7 +95,7 @@ fn compare_verify_zeroes_copy_and_deallocate_do_what_they_say() {
     io.done(HostCommand::new(verify));
     io.done(HostCommand::copy(1, &[(9, 1), (8, 1), (8, 2)], 100));
     assert_eq!(read(&mut io, 100, 4), [block(2), block(1), two.clone()].concat());
-    // A copy onto its own source.
+    // A copy onto a part of its own source.
     io.done(HostCommand::copy(1, &[(100, 3)], 101));
     assert_eq!(read(&mut io, 100, 4), [block(2), block(2), block(1), block(1)].concat());
     io.done(HostCommand::write_zeroes(1, 100, 3));
@@ -110,7 +110,7 @@ fn compare_verify_zeroes_copy_and_deallocate_do_what_they_say() {
     assert_eq!(io.fails(HostCommand::write(1, end, 1, block(1))), Status::LBA_OUT_OF_RANGE);
     io.done(HostCommand::flush(None));
     io.done(HostCommand::read(1, 8, 1, BLOCK as u32).with_fua());
-    // Format discards all.
+    // Format discards all blocks.
     let format = nvme::SubmissionEntry::new(nvme::opcode::admin::FORMAT_NVM).with_namespace(1);
     admin.done(HostCommand::new(format));
     assert_eq!(read(&mut io, 8, 2), vec![0; 2 * BLOCK]);

@@ -22,7 +22,7 @@ fn each_drive_is_a_namespace_with_data_of_its_own() {
     // NGUID, UUID and the identifier of the command set.
     assert!(first[4..20] != second[4..20] && first[24..40] != second[24..40]);
     assert_eq!((first[44], second[44]), (0, 2));
-    // Commands of one connection for both, answered in any order.
+    // One connection has outstanding commands for both namespaces, answered in any order.
     let write = io.submit(HostCommand::write(1, 64, 4, vec![1; 4 * 512]));
     let append = io.submit(HostCommand::append(2, 64, 1, vec![2; 2048]));
     let done = [append, write].map(|id| io.wait(id).status);
@@ -31,10 +31,10 @@ fn each_drive_is_a_namespace_with_data_of_its_own() {
     assert_eq!(io.done(HostCommand::read(1, 64, 4, 4 * 512)).data, vec![1; 4 * 512]);
     assert_eq!(io.done(HostCommand::read(2, 64, 1, 2048)).data, vec![2; 2048]);
     assert_eq!(io.done(HostCommand::read(2, 0, 1, 2048)).data, vec![0; 2048]);
-    // Zones are commands of the second alone.
+    // Only the second namespace has the commands for zones.
     assert_eq!(io.fails(HostCommand::append(1, 64, 1, vec![2; 512])), Status::INVALID_OPCODE);
     assert_eq!(io.fails(HostCommand::read(3, 0, 1, 512)), Status::INVALID_NAMESPACE);
-    // Each counts for itself, and the SMART page has both.
+    // Each namespace has counters of its own, and the SMART page has the sums.
     let bytes = |page: &[u8], at: usize| u128::from_le_bytes(page[at..at + 16].try_into().expect("16 bytes"));
     let smart = admin.done(HostCommand::log_page(2, 0xffff_ffff, 0, 512)).data;
     assert_eq!((bytes(&smart, 64), bytes(&smart, 80)), (3, 2), "host reads and writes");
@@ -46,7 +46,7 @@ fn each_drive_is_a_namespace_with_data_of_its_own() {
         (bytes(&page, 96), bytes(&page, 112))
     });
     assert_eq!((one, two), ((1, 1), (2, 1)), "host reads and writes of each endurance group");
-    // A format of one leaves the other.
+    // Formatting one namespace leaves the other as it is.
     admin.done(HostCommand::new(nvme::SubmissionEntry::new(0x80).with_namespace(2)));
     assert_eq!(io.done(HostCommand::read(2, 64, 1, 2048)).data, vec![0; 2048]);
     assert_eq!(io.done(HostCommand::read(1, 64, 4, 4 * 512)).data, vec![1; 4 * 512]);
@@ -59,7 +59,7 @@ fn the_subsystem_is_away_until_all_drives_have_power() {
     let mut io = Link::io(&served, controller, 1);
     io.done(HostCommand::write(1, 64, 4, vec![1; 4 * 512]));
     io.done(HostCommand::append(2, 64, 1, vec![2; 2048]));
-    // All drives: data in a buffer are durable afterwards.
+    // A flush of all namespaces makes data in every buffer durable.
     io.done(HostCommand::flush(None));
     let second = served.second.as_ref().expect("two drives");
     for engine in [&served.engine, second] {

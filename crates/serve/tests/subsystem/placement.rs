@@ -22,7 +22,7 @@ fn write(start: u64, identifier: u16) -> HostCommand {
     HostCommand::write(1, start, 64, vec![identifier as u8; 64 * 512]).with_directive(2, identifier)
 }
 
-/// Placement identifiers with the blocks that their reclaim units still take.
+/// Placement identifiers with the remaining blocks of their reclaim units.
 fn handles(io: &mut Link) -> Vec<(u16, u64)> {
     let data = io.done(HostCommand::handle_status(1, 16 + 32 * 4)).data;
     let count = usize::from(u16::from_le_bytes([data[14], data[15]]));
@@ -92,7 +92,7 @@ fn a_handle_update_gives_a_new_reclaim_unit_and_is_recorded() {
     assert_eq!(updates, [1, 2]);
 }
 
-/// The number of host events in the log, and type, identifier and handle of the first.
+/// The number of host events in the log, and the type, the identifier and the handle of the first event.
 fn host_events(admin: &mut Link) -> (u32, u8, u16, u8) {
     // Bit 8 of dword 10: events of the host.
     let mut command = group_page(0x23, 512);

@@ -15,14 +15,14 @@ fn a_cut_drops_every_connection_and_what_was_flushed_is_there_afterwards() {
     io.done(HostCommand::write(1, 0, 64, vec![1; 64 * 512]));
     io.done(HostCommand::flush(None));
     io.done(HostCommand::write(1, 64, 4, vec![2; 4 * 512]).with_fua());
-    // Under way when the power goes: flushes of data in the buffer, which take long at this pace.
+    // Outstanding at the power cut: flushes of buffered data, which take long at this pace.
     io.done(HostCommand::write(1, 128, 64, vec![3; 64 * 512]));
     other.submit(HostCommand::flush(None));
     io.submit(HostCommand::write(1, 0, 64, vec![4; 64 * 512]).with_fua());
     served.engine.command(Command::PowerCut).expect("it was on");
     assert!(admin.is_closed() && io.is_closed() && other.is_closed());
     assert_eq!(io.completions().count() + other.completions().count(), 0, "a drive without power answers nothing");
-    // Without power nobody is served.
+    // Without power a new connection is closed.
     let mut early = std::net::TcpStream::connect(served.address).expect("the system takes it");
     assert_eq!(std::io::Read::read(&mut early, &mut [0; 1]).unwrap_or(0), 0);
     served.engine.command(Command::PowerOn).expect("it was off");
@@ -54,7 +54,7 @@ fn zones_have_what_was_answered_when_the_power_is_back() {
         assert_eq!(io.done(HostCommand::read(1, address, 2, 4096)).data, vec![n; 4096]);
     }
     let zones = nvme::zone_descriptors(&io.done(HostCommand::zone_report(1, 64, 192)).data);
-    // The next append goes behind the data.
+    // The next append goes behind the written data.
     assert!(zones[0].write_pointer >= 70, "{:?}", zones[0]);
     assert_eq!(zones[1].state, nvme::ZoneState::Full);
     assert_eq!(io.done(HostCommand::append(1, 64, 1, vec![4; 2048])).result, zones[0].write_pointer);
@@ -70,7 +70,7 @@ fn held_commands_wait_for_the_power_and_a_flush_says_that_writes_were_lost() {
     io.done(HostCommand::write(1, 0, 4, vec![2; 4 * 512]));
     served.engine.command(Command::PowerCut).expect("it was on");
     let held = io.submit(HostCommand::write(1, 4, 4, vec![3; 4 * 512]));
-    // The controller outlives the cut, and its host hears nothing of the write.
+    // The controller outlives the cut, and its host gets no answer to the write.
     admin.done(HostCommand::keep_alive());
     assert_eq!(io.completions().count(), 0);
     served.engine.command(Command::PowerOn).expect("it was off");

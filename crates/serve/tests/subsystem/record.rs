@@ -28,7 +28,7 @@ fn served(device: &str, path: &Path, play: impl FnOnce(&mut [Link; 2])) -> Strin
     status.event_hash
 }
 
-/// The hash over all events and their times, to the picosecond, of the recording run on a device.
+/// Runs the recording on a device; returns the hash of all events and of their times, to the picosecond.
 fn replayed(device: &str, path: &Path) -> String {
     let device = Device::parse(device.to_owned()).unwrap_or_else(|faults| panic!("{faults}"));
     let session = Session::new(&device).seed(1);
@@ -89,7 +89,7 @@ fn a_recording_keeps_the_queue_of_each_request() {
         requests += 1;
     }
     assert_eq!(requests, 48);
-    // A drive with one queue cannot carry it out.
+    // A drive with one queue cannot run the recording.
     let device = Device::parse(ZONED.to_owned()).unwrap_or_else(|faults| panic!("{faults}"));
     let session = Session::new(&device);
     let file = catalogue::workload(&path).unwrap_or_else(|error| panic!("{error}"));

@@ -1,4 +1,5 @@
-//! Hosts that send nonsense, stop in the middle, leave, or reset their controller, beside one that checks every byte.
+//! Hosts that send random bytes, stop in the middle, leave, or reset their controller, beside one that checks every
+//! byte.
 
 use std::collections::VecDeque;
 use std::io::{Read, Write};
@@ -16,10 +17,10 @@ use super::host::{Link, SMALL, Served, Setting, connect, digests, patient};
 
 /// Connections of each kind of hostile hosts at a time.
 const OPEN: usize = 3;
-/// The blocks that the verifying host writes and reads, and the first of them: nobody else knows the drive.
+/// The blocks that the verifying host writes and reads, and the first of them: no other host uses the drive.
 const BLOCKS: u64 = 512;
 
-/// A hostile host gives up soon.
+/// A connection with short timeouts.
 fn impatient(address: SocketAddr) -> Option<TcpStream> {
     let stream = TcpStream::connect(address).ok()?;
     stream.set_read_timeout(Some(Duration::from_millis(20))).ok()?;
@@ -27,7 +28,7 @@ fn impatient(address: SocketAddr) -> Option<TcpStream> {
     Some(stream)
 }
 
-/// Sound connections with some bytes changed or the end missing, and plain noise.
+/// Valid connections with some bytes changed or the end missing, and random bytes.
 fn noise(rng: &mut Rng) -> Vec<u8> {
     let all = samples();
     let mut bytes = all[rng.below(all.len() as u64) as usize].clone();
@@ -46,9 +47,9 @@ fn noise(rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// Sends bytes and reads what comes soon.
+/// Sends bytes, and reads for a short time.
 fn say(stream: &mut TcpStream, bytes: &[u8]) {
-    // The server may have closed the connection, which is its right.
+    // Errors are ignored, because the server may have closed the connection.
     let _ = stream.write_all(bytes);
     let _ = stream.read(&mut [0; 4096]);
 }
@@ -73,16 +74,16 @@ fn say_output(stream: &mut TcpStream, host: &mut Host) {
     let _ = stream.write_all(&host.output().take().concat());
 }
 
-/// One attack; the connection stays open for a while.
+/// One attack of this kind; the connection stays open afterwards.
 fn attack(kind: usize, stream: &mut TcpStream, nqn: &str, rng: &mut Rng) {
     match kind {
-        // Noise.
+        // Random bytes.
         0 => say(stream, &noise(rng)),
         // A PDU that never ends.
         1 => say(stream, &[4, 0, 72, 0][..rng.below(4) as usize + 1]),
-        // A controller that is left without a word, with commands under way.
+        // A controller whose host leaves without a shutdown, with outstanding commands.
         2 => drop(greet(stream, nqn, rng)),
-        // Noise behind a sound beginning, and wrong digests.
+        // Random bytes behind a valid beginning, and wrong digests.
         _ => {
             let _host = greet(stream, nqn, rng);
             say(stream, &noise(rng));
@@ -92,7 +93,8 @@ fn attack(kind: usize, stream: &mut TcpStream, nqn: &str, rng: &mut Rng) {
 
 const KINDS: usize = 4;
 
-/// Runs a host that verifies every byte beside hostile ones; returns its rounds, and the connections of each kind.
+/// Runs a host that verifies every byte beside hostile hosts. Returns its rounds, and the connections of each kind of
+/// hostile host.
 fn besiege(served: &Served, seed: u64, goes_on: &dyn Fn(u64) -> bool) -> (u64, [u64; KINDS]) {
     let until = AtomicBool::new(false);
     let counted: [AtomicU64; KINDS] = Default::default();
@@ -137,7 +139,7 @@ fn besiege(served: &Served, seed: u64, goes_on: &dyn Fn(u64) -> bool) -> (u64, [
                 rounds += 1;
             }
         };
-        // The hostile hosts end with the verifying one, however that ends.
+        // The hostile hosts end with the verifying one, also if that panics.
         let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(verifying));
         until.store(true, Ordering::Relaxed);
         ended.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
@@ -145,7 +147,7 @@ fn besiege(served: &Served, seed: u64, goes_on: &dyn Fn(u64) -> bool) -> (u64, [
     (rounds, counted.map(AtomicU64::into_inner))
 }
 
-/// A server whose limits of time the verifying host never reaches, however slow the machine is.
+/// A server whose time limits the verifying host never reaches, however slow the machine is.
 fn besieged() -> Served {
     let limits = NvmeLimits { controllers: 64, ..patient() };
     Served::new(Setting { device: SMALL, limits, ..Setting::default() })

@@ -9,7 +9,7 @@ pub(super) const ZONED: &str = "name = \"zoned\"\n\
     flash = { part = \"dirik-2009\", channels = 2, chips = 2, blocks = 40, pages = 16 }\n\
     ftl = { kind = \"zns\", map-unit = \"2KiB\", zns = { max-open = 4, max-active = 6 } }\n";
 
-/// Bytes of a block: those of a mapping unit.
+/// Bytes of a block, which is a mapping unit.
 const BLOCK: usize = 2048;
 
 /// The actions of Zone Management Send.
@@ -27,7 +27,7 @@ fn report(io: &mut Link, from: u64) -> Vec<ZoneDescriptor> {
     zone_descriptors(&io.done(HostCommand::zone_report(1, from, 4096)).data)
 }
 
-/// A queue of a drive with zones, and the size of a zone in blocks.
+/// Two queues of a drive with zones, and the size of a zone in blocks.
 fn zoned() -> (Served, [Link; 2], u64) {
     let served = Served::of(ZONED);
     let (mut admin, controller) = Link::admin(&served);
@@ -91,7 +91,7 @@ fn zones_go_through_their_states_and_failures_have_their_codes() {
     let states: Vec<ZoneState> = report(&mut io, 0).iter().map(|zone| zone.state).take(8).collect();
     use ZoneState::{Closed, Empty, Full, ImplicitlyOpened};
     assert_eq!(states, [Full, Closed, Closed, Closed, Closed, ImplicitlyOpened, ImplicitlyOpened, Empty]);
-    // A report of the zones in one state, and their number.
+    // A report of the zones in one state, and the number of these zones.
     let closed = SubmissionEntry::new(opcode::io::ZONE_MANAGEMENT_RECEIVE).with_namespace(1);
     let closed = closed.with_cdw(12, 4096 / 4 - 1).with_cdw(13, 4 << 8).with_transport_data(4096);
     let data = io.done(HostCommand::new(closed)).data;

@@ -1,4 +1,4 @@
-//! What a RAID and a translation over zones say of themselves, beside what every drive says.
+//! The status of a RAID and of a translation over zones, in addition to the status of every drive.
 
 use base::units::SECTOR;
 use flash::backend::Op;
@@ -89,7 +89,7 @@ fn ratio(part: u64, of: u64) -> Option<f64> {
 }
 
 impl RaidStatus {
-    /// What a RAID says since it had the counters `start`; `None` of other drives.
+    /// The status of a RAID with counts since the counters `start`; `None` for other devices.
     pub(in super::super) fn of(drive: &dyn ServedDrive, start: &Counters) -> Option<Self> {
         let raid = drive.raid()?;
         let counters = drive.counters();
@@ -157,7 +157,7 @@ pub struct TranslationStatus {
 }
 
 impl TranslationStatus {
-    /// What a translation says since it had the counters `start`; `None` of other drives.
+    /// The status of a translation with counts since the counters `start`; `None` for other devices.
     pub(in super::super) fn of(drive: &dyn ServedDrive, start: &Counters) -> Option<Self> {
         let translation = drive.translation()?;
         let counters = drive.counters();

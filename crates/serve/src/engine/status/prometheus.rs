@@ -11,7 +11,7 @@ pub const MEDIA_TYPE: &str = "text/plain; version=0.0.4; charset=utf-8";
 struct Text(String);
 
 impl Text {
-    /// Begins a metric: its name without `flashloom_`, its type and its meaning.
+    /// Begins a metric: `name` without `flashloom_`, the type `of`, and its meaning `help`.
     fn metric(&mut self, name: &str, of: &str, help: &str) {
         let _ = writeln!(self.0, "# HELP flashloom_{name} {help}\n# TYPE flashloom_{name} {of}");
     }
@@ -72,7 +72,7 @@ impl Text {
         self.plain("translation_stalled_writes_total", "counter", help, Some(of.stalled_writes as f64));
     }
 
-    /// Quantiles of a time, without the sum and the count that a summary may leave out.
+    /// Quantiles of a latency; the sum and the count of a summary are optional and left out.
     fn quantiles(&mut self, name: &str, labels: &str, of: &Latency) {
         for (q, us) in [("0.5", of.p50_us), ("0.99", of.p99_us), ("0.999", of.p99_9_us), ("1", of.max_us)] {
             let comma = if labels.is_empty() { "" } else { "," };
@@ -82,7 +82,7 @@ impl Text {
 }
 
 impl Status {
-    /// The status for a scraper of Prometheus. Times are in seconds and sizes in bytes, as it asks for.
+    /// The status in the text format, with times in seconds and sizes in bytes, as Prometheus recommends.
     #[must_use]
     pub fn prometheus(&self) -> String {
         let mut text = Text(String::new());

@@ -6,7 +6,7 @@ use base::units::{Bytes, Span};
 
 use super::{DriveStatus, KindStatus, LagStatus, Latency, Power, RaidStatus, Status, TranslationStatus, VerifyStatus};
 
-/// Microseconds in their natural unit.
+/// Microseconds, with one decimal below 100 us.
 fn time(us: f64) -> String {
     if us < 100.0 { format!("{us:.1} us") } else { format!("{us:.0} us") }
 }
@@ -64,7 +64,7 @@ fn translation_lines(of: &TranslationStatus) -> Vec<(&'static str, String)> {
     lines
 }
 
-/// A sentence in lines that leave room for the name of a value.
+/// A sentence broken into lines that leave room for the name of a value.
 fn wrapped(text: &str) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in text.split(' ') {

@@ -1,4 +1,4 @@
-//! What a drive says of its allocation is never a lie, at any moment, and at rest it is exact.
+//! The allocation state that a drive reports is never wrong, at any moment, and at rest it is exact.
 
 use std::sync::mpsc::channel;
 
@@ -9,11 +9,12 @@ use testkit::conformance::settings;
 use super::*;
 use crate::{AllocatedExtent, Allocation, AllocationQuery};
 
-/// Mapping units that are used, so that some are written again and again; fewer on the smallest drives.
+/// The number of mapping units in use: few, so that some are written again and again; fewer still on the smallest
+/// drives.
 const UNITS: u64 = 48;
 
 impl Bench {
-    /// Asks for allocation; the answer, if it is there at once.
+    /// Sends an allocation query; the answer, if it is there at once.
     pub(super) fn ask(
         &mut self,
         start: u64,
@@ -42,14 +43,14 @@ impl Bench {
     }
 }
 
-/// What is known of a mapping unit whose last job was answered.
+/// The state of a mapping unit whose last job was answered, as far as the test knows it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Known {
-    /// It has data.
+    /// The unit has data.
     Data,
-    /// It was never written, or discarded as a whole.
+    /// The unit was never written, or was discarded as a whole.
     Nothing,
-    /// A job is under way, or the power was cut.
+    /// A job on the unit is under way, or the power was cut.
     Unsure,
 }
 
@@ -57,7 +58,7 @@ struct Checked {
     bench: Bench,
     unit: u64,
     known: Vec<Known>,
-    /// The job under way on each unit, and what its end makes known.
+    /// The jobs under way, with their units and the states after their ends.
     under_way: Vec<(u64, u64, Known)>,
     replay: String,
 }
@@ -75,7 +76,7 @@ impl Checked {
         }
     }
 
-    /// Compares the answer with what is known; at rest holes are known, too.
+    /// Compares the answer with the known states; at rest, holes must be reported as such.
     fn check(&mut self, at_rest: bool) {
         let hash = self.bench.core.drive().counters().event_hash;
         let now = self.bench.core.now();
@@ -115,7 +116,7 @@ impl Checked {
         self.check(false);
     }
 
-    /// Lets everything end, and compares the holes with what is read.
+    /// Lets all jobs end, and compares the holes with the data of reads.
     fn wait_until_idle(&mut self) {
         let results = self.bench.drain();
         self.answered(results);
@@ -134,7 +135,7 @@ fn every_drive_tells_data_from_holes_at_any_moment() {
         let resolved = setting.spec.resolve().expect("valid");
         let device = Device { name: setting.name.clone(), resolved, replaced: Vec::new() };
         let drive = match Session::new(&device).seed(seed).prepare() {
-            // Nobody knows what a client will write.
+            // A drive whose preconditioning must know the workload cannot be served.
             Err(SessionError::Foresight { .. }) => continue,
             drive => drive.unwrap_or_else(|error| panic!("{error}")),
         };
@@ -156,7 +157,7 @@ fn every_drive_tells_data_from_holes_at_any_moment() {
             assert!(matches!(checked.bench.ask(0, 1, 1), Some(Err(Failed::NoPower))));
             checked.bench.results();
             checked.under_way.clear();
-            // What recovery finds is what reads say.
+            // Recovery may find older contents, so no state is known until the next job on a unit.
             checked.known.fill(Known::Unsure);
             checked.bench.core.power_on(checked.bench.now, &mut checked.bench.answers).expect("it is off");
             checked.wait_until_idle();

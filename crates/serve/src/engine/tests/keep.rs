@@ -79,7 +79,7 @@ fn drives_of_every_family_are_dropped_at_any_moment_and_keep_their_promises() {
         for _ in 0..3 {
             life.steps(50);
             state.check().expect("the files can be written");
-            // The lock goes with the state.
+            // Dropping the state releases the lock.
             drop(state);
             let drive;
             (state, drive) = open();

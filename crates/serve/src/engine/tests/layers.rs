@@ -1,4 +1,4 @@
-//! Served RAIDs and translations over zones: what one drive does, and what only they do.
+//! Served RAIDs and translations over zones: the behaviour of any drive, and the commands that only layers have.
 
 use ssd::{RaidLevel, Resolved};
 use testkit::{raid, translation};
@@ -58,7 +58,7 @@ fn what_is_written_is_read_through_every_layer() {
         let end = bench.core.capacity().get();
         assert_eq!(end, resolved.capacity().get());
         assert_eq!(bench.alone(Operation::Read, 0, 9), Ok(vec![0; 9 * 512]));
-        // Over several chunks, stripes and units, and not from their beginnings.
+        // Ranges over several chunks, stripes and units, beginning in the middle of them.
         for (start, sectors, byte) in [(3, 70, 1), (60, 200, 2), (end - 33, 33, 3), (100, 1, 4)] {
             let write = Operation::Write { data: vec![byte; sectors as usize * 512], fua: byte == 2 };
             assert_eq!(bench.alone(write, start, sectors), Ok(Vec::new()));
@@ -171,7 +171,7 @@ fn failing(level: RaidLevel, drives: u32, spares: u32, (seed, steps): (u64, u32)
         match clients.rng.below(300) {
             0 if has_journal => clients.cut(),
             0 if is_sound || level.parities() == 0 && is_whole => {
-                // What was rebuilt last is durable when the RAID has flushed its drives.
+                // The last rebuilt chunks are durable once the RAID has flushed its drives.
                 if level.parities() > 0 {
                     clients.bench.drain();
                 }
@@ -248,7 +248,7 @@ fn a_drive_fails_in_the_middle_of_writes_and_the_status_says_how_far_its_spare_i
     (0..40).for_each(|n| assert_eq!(u64::from(bench.byte(24 * n + 5)), n + 1));
     let raid = raid_status(&bench.core);
     assert!(raid.empty_places == 1 && raid.recovered_bytes > 0, "{raid:?}");
-    // Two of three data drives are too few.
+    // One failure more than the parity can repair.
     bench.core.fail_drive(0).expect("it works");
     let read: Vec<_> = (0..40).map(|n| bench.alone(Operation::Read, 24 * n, 1)).collect();
     assert!(
@@ -291,7 +291,7 @@ fn a_fault_names_its_drive_where_there_are_several() {
     assert_eq!(refused.to_string(), "drive 2 is none of the 2 drives; use 0 to 1");
     bench.core.plan(fault(Some(1))).expect("a drive");
     assert_eq!(fault(Some(1)).to_string(), "1 read of drive 1 will fail");
-    // One of two reads under way goes to drive 1; what it cannot read comes from the mirror.
+    // One of two outstanding reads goes to drive 1; sectors that drive 1 cannot read come from the mirror.
     (0..2).for_each(|sector| _ = bench.submit(Operation::Read, sector, 1));
     let results = bench.drain();
     assert!(results.len() == 2 && results.iter().all(|(.., read)| *read == Ok(vec![9; 512])), "{results:?}");

@@ -1,5 +1,5 @@
-//! The order of what a served drive does with its files: what an answer promises is on their disk before the answer is
-//! given.
+//! The order of a served drive's operations on its files: the promises of an answer are on the disk before the answer
+//! is given.
 
 use std::sync::mpsc::channel;
 
@@ -9,14 +9,14 @@ use super::*;
 use crate::state::Durability;
 use crate::state::tests::memory::Memory;
 
-/// Synchronisations before an answer was given, and the changes of files since the last of them.
+/// The state of the files at an answer: synchronisations before it, and changes since the last of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Given {
     syncs: usize,
     unsynced: u64,
 }
 
-/// Does jobs one after another, each with the data or without, and notes how the files stood when its answer was given.
+/// Carries out jobs one after another, and notes the state of the files at each answer.
 fn given(more: &str, durability: Durability, jobs: Vec<(Operation, u64, u64)>) -> Vec<Given> {
     let files = Memory::default();
     let mut drive = Box::new(Ssd::<Bytes512>::new(&small(more).resolved, 1));
@@ -72,7 +72,7 @@ fn flushes_and_forced_writes_are_on_the_disk_before_they_are_answered() {
                 vec![plain, zeros, (promise.clone(), start, sectors), (Operation::Read, 0, 4)]
             };
             let of = given(more, Durability::Machine, jobs());
-            // Once when the files were made.
+            // One synchronisation is that of the creation of the files.
             assert_eq!([of[0].syncs, of[1].syncs], [1, 1], "{what}: a plain write waits for no disk");
             assert_eq!((of[2], of[3]), (Given { syncs: 2, unsynced: 0 }, of[2]), "{what}");
             let of = given(more, Durability::Process, jobs());

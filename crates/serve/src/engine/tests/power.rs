@@ -1,4 +1,4 @@
-//! Power cuts under jobs: what was acknowledged as durable is there, on every family of FTLs.
+//! Power cuts under jobs: data acknowledged as durable survives, on every family of FTLs.
 
 use base::engine::Rng;
 use ssd::FlushPolicy;
@@ -6,8 +6,8 @@ use testkit::conformance::{Setting, settings};
 
 use super::*;
 
-/// The contents of a sector since the newest durable one, oldest first. `None` is a discard: from then on the sector may
-/// have anything that it ever had, until it is written again.
+/// The contents of a sector since the newest durable one, oldest first. `None` is a discard: after it the sector may have any
+/// content that it ever had, until it is written again.
 type Contents = Vec<Option<u8>>;
 
 /// A job under way.
@@ -60,7 +60,7 @@ impl Life {
         self.rng.below(bound)
     }
 
-    /// True if a job that changes content, or that would see it change, has sectors in this extent under way.
+    /// True if a job under way, other than a flush, has sectors in this extent.
     fn is_busy(&self, start: u64, end: u64) -> bool {
         self.open.iter().any(|open| open.start < end && start < open.end)
     }
@@ -76,7 +76,7 @@ impl Life {
             self.open.push(Open { number, start: 0, end: 0, kind: Kind::Flush });
             return;
         }
-        // The order of overlapping jobs is the drive's; here each sector has one at a time.
+        // The drive may reorder overlapping jobs, so each sector has one job at a time.
         if self.is_busy(start, end) {
             return;
         }
@@ -96,7 +96,7 @@ impl Life {
         self.open.push(Open { number, start, end, kind });
     }
 
-    /// The contents before this one are old: one that came later is durable.
+    /// Removes the contents before a durable one.
     fn settle(&mut self, sector: usize, acknowledged: usize) {
         let old = acknowledged - 1;
         self.model[sector].drain(..old);
@@ -185,7 +185,7 @@ impl Life {
         self.answered(results);
         assert!(self.open.is_empty());
         if on_cut == OnCut::Hold {
-            // The flush above began with the held writes, and covers none that had to wait for room in the buffer.
+            // The flush above began with the held writes, and does not cover writes that had to wait for room in the buffer.
             drop(self.bench.alone(Operation::Flush, 0, 0));
         }
         self.read_all();
@@ -203,11 +203,11 @@ impl Life {
             match self.bench.alone(Operation::Read, sector as u64, 1) {
                 Ok(data) => {
                     self.check(sector as u64, &data);
-                    // After any later cut, too, what was discarded may be there again.
+                    // A discarded content may come back after any later cut, too.
                     let is_discarded = self.model[sector].contains(&None);
                     self.model[sector] = vec![if is_discarded { None } else { Some(data[0]) }];
                 }
-                // Its page failed; what it held is gone, and whatever comes next is right.
+                // The page of the sector failed: its content is lost, and any next content is right.
                 Err(error) => {
                     assert_eq!(error, Failed::Drive(ssd::Status::Uncorrectable), "sector {sector}");
                     self.model[sector] = vec![None];
@@ -215,17 +215,17 @@ impl Life {
             }
             self.acknowledged[sector] = 1;
         }
-        // The verification, which knows less, accuses nobody either.
+        // The verifier knows less than this test, and must find no violation either.
         let violations = self.bench.core.take_violations();
         assert!(violations.is_empty(), "{}", violations[0]);
     }
 
-    /// The next life goes on with what the verification of this one knows.
+    /// Keeps the state of the verifier for the next life.
     pub(super) fn keep_verification(&mut self, dir: &std::path::Path) {
         assert!(self.bench.core.keep_verification(dir, false).expect("files"));
     }
 
-    /// The drive is another one, with the flash that this one had when its process was killed. Reads everything.
+    /// Replaces the drive by a new one with the same flash, as after a kill of its process, and reads every sector.
     pub(super) fn killed(&mut self, mut core: Core, dir: &std::path::Path) {
         core.verify(false);
         assert!(core.keep_verification(dir, true).expect("files"), "the life before has left it");
@@ -238,7 +238,7 @@ impl Life {
         self.read_all();
     }
 
-    /// Sectors that were compared with what they may hold.
+    /// The number of sectors that were compared with their possible contents.
     pub(super) const fn checked(&self) -> u64 {
         self.checked
     }
@@ -294,7 +294,7 @@ fn a_drive_that_ignores_flushes_is_found() {
     }
 }
 
-/// Says which life failed.
+/// Prints the name of the life if the test panics.
 pub(super) struct Saying(pub(super) String);
 
 impl Drop for Saying {

@@ -25,7 +25,7 @@ fn served(core: Core, path: &std::path::Path, seed: u64) -> (Vec<Row>, u64) {
     // Simulated time begins with the first job, wherever the drive stands.
     bench.now = bench.core.now();
     for step in 0..600 {
-        // Questions for allocation are no part of a recording.
+        // Allocation queries are no part of a recording.
         if step % 7 == 0 {
             bench.ask(rng.below(capacity), 1, 9).expect("it is answered").expect("an extent");
         }
@@ -84,7 +84,7 @@ pub(super) fn write(rows: &[Row], path: &std::path::Path) {
 fn chosen() -> Vec<Setting> {
     let mut chosen: Vec<Setting> = Vec::new();
     let knows = |setting: &Setting| format!("{:?}", setting.spec.ftl.streams.host).starts_with("Oracle");
-    // Nobody knows what a client will write.
+    // FTLs that must know the workload beforehand cannot serve clients.
     for (number, setting) in settings().into_iter().filter(|setting| !knows(setting)).enumerate() {
         let of = |setting: &Setting| (setting.spec.ftl.kind, format!("{:?}", setting.spec.ftl.map));
         if number % 9 == 0 || chosen.iter().all(|other| of(other) != of(&setting)) {

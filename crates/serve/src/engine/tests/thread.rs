@@ -145,7 +145,7 @@ fn a_drive_whose_tables_do_not_fit_is_refused_and_one_whose_content_may_not_is_s
     };
     let error = Engine::start(limited(96), |_| {}).err().expect("it is too large").to_string();
     assert!(error.contains("the simulation needs 96.") && error.contains("give --memory 97MiB"), "{error}");
-    // Its content takes memory as clients write; the caller can warn of it.
+    // The content takes memory as clients write, of which the caller can warn.
     let all = EngineOptions::new(small("")).device.resolved.memory_of::<Bytes512>(Purpose::default()).total();
     let (said, limit) =
         limited(1).outgrown().map(|(bytes, limit)| (bytes, limit.bytes.get())).expect("it grows beyond");

@@ -66,7 +66,7 @@ impl Clients {
         }
     }
 
-    /// What the verification says after some steps.
+    /// Runs `steps` steps; returns the violations and the status of the verifier.
     pub(super) fn run(mut self, steps: u32) -> (Vec<String>, VerifyStatus) {
         for _ in 0..steps {
             match self.rng.below(200) {
@@ -95,7 +95,7 @@ fn ignores_flushes(setting: &Setting) -> bool {
     setting.spec.buffer.as_ref().is_some_and(|of| of.flush == FlushPolicy::Ignore)
 }
 
-/// Lives of drives of all families, of which every `nth` is lived; the number of sectors that were compared.
+/// Runs every `nth` drive of all families; returns the number of sectors that were compared.
 fn accuse_honest_drives(first: u64, nth: usize, steps: u32) -> u64 {
     let (all, mut compared) = (settings(), 0);
     for (seed, setting) in (first..).zip(all.iter().filter(|setting| !ignores_flushes(setting)).step_by(nth)) {
@@ -214,7 +214,7 @@ fn a_damaged_file_is_unreadable_sectors_and_no_other_data() {
     let mut content = std::fs::read(&path).expect("there");
     let at = content.windows(512).position(|bytes| bytes == [5; 512]).expect("it is stored");
     content[at + 100] ^= 1;
-    // In place: the drive has the file open.
+    // Overwrites in place, because the drive has the file open.
     let file = std::fs::File::options().write(true).open(&path).expect("there");
     std::os::unix::fs::FileExt::write_all_at(&file, &content[at..at + 512], at as u64).expect("written");
     for n in 0..8 {
@@ -249,13 +249,14 @@ fn what_was_known_outlives_an_orderly_end_and_not_a_process_that_does_not_verify
     let write = Operation::Write { data: vec![7; 2048], fua: false };
     assert_eq!(done(&submit(&engine, write, 0, 4)), Ok(Vec::new()));
     ended(engine);
-    // The first time it is known what there is, and then nobody knows.
+    // After a process without verification, the next verifier knows nothing and accepts the eight sectors that it
+    // reads.
     for (verifies, adopted) in [(true, Some(0)), (true, Some(0)), (false, None), (true, Some(8)), (true, Some(0))] {
         let engine = started(verifies);
         assert_eq!(done(&submit(&engine, Operation::Read, 0, 8)), Ok([[7; 2048], [0; 2048]].concat()));
         assert_eq!(ended(engine).map(|of| of.adopted), adopted);
     }
-    // Damage of what is known is no damage of the drive.
+    // Damaged files of the verifier are no damage of the drive.
     std::fs::write(dir.join("verify.known"), "everything").expect("written");
     let engine = started(true);
     assert_eq!(done(&submit(&engine, Operation::Read, 0, 8)).map(|data| data.len()), Ok(4096));
@@ -284,7 +285,7 @@ fn what_a_killed_process_had_acknowledged_is_known_to_the_next() {
         bench.submit(Operation::Flush, 0, 0);
         bench.drain();
         bench.write(4, 3, 4, false);
-        // Nobody switches it off.
+        // The drive is dropped without being switched off.
         drop((bench, state));
         let (_state, mut core) = open();
         core.recover();

@@ -26,7 +26,7 @@ fn device(areas: bool) -> Device {
 struct Clients {
     bench: Bench,
     rng: Rng,
-    /// Sectors from zone to zone, and those that can be written.
+    /// Sectors from the start of a zone to that of the next, and sectors of a zone that can be written.
     size: u64,
     capacity: u64,
     byte: u8,
@@ -138,7 +138,7 @@ impl Clients {
     }
 }
 
-/// Lives of honest drives with zones; the number of sectors that were compared.
+/// Runs honest drives with zones; returns the number of sectors that were compared.
 fn accuse_honest_drives(seeds: std::ops::Range<u64>, steps: u32) -> u64 {
     let mut compared = 0;
     for seed in seeds {
@@ -173,7 +173,7 @@ fn bugs_of_a_drive_with_zones_are_found() {
     }
 }
 
-/// What the verification finds of a drive that has carried out `promised`, and has the flash of one that did less than that.
+/// The violations on a drive that has carried out `promised`, but whose flash is that of a drive that has carried out `done` only.
 fn found(promised: &[Operation], done: &[Operation], then: impl FnOnce(&mut Bench)) -> Vec<String> {
     let device = zoned("");
     let mut benches = [promised, done].map(|operations| {

@@ -1,4 +1,4 @@
-//! Whatever a client sends, in whatever pieces, the server says the same and never panics.
+//! The server answers any bytes of a client alike, however they are cut into pieces, and never panics.
 
 use base::engine::Rng;
 use proptest::prelude::*;
@@ -99,7 +99,7 @@ proptest! {
         conversation.send(&input);
         prop_assert_eq!(conversation.asked.as_str(), "[0]");
         for (command, flags, cookie, sector, length) in requests {
-            // Not the command that ends the connection, and no payload that would take a while.
+            // Not DISC, which ends the connection, and no long payload.
             let command = if command == 2 { 9 } else { command };
             let length = [0, 512, 4096, 100, if command == 1 { 8192 } else { LARGEST + 512 }][length as usize];
             let mut request = Vec::from(0x2560_9513_u32.to_be_bytes());
@@ -115,7 +115,7 @@ proptest! {
             conversation.send(&request);
             let sent = &conversation.sent;
             prop_assert!(conversation.end.is_none());
-            // In both kinds of replies.
+            // The cookie is in the bytes 8 to 15 of simple and of structured replies.
             prop_assert_eq!(&sent[8..16], &cookie.to_be_bytes());
             let expected = if structured {
                 prop_assert_eq!(&sent[..6], &[0x66, 0x8e, 0x33, 0xef, 0, 1]);

@@ -7,24 +7,24 @@ use base::units::{Lba, Sectors};
 use crate::nbd::{BlockStatus, End, Event, Protocol, sample_exports};
 use crate::{AllocatedExtent, Allocation, AllocationQuery, Failed, Operation};
 
-/// Bytes of a sector that nobody has written: its number.
+/// The content of a sector that was never written: its number.
 fn fresh(sector: u64) -> [u8; 512] {
     [sector as u8; 512]
 }
 
-/// A server's end with a drive of 1 MiB.
+/// The server's end of a connection, with a drive of 1 MiB.
 pub(super) struct Conversation {
     protocol: Protocol,
     disk: Vec<u8>,
-    /// What the drive answers to everything, instead of doing it.
+    /// The result of every operation of the drive; none to carry out the operations.
     pub(super) failure: Option<Failed>,
-    /// What the drive was asked, one letter each.
+    /// The operations of the drive, one letter each.
     pub(super) asked: String,
-    /// What the server has sent.
+    /// All bytes that the server has sent.
     pub(super) sent: Vec<u8>,
-    /// It waits for TLS.
+    /// True while the server waits for TLS.
     pub(super) starts_tls: bool,
-    /// Why it ended.
+    /// The reason for which the connection has ended.
     pub(super) end: Option<End>,
     /// Bytes that were passed in, and not taken yet.
     waiting: Vec<u8>,
@@ -35,7 +35,7 @@ impl Conversation {
         Self::with(Protocol::new(sample_exports().into()))
     }
 
-    /// The server demands TLS.
+    /// A connection to a server that demands TLS.
     pub(super) fn secure() -> Self {
         Self::with(Protocol::requiring_tls(sample_exports().into()))
     }
@@ -55,13 +55,13 @@ impl Conversation {
         }
     }
 
-    /// TLS is on.
+    /// Continues as after the TLS handshake.
     pub(super) fn upgrade(&mut self) {
         assert!(std::mem::take(&mut self.starts_tls), "nobody asked for TLS");
         self.protocol.upgraded();
     }
 
-    /// The client sends these bytes.
+    /// Passes bytes of the client to the server.
     pub(super) fn send(&mut self, bytes: &[u8]) {
         self.waiting.extend_from_slice(bytes);
         let mut taken = 0;
@@ -94,7 +94,7 @@ impl Conversation {
         self.waiting.drain(..taken);
     }
 
-    /// Sectors of zeros are deallocated.
+    /// The extents of a range: sectors of zeros are deallocated.
     fn extents(&self, start: Lba, sectors: Sectors, most: usize) -> Vec<AllocatedExtent> {
         let (to, extents) = channel();
         let answer = Box::new(move |result| to.send(result).expect("it is received"));

@@ -7,13 +7,13 @@ use super::conversation::Conversation;
 use crate::Failed;
 use crate::nbd::End;
 
-/// The greeting, and a client that wants no zeros.
+/// The greeting, and a client that asks to leave the zeros of the export reply out.
 const GREETING: &str = r#"
 S "NBDMAGIC" "IHAVEOPT" 0003
 C 00000003
 "#;
 
-/// The default export is chosen, with simple replies.
+/// Chooses the default export, with simple replies.
 const GO: &str = r#"
 S "NBDMAGIC" "IHAVEOPT" 0003
 C 00000003
@@ -23,7 +23,7 @@ S 0003e889045565a9 00000007 00000003 0000000e  0003 00000200 00001000 02000000
 S 0003e889045565a9 00000007 00000001 00000000
 "#;
 
-/// The same with structured replies and block status.
+/// Chooses the default export, with structured replies and block status.
 const STRUCTURED: &str = r#"
 S "NBDMAGIC" "IHAVEOPT" 0003
 C 00000003
@@ -56,7 +56,7 @@ fn bytes(line: &str) -> Vec<u8> {
     out
 }
 
-/// Plays a transcript: after each of the client's lines the server has said exactly the lines that follow.
+/// Plays a transcript: after each line of the client the server must have sent exactly the lines that follow.
 #[track_caller]
 fn play_with(failure: Option<Failed>, transcript: &str) -> Conversation {
     let mut conversation = Conversation::new();
@@ -394,7 +394,7 @@ fn garbage_ends_the_connection() {
     assert_eq!((ended.asked.as_str(), ended.end), ("[0]", Some(End::Garbage)), "nothing is read after garbage");
 }
 
-/// The default export is asked for behind TLS; the greeting is the only word in plain.
+/// Chooses the default export through TLS; only the greeting is plain.
 const SECURE: &str = r#"
 S "NBDMAGIC" "IHAVEOPT" 0003
 C 00000003
@@ -445,7 +445,7 @@ fn what_comes_in_plain_behind_starttls_is_refused() {
     for injected in ["00", r#""IHAVEOPT" 00000008 00000000"#, r#""IHAVEOPT" 00000001 00000000"#] {
         let ended = play_in(Conversation::secure(), &[SECURE, "C ", injected].concat());
         assert_eq!((ended.asked.as_str(), ended.end), ("", Some(End::PlainBehindTls)), "{injected}");
-        // In one piece with the option, too.
+        // The injected bytes arrive in one piece with the option, too.
         let joined = SECURE.replace("00000005 00000000\nS", &format!("00000005 00000000 {injected}\nS"));
         assert_ne!(joined, SECURE);
         let ended = play_in(Conversation::secure(), &joined);

@@ -1,4 +1,4 @@
-//! A byte that has changed is found: the state is refused, or a read is uncorrectable. No read returns wrong data.
+//! A changed byte is found: the state is refused, or a read is uncorrectable. No read returns wrong data.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -26,7 +26,7 @@ fn a_changed_byte_is_refused_or_uncorrectable() {
                 let at = {
                     let mut files = files.lock();
                     let bytes = files.file(&file);
-                    // Zeros are mostly holes: half of the bytes are others.
+                    // Most of a file is holes, so half of the damage goes to bytes that are not zero.
                     let nth = rng.below(written as u64) as usize;
                     let others = bytes.iter().enumerate().filter(|(_, byte)| **byte != 0).map(|(at, _)| at);
                     let any = rng.below(bytes.len() as u64) as usize;
@@ -85,7 +85,7 @@ fn damage_is_named_with_its_file_and_place() {
     assert!(error.starts_with(&says), "{error}");
     let error = refusal(&served, |bytes| bytes.truncate(96), "main.blocks").to_string();
     assert!(error.contains("is 96 bytes long and should be 1024"), "{error}");
-    // A whole record that cannot be right.
+    // A record with a valid checksum and impossible content.
     let error = refusal(
         &served,
         |bytes| {

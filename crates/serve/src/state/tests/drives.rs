@@ -47,11 +47,11 @@ impl Served {
         }
         let files = Memory::default();
         let state = State::create_in(files.folder(), &mut ssd, Durability::Process).expect("a state");
-        // What died before it was complete is no state; the tests of directories have that.
+        // A process that dies before the state is complete leaves no state; the tests of directories cover that.
         Self { state, files, host: Host::new(ssd), resolved: resolved.clone() }
     }
 
-    /// Submits requests until their last is submitted or the process dies. Returns true if it lives.
+    /// Submits requests until the last is submitted or the process dies. Returns true if the process lives.
     pub(super) fn serve(&mut self, rng: &mut Rng, requests: u32) -> bool {
         let capacity = self.host.ssd().capacity().get();
         for _ in 0..requests {
@@ -62,7 +62,7 @@ impl Served {
                     return false;
                 }
             }
-            // The submission itself may have written.
+            // The process may die within the submission.
             if self.state.check().is_err() {
                 return false;
             }
@@ -70,7 +70,7 @@ impl Served {
         true
     }
 
-    /// Another process serves what the first one has left, and the host checks all of it.
+    /// Serves the files in a new process, and lets the host check all sectors.
     pub(super) fn restart(self) -> Self {
         let files = self.files.copy();
         let opened = State::open_in(files.folder(), &self.resolved, Durability::Process);
@@ -80,7 +80,7 @@ impl Served {
         Self { state, files, host, resolved: self.resolved }
     }
 
-    /// The drive comes to rest, and the host checks all of it.
+    /// Waits until the drive is at rest, and lets the host check all sectors.
     pub(super) fn audit(&mut self) {
         self.host.run_until_idle();
         self.state.check().expect("the process lives");

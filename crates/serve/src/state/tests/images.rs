@@ -79,7 +79,7 @@ fn a_new_log_is_on_the_disk_before_it_has_the_name() {
         let files = Memory::default();
         let mut log = ImageLog::create(&files.folder(), NAME.to_owned(), is_synced).expect("memory");
         let mut appended = 0;
-        // It has become shorter when a new one has the name.
+        // The file becomes shorter when a new log replaces it.
         loop {
             let before = files.lock().file(NAME).len();
             log.append(ImageRecord { page: 1, place: 0, version: appended, entries: &[7; 40] }).expect("memory");
@@ -89,7 +89,7 @@ fn a_new_log_is_on_the_disk_before_it_has_the_name() {
             }
         }
         let files = files.lock();
-        // The last change is the name.
+        // The last change is the renaming.
         let synced = [(files.writes - 1, vec![format!("{NAME}.new")])];
         assert_eq!(files.synced, synced[..usize::from(is_synced)], "after {appended} pages");
     }

@@ -1,5 +1,5 @@
-//! A process that is killed in the middle of any write leaves the flash of a power cut: what was acknowledged as durable is
-//! there, whole, and nothing older comes back.
+//! A process that is killed in the middle of any write leaves the flash as after a power cut: data acknowledged as durable is
+//! complete, and nothing older comes back.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -30,7 +30,7 @@ fn lives(resolved: &ssd::Resolved, seed: u64, requests: u32, dies_at: u64) -> bo
     lives_with(resolved, seed, requests, dies_at, |_| {})
 }
 
-/// The same, with a bug planted into the files.
+/// Two lives as in [`lives`], with a bug planted into the files.
 fn lives_with(resolved: &ssd::Resolved, seed: u64, requests: u32, dies_at: u64, plant: impl FnOnce(&Memory)) -> bool {
     let mut rng = Rng::stream(seed, "serve.lives");
     let mut served = Served::new(resolved, seed, seed.is_multiple_of(2));
@@ -40,7 +40,7 @@ fn lives_with(resolved: &ssd::Resolved, seed: u64, requests: u32, dies_at: u64, 
     while !dies && served.host.step_unless(|| served.state.check().is_err()) {}
     dies |= served.state.check().is_err();
     let mut served = served.restart();
-    // The next process dies soon.
+    // The next process dies soon after its start.
     served.files.die_after(rng.below(40), seed.rotate_left(9) ^ dies_at);
     served.serve(&mut rng, 6);
     let mut served = served.restart();
@@ -49,7 +49,7 @@ fn lives_with(resolved: &ssd::Resolved, seed: u64, requests: u32, dies_at: u64, 
     dies
 }
 
-/// Says which life failed.
+/// Prints the name and the seed of a life that panics.
 fn replayed(name: &str, seed: u64, dies_at: u64, life: impl FnOnce() -> bool) -> bool {
     catch_unwind(AssertUnwindSafe(life)).unwrap_or_else(|panic| {
         let why = panic.downcast_ref::<String>().cloned().unwrap_or_default();
@@ -117,7 +117,7 @@ fn files_are_synchronised_for_flushes_and_erases_if_the_machine_may_crash() {
             assert!(files.synced.is_empty());
             continue;
         }
-        // Once when it was made, and once now; blocks of one plane are erased one by one.
+        // One synchronisation at the creation, one at this flush; blocks of one plane are erased one by one.
         assert_eq!(files.synced.len() as u64, erases + 2);
         let (last, names) = files.synced.last().expect("some");
         assert_eq!((*last, names.len()), (files.writes, 9), "two arrays of four files, and the format");

@@ -1,4 +1,4 @@
-//! Files in memory. The process that writes them dies at a given write, which is carried out in part or not at all.
+//! Files in memory. The process that writes them dies at a given write, which takes effect in part or not at all.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -17,17 +17,17 @@ const PAGE: u64 = 4096;
 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Files {
-    /// The file of each name.
+    /// The index of the file of each name.
     names: BTreeMap<String, usize>,
     pub(super) files: Vec<Vec<u8>>,
     /// Changes of files so far.
     pub(crate) writes: u64,
     /// The changes before each synchronisation, and its files.
     pub(crate) synced: Vec<(u64, Vec<String>)>,
-    /// The change in which the process dies; its part is drawn from this seed.
+    /// The number of the change in which the process dies, and the seed that draws the part of the change which takes effect.
     dies_at: Option<(u64, u64)>,
     is_dead: bool,
-    /// The file whose writes a process that dies has not made yet, a planted bug: its name, and what it held before its last.
+    /// A planted bug: the name of a file whose last write is made late, and the content of the file before that write.
     late: Option<(String, Vec<u8>)>,
 }
 
@@ -40,7 +40,7 @@ impl Files {
         self.names.keys().map(String::as_str)
     }
 
-    /// Counts a change. Returns the seed of its part if it is the last.
+    /// Counts a change. Returns the seed if the process dies in this change.
     fn change(&mut self) -> io::Result<Option<u64>> {
         if self.is_dead {
             return Err(io::Error::other("the process is dead"));
@@ -69,7 +69,7 @@ impl Memory {
         Arc::new(self.clone())
     }
 
-    /// Other files of the same content, in a process that lives.
+    /// A copy of the files, in a process that lives.
     pub(super) fn copy(&self) -> Self {
         let mut files = Files { dies_at: None, is_dead: false, synced: Vec::new(), ..self.lock().clone() };
         if let Some((name, before)) = files.late.take() {
@@ -78,7 +78,7 @@ impl Memory {
         Self(Arc::new(Mutex::new(files)))
     }
 
-    /// Plants a bug: each write of this file is made when the next one is due.
+    /// Plants a bug: each write of this file is made only when the next write is due.
     pub(super) fn write_late(&self, name: &str) {
         let mut files = self.lock();
         let before = files.file(name).clone();

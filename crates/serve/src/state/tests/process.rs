@@ -14,7 +14,7 @@ const DIRECTORY: &str = "FLASHLOOM_TEST_STATE";
 /// Places that are written again and again.
 const PLACES: u64 = 300;
 
-/// Writes and flushes until it is killed. After each flush it prints the number of the last write.
+/// Writes and flushes until the process is killed. After each flush it prints the number of the last write.
 fn write_on(dir: &Path) {
     let opened = State::open_or_create(dir, &device(), 3, Durability::Process);
     let (state, mut ssd) = opened.unwrap_or_else(|error| panic!("{error}"));
@@ -25,7 +25,7 @@ fn write_on(dir: &Path) {
         if number.is_multiple_of(5) {
             request(&mut ssd, IoKind::Flush, 0, Vec::new());
             state.check().expect("the files can be written");
-            // The test that reads it may be gone.
+            // The reading test may have ended.
             if writeln!(out, "durable {number}").and_then(|()| out.flush()).is_err() {
                 return;
             }
@@ -33,7 +33,8 @@ fn write_on(dir: &Path) {
     }
 }
 
-/// Starts this test as the process that writes, and kills it some flushes later. Returns the last that it told of.
+/// Starts this test as the process that writes, and kills it after `flushes` flushes. Returns the last number that it
+/// printed.
 fn kill(dir: &Path, flushes: usize) -> u64 {
     let program = std::env::current_exe().expect("the test program");
     let mut child = Command::new(program)
@@ -48,7 +49,7 @@ fn kill(dir: &Path, flushes: usize) -> u64 {
     let mut lines = lines.filter_map(durable);
     let mut last: u64 = lines.by_ref().nth(flushes).expect("it flushes");
     child.kill().expect("a process to kill");
-    // What it said before it died counts too.
+    // Lines printed before the kill count, too.
     last = lines.last().unwrap_or(last);
     child.wait().expect("it ends");
     last
@@ -74,7 +75,7 @@ fn a_killed_process_leaves_what_it_flushed() {
             let word = |at: usize| u64::from_le_bytes(held[0].0[at..at + 8].try_into().expect("eight bytes"));
             let number = if held[0].0[16] == 0 { 0 } else { word(8) };
             assert!(number == 0 || held == content(start, number), "place {place} holds other data");
-            // The last write to this place that was durable; each process counts from one.
+            // The last durable write to this place; the writes of each process count from one.
             let least = (1..=durable).rev().find(|number| number * 7 % PLACES == place);
             match least {
                 Some(least) => assert!(number >= least, "place {place} holds write {number}, and {least} was durable"),

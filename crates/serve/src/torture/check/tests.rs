@@ -1,4 +1,4 @@
-//! A check is good by its exit code alone, has its files and ends in time.
+//! A check is judged by its exit code alone, gets its files, and ends in time.
 
 use super::*;
 
@@ -39,7 +39,7 @@ fn of_a_long_output_the_end_is_kept() {
 
 #[test]
 fn a_check_that_takes_too_long_is_ended_with_all_that_it_started() {
-    // Its child would keep the pipe open for an hour.
+    // The child of the shell would keep the pipe open for an hour.
     let checked = run("sleep 3600 & sleep 3600", Duration::from_millis(50));
     assert_eq!(checked.ending, Ending::Late);
 }

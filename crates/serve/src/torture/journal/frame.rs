@@ -1,7 +1,7 @@
-//! The form of a journal on disk: a magic, a version, and records behind one another.
+//! The form of a journal on disk: a magic number, a version, and consecutive records.
 //!
-//! A record is its length, its kind, a checksum of both, its bytes, and a checksum of these. So damage to a length is not
-//! taken for an end that was cut short. The checksums contain the record's number: a record that is missing or twice is
+//! A record consists of its length, its kind, a checksum of both, its bytes, and a checksum of the bytes. So a damaged length is
+//! not mistaken for a journal that was cut short. The checksums include the record's number, so missing and repeated records are
 //! found, too.
 
 use std::io::{self, Write};
@@ -9,16 +9,15 @@ use std::io::{self, Write};
 /// The first bytes of a journal.
 pub const MAGIC: [u8; 18] = study::output::JOURNAL;
 
-/// Raised whenever the meaning of a byte changes.
+/// The version of the format, raised whenever a byte changes its meaning.
 pub(in super::super) const VERSION: u32 = 1;
 
-/// Bytes before those of a record: its length, its kind and their checksum.
+/// Bytes of a record before its content: the length, the kind and their checksum.
 pub(super) const HEAD: usize = 12;
 
-/// Bytes behind those of a record: their checksum.
+/// Bytes of a record behind its content: the checksum of the content.
 pub(in super::super) const FOOT: usize = 8;
 
-/// The kind of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub(in super::super) enum RecordKind {
@@ -53,7 +52,7 @@ impl Checksum {
         Self(number ^ 0x6A6F_7572_6E61_6C21)
     }
 
-    /// Adds bytes. Pieces but for the last have a multiple of eight of them.
+    /// Adds bytes. All pieces but the last must have a multiple of eight bytes.
     pub(super) fn add(&mut self, bytes: &[u8]) {
         for word in bytes.chunks(8) {
             let mut padded = [0; 8];
@@ -79,7 +78,7 @@ pub(super) fn head(number: u64, kind: u32, length: u32) -> [u8; HEAD] {
     bytes
 }
 
-/// Writes record `number`, whose bytes are `fields` and then `content`. Returns how many bytes it takes in the file.
+/// Writes record `number`, whose bytes are `fields` and then `content`. Returns the size of the record in the file.
 pub(in super::super) fn put(
     to: &mut impl Write,
     number: u64,

@@ -9,20 +9,20 @@ use super::frame::{Checksum, FOOT, HEAD, MAGIC, RecordKind, VERSION, head};
 use super::{Answered, Asked, Beginning, End, Event, Journal, JournalError, Kind, Submitted};
 use crate::torture::stamp::MOST_SECTORS;
 
-/// Bytes that are read at once; a multiple of the checksum's words.
+/// The bytes that are read at a time; a multiple of the checksum's words.
 const PIECE: usize = 1 << 16;
 
-/// The fixed fields of a request of a client.
+/// Bytes of the fixed fields of a client's request.
 const ASKED: usize = 32;
 
 /// The reason that a record is refused.
 type Fault = &'static str;
 
 impl Journal {
-    /// Reads a journal. An end that was cut short is no error: [`Journal::end`] is `None` then.
+    /// Reads a journal. A journal that was cut short is no error: its [`Journal::end`] is `None`.
     ///
     /// # Errors
-    /// If it cannot be read, is no journal, or was changed.
+    /// If the file cannot be read, is no journal, or was changed.
     pub fn read(from: &mut impl Read) -> Result<Self, JournalError> {
         let mut start = [0; MAGIC.len() + 4];
         let got = fill(from, &mut start)?;
@@ -156,13 +156,13 @@ impl Fields<'_> {
 
     fn extent(&mut self) -> Result<(Lba, Sectors), Fault> {
         let (start, sectors) = (self.word()?, self.word()?);
-        // Bytes have 64 bits, too.
+        // Byte offsets must fit into 64 bits, too.
         start.checked_add(sectors).filter(|end| *end < 1 << 54).ok_or("ends beyond every drive")?;
         Ok((Lba::new(start), Sectors::new(sectors)))
     }
 }
 
-/// A record as it was read: the content of a write is only passed over.
+/// A record as it was read, without the content of a write, which is skipped.
 struct Raw {
     kind: RecordKind,
     fields: Vec<u8>,
@@ -172,13 +172,13 @@ struct Raw {
 
 struct Reader<'a, R> {
     from: &'a mut R,
-    /// The first byte of the next record.
+    /// The offset of the next record.
     offset: u64,
     number: u64,
 }
 
 impl<R: Read> Reader<'_, R> {
-    /// The next record; `None` at the end, and if the file ends within it.
+    /// The next record; `None` at the end, or if the file ends within the record.
     fn record(&mut self) -> Result<Option<Raw>, JournalError> {
         let damaged = |fault| JournalError::Damaged { offset: self.offset, fault };
         let mut start = [0; HEAD];
@@ -194,7 +194,7 @@ impl<R: Read> Reader<'_, R> {
         let kept = if kind == RecordKind::Asked { ASKED.min(length as usize) } else { length as usize };
         let mut sum = Checksum::new(self.number);
         let mut fields = Vec::new();
-        // Piece by piece: a length is no reason to take memory for bytes that do not come.
+        // Read in pieces: a damaged length must not allocate memory for bytes that do not exist.
         let (mut left, mut piece) = (length as usize, [0; PIECE]);
         while left > 0 {
             let size = if fields.len() < kept { (kept - fields.len()).min(PIECE) } else { left.min(PIECE) };

@@ -1,4 +1,4 @@
-//! Honest drives lose nothing, lying ones are found, and the user's check sees the image of each cut.
+//! Honest drives lose nothing, dishonest drives are found, and the user's check sees the image of each cut.
 
 use ssd::{FtlKind, MapSpec};
 
@@ -8,7 +8,7 @@ use super::super::{Ending, Kind};
 use super::*;
 
 fn opened(text: &str, seed: u64, requests: u64) -> (tempfile::NamedTempFile, Laboratory) {
-    // Every other drive is new: most of its sectors are nowhere on the flash.
+    // Every other drive is new: most of its sectors have no data on the flash.
     let steps = if seed.is_multiple_of(2) { &[Precondition::Fill][..] } else { &[] };
     let file = recorded(&device(text), seed, requests, steps);
     let laboratory = Laboratory::open(file.path()).unwrap_or_else(|error| panic!("{error}"));
@@ -42,7 +42,7 @@ fn a_drive_that_ignores_flushes_is_found_and_so_is_one_that_ignores_forced_unit_
                     let promised = broken.promised.expect("a promise was broken");
                     let kind = laboratory.journal().requests[promised as usize].kind;
                     assert!(kind.writes(), "seed {seed}: {broken}");
-                    // Another drive keeps the promises of the other kind, unless a flush promises the same data.
+                    // A dishonest drive keeps the promises of the other kind, unless a flush promises the same data.
                     if honesty == Honesty::IgnoresFlush {
                         assert!(
                             kind.is_fua()
@@ -88,7 +88,7 @@ fn honest_drives_of_every_family_lose_nothing_and_drives_that_lie_do() {
             assert!(!tested.is_loss(), "{}, seed {seed}: {tested:?}", setting.name);
             cuts += 1;
         }
-        // Without a volatile buffer, what is answered is durable.
+        // Without a volatile buffer, answered writes are durable.
         if setting.spec.buffer.is_none() {
             continue;
         }
@@ -114,7 +114,7 @@ fn results_do_not_depend_on_the_number_of_threads() {
     assert_eq!(run(1), run(3));
 }
 
-/// The image has every byte that the check of the oracle has as a stamp.
+/// The image has the bytes of every sector whose stamp the promises were checked against.
 #[test]
 fn the_image_has_the_bytes_of_the_recovered_drive() {
     let (_file, laboratory) = opened(BUFFERED, 4, 100);
@@ -132,7 +132,7 @@ fn the_image_has_the_bytes_of_the_recovered_drive() {
         let held: std::collections::BTreeMap<_, _> =
             promises.extents.sectors().map(base::units::Lba::get).zip(recovered.stamps()).collect();
         for (sector, bytes) in (0..).zip(image.chunks(512)) {
-            // Stamps of writes of zeros and of preconditioning are zeros.
+            // Stamps of writes of zeros and of preconditioning stand for zeros.
             let stamp = held.get(&sector).and_then(|stamp| **stamp).unwrap_or_default();
             let of = (stamp.0 >> 24).checked_sub(1).filter(|_| stamp.as_preconditioned().is_none());
             let is_write =
@@ -151,7 +151,7 @@ fn the_image_has_the_bytes_of_the_recovered_drive() {
 fn a_check_that_fails_is_a_loss_and_its_reproduction_reproduces() {
     let (_file, laboratory) = opened(BUFFERED, 6, 80);
     let cuts = laboratory.cuts(&PointsSpec { promises: true, random: 5, most: 0 }, 5).expect("the same run");
-    // It fails as soon as the workload has said five lines.
+    // The command fails as soon as the workload has printed five lines.
     let command = "test -s {image} && test $(wc -l < {log}) -lt 5 || { echo five at {point}; exit 9; }";
     let check = Check { command: command.into(), limit: std::time::Duration::from_secs(60) };
     let dir = tempfile::tempdir().expect("a directory");

@@ -1,4 +1,4 @@
-//! What software writes is what it reads, and what the image of the recorded run has.
+//! Software reads what it has written, and the image of the recorded run has the same data.
 
 use std::sync::mpsc::channel as answers;
 
@@ -10,7 +10,7 @@ use super::super::rig::{BUFFERED, device, tortured};
 use super::super::{Honesty, Laboratory};
 use super::*;
 
-/// Asks, and waits for the answer.
+/// Submits an operation, and waits for its answer.
 fn ask(live: &Live, operation: Operation, start: u64, sectors: u64) -> Result<Vec<u8>, Failed> {
     let (to, answer) = answers();
     let answer: (Box<dyn FnOnce(_) + Send>, _) =

@@ -1,4 +1,4 @@
-//! The oracle accepts what a drive may hold, and nothing else.
+//! The oracle accepts every content that a drive may hold, and no other.
 
 use base::units::Time;
 
@@ -57,7 +57,7 @@ impl Book {
         of
     }
 
-    /// What is wrong with a drive that holds these stamps after all records.
+    /// The broken promises of a drive that holds these stamps after all records.
     fn wrong(&self, held: &[Option<Stamp>]) -> Vec<(u64, Held, Option<u32>)> {
         let after = self.journal.events.len();
         self.wrong_at(after, held)
@@ -109,7 +109,7 @@ fn a_flush_does_not_promise_writes_that_were_not_answered_when_it_came() {
     book.answer(late, true);
     book.answer(flush, true);
     assert_eq!(book.wrong(&[ZEROS]), []);
-    // A later flush promises it, though the answer of an earlier one comes last.
+    // The later flush promises the write, although the earlier one is not answered yet.
     let slow = book.ask(Kind::Flush, 0, 0);
     let fast = book.done(Kind::Flush, 0, 0);
     assert!(fast > slow);

@@ -37,7 +37,7 @@ fn a_journal_that_is_another_run_is_found() {
     for _ in 0..40 {
         let mut journal = laboratory.journal().clone();
         match rng.below(3) {
-            // The drive was given a request a moment later.
+            // The drive was given the request a moment later.
             0 => {
                 let place = rng.below(journal.events.len() as u64 - 1) as usize;
                 journal.events[place].0 = journal.events[place + 1].0;
@@ -48,7 +48,7 @@ fn a_journal_that_is_another_run_is_found() {
                     continue;
                 }
             }
-            // A request had another result.
+            // The request had another result.
             1 => {
                 let place = rng.below(journal.requests.len() as u64) as usize;
                 let answered = journal.requests[place].answered.as_mut().expect("a run that is over");

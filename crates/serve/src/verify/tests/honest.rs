@@ -1,4 +1,4 @@
-//! A disk with a volatile cache that keeps its promises in every order that it may choose, and some that do not.
+//! A disk with a volatile cache that keeps its promises in every order that it may choose, and disks that break them.
 
 use base::engine::Rng;
 
@@ -6,7 +6,7 @@ use super::*;
 
 const SECTORS: u64 = 12;
 
-/// What the disk does wrong.
+/// The fault of a dishonest disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Lie {
     None,
@@ -18,18 +18,18 @@ enum Lie {
     TearsSectors,
 }
 
-/// A request under way.
+/// An outstanding request.
 struct Open {
     ticket: Ticket,
     operation: Operation,
     start: u64,
     sectors: u64,
-    /// Its effect, or the content that it found.
+    /// The effect of the request, or the content that it found.
     is_done: bool,
     data: Vec<u8>,
 }
 
-/// Each sector has a byte: in the cache, on flash, and before its last write.
+/// A disk with a byte for each sector: in the cache, on flash, and before its last write.
 struct Disk {
     rng: Rng,
     lie: Lie,
@@ -37,7 +37,7 @@ struct Disk {
     cache: [u8; SECTORS as usize],
     flash: [u8; SECTORS as usize],
     older: [u8; SECTORS as usize],
-    /// The cache has zeros that nothing writes to flash.
+    /// True if the cache has zeros that are never written to flash.
     is_discarded: [bool; SECTORS as usize],
     open: Vec<Open>,
     byte: u8,
@@ -80,7 +80,7 @@ impl Disk {
         self.open.push(Open { ticket, operation, start, sectors, is_done: false, data: Vec::new() });
     }
 
-    /// A request has its effect.
+    /// Carries out a request.
     fn act(&mut self, at: usize) {
         let open = &mut self.open[at];
         if std::mem::replace(&mut open.is_done, true) {
@@ -123,7 +123,7 @@ impl Disk {
             }
             Operation::Flush if self.lie == Lie::IgnoresFlushes => {}
             Operation::Flush => (0..SECTORS as usize).for_each(|sector| self.write_back(sector)),
-            // Flash keeps what was there.
+            // Flash keeps the old content.
             Operation::Discard => {
                 let inner = range.start.next_multiple_of(4)..range.end / 4 * 4;
                 if !inner.is_empty() {
@@ -158,7 +158,7 @@ impl Disk {
                 self.write_back(sector);
             }
             98 => {
-                // What is under way may have come to flash.
+                // Outstanding requests may have reached flash.
                 for _ in 0..self.rng.below(4) {
                     if !self.open.is_empty() {
                         let any = self.rng.below(self.open.len() as u64) as usize;
@@ -183,7 +183,7 @@ impl Disk {
         }
     }
 
-    /// The violations of a life of this many steps.
+    /// Runs `steps` steps; returns the violations.
     fn live(mut self, steps: u32) -> (Vec<Violation>, VerifyStatus) {
         (0..steps).for_each(|_| self.step());
         (self.bench.0.take_violations(), self.bench.0.status())
@@ -199,7 +199,7 @@ fn a_disk_that_keeps_its_promises_is_never_accused() {
         compared += status.sectors;
         adopted += status.adopted;
     }
-    // Only what was discarded before a cut is believed.
+    // Only sectors that were discarded before a cut are accepted without comparison.
     assert!(compared > 200_000 && adopted < compared / 10, "{compared} and {adopted}");
 }
 

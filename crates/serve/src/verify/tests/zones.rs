@@ -1,4 +1,4 @@
-//! A disk with zones that keeps its promises in every order that it may choose, and some that do not.
+//! A disk with zones that keeps its promises in every order that it may choose, and disks that break them.
 
 use base::engine::Rng;
 use ssd::{ZoneAction, ZoneState};
@@ -28,7 +28,7 @@ fn manage(action: ZoneAction) -> Operation {
 }
 
 impl super::Bench {
-    /// An append is answered with an address.
+    /// Answers an append with an address.
     fn appended(&mut self, ticket: Ticket, bytes: &[u8], address: u64) {
         self.end(ticket, &append(bytes), address, bytes.len() as u64);
     }
@@ -84,7 +84,7 @@ fn appends_under_way_at_a_cut_are_behind_the_pointer_of_that_moment_or_nowhere()
         bench.right(2, found);
         let other = if found[2] == 2 { [4, 5] } else { [2, 3] };
         bench.wrong(4, &other, "sectors 4 to 5 hold");
-        // The next append goes where the drive says.
+        // The next append goes to the address that the drive chooses.
         let ticket = bench.begin(&append(&[8, 9]), 0, 2);
         bench.appended(ticket, &[8, 9], 6);
         bench.right(6, &[8, 9]);
@@ -109,7 +109,7 @@ fn a_reset_forgets_all_and_one_that_a_cut_meets_is_whole() {
     bench.right(0, &[0; 8]);
     bench.right(20, &[2; 4]);
     assert!(bench.reports(0, 0).is_empty());
-    // The first sector that is read tells.
+    // The first sector that is read tells whether the reset happened.
     for (happened, pointer) in [(false, 16), (true, 16), (true, 0)] {
         let mut bench = Bench::new(ZONED);
         bench.write(0, &[1; 16]);
@@ -141,7 +141,7 @@ fn a_refused_command_changes_nothing() {
     bench.wrong(1, &[0], "sector 1 reads as zeros");
     bench.wrong(2, &[7], "sector 2 holds");
     assert!(!bench.reports(0, 0).is_empty());
-    // An append to a zone that fails may have left something.
+    // A failed append to a zone may have written something.
     let ticket = bench.begin(&append(&[5, 6]), 20, 2);
     let at = bench.at();
     bench.0.end(at, ticket, &append(&[5, 6]), 20..22, Err(Failed::Drive(ssd::Status::ZoneReadOnly)));
@@ -181,7 +181,7 @@ fn what_is_known_of_zones_is_there_again() {
     bench.write(0, &[1; 8]);
     let first = bench.begin(&append(&[2, 3]), 0, 2);
     let reset = bench.begin(&manage(ZoneAction::Reset), 20, 0);
-    // All that is known is written anew, in the middle of it.
+    // The whole state is written anew in the middle of the run.
     bench.0.renew(false);
     bench.appended(first, &[2, 3], 8);
     bench.begin(&append(&[4, 5]), 0, 2);
@@ -197,7 +197,7 @@ fn what_is_known_of_zones_is_there_again() {
     assert!(!bench.reports(0, 8).is_empty() && !bench.reports(20, 20).is_empty());
 }
 
-/// What the disk does wrong.
+/// The fault of a dishonest disk.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Lie {
     None,
@@ -213,13 +213,13 @@ enum Lie {
     IgnoresOverwrites,
 }
 
-/// A request under way.
+/// An outstanding request.
 struct Open {
     ticket: Ticket,
     operation: Operation,
     start: u64,
     sectors: u64,
-    /// Its effect: the content that it found, or the address that it has got.
+    /// The effect of the request: the content that it found, or the address that it got.
     result: Option<Result<(Vec<u8>, u64), Failed>>,
 }
 
@@ -227,9 +227,9 @@ struct Open {
 struct DiskZone {
     content: [u8; CAPACITY as usize],
     pointer: u64,
-    /// Those written behind the pointer, if it has a random write area.
+    /// True if the zone has a random write area, which takes sectors behind the pointer.
     area: bool,
-    /// Sectors that the host has written.
+    /// The number of sectors that the host has written.
     filled: u64,
 }
 
@@ -267,7 +267,7 @@ impl Disk {
             .collect();
         let DiskZone { pointer, area, .. } = self.zones[zone as usize];
         let behind = if area { self.rng.below(3) * UNIT } else { 0 };
-        // Behind the writes that are under way.
+        // Behind the writes that are outstanding.
         let under_way = |open: &&Open| zone_of(open.start) == zone as usize && open.result.is_none();
         let ahead: u64 = if area { 0 } else { self.open.iter().filter(under_way).map(|open| open.sectors).sum() };
         let (operation, start, sectors) = match self.rng.below(24) {
@@ -290,7 +290,7 @@ impl Disk {
         self.open.push(Open { ticket, operation, start, sectors, result: None });
     }
 
-    /// True if nothing that the device would carry out before is still to do.
+    /// True if the disk has carried out all requests that come before this one.
     fn is_first(&self, at: usize) -> bool {
         let is_action = |open: &Open| matches!(open.operation, Operation::ManageZone(_));
         let of = &self.open[at];
@@ -299,7 +299,7 @@ impl Disk {
         !earlier.into_iter().any(|open| is_action(open) || is_action(of))
     }
 
-    /// A request has its effect, or so many sectors of it, because the power goes.
+    /// Carries out a request, or its first `most` sectors before a power cut.
     fn act(&mut self, at: usize, most: u64) {
         if self.open[at].result.is_some() || !self.is_first(at) {
             return;
@@ -337,7 +337,7 @@ impl Disk {
         self.open[at].result = Some(result);
     }
 
-    /// The data of another append under way of this length.
+    /// The data of another outstanding append of the same length.
     fn other_append(&self, at: usize) -> Option<Vec<u8>> {
         let of = &self.open[at];
         let other = |open: &&Open| open.ticket != of.ticket && open.sectors == of.sectors && open.result.is_none();
@@ -418,7 +418,7 @@ impl Disk {
     }
 
     fn cut(&mut self) {
-        // What is under way may have happened, the last of it in part.
+        // Outstanding requests may have happened, the last one in part.
         for _ in 0..self.rng.below(6) {
             if !self.open.is_empty() {
                 let any = self.rng.below(self.open.len() as u64) as usize;
@@ -479,7 +479,7 @@ impl Disk {
         }
     }
 
-    /// The violations of a life of this many steps.
+    /// Runs `steps` steps; returns the violations.
     fn live(mut self, steps: u32) -> (Vec<Violation>, VerifyStatus) {
         (0..steps).for_each(|_| self.step());
         (self.bench.0.take_violations(), self.bench.0.status())

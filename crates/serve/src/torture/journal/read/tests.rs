@@ -1,4 +1,4 @@
-//! Tests of the form of a journal: what is written is read, damage is refused, an end that was cut short is told.
+//! Tests of the form of a journal: written journals are read back, damage is refused, and a cut end is reported.
 
 use base::io::Io;
 use proptest::prelude::*;
@@ -30,7 +30,7 @@ fn beginning() -> Beginning {
     Beginning { device: "name = \"x\"\n".into(), seed: 7, precondition: vec!["fill".into(), "steady".into()] }
 }
 
-/// Writes a journal of these calls, and what it should be read as.
+/// Writes a journal of these calls; returns its bytes and the expected journal.
 fn written(calls: &[(u64, Call)]) -> (Vec<u8>, Journal) {
     let beginning = beginning();
     let mut recorder = Recorder::begin(Vec::new(), &beginning).expect("memory");
@@ -122,7 +122,7 @@ proptest! {
         let (bytes, whole) = written(&calls);
         let (end, _) = written(&[]);
         let behind = end.len();
-        // Behind the record of the device, which every journal has whole.
+        // Behind the record of the device, which every valid journal has completely.
         let first = end.len() - (HEAD + FOOT + 24);
         let length = first + ((bytes.len() - first) as f64 * share) as usize;
         let short = read(&bytes[..length]).expect("an end that was cut short is no damage");
