@@ -12,7 +12,7 @@
 //!   durably written.
 //! * After a failed request each sector has the old content or the new one ([`ssd::Completeness::Partial`]).
 //!
-//! Zones add write pointers, appends and resets ([`zones`]).
+//! Zones add write pointers, appends and resets (`zones`).
 //!
 //! The verifier keeps a digest of each sector and not its content, see `settled` and `runs`. For a drive whose flash is in files,
 //! the verifier's state is in files, too (`kept`).
