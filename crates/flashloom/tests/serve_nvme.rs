@@ -139,3 +139,47 @@ fn several_drives_are_namespaces_with_a_control_socket_each() {
     let (code, said) = server.end();
     assert_eq!(code, Some(0), "{said}");
 }
+
+/// The names and numbers that a text has between these marks.
+fn listed(text: &str, begins: &str, ends: &str) -> Vec<String> {
+    let inside =
+        text.split_once(begins).unwrap_or_else(|| panic!("no `{begins}`")).1.split_once(ends).expect("an end").0;
+    let is_name = |word: &&str| word.chars().next().is_some_and(char::is_uppercase);
+    let names = inside.split('"').skip(1).step_by(2).filter(is_name).map(str::to_owned);
+    let numbers = inside.split("0x").skip(1).map(|word| format!("{}h", word[..2].to_uppercase()));
+    if inside.contains('"') { names.collect() } else { numbers.collect() }
+}
+
+#[test]
+fn the_page_lists_what_the_test_of_mandatory_commands_sends() {
+    let read = |path: &str| {
+        let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+        std::fs::read_to_string(format!("{root}/{path}")).expect("a file of the repository")
+    };
+    let (page, test) = (read("docs/src/nvme.md"), read("crates/nvme/src/tests/mandatory.rs"));
+    let row = |kind: &str, of: &str| {
+        let begins = format!("| {kind} | {of} |");
+        let row = page.lines().find(|line| line.starts_with(&begins)).unwrap_or_else(|| panic!("no row `{begins}`"));
+        let last = row.trim_end_matches('|').rsplit('|').next().expect("three columns").trim();
+        last.split(", ").map(str::to_owned).collect::<Vec<_>>()
+    };
+    let (function, end) = (|name: &str| format!("fn {name}() -> Vec<Named> {{"), "\n}");
+    let mut connected = vec!["Connect".to_owned()];
+    connected.extend(listed(&test, &function("fabrics"), end));
+    assert_eq!(row("Fabrics commands", "every controller"), connected);
+    // A request for events has no answer of its own, so the test sends none.
+    let mut admin = listed(&test, &function("admin_commands"), end);
+    admin.insert(5, "Asynchronous Event Request".to_owned());
+    assert_eq!(row("admin commands", "every controller"), admin);
+    assert_eq!(row("I/O commands", "every namespace"), listed(&test, &function("nvm_commands"), end));
+    assert_eq!(row("I/O commands", "namespaces with zones"), listed(&test, &function("zone_commands"), end));
+    assert_eq!(row("I/O commands", "drives with data placement"), listed(&test, &function("placement_commands"), end));
+    for (kind, of, list) in [
+        ("log pages", "every controller", "const LOG_PAGES:"),
+        ("log pages", "drives with data placement", "const PLACEMENT_LOG_PAGES:"),
+        ("features", "every controller", "const FEATURES:"),
+        ("features", "drives with data placement", "const PLACEMENT_FEATURES:"),
+    ] {
+        assert_eq!(row(kind, of), listed(&test, list, ";\n"), "{kind} of {of}");
+    }
+}

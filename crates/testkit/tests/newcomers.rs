@@ -93,8 +93,12 @@ const KINDS: [Kind; 5] = [
     },
     Kind {
         name: "a trace format",
-        own: "3",
-        promised: &["crates/workload/src/trace.rs", "crates/workload/src/trace/format.rs"],
+        own: "4",
+        promised: &[
+            "crates/workload/src/trace.rs",
+            "crates/workload/src/trace/format.rs",
+            "crates/workload/src/trace/format/registry.rs",
+        ],
         within: SHIPPED,
         members: formats,
         uses: &[
@@ -199,7 +203,9 @@ fn parts(registry: &str) -> Vec<Member> {
 }
 
 fn formats(registry: &str) -> Vec<Member> {
-    let entries = between(registry, "\nformats! {\n", "\n}\n").split(";\n");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let names = fs::read_to_string(root.join("crates/workload/src/trace/format.rs")).expect("the names of formats");
+    let entries = between(registry, "\nreaders! {\n", "\n}\n").split(";\n");
     let member = |entry: &str| {
         let entry = entry.trim();
         let (name, rest) = entry.split_once(", ")?;
@@ -207,9 +213,14 @@ fn formats(registry: &str) -> Vec<Member> {
         let open = rest.rsplit_once("open")?.1.trim_start_matches("::<");
         let module = open.split("::").next()?;
         let module = if module.starts_with(',') { snake(name) } else { module.to_owned() };
+        let named = names.split_once(&format!("\n    {name}, "))?.1;
         Some(Member {
             name: name.to_owned(),
-            words: vec![format!("Format::{name}"), format!("\"{}\"", quoted(rest)?)],
+            words: vec![
+                format!("Format::{name}"),
+                format!("\"{}\"", quoted(named)?),
+                format!("{name}, {}", rest.split(',').next()?),
+            ],
             own: vec![format!("crates/workload/src/trace/{module}.rs")],
         })
     };
@@ -302,7 +313,7 @@ fn unpromised(kind: &Kind, files: &[File]) -> Vec<(String, String)> {
 /// Lists the mechanisms that this file registers; empty if it is not the registry.
 fn registered(kind: &Kind, file: &File) -> Vec<Member> {
     let is_registry = match kind.name {
-        "a trace format" => file.path.ends_with("/format.rs"),
+        "a trace format" => file.path.ends_with("/format/registry.rs"),
         "a family of FTLs" => file.path.ends_with("/lib.rs"),
         _ => true,
     };

@@ -4,8 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use base::units::{DieId, Lpn, Psn, SuperblockId};
 
-use super::endurance::EnduranceSpread;
-use super::{Faults, Geometry, Image, SectorKind, Spare};
+use super::{Faults, Geometry, Image, SectorKind, Spare, endurance::EnduranceSpread};
 
 mod backing;
 mod cells;

@@ -119,31 +119,3 @@ fn mandatory_log_pages_and_features_are_announced_and_there() {
         assert_eq!(link.run(&mut target, get).status, Status::SUCCESS, "feature {feature:#x}");
     }
 }
-
-/// The page on NVMe has one row for each kind.
-#[test]
-fn the_page_lists_what_is_mandatory() {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/src/nvme.md");
-    let text = std::fs::read_to_string(path).expect("the page");
-    let row = |kind: &str, of: &str| {
-        let begins = format!("| {kind} | {of} |");
-        let row = text.lines().find(|line| line.starts_with(&begins)).unwrap_or_else(|| panic!("no row `{begins}`"));
-        let listed = row.trim_end_matches('|').rsplit('|').next().expect("three columns").trim();
-        listed.split(", ").map(str::to_owned).collect::<Vec<_>>()
-    };
-    let names = |all: Vec<Named>| all.into_iter().map(|(name, _)| name.to_owned()).collect::<Vec<_>>();
-    let hex = |all: &[u8]| all.iter().map(|id| format!("{id:02X}h")).collect::<Vec<_>>();
-    let mut connected = vec!["Connect".to_owned()];
-    connected.extend(names(fabrics()));
-    let mut all_admin = names(admin_commands());
-    all_admin.insert(5, "Asynchronous Event Request".to_owned());
-    assert_eq!(row("Fabrics commands", "every controller"), connected);
-    assert_eq!(row("admin commands", "every controller"), all_admin);
-    assert_eq!(row("I/O commands", "every namespace"), names(nvm_commands()));
-    assert_eq!(row("I/O commands", "namespaces with zones"), names(zone_commands()));
-    assert_eq!(row("I/O commands", "drives with data placement"), names(placement_commands()));
-    assert_eq!(row("log pages", "every controller"), hex(&LOG_PAGES));
-    assert_eq!(row("log pages", "drives with data placement"), hex(&PLACEMENT_LOG_PAGES));
-    assert_eq!(row("features", "every controller"), hex(&FEATURES));
-    assert_eq!(row("features", "drives with data placement"), hex(&PLACEMENT_FEATURES));
-}

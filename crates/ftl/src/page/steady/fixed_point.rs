@@ -15,12 +15,16 @@
 //! Let `m_i` closed superblocks have `i` valid units, and the next victim have `i` with probability `p_i`. A superblock
 //! that closes with `i` valid units or more leaves these levels as a victim, or by a step from `i` to `i - 1`:
 //!
-//!     sum_{k >= i} q_k = sum_{k >= i} p_k + (h / l) * i * m_i
+//! ```text
+//! sum_{k >= i} q_k = sum_{k >= i} p_k + (h / l) * i * m_i
+//! ```
 //!
 //! With M_i the share of closed superblocks with at least `i`, the best of `d` random ones has at least `i` valid units
 //! with probability `M_i^d` (superblocks without garbage are no candidates and leave both sides). So
 //!
-//!     M_i + y / i * M_i^d = M_{i+1} + y / i * sum_{k >= i} q_k,  y = l / (c * h)
+//! ```text
+//! M_i + y / i * M_i^d = M_{i+1} + y / i * sum_{k >= i} q_k,  y = l / (c * h)
+//! ```
 //!
 //! gives M from `b` down, with one positive root each, because the left side rises. Random choice is `d = 1`, greedy is
 //! `d` = all candidates. FIFO needs no recursion: the victim has had `c * h` writes since it closed. One unknown is
