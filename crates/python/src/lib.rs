@@ -42,6 +42,7 @@ mod _native {
     use crate::ssd::{Completion, Recovery, Ssd};
     #[pymodule_export]
     use crate::study::Study;
+    #[pymodule_export]
     use crate::study_outcome::StudyOutcome;
     #[pymodule_export]
     use crate::sweep::{Sweep, file_digest, file_parts, run_tasks};

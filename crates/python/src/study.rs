@@ -3,26 +3,22 @@
 use std::path::{Path, PathBuf};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyList, PyMapping, PyType};
-use report::study_report::{Charts, page, points};
-use report::table::Table as Rows;
+use pyo3::types::{PyDict, PyMapping, PyType};
 use study::catalogue;
 use study::config::Document;
-use study::execute::{self, Follow, Outcome as Ran, Storing, at_once};
+use study::execute::{self, Follow, Storing, at_once};
 use study::memory;
-use study::metric::Metric;
-use study::output::Kind;
 use study::plan::Plan;
 use study::store::{Digest, Store};
 use study::summary::Summary;
 
 use crate::detached::followed;
 use crate::error::Failure;
-use crate::outcome::{framed, typed, write};
+use crate::outcome::typed;
 use crate::policy::known;
 use crate::run::{given_memory, jobs_of};
+use crate::study_outcome::StudyOutcome;
 use crate::sweep::Sweep;
-use crate::table::Table;
 use crate::value::{from_json, from_table, to_table, to_toml};
 
 /// A message of a running study.
