@@ -37,7 +37,11 @@ impl Output {
             Some(last) if self.open && piece.len() < OWN_PIECE => last.extend(piece),
             _ => {
                 self.open = piece.len() < OWN_PIECE;
-                self.pieces.push(piece);
+                let mut first = piece;
+                if self.open {
+                    first.reserve(OWN_PIECE);
+                }
+                self.pieces.push(first);
             }
         }
     }
