@@ -85,7 +85,7 @@ impl SubmissionEntry {
         bytes
     }
 
-    /// The opcode, see [`opcode`](super::opcode).
+    /// The opcode, see [`opcode`].
     #[must_use]
     pub const fn opcode(&self) -> u8 {
         self.0.opcode
