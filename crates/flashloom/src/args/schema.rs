@@ -15,35 +15,35 @@ pub(crate) enum Schema {
     Study,
     /// A torture
     Torture,
-    /// The reproduction of a loss: what `torture --loss` writes, and `torture --replay` reads
+    /// The reproduction of a loss: the output of `torture --loss`, and the input of `torture --replay`
     Loss,
-    /// What `run --json` prints, and summary.json
+    /// Output of `run --json`, and summary.json
     Result,
-    /// What `run --seeds N --json` prints
+    /// Output of `run --seeds N --json`
     SeedsResult,
-    /// What `study --json` and `reproduce --json` print, and study.json
+    /// Output of `study --json` and `reproduce --json`, and study.json
     StudyResult,
-    /// What `compare --json` prints
+    /// Output of `compare --json`
     CompareResult,
-    /// What `explain --json` prints
+    /// Output of `explain --json`
     ExplainResult,
-    /// What `check --json` prints
+    /// Output of `check --json`
     CheckResult,
-    /// What `trace info --json` prints
+    /// Output of `trace info --json`
     TraceInfoResult,
-    /// What `store list --json` prints
+    /// Output of `store list --json`
     StoreResult,
-    /// What `ctl status --json` prints
+    /// Output of `ctl status --json`
     StatusResult,
-    /// What `study --shard --json` prints
+    /// Output of `study --shard --json`
     ShardResult,
-    /// What `study --keys --json` prints, and keys.json
+    /// Output of `study --keys --json`, and keys.json
     KeysResult,
-    /// What `torture --json` prints
+    /// Output of `torture --json`
     TortureResult,
-    /// What `serve --json` prints
+    /// Output of `serve --json`
     ServeResult,
-    /// The key of a run: what `store show --key` prints, and `point` reads
+    /// The key of a run: the output of `store show --key`, and the input of `point`
     Key,
     /// All files that Flashloom writes: the name, type, unit and meaning of each column
     Results,
