@@ -1,4 +1,4 @@
-//! What crosses a channel.
+//! The time and the bytes of a transfer on a channel.
 
 use base::units::{Bytes, Span};
 

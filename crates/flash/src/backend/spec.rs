@@ -1,4 +1,4 @@
-//! What a device describes of the mechanisms of the backend.
+//! The description of the mechanisms of the backend, as devices give it.
 
 mod ecc;
 mod plane_reads;

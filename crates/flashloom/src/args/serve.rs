@@ -159,7 +159,7 @@ pub(crate) struct NvmeArgs {
 }
 
 impl NvmeArgs {
-    /// What hosts may take.
+    /// The limits of hosts.
     pub(crate) fn limits(&self) -> NvmeLimits {
         NvmeLimits {
             controllers: self.nvme_controllers,

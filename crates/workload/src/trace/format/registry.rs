@@ -1,4 +1,4 @@
-//! What each format is recognized by, how its files are opened, and a sample of it; the detection from the first bytes.
+//! The signs by which each format is recognized, its reader and a sample; the detection from the first bytes.
 
 use super::Format;
 use crate::SourceError;
