@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use base::units::{Sectors, Span};
-use ssd::{Counters, Drive, Memory, Purpose, QueueId, Resolved, Tag, ZoneShape};
+use ssd::{Counters, Drive, Memory, Purpose, QueueId, ResolvedDevice, Tag, ZoneShape};
 use workload::{Pacing, Source};
 
 use crate::life::Life;
@@ -27,7 +27,7 @@ mod window;
 
 use course::SERIES_POINTS;
 use flight::Flight;
-use flows::Several;
+use flows::FlowSet;
 use rules::Rules;
 
 pub use backlog::Level;
@@ -49,7 +49,7 @@ pub use workload::measure::{Amount, ParseAmountError};
 
 /// The memory that a run needs: that of the drive, of the time series, and of the oracle if it verifies.
 #[must_use]
-pub fn memory(drive: &Resolved, purpose: Purpose) -> Memory {
+pub fn memory(drive: &ResolvedDevice, purpose: Purpose) -> Memory {
     let mut memory = drive.memory(purpose);
     memory.add("the time series", (SERIES_POINTS as u64 + 3) * point_memory(drive));
     if purpose.verify {
@@ -67,12 +67,12 @@ pub fn memory(drive: &Resolved, purpose: Purpose) -> Memory {
 }
 
 /// The memory of a detailed time series.
-pub(crate) fn course_memory(drive: &Resolved, course: Course) -> u64 {
+pub(crate) fn course_memory(drive: &ResolvedDevice, course: Course) -> u64 {
     course.points() as u64 * (point_memory(drive) + DETAIL)
 }
 
 /// The memory of the counters at a point of a time series.
-fn point_memory(drive: &Resolved) -> u64 {
+fn point_memory(drive: &ResolvedDevice) -> u64 {
     let parts = 2 * u64::from(drive.geometry.die_count()) + u64::from(drive.geometry.channels);
     size_of::<Counters>() as u64 + parts * size_of::<Span>() as u64
 }
@@ -253,7 +253,7 @@ impl<'a> Runner<'a> {
     {
         let (queue, settle) = (self.queue, self.settle);
         let flows = vec![Flow { name: String::new(), source: &mut source, pacing: Some(pacing), queue }];
-        let mut several = Several::new(flows, drive.counters().at, self.rules.first_tag, self.rules.time_scale);
+        let mut several = FlowSet::new(flows, drive.counters().at, self.rules.first_tag, self.rules.time_scale);
         let mut flight = Flight::new(self.rules, drive, payload, hooks, 0);
         flight.several(&mut several)?;
         flight.finish(pacing, settle, Vec::new())
@@ -294,7 +294,7 @@ impl<'a> Runner<'a> {
         }
         let (pacing, settle) = (flows[0].pacing(), self.settle);
         let count = flows.len();
-        let mut several = Several::new(flows, drive.counters().at, self.rules.first_tag, self.rules.time_scale);
+        let mut several = FlowSet::new(flows, drive.counters().at, self.rules.first_tag, self.rules.time_scale);
         let mut flight = Flight::new(self.rules, drive, payload, hooks, count);
         flight.several(&mut several)?;
         let flows = several.results(flight.measured_from());

@@ -71,7 +71,7 @@ use crate::oracle::{Blank, Oracle, Payload};
 use crate::plan::RunSpec;
 use crate::reconcile::reconcile;
 use crate::run::{Hooks, RequestLog, RunResult, Runner, Window};
-use crate::summary::About;
+use crate::summary::Provenance;
 use crate::watch::Watch;
 use crate::worn::WornOut;
 
@@ -83,7 +83,7 @@ pub use progress::Progress;
 pub use settings::Program;
 pub use state::Snapshot;
 
-use flow::{Origin, Part};
+use flow::{FlowStage, Origin};
 use settings::Settings;
 
 type Keep<'a> = Box<dyn FnOnce(&Snapshot<'_>) -> io::Result<()> + 'a>;
@@ -337,7 +337,7 @@ impl<'a> Session<'a> {
 
     /// The provenance that results record: the device, the workloads and the session.
     #[must_use]
-    pub fn about(&self) -> About {
+    pub fn about(&self) -> Provenance {
         about::about(self.device, &self.settings, &self.flows)
     }
 
@@ -456,7 +456,7 @@ impl<'a> Session<'a> {
         // Several stages share the end of the session; a single stage may have an end of its own.
         let stop = if several { asked.stop } else { self.settings.window.stop };
         let mut measurements: Vec<Measurement> = Vec::new();
-        let (mut load, mut next_tag) = (Load { pacing: first.pacing, queue: first.queue, others: flows }, 0);
+        let (mut load, mut next_tag) = (IssueSettings { pacing: first.pacing, queue: first.queue, others: flows }, 0);
         for mut part in first.parts {
             if !measurements.is_empty() {
                 // A stage after the first has a warm-up of its own, and an end of its own unless the session has one.
@@ -470,7 +470,8 @@ impl<'a> Session<'a> {
                 about.workload.clone_from(&part.name);
             }
             let stage = measurements.len() + self.alone.unwrap_or(0);
-            let result = self.measure(drive, &mut part, &mut load, payload, At { stage, next_tag, about: &about })?;
+            let result =
+                self.measure(drive, &mut part, &mut load, payload, StagePosition { stage, next_tag, about: &about })?;
             next_tag += result.warmed_up + result.submitted;
             self.use_up(&result);
             let long = result.detailed.as_ref().and_then(|(course, series)| course.note(series));
@@ -518,18 +519,18 @@ impl<'a> Session<'a> {
     fn measure<S, D, P>(
         &mut self,
         drive: &mut D,
-        part: &mut Part<'a>,
-        load: &mut Load<'a>,
+        part: &mut FlowStage<'a>,
+        load: &mut IssueSettings<'a>,
         payload: &mut P,
-        at: At<'_>,
+        at: StagePosition<'_>,
     ) -> Result<RunResult, SessionError>
     where
         D: Drive<S> + Inspect,
         P: Payload<S>,
     {
-        let At { stage, next_tag, about } = at;
+        let StagePosition { stage, next_tag, about } = at;
         let others = load.others.iter().flat_map(|flow| &flow.parts);
-        let sources = std::iter::once(&*part).chain(others).flat_map(Part::sources);
+        let sources = std::iter::once(&*part).chain(others).flat_map(FlowStage::sources);
         let hint: Option<u64> = sources.map(Source::len_hint).sum();
         let requests = match (hint, self.settings.window.stop) {
             (Some(hint), Stop::Requests(limit)) => Some(hint.min(limit)),
@@ -578,17 +579,17 @@ impl<'a> Session<'a> {
 }
 
 /// The pacings, queues and seeds with which the stages of the first workload and the flows beside them are issued.
-struct Load<'a> {
+struct IssueSettings<'a> {
     pacing: Option<workload::Pacing>,
     queue: ssd::QueueId,
     others: Vec<Flow<'a>>,
 }
 
 #[derive(Clone, Copy)]
-struct At<'b> {
+struct StagePosition<'b> {
     stage: usize,
     next_tag: ssd::Tag,
-    about: &'b About,
+    about: &'b Provenance,
 }
 
 #[cfg(test)]

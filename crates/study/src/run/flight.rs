@@ -8,20 +8,20 @@ use flash::backend::{Op, Tally};
 use ssd::{Completion, Counters, Drive, QueueId, Request, Status, Tag};
 use workload::{Pacing, Source};
 
-use super::coming::Coming;
+use super::coming::AnnouncedRequests;
 use super::course::{Course, SERIES_INTERVAL, SERIES_POINTS};
 use super::error::{RunError, too_late};
 use super::record::{Progress, Record, RequestLog};
-use super::result::{BeforeIt, Books, Collected, FlowResult, RunResult};
+use super::result::{Books, FlowResult, MeasurementStart, RunResult, RunSums};
 use super::rounds::Rounds;
 use super::rules::{Rules, Stop, WarmUp};
-use super::target::Target;
+use super::target::RunTarget;
 use super::time::{END, LAST, arrival, until};
 use super::wear::{Hooks, WearWatch};
 use crate::life::LONGEST_ROUND;
 use crate::oracle::Payload;
 use crate::series::Series;
-use crate::steady::Settled;
+use crate::steady::SteadyResult;
 use workload::measure::Amount;
 
 /// The number of completions between two calls of the progress callback.
@@ -49,13 +49,13 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     /// The arrival of the first request after the end of submission, if it is known.
     pub(super) next_at: Option<Time>,
     /// The amount of data at which submission ends, if the stop rule measures data.
-    enough: Option<Target>,
+    enough: Option<RunTarget>,
     /// The warm-up, until it ends.
     warm_up: Option<Warm<'l, D>>,
     /// The number of requests completed in the warm-up.
     warmed: u64,
     /// The result of a warm-up that waited for steady state.
-    settled: Option<Settled>,
+    settled: Option<SteadyResult>,
     /// The life that records the drive's wear, if the run is a round of one.
     wear: Option<WearWatch<'l, D>>,
     first_tag: Tag,
@@ -78,13 +78,13 @@ pub(super) struct Flight<'a, 'l, S, D, P> {
     series: Series,
     /// The detailed time series, if the user asked for one.
     detailed: Option<(Course, Series)>,
-    pub(super) result: Collected,
+    pub(super) result: RunSums,
 }
 
 /// A warm-up that has not ended.
 struct Warm<'l, D> {
     /// The warm-up ends when this is reached,
-    target: Target,
+    target: RunTarget,
     /// or when these rounds are steady.
     rounds: Option<Rounds>,
     /// The request log, which begins with the measurement.
@@ -127,9 +127,9 @@ pub(super) trait Flows {
 }
 
 /// The only flow of a run, whose results are those of the run.
-struct Alone;
+struct SingleFlow;
 
-impl Flows for Alone {
+impl Flows for SingleFlow {
     #[inline]
     fn completed<S>(&mut self, _: &Completion<S>) -> u16 {
         0
@@ -142,7 +142,8 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         let before = drive.counters();
         let capacity = drive.capacity();
         let measure = hooks.measure;
-        let warm = |amount| Warm { target: Target::new(amount, before.at, capacity), rounds: None, log: None, measure };
+        let warm =
+            |amount| Warm { target: RunTarget::new(amount, before.at, capacity), rounds: None, log: None, measure };
         let warm = |amount: Amount| (!amount.is_nothing()).then(|| warm(amount));
         let rounds = |rule| Some(Rounds::new(rule, capacity, before.clone()));
         let mut flight = Self {
@@ -161,7 +162,9 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
                 WarmUp::Time(span) => warm(Amount::Time(span)),
                 WarmUp::Bytes(bytes) => warm(Amount::Bytes(bytes)),
                 WarmUp::Capacities(times) => warm(Amount::Capacities(times)),
-                WarmUp::Steady(rule) => Some(Warm { target: Target::NEVER, rounds: rounds(rule), log: None, measure }),
+                WarmUp::Steady(rule) => {
+                    Some(Warm { target: RunTarget::NEVER, rounds: rounds(rule), log: None, measure })
+                }
             },
             warmed: 0,
             settled: None,
@@ -180,7 +183,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             series: Series::new(before.clone(), SERIES_INTERVAL, SERIES_POINTS),
             detailed: rules.course.map(|course| (course, course.series(before.clone(), &vec![0; flows]))),
             before,
-            result: Collected::default(),
+            result: RunSums::default(),
         };
         match &mut flight.warm_up {
             Some(warm) => warm.log = flight.log.take(),
@@ -196,14 +199,14 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             // Requests in flight count for the limit, and have already been submitted.
             Stop::Requests(requests) => self.left = requests.saturating_sub(self.outstanding),
             Stop::Time(span) => self.stop_at = until(self.now, Some(span)),
-            Stop::Bytes(bytes) => self.enough = Some(Target::new(Amount::Bytes(bytes), self.now, self.capacity)),
+            Stop::Bytes(bytes) => self.enough = Some(RunTarget::new(Amount::Bytes(bytes), self.now, self.capacity)),
             Stop::Capacities(times) => {
-                self.enough = Some(Target::new(Amount::Capacities(times), self.now, self.capacity));
+                self.enough = Some(RunTarget::new(Amount::Capacities(times), self.now, self.capacity));
             }
             Stop::Worn(None) => {}
             Stop::Worn(Some(round)) => {
                 self.stop_at = until(self.now, Some(LONGEST_ROUND));
-                self.enough = Some(Target::new(round, self.now, self.capacity));
+                self.enough = Some(RunTarget::new(round, self.now, self.capacity));
             }
         }
     }
@@ -219,7 +222,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         flows.measure();
         // The numbering of tags continues.
         self.first_tag += self.result.submitted - self.outstanding;
-        self.result = Collected::with_under_way(self.outstanding);
+        self.result = RunSums::with_under_way(self.outstanding);
         self.before = self.drive.counters();
         self.series = Series::new(self.before.clone(), SERIES_INTERVAL, SERIES_POINTS);
         if let Some((course, series)) = &mut self.detailed {
@@ -247,7 +250,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
         depth: u32,
         until: Time,
     ) -> Result<(), RunError> {
-        let mut coming = Coming::default();
+        let mut coming = AnnouncedRequests::default();
         let done = self.keep_up(source, &mut coming, (queue, depth), until);
         coming.settle(source);
         done
@@ -256,7 +259,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
     fn keep_up<W: Source + ?Sized>(
         &mut self,
         source: &mut W,
-        coming: &mut Coming,
+        coming: &mut AnnouncedRequests,
         (queue, depth): (QueueId, u32),
         until: Time,
     ) -> Result<(), RunError> {
@@ -265,7 +268,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             more = self.submit_next(source, coming, queue, until)?;
         }
         while self.outstanding > 0 {
-            let finished = self.advance(Time::MAX, &mut Alone)?;
+            let finished = self.advance(Time::MAX, &mut SingleFlow)?;
             for _ in 0..finished {
                 more = more && self.submit_next(source, coming, queue, until)?;
             }
@@ -298,10 +301,10 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
                 break;
             }
             while self.now < at {
-                self.advance(at, &mut Alone)?;
+                self.advance(at, &mut SingleFlow)?;
             }
             while depth.is_some_and(|depth| self.outstanding >= u64::from(depth)) {
-                self.advance(Time::MAX, &mut Alone)?;
+                self.advance(Time::MAX, &mut SingleFlow)?;
             }
             // The warm-up may have ended meanwhile; the stop rule then counts from now and may be fulfilled at once.
             let issue = if depth.is_some() { self.now } else { at };
@@ -314,7 +317,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             }
         }
         while self.outstanding > 0 {
-            self.advance(Time::MAX, &mut Alone)?;
+            self.advance(Time::MAX, &mut SingleFlow)?;
         }
         Ok(())
     }
@@ -325,7 +328,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
     pub(super) fn submit_next<W: Source + ?Sized>(
         &mut self,
         source: &mut W,
-        coming: &mut Coming,
+        coming: &mut AnnouncedRequests,
         queue: QueueId,
         until: Time,
     ) -> Result<bool, RunError> {
@@ -558,7 +561,7 @@ impl<'a, 'l, S, D: Drive<S>, P: Payload<S>> Flight<'a, 'l, S, D, P> {
             return Err(RunError::BusyTime);
         }
         let books = Books { at_rest: self.at_rest, before: self.before, after, settled };
-        let before = BeforeIt { warmed: self.warmed, settled: self.settled, capacity: self.capacity };
+        let before = MeasurementStart { warmed: self.warmed, settled: self.settled, capacity: self.capacity };
         let mut result = RunResult::new(self.result, pacing, before, books, self.series, flows);
         result.detailed = self.detailed;
         Ok(result)

@@ -3,7 +3,7 @@
 use base::units::Time;
 use ssd::Drive;
 
-use super::result::Collected;
+use super::result::RunSums;
 use crate::life::{Life, RoundProgress};
 
 /// Functions of a drive that a run needs beyond [`Drive`], or calls to inform the drive's owner.
@@ -34,7 +34,7 @@ impl<'l, D> WearWatch<'l, D> {
     }
 
     /// Reports the requests that have completed. Returns true if the round is over.
-    pub(super) fn note<S>(&mut self, drive: &D, now: Time, result: &Collected) -> bool
+    pub(super) fn note<S>(&mut self, drive: &D, now: Time, result: &RunSums) -> bool
     where
         D: Drive<S>,
     {
